@@ -1,0 +1,41 @@
+# Thin on purpose: each target calls one program of tools/ in the course's environment.
+PYTHON ?= python3
+PY := .venv/bin/python
+# One thread a process: chapters and tests run side by side, and results repeat.
+export OMP_NUM_THREADS ?= 1
+export PYTHONDONTWRITEBYTECODE ?= 1
+
+.PHONY: help env book test check lab library exercises grade lock clean
+
+help:      ## list the targets
+	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+env:       ## create or refresh the environment (.venv); the other targets do it for you
+	@$(PYTHON) tools/bootstrap.py
+
+book: env  ## execute the chapters and build the website
+	@$(PY) -m tools.build_book
+
+check: env ## the fast checks, for each edit
+	@$(PY) -m tools.run_tests --fast
+
+test: env  ## everything: lint, book, notebooks, library, exercises, a class graded, browsers
+	@$(PY) -m tools.run_tests
+
+lab: env   ## open JupyterLab on the exercises
+	@$(PY) -m tools.lab
+
+library: env ## write transformer/ from the chapters' cells tagged `export`
+	@$(PY) -m tools.export_library
+
+exercises: env ## write exercises/ from solutions/
+	@$(PY) -m tools.exercises
+
+grade: env ## grade submitted/: make grade ASSIGNMENT=02-self-attention
+	@$(PY) -m tools.grade $(ASSIGNMENT)
+
+lock: env  ## pin again what requirements.txt pulls in
+	@$(PY) tools/bootstrap.py --lock
+
+clean:     ## remove what was built; the environment stays
+	rm -rf _build

@@ -1,0 +1,1 @@
+"""The chapters of the course, and the few helpers that their code cells share."""

@@ -1,0 +1,1 @@
+"""Tests of the course: they mirror the rooms of the repository."""

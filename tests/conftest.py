@@ -1,0 +1,63 @@
+"""Fixtures that several test files share: the repository's root and a real browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# One thread a process: the tests run beside each other, and kernels inherit this.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+#: Where a distribution puts its own Chromium; where none is, playwright's copy is tried.
+SYSTEM_CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def without_browser(reason: str) -> None:
+    """Fail where a browser must be there (CI=true), skip with the reason elsewhere."""
+    if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
+        pytest.fail(f"CI=true and no browser: {reason}", pytrace=False)
+    pytest.skip(f"no browser: {reason}")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository's root folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """A headless Chromium, the distribution's own or else playwright's."""
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError as error:
+        without_browser(f"playwright is not installed ({error})")
+    found = next((path for path in SYSTEM_CHROMIUM if Path(path).exists()), None)
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+        except Error as error:
+            # Reported outside the handler: the reason is the message, not a chain of tracebacks.
+            reason = str(error).strip().splitlines()[0]
+            chromium = None
+        if chromium is None:
+            without_browser(
+                f"{reason} (install Debian's chromium, or: python -m playwright install chromium)"
+            )
+        yield chromium
+        chromium.close()

@@ -1,0 +1,253 @@
+"""Proves the tests of each assignment: right answers score full, wrong ones lose points.
+
+    python -m tests.harness.answers [ASSIGNMENT] [--task TASK]
+
+Each answer of the bank is run in the source notebook in place of its task's reference solution.
+Asked of a right answer: every point of the notebook. Asked of a wrong answer: it loses points on
+its own task, and one of the messages that the student reads there matches the pattern of the
+file's first line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.harness import assignment as form
+from tests.harness.assignment import Answer, Assignment, Task
+from tests.harness.runner import Job, Outcome, run
+from tools.notebooks import ROOT
+
+#: A wrong answer that fails with one of these does not run at all: it proves nothing.
+BROKEN = ("NameError", "SyntaxError", "IndentationError", "ImportError", "ModuleNotFoundError")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How large an assignment and its bank must be."""
+
+    tasks: int = 6
+    right: int = 2
+    wrong: int = 5
+
+
+@dataclass
+class Row:
+    """What the bank says about one task: names of wrong answers by how they fared."""
+
+    task: Task
+    right: int = 0
+    visible: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    survivors: list[str] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> int:
+        """How many wrong answers were run."""
+        return len(self.visible) + len(self.hidden) + len(self.survivors)
+
+
+@dataclass
+class Report:
+    """The verdict on an assignment: a row for each task, a line for each problem and each note."""
+
+    assignment: str
+    rows: list[Row] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def table(self) -> str:
+        """Return the report as text."""
+        head = ["task", "points", "right", "wrong", "by visible", "by hidden", "survivors"]
+        lines = [head] + [
+            [row.task.name, f"{row.task.points:g}", *map(str, (row.right, row.wrong)),
+             *(str(len(names)) for names in (row.visible, row.hidden, row.survivors))]
+            for row in self.rows
+        ]
+        total = ["total", f"{sum(row.task.points for row in self.rows):g}"]
+        total += [str(sum(int(line[column]) for line in lines[1:])) for column in range(2, 7)]
+        lines.append(total)
+        widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+        text = [self.assignment]
+        for line in lines:
+            cells = [line[0].ljust(widths[0])]
+            cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+            text.append("  " + "  ".join(cells))
+        text += [f"  note: {note}" for note in self.notes]
+        text += [f"  PROBLEM: {problem}" for problem in self.problems]
+        return "\n".join(text)
+
+
+def check(
+    folder: Path,
+    answers: Path,
+    task: str | None = None,
+    rules: Rules | None = None,
+    processes: int = 2,
+    limit: int = 60,
+) -> Report:
+    """Run the bank of one assignment and return the verdict.
+
+    Args:
+        folder: the assignment's folder below solutions/.
+        answers: the folder that holds the banks.
+        task: run the answers to this task only.
+        rules: sizes asked for; by default those of the course.
+        processes: how many answers run at a time.
+        limit: seconds that one answer may take.
+
+    Raises:
+        BankError: if the notebook has not the form that the harness reads.
+
+    """
+    rules = rules or Rules()
+    assignment = form.load(folder)
+    if task is not None and task not in assignment.tasks:
+        raise form.BankError(f"{folder}: no task {task}; it has {', '.join(assignment.tasks)}")
+    bank, problems = form.read_bank(assignment, answers)
+    report = Report(assignment.name, problems=problems)
+    report.problems += sizes(assignment, bank, rules, answers)
+    bank = [answer for answer in bank if task in (None, answer.task)]
+
+    right = [answer for answer in bank if answer.is_right]
+    wrong = [answer for answer in bank if not answer.is_right]
+    jobs = [Job({answer.task: answer.source}) for answer in right]
+    for answer in wrong:
+        jobs += [
+            Job({answer.task: answer.source}, visible_only, until=answer.task)
+            for visible_only in (False, True)
+        ]
+    reference, outcomes = run(assignment, jobs, processes, limit)
+    report.problems += losses(assignment, reference, f"{assignment.path}: the reference solution")
+
+    report.rows = [Row(item) for name, item in assignment.tasks.items() if task in (None, name)]
+    rows = {row.task.name: row for row in report.rows}
+    fatal: set[str] = set()
+    for answer, full in zip(right, outcomes[: len(right)], strict=True):
+        rows[answer.task].right += 1
+        report.problems += losses(assignment, full, f"{answer.path}: a right answer")
+    outcomes = outcomes[len(right) :]
+    for answer, full, visible in zip(wrong, outcomes[::2], outcomes[1::2], strict=True):
+        fatal |= failing(rows[answer.task].task, full)
+        report.problems += judge_wrong(answer, rows[answer.task], full, visible)
+    idle = [
+        test.grade_id for row in report.rows for test in row.task.tests
+        if row.wrong and test.grade_id not in fatal
+    ]
+    if idle:
+        report.notes.append(f"no wrong answer fails {', '.join(idle)}")
+    return report
+
+
+def sizes(
+    assignment: Assignment, bank: Iterable[Answer], rules: Rules, answers: Path
+) -> list[str]:
+    """Return a line for each thing there are too few of."""
+    problems = []
+    if len(assignment.tasks) < rules.tasks:
+        problems.append(
+            f"{assignment.path}: {len(assignment.tasks)} tasks, expected at least {rules.tasks}"
+        )
+    counts = form.count_kinds(list(bank))
+    for name in assignment.tasks:
+        for is_right, least in ((True, rules.right), (False, rules.wrong)):
+            if (found := counts[name, is_right]) < least:
+                kind = "right" if is_right else "wrong"
+                place = answers / assignment.name / name
+                problems.append(f"{place}: {found} {kind} answers, expected at least {least}")
+    return problems
+
+
+def losses(assignment: Assignment, outcome: Outcome, who: str) -> list[str]:
+    """Return a line for each cell at which an outcome that should be full loses points."""
+    if outcome.died:
+        return [f"{who} ended: {outcome.died}"]
+    problems = [
+        f"{who} fails in {name}: {cell.message}"
+        for name, cell in outcome.cells.items()
+        if name in assignment.tasks and cell.message
+    ]
+    for test in assignment.tests.values():
+        cell = outcome.cells.get(test.grade_id)
+        if cell is None or cell.points < test.points:
+            got = "nothing" if cell is None else f"{cell.points:g} of {test.points:g}"
+            words = "" if cell is None else shorten(cell.message)
+            problems.append(f"{who} scores {got} in {test.grade_id}: {words}")
+    return problems
+
+
+def failing(task: Task, outcome: Outcome) -> set[str]:
+    """Return the names of the task's test cells that lose points."""
+    return {
+        test.grade_id for test in task.tests
+        if test.grade_id not in outcome.cells or outcome.cells[test.grade_id].points < test.points
+    }
+
+
+def judge_wrong(answer: Answer, row: Row, full: Outcome, visible: Outcome) -> list[str]:
+    """File a wrong answer in its task's row and return what is wrong with it, one line each."""
+    name = answer.path.stem
+    if failing(row.task, visible):
+        row.visible.append(name)
+    elif failing(row.task, full):
+        row.hidden.append(name)
+    else:
+        row.survivors.append(name)
+        return [f"{answer.path}: survives: full score on {answer.task}"]
+    messages = [outcome.died for outcome in (full, visible) if outcome.died]
+    for outcome in (full, visible):
+        definition = outcome.cells.get(answer.task)
+        if definition is not None and definition.error:
+            return [f"{answer.path}: broken answer: its own cell ends in {definition.error}"]
+        tests = sorted(failing(row.task, outcome) & outcome.cells.keys())
+        messages += [outcome.cells[test].message for test in tests]
+    broken = [message for message in messages if message.split(":")[0] in BROKEN]
+    if broken:
+        return [f"{answer.path}: broken answer: {shorten(broken[0])}"]
+    if not any(answer.message.search(message) for message in messages):
+        shown = " | ".join(shorten(message) for message in dict.fromkeys(messages))
+        return [
+            f"{answer.path}: no message matches {answer.message.pattern!r}; "
+            f"the student reads: {shown or 'nothing'}"
+        ]
+    return []
+
+
+def shorten(message: str, width: int = 300) -> str:
+    """Return a message on one line of bounded length."""
+    line = " ".join(message.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a table for each assignment asked for; 1 if there is any problem."""
+    parser = argparse.ArgumentParser(prog="python -m tests.harness.answers", description=__doc__)
+    parser.add_argument("assignment", nargs="?", help="its folder's name, or the start of it")
+    parser.add_argument("--task", help="run the answers to one task only")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--limit", type=int, default=60, help="seconds an answer may take")
+    parser.add_argument("--solutions", type=Path, default=ROOT / "solutions")
+    parser.add_argument("--answers", type=Path, default=ROOT / "tests" / "answers")
+    options = parser.parse_args(arguments)
+    try:
+        folders = form.discover(options.solutions)
+        if options.assignment:
+            folders = [path for path in folders if path.name.startswith(options.assignment)]
+            if not folders:
+                raise form.BankError(f"{options.solutions}: no assignment {options.assignment}")
+        reports = [
+            check(folder, options.answers, options.task, None, options.processes, options.limit)
+            for folder in folders
+        ]
+    except (ValueError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n\n".join(report.table() for report in reports))
+    return 1 if any(report.problems for report in reports) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,277 @@
+"""Runs a notebook's cells with some solution cells replaced, without a Jupyter kernel.
+
+One fresh process imports the notebook's libraries and executes its cells with the reference
+solutions. Where a job's first answer belongs, it forks; the child executes the answer and what
+follows. So libraries are imported once, earlier cells are executed once, and no answer can touch
+another. Needs os.fork: Linux, macOS, WSL.
+
+A cell scores as nbgrader would score it: an error, or anything on stderr, gives zero.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import importlib
+import io
+import json
+import linecache
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import sys
+import tempfile
+import time
+import types
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tests.harness.assignment import Assignment
+from tools.notebooks import Cell
+
+#: Imported before the first fork where the notebook uses them.
+LIBRARIES = ("torch", "numpy", "matplotlib.pyplot")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: the text of some solution cells by task.
+
+    `visible_only` leaves the hidden tests out. `until` names the task after whose last test cell
+    the run ends; with None the notebook runs to its end.
+    """
+
+    answers: dict[str, str]
+    visible_only: bool = False
+    until: str | None = None
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What became of one solution or test cell; `error` is "Type: message"."""
+
+    points: float = 0.0
+    error: str = ""
+    stderr: str = ""
+
+    @property
+    def message(self) -> str:
+        """What a student reads under the cell, or nothing."""
+        return self.error or self.stderr
+
+
+@dataclass
+class Outcome:
+    """Results of one job by grade_id; `died` says why there are none."""
+
+    cells: dict[str, CellResult] = field(default_factory=dict)
+    seconds: float = 0.0
+    died: str = ""
+
+
+def run(assignment: Assignment, jobs: list[Job], processes: int = 2, limit: int = 60
+        ) -> tuple[Outcome, list[Outcome]]:
+    """Run jobs and return the outcome of the reference solutions, and each job's.
+
+    Args:
+        assignment: the notebook and its tasks.
+        jobs: what to put in which solution cells.
+        processes: how many jobs run at a time.
+        limit: seconds after which a job is killed.
+
+    Raises:
+        RuntimeError: if the process with the reference solutions died.
+
+    """
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        try:
+            return pool.submit(_serve, assignment, jobs, processes, limit).result()
+        except BrokenProcessPool:
+            raise RuntimeError(
+                f"{assignment.path}: the reference solutions end their process, or one cell of "
+                f"them takes more than {limit} s"
+            ) from None
+
+
+def _serve(assignment: Assignment, jobs: list[Job], processes: int, limit: int
+           ) -> tuple[Outcome, list[Outcome]]:
+    """Execute the reference notebook; fork each job where its first answer belongs."""
+    _prepare(assignment)
+    order = list(assignment.tasks)
+    starts = [min((order.index(task) for task in job.answers), default=-1) for job in jobs]
+    with tempfile.TemporaryDirectory() as folder:
+        children = _Children(Path(folder), processes)
+        notebook = _Notebook(assignment, Path(folder) / "stderr")
+        for position, cell in enumerate(assignment.cells):
+            if cell.is_solution:
+                for number, (job, start) in enumerate(zip(jobs, starts, strict=True)):
+                    if start == order.index(cell.grade_id):
+                        children.start(number, _run_job, (notebook, job, position, limit))
+            signal.alarm(limit)
+            notebook.execute(cell)
+            signal.alarm(0)
+        outcomes = children.collect(limit)
+        # A job without answers is the reference itself.
+        done = [outcomes.get(number, notebook.outcome) for number in range(len(jobs))]
+    return notebook.outcome, done
+
+
+def _prepare(assignment: Assignment) -> None:
+    """Make this process like a fresh kernel: one thread, no screen, nothing shown."""
+    os.environ.update(OMP_NUM_THREADS="1", MPLBACKEND="Agg", CUDA_VISIBLE_DEVICES="")
+    text = "\n".join(cell.source for cell in assignment.cells)
+    for library in LIBRARIES:
+        if library.partition(".")[0] in text:
+            importlib.import_module(library)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    # The kernel's backend shows figures, Agg warns that it cannot.
+    warnings.filterwarnings("ignore", message=".*non-interactive.*cannot be shown")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), write_through=True)
+    os.chdir(assignment.path.parent)
+
+
+class _Notebook:
+    """A namespace, and the results of the cells executed in it."""
+
+    def __init__(self, assignment: Assignment, stderr: Path) -> None:
+        self.assignment = assignment
+        self.job = Job({})
+        self.outcome = Outcome()
+        # As in a kernel, user code is the module __main__.
+        module = types.ModuleType("__main__")
+        module.__dict__.update(__builtins__=builtins, display=lambda *_, **__: None)
+        sys.modules["__main__"] = module
+        self.namespace = module.__dict__
+        self.redirect(stderr)
+
+    def redirect(self, stderr: Path) -> None:
+        """Send stderr, also what compiled code writes there, to a file."""
+        self.stderr = stderr
+        stderr.touch()
+        descriptor = os.open(stderr, os.O_WRONLY | os.O_APPEND)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
+        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), write_through=True)
+
+    def execute(self, cell: Cell) -> None:
+        """Execute one cell, and note what became of it if it is a solution or a test."""
+        name = cell.grade_id
+        test = self.assignment.tests.get(name)
+        source = cell.source
+        if test is not None:
+            source = test.visible if self.job.visible_only else test.full
+        elif cell.is_solution:
+            source = self.job.answers.get(name, source)
+        before = self.stderr.stat().st_size
+        error, value = "", None
+        try:
+            value = self._evaluate(source, f"<{name or cell}>")
+        except BaseException as raised:  # a kernel survives whatever a cell raises
+            error = describe(raised)
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
+        with self.stderr.open(encoding="utf-8", errors="replace") as file:
+            file.seek(before)
+            noise = file.read()
+        if test is not None:
+            points = 0.0 if error or noise else credit(value, test.points)
+            self.outcome.cells[name] = CellResult(points, error, noise)
+        elif cell.is_solution:
+            self.outcome.cells[name] = CellResult(0.0, error, noise)
+
+    def _evaluate(self, source: str, filename: str) -> object:
+        """Execute a cell's text and return the value of its last expression, or None."""
+        lines = source.splitlines(keepends=True)
+        linecache.cache[filename] = (len(source), None, lines, filename)
+        tree = ast.parse(source, filename)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, filename, "exec"), self.namespace)
+        if last is None:
+            return None
+        return eval(compile(ast.Expression(last.value), filename, "eval"), self.namespace)
+
+
+def describe(raised: BaseException) -> str:
+    """Return "Type: message" of an exception."""
+    return f"{type(raised).__name__}: {raised}"
+
+
+def credit(value: object, points: float) -> float:
+    """Return the points for a test cell that ended well with this last value (nbgrader's rule).
+
+    Raises:
+        ValueError: if the value is a number above the cell's points, which nbgrader refuses.
+
+    """
+    if value is None:
+        return points
+    try:
+        number = float(repr(value))
+    except ValueError:
+        return points
+    if number > points:
+        raise ValueError(f"partial credit of {number} in a cell of {points} points")
+    return number if number >= 0 else points
+
+
+def _run_job(notebook: _Notebook, job: Job, position: int, limit: int, target: Path) -> None:
+    """In a child: execute the notebook from the job's first answer on, and write the outcome."""
+    signal.alarm(limit)  # not caught: the kernel of the machine ends the process
+    started = time.monotonic()
+    notebook.job = job
+    notebook.redirect(target.with_suffix(".stderr"))
+    last = job.until and notebook.assignment.tasks[job.until].tests[-1].grade_id
+    for cell in notebook.assignment.cells[position:]:
+        notebook.execute(cell)
+        if last and cell.grade_id == last:
+            break
+    notebook.outcome.seconds = time.monotonic() - started
+    partial = target.with_suffix(".partial")
+    partial.write_text(json.dumps(asdict(notebook.outcome)), encoding="utf-8")
+    partial.rename(target)
+
+
+class _Children:
+    """Forked jobs, at most so many at a time, each with a file for its outcome."""
+
+    def __init__(self, folder: Path, processes: int) -> None:
+        self.folder = folder
+        self.processes = processes
+        self.context = multiprocessing.get_context("fork")
+        self.children: dict[int, multiprocessing.Process] = {}
+
+    def start(self, number: int, target, arguments: tuple) -> None:
+        """Fork a job, after waiting for a free place."""
+        while len(running := [c for c in self.children.values() if c.is_alive()]) >= self.processes:
+            multiprocessing.connection.wait([child.sentinel for child in running])
+        child = self.context.Process(target=target, args=(*arguments, self._file(number)))
+        child.start()
+        self.children[number] = child
+
+    def collect(self, limit: int) -> dict[int, Outcome]:
+        """Wait for all jobs and return their outcomes by number."""
+        outcomes = {}
+        for number, child in self.children.items():
+            child.join()
+            outcomes[number] = Outcome()
+            if child.exitcode == -signal.SIGALRM:
+                outcomes[number].died = f"TimeoutError: ran longer than {limit} s"
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                saved = json.loads(self._file(number).read_text(encoding="utf-8"))
+                cells = {name: CellResult(**cell) for name, cell in saved["cells"].items()}
+                outcomes[number] = Outcome(cells, saved["seconds"])
+                continue
+            outcomes[number].died = f"SystemExit: the process ended with code {child.exitcode}"
+        return outcomes
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"{number}.json"

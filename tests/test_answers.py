@@ -1,0 +1,255 @@
+"""The measure of the tests: every assignment's bank of answers, and the harness that runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.harness import answers, assignment, runner, sample
+from tools.notebooks import ROOT
+
+SMALL = answers.Rules(tasks=2, right=2, wrong=2)
+
+
+@pytest.mark.parametrize(
+    "folder", assignment.discover(ROOT / "solutions"), ids=lambda path: path.name
+)
+def test_answers_fare_as_they_should(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    """Right answers score full; wrong ones lose points with a message that names the mistake."""
+    report = answers.check(folder, ROOT / "tests" / "answers")
+    with capsys.disabled():
+        print("\n" + report.table())
+    assert not report.problems, "\n".join(["", *report.problems])
+
+
+def test_there_is_no_bank_without_assignment() -> None:
+    """A folder of answers whose assignment is gone is noticed."""
+    known = {folder.name for folder in assignment.discover(ROOT / "solutions")}
+    banks = {path.name for path in (ROOT / "tests" / "answers").iterdir() if path.is_dir()}
+    assert banks <= known, f"answers to no assignment: {', '.join(sorted(banks - known))}"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """The sample assignment with its bank; returns the folder of the assignment."""
+    return sample.make(tmp_path)
+
+
+def judge(folder: Path, **options: object) -> answers.Report:
+    """Check a sample assignment with the sample's rules."""
+    options = {"rules": SMALL, **options}
+    return answers.check(folder, folder.parent.parent / "answers", **options)
+
+
+def add(folder: Path, name: str, text: str) -> Path:
+    """Add a file to the sample's bank."""
+    return sample.write(folder.parent.parent / "answers" / sample.NAME / name, text)
+
+
+def test_a_good_bank_has_no_problems(made: Path) -> None:
+    """The sample passes, and its table counts what its bank holds."""
+    report = judge(made)
+    assert report.problems == []
+    rows = {row.task.name: row for row in report.rows}
+    assert rows["double"].right == 2
+    assert rows["double"].visible == ["wrong_plus_two"]
+    assert rows["double"].hidden == ["wrong_sign"], "only the hidden tests call it with -1"
+    assert rows["total"].visible == ["wrong_first", "wrong_single"]
+    table = [line.split() for line in report.table().splitlines()]
+    assert ["double", "3", "2", "2", "1", "1", "0"] in table
+    assert ["total", "6", "4", "4", "3", "1", "0"] in table
+
+
+def test_one_task_alone(made: Path) -> None:
+    """With a task named, only its answers are run."""
+    report = judge(made, task="total")
+    assert [row.task.name for row in report.rows] == ["total"]
+    assert report.rows[0].right == 2
+    with pytest.raises(assignment.BankError, match="no task nothing"):
+        judge(made, task="nothing")
+
+
+BAD = {
+    "survivor": (
+        "double/wrong_survivor.py",
+        "# message: anything at all\n# not wrong\ndef double(x):\n    return x * 2\n",
+        r"wrong_survivor\.py: survives",
+    ),
+    "right that fails": (
+        "double/right_not.py",
+        "def double(x):\n    return 3 * x\n",
+        r"right_not\.py: a right answer scores 0 of 2 in double--small: AssertionError",
+    ),
+    "right that breaks a later task": (
+        "double/right_text.py",
+        "class Two(int):\n    def __radd__(self, other):\n        return None\n\n"
+        "def double(x):\n    return Two(2 * x)\n",
+        r"right_text\.py: a right answer scores 0 of 3 in total--plain",
+    ),
+    "message that does not name it": (
+        "double/wrong_silent.py",
+        "# message: axis\n# adds one\ndef double(x):\n    return x + 1\n",
+        r"wrong_silent\.py: no message matches 'axis'; the student reads: AssertionError: double",
+    ),
+    "no first line": (
+        "double/wrong_plain.py",
+        "def double(x):\n    return x\n",
+        r"wrong_plain\.py: the first line",
+    ),
+    "pattern that matches anything": (
+        "double/wrong_any.py",
+        "# message: .*\ndef double(x):\n    return x\n",
+        r"wrong_any\.py: the pattern .* matches anything",
+    ),
+    "pattern that is none": (
+        "double/wrong_pattern.py",
+        "# message: (\ndef double(x):\n    return x\n",
+        r"wrong_pattern\.py: the pattern .* no regular expression",
+    ),
+    "unknown task": (
+        "treble/right_one.py",
+        "def treble(x):\n    return 3 * x\n",
+        r"treble: no task of 90-sample",
+    ),
+    "unknown kind": (
+        "double/maybe_one.py",
+        "def double(x):\n    return x\n",
+        r"maybe_one\.py: an answer is called",
+    ),
+    "same code twice": (
+        "double/right_again.py",
+        "def double(x):\n    # the same\n    return x + x\n",
+        r"right_again\.py: the same code as right_add\.py|right_add\.py: the same code",
+    ),
+    "syntax error": (
+        "double/wrong_syntax.py",
+        "# message: double\ndef double(x)\n    return x\n",
+        r"wrong_syntax\.py: broken answer: SyntaxError",
+    ),
+    "unknown name": (
+        "double/wrong_name.py",
+        "# message: NameError\ndef double(x):\n    return y\n",
+        r"wrong_name\.py: broken answer: NameError",
+    ),
+    "fails by itself": (
+        "double/wrong_itself.py",
+        "# message: oops\n# raises\nraise ValueError('oops')\n",
+        r"wrong_itself\.py: broken answer: its own cell ends in ValueError: oops",
+    ),
+    "ends the process": (
+        "double/right_exit.py",
+        "import os\n\ndef double(x):\n    os._exit(3)\n",
+        r"right_exit\.py: a right answer ended: SystemExit: the process ended with code 3",
+    ),
+    "noise on stderr": (
+        "double/right_noise.py",
+        "import sys\n\ndef double(x):\n    sys.stderr.write('hm')\n    return 2 * x\n",
+        r"right_noise\.py: a right answer scores 0 of 2 in double--small: hm",
+    ),
+    "noise of compiled code": (
+        "double/right_low.py",
+        "import os\n\ndef double(x):\n    os.write(2, b'low')\n    return 2 * x\n",
+        r"right_low\.py: a right answer scores 0 of 2 in double--small: low",
+    ),
+    "over time": (
+        "double/right_slow.py",
+        "import time\n\ndef double(x):\n    time.sleep(60)\n",
+        r"right_slow\.py: a right answer ended: TimeoutError: ran longer than 2 s",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "problem"), BAD.values(), ids=BAD.keys())
+def test_a_bad_answer_is_reported(made: Path, name: str, text: str, problem: str) -> None:
+    """Each kind of bad file fails, named by its path, and nothing else does."""
+    import re
+
+    add(made, name, text)
+    report = judge(made, limit=2)
+    assert report.problems, "not reported"
+    odd = [line for line in report.problems if not re.search(problem, line)]
+    assert len(odd) < len(report.problems), f"expected {problem}, got {report.problems}"
+    assert all(name.partition(".")[0] in line for line in odd), odd
+
+
+def test_a_small_bank_is_reported(made: Path) -> None:
+    """Too few tasks and too few answers are problems; the rules of the course ask for more."""
+    report = judge(made, rules=answers.Rules())
+    assert any("2 tasks, expected at least 6" in line for line in report.problems)
+    assert any("double: 2 wrong answers, expected at least 5" in line for line in report.problems)
+    report = judge(made, rules=answers.Rules(2, 3, 2))
+    assert sum("2 right answers, expected at least 3" in line for line in report.problems) == 2
+
+
+def test_a_task_without_answers_is_reported(made: Path) -> None:
+    """A task without a folder is named."""
+    folder = made.parent.parent / "answers" / sample.NAME / "total"
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    report = judge(made)
+    assert any("total: 0 right answers" in line for line in report.problems)
+
+
+def test_a_wrong_reference_is_reported(made: Path) -> None:
+    """The source notebook's own solutions must score full."""
+    path = made / "sample.ipynb"
+    path.write_text(path.read_text().replace("return 2 * x", "return 2 + x"))
+    assert any("the reference solution scores 0" in line for line in judge(made).problems)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"total--plain"', '"sum--plain"', "named <task>--<aspect>"),
+        ('"total--plain"', '"total-plain"', "named <task>--<aspect>"),
+        ('"grade_id": "total"', '"grade_id": "double"', "two solution cells"),
+        ('"points": 3', '"points": 0', "without points"),
+        ("### END HIDDEN TESTS", "###", "without END HIDDEN TESTS"),
+    ],
+)
+def test_a_misshapen_notebook_is_refused(made: Path, old: str, new: str, message: str) -> None:
+    """The harness names file and cell where it can't tell tasks from tests."""
+    path = made / "sample.ipynb"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(ValueError, match=message) as caught:
+        judge(made)
+    assert str(path) in str(caught.value)
+    assert "cell " in str(caught.value)
+
+
+def test_nothing_to_check_is_no_success(tmp_path: Path) -> None:
+    """An empty solutions/ is an error, not a pass."""
+    (tmp_path / "solutions").mkdir()
+    with pytest.raises(assignment.BankError, match="no assignment"):
+        assignment.discover(tmp_path / "solutions")
+    assert answers.main(["--solutions", str(tmp_path / "solutions")]) == 1
+
+
+def test_a_mix_of_answers_is_scored_cell_by_cell(made: Path) -> None:
+    """Answers to several tasks run in one notebook; each cell has its own points."""
+    loaded = assignment.load(made)
+    mix = runner.Job({"double": "def double(x):\n    return abs(2 * x)\n",
+                      "total": sample.TOTAL})
+    reference, (outcome,) = runner.run(loaded, [mix])
+    points = {name: outcome.cells[name].points for name in loaded.tests}
+    assert points == {"double--small": 0, "double--zero": 1, "total--plain": 3}
+    assert sum(cell.points for cell in reference.cells.values()) == 6
+
+
+@pytest.mark.parametrize(
+    ("value", "points"), [(None, 2), (0.5, 0.5), (1, 1), (True, 2), ("0.5", 2), (-1, 2)]
+)
+def test_partial_credit_is_counted_as_nbgrader_does(value: object, points: float) -> None:
+    """A number as the last expression is the cell's score; anything else is full score."""
+    from nbformat.v4 import new_code_cell, new_output
+    from nbgrader.utils import determine_grade
+
+    cell = new_code_cell(metadata={"nbgrader": {"grade": True, "solution": False, "points": 2}})
+    if value is not None:
+        data = {"text/plain": repr(value)}
+        cell.outputs = [new_output("execute_result", data=data, execution_count=1)]
+    assert runner.credit(value, 2) == points == determine_grade(cell)[0]

@@ -1,0 +1,1 @@
+"""The programs behind the Makefile: set-up, build, export and checks."""
