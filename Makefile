@@ -1,6 +1,7 @@
 # Thin on purpose: each target calls one program of tools/ in the course's environment.
 PYTHON ?= python3
-PY := .venv/bin/python
+# nbgrader calls alembic, and Jupyter its subcommands, by name: hence the PATH.
+PY := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python
 # One thread a process: chapters and tests run side by side, and results repeat.
 export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE ?= 1

@@ -143,7 +143,7 @@ def heatmap(
 
 def canvas(width: float, height: float, units: tuple[float, float]) -> Axes:
     """An empty axis for a diagram: ``width`` by ``height`` inches, measured in ``units``."""
-    figure, ax = plt.subplots(figsize=(width, height))
+    _, ax = plt.subplots(figsize=(width, height))
     ax.set(xlim=(0, units[0]), ylim=(0, units[1]))
     ax.axis("off")
     return ax

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from tools.notebooks import ROOT
 SMALL = answers.Rules(tasks=2, right=2, wrong=2)
 
 
-@pytest.mark.parametrize(
-    "folder", assignment.discover(ROOT / "solutions"), ids=lambda path: path.name
-)
+FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir())
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_answers_fare_as_they_should(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Right answers score full; wrong ones lose points with a message that names the mistake."""
     report = answers.check(folder, ROOT / "tests" / "answers")
@@ -23,9 +25,10 @@ def test_answers_fare_as_they_should(folder: Path, capsys: pytest.CaptureFixture
     assert not report.problems, "\n".join(["", *report.problems])
 
 
-def test_there_is_no_bank_without_assignment() -> None:
-    """A folder of answers whose assignment is gone is noticed."""
+def test_assignments_and_banks_belong_together() -> None:
+    """There is an assignment, and no folder of answers to an assignment that is gone."""
     known = {folder.name for folder in assignment.discover(ROOT / "solutions")}
+    assert known == {folder.name for folder in FOLDERS}, "an assignment is called NN-title"
     banks = {path.name for path in (ROOT / "tests" / "answers").iterdir() if path.is_dir()}
     assert banks <= known, f"answers to no assignment: {', '.join(sorted(banks - known))}"
 
@@ -163,8 +166,6 @@ BAD = {
 @pytest.mark.parametrize(("name", "text", "problem"), BAD.values(), ids=BAD.keys())
 def test_a_bad_answer_is_reported(made: Path, name: str, text: str, problem: str) -> None:
     """Each kind of bad file fails, named by its path, and nothing else does."""
-    import re
-
     add(made, name, text)
     report = judge(made, limit=2)
     assert report.problems, "not reported"

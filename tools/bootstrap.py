@@ -123,12 +123,16 @@ def install(venv):
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     print("Setting up the environment in {} (a few minutes the first time) ...".format(
         venv.name), flush=True)
-    if not python.exists():
+    made_by = venv / "course-python"
+    if not python.exists() or not made_by.exists() or made_by.read_text() != sys.version:
         run([sys.executable, "-m", "venv", "--clear", venv], log)
+        made_by.write_text(sys.version, encoding="utf-8")
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     run([*pip, "-r", "requirements.txt", "-c", "constraints.txt"], log)
     # The course's own packages, editable: notebooks import what `make library` last wrote.
     run([*pip, "--no-deps", "--no-build-isolation", "-e", "."], log)
+    # At its first import matplotlib says on stderr that it lists the fonts; let it say so here.
+    run([python, "-c", "import matplotlib.font_manager"], log)
     partial = stamp.with_suffix(".partial")
     partial.write_text(wanted, encoding="utf-8")
     partial.replace(stamp)

@@ -14,7 +14,6 @@ import sys
 import time
 from pathlib import Path
 
-import nbformat
 import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.executors import load_executor
@@ -36,7 +35,7 @@ def library_hash(root):
     for path in files:
         inside = path.relative_to(root)
         # The site's own pages, looks and extensions do not change what a chapter computes.
-        if inside.parts[0] == "book" and path.suffix != ".py" or "_ext" in inside.parts:
+        if inside.parts[0] == "book" and (path.suffix != ".py" or "_ext" in inside.parts):
             continue
         digest.update(str(inside).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -99,9 +98,12 @@ def prepare_cache(root):
 
 
 def write_config(root, cache_path):
-    """Write _build/config.yml: _config.yml with the cache filled in."""
+    """Write _build/config.yml: _config.yml with the cache filled in, and paths made absolute."""
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     config.setdefault("execute", {}).update(execute_notebooks="cache", cache=str(cache_path))
+    extensions = config.get("sphinx", {}).get("local_extensions", {})
+    for name, folder in extensions.items():  # looked up from the folder of the configuration
+        extensions[name] = str(root / folder)
     path = root / "_build" / "config.yml"
     path.write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return path

@@ -18,6 +18,9 @@ BEGIN_SOLUTION, END_SOLUTION = "BEGIN SOLUTION", "END SOLUTION"
 #: Stands between the task and the aspect in the grade_id of a test cell.
 SEPARATOR = "--"
 
+#: How large an assignment and its bank of answers must be: right and wrong answers are by task.
+LEAST = {"tasks": 6, "right": 2, "wrong": 5}
+
 
 class NotebookError(ValueError):
     """A notebook that cannot be read as the course needs it; the message names file and cell."""
@@ -73,7 +76,8 @@ class Cell:
 
     def __str__(self) -> str:
         names = [f"id {self.data['id']}"] if self.data.get("id") else []
-        names += [f"grade_id {self.grade_id}"] if self.grade_id else []
+        if self.grade_id and self.grade_id != self.data.get("id"):
+            names.append(f"grade_id {self.grade_id}")
         return f"cell {self.index + 1}" + (f" ({', '.join(names)})" if names else "")
 
 

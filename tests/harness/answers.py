@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.harness import assignment as form
 from tests.harness.assignment import Answer, Assignment, Task
 from tests.harness.runner import Job, Outcome, run
-from tools.notebooks import ROOT
+from tools.notebooks import LEAST, ROOT
 
 #: A wrong answer that fails with one of these does not run at all: it proves nothing.
 BROKEN = ("NameError", "SyntaxError", "IndentationError", "ImportError", "ModuleNotFoundError")
@@ -29,9 +29,9 @@ BROKEN = ("NameError", "SyntaxError", "IndentationError", "ImportError", "Module
 class Rules:
     """How large an assignment and its bank must be."""
 
-    tasks: int = 6
-    right: int = 2
-    wrong: int = 5
+    tasks: int = LEAST["tasks"]
+    right: int = LEAST["right"]
+    wrong: int = LEAST["wrong"]
 
 
 @dataclass

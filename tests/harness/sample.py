@@ -13,7 +13,7 @@ DOUBLE = '''def double(x):
     return 2 * x
     ### END SOLUTION'''
 
-DOUBLE_SMALL = """assert double(3) == 6, f"double(3) is 6, got {double(3)}: is it x + 2, or x squared?"
+DOUBLE_SMALL = """assert double(3) == 6, f"double(3) is 6, got {double(3)}: is it x + 2?"
 ### BEGIN HIDDEN TESTS
 assert double(-1) == -2, f"double(-1) is -2, got {double(-1)}: a sign was lost"
 ### END HIDDEN TESTS"""
@@ -37,7 +37,9 @@ BANK = {
         "right_add.py": "def double(x):\n    return x + x\n",
         "right_shift.py": "def double(x):\n    return 2 * (x + 1) - 2\n",
         "wrong_plus_two.py": "# message: x \\+ 2\n# adds two\ndef double(x):\n    return x + 2\n",
-        "wrong_sign.py": "# message: sign was lost\n# no sign\ndef double(x):\n    return abs(2 * x)\n",
+        "wrong_sign.py": (
+            "# message: sign was lost\n# no sign\ndef double(x):\n    return abs(2 * x)\n"
+        ),
     },
     "total": {
         "right_loop.py": (
@@ -45,7 +47,9 @@ BANK = {
             "        result += double(value)\n    return result\n"
         ),
         "right_late.py": "def total(values):\n    return double(sum(values))\n",
-        "wrong_single.py": "# message: doubled\n# not doubled\ndef total(values):\n    return sum(values)\n",
+        "wrong_single.py": (
+            "# message: doubled\n# not doubled\ndef total(values):\n    return sum(values)\n"
+        ),
         "wrong_first.py": (
             "# message: sum of 2 and 4\n# only the first\ndef total(values):\n"
             "    return double(values[0])\n"

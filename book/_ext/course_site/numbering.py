@@ -1,0 +1,31 @@
+"""Number figures, tables and equations by chapter: the second figure of chapter 2 is 2.2.
+
+Sphinx takes chapter numbers from a page's place in the table of contents. Here they come from
+the file name (book/02-self-attention.ipynb), so that chapter 2 is chapter 2 from the first day.
+Pages without a number count 1, 2, 3 on their own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+CHAPTER = re.compile(r"book/(\d\d)-")
+
+
+def renumber(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Replace the book-wide numbers by (chapter, count within the page)."""
+    for docname, kinds in env.toc_fignumbers.items():
+        match = CHAPTER.match(docname)
+        prefix = (int(match[1]),) if match else ()
+        for numbers in kinds.values():
+            for count, key in enumerate(sorted(numbers, key=lambda k: numbers[k]), start=1):
+                numbers[key] = (*prefix, count)
+    return []
+
+
+def setup(app: Sphinx) -> None:
+    """Run after Sphinx's own numbering, which listens to the same event."""
+    app.connect("env-get-updated", renumber, priority=900)

@@ -1,0 +1,65 @@
+// Before the page is drawn: a mode and a theme, also on the first visit.
+{
+  const root = document.documentElement;
+  const mode = localStorage.getItem("mode") || "auto";
+  const dark = mode === "dark" || (mode === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.dataset.mode = mode;
+  root.dataset.theme = dark ? "dark" : "light";
+}
+
+// A quiz: choose, check, read why. What was chosen is remembered on this device.
+function setUpQuiz(form) {
+  const key = `quiz:${location.pathname}#${form.id}`;
+  const button = form.querySelector(".quiz-check");
+  const verdict = form.querySelector(".quiz-verdict");
+  const choices = [...form.querySelectorAll(".quiz-choice")];
+  const radio = (choice) => choice.querySelector("input");
+
+  function clear() {
+    verdict.textContent = "";
+    for (const choice of choices) {
+      choice.classList.remove("is-right", "is-wrong");
+      choice.querySelector(".quiz-why").open = false;
+    }
+  }
+
+  form.classList.add("quiz-live");
+  button.hidden = false;
+  form.addEventListener("change", clear);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clear();
+    const chosen = choices.find((choice) => radio(choice).checked);
+    if (!chosen) {
+      verdict.textContent = "Choose an answer first.";
+      return;
+    }
+    const right = chosen.dataset.right === "true";
+    chosen.classList.add(right ? "is-right" : "is-wrong");
+    chosen.querySelector(".quiz-why").open = true;
+    verdict.textContent = right ? "Right: read why above." : "Not yet: read why above, then try again.";
+    localStorage.setItem(key, radio(chosen).value);
+  });
+  const before = localStorage.getItem(key);
+  for (const choice of choices) {
+    if (radio(choice).value === before) radio(choice).checked = true;
+  }
+}
+
+// A table wider than the screen scrolls inside its own box, also by keyboard.
+function setUpTable(table) {
+  const box = document.createElement("div");
+  box.className = "table-scroll";
+  table.before(box);
+  box.append(table);
+  const update = () => {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  };
+  new ResizeObserver(update).observe(box);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll("form.quiz").forEach(setUpQuiz);
+  document.querySelectorAll(".bd-article table").forEach(setUpTable);
+});

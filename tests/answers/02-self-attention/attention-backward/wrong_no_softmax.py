@@ -1,0 +1,10 @@
+# message: softmax's derivative is missing
+# The softmax is skipped on the way back.
+def attention_backward(query, key, value, weights, grad_output):
+    grad_value = weights.transpose(1, 2) @ grad_output
+    grad_weights = grad_output @ value.transpose(1, 2)
+    grad_scores = grad_weights
+    grad_scores = grad_scores / math.sqrt(query.shape[-1])
+    grad_query = grad_scores @ key
+    grad_key = grad_scores.transpose(1, 2) @ query
+    return grad_query, grad_key, grad_value

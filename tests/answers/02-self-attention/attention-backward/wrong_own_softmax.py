@@ -1,0 +1,11 @@
+# message: gradient without the mask
+# The weights are computed again, without the mask.
+def attention_backward(query, key, value, weights, grad_output):
+    weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
+    grad_value = weights.transpose(1, 2) @ grad_output
+    grad_weights = grad_output @ value.transpose(1, 2)
+    grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
+    grad_scores = grad_scores / math.sqrt(query.shape[-1])
+    grad_query = grad_scores @ key
+    grad_key = grad_scores.transpose(1, 2) @ query
+    return grad_query, grad_key, grad_value

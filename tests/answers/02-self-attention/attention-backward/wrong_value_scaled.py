@@ -1,0 +1,10 @@
+# message: The value doesn't pass the scores
+# The scale is applied to all three.
+def attention_backward(query, key, value, weights, grad_output):
+    grad_value = weights.mT @ grad_output / math.sqrt(query.shape[-1])
+    grad_weights = grad_output @ value.transpose(1, 2)
+    grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
+    grad_scores = grad_scores / math.sqrt(query.shape[-1])
+    grad_query = grad_scores @ key
+    grad_key = grad_scores.transpose(1, 2) @ query
+    return grad_query, grad_key, grad_value

@@ -1,0 +1,17 @@
+class CosineSelfAttention(nn.Module):
+    def __init__(self, d_model, d_k, d_v):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=False)
+        self.key = nn.Linear(d_model, d_k, bias=False)
+        self.value = nn.Linear(d_model, d_v, bias=False)
+        self.scale = nn.Parameter(torch.tensor(10.0))
+
+    def forward(self, x, mask=None):
+        query = self.query(x)[:, :, None, :]
+        key = self.key(x)[:, None, :, :]
+        value = self.value(x)
+        scores = self.scale * F.cosine_similarity(query, key, dim=-1, eps=1e-12)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1)
+        return weights @ value, weights

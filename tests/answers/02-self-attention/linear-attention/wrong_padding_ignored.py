@@ -1,0 +1,24 @@
+# message: valid has no effect
+# The argument is not used.
+def write_memory(key, value, valid=None):
+    features = phi(key)
+    memory = features.transpose(1, 2) @ value
+    return memory, features.sum(dim=1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    denominator = features @ normaliser[:, :, None]
+    return features @ memory / denominator.clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    outputs = []
+    memory = torch.zeros(key.shape[0], key.shape[2], value.shape[2], dtype=key.dtype)
+    normaliser = torch.zeros(key.shape[0], key.shape[2], dtype=key.dtype)
+    for t in range(query.shape[1]):
+        one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+        memory = memory + one_memory
+        normaliser = normaliser + one_normaliser
+        outputs.append(read_memory(query[:, t : t + 1], memory, normaliser))
+    return torch.cat(outputs, dim=1)

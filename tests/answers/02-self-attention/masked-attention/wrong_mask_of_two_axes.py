@@ -1,0 +1,12 @@
+# message: weights, mask \(3, 5, 7\): expected shape
+# The mask always gets a batch axis, also when it has one.
+def masked_attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask = mask[None]
+        empty = ~mask.any(dim=-1, keepdim=True)
+        scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(empty, 0.0)
+    return weights @ value, weights

@@ -1,0 +1,20 @@
+# message: correction is upside down
+# The factor is exp(m_new - m_old).
+def stream_update(state, query, key_block, value_block, mask_block=None):
+    old_max, old_sum, old_accumulator = state
+    scores = query @ key_block.transpose(1, 2) / math.sqrt(query.shape[-1])
+    if mask_block is not None:
+        scores = scores.masked_fill(~mask_block, -math.inf)
+    new_max = torch.maximum(old_max, scores.amax(dim=-1))
+    safe_max = new_max.masked_fill(new_max == -math.inf, 0.0)
+    correction = torch.exp(safe_max - old_max.masked_fill(old_max == -math.inf, 0.0))
+    terms = torch.exp(scores - safe_max[:, :, None])
+    new_sum = old_sum * correction + terms.sum(dim=-1)
+    new_accumulator = old_accumulator * correction[:, :, None] + terms @ value_block
+    return new_max, new_sum, new_accumulator
+
+
+def stream_finish(state):
+    _, running_sum, accumulator = state
+    empty = running_sum == 0
+    return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]

@@ -1,0 +1,134 @@
+"""What a visitor does: search, copy, switch the theme, answer a quiz, use the keyboard only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.site.pages import documents, soup, source_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+CHAPTER = "book/02-self-attention"
+# Notebooks only: the teaching page shows the directive as text.
+WITH_QUIZ = [name for name in documents() if (path := source_of(name)).suffix == ".ipynb"
+             and "{quiz}" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("origin", ["server", "disk"])
+def test_search_finds_a_term(origin: str, server: str, site: Path, new_context: Callable) -> None:
+    """Typed into the box that Ctrl+K opens; a result is shown, and leads to a page with the term."""
+    page = new_context().new_page()
+    base = server if origin == "server" else f"{site.as_uri()}/"
+    page.goto(f"{base}book/setup.html")
+    page.keyboard.press("Control+k")
+    page.locator("#pst-search-dialog input").wait_for()
+    page.keyboard.type("polarities")
+    page.keyboard.press("Enter")
+    result = page.locator("#search-results li a").first
+    result.wait_for()
+    result.click()
+    page.wait_for_url("**/book/notation.html*")
+    assert "polarities" in page.inner_text("article")
+
+
+def test_code_is_copied(server: str, new_context: Callable) -> None:
+    """The copy button puts the code, and nothing else, on the clipboard."""
+    context = new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{server}index.html")
+    block = page.locator("div.highlight-python, div.highlight-ipython3").first
+    block.hover()
+    block.locator("button.copybtn").click()
+    page.locator("button.copybtn.success").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.strip() == block.locator("pre").inner_text().strip()
+    assert copied.startswith("import math")
+
+
+def test_theme_can_be_chosen_and_is_kept(server: str, new_context: Callable) -> None:
+    """The switch goes through light, dark and the system's setting; the next page remembers."""
+    page = new_context(color_scheme="light").new_page()
+    page.goto(f"{server}index.html")
+    mode, theme = (f"document.documentElement.dataset.{key}" for key in ("mode", "theme"))
+    assert (page.evaluate(mode), page.evaluate(theme)) == ("auto", "light")
+    switch = page.locator(".theme-switch-button:visible").first
+    for _ in range(3):
+        if page.evaluate(mode) == "dark":
+            break
+        switch.click()
+    assert page.evaluate(theme) == "dark"
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.goto(f"{server}book/notation.html")
+    assert page.evaluate(theme) == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+    card = page.locator("figure img").first
+    assert card.evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_keyboard_reaches_the_text(server: str, new_context: Callable) -> None:
+    """The first Tab offers to skip the navigation."""
+    page = new_context().new_page()
+    page.goto(f"{server}book/setup.html")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to main content"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**#main-content")
+
+
+def test_every_chapter_has_a_quiz(site: Path) -> None:
+    """Check yourself: at least one question a chapter, each with one right choice."""
+    for name in (name for name in documents() if name.startswith("book/0")):
+        forms = soup(name).select("form.quiz")
+        assert forms, name
+        for form in forms:
+            assert len(form.select('.quiz-choice[data-right="true"]')) == 1, form["id"]
+            assert all(why.text.strip() for why in form.select(".quiz-why > div")), form["id"]
+
+
+@pytest.mark.parametrize("name", WITH_QUIZ)
+def test_quiz_works_by_keyboard(name: str, server: str, new_context: Callable) -> None:
+    """Each choice of each question gets its verdict and its explanation; the answer is kept."""
+    page = new_context().new_page()
+    page.goto(f"{server}{name}.html")
+    assert page.locator("form.quiz").count()
+    for form in page.locator("form.quiz").all():
+        button, verdict = form.locator(".quiz-check"), form.locator(".quiz-verdict")
+        button.focus()
+        page.keyboard.press("Enter")
+        assert verdict.inner_text() == "Choose an answer first."
+        for choice in form.locator(".quiz-choice").all():
+            choice.locator("input").focus()
+            page.keyboard.press("Space")
+            assert not verdict.inner_text(), "a new choice clears the old verdict"
+            page.keyboard.press("Enter")
+            right = choice.get_attribute("data-right") == "true"
+            assert verdict.inner_text().startswith("Right" if right else "Not yet")
+            assert choice.locator(".quiz-why > div").is_visible()
+            assert form.locator(".quiz-why[open]").count() == 1
+    kept = page.locator("form.quiz input:checked").evaluate_all("all => all.map((e) => e.value)")
+    page.reload()
+    again = page.locator("form.quiz input:checked").evaluate_all("all => all.map((e) => e.value)")
+    assert again == kept
+
+
+def test_page_can_be_read_without_scripts(server: str, new_context: Callable) -> None:
+    """Explanations of a quiz unfold by themselves; nothing that needs a script is offered."""
+    page = new_context(java_script_enabled=False).new_page()
+    page.goto(f"{server}{CHAPTER}.html")
+    why = page.locator("details.quiz-why").first
+    why.locator("summary").click()
+    assert why.locator("div").is_visible()
+    assert not page.locator(".quiz-check").first.is_visible()
+
+
+def test_wide_tables_scroll_in_their_box_by_keyboard(server: str, new_context: Callable) -> None:
+    """On a phone the page keeps its width, and the table can be reached and scrolled."""
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(f"{server}book/notation.html")
+    box = page.locator(".table-scroll[tabindex='0']").first
+    box.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("e => e.scrollLeft > 0", arg=box.element_handle())

@@ -1,0 +1,183 @@
+"""Every page in a real browser: both themes, both widths, from a server and from the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.site.pages import PREFIX, SPECIAL, documents
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+PASSED_OVER = {"minor", "moderate"}
+
+MATHS_DONE = """
+async () => {
+  if (!document.querySelector("article .math")) return 0;
+  await MathJax.startup.promise;
+  return document.querySelectorAll("article mjx-container").length;
+}"""
+UNRENDERED_MATHS = """
+() => [...document.querySelectorAll("article .math")]
+  .filter((e) => !e.querySelector("mjx-container")).map((e) => e.textContent)"""
+FAILED_MATHS = '() => [...document.querySelectorAll("mjx-merror, [data-mjx-error]")].length'
+TOO_WIDE = """
+() => {
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width) return [];
+  const inBox = (e) => {
+    for (let p = e.parentElement; p; p = p.parentElement)
+      if (getComputedStyle(p).overflowX !== "visible" && p.tagName !== "BODY") return true;
+    return false;
+  };
+  return [...document.querySelectorAll("body *")]
+    .filter((e) => e.getBoundingClientRect().right > width + 1 && !inBox(e))
+    .map((e) => `${e.tagName}.${e.className} ${e.textContent.slice(0, 60)}`).slice(0, 5)
+    .concat(`page ${document.documentElement.scrollWidth} px wide in ${width} px`);
+}"""
+EMPTY_IMAGES = """
+() => [...document.images].filter((i) => !i.complete || !i.naturalWidth).map((i) => i.src)"""
+
+
+class Watch:
+    """Collects what must not happen while a page is open."""
+
+    def __init__(self, page: object, *allowed: str) -> None:
+        self.problems: list[str] = []
+        self.allowed = (*allowed, "data:", "blob:")
+        page.on("console", self.console)
+        page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
+        page.on("requestfailed", lambda r: self.problems.append(f"failed request: {r.url}"))
+        page.on("request", self.request)
+        page.on("response", self.response)
+
+    def console(self, message: object) -> None:
+        """Note errors and warnings on the console."""
+        if message.type in {"error", "warning"}:
+            self.problems.append(f"console {message.type}: {message.text}")
+
+    def request(self, request: object) -> None:
+        """Note a request to another host."""
+        if not request.url.startswith(self.allowed):
+            self.problems.append(f"external request: {request.url}")
+
+    def response(self, response: object) -> None:
+        """Note an answer that is none."""
+        if response.status >= 400:
+            self.problems.append(f"status {response.status}: {response.url}")
+
+
+def look(page: object) -> None:
+    """Check what a visitor sees: mathematics, images, width."""
+    page.evaluate(MATHS_DONE)
+    assert not page.evaluate(UNRENDERED_MATHS), "mathematics left unrendered"
+    assert not page.evaluate(FAILED_MATHS), "MathJax could not read a formula"
+    assert not page.evaluate(TOO_WIDE)
+
+
+def violations(page: object) -> list[str]:
+    """Return axe-core's serious and critical findings."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    # preload would fetch style sheets anew, which a page from the disk may not do.
+    options = {"preload": False, "resultTypes": ["violations"]}
+    found = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{v['id']} ({v['impact']}): {node['target']} {node['html'][:200]}"
+        for v in found
+        if v["impact"] not in PASSED_OVER
+        for node in v["nodes"][:5]
+    ]
+
+
+@pytest.fixture(scope="module")
+def contexts(new_context: Callable[..., object]) -> dict[str, object]:
+    """A context for each theme: a visitor's system setting."""
+    return {theme: new_context(color_scheme=theme) for theme in ("light", "dark")}
+
+
+def address(server: str, name: str) -> str:
+    """Return the address of a page; the page for wrong addresses has any wrong one."""
+    return server + ("no/such/page.html" if name == "404" else f"{name}.html")
+
+
+@pytest.mark.parametrize("name", [*documents(), *SPECIAL])
+def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -> None:
+    """Light and dark, wide and narrow: nothing wrong on the console, nothing too wide, axe."""
+    # In each theme the page is loaded at one width and then given the other, as on turning a phone.
+    for theme, first, second in (("light", DESKTOP, PHONE), ("dark", PHONE, DESKTOP)):
+        page = contexts[theme].new_page()
+        watch = Watch(page, server)
+        page.set_viewport_size(first)
+        page.goto(address(server, name), wait_until="load")
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        look(page)
+        # What is folded counts too.
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        assert not page.evaluate(TOO_WIDE), "with everything unfolded"
+        assert not violations(page), (theme, first)
+        page.set_viewport_size(second)
+        assert not page.evaluate(TOO_WIDE), (theme, second)
+        assert not page.evaluate(EMPTY_IMAGES)
+        text = page.inner_text("main")
+        assert "Traceback (most recent call last)" not in text
+        problems = [p for p in watch.problems if name != "404" or "404" not in p]
+        assert not problems
+        page.close()
+
+
+@pytest.mark.parametrize("name", [*documents(), "search"])
+def test_page_from_the_disk(name: str, site: Path, contexts: dict[str, object]) -> None:
+    """A double click on the file is enough: no server, no network."""
+    page = contexts["light"].new_page()
+    watch = Watch(page, "file://")
+    page.set_viewport_size(PHONE)
+    page.goto(f"{site.as_uri()}/{name}.html", wait_until="load")
+    look(page)
+    assert not page.evaluate(EMPTY_IMAGES)
+    assert not watch.problems
+    page.close()
+
+
+def test_menus_and_search_box_are_accessible(server: str, new_context: Callable) -> None:
+    """What opens over the page on a phone passes axe too, and closes by keyboard."""
+    page = new_context(color_scheme="dark", viewport=PHONE).new_page()
+    watch = Watch(page, server)
+    page.goto(f"{server}book/notation.html")
+    for opener, dialog in (
+        ("button.primary-toggle", "#pst-primary-sidebar-modal"),
+        ("button.secondary-toggle", "#pst-secondary-sidebar-modal"),
+        (".search-button:visible", "#pst-search-dialog"),
+    ):
+        page.locator(opener).first.click()
+        page.locator(dialog).wait_for(state="visible")
+        assert not violations(page), opener
+        page.keyboard.press("Escape")
+        page.locator(dialog).wait_for(state="hidden")
+    page.locator(".dropdown-launch-buttons button").click()
+    assert page.locator(".dropdown-launch-buttons a", has_text="Colab").is_visible()
+    assert not violations(page)
+    assert not watch.problems
+
+
+def test_wrong_addresses_lead_back(server: str, new_context: Callable) -> None:
+    """From any depth the page for wrong addresses has its looks, and its links work."""
+    context = new_context()
+    page = context.new_page()
+    response = page.goto(f"{server}deep/er/than/any.html")
+    assert response.status == 404
+    assert page.locator("h1").inner_text() == "This page is not in the book"
+    assert page.evaluate("getComputedStyle(document.querySelector('.not-found-search')).display") == "flex"
+    links = page.eval_on_selector_all("main article a", "all => all.map((a) => a.getAttribute('href'))")
+    assert len(links) == len(documents())
+    for link in links:
+        assert link.startswith(PREFIX)
+        assert context.request.get(server + link.removeprefix(PREFIX)).ok, link
+    page.fill("#not-found-query", "softmax")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=softmax")
+    page.locator("#search-results li a").first.wait_for()

@@ -1,0 +1,139 @@
+"""Release notebooks: what solutions/ makes, nothing hidden in them, and stubs that fail cleanly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbgrader.utils import determine_grade, is_grade
+
+from tests.harness import sample
+from tools import exercises, notebooks
+from tools.notebooks import ROOT
+
+SOURCES = [
+    path
+    for name in exercises.assignments(ROOT)
+    for path in notebooks.notebooks_in(ROOT / "solutions" / name)
+]
+
+
+def release_of(source: Path) -> Path:
+    """Return the release notebook of a source notebook."""
+    return ROOT / "exercises" / source.relative_to(ROOT / "solutions")
+
+
+def test_there_are_assignments() -> None:
+    """The tests below have something to look at."""
+    assert SOURCES
+
+
+def test_exercises_are_what_solutions_make() -> None:
+    """Nobody edited exercises/, and nobody forgot to make it again."""
+    problems = exercises.check(ROOT)
+    assert not problems, "\n".join(["", *problems])
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_nothing_hidden_is_released(source: Path) -> None:
+    """No marker, no line of a hidden test, no line of a solution is in the release notebook."""
+    release = release_of(source).read_text(encoding="utf-8")
+    for marker in ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN", "END HIDDEN"):
+        assert marker not in release
+    released = {
+        line.strip()
+        for cell in notebooks.cells(release_of(source))
+        for line in cell.source.split("\n")
+    }
+    # A line may be in a hidden test and also, by right, in what a student sees.
+    open_lines: set[str] = set()
+    secret: dict[str, str] = {}
+    for cell in notebooks.cells(source):
+        lines = cell.source.split("\n")
+        hidden: set[int] = set()
+        for begin, end in (
+            (notebooks.BEGIN_HIDDEN, notebooks.END_HIDDEN),
+            (notebooks.BEGIN_SOLUTION, notebooks.END_SOLUTION),
+        ):
+            for first, last in notebooks.regions(cell, begin, end):
+                hidden |= set(range(first, last + 1))
+        for number, line in enumerate(lines):
+            if number in hidden:
+                secret.setdefault(line.strip(), str(cell))
+            else:
+                open_lines.add(line.strip())
+    # Closing brackets and the like tell nothing.
+    secret = {line: cell for line, cell in secret.items() if any(map(str.isalnum, line))}
+    assert len(secret) > 10, "hardly anything is hidden: is this test looking in the right place?"
+    leaked = {line: cell for line, cell in secret.items() if line in released - open_lines}
+    assert not leaked
+    assert len(secret.keys() - open_lines) > 10
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_an_untouched_release_notebook_scores_zero(source: Path, tmp_path: Path) -> None:
+    """Run as handed out, each test ends in NotImplementedError, and nothing else fails."""
+    notebook = nbformat.read(release_of(source), as_version=4)
+    NotebookClient(
+        notebook, timeout=60, allow_errors=True, resources={"metadata": {"path": tmp_path}}
+    ).execute()
+    scores, problems = [], []
+    for number, cell in enumerate(notebook.cells, start=1):
+        if cell.cell_type != "code":
+            continue
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        where = f"{release_of(source)}: cell {number} (id {cell.id})"
+        if not is_grade(cell):
+            problems += [f"{where}: {error.ename}: {error.evalue}" for error in errors]
+        elif [error.ename for error in errors] != ["NotImplementedError"]:
+            names = ", ".join(error.ename for error in errors) or "no error"
+            problems.append(f"{where}: expected NotImplementedError, got {names}")
+        else:
+            scores.append(determine_grade(cell))
+    assert not problems, "\n".join(["", *problems])
+    assert scores
+    assert sum(score for score, _ in scores) == 0
+    loaded = {cell.grade_id: cell.nbgrader["points"] for cell in notebooks.cells(source)
+              if cell.is_test}
+    assert sum(most for _, most in scores) == sum(loaded.values()) > 0
+
+
+def test_release_changes_what_it_must(tmp_path: Path) -> None:
+    """On a small assignment: the stub, the locks, no outputs, hidden tests gone."""
+    (tmp_path / "nbgrader_config.py").write_bytes((ROOT / "nbgrader_config.py").read_bytes())
+    sample.make(tmp_path)
+    assert exercises.write(tmp_path) == [sample.NAME]
+    path = tmp_path / "exercises" / sample.NAME / "sample.ipynb"
+    released = {cell.grade_id: cell for cell in notebooks.cells(path) if cell.grade_id}
+    assert released["double"].source == (
+        'def double(x):\n    """Return 2x."""\n'
+        '    raise NotImplementedError("Replace this line with your code.")'
+    )
+    assert "double(-1)" not in path.read_text(encoding="utf-8")
+    assert released["double--small"].source.startswith("assert double(3) == 6")
+    assert released["double--small"].metadata["editable"] is False
+    assert [cell for cell in notebooks.cells(path) if cell.outputs] == []
+
+    first = path.read_bytes()
+    assert exercises.write(tmp_path) == [], "made again, it is the same"
+    assert path.read_bytes() == first
+    sample.write(path, path.read_text(encoding="utf-8").replace("Task 2", "Task two"))
+    assert exercises.write(tmp_path) == [sample.NAME]
+    assert path.read_bytes() == first
+    assert {child.name for child in tmp_path.iterdir()} == {
+        "answers", "exercises", "nbgrader_config.py", "solutions"
+    }, "nothing else is left behind, no gradebook either"
+
+
+def test_a_refused_release_leaves_the_old_one(tmp_path: Path) -> None:
+    """When nbgrader cannot make an assignment, exercises/ stays as it was."""
+    (tmp_path / "nbgrader_config.py").write_bytes((ROOT / "nbgrader_config.py").read_bytes())
+    folder = sample.make(tmp_path)
+    old = sample.write(tmp_path / "exercises" / sample.NAME / "sample.ipynb", "old")
+    path = folder / "sample.ipynb"
+    text = path.read_text(encoding="utf-8").replace("### END SOLUTION", "###")
+    path.write_text(text, encoding="utf-8")
+    assert exercises.main(["--root", str(tmp_path)]) == 1
+    assert old.read_text(encoding="utf-8") == "old"
