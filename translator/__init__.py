@@ -1,0 +1,1 @@
+"""The application around the library: corpora, batching, training, decoding, evaluation."""
