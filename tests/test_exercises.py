@@ -86,7 +86,9 @@ def test_an_untouched_release_notebook_scores_zero(source: Path, tmp_path: Path)
         errors = [output for output in cell.outputs if output.output_type == "error"]
         where = f"{release_of(source)}: cell {number} (id {cell.id})"
         if not is_grade(cell):
-            problems += [f"{where}: {error.ename}: {error.evalue}" for error in errors]
+            # A cell that draws what the student's function returns has to wait for it, too.
+            problems += [f"{where}: {error.ename}: {error.evalue}" for error in errors
+                         if error.ename != "NotImplementedError"]
         elif [error.ename for error in errors] != ["NotImplementedError"]:
             names = ", ".join(error.ename for error in errors) or "no error"
             problems.append(f"{where}: expected NotImplementedError, got {names}")

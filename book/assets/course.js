@@ -59,7 +59,28 @@ function setUpTable(table) {
   new ResizeObserver(update).observe(box);
 }
 
+// A wide figure can be enlarged; only phones show the button (course.css).
+function setUpFigure(image) {
+  const box = document.createElement("div");
+  const button = document.createElement("button");
+  box.className = "figure-box";
+  button.className = "figure-enlarge";
+  button.type = "button";
+  const set = (large) => {
+    box.classList.toggle("is-large", large);
+    button.textContent = large ? "Make the figure smaller" : "Enlarge the figure";
+    if (large) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  };
+  button.addEventListener("click", () => set(!box.classList.contains("is-large")));
+  image.before(box);
+  box.append(image);
+  box.after(button);
+  set(false);
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll(".bd-article figure img").forEach(setUpFigure);
   document.querySelectorAll("form.quiz").forEach(setUpQuiz);
   document.querySelectorAll(".bd-article table").forEach(setUpTable);
 });

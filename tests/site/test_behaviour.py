@@ -19,7 +19,7 @@ WITH_QUIZ = [name for name in documents() if (path := source_of(name)).suffix ==
 
 @pytest.mark.parametrize("origin", ["server", "disk"])
 def test_search_finds_a_term(origin: str, server: str, site: Path, new_context: Callable) -> None:
-    """Typed into the box that Ctrl+K opens; a result is shown, and leads to a page with the term."""
+    """Typed into the box that Ctrl+K opens; a result is shown and leads to the term."""
     page = new_context().new_page()
     base = server if origin == "server" else f"{site.as_uri()}/"
     page.goto(f"{base}book/setup.html")
@@ -132,3 +132,16 @@ def test_wide_tables_scroll_in_their_box_by_keyboard(server: str, new_context: C
     box.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("e => e.scrollLeft > 0", arg=box.element_handle())
+
+
+def test_figures_can_be_enlarged_on_a_phone(server: str, new_context: Callable) -> None:
+    """The labels of a wide figure become readable; the figure scrolls, the page does not."""
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(f"{server}{CHAPTER}.html")
+    image = page.locator(".figure-box img").first
+    before = image.bounding_box()["width"]
+    page.get_by_role("button", name="Enlarge the figure").first.click()
+    assert image.bounding_box()["width"] > 1.5 * before
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Make the figure smaller").click()
+    assert image.bounding_box()["width"] == before

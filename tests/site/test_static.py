@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
@@ -144,7 +145,7 @@ def test_headings_skip_no_level(name: str) -> None:
     """h1, h2, h3: in order, so that the outline can be read."""
     levels = [int(h.name[1]) for h in soup(name).select("article :is(h1, h2, h3, h4, h5, h6)")]
     assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @every_document

@@ -43,7 +43,8 @@ def describe(
     context["meta"] = meta = context.get("meta") or {}
     text = meta.get("og:description") or first_paragraph(doctree) or context["title"]
     meta["og:description"] = text
-    context["metatags"] += f'\n<meta name="description" content="{escape(text)}" />\n'
+    if 'name="description"' not in context["metatags"]:
+        context["metatags"] += f'\n<meta name="description" content="{escape(text)}" />\n'
 
 
 def setup(app: Sphinx) -> None:

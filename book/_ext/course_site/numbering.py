@@ -1,4 +1,4 @@
-"""Number figures, tables and equations by chapter: the second figure of chapter 2 is 2.2.
+"""Number chapters, figures, tables and equations: the second figure of chapter 2 is 2.2.
 
 Sphinx takes chapter numbers from a page's place in the table of contents. Here they come from
 the file name (book/02-self-attention.ipynb), so that chapter 2 is chapter 2 from the first day.
@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import re
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 CHAPTER = re.compile(r"book/(\d\d)-")
+
+
+def number_title(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the chapter's number before its title, for the heading and for the navigation."""
+    match = CHAPTER.match(app.env.docname)
+    title = next(iter(doctree.findall(nodes.title)), None)
+    if match and title is not None:
+        title.insert(0, nodes.Text(f"{int(match[1])}. "))
 
 
 def renumber(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -27,5 +36,6 @@ def renumber(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def setup(app: Sphinx) -> None:
-    """Run after Sphinx's own numbering, which listens to the same event."""
+    """Number titles before Sphinx collects them, and the rest after Sphinx's own numbering."""
+    app.connect("doctree-read", number_title, priority=100)
     app.connect("env-get-updated", renumber, priority=900)

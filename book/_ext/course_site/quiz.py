@@ -20,6 +20,7 @@ Without JavaScript each choice carries its explanation, folded.
 from __future__ import annotations
 
 from html import escape
+from string import ascii_uppercase
 from typing import ClassVar
 
 from docutils import nodes
@@ -100,6 +101,7 @@ def visit_quiz(self: HTML5Translator, node: QuizNode) -> None:
     for index, choice in enumerate(node.findall(QuizChoice)):
         choice["key"] = f"{name}-{index}"
         choice["group"] = name
+        choice["letter"] = ascii_uppercase[index]
 
 
 def depart_quiz(self: HTML5Translator, node: QuizNode) -> None:
@@ -113,7 +115,7 @@ def depart_quiz(self: HTML5Translator, node: QuizNode) -> None:
 def visit_question(self: HTML5Translator, node: QuizQuestion) -> None:
     """Open the question."""
     name = node.parent["ids"][0]
-    self.body.append('<p class="quiz-title">Check yourself</p>')
+    self.body.append('<p class="quiz-title">Question</p>')
     self.body.append(f'<div class="quiz-question" id="{name}-question">')
 
 
@@ -124,11 +126,11 @@ def visit_choice(self: HTML5Translator, node: QuizChoice) -> None:
 
 
 def visit_label(self: HTML5Translator, node: QuizLabel) -> None:
-    """Open the radio button's label."""
-    key, group = escape(node.parent["key"]), escape(node.parent["group"])
+    """Open the radio button's label; the letter names a choice that is all formula."""
+    key, group, letter = (escape(node.parent[part]) for part in ("key", "group", "letter"))
     self.body.append(
         f'<label for="{key}"><input type="radio" id="{key}" name="{group}" value="{key}">'
-        '<span class="quiz-label">'
+        f'<span class="quiz-letter">{letter}</span><span class="quiz-label">'
     )
 
 

@@ -1,0 +1,192 @@
+"""The local Sphinx extension on small books: what it makes, and how it says what is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from tests.site.pages import ROOT
+
+EXTENSIONS = ROOT / "book" / "_ext"
+CONF = {
+    "extensions": ["myst_nb", "course_site"],
+    "exclude_patterns": ["out"],
+    "html_theme": "basic",
+    "myst_enable_extensions": ["colon_fence", "dollarmath", "tasklist"],
+    "nb_execution_mode": "off",
+    "numfig": True,
+    "math_numfig": True,
+    "mathjax_path": "mathjax/tex-svg-full.js",
+}
+PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"><rect width="4"/></svg>'
+QUIZ = """
+:::{quiz}
+:name: quiz-one
+Is $1 + 1 = 2$?
+
+- [ ] No
+
+  Count again.
+- [x] Yes
+
+  One and one **are** two.
+:::
+"""
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A function that builds a book of the given files; returns (output folder, warnings)."""
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    # What belongs to the whole site's configuration stays out of these small books.
+    from course_site import not_found
+
+    monkeypatch.setattr(not_found, "setup", lambda app: None)
+
+    def run(**files: str) -> tuple[Path, str]:
+        names = {name.replace("__", "/") for name in files}
+        listed = "\n".join(sorted(name.rsplit(".", 1)[0] for name in names))
+        toc = f"# Book\n\n```{{toctree}}\n{listed}\n```\n"
+        for name, text in {**files, "index.md": toc}.items():
+            path = tmp_path / name.replace("__", "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        (tmp_path / "picture.svg").write_text(PICTURE, encoding="utf-8")
+        warnings = io.StringIO()
+        with patch_docutils(), docutils_namespace():
+            app = Sphinx(
+                tmp_path, None, tmp_path / "out", tmp_path / "out" / "doctrees", "html",
+                confoverrides=CONF, status=None, warning=warnings,
+            )
+            app.build()
+        return tmp_path / "out", warnings.getvalue()
+
+    yield run
+    for name in [name for name in sys.modules if name.split(".")[0] == "course_site"]:
+        del sys.modules[name]
+
+
+def notebook(*cells: dict) -> str:
+    """Return the text of a notebook with these cells."""
+    head = {"cell_type": "markdown", "id": "head", "metadata": {}, "source": "# Title"}
+    return json.dumps(
+        {
+            "cells": [head, *cells],
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
+
+
+def drawing(**mystnb: dict) -> dict:
+    """Return a code cell whose stored output is a picture."""
+    output = {"output_type": "display_data", "data": {"image/svg+xml": PICTURE}, "metadata": {}}
+    return {
+        "cell_type": "code", "id": "drawing", "source": "draw()", "execution_count": 1,
+        "metadata": {"mystnb": mystnb}, "outputs": [output],
+    }
+
+
+def test_missing_alternative_text_names_page_and_figure(build) -> None:
+    """A notebook's figure without alt is found although myst-nb fills in the file's path."""
+    named = drawing(figure={"name": "fig-scores", "caption": "Scores"})
+    _, warnings = build(**{"page.ipynb": notebook(named)})
+    assert "page: figure 'fig-scores' has no alternative text" in warnings
+
+
+@pytest.mark.parametrize("text", ["![](picture.svg)", '<img src="picture.svg">',
+                                  '<img src="picture.svg" alt="">'])
+def test_missing_alternative_text_in_markdown(build, text: str) -> None:
+    """Markdown images and raw HTML are looked at as well."""
+    _, warnings = build(**{"page.md": f"# Title\n\n{text}\n"})
+    assert "page: " in warnings
+    assert "has no alternative text" in warnings
+
+
+def test_images_with_alternative_text_pass(build) -> None:
+    """No false alarm."""
+    described = drawing(image={"alt": "A small square"})
+    _, warnings = build(**{
+        "page.ipynb": notebook(described),
+        "other.md": '# Title\n\n![A square](picture.svg)\n\n<img src="picture.svg" alt="Square">\n',
+    })
+    assert "no alternative text" not in warnings
+
+
+def test_quiz_becomes_a_form(build) -> None:
+    """Radio buttons of one group, labels, an explanation each, a place for the verdict."""
+    out, warnings = build(**{"page.md": f"# Title\n{QUIZ}"})
+    page = (out / "page.html").read_text(encoding="utf-8")
+    assert "quiz" not in warnings
+    assert page.count('type="radio"') == page.count('name="quiz-one"') == 2
+    assert page.count('<label for="quiz-one-') == 2
+    assert page.index('data-right="false"') < page.index('data-right="true"')
+    assert '<p class="quiz-verdict" role="status"></p>' in page
+    assert "<strong>are</strong>" in page
+    assert "checkbox" not in page
+
+
+@pytest.mark.parametrize(("change", "complaint"), [
+    (("- [x]", "- [ ]"), "mark exactly one choice as right"),
+    (("- [ ]", "- [x]"), "mark exactly one choice as right"),
+    (("- [ ] No", "- No"), "every choice starts with"),
+    (("\n  Count again.", ""), "has no explanation"),
+    ((":name: quiz-one\n", ""), "give it a name"),
+])
+def test_a_quiz_that_is_wrong_says_what_is_wrong(build, change, complaint: str) -> None:
+    """The build stops with the reason, not with half a quiz."""
+    assert change[0] in QUIZ
+    _, warnings = build(**{"page.md": f"# Title\n{QUIZ.replace(*change)}"})
+    assert complaint in warnings
+    assert "page.md" in warnings
+
+
+def test_figures_and_equations_are_numbered_by_chapter(build) -> None:
+    """Chapter 2 is chapter 2 although it is the only one; other pages count for themselves."""
+    text = ("# Title\n\n:::{figure} picture.svg\n:name: fig-SELF\n:alt: A square\n\nText\n:::\n\n"
+            "$$ x $$ (eq-SELF)\n\n{numref}`fig-chapter` and {eq}`eq-chapter`\n")
+    out, warnings = build(**{
+        "aside.md": text.replace("SELF", "aside"),
+        "book__02-title.md": text.replace("SELF", "chapter").replace("picture", "../picture"),
+    })
+    assert not warnings
+    for page in ("aside.html", "book/02-title.html"):
+        html = (out / page).read_text(encoding="utf-8")
+        assert "Fig. 2.1" in html
+        assert ">(2.1)</a>" in html
+    assert "Fig. 1" in (out / "aside.html").read_text(encoding="utf-8")
+    assert "<h1>2. Title" in (out / "book" / "02-title.html").read_text(encoding="utf-8")
+    contents = (out / "index.html").read_text(encoding="utf-8")
+    assert ">2. Title</a>" in contents
+    assert ">Title</a>" in contents
+
+
+def test_descriptions_leave_formulas_out(build) -> None:
+    """What a search engine quotes is text."""
+    text = "# Title\n\nShort.\n\nThe weights $\\alpha_{ij}$ of every row sum to one, as always.\n"
+    out, _ = build(**{"page.md": text})
+    page = (out / "page.html").read_text(encoding="utf-8")
+    assert '<meta name="description" content="The weights of every row sum to one' in page
+
+
+def test_mathjax_is_copied_into_the_site(build) -> None:
+    """One file from an installed package."""
+    out, _ = build(**{"page.md": "# Title\n\n$x$\n"})
+    assert (out / "_static" / "mathjax" / "tex-svg-full.js").stat().st_size > 1_000_000
+    assert 'src="_static/mathjax/tex-svg-full.js' in (out / "page.html").read_text("utf-8")
+
+
+def test_missing_mathjax_says_what_to_install(build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never a site with bare LaTeX in it."""
+    monkeypatch.setattr(metadata, "files", lambda name: [])
+    with pytest.raises(ExtensionError, match="pip install -r requirements"):
+        build(**{"page.md": "# Title\n"})
