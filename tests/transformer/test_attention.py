@@ -170,6 +170,23 @@ def test_an_empty_row_sends_back_no_gradient():
     assert all(gradient.eq(0).all() for gradient in gradients)
 
 
+def test_no_step_of_the_backward_pass_holds_a_nan():
+    scores = torch.randn(2, 3, requires_grad=True)
+    torch.autograd.set_detect_anomaly(True)  # raises where any backward step returns NaN
+    try:
+        masked_softmax(scores, torch.tensor([[False] * 3, [True] * 3]))[1, 0].backward()
+    finally:
+        torch.autograd.set_detect_anomaly(False)
+    assert scores.grad[0].eq(0).all()
+
+
+def test_masked_softmax_does_not_change_its_scores():
+    scores = torch.randn(2, 3)
+    before = scores.clone()
+    masked_softmax(scores, torch.tensor([[False] * 3, [True, False, True]]))
+    assert torch.equal(scores, before)
+
+
 def test_leading_dimensions_are_free():
     query, key, value = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 6, 5), torch.randn(2, 3, 6, 7)
     output, weights = scaled_dot_product_attention(query, key, value, torch.ones(2, 1, 1, 6) > 0)
