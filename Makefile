@@ -6,7 +6,7 @@ PY := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python
 export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE ?= 1
 
-.PHONY: help env book test check lab library exercises grade lock clean
+.PHONY: help env book test check lab library exercises grade bench lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -34,6 +34,9 @@ exercises: env ## write exercises/ from solutions/
 
 grade: env ## grade submitted/: make grade ASSIGNMENT=02-self-attention
 	@$(PY) -m tools.grade $(ASSIGNMENT)
+
+bench: env ## time and memory of the implementations, side by side
+	@$(PY) -m tools.bench
 
 lock: env  ## pin again what requirements.txt pulls in
 	@$(PY) tools/bootstrap.py --lock

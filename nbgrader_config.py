@@ -1,5 +1,13 @@
 """How nbgrader sees this course: `nbgrader <command>` reads it when run in this folder."""
 
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearOutput,
+    DeduplicateIds,
+    OverwriteCells,
+    OverwriteKernelspec,
+)
+
 c = get_config()  # noqa: F821 - nbgrader provides it
 
 c.CourseDirectory.course_id = "attention"
@@ -20,6 +28,30 @@ c.Execute.timeout = 60
 
 # A test cell that was deleted is put back before grading, instead of being lost with its points.
 c.OverwriteCells.add_missing_cells = True
+
+
+class ForgetCopies(DeduplicateIds):
+    """Make plain cells of all but the last cell with the same grade_id.
+
+    Splitting or copying a cell in JupyterLab makes such cells. nbgrader's own preprocessor leaves
+    an empty entry in their metadata, at which the next one ends the run of the whole class.
+    """
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        """Drop the entry if nbgrader emptied it."""
+        cell, resources = super().preprocess_cell(cell, resources, cell_index)
+        if cell.metadata.get("nbgrader") == {}:
+            del cell.metadata["nbgrader"]
+        return cell, resources
+
+
+c.Autograde.sanitize_preprocessors = [
+    ClearOutput,
+    ForgetCopies,
+    OverwriteKernelspec,
+    OverwriteCells,
+    CheckCellMetadata,
+]
 
 # Text on stderr in a test cell costs its points. Lines like "[W1121 … x.cpp:82] …" are warnings
 # of PyTorch about the machine, not about the student's work: text that is nothing else is dropped.

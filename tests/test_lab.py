@@ -1,0 +1,145 @@
+"""JupyterLab, for real: a student opens an exercise, answers a task, and is told what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness import assignment as form
+from tools import lab
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME, NOTEBOOK = "02-self-attention", "self-attention.ipynb"
+WAIT = 60_000  # milliseconds: a kernel start and an import of torch on a busy machine
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """JupyterLab on a copy of the exercises, as `make lab` starts it; the address with a token."""
+    course = tmp_path_factory.mktemp("course")
+    shutil.copy(ROOT / "nbgrader_config.py", course)
+    shutil.copytree(ROOT / "exercises", course / "exercises")
+    settings = course / "settings" / "@jupyterlab" / "notebook-extension"
+    settings.mkdir(parents=True)
+    # Cells outside the window stay in the page, where the test can find them.
+    (settings / "tracker.jupyterlab-settings").write_text(
+        json.dumps({"windowingMode": "none"}), encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = course / "server.log"
+    with log.open("w", encoding="utf-8") as out:
+        process = subprocess.Popen(
+            lab.command(course, "--no-browser", "--ServerApp.ip=127.0.0.1",
+                        f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
+                        "--IdentityProvider.token=exercise"),
+            cwd=course, stdout=out, stderr=out,
+            env={**os.environ, "JUPYTERLAB_SETTINGS_DIR": str(course / "settings")})
+    address = f"http://127.0.0.1:{port}"
+    end = time.monotonic() + 60
+    while True:
+        try:
+            urllib.request.urlopen(f"{address}/api", timeout=5).close()
+            break
+        except OSError:
+            if process.poll() is not None or time.monotonic() > end:
+                process.kill()
+                pytest.fail(f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')}")
+            time.sleep(0.2)
+    yield address
+    process.terminate()
+    process.wait(timeout=30)
+
+
+@pytest.fixture
+def page(server, browser):
+    """The release notebook, opened in JupyterLab."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(WAIT)
+    page.goto(f"{server}/lab/tree/exercises/{NAME}/{NOTEBOOK}?token=exercise&reset")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for()
+    yield page
+    page.close()
+
+
+def cell_with(page, text: str):
+    """The code cell whose source holds a text."""
+    return page.locator(".jp-Notebook .jp-CodeCell").filter(
+        has=page.locator(".cm-content", has_text=text)).first
+
+
+def answer(page, definition: str, source: str) -> None:
+    """Replace a stub as a student does: click into its cell, select everything, paste."""
+    editor = cell_with(page, definition).locator(".cm-content")
+    editor.scroll_into_view_if_needed()
+    editor.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(source)
+
+
+def run_all(page) -> None:
+    """Choose Run, Run All Cells, and wait for the first failing cell."""
+    page.locator(".lm-MenuBar-item", has_text="Run").first.click()
+    page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
+
+
+
+
+def test_a_right_answer_passes_and_a_wrong_one_is_told_why(page, tmp_path):
+    bank = ROOT / "tests" / "answers" / NAME
+    right = (bank / "soft-lookup" / "right_loops.py").read_text(encoding="utf-8")
+    wrong = form.read_answer(bank / "masked-attention" / "wrong_no_scale.py", "masked-attention")
+    answer(page, "def soft_lookup", right)
+    answer(page, "def masked_attention", wrong.source)
+    run_all(page)
+    errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr'],"
+                          ".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']")
+    errors.first.wait_for()
+    page.screenshot(path=tmp_path / "told-why.png")
+    assert errors.count() == 1, "running stops at the first cell that fails"
+    assert wrong.message.search(errors.first.inner_text()), errors.first.inner_text()
+
+    # The tests of the first task ran, and stayed silent.
+    assignment = form.load(ROOT / "solutions" / NAME)
+    ids = [test.grade_id for test in assignment.tasks["soft-lookup"].tests]
+    model = page.evaluate(
+        """() => Array.from(window.document.querySelectorAll('.jp-Notebook .jp-CodeCell')).map(
+            cell => [cell.querySelector('.jp-InputPrompt').innerText,
+                     cell.querySelectorAll('.jp-OutputArea-output').length])""")
+    cells = [cell for cell in assignment.cells if cell.kind == "code"]
+    for grade_id in ids:
+        position = next(n for n, cell in enumerate(cells) if cell.grade_id == grade_id)
+        prompt, outputs = model[position]
+        assert prompt.strip("[]: ").isdigit(), f"{grade_id} was not run: {prompt!r}"
+        assert outputs == 0, f"{grade_id} printed something or failed"
+
+
+def test_an_untouched_task_says_what_to_do(page):
+    bank = ROOT / "tests" / "answers" / NAME / "soft-lookup"
+    answer(page, "def soft_lookup", (bank / "right_cdist.py").read_text(encoding="utf-8"))
+    run_all(page)
+    failed = page.locator(".jp-OutputArea-output", has_text="NotImplementedError").first
+    failed.wait_for()
+    assert "Replace this line with your code." in failed.inner_text()
+
+
+def test_the_validate_button_reports_the_failing_cells(page, tmp_path):
+    button = page.locator("jp-button, button", has_text="Validate").first
+    button.click()
+    dialog = page.locator(".jp-Dialog-content").last
+    dialog.get_by_text("The following cell failed").wait_for()
+    page.screenshot(path=tmp_path / "validated.png")
+    text = dialog.inner_text()
+    assert "The following cell failed" in text
+    assert "NotImplementedError" in text
