@@ -34,6 +34,21 @@ def without_browser(reason: str) -> None:
     pytest.skip(f"no browser: {reason}")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the tables that tests recorded, also those of parallel workers."""
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    tables = [
+        value
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
+        if name == "table"
+    ]
+    if tables:
+        terminalreporter.section("answers")
+        terminalreporter.write_line("\n\n".join(sorted(tables)))
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository's root folder."""

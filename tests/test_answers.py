@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,14 @@ SMALL = answers.Rules(tasks=2, right=2, wrong=2)
 FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
-def test_answers_fare_as_they_should(folder: Path, capsys: pytest.CaptureFixture) -> None:
+def test_answers_fare_as_they_should(
+    folder: Path, record_property: Callable[[str, object], None]
+) -> None:
     """Right answers score full; wrong ones lose points with a message that names the mistake."""
     report = answers.check(folder, ROOT / "tests" / "answers")
-    with capsys.disabled():
-        print("\n" + report.table())
+    record_property("table", report.table())  # conftest.py prints it
     assert not report.problems, "\n".join(["", *report.problems])
 
 

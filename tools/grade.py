@@ -59,7 +59,7 @@ def find_assignment(root: Path, wanted: str) -> str:
         name for name in known if wanted and name.startswith(wanted)
     ]
     if len(found) != 1:
-        what = f"no assignment is called {wanted!r}" if wanted else "which assignment?"
+        what = f"no assignment is called {wanted!r}" if wanted else "name an assignment"
         if len(found) > 1:
             what = f"{wanted!r} may be {' or '.join(found)}"
         raise GradingError(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -133,6 +134,8 @@ def _prepare(assignment: Assignment) -> None:
         sys.modules["torch"].set_num_threads(1)
     # The kernel's backend shows figures, Agg warns that it cannot.
     warnings.filterwarnings("ignore", message=".*non-interactive.*cannot be shown")
+    gc.collect()
+    gc.freeze()  # what is imported is never collected: forks then share its memory
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), write_through=True)
     os.chdir(assignment.path.parent)

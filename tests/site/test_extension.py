@@ -20,7 +20,7 @@ CONF = {
     "extensions": ["myst_nb", "course_site"],
     "exclude_patterns": ["out"],
     "html_theme": "basic",
-    "myst_enable_extensions": ["colon_fence", "dollarmath", "tasklist"],
+    "myst_enable_extensions": ["colon_fence", "deflist", "dollarmath", "tasklist"],
     "nb_execution_mode": "off",
     "numfig": True,
     "math_numfig": True,
@@ -168,6 +168,18 @@ def test_figures_and_equations_are_numbered_by_chapter(build) -> None:
     contents = (out / "index.html").read_text(encoding="utf-8")
     assert ">2. Title</a>" in contents
     assert ">Title</a>" in contents
+
+
+def test_the_syllabus_links_the_chapters_that_exist(build) -> None:
+    """Chapter 2 is in the book, chapter 1 is not."""
+    text = "# Title\n\n:::{syllabus}\nOne\n: First.\n\nTwo\n: Second.\n:::\n"
+    out, warnings = build(**{"page.md": text, "book__02-two.md": "# Two\n"})
+    page = (out / "page.html").read_text(encoding="utf-8")
+    assert not warnings
+    one, two = page.split('<ol class="syllabus">')[1].split("</ol>")[0].split("</li>")[:2]
+    assert ("planned" in one, "href" in one) == (True, False)
+    assert 'href="book/02-two.html">Two</a>' in two
+    assert "open now" in two
 
 
 def test_descriptions_leave_formulas_out(build) -> None:

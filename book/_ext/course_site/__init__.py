@@ -13,9 +13,12 @@ from . import (
     not_found,
     numbering,
     quiz,
+    syllabus,
 )
 
-PARTS = (accessibility, alt_text, descriptions, exercises, mathjax, not_found, numbering, quiz)
+PARTS = (
+    accessibility, alt_text, descriptions, exercises, mathjax, not_found, numbering, quiz, syllabus,
+)
 
 
 def setup(app: Sphinx) -> dict[str, object]:
