@@ -15,8 +15,11 @@ from torch.profiler import ProfilerActivity, profile
 from tqdm import tqdm
 
 
-def best_time(run: Callable[[], object], repeats: int = 3) -> float:
-    """The seconds that ``run()`` takes: the fastest of ``repeats``, after one to warm up."""
+def best_time(run: Callable[[], object], repeats: int = 5) -> float:
+    """The seconds that ``run()`` takes: the fastest of ``repeats``, after one to warm up.
+
+    Other programs can only slow a run down, so the fastest says most about the code.
+    """
     run()
     seconds = []
     for _ in range(repeats):

@@ -111,6 +111,7 @@ def test_a_right_answer_passes_and_a_wrong_one_is_told_why(page, tmp_path):
     errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr'],"
                           ".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']")
     errors.first.wait_for()
+    errors.first.scroll_into_view_if_needed()
     page.screenshot(path=tmp_path / "told-why.png")
     assert errors.count() == 1, "running stops at the first cell that fails"
     assert wrong.message.search(errors.first.inner_text()), errors.first.inner_text()
@@ -144,11 +145,11 @@ def test_the_validate_button_reports_the_failing_cells(page, tmp_path):
     answer(page, "def soft_lookup", (bank / "right_cdist.py").read_text(encoding="utf-8"))
     page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate").first.click()
     dialog = page.locator(".jp-Dialog-content").last
-    dialog.get_by_text("VALIDATION FAILED ON").wait_for()
+    dialog.get_by_text("The following cell failed").first.wait_for()
     page.screenshot(path=tmp_path / "validated.png")
     text = dialog.inner_text()
     tasks = form.load(ROOT / "solutions" / NAME).tasks
     failing = sum(len(task.tests) for name, task in tasks.items() if name != "soft-lookup")
-    assert f"VALIDATION FAILED ON {failing} CELL(S)" in text, text[:300]
+    assert "Validation Results" in text
     assert text.count("The following cell failed") == failing
     assert "NotImplementedError" in text

@@ -69,7 +69,7 @@ def scaled_dot_product_attention(
     """
     _check_shapes(query, key, value)
     d_k = query.shape[-1]
-    # Dividing the query, not the scores, gives the same and stays in range in half precision.
+    # Dividing the query, not the scores, gives the same, and overflows later in half precision.
     scores = (query / math.sqrt(d_k)) @ key.transpose(-2, -1)  # -> (..., T_q, T_k)
     weights = masked_softmax(scores, mask)
     return weights @ value, weights  # (..., T_q, T_k) @ (..., T_k, d_v) -> (..., T_q, d_v)

@@ -1,0 +1,19 @@
+# message: attended to uniformly
+# -1e9 instead of -inf.
+class AdditiveAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention):
+        super().__init__()
+        self.query = nn.Linear(d_query, d_attention, bias=False)
+        self.memory = nn.Linear(d_memory, d_attention, bias=False)
+        self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
+
+    def forward(self, query, memory, src_mask=None):
+        from_query = self.query(query)[:, :, None, :]
+        from_memory = self.memory(memory)[:, None, :, :]
+        scores = torch.tanh(from_query + from_memory) @ self.v
+        if src_mask is None:
+            weights = torch.softmax(scores, dim=-1)
+        else:
+            mask = src_mask[:, None, :]
+            weights = torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
+        return weights @ memory, weights

@@ -1,0 +1,21 @@
+# message: state_dict lacks
+# v is a linear layer, with other names.
+class AdditiveAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention):
+        super().__init__()
+        self.query = nn.Linear(d_query, d_attention, bias=False)
+        self.memory = nn.Linear(d_memory, d_attention, bias=False)
+        self.v = nn.Linear(d_attention, 1, bias=False)
+
+    def forward(self, query, memory, src_mask=None):
+        from_query = self.query(query)[:, :, None, :]
+        from_memory = self.memory(memory)[:, None, :, :]
+        scores = self.v(torch.tanh(from_query + from_memory))[..., 0]
+        if src_mask is None:
+            weights = torch.softmax(scores, dim=-1)
+        else:
+            mask = src_mask[:, None, :]
+            empty = ~mask.any(dim=-1, keepdim=True)
+            scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+            weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+        return weights @ memory, weights

@@ -1,0 +1,15 @@
+# message: exactly as many|1 rank|rank 1 has 2
+# At most as many instead of fewer.
+def largest_saving_rank(d_query, d_key):
+    return d_query * d_key // (d_query + d_key)
+
+
+def reduced_rank_scores(query, key, U, V):
+    return (query @ U) @ (key @ V).transpose(1, 2)
+
+
+def low_rank_factors(W, rank):
+    if not 1 <= rank <= min(W.shape):
+        raise ValueError(f"rank: expected 1 to {min(W.shape)}, got {rank}")
+    left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+    return left[:, :rank] * sigma[:rank], right[:rank].T

@@ -1,0 +1,15 @@
+# message: squared error .* is possible
+# A QR decomposition, cut off.
+def largest_saving_rank(d_query, d_key):
+    return (d_query * d_key - 1) // (d_query + d_key)
+
+
+def reduced_rank_scores(query, key, U, V):
+    return (query @ U) @ (key @ V).transpose(1, 2)
+
+
+def low_rank_factors(W, rank):
+    if not 1 <= rank <= min(W.shape):
+        raise ValueError(f"rank: expected 1 to {min(W.shape)}, got {rank}")
+    q, r = torch.linalg.qr(W)
+    return q[:, :rank], r[:rank].T

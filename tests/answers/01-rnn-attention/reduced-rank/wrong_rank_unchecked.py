@@ -1,0 +1,13 @@
+# message: goes through
+# The rank is not checked.
+def largest_saving_rank(d_query, d_key):
+    return (d_query * d_key - 1) // (d_query + d_key)
+
+
+def reduced_rank_scores(query, key, U, V):
+    return (query @ U) @ (key @ V).transpose(1, 2)
+
+
+def low_rank_factors(W, rank):
+    left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+    return left[:, :rank] * sigma[:rank], right[:rank].T

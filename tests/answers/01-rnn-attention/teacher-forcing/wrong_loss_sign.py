@@ -1,0 +1,15 @@
+# message: sign is missing
+# The mean log-probability is returned.
+def teacher_forcing(words, bos_id, eos_id, pad_id):
+    column = words.new_full((words.shape[0], 1), bos_id)
+    decoder_input = torch.cat([column, words], dim=1)
+    labels = torch.cat([words, torch.full_like(column, pad_id)], dim=1)
+    lengths = (words != pad_id).sum(dim=1, keepdim=True)
+    labels = labels.scatter(1, lengths, eos_id)
+    return decoder_input, labels
+
+
+def token_loss(logits, labels, pad_id):
+    kept = labels != pad_id
+    chosen = torch.log_softmax(logits[kept], dim=-1).gather(1, labels[kept][:, None])
+    return chosen.sum() / max(len(chosen), 1)

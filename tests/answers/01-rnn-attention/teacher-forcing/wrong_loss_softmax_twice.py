@@ -1,0 +1,15 @@
+# message: softmax is applied twice
+# A cross-entropy is given probabilities.
+def teacher_forcing(words, bos_id, eos_id, pad_id):
+    column = words.new_full((words.shape[0], 1), bos_id)
+    decoder_input = torch.cat([column, words], dim=1)
+    labels = torch.cat([words, torch.full_like(column, pad_id)], dim=1)
+    lengths = (words != pad_id).sum(dim=1, keepdim=True)
+    labels = labels.scatter(1, lengths, eos_id)
+    return decoder_input, labels
+
+
+def token_loss(logits, labels, pad_id):
+    probs = torch.softmax(logits, dim=-1)
+    kept = labels != pad_id
+    return F.cross_entropy(probs[kept], labels[kept], reduction="sum") / max(int(kept.sum()), 1)

@@ -1,0 +1,11 @@
+# message: eos is missing
+# The labels have no end.
+def teacher_forcing(words, bos_id, eos_id, pad_id):
+    return F.pad(words, (1, 0), value=bos_id), F.pad(words, (0, 1), value=pad_id)
+
+
+def token_loss(logits, labels, pad_id):
+    kept = labels != pad_id
+    log_probs = torch.log_softmax(logits[kept], dim=-1)
+    chosen = log_probs.gather(1, labels[kept][:, None])
+    return -chosen.sum() / max(len(chosen), 1)

@@ -1,0 +1,14 @@
+# message: bos is missing
+# The decoder reads the word that it has to predict.
+def teacher_forcing(words, bos_id, eos_id, pad_id):
+    labels = F.pad(words, (0, 1), value=pad_id)
+    lengths = (words != pad_id).sum(dim=1)
+    labels[torch.arange(len(words)), lengths] = eos_id
+    return F.pad(words, (0, 1), value=pad_id), labels
+
+
+def token_loss(logits, labels, pad_id):
+    kept = labels != pad_id
+    log_probs = torch.log_softmax(logits[kept], dim=-1)
+    chosen = log_probs.gather(1, labels[kept][:, None])
+    return -chosen.sum() / max(len(chosen), 1)

@@ -1,0 +1,21 @@
+# message: state_dict lacks
+# Other names for the parts.
+class BidirectionalEncoder(nn.Module):
+    def __init__(self, d_input, d_hidden):
+        super().__init__()
+        self.left_to_right = nn.GRU(d_input, d_hidden, batch_first=True)
+        self.right_to_left = nn.GRU(d_input, d_hidden, batch_first=True)
+
+    def forward(self, x, src_mask):
+        position = torch.arange(x.shape[1], device=x.device)[None, :]
+        lengths = src_mask.sum(dim=1, keepdim=True)
+        index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+        reversed_x = x.gather(1, index.expand_as(x))
+        ahead, _ = self.left_to_right(x)
+        back, _ = self.right_to_left(reversed_x)
+        back = back.gather(1, index.expand_as(back))
+        annotations = torch.cat([ahead, back], dim=-1)
+        annotations = annotations.masked_fill(~src_mask[:, :, None], 0.0)
+        last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
+        summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
+        return annotations, summary

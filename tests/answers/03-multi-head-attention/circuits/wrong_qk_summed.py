@@ -1,0 +1,19 @@
+# message: heads are added up\. Each head has its own softmax
+# Heads are added in QK.
+def circuits(weights):
+    W_q, W_k, W_v, W_o = (weights[name] for name in ("W_q", "W_k", "W_v", "W_o"))
+    QK = W_q @ W_k.transpose(1, 2)
+    u = torch.einsum("hde,he->hd", W_k, weights["b_q"])
+    OV = W_v @ W_o
+    b = weights["b_o"] + torch.einsum("he,hed->d", weights["b_v"], W_o)
+    return QK.sum(0), u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    scores = torch.einsum("btd,hde,bse->bhts", x, QK, x)
+    scores = scores + torch.einsum("bsd,hd->bhs", x, u)[:, :, None, :]
+    scores = scores / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return torch.einsum("bhts,bsd,hde->bte", weights, x, OV) + b

@@ -1,0 +1,20 @@
+# message: table of numbers, 0 and -inf
+# A mask of numbers to be added is returned.
+def head_masks(valid, reaches):
+    size = valid.shape[1]
+    t = torch.arange(size)[:, None]
+    s = torch.arange(size)[None, :]
+    windows = []
+    for reach in reaches:
+        if reach is None:
+            reach = size
+        windows.append((s <= t) & (s >= t - reach))
+    return torch.stack(windows)[None] & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    full = torch.broadcast_to(mask, (batch_size, num_heads, *mask.shape[-2:]))
+    full = full.reshape(batch_size * num_heads, *mask.shape[-2:])
+    return torch.zeros(full.shape).masked_fill(~full, -math.inf)

@@ -1,0 +1,20 @@
+# message: reach None sees the future
+# No limit is taken to mean no mask.
+def head_masks(valid, reaches):
+    size = valid.shape[1]
+    t = torch.arange(size)[:, None]
+    s = torch.arange(size)[None, :]
+    windows = []
+    for reach in reaches:
+        if reach is None:
+            windows.append(torch.ones(size, size, dtype=torch.bool))
+        else:
+            windows.append((s <= t) & (s >= t - reach))
+    return torch.stack(windows)[None] & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    full = torch.broadcast_to(mask, (batch_size, num_heads, *mask.shape[-2:]))
+    return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])

@@ -1,0 +1,21 @@
+# message: order i \* B \+ b \(`repeat`
+# A (B, 1, T_q, T_k) mask is repeated as a block.
+def head_masks(valid, reaches):
+    size = valid.shape[1]
+    t = torch.arange(size)[:, None]
+    s = torch.arange(size)[None, :]
+    windows = []
+    for reach in reaches:
+        if reach is None:
+            reach = size
+        windows.append((s <= t) & (s >= t - reach))
+    return torch.stack(windows)[None] & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    if mask.ndim == 4 and mask.shape[1] == 1:
+        return ~mask[:, 0].repeat(num_heads, 1, 1)
+    full = torch.broadcast_to(mask, (batch_size, num_heads, *mask.shape[-2:]))
+    return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])

@@ -1,0 +1,19 @@
+# message: 0 is treated like None
+# `if not reach` is true for 0 too.
+def head_masks(valid, reaches):
+    size = valid.shape[1]
+    t = torch.arange(size)[:, None]
+    s = torch.arange(size)[None, :]
+    windows = []
+    for reach in reaches:
+        if not reach:
+            reach = size
+        windows.append((s <= t) & (s >= t - reach))
+    return torch.stack(windows)[None] & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    full = torch.broadcast_to(mask, (batch_size, num_heads, *mask.shape[-2:]))
+    return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])

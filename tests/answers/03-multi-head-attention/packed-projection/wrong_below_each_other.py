@@ -1,0 +1,25 @@
+# message: stand below each other
+# Matrices are concatenated along the rows.
+def pack_projection(W_q, W_k, W_v, layout):
+    stacked = torch.stack([W_q, W_k, W_v])
+    if layout == "by role":
+        order = (2, 0, 1, 3)
+    elif layout == "by head":
+        order = (2, 1, 0, 3)
+    else:
+        raise ValueError(f"unknown layout {layout!r}")
+    return torch.cat([*W_q, *W_k, *W_v], dim=0)
+
+
+def unpack_projection(packed, num_heads, layout):
+    rows, columns = packed.shape
+    if columns % (3 * num_heads):
+        raise ValueError(f"num_heads={num_heads} does not fit {columns} columns")
+    width = columns // (3 * num_heads)
+    if layout == "by role":
+        found = packed.reshape(rows, 3, num_heads, width).permute(1, 2, 0, 3)
+    elif layout == "by head":
+        found = packed.reshape(rows, num_heads, 3, width).permute(2, 1, 0, 3)
+    else:
+        raise ValueError(f"unknown layout {layout!r}")
+    return found[0], found[1], found[2]

@@ -1,0 +1,11 @@
+# message: along the tokens
+# Heads are concatenated along the sequence.
+def split_heads(x, num_heads):
+    if num_heads < 1 or x.shape[-1] % num_heads != 0:
+        raise ValueError(f"num_heads={num_heads} does not divide {x.shape[-1]}")
+    x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
+    return x.transpose(-3, -2)
+
+
+def merge_heads(x):
+    return x.flatten(-3, -2)
