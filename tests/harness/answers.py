@@ -115,30 +115,38 @@ def check(
     right = [answer for answer in bank if answer.is_right]
     wrong = [answer for answer in bank if not answer.is_right]
     jobs = [Job({answer.task: answer.source}) for answer in right]
-    for answer in wrong:
-        jobs += [
-            Job({answer.task: answer.source}, visible_only, until=answer.task)
-            for visible_only in (False, True)
-        ]
+    jobs += [Job({answer.task: answer.source}, True, until=answer.task) for answer in wrong]
     reference, outcomes = run(assignment, jobs, processes, limit)
     report.problems += losses(assignment, reference, f"{assignment.path}: the reference solution")
 
     report.rows = [Row(item) for name, item in assignment.tasks.items() if task in (None, name)]
     rows = {row.task.name: row for row in report.rows}
-    fatal: set[str] = set()
     for answer, full in zip(right, outcomes[: len(right)], strict=True):
         rows[answer.task].right += 1
         report.problems += losses(assignment, full, f"{answer.path}: a right answer")
-    outcomes = outcomes[len(right) :]
-    for answer, full, visible in zip(wrong, outcomes[::2], outcomes[1::2], strict=True):
-        fatal |= failing(rows[answer.task].task, full)
-        report.problems += judge_wrong(answer, rows[answer.task], full, visible)
+
+    # Hidden tests are run only where the visible ones have not settled the matter.
+    runs = {answer.path: [visible] for answer, visible in
+            zip(wrong, outcomes[len(right) :], strict=True)}
+    open_ones = [
+        answer for answer in wrong
+        if not failing(rows[answer.task].task, *runs[answer.path])
+        or judge_messages(answer, rows[answer.task].task, runs[answer.path])
+    ]
+    jobs = [Job({answer.task: answer.source}, until=answer.task) for answer in open_ones]
+    _, outcomes = run(assignment, jobs, processes, limit) if jobs else (None, [])
+    for answer, full in zip(open_ones, outcomes, strict=True):
+        runs[answer.path].append(full)
+    fatal: set[str] = set()
+    for answer in wrong:
+        fatal |= failing(rows[answer.task].task, *runs[answer.path])
+        report.problems += judge_wrong(answer, rows[answer.task], runs[answer.path])
     idle = [
         test.grade_id for row in report.rows for test in row.task.tests
         if row.wrong and test.grade_id not in fatal
     ]
     if idle:
-        report.notes.append(f"no wrong answer fails {', '.join(idle)}")
+        report.notes.append(f"no wrong answer is seen to fail {', '.join(idle)}")
     return report
 
 
@@ -179,30 +187,40 @@ def losses(assignment: Assignment, outcome: Outcome, who: str) -> list[str]:
     return problems
 
 
-def failing(task: Task, outcome: Outcome) -> set[str]:
-    """Return the names of the task's test cells that lose points."""
+def failing(task: Task, *outcomes: Outcome) -> set[str]:
+    """Return the names of the task's test cells that lose points in any of the outcomes."""
     return {
-        test.grade_id for test in task.tests
+        test.grade_id
+        for outcome in outcomes
+        for test in task.tests
         if test.grade_id not in outcome.cells or outcome.cells[test.grade_id].points < test.points
     }
 
 
-def judge_wrong(answer: Answer, row: Row, full: Outcome, visible: Outcome) -> list[str]:
-    """File a wrong answer in its task's row and return what is wrong with it, one line each."""
+def judge_wrong(answer: Answer, row: Row, runs: list[Outcome]) -> list[str]:
+    """File a wrong answer in its task's row and return what is wrong with it, one line each.
+
+    `runs` holds the outcome with visible tests, and perhaps the outcome with all tests.
+    """
     name = answer.path.stem
-    if failing(row.task, visible):
+    if failing(row.task, runs[0]):
         row.visible.append(name)
-    elif failing(row.task, full):
+    elif failing(row.task, *runs):
         row.hidden.append(name)
     else:
         row.survivors.append(name)
         return [f"{answer.path}: survives: full score on {answer.task}"]
-    messages = [outcome.died for outcome in (full, visible) if outcome.died]
-    for outcome in (full, visible):
+    return judge_messages(answer, row.task, runs)
+
+
+def judge_messages(answer: Answer, task: Task, runs: list[Outcome]) -> list[str]:
+    """Return a line if a wrong answer fails without running, or without the message it states."""
+    messages = [outcome.died for outcome in runs if outcome.died]
+    for outcome in runs:
         definition = outcome.cells.get(answer.task)
         if definition is not None and definition.error:
             return [f"{answer.path}: broken answer: its own cell ends in {definition.error}"]
-        tests = sorted(failing(row.task, outcome) & outcome.cells.keys())
+        tests = sorted(failing(task, outcome) & outcome.cells.keys())
         messages += [outcome.cells[test].message for test in tests]
     broken = [message for message in messages if message.split(":")[0] in BROKEN]
     if broken:

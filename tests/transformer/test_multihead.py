@@ -387,7 +387,13 @@ def test_the_two_halves_of_forward_make_a_cache():
 def test_packed_self_attention_equals_the_general_road():
     attention = MultiHeadAttention(8, 2).double()
     x = torch.randn(2, 3, 8, dtype=torch.float64)
+    products = []
+    attention.qkv_proj.register_forward_hook(lambda *_: products.append(1))
     assert_close(attention(x, x, x)[0], attention(x, x.clone(), x.clone())[0])
+    assert len(products) == 1, "self-attention makes queries, keys and values in one product"
+    other = torch.randn_like(x)  # the same object twice is not yet self-attention
+    assert_close(attention(x, x, other)[0], attention(x, x.clone(), other)[0])
+    assert_close(attention(x, other, other)[0], attention(x, other, other.clone())[0])
     assert MultiHeadAttention(8, 2, kdim=8, vdim=8).packed
     assert not MultiHeadAttention(8, 2, vdim=9).packed
 
