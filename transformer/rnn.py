@@ -10,9 +10,6 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
-import itertools
-
-
 class DotScore(nn.Module):
     """Score a query against each key by their dot product.
 
