@@ -1,0 +1,92 @@
+"""Checkpoints that are either whole or not there, and averages of them.
+
+A file is named step-<update>-<hash>.pt, where the hash is that of its contents: a damaged file is
+noticed before anything is read from it. It is written under another name, flushed to the disk and
+then renamed, so that a kill at any moment leaves the older ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from translator.errors import TranslatorError, explain_os_error
+from translator.files import write_bytes
+
+NAME = re.compile(r"step-(\d{8})-([0-9a-f]{16})\.pt")
+
+
+class CheckpointError(TranslatorError):
+    """A checkpoint is missing, damaged, or belongs to another run."""
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Return the checkpoints of a folder, oldest first."""
+    return sorted(path for path in folder.glob("step-*.pt") if NAME.fullmatch(path.name))
+
+
+def save(folder: Path, update: int, state: dict[str, Any], keep: int) -> Path:
+    """Write a checkpoint and forget all but the newest ``keep``.
+
+    Raises CheckpointError where the disk refuses; what was there before is still there.
+    """
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    data = buffer.getvalue()
+    path = folder / f"step-{update:08d}-{hashlib.sha256(data).hexdigest()[:16]}.pt"
+    try:
+        write_bytes(path, data)
+    except OSError as error:
+        last = checkpoints(folder)[-1:]
+        kept = f"the last one, {last[0].name}, is kept" if last else "there is no earlier one"
+        raise CheckpointError(
+            f"the checkpoint of update {update} was not written: {explain_os_error(error)}; {kept}"
+        ) from error
+    for old in checkpoints(folder)[:-keep]:
+        old.unlink()
+    for stale in folder.glob(".step-*"):  # half written by a process that was killed
+        stale.unlink()
+    return path
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a checkpoint, after comparing it with the hash in its name.
+
+    Raises CheckpointError if it cannot be read or is not what was written.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(explain_os_error(error)) from error
+    match = NAME.fullmatch(path.name)
+    if match is None or hashlib.sha256(data).hexdigest()[:16] != match[2]:
+        others = [other.name for other in checkpoints(path.parent) if other != path]
+        advice = f"delete it to go on from {others[-1]}" if others else "there is no other one"
+        raise CheckpointError(f"{path}: damaged, its contents do not match its name; {advice}")
+    return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+
+
+def average(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """Return the mean of several state dicts of one model, entry by entry.
+
+    Sums are taken in float64, so that the result does not depend on the order.
+    Raises CheckpointError for no state, or states of different models.
+    Source: Vaswani et al. (2017), section 6.1.
+    """
+    if not states:
+        raise CheckpointError("expected at least one checkpoint to average, got none")
+    for other in states[1:]:
+        shapes = [{name: tensor.shape for name, tensor in s.items()} for s in (states[0], other)]
+        if shapes[0] != shapes[1]:
+            raise CheckpointError("the checkpoints to average are of different models")
+    return {
+        name: (sum(state[name].double() for state in states) / len(states)).to(tensor.dtype)
+        for name, tensor in states[0].items()
+    }

@@ -1,0 +1,95 @@
+"""python -m translator evaluate"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "Measure a translator: BLEU and chrF, by length, greedy and beam; write its record."
+EXAMPLES = """\
+  python -m translator evaluate --run runs/tiny                   its own test split
+  python -m translator evaluate --run runs/base --beam 1 4 8
+  python -m translator evaluate --model models/de-en --source test.de --reference test.en
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--run", type=Path, help="folder of a training run; its model is RUN/model")
+    parser.add_argument("--model", type=Path, help="folder of an exported translator")
+    parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG's name)")
+    parser.add_argument("--split", default="test", choices=("train", "valid", "test"))
+    parser.add_argument("--source", type=Path, help="text to translate instead, a sentence a line")
+    parser.add_argument("--reference", type=Path, help="its translation, line by line")
+    parser.add_argument("--beam", type=int, nargs="+", default=[1, 4], metavar="SIZE",
+                        help="beam sizes; 1 is greedy (default: 1 4)")
+    parser.add_argument("--alpha", type=float, default=0.6, help="length penalty (default: 0.6)")
+    parser.add_argument("--limit", type=int, help="only the first LIMIT sentences")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--outputs", type=Path, help="write the last beam size's translations here")
+    parser.add_argument("--record", type=Path, help="default: record.json beside the model")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate, print a table, write the record."""
+    from translator.decoding import DecodingOptions
+    from translator.errors import TranslatorError
+    from translator.evaluation import evaluate
+    from translator.files import sha256, write_text
+    from translator.model_folder import load_translator
+    from translator.prepared import load_prepared
+    from translator.record import surroundings, write_record
+    from translator.text_files import read_lines
+    from translator.training import describe_device, read_json
+    from translator.training_log import read_log
+
+    if (args.run is None) == (args.model is None):
+        raise TranslatorError("expected one of --run and --model")
+    if (args.source is None) != (args.reference is None):
+        raise TranslatorError("--source and --reference go together")
+    folder = args.model or args.run / "model"
+    translator = load_translator(folder, args.device)
+    if args.source:
+        sources, references = read_lines(args.source), read_lines(args.reference)
+        if len(sources) != len(references):
+            raise TranslatorError(
+                f"{args.reference}: expected {len(sources)} lines, as in {args.source}, "
+                f"got {len(references)}"
+            )
+        data = {"source": args.source.name, "sha256": sha256(args.source),
+                "reference_sha256": sha256(args.reference)}  # fmt: skip
+    else:
+        prepared = load_prepared(args.data or Path("data") / translator.config.name)
+        rows = prepared.texts(args.split)
+        sources, references = [row.source for row in rows], [row.target for row in rows]
+        data = {"split": args.split, "fingerprint": prepared.fingerprint,
+                "stats": prepared.stats}  # fmt: skip
+    sources, references = sources[: args.limit], references[: args.limit]
+    evaluations = []
+    print(f"{len(sources)} sentences\n beam    BLEU    chrF   exact   sentences/s")
+    for beam_size in args.beam:
+        options = DecodingOptions(beam_size=beam_size, alpha=args.alpha)
+        result, outputs = evaluate(translator, sources, references, options)
+        evaluations.append(result)
+        print(f"{beam_size:5} {result['bleu']['score']:7.1f} {result['chrf']['score']:7.1f} "
+              f"{100 * result['exact']:6.1f} % {result['sentences_per_second']:12.1f}", flush=True)
+    print(evaluations[-1]["bleu"]["signature"])
+    if args.outputs:
+        write_text(args.outputs, "".join(line + "\n" for line in outputs))
+    record = {
+        "name": translator.config.name,
+        "config": translator.config.to_dict(),
+        "seed": translator.config.training.seed,
+        "evaluated_on": describe_device(next(translator.model.parameters()).device),
+        "surroundings": surroundings(),
+        "data": data,
+        "evaluations": evaluations,
+    }
+    if args.run:
+        record["training"] = read_json(args.run / "training.json")
+        record["curve"] = read_log(args.run / "log.jsonl")
+    path = args.record or (args.run or args.model) / "record.json"
+    write_record(path, record)
+    print(f"record: {path}", file=sys.stderr)
+    return 0

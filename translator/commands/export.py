@@ -1,0 +1,37 @@
+"""python -m translator export"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+HELP = "Copy a trained translator to models/NAME, and write it as ONNX."
+EXAMPLES = """\
+  python -m translator export --run runs/small --out models/my-translator
+  python -m translator export --run runs/small --out models/my-translator --half --onnx
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--run", type=Path, required=True, help="folder of a training run")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    parser.add_argument("--half", action="store_true", help="weights as float16: half the size")
+    parser.add_argument("--onnx", action="store_true",
+                        help="also encoder.onnx and decoder.onnx, checked against PyTorch")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export, and read back what was written."""
+    from translator.model_folder import WEIGHTS, load_translator, save_translator
+
+    save_translator(args.out, load_translator(args.run / "model"), half=args.half)
+    translator = load_translator(args.out)
+    size = (args.out / WEIGHTS).stat().st_size
+    print(f"{args.out}: {size / 1e6:.1f} MB of weights")
+    if args.onnx:
+        from translator.onnx_export import export_onnx
+
+        for path, difference in export_onnx(translator, args.out).items():
+            print(f"{path}: differs from PyTorch by at most {difference:.1e}")
+    return 0

@@ -1,0 +1,135 @@
+"""prepare: make a folder of training data from corpora."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from translator.config import DataConfig
+    from translator.prepared import PreparedCorpus
+
+HELP = "Read corpora, clean them, split them without leakage and learn their vocabulary."
+EXAMPLES = """\
+  python -m translator prepare
+      the embedded grammar corpus, in data/grammar
+  python -m translator prepare tatoeba
+      download Tatoeba's German-English pairs and prepare them in data/tatoeba
+  python -m translator prepare multi30k --data-dir ~/corpora
+      read ~/corpora/multi30k/train.de.gz and so on instead of downloading
+  python -m translator prepare tatoeba grammar --name de-en --vocab-size 8000
+      two corpora together, with one vocabulary
+  python -m translator prepare --tsv pairs.tsv --valid 200 --test 200
+      your own pairs: source, tab, target
+  python -m translator prepare --text corpus.de corpus.en --config big
+      your own pairs in two files, with the settings of a configuration
+"""
+# Whose [data] settings hold where none are chosen.
+_CONFIG_FOR = {"grammar": "tiny", "tatoeba": "small", "multi30k": "base"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of prepare."""
+    parser.add_argument(
+        "corpora", nargs="*", metavar="CORPUS",
+        help="grammar, tatoeba or multi30k; several are joined (default: grammar)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tsv", action="append", default=[], metavar="FILE",
+        help="also a file of pairs: source, tab, target; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--text", action="append", default=[], nargs=2, metavar=("SOURCE", "TARGET"),
+        help="also two files with a sentence a line; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--config", metavar="NAME",
+        help="take the settings of tiny, small, base, big or a .toml file "
+        "(default: tiny for grammar, base for multi30k, else small)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+        help="change a setting, such as data.max_words=50; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--vocab-size", type=int, metavar="N", help="tokens, both languages")
+    parser.add_argument("--valid", type=int, metavar="N", help="pairs held out for validation")
+    parser.add_argument("--test", type=int, metavar="N", help="pairs held out for the test")
+    parser.add_argument("--seed", type=int, metavar="N", help="decides which pairs are held out")
+    parser.add_argument("--name", help="name of the prepared data (default: the corpora's names)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder to write (default: data/NAME)"
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR",
+        help="folder with the public corpora, instead of a download; also by the environment "
+        "variable TRANSLATOR_DATA",
+    )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="replace data prepared before")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prepare, and print what came of it."""
+    from translator.corpora import corpus_name
+    from translator.preparation import prepare
+
+    settings = _settings(args)
+    name = args.name or "-".join(map(corpus_name, settings.corpora))
+    out = args.out or Path("data") / name
+    made = prepare(
+        settings, out, data_dir=args.data_dir, force=args.force,
+        say=lambda line: print(line, file=sys.stderr),
+    )  # fmt: skip
+    print(report(made))
+    return 0
+
+
+def _settings(args: argparse.Namespace) -> DataConfig:
+    from translator.config import load_config
+
+    corpora = (
+        *args.corpora,
+        *(f"tsv:{path}" for path in args.tsv),
+        *(f"text:{source},{target}" for source, target in args.text),
+    )
+    if args.config:
+        config = args.config
+    else:
+        first = corpora[0] if corpora else "grammar"
+        config = _CONFIG_FOR.get(first, "small")
+    settings = load_config(config, args.overrides).data
+    chosen: dict[str, Any] = {
+        key: getattr(args, key)
+        for key in ("vocab_size", "valid", "test", "seed")
+        if getattr(args, key) is not None
+    }
+    if corpora:
+        chosen["corpora"] = corpora
+    return dataclasses.replace(settings, **chosen)
+
+
+def report(made: PreparedCorpus) -> str:
+    """Return the statistics of prepared data as lines of text."""
+    stats = made.stats
+    lines = []
+    for corpus, found in stats["counts"].items():
+        lines.append(f"{corpus}: {found['read']:,} pairs read, {found['normalised']:,} normalised")
+        lines += [f"  dropped {n:>8,}  {rule}" for rule, n in found["dropped"].items()]
+        lines.append(f"  licence: {stats['licences'][corpus]}")
+        if stats["as published"][corpus] is False:
+            lines.append("  note: these are not the published files (another SHA-256)")
+    row = "{:<6} {:>9} {:>13} {:>13} {:>13} {:>13}"
+    lines.append(row.format("split", "pairs", "source words", "tokens", "target words", "tokens"))
+    for split, found in stats["splits"].items():
+        numbers = [
+            f"{found[side][kind]['total']:,}"
+            for side in ("source", "target")
+            for kind in ("words", "tokens")
+        ]
+        lines.append(row.format(split, f"{found['pairs']:,}", *numbers))
+    lines.append(f"vocabulary: {stats['vocabulary']:,} tokens")
+    lines.append(f"fingerprint: {stats['fingerprint'][:16]}")
+    lines.append(f"in {made.folder}")
+    return "\n".join(lines)

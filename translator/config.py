@@ -1,0 +1,311 @@
+"""Configurations: what to build, on which data, and how to train it, read from TOML files.
+
+A file has the tables `[model]`, `[data]` and `[training]`; a key that is left out keeps its
+default. Unknown keys, wrong types and values out of range are errors that name the key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import types
+import typing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from translator.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformer.model import Transformer
+
+CONFIG_FOLDER = Path(__file__).resolve().parent / "configs"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """The sizes of `transformer.model.Transformer`; the names are its own."""
+
+    d_model: int = 192
+    num_heads: int = 4
+    d_ff: int = 768
+    num_encoder_layers: int = 2
+    num_decoder_layers: int = 2
+    dropout: float = 0.1
+    norm_first: bool = True
+    activation: Literal["relu", "gelu"] = "relu"
+    positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
+    max_len: int = 512
+    tie_output: bool = True
+    share_embeddings: bool = True
+
+    def check(self) -> None:
+        """Raise ConfigError for sizes that make no model."""
+        _at_least(self, "model", 1, "d_model num_heads d_ff num_encoder_layers num_decoder_layers")
+        _at_least(self, "model", 1, "max_len")
+        _within(self, "model", 0.0, 1.0, "dropout", upper_open=True)
+        if self.d_model % self.num_heads:
+            raise ConfigError(
+                f"model.d_model: expected a multiple of model.num_heads = {self.num_heads}, "
+                f"got {self.d_model}"
+            )
+
+    def build(self, vocab_size: int, pad_id: int) -> Transformer:
+        """Return a new Transformer of these sizes for one vocabulary that both sides share."""
+        import torch.nn.functional as F
+
+        from transformer.model import Transformer
+
+        settings = dataclasses.asdict(self)
+        settings["activation"] = {"relu": F.relu, "gelu": F.gelu}[self.activation]
+        return Transformer(vocab_size, vocab_size, pad_id=pad_id, **settings)
+
+
+@dataclass(frozen=True, slots=True)
+class DataConfig:
+    """Which corpora, how they are cleaned and split, and the size of the vocabulary.
+
+    valid, test: the number of pairs held out of each corpus that brings no splits of its own, and
+    the number drawn for the grammar. max_words, max_chars, max_ratio: see `cleaning.Rules`.
+    group_by: what makes two sentences the same when splitting, see `splitting.group_key`.
+    """
+
+    corpora: tuple[str, ...] = ("grammar",)
+    vocab_size: int = 1500
+    valid: int = 500
+    test: int = 500
+    seed: int = 0
+    max_words: int = 100
+    max_chars: int = 1000
+    max_ratio: float = 4.0
+    grammar_pairs: int = 10_000
+    grammar_split: Literal["random", "compositional", "length"] = "random"
+    grammar_style: Literal["plain", "sentence"] = "plain"
+    group_by: Literal["exact", "words"] = "words"
+
+    def check(self) -> None:
+        """Raise ConfigError for values that make no data."""
+        if not self.corpora:
+            raise ConfigError("data.corpora: expected at least one corpus, got an empty list")
+        _at_least(self, "data", 0, "valid test")
+        _at_least(self, "data", 260, "vocab_size")  # 256 bytes and 4 special tokens
+        _at_least(self, "data", 1, "max_words max_chars max_ratio grammar_pairs")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """How to train.
+
+    max_tokens: the most tokens on either side of one micro-batch, padding counted; accumulation:
+    micro-batches an optimiser step; what of max_steps, max_epochs, max_seconds is 0 is no limit.
+    peak_lr: the highest rate of any schedule; noam_scale: if not 0, the factor of the Noam
+    schedule as in the paper, in place of peak_lr. pad_to_multiple: lengths are rounded up to it,
+    so that few shapes occur. Periods (validate_every, checkpoint_every, log_every) count steps;
+    validate_every = 0 means once an epoch. patience: validations without progress before
+    stopping, 0 means never. threads: of PyTorch on a CPU, 0 leaves its own choice.
+    """
+
+    seed: int = 0
+    max_tokens: int = 1024
+    accumulation: int = 1
+    max_steps: int = 0
+    max_epochs: int = 5
+    max_seconds: float = 0.0
+    schedule: Literal["noam", "cosine", "constant"] = "noam"
+    warmup_steps: int = 400
+    peak_lr: float = 1e-3
+    noam_scale: float = 0.0
+    min_lr_ratio: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.98
+    adam_eps: float = 1e-9
+    weight_decay: float = 0.0
+    label_smoothing: float = 0.1
+    clip_norm: float = 1.0
+    precision: Literal["fp32", "bf16"] = "fp32"
+    tf32: bool = False
+    compile: bool = False
+    pad_to_multiple: int = 1
+    average_last: int = 1
+    validate_every: int = 0
+    patience: int = 0
+    checkpoint_every: int = 500
+    keep_checkpoints: int = 5
+    log_every: int = 50
+    threads: int = 0
+
+    def check(self) -> None:
+        """Raise ConfigError for values that train nothing."""
+        _at_least(self, "training", 1, "max_tokens accumulation pad_to_multiple average_last")
+        _at_least(self, "training", 1, "checkpoint_every keep_checkpoints log_every")
+        _at_least(self, "training", 0, "max_steps max_epochs max_seconds warmup_steps noam_scale")
+        _at_least(self, "training", 0, "weight_decay clip_norm validate_every patience threads")
+        _within(self, "training", 0.0, 1.0, "label_smoothing beta1 beta2", upper_open=True)
+        _within(self, "training", 0.0, 1.0, "min_lr_ratio")
+        for key in ("peak_lr", "adam_eps"):
+            if getattr(self, key) <= 0:
+                raise ConfigError(f"training.{key}: expected more than 0, got {getattr(self, key)}")
+        if not (self.max_steps or self.max_epochs or self.max_seconds):
+            raise ConfigError(
+                "training: expected an end: one of max_steps, max_epochs, max_seconds above 0"
+            )
+
+
+_SECTIONS = {"model": ModelConfig, "data": DataConfig, "training": TrainingConfig}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A model, its data and its training, under a name."""
+
+    name: str = "tiny"
+    model: ModelConfig = field(default_factory=ModelConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        for section in _SECTIONS:
+            getattr(self, section).check()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries, lists and numbers, ready for JSON."""
+        out = dataclasses.asdict(self)
+        out["data"]["corpora"] = list(self.data.corpora)
+        return out
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Config:
+        """Return the configuration that `to_dict` or a parsed TOML file describes.
+
+        Raises ConfigError for an unknown table or key, a wrong type or a value out of range.
+        """
+        _check_keys("", values, ("name", *_SECTIONS))
+        name = _checked("name", values.get("name", "unnamed"), str)
+        return cls(name, **{key: _section(key, values.get(key, {})) for key in _SECTIONS})
+
+    def replace(self, key: str, value: Any) -> Config:
+        """Return a copy in which `key`, such as "training.seed", has this value."""
+        section, _, name = key.partition(".")
+        if section not in _SECTIONS or not name:
+            raise ConfigError(
+                f"{key}: expected a table and a key, such as training.seed; "
+                f"the tables are {', '.join(_SECTIONS)}"
+            )
+        values = self.to_dict()
+        values[section][name] = value
+        return Config.from_dict(values)
+
+
+def available() -> list[str]:
+    """Return the names of the configurations that come with the translator."""
+    return sorted(path.stem for path in CONFIG_FOLDER.glob("*.toml"))
+
+
+def load_config(name: str | Path, overrides: typing.Sequence[str] = ()) -> Config:
+    """Read a configuration by its name ("tiny") or from a TOML file, then apply the overrides.
+
+    overrides: texts such as "training.max_tokens=4096" or 'data.corpora=["tatoeba"]'; the value is
+    written as in TOML, quotes around a word may be left out. Raises ConfigError, naming the file.
+    """
+    path = Path(name)
+    if path.suffix != ".toml":
+        path = CONFIG_FOLDER / f"{name}.toml"
+        if not path.is_file():
+            raise ConfigError(
+                f"config: expected one of {', '.join(available())} or a .toml file, got {name}"
+            )
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"config: no file {path}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8 text: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+    values.setdefault("name", path.stem)
+    try:
+        config = Config.from_dict(values)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--set: expected KEY=VALUE, got {text!r}")
+        config = config.replace(key.strip(), _parse(value.strip()))
+    return config
+
+
+# -- checking --------------------------------------------------------------------------------
+
+
+def _parse(text: str) -> Any:
+    """Read a value as TOML writes it; a word without quotes is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _check_keys(section: str, values: Any, known: typing.Iterable[str]) -> None:
+    if not isinstance(values, dict):
+        raise ConfigError(f"{section}: expected a table, got {values!r}")
+    known = tuple(known)
+    for key in values:
+        if key not in known:
+            name = f"{section}.{key}" if section else str(key)
+            raise ConfigError(f"{name}: unknown key; expected one of {', '.join(known)}")
+
+
+def _section(section: str, values: Any) -> Any:
+    cls = _SECTIONS[section]
+    hints = typing.get_type_hints(cls)
+    _check_keys(section, values, hints)
+    return cls(**{k: _checked(f"{section}.{k}", v, hints[k]) for k, v in values.items()})
+
+
+def _checked(name: str, value: Any, kind: Any) -> Any:
+    """Return value as `kind`, an annotation; an int may stand for a float, a list for a tuple."""
+    origin = typing.get_origin(kind)
+    if origin is Literal:
+        choices = typing.get_args(kind)
+        if value not in choices:
+            raise ConfigError(f"{name}: expected one of {', '.join(map(repr, choices))}, "
+                              f"got {value!r}")  # fmt: skip
+        return value
+    if origin in (types.UnionType, typing.Union):
+        if value is None:
+            return None
+        (kind,) = (part for part in typing.get_args(kind) if part is not types.NoneType)
+        return _checked(name, value, kind)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{name}: expected a list, got {value!r}")
+        return tuple(_checked(name, item, typing.get_args(kind)[0]) for item in value)
+    right = isinstance(value, (int, float) if kind is float else kind)
+    if not right or (isinstance(value, bool) and kind is not bool):
+        raise ConfigError(f"{name}: expected {kind.__name__}, got {value!r}")
+    if kind is float:
+        value = float(value)
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ConfigError(f"{name}: expected a finite number, got {value!r}")
+    return value
+
+
+def _at_least(config: Any, section: str, least: float, keys: str) -> None:
+    for key in keys.split():
+        if getattr(config, key) < least:
+            raise ConfigError(
+                f"{section}.{key}: expected at least {least}, got {getattr(config, key)}"
+            )
+
+
+def _within(
+    config: Any, section: str, low: float, high: float, keys: str, upper_open: bool = False
+) -> None:
+    for key in keys.split():
+        value = getattr(config, key)
+        if not low <= value <= high or (upper_open and value == high):
+            bound = "below" if upper_open else "to"
+            raise ConfigError(
+                f"{section}.{key}: expected a value from {low} {bound} {high}, got {value}"
+            )
