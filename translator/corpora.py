@@ -22,6 +22,7 @@ from translator.config import DataConfig
 from translator.download import download
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
+from translator.spelling import as_sentence
 
 ENVIRONMENT = "TRANSLATOR_DATA"
 DOWNLOADS = Path("data") / "downloads"
@@ -142,19 +143,11 @@ def _grammar(settings: DataConfig) -> Corpus:
         settings.grammar_split, settings.grammar_pairs, settings.valid, settings.test,
         seed=settings.seed,
     )  # fmt: skip
-    style = _sentence if settings.grammar_style == "sentence" else _plain
+    write = as_sentence if settings.grammar_style == "sentence" else _plain
     splits = {
-        name: [style(pair) for pair in pairs]
+        name: [text for text in map(write, pairs) if text is not None]
         for name, pairs in zip(("train", "valid", "test"), drawn[:3], strict=True)
     }
-    if settings.grammar_style == "sentence":
-        # A clause in front wants a comma whose place the words alone do not tell.
-        for name, pairs in zip(splits, drawn[:3], strict=True):
-            splits[name] = [
-                text
-                for text, pair in zip(splits[name], pairs, strict=True)
-                if "subordinate-first" not in pair.phenomena
-            ]
     return Corpus(
         "grammar", "the course's own licence (MIT)", "drawn from the course's grammar",
         splits=splits,
@@ -163,20 +156,6 @@ def _grammar(settings: DataConfig) -> Corpus:
 
 def _plain(pair: grammar.Pair) -> tuple[str, str]:
     return " ".join(pair.source), " ".join(pair.target)
-
-
-_CONJUNCTIONS = {"weil", "obwohl", "wenn", "bevor", "dass", "ob", "um"}
-
-
-def _sentence(pair: grammar.Pair) -> tuple[str, str]:
-    """Write a pair as sentences are written: commas in German, capitals, a mark at the end."""
-    german = ""
-    for before, word in zip(("", *pair.source), pair.source, strict=False):
-        comma = "," if word in _CONJUNCTIONS and before not in ("", "und") else ""
-        german += f"{comma} {word}"
-    mark = "?" if "question" in pair.phenomena else "."
-    english = " ".join(pair.target)
-    return tuple(text[0].upper() + text[1:] + mark for text in (german.strip(), english))
 
 
 def _tatoeba(folder: Path | None) -> Corpus:

@@ -46,21 +46,25 @@ def length_penalty(length: int, alpha: float) -> float:
 
 @torch.no_grad()
 def beam_search(
-    model: Transformer, src: Tensor, *, bos_id: int, eos_id: int, max_len: int,
+    model: Transformer, src: Tensor, *, bos_id: int, eos_id: int, max_len: int | Sequence[int],
     beam_size: int = 4, alpha: float = 0.6,
 ) -> list[list[Hypothesis]]:  # fmt: skip
     """Search for the best translations of each source, keeping beam_size beginnings at a time.
 
-    src: (B, S). max_len: the most tokens to write, the end included. alpha: of the length
+    src: (B, S). max_len: the most tokens to write, the end included, for all sources or for each
+    one. alpha: of the length
     penalty; 0 compares bare log-probabilities.
     A sentence is done when no beginning can still overtake its best ended hypothesis.
     Returns for each source its hypotheses, the best first: at most beam_size, at least one. One
     that did not end within max_len is only returned where none ended.
-    Raises ValueError for beam_size or max_len below 1, or a negative alpha. The model runs in
-    eval mode and is left in the mode it was in.
+    Raises ValueError for beam_size or max_len below 1, a wrong number of them, or a negative
+    alpha. The model runs in eval mode and is left in the mode it was in.
     Source: Graves (2012) and Sutskever et al. (2014), section 3.2.
     """
-    for name, number in (("beam_size", beam_size), ("max_len", max_len)):
+    limits = [max_len] * len(src) if isinstance(max_len, int) else list(max_len)
+    if len(limits) != len(src):
+        raise ValueError(f"max_len: expected one number, or {len(src)}, got {len(limits)}")
+    for name, number in (("beam_size", beam_size), ("max_len", min(limits, default=1))):
         if number < 1:
             raise ValueError(f"{name}: expected at least 1, got {number}")
     if alpha < 0:
@@ -68,16 +72,16 @@ def beam_search(
     was_training = model.training
     model.eval()
     try:
-        return _search(model, src, bos_id, eos_id, max_len, beam_size, alpha)
+        return _search(model, src, bos_id, eos_id, limits, beam_size, alpha)
     finally:
         model.train(was_training)
 
 
-def _search(model, src, bos_id, eos_id, max_len, K, alpha):
+def _search(model, src, bos_id, eos_id, limits, K, alpha):
     B, device = len(src), src.device
     memory, _ = model.encode(src)
     mask = padding_mask(src, model.pad_id)  # (B, 1, S)
-    cache = model.init_cache(memory, max_len)
+    cache = model.init_cache(memory, max(limits))
     copies = torch.arange(B, device=device).repeat_interleave(K)  # (B K,)
     _select(cache, copies)
     mask = mask[copies]  # (B K, 1, S)
@@ -86,7 +90,7 @@ def _search(model, src, bos_id, eos_id, max_len, K, alpha):
     scores = torch.full((B, K), -math.inf, device=device)
     scores[:, 0] = 0.0  # at first all K beginnings are the same one
     ended: list[list[Hypothesis]] = [[] for _ in range(B)]
-    for length in range(1, max_len + 1):
+    for length in range(1, max(limits) + 1):
         n = len(sentences)
         logits, _ = model.decode(tokens[:, :, -1].flatten()[:, None], None, mask, cache=cache)
         log_p = torch.log_softmax(logits[:, -1].float(), dim=-1).unflatten(0, (n, K))  # (n, K, V)
@@ -105,26 +109,21 @@ def _search(model, src, bos_id, eos_id, max_len, K, alpha):
             [tokens.gather(1, parent[..., None].expand(-1, -1, length)), token[..., None]], dim=-1
         )  # (n, K, t) -> (n, K, t + 1)
         rows = torch.arange(n, device=device)[:, None] * K + parent  # (n, K), into n K
-        going = [
-            i for i, sentence in enumerate(sentences)
-            if not _is_done(ended[sentence], scores[i, 0].item(), max_len, alpha)
-        ]  # fmt: skip
-        if not going or length == max_len:
+        going = []
+        for i, sentence in enumerate(sentences):
+            if _is_done(ended[sentence], scores[i, 0].item(), limits[sentence], alpha):
+                continue
+            if length < limits[sentence]:
+                going.append(i)
+            elif not ended[sentence]:
+                ended[sentence] = _cut_off(tokens[i], scores[i], length, alpha)
+        if not going:
             break
         keep = torch.tensor(going, device=device)
         _select(cache, rows[keep].flatten())
         mask = mask[rows[keep].flatten()]
         tokens, scores = tokens[keep], scores[keep]
         sentences = [sentences[i] for i in going]
-    for i, sentence in enumerate(sentences):
-        if not ended[sentence]:
-            for k in range(K):
-                log_p = scores[i, k].item()
-                if log_p > -math.inf:
-                    score = log_p / length_penalty(length, alpha)
-                    ended[sentence].append(
-                        Hypothesis(tokens[i, k, 1:].tolist(), log_p, score, ended=False)
-                    )
     return [sorted(found, key=lambda h: -h.score)[:K] for found in ended]
 
 
@@ -136,6 +135,15 @@ def _collect(ended, sentences, tokens, best, parent, ends, length, alpha, K):
         written = tokens[i, parent[i, j], 1:].tolist()
         score = log_p / length_penalty(length, alpha)
         ended[sentences[i]].append(Hypothesis(written, log_p, score, ended=True))
+
+
+def _cut_off(tokens, scores, length, alpha):
+    """Return the beginnings (K, t) of one sentence as hypotheses that did not end."""
+    return [
+        Hypothesis(row[1:], log_p, log_p / length_penalty(length, alpha), ended=False)
+        for row, log_p in zip(tokens.tolist(), scores.tolist(), strict=True)
+        if log_p > -math.inf
+    ]
 
 
 def _is_done(found: list[Hypothesis], alive: float, max_len: int, alpha: float) -> bool:
@@ -212,13 +220,18 @@ def decode_ids(
         sources, options.max_tokens, pad_id=tokenizer.pad_id, eos_id=tokenizer.eos_id
     ):
         src = src.to(device)
-        max_len = 10 + int(options.max_ratio * src.shape[1])
+        # By each source's own length: a translation must not depend on its company.
+        lengths = (src != tokenizer.pad_id).sum(dim=1).tolist()
+        limits = [10 + int(options.max_ratio * length) for length in lengths]
         if options.beam_size == 1:
-            rows = greedy_decode(model, src, max_len=max_len, **ends).tolist()
-            written = [_until(row, tokenizer.eos_id) for row in rows]
+            rows = greedy_decode(model, src, max_len=max(limits), **ends).tolist()
+            written = [
+                _until(row[:limit], tokenizer.eos_id)
+                for row, limit in zip(rows, limits, strict=True)
+            ]
         else:
             found = beam_search(
-                model, src, max_len=max_len, beam_size=options.beam_size, alpha=options.alpha,
+                model, src, max_len=limits, beam_size=options.beam_size, alpha=options.alpha,
                 **ends,
             )  # fmt: skip
             written = [hypotheses[0].tokens for hypotheses in found]

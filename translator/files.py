@@ -47,8 +47,9 @@ def write_text(path: Path, text: str) -> None:
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Give a temporary folder to fill; it takes the place of `path` when all went well.
 
-    After an error, or a kill, what was at `path` is still there. A folder that is replaced is
-    moved aside first and removed last.
+    After an error what was at `path` is still there, and the temporary folder is gone. A kill
+    leaves what was at `path`, and the temporary folder beside it. A folder that is replaced is
+    moved aside first and removed last; a kill between the two renames leaves both beside `path`.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

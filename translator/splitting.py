@@ -109,7 +109,7 @@ def split_by_groups(
             raise ConfigError(f"{name}: expected at least 0 pairs, got {size}")
     drawn = sorted(groups(pairs, by), key=lambda rows: _draw(pairs, rows, seed, by))
     wanted = {"test": test, "valid": valid}
-    lacks = {(name, origin): n for name, n in wanted.items() for origin in set(origins)}
+    lacks = {(name, origin): n for name, n in wanted.items() for origin in {*origins} or {""}}
     rows_of: dict[str, list[int]] = {name: [] for name in SPLITS}
     for rows in drawn:
         need = _count(origins[row] for row in rows)

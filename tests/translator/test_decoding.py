@@ -95,6 +95,17 @@ def test_alone_and_in_company(seed, beam_size):
 
 
 @settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), limits=st.lists(st.integers(1, 8), min_size=3, max_size=3))
+def test_each_source_may_have_its_own_limit(seed, limits):
+    model, src = make_model(seed), sources(seed, 3)
+    together = beam_search(model, src, max_len=limits, beam_size=3, **ENDS)
+    for row, limit, found in zip(src, limits, together, strict=True):
+        (alone,) = beam_search(model, row[None], max_len=limit, beam_size=3, **ENDS)
+        assert [h.tokens for h in alone] == [h.tokens for h in found]
+        assert all(len(h.tokens) + h.ended <= limit for h in found)
+
+
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_scores_are_what_the_model_says(seed):
     """The log-probability of a hypothesis is that of its tokens, the end included."""
@@ -136,7 +147,8 @@ def test_the_mode_of_the_model_is_kept():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"beam_size": 0}, "beam_size"), ({"max_len": 0}, "max_len"), ({"alpha": -1}, "alpha")],
+    [({"beam_size": 0}, "beam_size"), ({"max_len": 0}, "max_len"), ({"alpha": -1}, "alpha"),
+     ({"max_len": [5, 5]}, "max_len: expected one number, or 1, got 2")],
 )
 def test_bad_settings_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):

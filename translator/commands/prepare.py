@@ -15,20 +15,23 @@ if TYPE_CHECKING:
 HELP = "Read corpora, clean them, split them without leakage and learn their vocabulary."
 EXAMPLES = """\
   python -m translator prepare
-      the embedded grammar corpus, in data/grammar
+      the embedded grammar corpus, with the settings of tiny, in data/tiny
   python -m translator prepare tatoeba
-      download Tatoeba's German-English pairs and prepare them in data/tatoeba
+      download Tatoeba's German-English pairs; settings of small, in data/small
   python -m translator prepare multi30k --data-dir ~/corpora
       read ~/corpora/multi30k/train.de.gz and so on instead of downloading
-  python -m translator prepare tatoeba grammar --name de-en --vocab-size 8000
+  python -m translator prepare --config big
+      the corpora and settings of a configuration, in data/big
+  python -m translator prepare tatoeba multi30k --name both --vocab-size 10000
       two corpora together, with one vocabulary
   python -m translator prepare --tsv pairs.tsv --valid 200 --test 200
-      your own pairs: source, tab, target
+      your own pairs: source, tab, target; in data/pairs
   python -m translator prepare --text corpus.de corpus.en --config big
       your own pairs in two files, with the settings of a configuration
 """
-# Whose [data] settings hold where none are chosen.
-_CONFIG_FOR = {"grammar": "tiny", "tatoeba": "small", "multi30k": "base"}
+# The configurations in the order in which one is looked for that has the corpora asked for.
+_FIRST = ("tiny", "small", "base")
+_OTHERWISE = "small"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--config", metavar="NAME",
-        help="take the settings of tiny, small, base, big or a .toml file "
-        "(default: tiny for grammar, base for multi30k, else small)",
+        help="take the settings of tiny, small, base, big or a .toml file (default: of the one "
+        "for these corpora: tiny for grammar, small for tatoeba, base for multi30k)",
     )  # fmt: skip
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
@@ -58,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid", type=int, metavar="N", help="pairs held out for validation")
     parser.add_argument("--test", type=int, metavar="N", help="pairs held out for the test")
     parser.add_argument("--seed", type=int, metavar="N", help="decides which pairs are held out")
-    parser.add_argument("--name", help="name of the prepared data (default: the corpora's names)")
+    parser.add_argument("--name", help="name of the prepared data (default: the "
+                        "configuration's, or the corpora's where it has others)")  # fmt: skip
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder to write (default: data/NAME)"
     )
@@ -72,42 +76,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare, and print what came of it."""
-    from translator.corpora import corpus_name
     from translator.preparation import prepare
 
-    settings = _settings(args)
-    name = args.name or "-".join(map(corpus_name, settings.corpora))
-    out = args.out or Path("data") / name
+    settings, name = _settings(args)
     made = prepare(
-        settings, out, data_dir=args.data_dir, force=args.force,
-        say=lambda line: print(line, file=sys.stderr),
+        settings, args.out or Path("data") / (args.name or name), data_dir=args.data_dir,
+        force=args.force, say=lambda line: print(line, file=sys.stderr),
     )  # fmt: skip
     print(report(made))
     return 0
 
 
-def _settings(args: argparse.Namespace) -> DataConfig:
+def _settings(args: argparse.Namespace) -> tuple[DataConfig, str]:
+    """Return the settings that the arguments choose, and a name for what they make."""
     from translator.config import load_config
+    from translator.corpora import corpus_name
 
     corpora = (
         *args.corpora,
         *(f"tsv:{path}" for path in args.tsv),
         *(f"text:{source},{target}" for source, target in args.text),
     )
-    if args.config:
-        config = args.config
-    else:
-        first = corpora[0] if corpora else "grammar"
-        config = _CONFIG_FOR.get(first, "small")
-    settings = load_config(config, args.overrides).data
+    config = load_config(args.config or _config_for(corpora), args.overrides)
+    corpora = corpora or config.data.corpora
     chosen: dict[str, Any] = {
         key: getattr(args, key)
         for key in ("vocab_size", "valid", "test", "seed")
         if getattr(args, key) is not None
     }
-    if corpora:
-        chosen["corpora"] = corpora
-    return dataclasses.replace(settings, **chosen)
+    settings = dataclasses.replace(config.data, corpora=corpora, **chosen)
+    if corpora == config.data.corpora:
+        return settings, config.name
+    return settings, "-".join(map(corpus_name, corpora))
+
+
+def _config_for(corpora: tuple[str, ...]) -> str:
+    """Return the name of the configuration that has these corpora, or else of a middling one."""
+    from translator.config import available, load_config
+
+    if not corpora:
+        return _FIRST[0]
+    names = [*_FIRST, *(name for name in available() if name not in _FIRST)]
+    return next((n for n in names if load_config(n).data.corpora == corpora), _OTHERWISE)
 
 
 def report(made: PreparedCorpus) -> str:

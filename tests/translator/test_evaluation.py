@@ -1,0 +1,94 @@
+"""Scores: their signatures, their buckets, and the record."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sacrebleu import corpus_bleu, corpus_chrf
+
+from tests.translator.training_help import config, corpus
+from translator.cli import main
+from translator.errors import TranslatorError
+from translator.evaluation import by_length, scores
+from translator.record import read_record, write_record
+
+OUTPUTS = ["The dog sees me.", "You do not help him .", "A small cat is there, too.", "Yes."]
+REFERENCES = ["The dog sees me.", "You don't help him.", "There is a small cat, too.", "No."]
+SOURCES = [
+    "Der Hund sieht mich.", "Du hilfst ihm nicht.", "Da ist auch eine kleine Katze.", "Nein.",
+]  # fmt: skip
+
+
+def test_scores_are_sacrebleus():
+    found = scores(OUTPUTS, REFERENCES)
+    assert found["bleu"]["score"] == corpus_bleu(OUTPUTS, [REFERENCES]).score
+    assert found["chrf"]["score"] == corpus_chrf(OUTPUTS, [REFERENCES]).score
+    assert {"tok:13a", "case:mixed"} <= set(found["bleu"]["signature"].split("|"))
+    assert (found["exact"], found["sentences"]) == (0.25, 4)
+    assert found["bleu"]["brevity_penalty"] == corpus_bleu(OUTPUTS, [REFERENCES]).bp
+    assert scores(REFERENCES, REFERENCES)["bleu"]["score"] == pytest.approx(100)
+
+
+def test_scores_refuse_what_does_not_fit():
+    with pytest.raises(TranslatorError, match="got 1 and 4"):
+        scores(OUTPUTS, REFERENCES[:1])
+    with pytest.raises(TranslatorError, match="at least one"):
+        scores([], [])
+
+
+def test_every_sentence_is_in_one_bucket():
+    sources = [*SOURCES, "", " ".join("w" * 40)]
+    rows = by_length(sources, [*OUTPUTS, "", "x"], [*REFERENCES, "", "x"])
+    assert sum(row["sentences"] for row in rows) == 6
+    assert [row["words"] for row in rows] == [[1, 3], [4, 5], [6, 8], [25, None]]
+
+
+def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
+    """The commands one after the other, as in the README."""
+    data = corpus(tmp_path / "data")
+    lines = ['name = "test"']
+    for section, values in config(max_steps=4).to_dict().items():
+        if section != "name":
+            lines.append(f"[{section}]")
+            lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    (tmp_path / "test.toml").write_text("\n".join(lines))
+    run, folder = str(tmp_path / "run"), str(data.folder)
+    train = ["train", "--config", str(tmp_path / "test.toml"), "--data", folder, "--out", run,
+             "--quiet", "--device", "cpu"]  # fmt: skip
+    assert main(train) == 0
+    assert main(train) == 2
+    assert "--resume goes on with it" in capsys.readouterr().err
+    assert main([*train, "--resume"]) == 0
+    assert main(["evaluate", "--run", run, "--data", folder, "--beam", "1", "2", "--limit", "5",
+                 "--outputs", str(tmp_path / "out.txt"), "--device", "cpu"]) == 0  # fmt: skip
+    assert len((tmp_path / "out.txt").read_text().split("\n")) == 6
+    record = read_record(tmp_path / "run" / "record.json")
+    assert [e["beam_size"] for e in record["evaluations"]] == [1, 2]
+    assert record["training"]["updates"] == 4
+    assert record["curve"][-1]["update"] == 4
+    assert record["data"]["fingerprint"] == data.fingerprint
+    assert record["surroundings"]["libraries"]["torch"]
+    assert str(tmp_path) not in json.dumps(record), "a record holds no path of this machine"
+    model = tmp_path / "exported"
+    assert main(["export", "--run", run, "--out", str(model), "--half", "--onnx"]) == 0
+    text = tmp_path / "de.txt"
+    text.write_text("Ich sehe dich.\n")
+    assert main(["evaluate", "--model", str(model), "--source", str(text), "--reference",
+                 str(text), "--beam", "1", "--device", "cpu"]) == 0  # fmt: skip
+    assert read_record(model / "record.json")["data"]["source"] == "de.txt"
+    capsys.readouterr()
+    assert main(["evaluate", "--run", run, "--model", str(model)]) == 2
+    assert "one of --run and --model" in capsys.readouterr().err
+
+
+def test_records_are_rounded_and_hold_no_paths(tmp_path):
+    write_record(tmp_path / "record.json", {"a": [1 / 3, {"b": 2}]})
+    assert read_record(tmp_path / "record.json") == {"a": [0.333333, {"b": 2}]}
+    with pytest.raises(TypeError, match="no paths"):
+        write_record(tmp_path / "record.json", {"a": tmp_path})
+    (tmp_path / "record.json").write_text("{")
+    with pytest.raises(TranslatorError, match="damaged"):
+        read_record(tmp_path / "record.json")
+    with pytest.raises(TranslatorError, match="no record"):
+        read_record(tmp_path / "none.json")

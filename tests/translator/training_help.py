@@ -1,0 +1,32 @@
+"""A corpus and a model small enough to train many times in a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from translator.config import Config
+from translator.preparation import prepare
+from translator.prepared import PreparedCorpus
+
+SMALL = {
+    "name": "test",
+    "model": {"d_model": 16, "num_heads": 2, "d_ff": 32, "num_encoder_layers": 1,
+              "num_decoder_layers": 1, "dropout": 0.1},
+    "data": {"corpora": ["grammar"], "vocab_size": 300, "grammar_pairs": 220, "valid": 20,
+             "test": 20},
+    "training": {"max_tokens": 300, "max_epochs": 0, "max_steps": 12, "warmup_steps": 4,
+                 "peak_lr": 0.01, "checkpoint_every": 4, "log_every": 2, "threads": 1},
+}  # fmt: skip
+
+
+def config(**training) -> Config:
+    """Return the small configuration, with these settings of the training changed."""
+    made = Config.from_dict(SMALL)
+    for key, value in training.items():
+        made = made.replace(key if "." in key else f"training.{key}", value)
+    return made
+
+
+def corpus(folder: Path) -> PreparedCorpus:
+    """Prepare the small corpus in a folder."""
+    return prepare(config().data, folder)
