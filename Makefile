@@ -5,8 +5,10 @@ PY := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python
 # One thread a process: chapters and tests run side by side, and results repeat.
 export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE ?= 1
+# What `make train` trains: a configuration of translator/configs/.
+CONFIG ?= tiny
 
-.PHONY: help env book test check lab library exercises grade bench lock clean
+.PHONY: help env book test check lab library exercises grade train bench lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -37,6 +39,12 @@ grade: env ## grade submitted/: make grade ASSIGNMENT=02-self-attention
 
 bench: env ## time and memory of the implementations, side by side
 	@$(PY) -m tools.bench
+	@$(PY) -m translator bench
+
+train: env ## train a translator: make train CONFIG=small (DATA=folder with the corpora)
+	@$(PY) -m translator prepare --config $(CONFIG) $(if $(DATA),--data-dir $(DATA))
+	@env -u OMP_NUM_THREADS $(PY) -m translator train --config $(CONFIG) --resume
+	@$(PY) -m translator evaluate --run runs/$(CONFIG)
 
 lock: env  ## pin again what requirements.txt pulls in
 	@$(PY) tools/bootstrap.py --lock

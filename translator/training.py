@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.model import Transformer
 from translator import checkpoints
 from translator.batching import Batch, TokenBatches
 from translator.checkpoints import CheckpointError
@@ -42,12 +42,14 @@ class Trainer:
     """A model in training.
 
     config: sizes, data and training. corpus: prepared data. folder: where the log and the
-    checkpoints go. processes: device, and our place among several processes.
+    checkpoints go. processes: device, and our place among several processes. make_model: called
+    with the vocabulary's size and the padding's id, for another model than the configuration's:
+    any module that gives logits (B, T, V) for source (B, S) and target (B, T).
     """
 
     def __init__(
         self, config: Config, corpus: PreparedCorpus, folder: Path, processes: Processes,
-        *, show_progress: bool = True,
+        *, show_progress: bool = True, make_model: Callable[[int, int], nn.Module] | None = None,
     ):  # fmt: skip
         self.config, self.corpus, self.folder = config, corpus, Path(folder)
         self.processes, self.show_progress = processes, show_progress
@@ -58,7 +60,8 @@ class Trainer:
             torch.set_float32_matmul_precision("high")
         tokenizer = corpus.tokenizer
         torch.manual_seed(settings.seed)
-        self.model = config.model.build(tokenizer.vocab_size, tokenizer.pad_id)
+        make_model = make_model or config.model.build
+        self.model = make_model(tokenizer.vocab_size, tokenizer.pad_id)
         self.model.to(processes.device)
         self.optimizer = make_optimizer(self.model, config)
         self.train_batches = self.batches_of(corpus.train, shuffle=True)
@@ -319,7 +322,7 @@ class Trainer:
         }  # fmt: skip
 
 
-def make_optimizer(model: Transformer, config: Config) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, config: Config) -> torch.optim.Optimizer:
     """Return Adam as in the paper, or AdamW where there is weight decay."""
     settings = config.training
     kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam

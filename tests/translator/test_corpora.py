@@ -62,6 +62,7 @@ def multi30k_folder(folder: Path) -> Path:
     [
         (b"eins\nzwei\n", ["eins", "zwei"]),
         (b"eins\r\nzwei", ["eins", "zwei"]),
+        (b"ein\rs\nzwei\n", ["ein\rs", "zwei"]),
         (b"\xef\xbb\xbfeins\n\nzwei\n", ["eins", "", "zwei"]),
         ("ein\u2028s\x0bzwei\x85\n".encode(), ["ein\u2028s\x0bzwei\x85"]),  # one line, not four
         ("größer\n".encode(), ["größer"]),

@@ -1,0 +1,70 @@
+"""python -m translator ablate"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "Train again with one thing changed at a time, and make a table of what each is worth."
+EXAMPLES = """\
+  python -m translator ablate                              tiny, on any machine
+  python -m translator ablate --config base --device cuda --record models/ablations/record.json
+  python -m translator ablate --runs "full" "one head"     only these; the others are kept
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--config", default="tiny")
+    parser.add_argument("--set", dest="overrides", action="append", default=[],
+                        metavar="KEY=VALUE", help="change a setting of every run")
+    parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG)")
+    parser.add_argument("--runs", nargs="+", metavar="NAME", help="default: all of them")
+    parser.add_argument("--limit", type=int, help="score only the first LIMIT test sentences")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--record", type=Path, default=Path("models/ablations/record.json"))
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do the runs that the record lacks; write it after each, so that nothing is done twice."""
+    from translator.ablations import RUNS, run_one
+    from translator.config import load_config
+    from translator.errors import TranslatorError
+    from translator.prepared import load_prepared
+    from translator.processes import started
+    from translator.record import read_record, surroundings, write_record
+
+    config = load_config(args.config, args.overrides)
+    unknown = [name for name in args.runs or () if name not in RUNS]
+    if unknown:
+        raise TranslatorError(f"--runs: expected some of {', '.join(RUNS)}; got {unknown[0]}")
+    corpus = load_prepared(args.data or Path("data") / config.name)
+    about = {"config": config.to_dict(), "data": corpus.fingerprint}
+    record = {**about, "surroundings": surroundings(), "runs": []}
+    if args.record.exists():
+        old = read_record(args.record)
+        if {key: old.get(key) for key in about} == about:
+            record = old
+        else:
+            raise TranslatorError(
+                f"{args.record}: holds runs of other settings or data; name another file "
+                "or delete it"
+            )
+    done = {row["name"] for row in record["runs"]}
+    with started(args.device) as processes:
+        for name in args.runs or RUNS:
+            if name in done:
+                continue
+            print(name, file=sys.stderr, flush=True)
+            row = run_one(name, config, corpus, processes, limit=args.limit,
+                          show_progress=not args.quiet)  # fmt: skip
+            record["runs"].append(row)
+            write_record(args.record, record)
+    width = max(len(row["name"]) for row in record["runs"])
+    print(f"{'':{width}}   BLEU   chrF   exact   loss   seconds")
+    for row in record["runs"]:
+        print(f"{row['name']:{width}} {row['bleu']:6.1f} {row['chrf']:6.1f} "
+              f"{100 * row['exact']:6.1f} % {row['validation_loss']:6.3f} {row['seconds']:8.0f}")
+    return 0
