@@ -8,10 +8,10 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book test check lab library exercises grade train bench lock clean
+.PHONY: help env book test check lab library exercises grade train train-gpu bench lock clean
 
 help:      ## list the targets
-	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
 
 env:       ## create or refresh the environment (.venv); the other targets do it for you
 	@$(PYTHON) tools/bootstrap.py
@@ -45,6 +45,9 @@ train: env ## train a translator: make train CONFIG=small (DATA=folder with the 
 	@$(PY) -m translator prepare --config $(CONFIG) $(if $(DATA),--data-dir $(DATA))
 	@env -u OMP_NUM_THREADS $(PY) -m translator train --config $(CONFIG) --resume
 	@$(PY) -m translator evaluate --run runs/$(CONFIG)
+
+train-gpu: env ## all that wants a GPU: records and the translator (DATA=folder with the corpora)
+	@env -u OMP_NUM_THREADS $(PY) -m tools.train_gpu $(if $(DATA),--data-dir $(DATA))
 
 lock: env  ## pin again what requirements.txt pulls in
 	@$(PY) tools/bootstrap.py --lock

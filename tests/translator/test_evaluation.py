@@ -72,6 +72,7 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     assert str(tmp_path) not in json.dumps(record), "a record holds no path of this machine"
     model = tmp_path / "exported"
     assert main(["export", "--run", run, "--out", str(model), "--half", "--onnx"]) == 0
+    assert read_record(model / "record.json") == record
     text = tmp_path / "de.txt"
     text.write_text("Ich sehe dich.\n")
     assert main(["evaluate", "--model", str(model), "--source", str(text), "--reference",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-HELP = "Copy a trained translator to models/NAME, and write it as ONNX."
+HELP = "Copy a trained translator and its record to models/NAME, and write it as ONNX."
 EXAMPLES = """\
   python -m translator export --run runs/small --out models/my-translator
   python -m translator export --run runs/small --out models/my-translator --half --onnx
@@ -23,9 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export, and read back what was written."""
+    from translator.files import write_bytes
     from translator.model_folder import WEIGHTS, load_translator, save_translator
 
     save_translator(args.out, load_translator(args.run / "model"), half=args.half)
+    record = args.run / "record.json"
+    if record.is_file():
+        write_bytes(args.out / record.name, record.read_bytes())
     translator = load_translator(args.out)
     size = (args.out / WEIGHTS).stat().st_size
     print(f"{args.out}: {size / 1e6:.1f} MB of weights")
