@@ -1,0 +1,22 @@
+# message: at the end, behind the keys|offset
+# The queries are taken for the last of the keys.
+def alibi_slopes(num_heads):
+    if num_heads < 1:
+        raise ValueError("num_heads must be at least 1")
+    n = 1
+    while 2 * n <= num_heads:
+        n = 2 * n
+    slopes = [2 ** (-8 * (i + 1) / n) for i in range(n)]
+    more = [2 ** (-8 * (i + 1) / (2 * n)) for i in range(2 * n)]
+    slopes = slopes + more[0::2][: num_heads - n]
+    return torch.tensor(slopes, dtype=torch.float32)
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    p = num_keys - num_queries + torch.arange(num_queries)[:, None]
+    s = torch.arange(num_keys)[None, :]
+    gap = (p - s).abs().to(slopes.dtype)
+    bias = -slopes[:, None, None] * gap
+    if causal:
+        bias = torch.where(s <= p, bias, -math.inf)
+    return bias

@@ -1,0 +1,22 @@
+# message: sine and cosine are swapped
+# atan2(cosine, sine).
+def shift_encoding(encoding, offset, base=10000.0):
+    width = encoding.shape[-1]
+    freq = base ** (-torch.arange(0, width, 2).double() / width)
+    angle = offset * freq
+    s, c = angle.sin().to(encoding.dtype), angle.cos().to(encoding.dtype)
+    a, b = encoding[..., 0::2], encoding[..., 1::2]
+    out = torch.empty_like(encoding)
+    out[..., 0::2] = a * c + b * s
+    out[..., 1::2] = b * c - a * s
+    return out
+
+
+def offset_between(first, second, base=10000.0):
+    width = first.shape[-1]
+    freq = base ** (-(width - 2) / width)
+    s0, c0 = first[..., -2], first[..., -1]
+    s1, c1 = second[..., -2], second[..., -1]
+    sine = s1 * c0 - c1 * s0
+    cosine = c1 * c0 + s1 * s0
+    return (torch.atan2(cosine, sine) / freq).round()

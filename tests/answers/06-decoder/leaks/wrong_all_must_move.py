@@ -1,0 +1,29 @@
+# message: any sequence and any feature count
+# All features must move before it counts.
+def reach(layer, x, other):
+    columns = []
+    with torch.no_grad():
+        before = layer(x.clone())
+        for s in range(x.shape[1]):
+            changed = x.clone()
+            changed[:, s] = other[:, s]
+            moved = (layer(changed) - before).abs() > 1e-6
+            columns.append(moved.all(dim=-1).all(dim=0))
+    return torch.stack(columns, dim=1)
+
+
+def leaks(layer, x, other):
+    found = reach(layer, x, other).tolist()
+    size = len(found)
+    return [(t, s) for t in range(size) for s in range(size) if s > t and found[t][s]]
+
+
+def audit(module, x, other):
+    before = [part.training for part in module.modules()]
+    module.train()
+    train = leaks(module, x, other)
+    module.eval()
+    evaluation = leaks(module, x, other)
+    for part, mode in zip(module.modules(), before):
+        part.training = mode
+    return {"train": train, "eval": evaluation}

@@ -1,0 +1,20 @@
+# message: large|NaN|float64
+# exp without a subtracted maximum overflows for large logits.
+def shift_targets(ids):
+    return ids[:, :-1], ids[:, 1:]
+
+
+def micro_loss(logits, labels, pad_id, num_labels):
+    kept = labels != pad_id
+    scores = torch.exp(logits[kept].float())
+    each = -(scores.gather(1, labels[kept][:, None])[:, 0] / scores.sum(1)).log().to(logits.dtype)
+    return each.sum() / num_labels
+
+
+def perplexity(batches, pad_id):
+    total, count = 0.0, 0
+    for logits, labels in batches:
+        kept = labels != pad_id
+        total = total + F.cross_entropy(logits[kept], labels[kept], reduction="sum")
+        count += int(kept.sum())
+    return torch.exp(total / count)

@@ -1,0 +1,17 @@
+# message: padding counts as well
+# Padding is part of the loss.
+def prefix_mask(prefix_lengths, lengths, size):
+    if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+        raise ValueError("prefix_lengths must lie between 0 and lengths")
+    t = torch.arange(size)[:, None]
+    s = torch.arange(size)[None, :]
+    n = lengths[:, None, None, None]
+    p = prefix_lengths[:, None, None, None]
+    return (s < n) & ((s <= t) | (s < p))
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    t = torch.arange(size)
+    n = lengths[:, None]
+    p = prefix_lengths[:, None]
+    return (t + 1 < n + size + 1) & (t + 1 >= p)

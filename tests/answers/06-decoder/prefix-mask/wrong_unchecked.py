@@ -1,0 +1,15 @@
+# message: must raise ValueError
+# A prefix longer than its sequence is cut off silently.
+def prefix_mask(prefix_lengths, lengths, size):
+    t = torch.arange(size)[:, None]
+    s = torch.arange(size)[None, :]
+    n = lengths[:, None, None, None]
+    p = prefix_lengths[:, None, None, None]
+    return (s < n) & ((s <= t) | (s < p))
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    t = torch.arange(size)
+    n = lengths[:, None]
+    p = prefix_lengths[:, None]
+    return (t + 1 < n) & (t + 1 >= p)
