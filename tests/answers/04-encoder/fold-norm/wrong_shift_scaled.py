@@ -1,0 +1,12 @@
+# message: gain times the shift
+# The shift passes the folded weight, which holds the gain.
+def fold_norm(gamma, beta, W, b=None):
+    shift = beta @ (gamma[:, None] * W)
+    return gamma[:, None] * W, shift if b is None else shift + b
+
+
+def centre_outputs(W, b=None):
+    W = W - W.mean(dim=1, keepdim=True)
+    if b is not None:
+        b = b - b.mean()
+    return W, b

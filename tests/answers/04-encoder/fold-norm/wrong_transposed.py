@@ -1,0 +1,12 @@
+# message: transpose
+# The result is laid out like nn.Linear's weight.
+def fold_norm(gamma, beta, W, b=None):
+    shift = beta @ W
+    return (gamma[:, None] * W).T, shift if b is None else shift + b
+
+
+def centre_outputs(W, b=None):
+    W = W - W.mean(dim=1, keepdim=True)
+    if b is not None:
+        b = b - b.mean()
+    return W, b

@@ -1,0 +1,14 @@
+# message: any number of leading axes
+# Exactly two leading axes are expected.
+def layer_norm_backward(grad, x, gamma, eps):
+    mean = x.mean(dim=-1, keepdim=True)
+    centred = x - mean
+    root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
+    normed = centred / root
+    size = x.shape[-1]
+    dgamma = (grad * normed).sum(dim=(0, 1))
+    dbeta = grad.sum(dim=(0, 1))
+    g = grad * gamma
+    along = (g * normed).mean(dim=-1, keepdim=True)
+    dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+    return dx, dgamma, dbeta

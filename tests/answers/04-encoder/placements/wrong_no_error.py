@@ -1,0 +1,31 @@
+# message: must raise ValueError
+# An unknown placement is taken for the parallel one.
+def encoder_layer(x, layer, mask=None, placement="post"):
+    def norm(number, x):
+        return layer_norm(x, layer[f"gamma_{number}"], layer[f"beta_{number}"])
+
+    if placement == "post":
+        moved, weights = attention(x, layer, mask)
+        x = norm(1, x + moved)
+        return norm(2, x + feed_forward(x, layer)), weights
+    if placement == "pre":
+        moved, weights = attention(norm(1, x), layer, mask)
+        x = x + moved
+        return x + feed_forward(norm(2, x), layer), weights
+    if placement == "sandwich":
+        moved, weights = attention(norm(1, x), layer, mask)
+        x = x + norm(3, moved)
+        return x + norm(4, feed_forward(norm(2, x), layer)), weights
+    normed = norm(1, x)
+    moved, weights = attention(normed, layer, mask)
+    return x + moved + feed_forward(normed, layer), weights
+
+
+def encoder(x, layers, mask=None, placement="post", final=None):
+    maps = []
+    for layer in layers:
+        x, weights = encoder_layer(x, layer, mask, placement)
+        maps.append(weights)
+    if final is not None:
+        x = layer_norm(x, *final)
+    return x, torch.stack(maps)

@@ -1,0 +1,13 @@
+# message: divided by D - 1
+# The mean divides by D - 1, like an unbiased variance.
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+        mean_square = wide.pow(2).sum(-1, keepdim=True) / (x.shape[-1] - 1)
+        normed = wide * torch.rsqrt(mean_square + self.eps)
+        return (normed * self.weight).to(x.dtype)

@@ -1,0 +1,13 @@
+# message: keep=None
+# The branch is scaled up in evaluation too.
+def keep_probabilities(num_layers, last):
+    return [1 - (layer + 1) / num_layers * (1 - last) for layer in range(num_layers)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"keep_prob: expected a number in (0, 1], got {keep_prob}")
+    if keep is None:
+        return x + branch / keep_prob
+    kept = keep[:, None, None]
+    return x + torch.where(kept, branch / keep_prob, 0)
