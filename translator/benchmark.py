@@ -20,8 +20,7 @@ from translator.config import Config
 from translator.decoding import beam_search
 from translator.objective import token_loss
 
-PAD, BOS = 0, 1
-NO_END = -1  # an id that no model writes: every decoder writes to the last step
+PAD, BOS, EOS = 0, 1, 2
 VOCABULARY = 8000
 
 
@@ -117,7 +116,10 @@ def decoding_ways(
     """Time decoding ``length`` tokens for each of ``sentences`` sources, in several ways."""
     src, _ = random_batch(sentences, length, device)
     model = config.model.build(VOCABULARY, PAD).to(device).eval()
-    greedy = {"bos_id": BOS, "eos_id": NO_END, "max_len": length}
+    with torch.no_grad():
+        # A logit of 0, never the largest of thousands: each decoder writes to the last step.
+        model.output_proj.weight[EOS] = 0.0
+    greedy = {"bos_id": BOS, "eos_id": EOS, "max_len": length}
 
     def one_by_one() -> None:
         for row in src:

@@ -93,7 +93,9 @@ def _search(model, src, bos_id, eos_id, limits, K, alpha):
     for length in range(1, max(limits) + 1):
         n = len(sentences)
         logits, _ = model.decode(tokens[:, :, -1].flatten()[:, None], None, mask, cache=cache)
-        log_p = torch.log_softmax(logits[:, -1].float(), dim=-1).unflatten(0, (n, K))  # (n, K, V)
+        log_p = torch.log_softmax(logits[:, -1].float(), dim=-1)  # (n K, V)
+        log_p[:, model.pad_id] = -math.inf  # as greedy_decode: no padding before the end
+        log_p = log_p.unflatten(0, (n, K))  # (n K, V) -> (n, K, V)
         V = log_p.shape[-1]
         total = (scores.unsqueeze(-1) + log_p).flatten(1)  # (n, K, V) -> (n, K V)
         # Of 2 K candidates at most K end, so K go on.

@@ -50,6 +50,7 @@ def plain_beam_search(model, src, max_len, beam_size, alpha):
             logits, _ = model.decode(torch.tensor([[BOS, *tokens]]), memory, mask,
                                      tgt_mask=torch.ones(length, length, dtype=torch.bool).tril())
             log_p = torch.log_softmax(logits[0, -1].float(), dim=-1)
+            log_p[PAD] = -math.inf
             candidates += [(score + log_p[v].item(), [*tokens, v]) for v in range(VOCAB)]
         candidates.sort(key=lambda c: -c[0])
         ended += [(s / length_penalty(length, alpha), t[:-1])
