@@ -102,6 +102,7 @@ def test_an_untouched_release_notebook_scores_zero(source: Path, tmp_path: Path)
     assert sum(most for _, most in scores) == sum(loaded.values()) > 0
 
 
+@pytest.mark.slow
 def test_release_changes_what_it_must(tmp_path: Path) -> None:
     """On a small assignment: the stub, the locks, no outputs, hidden tests gone."""
     (tmp_path / "nbgrader_config.py").write_bytes((ROOT / "nbgrader_config.py").read_bytes())

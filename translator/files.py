@@ -57,6 +57,8 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     try:
         yield work
         for file in work.rglob("*"):
+            if file.is_file():  # some libraries write for the owner alone
+                os.chmod(file, 0o666 & ~_umask())
             _sync(file)
         os.chmod(work, 0o777 & ~_umask())
         old = None

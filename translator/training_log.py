@@ -66,8 +66,9 @@ class TrainingLog:
         if self.enabled:
             perplexity = math.exp(min(loss, 50.0))
             self._write(validation_loss=loss, perplexity=perplexity, seconds=self.trainer.seconds)
-            self.bar.write(f"update {self.trainer.update}: validation loss {loss:.3f}, "
-                           f"perplexity {perplexity:.2f}", file=sys.stderr)  # fmt: skip
+            if self.trainer.show_progress:
+                self.bar.write(f"update {self.trainer.update}: validation loss {loss:.3f}, "
+                               f"perplexity {perplexity:.2f}", file=sys.stderr)  # fmt: skip
 
     def end(self, summary: dict[str, Any]) -> None:
         """Close the bar and write the summary."""

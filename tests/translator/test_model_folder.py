@@ -42,6 +42,8 @@ def test_what_is_written_is_what_is_read(translator, folder):
     assert again.translate(TEXTS, options) == translator.translate(TEXTS, options)
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["config.json", "model.safetensors", "tokenizer.json"]
+    modes = {path.stat().st_mode & 0o444 for path in folder.iterdir()}
+    assert modes == {folder.stat().st_mode & 0o444}, "whoever may read the folder may read it all"
 
 
 def test_half_precision_takes_half_the_space(translator, folder, tmp_path):

@@ -93,6 +93,7 @@ def test_a_run_that_was_cut_goes_on_bit_by_bit(data, tmp_path, cut):
         assert torch.equal(a["exp_avg"], b["exp_avg"])
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_goes_on(data, tmp_path):
     """kill -9 a real process three times; what comes out is what one undisturbed run gives."""
     settings = {"max_steps": 60, "checkpoint_every": 2, "log_every": 2}
@@ -167,6 +168,7 @@ def test_accumulation_equals_the_big_batch(data, tmp_path):
         torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_two_processes_equal_one(data, tmp_path):
     """Two CPU processes under torchrun log the losses of one process that accumulates twice."""
     settings = {"max_steps": 6, "log_every": 1, "label_smoothing": 0.1}
