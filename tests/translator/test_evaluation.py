@@ -68,6 +68,7 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     assert record["training"]["updates"] == 4
     assert record["curve"][-1]["update"] == 4
     assert record["data"]["fingerprint"] == data.fingerprint
+    assert record["data"]["corpus"] == "grammar"
     assert record["surroundings"]["libraries"]["torch"]
     assert str(tmp_path) not in json.dumps(record), "a record holds no path of this machine"
     model = tmp_path / "exported"
@@ -79,6 +80,8 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
                  str(text), "--beam", "1", "--device", "cpu"]) == 0  # fmt: skip
     assert read_record(model / "record.json")["data"]["source"] == "de.txt"
     capsys.readouterr()
+    assert main(["evaluate", "--run", run, "--data", folder, "--corpus", "tatoeba"]) == 2
+    assert "expected one of grammar, got tatoeba" in capsys.readouterr().err
     assert main(["evaluate", "--run", run, "--model", str(model)]) == 2
     assert "one of --run and --model" in capsys.readouterr().err
 

@@ -10,6 +10,7 @@ HELP = "Measure a translator: BLEU and chrF, by length, greedy and beam; write i
 EXAMPLES = """\
   python -m translator evaluate --run runs/tiny                   its own test split
   python -m translator evaluate --run runs/base --beam 1 4 8
+  python -m translator evaluate --run runs/de-en --corpus tatoeba
   python -m translator evaluate --model models/de-en --source test.de --reference test.en
 """
 
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="folder of an exported translator")
     parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG's name)")
     parser.add_argument("--split", default="test", choices=("train", "valid", "test"))
+    parser.add_argument("--corpus", help="only the sentences of this one of several corpora")
     parser.add_argument("--source", type=Path, help="text to translate instead, a sentence a line")
     parser.add_argument("--reference", type=Path, help="its translation, line by line")
     parser.add_argument("--beam", type=int, nargs="+", default=[1, 4], metavar="SIZE",
@@ -62,8 +64,15 @@ def run(args: argparse.Namespace) -> int:
     else:
         prepared = load_prepared(args.data or Path("data") / translator.config.name)
         rows = prepared.texts(args.split)
+        known = sorted({row.corpus for row in rows})
+        if args.corpus is not None and args.corpus not in known:
+            raise TranslatorError(
+                f"--corpus: expected one of {', '.join(known)}, got {args.corpus}"
+            )
+        rows = [row for row in rows if args.corpus in (None, row.corpus)]
         sources, references = [row.source for row in rows], [row.target for row in rows]
-        data = {"split": args.split, "fingerprint": prepared.fingerprint,
+        data = {"split": args.split, "corpus": args.corpus or ", ".join(known),
+                "fingerprint": prepared.fingerprint,
                 "stats": prepared.stats}  # fmt: skip
     sources, references = sources[: args.limit], references[: args.limit]
     evaluations = []
