@@ -1,0 +1,81 @@
+"""The text of a cell: which names it binds, and which it needs to be executed."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+
+
+def bound_names(source: str) -> set[str]:
+    """Return the names that a cell's text binds at its top level.
+
+    Raises:
+        SyntaxError: if it is no Python.
+
+    """
+    table = symtable.symtable(source, "<cell>", "exec")
+    return {
+        symbol.get_name()
+        for symbol in table.get_symbols()
+        if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+    }
+
+
+def needed_names(source: str) -> set[str]:
+    """Return the names that a cell reads while it is executed, and does not bind itself.
+
+    What stands in the body of a function is read later, when it is called.
+
+    Raises:
+        SyntaxError: if it is no Python.
+
+    """
+    finder = _Finder()
+    finder.visit(ast.parse(source))
+    called = {name for name in finder.read if name in finder.bodies}
+    read = set(finder.read)
+    waiting = list(called)
+    seen = set()
+    while waiting:  # a function of this cell that this cell calls: its body is read now
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        inner = _Finder()
+        for statement in finder.bodies[name]:
+            inner.visit(statement)
+        read |= inner.read - inner.local
+        waiting += [found for found in inner.read if found in finder.bodies]
+    return read - finder.local - bound_names(source)
+
+
+class _Finder(ast.NodeVisitor):
+    """Collects names that are read outside the bodies of functions."""
+
+    def __init__(self) -> None:
+        self.read: set[str] = set()
+        self.local: set[str] = set()
+        self.bodies: dict[str, list[ast.AST]] = {}
+
+    def visit_Name(self, node: ast.Name) -> None:
+        (self.read if isinstance(node.ctx, ast.Load) else self.local).add(node.id)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        arguments = node.args
+        for part in (*node.decorator_list, *arguments.defaults, *arguments.kw_defaults):
+            if part is not None:
+                self.visit(part)
+        names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        names += [part for part in (arguments.vararg, arguments.kwarg) if part]
+        stores = [ast.Name(argument.arg, ast.Store()) for argument in names]
+        self.bodies[node.name] = [*stores, *node.body]
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        inner = _Finder()
+        inner.visit(node.body)
+        names = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        self.read |= inner.read - {argument.arg for argument in names}
+        for default in node.args.defaults:
+            self.visit(default)

@@ -1,0 +1,231 @@
+"""Grades submissions: one by `grade_one`, many in several processes by `run_pool`."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from grading import autograded, engine, pool, submission
+from grading.autograded import clean
+from grading.engine import CellOutcome, Engine, EngineError, Process, TestOutcome
+from grading.states import Result, State, failed
+from grading.submission import Form, Rebuilt, RebuiltCell, SubmissionError
+
+#: Roles that run on the trusted side, and in the student's process.
+HERE, THERE = {"setup", "given"}, {"setup", "given", "demo", "extra", "solution"}
+
+#: How many findings of one submission are kept.
+MOST_FINDINGS = 40
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long a submission may take, in seconds, and how often its process is started again."""
+
+    submission: float = 300.0
+    restarts: int = 8
+
+
+@dataclass
+class Graded:
+    """A result, and what came out of each cell by its index."""
+
+    result: Result
+    outcomes: dict[int, CellOutcome | TestOutcome] = field(default_factory=dict)
+
+
+def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Times | None = None
+              ) -> Graded:
+    """Grade one submission.
+
+    A process that dies costs the cell in which it died. The others are executed in a fresh one, so
+    an endless loop in one task does not take the points of the next.
+
+    Args:
+        rebuilt: the submission.
+        worker: starts its process.
+        student: whose it is.
+        times: limits on the whole.
+
+    Raises:
+        EngineError: if the machinery fails.
+
+    """
+    run = _Run(rebuilt, worker, times or Times())
+    started = time.monotonic()
+    try:
+        run.go()
+    finally:
+        run.bury()
+    suspicions = [str(f) for f in rebuilt.findings if f.severity == "suspect"] + run.tampering
+    notes = [str(f) for f in rebuilt.findings if f.severity != "suspect"]
+    result = Result(
+        student,
+        State.SUSPECT if suspicions else State.GRADED,
+        points=run.points,
+        messages=run.messages,
+        reasons=[clean(text, 500) for text in (suspicions + run.incidents)[:MOST_FINDINGS]],
+        notes=[clean(text, 500) for text in notes[:MOST_FINDINGS]],
+        unchanged=[c.grade_id for c in rebuilt.cells if c.role == "solution" and c.unchanged],
+        seconds=time.monotonic() - started,
+        sandboxed=worker.sandboxed,
+    )
+    return Graded(result, run.outcomes)
+
+
+class _Run:
+    """One submission while it is graded."""
+
+    def __init__(self, rebuilt: Rebuilt, worker: Engine, times: Times) -> None:
+        self.cells, self.worker, self.times = rebuilt.cells, worker, times
+        self.until = time.monotonic() + times.submission
+        self.process: Process | None = None
+        self.starts = 0
+        self.history: list[RebuiltCell] = []
+        self.outcomes: dict[int, CellOutcome | TestOutcome] = {}
+        self.points: dict[str, float | None] = {}
+        self.messages: dict[str, str] = {}
+        self.incidents: list[str] = []
+        self.tampering: list[str] = []
+
+    def go(self) -> None:
+        """Execute the cells in order."""
+        for index, cell in enumerate(self.cells):
+            if cell.role == "test":
+                self._test(index, cell)
+            elif cell.is_graded:  # written answers are graded by a person, as in nbgrader
+                unanswered = cell.role == "solution" and cell.unchanged
+                self.points[cell.grade_id] = 0.0 if unanswered else None
+            if cell.role in THERE and cell.cell_type == "code" and self._ready():
+                outcome = self._execute(cell)
+                self.outcomes[index] = outcome
+                if cell.role == "solution" and outcome.error and not cell.unchanged:
+                    self.messages[cell.grade_id] = clean(outcome.error, 2000)
+                if outcome.died:
+                    self._died(cell.grade_id or "a cell of the student's own")
+                else:
+                    self.history.append(cell)
+
+    def _ready(self) -> bool:
+        """Have a process in which everything so far was executed; False if none can be had."""
+        while self.process is None:
+            if self.starts > self.times.restarts or time.monotonic() > self.until:
+                return False
+            self.starts += 1
+            self.process = self.worker.open()
+            for cell in list(self.history):
+                if self._execute(cell).died:
+                    self.history.remove(cell)
+                    self._died(cell.grade_id or "a cell of the student's own")
+                    break
+        if time.monotonic() > self.until:
+            self._died("the whole submission", "time")
+            return False
+        return True
+
+    def _execute(self, cell: RebuiltCell) -> CellOutcome:
+        return self.process.run(cell.source, here=cell.role in HERE, owns=cell.owns)
+
+    def _test(self, index: int, cell: RebuiltCell) -> None:
+        """Execute a test cell and note its points."""
+        if self._ready():
+            outcome = self.process.test(cell.source)
+        else:
+            outcome = TestOutcome("NotRun: the submission had used up its time or its restarts "
+                                  "before this test")
+        self.outcomes[index] = outcome
+        self.points[cell.grade_id] = 0.0 if outcome.error else credit(cell, outcome.credit)
+        if outcome.error:
+            self.messages[cell.grade_id] = clean(outcome.error, 2000)
+        if outcome.tampered:
+            self.tampering.append(f"{cell.grade_id}: {outcome.tampered}")
+        if outcome.died:
+            self._died(cell.grade_id)
+
+    def _died(self, where: str, limit: str = "") -> None:
+        """Note that the process is gone."""
+        limit = self.bury() or limit
+        self.incidents.append(
+            f"ended in {where}" + (f": limit on {limit}" if limit else ": its process stopped"))
+
+    def bury(self) -> str:
+        """End the process; return the limit that it hit."""
+        process, self.process = self.process, None
+        return process.close() if process is not None else ""
+
+
+def credit(cell: RebuiltCell, value: float | None) -> float:
+    """Return the points of a test cell without error that ended with this number, if with one.
+
+    Raises:
+        EngineError: if the number is above the cell's points: the test is wrong, not the answer.
+
+    """
+    if value is None or value < 0 or math.isnan(value):
+        return cell.points
+    if value > cell.points:
+        raise EngineError(
+            f"the test {cell.grade_id} ends with {value:g}, but gives at most {cell.points:g}: "
+            "mend it in solutions/")
+    return float(value)
+
+
+@contextlib.contextmanager
+def handler(release: str, source: str, factory: str, options: dict, times: dict,
+            sums: dict[str, str]) -> Iterator[Callable[[dict], dict]]:
+    """Yield the function that grades one file, for a process of the pool."""
+    form = submission.load(Path(release), Path(source))
+    worker = engine.make(factory, **options)
+    try:
+        yield lambda job: grade_file(form, worker, job, Times(**times), sums)
+    finally:
+        worker.close()
+
+
+def grade_file(form: Form, worker: Engine, job: dict, times: Times, sums: dict[str, str]) -> dict:
+    """Grade the file that a job names; whatever happens, return a result.
+
+    Args:
+        form: the assignment.
+        worker: starts the process.
+        job: `student` and `path`.
+        times: limits.
+        sums: nbgrader's checksums of the test cells.
+
+    Returns:
+        `result` and, if there are points, `notebook`: both as text.
+
+    """
+    student, fingerprint, text = job["student"], "", None
+    try:
+        data = submission.read(Path(job["path"]))
+        fingerprint = submission.fingerprint(form, data)
+        rebuilt = form.rebuild(data)
+        graded = grade_one(rebuilt, worker, student=student, times=times)
+        result = replace(graded.result, fingerprint=fingerprint)
+        text = autograded.notebook(rebuilt, graded.outcomes, result.points, sums)
+    except SubmissionError as error:
+        result = failed(student, clean(str(error), 500), fingerprint, worker.sandboxed)
+    except Exception as error:  # one submission must not stop the others
+        reason = f"the grader failed: {type(error).__name__}: {error}"
+        result = failed(student, clean(reason, 500), fingerprint, worker.sandboxed)
+    return {"result": result.to_json(), "notebook": text}
+
+
+def run_pool(jobs: list[dict], settings: dict, processes: int, times: Times
+             ) -> Iterator[tuple[dict, Result, str | None]]:
+    """Grade files in several processes; yield each job with its result and graded notebook."""
+    # Within this time grade_one ends by itself, unless it hangs.
+    deadline = 2 * times.submission + 120
+    for number, answer in pool.run(
+        jobs, "grading.pipeline:handler", settings, processes=processes, deadline=deadline
+    ):
+        job = jobs[number]
+        if "lost" in answer:
+            yield job, failed(job["student"], answer["lost"]), None
+        else:
+            yield job, Result.from_json(answer["result"]), answer["notebook"]

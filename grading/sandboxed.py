@@ -1,0 +1,107 @@
+"""The real engine: a submission's code in a sandbox, its tests in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import torch
+
+from grading.engine import CellOutcome, EngineError, TestOutcome
+from grading.sandbox import Limits, Worker, WorkerBroken
+from grading.verdict import Student, TestRun, run_test_cell
+from grading.wire import Channel, WireError
+
+#: Seconds for one cell, as in nbgrader_config.py.
+CELL_SECONDS = 60.0
+
+LIMITS = Limits(wall_seconds=300.0, cpu_seconds=240)
+
+
+class SandboxedProcess:
+    """One submission's process in the sandbox, and the namespace of its tests here."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.session = worker.session()
+        self.student = Student(
+            Channel(self.session.read_fd, self.session.write_fd), call_timeout=CELL_SECONDS)
+
+    def run(self, source: str, *, here: bool, owns: tuple[str, ...] = ()) -> CellOutcome:
+        """Execute a cell there, and if it is the release's here as well."""
+        if here:
+            found = self.student.run_given(source, CELL_SECONDS)
+        else:
+            found = self.student.run_cell(source, CELL_SECONDS, owns=owns)
+        error = "" if found.ok else f"{found.error_name}: {last_line(found.error_text)}"
+        return CellOutcome(error, found.stdout + found.stderr, found.student_died)
+
+    def test(self, source: str) -> TestOutcome:
+        """Execute a test cell here."""
+        found = run_test_cell(self.student, source, timeout=CELL_SECONDS)
+        tampered = ""
+        lost = self.student.peer.lost
+        if lost is not None and lost.reason == "wire":
+            tampered = "its process broke the rules of the channel to the tests"
+        return TestOutcome(error_of(found), found.credit, found.student_died, tampered)
+
+    def close(self) -> str:
+        """End the process; return the limit that it hit."""
+        lost = self.student.peer.lost
+        limit = self.session.close().limit
+        return "time" if lost is not None and lost.reason == "time" else limit or ""
+
+
+def last_line(text: str) -> str:
+    """Return the last line of a traceback without the exception's name."""
+    line = (text.strip().splitlines() or [""])[-1]
+    return line.partition(": ")[2] or line
+
+
+def error_of(run: TestRun) -> str:
+    """Return "Type: message" of a failed test, "" of one that passed."""
+    if run.passed:
+        return ""
+    name = run.error_name or "Error"
+    return run.message if run.message.startswith(f"{name}: ") else f"{name}: {run.message}"
+
+
+class SandboxEngine:
+    """Holds a warm sandbox; one that misbehaved is replaced.
+
+    Raises:
+        SandboxMissing: if bubblewrap is not installed.
+
+    """
+
+    def __init__(self, sandbox: bool = True) -> None:
+        self.sandboxed = sandbox
+        torch.set_num_threads(1)
+        self.worker = Worker(LIMITS, sandbox=sandbox)
+
+    def open(self) -> SandboxedProcess:
+        """Start a submission's process.
+
+        Raises:
+            EngineError: if the sandbox does not start.
+
+        """
+        # Each submission's tests draw the same numbers, whoever was graded before.
+        torch.manual_seed(0)
+        random.seed(0)
+        try:
+            if not self.worker.healthy:
+                with contextlib.suppress(OSError):
+                    self.worker.close()
+                self.worker = Worker(LIMITS, sandbox=self.sandboxed)
+            return SandboxedProcess(self.worker)
+        except (WorkerBroken, WireError, ValueError, OSError) as error:
+            raise EngineError(f"the sandbox does not start: {error}") from error
+
+    def close(self) -> None:
+        """End the sandbox."""
+        self.worker.close()
+
+
+def make(sandbox: bool = True) -> SandboxEngine:
+    """Return the engine."""
+    return SandboxEngine(sandbox)

@@ -1,0 +1,92 @@
+"""The four states of a submission, and what is known about one after grading."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """What a grade is worth.
+
+    graded: the points are the submission's.
+    missing: nothing was handed in.
+    failed: the grader could not grade it. There are no points: it is not a zero.
+    suspect: graded, and something in it hardly happens by accident: a person must look.
+    """
+
+    GRADED = "graded"
+    MISSING = "missing"
+    FAILED = "failed"
+    SUSPECT = "suspect"
+
+    @property
+    def has_points(self) -> bool:
+        """Whether there are points to write down and to export."""
+        return self in (State.GRADED, State.SUSPECT)
+
+
+#: Separates the task from the aspect in the grade_id of a test cell.
+SEPARATOR = "--"
+
+
+@dataclass
+class Result:
+    """One student's grade for one assignment.
+
+    `points` and `messages` are by grade_id of the graded cells. Points are None where a person has
+    to grade by hand. `reasons` say why a submission is missing, failed or suspect, and what limits
+    it hit; `notes` say how it differed from the release without harm. `unchanged` names solution
+    cells that were left as released. `fingerprint` tells what was graded, and by which tests.
+    """
+
+    student: str
+    state: State
+    points: dict[str, float | None] = field(default_factory=dict)
+    messages: dict[str, str] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    fingerprint: str = ""
+    sandboxed: bool = True
+
+    @property
+    def total(self) -> float:
+        """The sum of the points."""
+        return sum(points or 0.0 for points in self.points.values())
+
+    @property
+    def by_task(self) -> dict[str, float]:
+        """The points summed by task: the part of a grade_id before the double dash."""
+        sums: dict[str, float] = {}
+        for name, points in self.points.items():
+            task = name.partition(SEPARATOR)[0]
+            sums[task] = sums.get(task, 0.0) + (points or 0.0)
+        return sums
+
+    def to_json(self) -> str:
+        """Return the result as one line of JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """Return the result that `to_json` wrote.
+
+        Raises:
+            ValueError: if the text is no result.
+
+        """
+        try:
+            values = json.loads(text)
+            return cls(**{**values, "state": State(values["state"])})
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"text: expected a result as JSON, got {text[:80]!r}") from error
+
+
+def failed(student: str, reason: str, fingerprint: str = "", sandboxed: bool = True) -> Result:
+    """Return the result of a submission that could not be graded."""
+    return Result(
+        student, State.FAILED, reasons=[reason], fingerprint=fingerprint, sandboxed=sandboxed
+    )

@@ -1,0 +1,270 @@
+"""The untrusted side: runs a student's cells and answers what the tests ask of them.
+
+Nothing of a test comes here but the arguments of its calls. All of this file may be changed by the
+code that it runs; the trusted side relies on nothing that it says beyond what a result may be.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import copy
+import importlib
+import io
+import linecache
+import operator
+import os
+import random
+import sys
+import traceback
+import types
+
+import torch
+from torch import nn
+
+from grading.codec import Outgoing, Unsupported, containers, contents, same
+from grading.peer import Peer, describe_error
+from grading.remote import (
+    SPECIAL,
+    RemoteCallable,
+    RemoteIterator,
+    RemoteModule,
+    remote_number,
+)
+from grading.tables import NAMES
+from grading.wire import Channel, WireClosed, WireError
+
+#: Characters of output that are kept of a cell.
+OUTPUT = 100_000
+#: Iterators of nn.Module's methods (parameters, modules, ...) are sent whole.
+MODULE_FILE = nn.Module.parameters.__code__.co_filename
+
+
+class Output(io.StringIO):
+    """What was printed, up to a length."""
+
+    def write(self, text: str) -> int:
+        """Keep a text, or what there is room for."""
+        super().write(text[: max(0, OUTPUT - self.tell())])
+        return len(text)
+
+
+class Listed:
+    """What an iterator of nn.Module's gave."""
+
+    def __init__(self, parts: list) -> None:
+        self.parts = parts
+
+
+def listed(value: object) -> object:
+    """Return a value; parameters(), modules() and the like with all that they give."""
+    if isinstance(value, types.GeneratorType) and value.gi_code.co_filename == MODULE_FILE:
+        return Listed(list(value))
+    return value
+
+
+class StudentPeer(Peer):
+    """The student's side of the wall."""
+
+    def __init__(self, channel: Channel) -> None:
+        super().__init__(channel, first=1, weak=False)
+        self.objects: dict[int, list] = {}  # number -> [object, how often it was sent]
+        self.numbers: dict[int, int] = {}
+        self.next_object = 0
+        self.remotes: dict[int, object] = {}
+        self.kept: list | None = None
+        self.loans: list = []
+        module = types.ModuleType("__main__")
+        module.__dict__.update(display=lambda *_, **__: None, get_ipython=lambda: None)
+        sys.modules["__main__"] = module
+        self.namespace = module.__dict__
+        self.cells = 0
+
+    def answer(self, message: dict) -> dict:
+        """Serve a request, with the trusted side's random numbers; say whether some were drawn."""
+        if message.get("rng"):
+            torch.set_rng_state(
+                torch.frombuffer(bytearray.fromhex(message["rng"]), dtype=torch.uint8)
+            )
+        if message.get("random"):
+            version, numbers, gauss = message["random"]
+            random.setstate((version, tuple(numbers), gauss))
+        before = torch.get_rng_state()
+        outer = self.kept, self.loans, self.borrowed
+        self.kept, self.loans, self.borrowed = [] if message.get("kept") else None, [], {}
+        try:
+            with self.watch():
+                reply = super().answer(message)
+        finally:
+            self.kept, self.loans, self.borrowed = outer
+        reply["drew"] = not torch.equal(before, torch.get_rng_state())
+        return reply
+
+    def watch(self) -> contextlib.AbstractContextManager:
+        """Write down what autograd keeps, if a test watches that."""
+        if self.kept is None:
+            return contextlib.nullcontext()
+        kept = self.kept
+
+        def note(tensor: torch.Tensor) -> torch.Tensor:
+            size = tensor.untyped_storage().nbytes() // tensor.element_size()
+            kept.append([size, NAMES[tensor.dtype]])
+            return tensor
+
+        return torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
+
+    def kept_sizes(self) -> list[list]:
+        """Return the sizes that were written down."""
+        return list(self.kept or [])
+
+    def forget(self, gone: dict) -> None:
+        """Drop also objects that no proxy stands for any more."""
+        super().forget(gone)
+        for number, count in gone["refs"]:
+            entry = self.objects.get(number)
+            if entry is not None:
+                entry[1] -= count
+                if entry[1] <= 0:
+                    self.numbers.pop(id(entry[0]), None)
+                    del self.objects[number]
+
+    # -- references
+
+    def encode_reference(self, value: object, out: Outgoing) -> list:
+        """Return a reference to an object of this process, or of a test."""
+        remote = remote_number(value)
+        if remote is not None:
+            return ["X", remote]
+        if type(value) is Listed:
+            return ["I", *[self.encode(part, out, 1) for part in value.parts]]
+        number = self.numbers.get(id(value))
+        if number is None:
+            number, self.next_object = self.next_object, self.next_object + 1
+            self.numbers[id(value)] = number
+            self.objects[number] = [value, 0]
+        self.objects[number][1] += 1
+        kind = type(value)
+        info = {
+            "type": kind.__name__,
+            "special": [name for name in SPECIAL
+                        if any(name in base.__dict__ for base in kind.__mro__[:-1])],
+            "module": isinstance(value, nn.Module),
+        }
+        if isinstance(value, type) and issubclass(value, BaseException):
+            info["error"] = [base.__name__ for base in value.__mro__
+                             if base.__module__ == "builtins"]
+            info["name"] = value.__name__
+        return ["P", number, info]
+
+    def decode_reference(self, tree: list) -> object:
+        """Return an object of this process, something of a test, or a function by its name."""
+        tag, what, *rest = tree
+        if tag == "P":
+            return self.objects[what][0]
+        if tag == "A":
+            found = importlib.import_module(what)
+            for name in rest[0].split("."):
+                found = getattr(found, name)
+            return found
+        if tag == "X":
+            if what not in self.remotes:
+                kinds = {"m": RemoteModule, "i": RemoteIterator}
+                self.remotes[what] = kinds.get(rest[0], RemoteCallable)(self, what, rest[1])
+            return self.remotes[what]
+        raise WireError(f"a value of an unknown kind {tag!r}")
+
+    # -- what the trusted side asks for
+
+    def on_exec(self, message: dict) -> dict:
+        """Execute a cell; return what it printed and how it ended."""
+        printed = sys.stdout, sys.stderr = Output(), Output()
+        self.cells += 1
+        name = f"<cell {self.cells}>"
+        source = message["source"]
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        error = None
+        try:
+            exec(compile(without_magics(source), name, "exec"), self.namespace)
+        except BaseException as raised:
+            frames = traceback.extract_tb(raised.__traceback__)[1:]
+            own = [frame for frame in frames if frame.filename.startswith("<cell ")]
+            error = {**describe_error(raised), "text": "".join(
+                [*traceback.format_list(own), *traceback.format_exception_only(raised)])[:OUTPUT]}
+        finally:
+            sys.stdout, sys.stderr = Output(), Output()
+            if "matplotlib.pyplot" in sys.modules:
+                sys.modules["matplotlib.pyplot"].close("all")
+        return {"error": error, "stdout": printed[0].getvalue(), "stderr": printed[1].getvalue()}
+
+    def on_name(self, message: dict) -> object:
+        """Return what a name stands for."""
+        try:
+            return self.namespace[message["name"]]
+        except KeyError:
+            raise NameError(f"name '{message['name']}' is not defined") from None
+
+    def on_call(self, message: dict) -> object:
+        """Call an object, or a method of it."""
+        target, arguments, options = self.decode(message["call"], message)
+        self.loans = [(part, contents(part)) for part in containers((arguments, options))]
+        self.borrowed = {id(part): place for place, (part, _) in enumerate(self.loans)}
+        return listed(target(*arguments, **options))
+
+    def changes(self) -> dict:
+        """Return the lists, dicts and sets among the arguments that the call changed."""
+        changed = [
+            (place, list(part) if type(part) in (list, set, collections.deque) else dict(part))
+            for place, (part, before) in enumerate(self.loans)
+            if not same(contents(part), before)
+        ]
+        return {"changed": changed} if changed else {}
+
+    def on_get(self, message: dict) -> object:
+        """Return an attribute."""
+        return getattr(self.decode(message["target"], message), message["name"])
+
+    def on_set(self, message: dict) -> None:
+        """Set an attribute."""
+        target, value = self.decode(message["target"], message)
+        setattr(target, message["name"], value)
+
+    def on_delete(self, message: dict) -> None:
+        """Delete an attribute."""
+        delattr(self.decode(message["target"], message), message["name"])
+
+    def on_special(self, message: dict) -> object:
+        """Apply one of Python's own operations."""
+        name = message["name"]
+        target, *arguments = self.decode(message["call"], message)
+        if name == "isinstance":
+            return isinstance(arguments[0], target)
+        if name == "dir":
+            return sorted(str(found) for found in dir(target))
+        functions = {"repr": repr, "str": str, "deepcopy": copy.deepcopy, "copy": copy.copy,
+                     "__len__": len, "__iter__": iter, "__next__": next, "__bool__": bool,
+                     "__getitem__": operator.getitem}
+        if name in functions:
+            return functions[name](target, *arguments)
+        return getattr(type(target), name)(target, *arguments)
+
+
+def without_magics(source: str) -> str:
+    """Return a cell's text without the lines that speak to Jupyter."""
+    return "\n".join(
+        "" if line.startswith(("%", "!")) else line for line in source.split("\n")
+    )
+
+
+def serve(read_fd: int, write_fd: int) -> None:
+    """Serve the trusted side until it closes the channel."""
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  as long as the process
+    sys.stdout, sys.stderr = Output(), Output()
+    channel = Channel(read_fd, write_fd)
+    peer = StudentPeer(channel)
+    while True:
+        try:
+            channel.send(peer.answer(channel.receive()))
+        except (WireClosed, Unsupported):
+            return

@@ -1,0 +1,255 @@
+"""The trusted side: test cells executed here, against code that runs in another process.
+
+    student = Student(Channel(read_fd, write_fd), call_timeout=20)
+    student.run_given(imports_and_helpers)
+    student.run_cell(what_the_student_wrote)
+    run_test_cell(student, test)
+
+A name in a test is the test's own, then one of the given cells, then the submission's.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import ctypes
+import io
+import re
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grading.names import bound_names, needed_names
+from grading.peer import LONGEST_TEXT
+from grading.proxies import Proxy, StudentLost, TrustedPeer
+from grading.student import without_magics
+from grading.wire import Channel
+
+HIDDEN = re.compile(
+    r"^[ \t]*### BEGIN HIDDEN TESTS[^\n]*\n(.*?)^[ \t]*### END HIDDEN TESTS[^\n]*(?:\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """What became of a cell that ran in the submission's process."""
+
+    ok: bool
+    error_name: str = ""
+    error_text: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    student_died: bool = False
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """What became of a test cell; `credit` is the number that it ended with, if any."""
+
+    __test__ = False  # pytest: not a class of tests
+
+    passed: bool
+    message: str = ""
+    error_name: str = ""
+    student_died: bool = False
+    credit: float | None = None
+
+
+class TestTimeout(BaseException):
+    """A test cell ran for too long on the trusted side."""
+
+    __test__ = False
+
+
+class Student:
+    """A submission's process, and the namespace of its tests here."""
+
+    def __init__(self, channel: Channel, *, call_timeout: float | None = 30.0) -> None:
+        self.peer = TrustedPeer(channel, call_timeout)
+        self._namespace = Namespace(self)
+
+    @property
+    def lost(self) -> str:
+        """Why nothing more can be asked, or an empty text."""
+        return "" if self.peer.lost is None else str(self.peer.lost)
+
+    def namespace(self) -> Namespace:
+        """Return the namespace in which tests are executed."""
+        return self._namespace
+
+    def run_cell(self, source: str, timeout: float | None = None, *, owns: tuple[str, ...] = ()
+                 ) -> CellRun:
+        """Execute a cell in the submission's process.
+
+        owns: names which from now on are the submission's, also if a test cell used them before.
+        Give what the *reference* solution binds: a submission must not choose them.
+        """
+        self._namespace.known.clear()
+        self._namespace.give_up(owns)
+        try:
+            with self.limit(timeout):
+                found = self.peer.request("exec", {}, source=source)
+        except StudentLost as lost:
+            return CellRun(False, "StudentLost", str(lost), student_died=True)
+        found = found if isinstance(found, dict) else {}
+        texts = [str(found.get(name, ""))[:LONGEST_TEXT * 10] for name in ("stdout", "stderr")]
+        error = found.get("error")
+        if not isinstance(error, dict):
+            return CellRun(True, "", "", *texts)
+        name, text = str(error.get("name", ""))[:200], str(error.get("text", ""))[:LONGEST_TEXT]
+        return CellRun(False, name, text, *texts)
+
+    def run_given(self, source: str, timeout: float | None = None, *, there: bool = True
+                  ) -> CellRun:
+        """Execute a cell of the release in the submission's process (there), and here.
+
+        Here it runs at once if it needs nothing of the submission (imports, helpers), and else
+        only when a test asks for a name that it binds.
+        """
+        result = self.run_cell(source, timeout) if there else CellRun(True)
+        self._namespace.give(source, timeout)
+        return result
+
+    @contextlib.contextmanager
+    def limit(self, seconds: float | None) -> Iterator[None]:
+        """Let everything in a block take so many seconds together."""
+        before = self.peer.deadline
+        if seconds is not None:
+            own = time.monotonic() + seconds
+            self.peer.deadline = own if before is None else min(before, own)
+        try:
+            yield
+        finally:
+            self.peer.deadline = before
+
+
+class Namespace(dict):
+    """Names of the trusted side; a missing one is looked for in the submission."""
+
+    def __init__(self, student: Student) -> None:
+        super().__init__(__name__="__main__", __builtins__=builtins)
+        self.student = student
+        self.given: set[str] = set()
+        self.later: list[tuple[str, frozenset[str]]] = []
+        self.owned: set[str] = set()
+        self.known: dict[str, Proxy] = {}  # functions and classes, until the next cell
+
+    def __missing__(self, name: str) -> object:
+        for index, (source, names) in enumerate(self.later):
+            if name in names:
+                del self.later[index]
+                self.execute_given(source)
+                return self[name]
+        if name.startswith("__") or (hasattr(builtins, name) and name not in self.owned):
+            raise KeyError(name)  # Python looks among its own names next
+        if name not in self.known:
+            found = self.student.peer.request("name", {}, name=name)
+            if not isinstance(found, Proxy):
+                return found  # may be another the next time
+            self.known[name] = found
+        return self.known[name]
+
+    def give(self, source: str, timeout: float | None) -> None:
+        """Execute a cell of the release now, or remember it for later."""
+        try:
+            plain = without_magics(source)
+            needed, bound = needed_names(plain), bound_names(plain)
+        except SyntaxError:
+            return
+        missing = {name for name in needed if name not in self and not hasattr(builtins, name)}
+        if missing:
+            self.later.append((source, frozenset(bound)))
+        else:
+            with self.student.limit(timeout):
+                self.execute_given(source)
+
+    def execute_given(self, source: str) -> None:
+        """Execute a cell of the release here; one that fails binds what it bound so far."""
+        before = dict(self)
+        source = without_magics(source)
+        with contextlib.suppress(Exception), silence():
+            exec(compile(source, "<given>", "exec"), self)
+        self.given |= {name for name in self if before.get(name, self) is not self[name]}
+
+    def give_up(self, names: tuple[str, ...]) -> None:
+        """Let names be the submission's, unless a given cell bound them."""
+        for name in set(names) - self.given:
+            self.pop(name, None)
+            self.owned.add(name)
+
+
+def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0) -> TestRun:
+    """Execute a test cell here, and return how it ended."""
+    namespace = student.namespace()
+    try:
+        tree = ast.parse(source, "<test>")
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        with silence(), student.limit(timeout), interrupt(timeout):
+            exec(compile(tree, "<test>", "exec"), namespace)
+            value = None if last is None else eval(
+                compile(ast.Expression(last.value), "<test>", "eval"), namespace)
+    except StudentLost as lost:
+        return TestRun(False, str(lost), "StudentLost", student_died=True)
+    except TestTimeout:
+        student.peer.lose("time", "the test did not end in time")
+        return TestRun(False, f"the test did not end within {timeout} s", "TimeoutError",
+                       student_died=True)
+    except BaseException as error:
+        return TestRun(False, text_of(error), type(error).__name__, bool(student.lost))
+    if student.lost:  # a test swallowed it
+        return TestRun(False, student.lost, "StudentLost", student_died=True)
+    credit = float(value) if type(value) in (int, float) else None
+    return TestRun(True, credit=credit)
+
+
+def text_of(error: BaseException) -> str:
+    """Return what to tell about an exception: an assert's message, or the type and the text."""
+    try:
+        text = str(error)
+    except Exception as other:
+        text = f"(its text can't be made: {type(other).__name__})"
+    if isinstance(error, AssertionError) and text:
+        return text[:LONGEST_TEXT]
+    return f"{type(error).__name__}: {text}"[:LONGEST_TEXT].rstrip(": ")
+
+
+def split_hidden(source: str) -> tuple[str, str]:
+    """Return the part of a test cell that students see, and the hidden one."""
+    hidden = "\n".join(part.rstrip("\n") for part in HIDDEN.findall(source))
+    return HIDDEN.sub("", source), hidden
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Show nothing of what is printed in a block."""
+    nowhere = io.StringIO()
+    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        yield
+
+
+@contextlib.contextmanager
+def interrupt(seconds: float | None) -> Iterator[None]:
+    """Raise TestTimeout in this thread after so many seconds."""
+    if seconds is None:
+        yield
+        return
+    lock, state, thread = threading.Lock(), {"over": False}, threading.get_ident()
+
+    def fire() -> None:
+        with lock:
+            if not state["over"]:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(TestTimeout))
+
+    timer = threading.Timer(seconds + 1.0, fire)  # a call's own limit comes first
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        with lock:
+            state["over"] = True
+        timer.cancel()
