@@ -31,15 +31,11 @@ def scores(outputs: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
     for name, metric in (("bleu", BLEU()), ("chrf", CHRF())):
         value = metric.corpus_score(list(outputs), [list(references)])
         result[name] = {"score": value.score, "signature": str(metric.get_signature())}
-    result["bleu"]["brevity_penalty"] = value_of_bp(outputs, references)
+        if name == "bleu":
+            result[name]["brevity_penalty"] = value.bp
     result["sentences"] = len(outputs)
     result["exact"] = sum(a == b for a, b in zip(outputs, references, strict=True)) / len(outputs)
     return result
-
-
-def value_of_bp(outputs: Sequence[str], references: Sequence[str]) -> float:
-    """Return BLEU's brevity penalty: below 1 where the outputs are shorter than the references."""
-    return BLEU().corpus_score(list(outputs), [list(references)]).bp
 
 
 def by_length(

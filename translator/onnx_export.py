@@ -9,6 +9,7 @@ The first step takes keys and values with t = 0, and the id of bos. ``position``
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 from transformer.attention import padding_mask
 from transformer.model import Transformer
 from translator.errors import TranslatorError
-from translator.files import new_folder, write_bytes
+from translator.files import write_bytes
 from translator.model_folder import Translator
 
 #: Two programs that round differently may differ by this much in a logit.
@@ -115,7 +116,8 @@ def export_onnx(translator: Translator, folder: Path, longest: int = 512) -> dic
     with torch.no_grad():
         memory = encoder(src)
     token, position = torch.full((2, 1), translator.tokenizer.bos_id), torch.tensor([3])
-    with new_folder(Path(folder) / ".onnx") as work:
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
         _export(encoder, (src,), work / "encoder.onnx", ["src"], ["memory_keys", "memory_values"],
                 {"src": {0: "B", 1: "S"}, "memory_keys": {1: "B", 3: "S"},
                  "memory_values": {1: "B", 3: "S"}})  # fmt: skip
@@ -131,17 +133,9 @@ def export_onnx(translator: Translator, folder: Path, longest: int = 512) -> dic
                 raise TranslatorError(
                     f"{name}: differs from PyTorch by {difference:.1e}, more than {TOLERANCE}"
                 )
-        data = {name: (work / name).read_bytes() for name in differences}
-    _remove(Path(folder) / ".onnx")
-    for name, content in data.items():
-        write_bytes(Path(folder) / name, content)
+        for name in differences:
+            write_bytes(Path(folder) / name, (work / name).read_bytes())
     return {Path(folder) / name: difference for name, difference in differences.items()}
-
-
-def _remove(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
 
 
 def _export(module, inputs, path, input_names, output_names, axes) -> None:

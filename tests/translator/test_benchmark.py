@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from tests.translator.training_help import config, corpus
+from tests.translator.training_help import config, corpus, write_toml
 from translator import ablations
 from translator.baseline import TorchTransformer
 from translator.benchmark import table
@@ -64,11 +64,7 @@ def test_without_residuals_the_cache_still_equals_the_whole():
 
 def test_ablations_are_recorded_one_by_one(tmp_path, capsys):
     data = corpus(tmp_path / "data")
-    lines = ['name = "test"']
-    for section, values in config(max_steps=3).to_dict().items():
-        if section != "name":
-            lines += [f"[{section}]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())]
-    (tmp_path / "test.toml").write_text("\n".join(lines))
+    write_toml(tmp_path / "test.toml", config(max_steps=3))
     record = tmp_path / "record.json"
     command = ["ablate", "--config", str(tmp_path / "test.toml"), "--data", str(data.folder),
                "--record", str(record), "--limit", "4", "--device", "cpu", "--quiet"]  # fmt: skip

@@ -7,7 +7,7 @@ import json
 import pytest
 from sacrebleu import corpus_bleu, corpus_chrf
 
-from tests.translator.training_help import config, corpus
+from tests.translator.training_help import config, corpus, write_toml
 from translator.cli import main
 from translator.errors import TranslatorError
 from translator.evaluation import by_length, scores
@@ -47,12 +47,7 @@ def test_every_sentence_is_in_one_bucket():
 def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     """The commands one after the other, as in the README."""
     data = corpus(tmp_path / "data")
-    lines = ['name = "test"']
-    for section, values in config(max_steps=4).to_dict().items():
-        if section != "name":
-            lines.append(f"[{section}]")
-            lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
-    (tmp_path / "test.toml").write_text("\n".join(lines))
+    write_toml(tmp_path / "test.toml", config(max_steps=4))
     run, folder = str(tmp_path / "run"), str(data.folder)
     train = ["train", "--config", str(tmp_path / "test.toml"), "--data", folder, "--out", run,
              "--quiet", "--device", "cpu"]  # fmt: skip

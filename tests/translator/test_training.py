@@ -14,7 +14,7 @@ import time
 import pytest
 import torch
 
-from tests.translator.training_help import config, corpus
+from tests.translator.training_help import config, corpus, write_toml
 from translator import checkpoints
 from translator.checkpoints import CheckpointError
 from translator.processes import Processes
@@ -99,8 +99,7 @@ def test_killed_at_any_moment_it_goes_on(data, tmp_path):
     settings = {"max_steps": 60, "checkpoint_every": 2, "log_every": 2}
     train(data, tmp_path / "whole", **settings)
     overrides = [f"--set=training.{key}={value}" for key, value in settings.items()]
-    config_file = tmp_path / "test.toml"
-    config_file.write_text(_toml(config(**settings).to_dict()))
+    config_file = write_toml(tmp_path / "test.toml", config(**settings))
     command = [
         sys.executable, "-m", "translator", "train", "--config", str(config_file), "--data",
         str(data.folder), "--out", str(tmp_path / "killed"), "--quiet", "--resume", *overrides,
@@ -125,14 +124,6 @@ def test_killed_at_any_moment_it_goes_on(data, tmp_path):
     for name, tensor in expected["model"].items():
         assert torch.equal(tensor, last["model"][name]), name
     assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
-
-
-def _toml(values):
-    lines = [f'name = "{values["name"]}"']
-    for section in ("model", "data", "training"):
-        lines.append(f"[{section}]")
-        lines += [f"{key} = {json.dumps(value)}" for key, value in values[section].items()]
-    return "\n".join(lines)
 
 
 def test_accumulation_equals_the_big_batch(data, tmp_path):
@@ -173,8 +164,7 @@ def test_two_processes_equal_one(data, tmp_path):
     """Two CPU processes under torchrun log the losses of one process that accumulates twice."""
     settings = {"max_steps": 6, "log_every": 1, "label_smoothing": 0.1}
     train(data, tmp_path / "one", accumulation=2, **{"model.dropout": 0.0}, **settings)
-    path = tmp_path / "two.toml"
-    path.write_text(_toml(config(**{"model.dropout": 0.0}, **settings).to_dict()))
+    path = write_toml(tmp_path / "two.toml", config(**{"model.dropout": 0.0}, **settings))
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
          "--master-port", str(20000 + os.getpid() % 20000), "-m", "translator", "train",

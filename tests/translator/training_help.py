@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from translator.config import Config
@@ -25,6 +26,17 @@ def config(**training) -> Config:
     for key, value in training.items():
         made = made.replace(key if "." in key else f"training.{key}", value)
     return made
+
+
+def write_toml(path: Path, config: Config) -> Path:
+    """Write a configuration as a file for the command line; return its path."""
+    values = config.to_dict()
+    lines = [f'name = "{values["name"]}"']
+    for section in ("model", "data", "training"):
+        lines.append(f"[{section}]")
+        lines += [f"{key} = {json.dumps(value)}" for key, value in values[section].items()]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
 def corpus(folder: Path) -> PreparedCorpus:

@@ -35,15 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write the record."""
+    from translator.corpora import read_parallel
     from translator.decoding import DecodingOptions
     from translator.errors import TranslatorError
     from translator.evaluation import evaluate
     from translator.files import sha256, write_text
     from translator.model_folder import load_translator
     from translator.prepared import load_prepared
-    from translator.record import surroundings, write_record
-    from translator.text_files import read_lines
-    from translator.training import describe_device, read_json
+    from translator.record import read_record, surroundings, write_record
+    from translator.training import describe_device
     from translator.training_log import read_log
 
     if (args.run is None) == (args.model is None):
@@ -53,12 +53,7 @@ def run(args: argparse.Namespace) -> int:
     folder = args.model or args.run / "model"
     translator = load_translator(folder, args.device)
     if args.source:
-        sources, references = read_lines(args.source), read_lines(args.reference)
-        if len(sources) != len(references):
-            raise TranslatorError(
-                f"{args.reference}: expected {len(sources)} lines, as in {args.source}, "
-                f"got {len(references)}"
-            )
+        sources, references = zip(*read_parallel(args.source, args.reference), strict=True)
         data = {"source": args.source.name, "sha256": sha256(args.source),
                 "reference_sha256": sha256(args.reference)}  # fmt: skip
     else:
@@ -96,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         "evaluations": evaluations,
     }
     if args.run:
-        record["training"] = read_json(args.run / "training.json")
+        record["training"] = read_record(args.run / "training.json")
         record["curve"] = read_log(args.run / "log.jsonl")
     path = args.record or (args.run or args.model) / "record.json"
     write_record(path, record)
