@@ -67,7 +67,8 @@ class DataConfig:
 
     valid, test: the number of pairs held out of each corpus that brings no splits of its own, and
     the number drawn for the grammar. max_words, max_chars, max_ratio: see `cleaning.Rules`.
-    group_by: what makes two sentences the same when splitting, see `splitting.group_key`.
+    group_by: what makes two sentences the same when splitting, see `splitting.group_key`. join:
+    the share of training pairs that is added by joining two or three, see `augmentation`.
     """
 
     corpora: tuple[str, ...] = ("grammar",)
@@ -82,6 +83,7 @@ class DataConfig:
     grammar_split: Literal["random", "compositional", "length"] = "random"
     grammar_style: Literal["plain", "sentence"] = "plain"
     group_by: Literal["exact", "words"] = "words"
+    join: float = 0.0
 
     def check(self) -> None:
         """Raise ConfigError for values that make no data."""
@@ -90,6 +92,7 @@ class DataConfig:
         _at_least(self, "data", 0, "valid test")
         _at_least(self, "data", 260, "vocab_size")  # 256 bytes and 4 special tokens
         _at_least(self, "data", 1, "max_words max_chars max_ratio grammar_pairs")
+        _within(self, "data", 0.0, 1.0, "join")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,8 @@ class TrainingConfig:
     schedule as in the paper, in place of peak_lr. pad_to_multiple: lengths are rounded up to it,
     so that few shapes occur. Periods (validate_every, checkpoint_every, log_every) count steps;
     validate_every = 0 means once an epoch. patience: validations without progress before
-    stopping, 0 means never. threads: of PyTorch on a CPU, 0 leaves its own choice.
+    stopping, 0 means never. subword_dropout: see `augmentation.SubwordDropout`.
+    threads: of PyTorch on a CPU, 0 leaves its own choice.
     """
 
     seed: int = 0
@@ -121,6 +125,7 @@ class TrainingConfig:
     adam_eps: float = 1e-9
     weight_decay: float = 0.0
     label_smoothing: float = 0.1
+    subword_dropout: float = 0.0
     clip_norm: float = 1.0
     precision: Literal["fp32", "bf16"] = "fp32"
     tf32: bool = False
@@ -140,7 +145,8 @@ class TrainingConfig:
         _at_least(self, "training", 1, "checkpoint_every keep_checkpoints log_every")
         _at_least(self, "training", 0, "max_steps max_epochs max_seconds warmup_steps noam_scale")
         _at_least(self, "training", 0, "weight_decay clip_norm validate_every patience threads")
-        _within(self, "training", 0.0, 1.0, "label_smoothing beta1 beta2", upper_open=True)
+        _within(self, "training", 0.0, 1.0, "label_smoothing subword_dropout beta1 beta2",
+                upper_open=True)  # fmt: skip
         _within(self, "training", 0.0, 1.0, "min_lr_ratio")
         for key in ("peak_lr", "adam_eps"):
             if getattr(self, key) <= 0:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from translator.augmentation import join_pairs
 from translator.cleaning import RULES, Rules, TextPair, clean, normalise
 from translator.config import DataConfig
 from translator.corpora import Corpus, corpus_name, load_corpus
@@ -54,6 +55,7 @@ def prepare(
         return load_prepared(out)
     say("cleaning and splitting")
     splits, counts = clean_and_split(corpora, settings)
+    splits["train"] += join_pairs(splits["train"], settings.join, settings.seed)
     texts = [normalise(text) for row in splits["train"] for text in (row.source, row.target)]
     say(f"learning a vocabulary from {len(splits['train']):,} pairs")
     tokenizer = Tokenizer.train(texts, settings.vocab_size)

@@ -14,11 +14,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from translator import checkpoints
+from translator.augmentation import SubwordDropout
 from translator.batching import Batch, TokenBatches
 from translator.checkpoints import CheckpointError
 from translator.config import Config
@@ -27,6 +29,7 @@ from translator.objective import learning_rate, token_loss
 from translator.prepared import PreparedCorpus
 from translator.processes import Processes
 from translator.record import surroundings
+from translator.token_ids import TokenIds
 from translator.training_log import TrainingLog
 
 #: What may differ between a run and its continuation: where it ends, and how often it reports.
@@ -63,14 +66,14 @@ class Trainer:
         self.model = make_model(tokenizer.vocab_size, tokenizer.pad_id)
         self.model.to(processes.device)
         self.optimizer = make_optimizer(self.model, config)
-        self.train_batches = self.batches_of(corpus.train, shuffle=True)
+        self.train_batches = self.batches_of(self.train_ids(0), shuffle=True)
         self.valid_batches = self.batches_of(corpus.valid, shuffle=False)
         self.update, self.epoch, self.step_in_epoch = 0, 0, 0
         self.seconds, self.tokens = 0.0, 0
         self.best_loss, self.best_update, self.without_progress = math.inf, 0, 0
         self.surroundings = surroundings()  # of the code that runs, not of what it is at the end
 
-    def batches_of(self, ids: Any, *, shuffle: bool) -> TokenBatches:
+    def batches_of(self, ids: TokenIds, *, shuffle: bool) -> TokenBatches:
         """Return the batches of a split; those of training are shared out among the processes."""
         tokenizer, settings = self.corpus.tokenizer, self.config.training
         shares = {
@@ -82,6 +85,14 @@ class Trainer:
             eos_id=tokenizer.eos_id, seed=settings.seed, shuffle=shuffle,
             **(shares if shuffle else {}),
         )  # fmt: skip
+
+    def train_ids(self, epoch: int) -> TokenIds:
+        """Return the training split as an epoch sees it: words may be cut differently in each."""
+        share = self.config.training.subword_dropout
+        if not share:
+            return self.corpus.train
+        rng = np.random.default_rng([self.config.training.seed, epoch, 1])
+        return SubwordDropout(self.corpus.tokenizer, share)(self.corpus.train, rng)
 
     # -- one update ---------------------------------------------------------------------------
 
@@ -174,6 +185,8 @@ class Trainer:
         stop = self.update > 0 and self.progress() >= 1
         validated = self.update if stop else -1
         while not stop:
+            if settings.subword_dropout:
+                self.train_batches = self.batches_of(self.train_ids(self.epoch), shuffle=True)
             # Sentences in an epoch do not depend on where it was interrupted.
             for parts in self.train_batches.steps(self.epoch, start=self.step_in_epoch):
                 began = time.perf_counter()

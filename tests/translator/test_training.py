@@ -64,11 +64,12 @@ def test_the_same_seed_gives_the_same_weights(data, tmp_path):
     assert not same_weights(first.model, other.model)
 
 
-@pytest.mark.parametrize("cut", [3, 4, 9])
-def test_a_run_that_was_cut_goes_on_bit_by_bit(data, tmp_path, cut):
+@pytest.mark.parametrize(("cut", "subword_dropout"), [(3, 0), (4, 0), (9, 0), (13, 0.3)])
+def test_a_run_that_was_cut_goes_on_bit_by_bit(data, tmp_path, cut, subword_dropout):
     """Cut between checkpoints, at one, and in a later epoch (an epoch has about ten updates)."""
-    whole, _ = train(data, tmp_path / "whole", checkpoint_every=1, max_steps=14)
-    first = Trainer(config(checkpoint_every=1, max_steps=14), data, tmp_path / "cut", CPU,
+    settings = {"checkpoint_every": 1, "max_steps": 16, "subword_dropout": subword_dropout}
+    whole, _ = train(data, tmp_path / "whole", **settings)
+    first = Trainer(config(**settings), data, tmp_path / "cut", CPU,
                     show_progress=False)  # fmt: skip
     step, done = first.train_step, []
 
@@ -81,7 +82,7 @@ def test_a_run_that_was_cut_goes_on_bit_by_bit(data, tmp_path, cut):
     first.train_step = interrupted
     with pytest.raises(KeyboardInterrupt):
         first.run()
-    second = Trainer(config(checkpoint_every=1, max_steps=14), data, tmp_path / "cut", CPU,
+    second = Trainer(config(**settings), data, tmp_path / "cut", CPU,
                      show_progress=False)  # fmt: skip
     second.resume()
     assert second.update == cut
