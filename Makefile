@@ -34,8 +34,8 @@ library: env ## write transformer/ from the chapters' cells tagged `export`
 exercises: env ## write exercises/ from solutions/
 	@$(PY) -m tools.exercises
 
-grade: env ## grade submitted/: make grade ASSIGNMENT=02-self-attention
-	@$(PY) -m tools.grade $(ASSIGNMENT)
+grade: env ## grade submitted/: make grade ASSIGNMENT=02
+	@$(PY) -m grading run $(ASSIGNMENT)
 
 bench: env ## time and memory of the implementations, side by side
 	@$(PY) -m tools.bench

@@ -1,9 +1,12 @@
 """How nbgrader sees this course: `nbgrader <command>` reads it when run in this folder."""
 
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
     CheckCellMetadata,
+    ClearHiddenTests,
     ClearOutput,
     DeduplicateIds,
+    GetGrades,
     OverwriteCells,
     OverwriteKernelspec,
 )
@@ -61,3 +64,23 @@ c.IgnorePattern.pattern = r"\A(\[W[^\]\n]*\.cpp:\d+\][^\n]*\n?)+\Z"
 # A submission that prints without end must not fill the disk and the feedback page.
 c.LimitOutput.max_lines = 200
 c.LimitOutput.max_traceback = 60
+
+# Grades are made by `make grade` (python -m grading run), which knows four states: graded, missing,
+# failed, suspect. nbgrader's own exporter writes 0.0 for a submission that could not be graded;
+# this one leaves its score empty, says the state, and quotes commas. `nbgrader export` uses it.
+c.ExportApp.plugin_class = "grading.gradebook.StateCsvExport"
+
+# Students get the pages that `make grade` writes. Formgrader's button "generate feedback" writes
+# nbgrader's own in their place; at least those must not hold the hidden tests.
+c.GenerateFeedback.preprocessors = [ClearHiddenTests, GetGrades, CSSHTMLHeaderPreprocessor]
+
+# Handing in late costs nothing, unless this is changed. A due date is set in formgrader, or by
+#     nbgrader db assignment add 02-self-attention --duedate "2030-01-31 23:59 CET"
+# and a submission's time is in the timestamp.txt beside it, as nbgrader's collect writes it.
+c.AssignLatePenalties.plugin_class = "grading.late.LatePolicy"
+c.LatePolicy.percent_per_day = 0  # of the points earned, for each day that has begun
+c.LatePolicy.most_percent = 100  # taken at most
+c.LatePolicy.grace_minutes = 0  # after the due date that cost nothing
+
+# Grades of a large course belong into PostgreSQL:
+# c.CourseDirectory.db_url = "postgresql://USER@HOST/NAME"

@@ -1,17 +1,38 @@
 """The instructor's command line.
 
     python -m grading run ASSIGNMENT         grade submitted/<student>/ASSIGNMENT/<notebook>.ipynb
+    python -m grading states ASSIGNMENT      list who is graded, missing, failed or suspect
+    python -m grading clear ASSIGNMENT STUDENT --reason "..."
+                                             note that a suspect submission is what it seems
     python -m grading check NOTEBOOK         for students: what a grader would find in a notebook
+    python -m grading lms ...                to and from a learning management system
+
+Exit status: 0 done; 1 done, but some submission failed, or something should be mended; 2 the
+command could not do its work: the last line says why, and what to do.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
+import importlib.util
+import os
 import sys
 from pathlib import Path
 
+from grading import pool
+
 # Processes of the pool import this file, too: what is slow to import stands in the functions.
 from tools.notebooks import ROOT, NotebookError
+
+#: What helps where the system refuses to write or read.
+ADVICE = {
+    errno.ENOSPC: "the disk is full: make room, then run the command again",
+    errno.EDQUOT: "your quota is used up: make room, then run the command again",
+    errno.EROFS: "the folder is read-only: work in a copy of the course that you can write",
+    errno.EACCES: "you may not: give yourself the right to, or run as another user",
+    errno.EPERM: "you may not: give yourself the right to, or run as another user",
+}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -19,75 +40,126 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m grading", description="Grade submissions, each in a process of its own.")
     commands = made.add_subparsers(dest="command", required=True)
+
     run = commands.add_parser("run", help="grade an assignment's submissions")
-    run.add_argument("assignment", nargs="?", default="", help="its name, or how it begins")
+    run.set_defaults(function=run_command)
     run.add_argument("--submitted", type=Path, help="the folder of submissions")
-    run.add_argument("--db", help="the gradebook's URL, as sqlite:///gradebook.db")
     run.add_argument("--jobs", type=int, help="how many at a time")
+    run.add_argument("--executor", help="where they are graded: local, or a Dask cluster's address")
     run.add_argument("--student", action="append", help="only this one; may be repeated")
     run.add_argument("--force", action="store_true", help="grade also what is graded already")
+
+    states = commands.add_parser("states", help="list everybody's state")
+    states.set_defaults(function=states_command)
+    states.add_argument("--submitted", type=Path, help="the folder of submissions")
+    states.add_argument("--only", choices=["graded", "missing", "failed", "suspect"])
+
+    clear = commands.add_parser("clear", help="note that a suspect submission is what it seems")
+    clear.set_defaults(function=clear_command)
     check = commands.add_parser("check", help="tell a student what a grader would find")
-    check.add_argument("notebook", type=Path)
-    for command in (run, check):
+    check.set_defaults(function=check_command)
+    check.add_argument("notebook", type=Path, help="the notebook, or its folder")
+
+    for command in (run, states, clear):
+        command.add_argument("assignment", nargs="?" if command is run else None, default="",
+                             help="its name, or how it begins")
+        command.add_argument("--db", help="the gradebook's URL: sqlite:///FILE or postgresql://…")
+    clear.add_argument("student")
+    clear.add_argument("--reason", required=True, help="what you saw, in a few words")
+    clear.add_argument("--who", help="your name, if another than the one you are logged in by")
+    run.add_argument(
+        "--unsafe-no-sandbox", action="store_true",
+        help="run the notebook's code with your rights: it can read and change what you can")
+    run.add_argument("--engine", help=argparse.SUPPRESS)
+    for command in (run, states, clear, check):
         command.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
-        command.add_argument(
-            "--unsafe-no-sandbox", action="store_true",
-            help="run the notebook's code with your rights: it can read and change what you can")
-        command.add_argument("--engine", help=argparse.SUPPRESS)
+    if importlib.util.find_spec("grading.lms.cli") is not None:
+        from grading.lms.cli import add_commands
+
+        add_commands(commands)
     return made
 
 
-def run(given: argparse.Namespace) -> int:
+def run_command(given: argparse.Namespace) -> int:
     """Grade a class; 1 if a submission failed."""
-    from grading import course
+    if given.jobs is not None and given.jobs < 1:
+        return refuse(f"--jobs: expected at least 1, got {given.jobs}")
+    if given.executor in (None, "local") and not given.engine:  # they import while this one does
+        pool.prepare(given.jobs or os.cpu_count() or 1, ("grading.pipeline", "grading.sandboxed"))
+    from grading import course, report
     from grading.states import State
 
-    if given.jobs is not None and given.jobs < 1:
-        print(f"python -m grading: --jobs: expected at least 1, got {given.jobs}", file=sys.stderr)
-        return 2
     chosen = {
         "submitted": given.submitted and given.submitted.resolve(), "db": given.db,
         "jobs": given.jobs, "students": given.student and tuple(given.student),
-        "engine": given.engine,
+        "engine": given.engine, "executor": given.executor,
     }
     options = course.Options(
-        sandbox=not given.unsafe_no_sandbox, force=given.force,
+        sandbox=not given.unsafe_no_sandbox, force=given.force, progress=True,
         **{name: value for name, value in chosen.items() if value is not None})
+    done = course.grade(given.root.resolve(), given.assignment, options)
+    unsandboxed = any(
+        not result.sandboxed for result in done.results.values() if result.state.has_points)
+    name = done.course.assignment
+    print(f"\n{report.table(done.standings, unsandboxed)}\n")
+    print(f"grades: grades.csv\nnotebooks with results: autograded/<student>/{name}/\n"
+          f"feedback: feedback/<student>/{name}/")
+    return 1 if any(one.state is State.FAILED for one in done.standings) else 0
+
+
+def states_command(given: argparse.Namespace) -> int:
+    """List everybody's state."""
+    from grading import layout, report
+    from grading.gradebook import standings
+
     root = given.root.resolve()
-    done = course.grade(root, given.assignment, options, say=progress)
-    print(f"\n{course.table(done.form, done.results)}\n")
-    print(f"grades: grades.csv\nnotebooks with results: autograded/<student>/{done.assignment}/")
-    return 1 if any(result.state is State.FAILED for result in done.results) else 0
+    found = layout.find(root, given.assignment, submitted=given.submitted, db=given.db)
+    class_ = standings(found.url, found.assignment, submitted=found.submitted)
+    print(report.listing([one for one in class_ if given.only in (None, one.state)]))
+    return 0
 
 
-def check(given: argparse.Namespace) -> int:
+def clear_command(given: argparse.Namespace) -> int:
+    """Note that a suspect submission is what it seems."""
+    from grading import layout, suspects
+
+    found = layout.find(given.root.resolve(), given.assignment, db=given.db)
+    result = suspects.clear(found, given.student, given.reason, given.who)
+    print(f"{given.student}: cleared, graded with {result.total:g} points. What had been found:")
+    print("\n".join(f"  {reason}" for reason in result.suspicions))
+    return 0
+
+
+def check_command(given: argparse.Namespace) -> int:
     """Tell a student what a grader would find; 1 if something should be mended."""
     from grading import check
 
-    findings = check.check(
-        given.notebook, given.root.resolve(), sandbox=not given.unsafe_no_sandbox,
-        **({"factory": given.engine} if given.engine else {}))
+    findings = check.check(given.notebook, given.root.resolve())
     print("\n".join(findings.lines))
     return 0 if findings.fine else 1
 
 
-def progress(line: str) -> None:
-    """Print a line about the progress."""
-    print(line, file=sys.stderr, flush=True)
+def refuse(message: str) -> int:
+    """Say why the command can't do its work; return the exit status."""
+    print(f"python -m grading: {message}", file=sys.stderr)
+    return 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line says; 1 if something failed or can't be done."""
+    """Do what the command line says; return the exit status."""
     from grading.gradebook import GradebookError
+    from grading.layout import GradingError
     from grading.pool import PoolError
-    from tools.grade import GradingError
 
     given = parser().parse_args(arguments)
     try:
-        return {"run": run, "check": check}[given.command](given)
+        return given.function(given)
     except (GradingError, GradebookError, PoolError, NotebookError) as error:
-        print(f"python -m grading: {error}", file=sys.stderr)
-        return 1
+        return refuse(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        advice = ADVICE.get(error.errno, "nothing that is graded is lost: mend it, and run again")
+        return refuse(f"{place}{error.strerror or error}. {advice}")
     except KeyboardInterrupt:
         print("\nstopped; what is graded is kept: run the command again to go on", file=sys.stderr)
         return 130

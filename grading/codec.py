@@ -169,8 +169,10 @@ class Codec:
         if tag in SEQUENCES:
             return SEQUENCES[tag](self.decode(part, message) for part in rest)
         if tag in MAPPINGS:
-            pairs = [(self.decode(key, message), self.decode(part, message)) for key, part in rest]
-            return MAPPINGS[tag](dict(pairs))
+            made = MAPPINGS[tag]()
+            for key, part in rest:  # step by step: what is slow on purpose can be interrupted
+                made[self.decode(key, message)] = self.decode(part, message)
+            return made
         if tag == "T":
             if not is_integer(rest[0]) or rest[0] < 0:
                 raise WireError("a tensor that is not in the message")
@@ -253,9 +255,13 @@ class Codec:
         number = getattr(tensor, "_wire_sent", None)
         if number is None:
             return None
-        if self.received(number) is tensor:
+        stand = self.received(number)
+        if stand is tensor:  # unless it was changed in place: then it has another history
+            same = not hasattr(stand, "_wire_leaf") or stand.grad_fn is stand._wire_history
+            return number if same else None
+        if stand is not None and getattr(stand, "_wire_leaf", None) is tensor:
             return number
-        if self.received(number) is None and tensor.is_leaf and tensor.requires_grad:
+        if stand is None and tensor.is_leaf and tensor.requires_grad:
             raise Unsupported("a gradient to an argument of a call that is long over")
         return None
 
@@ -293,8 +299,7 @@ class Codec:
                 if tensor is None:
                     if not is_integer(number) or number % 2 == self.first % 2:
                         raise WireError("a tensor with a history that is gone")
-                    tensor = tables.rebuild(entry, self.storages, self.max_bytes).requires_grad_()
-                    tensor._wire_sent = number
+                    tensor = tables.stand_in(entry, self.storages, self.max_bytes, number)
                     self.sent[number] = tensor
             elif kind == "leaf":
                 tensor = self.leaves.get(number)

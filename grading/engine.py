@@ -7,8 +7,11 @@ the tests run here. Tests of the pipeline use a small one of their own.
 from __future__ import annotations
 
 import importlib
+import inspect
 from dataclasses import dataclass
 from typing import Protocol
+
+from grading.submission import Form
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,10 @@ class EngineError(RuntimeError):
     """The machinery failed, not the submission."""
 
 
-def make(where: str, **options: object) -> Engine:
-    """Return the engine that a function "module:name" makes."""
+def make(where: str, form: Form, **options: object) -> Engine:
+    """Return the engine that a function "module:name" makes; it may ask for the form."""
     module, _, name = where.partition(":")
-    return getattr(importlib.import_module(module), name)(**options)
+    function = getattr(importlib.import_module(module), name)
+    if "form" in inspect.signature(function).parameters:
+        options["form"] = form
+    return function(**options)

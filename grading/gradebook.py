@@ -1,90 +1,89 @@
 """nbgrader's gradebook, written in whole transactions, with the states in a table beside.
 
 nbgrader commits after each small change, so a run that is killed leaves half a submission. Here
-its own API works inside one transaction a submission: points, comments and the state appear
-together or not at all. The states live in a table of their own, `grading_ledger`, in the same
-database: nbgrader does not look at it, and `nbgrader db upgrade` leaves it alone.
+its own API works inside one transaction a submission: points, comments, the late penalty and the
+state appear together or not at all.
 
-nbgrader has no word for "could not be graded": its exporter writes 0.0 for it. A failed submission
-has no automatic score here (formgrader shows that it needs a person), and `StateCsvExport` is
-nbgrader's exporter with a column for the state, that leaves the score of such a row empty:
-
-    nbgrader export --exporter=grading.gradebook.StateCsvExport
+What others need stands here by name: `standings` and `roster` (how a class stands), and
+`StateCsvExport` (what `nbgrader export` uses, by nbgrader_config.py).
 """
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import os
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.plugins import ExportPlugin
-from sqlalchemy import Column, Float, MetaData, String, Table, Text, delete, insert, select
-from sqlalchemy.engine import Connection, make_url
-from sqlalchemy.exc import SQLAlchemyError
+from nbgrader.api import (
+    Assignment,
+    Grade,
+    Gradebook,
+    InvalidEntry,
+    MissingEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.utils import parse_utc
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import scoped_session, sessionmaker
 
+from grading import database, ledger
+from grading.database import GradebookError
+from grading.export import StateCsvExport
+from grading.standing import Person, Standing, roster, standings
 from grading.states import Result, State
-from grading.submission import Form
 
-METADATA = MetaData()
+if TYPE_CHECKING:
+    from grading.submission import Form
 
-#: One row for each assignment and student: what the last run knew.
-LEDGER = Table(
-    "grading_ledger",
-    METADATA,
-    Column("assignment", String(128), primary_key=True),
-    Column("student", String(128), primary_key=True),
-    Column("state", String(16), nullable=False),
-    Column("fingerprint", String(64), nullable=False),
-    Column("result", Text, nullable=False),
-    Column("written", Float, nullable=False),
-)
+__all__ = [
+    "Book", "GradebookError", "Person", "Standing", "StateCsvExport", "roster", "standings",
+]
 
-#: What nbgrader writes into its CSV files, and what is added.
-COLUMNS = (
-    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
-    "raw_score", "late_submission_penalty", "score", "max_score",
-)
-ADDED = ("state", "reason")
+#: How often a submission's grade is written, a second apart, while the database is busy.
+ATTEMPTS = 5
+
+#: Returns the late penalty for a student, their points, and the seconds that they are late.
+Penalty = Callable[[str, float, float], float]
 
 
-class GradebookError(RuntimeError):
-    """The gradebook can't be used so; the message says what to do."""
+def no_penalty(student: str, points: float, seconds: float) -> float:
+    """Take nothing off."""
+    return 0.0
 
 
 class Book:
-    """A gradebook that is open, with its ledger.
+    """A gradebook that is open to be written, with its ledger.
 
     Raises:
-        GradebookError: if the database can't be opened.
+        GradebookError: if the database can't be opened, or (alone) another run has it.
 
     """
 
-    def __init__(self, url: str, course: str = "default_course") -> None:
+    def __init__(self, url: str, course: str = "default_course", *, alone: bool = False) -> None:
         self.url, self.course = url, course
-        _find_programs()
-        try:
-            _create(url, course)
+        database.prepare(url)
+        with database.explained(url, "opened"):
             self.gradebook = Gradebook(url, course)
-            METADATA.create_all(self.gradebook.engine)
-        except (SQLAlchemyError, ImportError, OSError) as error:
-            raise GradebookError(
-                f"the gradebook {make_url(url).render_as_string()} can't be opened: {error}"
-            ) from error
+            ledger.METADATA.create_all(self.gradebook.engine)
+            self._lock = self.gradebook.engine.connect()
+            if alone and not database.take(self._lock, "run"):
+                self.close()
+                raise GradebookError(
+                    f"another run is writing to {database.shown(url)}: wait until it has ended")
+
+    def close(self) -> None:
+        """Close the database."""
+        self._lock.close()
+        self.gradebook.close()
 
     def __enter__(self) -> Book:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.gradebook.close()
+        self.close()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -105,41 +104,124 @@ class Book:
 
     def results(self, assignment: str) -> dict[str, Result]:
         """Return what the ledger holds for an assignment, by student."""
-        query = select(LEDGER.c.student, LEDGER.c.result).where(LEDGER.c.assignment == assignment)
-        with self.gradebook.engine.connect() as connection:
-            return {student: Result.from_json(text) for student, text in connection.execute(query)}
+        with database.explained(self.url, "read"), self.gradebook.engine.connect() as connection:
+            found = ledger.entries(connection, assignment)
+        return {student: entry.result for student, entry in found.items()}
+
+    def pages(self, assignment: str) -> dict[str, str]:
+        """Return the digest of each student's page of feedback that was written."""
+        with database.explained(self.url, "read"), self.gradebook.engine.connect() as connection:
+            return ledger.pages(connection, assignment)
+
+    def note_pages(self, assignment: str, digests: dict[str, str]) -> None:
+        """Note that pages of feedback were written, by student."""
+        with database.explained(self.url, "written"), self.gradebook.engine.begin() as connection:
+            for student, digest in digests.items():
+                ledger.note_page(connection, assignment, student, digest)
 
     def students(self) -> set[str]:
         """Return the ids of all students."""
         with self.transaction():
             return {student.id for student in self.gradebook.students}
 
-    def save(self, assignment: str, notebook: str, result: Result, timestamp: str | None = None
-             ) -> None:
-        """Write a submission's points and state, in one transaction.
+    def save(self, assignment: str, notebook: str, result: Result, timestamp: str | None = None,
+             penalty: Penalty = no_penalty) -> None:
+        """Write a submission's points, late penalty and state, in one transaction.
+
+        While another program (formgrader) writes, or after the server was restarted, it is tried
+        again for a while.
 
         Raises:
-            GradebookError: if the gradebook has not the cells that were graded.
+            GradebookError: if the database can't be written, or has not the cells that were graded.
 
         """
-        with self.transaction() as connection:
-            book = self.gradebook
-            book.update_or_create_student(result.student)
-            if result.state is not State.MISSING:
-                submission = book.update_or_create_submission(
-                    assignment, result.student, timestamp=timestamp)
-                found = [nb for nb in submission.notebooks if nb.name == notebook]
-                if not found:
-                    raise GradebookError(f"no notebook {notebook} of {assignment} in the gradebook")
-                self._write_grades(found[0], result)
-            row = {"assignment": assignment, "student": result.student}
-            connection.execute(delete(LEDGER).where(
-                LEDGER.c.assignment == assignment, LEDGER.c.student == result.student))
-            connection.execute(insert(LEDGER).values(
-                **row, state=str(result.state), fingerprint=result.fingerprint,
-                result=result.to_json(), written=time.time()))
+        for attempt in range(ATTEMPTS):
+            try:
+                with self.transaction() as connection:
+                    self._save(connection, assignment, notebook, result, timestamp, penalty)
+                return
+            except InvalidEntry as error:
+                raise GradebookError(
+                    f"{result.student}: nbgrader refuses the entry: {error}") from error
+            except SQLAlchemyError as error:
+                passing = isinstance(error, DBAPIError) and (
+                    error.connection_invalidated or "database is locked" in str(error.orig))
+                if not passing or attempt == ATTEMPTS - 1:
+                    raise database.problem(self.url, "written", error) from error
+                time.sleep(1)
 
-    def _write_grades(self, notebook: object, result: Result) -> None:
+    def _save(self, connection: Connection, assignment: str, notebook: str, result: Result,
+              timestamp: str | None, penalty: Penalty) -> None:
+        """Write a submission, inside a transaction."""
+        book = self.gradebook
+        book.update_or_create_student(result.student)
+        if result.state is not State.MISSING:
+            submission = book.update_or_create_submission(
+                assignment, result.student, timestamp=timestamp)
+            found = [nb for nb in submission.notebooks if nb.name == notebook]
+            if not found:
+                raise GradebookError(f"no notebook {notebook} of {assignment} in the gradebook")
+            known = ledger.clearances(connection, assignment, result.student)
+            clearance = known.get(result.student)
+            cleared = clearance is not None and clearance.covers(result)
+            self._write_grades(found[0], result, cleared)
+            found[0].late_submission_penalty = penalty(
+                result.student, sum(score(grade) for grade in found[0].grades),
+                late_seconds(submission))
+        ledger.note(connection, assignment, result)
+
+    def update_late(self, assignment: str, penalty: Penalty, stamps: dict[str, str | None]
+                    ) -> None:
+        """Bring times and late penalties up to date, without grading again.
+
+        A due date, an extension, a time, the policy, or points by hand may be new.
+
+        Args:
+            assignment: its name.
+            penalty: the policy.
+            stamps: when students handed in; who is not in it keeps the time that is there.
+
+        Raises:
+            GradebookError: if the database can't be written.
+
+        """
+        with database.explained(self.url, "written"), self.transaction():
+            query = (
+                self.gradebook.db.query(SubmittedNotebook, SubmittedAssignment)
+                .join(SubmittedAssignment,
+                      SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+                .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+                .filter(Assignment.name == assignment)
+            )
+            for notebook, submission in query.all():
+                if submission.student_id in stamps:
+                    stamp = parse_utc(stamps[submission.student_id])
+                    if submission.timestamp != stamp:
+                        submission.timestamp = stamp
+                wanted = penalty(submission.student_id, notebook.score, late_seconds(submission))
+                if (notebook.late_submission_penalty or 0.0) != wanted:
+                    notebook.late_submission_penalty = wanted
+
+    def clear(self, assignment: str, student: str, who: str, reason: str) -> Result:
+        """Note that a person found nothing wrong with a suspect submission; return its result.
+
+        Raises:
+            GradebookError: if it is not suspect, or the database can't be written.
+
+        """
+        with database.explained(self.url, "written"), self.transaction() as connection:
+            entry = ledger.entries(connection, assignment).get(student)
+            if entry is None or entry.result.state is not State.SUSPECT:
+                state = entry.result.state if entry else "not graded"
+                raise GradebookError(
+                    f"{student}: {state}, not suspect: there is nothing to clear in {assignment}. "
+                    f"`python -m grading states {assignment}` lists who is")
+            ledger.note_clearance(connection, assignment, entry.result, who, reason)
+            for notebook in self.gradebook.find_submission(assignment, student).notebooks:
+                self._write_grades(notebook, entry.result, cleared=True)
+            return entry.result
+
+    def _write_grades(self, notebook: SubmittedNotebook, result: Result, cleared: bool) -> None:
         """Write the points into the rows that nbgrader made, by nbgrader's rules."""
         grades = {grade.name: grade for grade in notebook.grades}
         if result.state.has_points and grades.keys() != result.points.keys():
@@ -150,7 +232,7 @@ class Book:
             grade.needs_manual_grade = (
                 grade.auto_score is None
                 or grade.manual_score is not None
-                or result.state is State.SUSPECT
+                or (result.state is State.SUSPECT and not cleared)
             )
         for comment in notebook.comments:
             comment.auto_comment = "No response." if comment.name in result.unchanged else None
@@ -222,84 +304,14 @@ def _has(find: object, *names: str) -> bool:
     return True
 
 
-def _find_programs() -> None:
-    """Let nbgrader find `alembic`, which it starts by its name, in an environment not activated."""
-    here, path = str(Path(sys.executable).parent), os.environ.get("PATH", "")
-    if here not in path.split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join([here, path])
+def score(grade: Grade) -> float:
+    """Return the points of one cell, by nbgrader's rule."""
+    given = grade.auto_score if grade.manual_score is None else grade.manual_score
+    return 0.0 if given is None else given + (grade.extra_credit or 0.0)
 
 
-def _create(url: str, course: str) -> None:
-    """Make a new SQLite gradebook beside its place and move it there, so that it's never half."""
-    address = make_url(url)
-    if address.get_backend_name() != "sqlite" or not address.database:
-        return
-    target = Path(address.database)
-    if target.exists():
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".gradebook-") as folder:
-        made = Path(folder) / "gradebook.db"
-        with Gradebook(f"sqlite:///{made}", course) as book:
-            METADATA.create_all(book.engine)
-        with contextlib.suppress(FileExistsError):  # somebody else was faster
-            os.link(made, target)
-
-
-class StateCsvExport(ExportPlugin):
-    """nbgrader's CSV exporter, with the state, and without a score where there is none.
-
-    A student without a row in the ledger, graded by nbgrader alone, has the state "graded".
-    """
-
-    #: Where the file goes if nothing is said.
-    default: ClassVar[str] = "grades.csv"
-
-    def export(self, gradebook: Gradebook) -> None:
-        """Write the file; the columns are nbgrader's own, then `state` and `reason`."""
-        METADATA.create_all(gradebook.engine)
-        with gradebook.engine.connect() as connection:
-            ledger = {
-                (row.assignment, row.student): Result.from_json(row.result)
-                for row in connection.execute(select(LEDGER))
-            }
-        wanted = {str(name) for name in self.assignment}
-        who = {str(name) for name in self.student}
-        target = Path(self.to or self.default)
-        partial = target.with_name(f".{target.name}.partial")
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow([*COLUMNS, *ADDED])
-            for assignment in gradebook.assignments:
-                for student in gradebook.students:
-                    here = not wanted or assignment.name in wanted
-                    if here and (not who or student.id in who):
-                        result = ledger.get((assignment.name, student.id))
-                        writer.writerow(_row(gradebook, assignment, student, result))
-        partial.replace(target)
-
-
-def _row(book: Gradebook, assignment: object, student: object, result: Result | None) -> list:
-    """Return one student's row."""
-    try:
-        submission = book.find_submission(assignment.name, student.id)
-    except MissingEntry:
-        submission = None
-    state = result.state if result else State.GRADED if submission else State.MISSING
-    row = {
-        "assignment": assignment.name, "duedate": assignment.duedate, "student_id": student.id,
-        "last_name": student.last_name, "first_name": student.first_name, "email": student.email,
-        "max_score": assignment.max_score, "state": str(state),
-        "reason": "; ".join(result.reasons) if result else "",
-    }
-    if submission is not None:
-        row["timestamp"] = submission.timestamp
-    # Where a person has given every point by hand, there is a score although the machine had none.
-    by_hand = submission is not None and all(
-        grade.manual_score is not None for nb in submission.notebooks for grade in nb.grades)
-    if submission is not None and (state.has_points or by_hand):
-        penalty = submission.late_submission_penalty
-        row.update(
-            raw_score=submission.score, late_submission_penalty=penalty,
-            score=max(0.0, submission.score - penalty))
-    return ["" if row.get(key) is None else row[key] for key in (*COLUMNS, *ADDED)]
+def late_seconds(submission: SubmittedAssignment) -> float:
+    """Return by how much a submission was late; an extension without a due date is none."""
+    if submission.assignment.duedate is None:
+        return 0.0
+    return float(submission.total_seconds_late)

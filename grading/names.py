@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 import symtable
+
+#: What no answer to an exercise names: the parts of the grader that run beside it, other
+#: processes, and the parts of Jupyter by which a cell changes how others are executed.
+INNER = re.compile("|".join((
+    r"(?:from|import)[ \t]+grading\b",
+    r"\bgrading\.(?:student|peer|wire|codec|remote|tables|zygote|watch)\b",
+    r"\bStudentPeer\b|\b_wire_\w+",
+    r"/proc/(?:self|1|\d+|[{*])|/dev/(?:fd|shm)\b",
+    r"\bprocess_vm_\w+|\bPTRACE\w*|\bptrace\b",
+    r"get_ipython\(\)\s*\.\s*(?:ast_transf|input_transf|run_cell|events|kernel)",
+    r"\bast_transformers\b|\binput_transformers\w*|\brun_cell_async\b|\bgradebook\.db\b",
+)))
 
 
 def bound_names(source: str) -> set[str]:
@@ -19,6 +32,37 @@ def bound_names(source: str) -> set[str]:
         for symbol in table.get_symbols()
         if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
     }
+
+
+def inner_parts(source: str) -> list[str]:
+    """Return the words of a cell that name the grader's inner parts, or another process's."""
+    return sorted(set(INNER.findall(source)))
+
+
+def offered_names(source: str) -> set[str]:
+    """Return what a cell of the reference solution offers to a test.
+
+    These are the names that it binds and, with a dot before them, the attributes and methods of
+    its classes: `.weight`, `.__len__`. A function that yields offers `.__next__`.
+
+    Raises:
+        SyntaxError: if it is no Python.
+
+    """
+    found = bound_names(source)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            found |= {".__iter__", ".__next__"}
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(f".{node.attr}")
+        elif isinstance(node, ast.ClassDef):
+            for part in node.body:
+                if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    found.add(f".{part.name}")
+                for name in ast.walk(part) if isinstance(part, (ast.Assign, ast.AnnAssign)) else ():
+                    if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                        found.add(f".{name.id}")
+    return found
 
 
 def needed_names(source: str) -> set[str]:

@@ -65,6 +65,7 @@ class Peer(Codec):
     def __init__(self, channel: Channel, first: int, weak: bool) -> None:
         super().__init__(first, weak, channel.max_bytes)
         self.channel = channel
+        self.asked = ""  # the request whose answer is being read
         self.depth = 0
         self.sequence = 0
         self.pins: list = []
@@ -110,6 +111,7 @@ class Peer(Codec):
                 if answer.get("number") != number:
                     raise WireError("an answer to another question")
                 self.absorb(answer)
+                self.asked = operation
                 return self.take(answer)
         finally:
             self.lent = outer

@@ -1,15 +1,16 @@
-"""Grades submissions: one by `grade_one`, many in several processes by `run_pool`."""
+"""Grades submissions: one by `grade_one`, many in several processes by `run_all`."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from grading import autograded, engine, pool, submission
+from grading import autograded, demos, engine, submission
 from grading.autograded import clean
 from grading.engine import CellOutcome, Engine, EngineError, Process, TestOutcome
 from grading.states import Result, State, failed
@@ -71,6 +72,7 @@ def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Tim
         reasons=[clean(text, 500) for text in (suspicions + run.incidents)[:MOST_FINDINGS]],
         notes=[clean(text, 500) for text in notes[:MOST_FINDINGS]],
         unchanged=[c.grade_id for c in rebuilt.cells if c.role == "solution" and c.unchanged],
+        suspicions=[clean(text, 500) for text in suspicions[:MOST_FINDINGS]],
         seconds=time.monotonic() - started,
         sandboxed=worker.sandboxed,
     )
@@ -94,13 +96,15 @@ class _Run:
 
     def go(self) -> None:
         """Execute the cells in order."""
+        left_out = demos.needless(self.cells)
         for index, cell in enumerate(self.cells):
             if cell.role == "test":
                 self._test(index, cell)
             elif cell.is_graded:  # written answers are graded by a person, as in nbgrader
                 unanswered = cell.role == "solution" and cell.unchanged
                 self.points[cell.grade_id] = 0.0 if unanswered else None
-            if cell.role in THERE and cell.cell_type == "code" and self._ready():
+            there = cell.role in THERE and cell.cell_type == "code" and index not in left_out
+            if there and self._ready():
                 outcome = self._execute(cell)
                 self.outcomes[index] = outcome
                 if cell.role == "solution" and outcome.error and not cell.unchanged:
@@ -174,25 +178,44 @@ def credit(cell: RebuiltCell, value: float | None) -> float:
     return float(value)
 
 
-@contextlib.contextmanager
-def handler(release: str, source: str, factory: str, options: dict, times: dict,
-            sums: dict[str, str]) -> Iterator[Callable[[dict], dict]]:
-    """Yield the function that grades one file, for a process of the pool."""
-    form = submission.load(Path(release), Path(source))
-    worker = engine.make(factory, **options)
+def load(job: dict) -> dict:
+    """Return a job as it is sent to the process that does it: with the file instead of its path.
+
+    That process may be on another machine.
+    """
     try:
-        yield lambda job: grade_file(form, worker, job, Times(**times), sums)
+        return {"student": job["student"], "data": submission.read(Path(job["path"]))}
+    except SubmissionError as error:
+        return {"student": job["student"], "unreadable": clean(str(error), 500)}
+
+
+@contextlib.contextmanager
+def handler(form: Form, factory: str, options: dict, times: Times, sums: dict[str, str]
+            ) -> Iterator[Callable[[dict], dict]]:
+    """Yield the function that does one job of `load`, for a process of an executor.
+
+    Args:
+        form: the assignment.
+        factory: "module:function" that makes the engine.
+        options: the factory's arguments.
+        times: limits on each submission.
+        sums: nbgrader's checksums of the test cells.
+
+    """
+    worker = engine.make(factory, form, **options)
+    try:
+        yield lambda job: grade_data(form, worker, job, times, sums)
     finally:
         worker.close()
 
 
-def grade_file(form: Form, worker: Engine, job: dict, times: Times, sums: dict[str, str]) -> dict:
-    """Grade the file that a job names; whatever happens, return a result.
+def grade_data(form: Form, worker: Engine, job: dict, times: Times, sums: dict[str, str]) -> dict:
+    """Grade the file in a job; whatever happens, return a result.
 
     Args:
         form: the assignment.
         worker: starts the process.
-        job: `student` and `path`.
+        job: of `load`.
         times: limits.
         sums: nbgrader's checksums of the test cells.
 
@@ -200,32 +223,44 @@ def grade_file(form: Form, worker: Engine, job: dict, times: Times, sums: dict[s
         `result` and, if there are points, `notebook`: both as text.
 
     """
-    student, fingerprint, text = job["student"], "", None
+    student, data, text = job["student"], job.get("data", b""), None
+    known = {
+        "content": hashlib.sha256(data).hexdigest() if "data" in job else "",
+        "fingerprint": submission.fingerprint(form, data) if "data" in job else "",
+    }
     try:
-        data = submission.read(Path(job["path"]))
-        fingerprint = submission.fingerprint(form, data)
+        if "unreadable" in job:
+            raise SubmissionError(job["unreadable"])
         rebuilt = form.rebuild(data)
         graded = grade_one(rebuilt, worker, student=student, times=times)
-        result = replace(graded.result, fingerprint=fingerprint)
+        result = replace(graded.result, **known)
         text = autograded.notebook(rebuilt, graded.outcomes, result.points, sums)
     except SubmissionError as error:
-        result = failed(student, clean(str(error), 500), fingerprint, worker.sandboxed)
+        result = failed(student, clean(str(error), 500), sandboxed=worker.sandboxed, **known)
     except Exception as error:  # one submission must not stop the others
-        reason = f"the grader failed: {type(error).__name__}: {error}"
-        result = failed(student, clean(reason, 500), fingerprint, worker.sandboxed)
+        reason = clean(f"the grader failed: {type(error).__name__}: {error}", 500)
+        result = failed(student, reason, sandboxed=worker.sandboxed, **known)
     return {"result": result.to_json(), "notebook": text}
 
 
-def run_pool(jobs: list[dict], settings: dict, processes: int, times: Times
-             ) -> Iterator[tuple[dict, Result, str | None]]:
-    """Grade files in several processes; yield each job with its result and graded notebook."""
+def run_all(jobs: list[dict], settings: dict, times: Times, do: Callable[..., Iterator]
+            ) -> Iterator[tuple[dict, Result, str | None]]:
+    """Grade files; yield each job with its result and its graded notebook.
+
+    Args:
+        jobs: `student` and `path` of each.
+        settings: the arguments of `handler`.
+        times: limits on each submission.
+        do: an executor's `run`.
+
+    """
     # Within this time grade_one ends by itself, unless it hangs.
     deadline = 2 * times.submission + 120
-    for number, answer in pool.run(
-        jobs, "grading.pipeline:handler", settings, processes=processes, deadline=deadline
+    for number, answer in do(
+        jobs, "grading.pipeline:handler", settings, deadline=deadline, load=load
     ):
         job = jobs[number]
         if "lost" in answer:
-            yield job, failed(job["student"], answer["lost"]), None
+            yield job, failed(job["student"], clean(answer["lost"], 500)), None
         else:
             yield job, Result.from_json(answer["result"]), answer["notebook"]

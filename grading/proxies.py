@@ -22,7 +22,11 @@ from grading.wire import Channel, WireClosed, WireError, WireTimeout
 
 #: Names of Python's own that a proxy hands on; all others of the form __x__ it has not.
 PLAIN_DUNDERS = {"__name__", "__doc__", "__qualname__", "__module__", "__wrapped__"}
-#: Methods by which a tensor is compared: an object that has them is no tensor.
+#: What only a tensor has: an object of a submission that answers to these names is none, and must
+#: not decide a comparison, or learn what it is compared with.
+TENSORS = frozenset(dir(torch.Tensor))
+MODULES = frozenset(dir(nn.Module))
+#: The part of them that is refused where no reference solution says what else is expected.
 COMPARISONS = {"eq", "ne", "equal", "allclose", "isclose", "dist"}
 #: Packages whose functions and classes are passed by name: the other side has its own.
 BY_NAME = ("torch", "math", "builtins", "operator", "functools", "itertools", "collections")
@@ -32,12 +36,49 @@ LONGEST_REPR = 2000
 class StudentLost(BaseException):
     """The submission's process ended, hung or spoke nonsense: no except clause of a test hides it.
 
-    `reason` is "died", "time" or "wire".
+    `reason` is "died", "time", "memory" or "wire".
     """
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
         self.reason = reason
+
+
+class Offer:
+    """What a test may use of a submission: no more than the reference solution offers.
+
+    A test is written against the reference. An object that can do more than the reference's,
+    such as a list that says something else each time, is not what the test asked for.
+
+    Attributes:
+        strict: False lets tests use all, where there is no reference.
+        names: of functions, classes and values; with a dot before them, of attributes.
+
+    """
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.names: set[str] = set()
+
+    def check(self, name: str, module: bool, kind: str) -> None:
+        """Raise AttributeError if an object must not have an attribute of this name."""
+        refused = TENSORS - MODULES if module else TENSORS
+        if not self.strict:
+            refused = set() if module else COMPARISONS
+        if name in refused and f".{name}" not in self.names and name not in PLAIN_DUNDERS:
+            raise AttributeError(
+                f"a {kind} of the submission is no tensor: it has no {name!r} here")
+
+    def special(self, given: list, inner: bool) -> tuple[str, ...]:
+        """Return which of Python's own methods a proxy gets, of those that its object has.
+
+        inner: whether it is a module that was found inside another object.
+        """
+        return tuple(
+            name for name in SPECIAL
+            if name in given and (
+                not self.strict or name == "__call__" or f".{name}" in self.names
+                or (inner and name in ("__len__", "__getitem__", "__iter__"))))
 
 
 class Proxy:
@@ -48,9 +89,7 @@ class Proxy:
     def __getattr__(self, name: str) -> object:
         if name.startswith("__") and name.endswith("__") and name not in PLAIN_DUNDERS:
             raise AttributeError(name)
-        if name in COMPARISONS and not wire_of(self).module:
-            raise AttributeError(
-                f"a {type(self).__name__} of the submission is no tensor: it has no {name!r} here")
+        wire_of(self).peer.offer.check(name, wire_of(self).module, type(self).__name__)
         return wire_of(self).peer.request("get", {"target": self}, name=name)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -136,8 +175,9 @@ def proxy_class(name: str, names: tuple[str, ...]) -> type[Proxy]:
 class TrustedPeer(Peer):
     """The trusted side of the wall."""
 
-    def __init__(self, channel: Channel, call_timeout: float | None) -> None:
+    def __init__(self, channel: Channel, call_timeout: float | None, strict: bool = False) -> None:
         super().__init__(channel, first=0, weak=True)
+        self.offer = Offer(strict)
         self.call_timeout = call_timeout
         self.deadline: float | None = None
         self.lost: StudentLost | None = None
@@ -154,6 +194,8 @@ class TrustedPeer(Peer):
             raise self.lost
         try:
             return super().request(operation, values, **plain)
+        except MemoryError:
+            self.lose("memory", "what the submission's process sent takes too much memory")
         except WireTimeout:
             self.lose("time", "the submission's code did not answer in time")
         except WireClosed:
@@ -240,7 +282,8 @@ class TrustedPeer(Peer):
             return error_class(str(info["name"]), tuple(str(base) for base in info["error"][:50]))
         proxy = self.proxies[number]() if number in self.proxies else None
         if proxy is None:
-            names = tuple(name for name in SPECIAL if name in info["special"])
+            inner = info["module"] is True and self.asked == "get"
+            names = self.offer.special(info["special"], inner)
             proxy = object.__new__(proxy_class(str(info["type"])[:100], names))
             object.__setattr__(proxy, "_wire", Wire(self, number, info["module"] is True))
             self.proxies[number] = weakref.ref(proxy)
@@ -251,6 +294,14 @@ class TrustedPeer(Peer):
         """Return the value of a part of a message."""
         self.current = message
         return super().decode(tree, message)
+
+    def _decode(self, tag: str, rest: list, tree: list, message: dict) -> object:
+        found = super()._decode(tag, rest, tree, message)
+        if tag == "f":  # a named tuple with a field `allclose` that is a function of the submission
+            for name, part in zip(type(found)._fields, found, strict=True):
+                if isinstance(part, Proxy):
+                    self.offer.check(name, False, type(found).__name__)
+        return found
 
     # -- what the submission may ask for: only objects that a test passed
 

@@ -31,7 +31,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from grading.bubblewrap import FILES, HELP, SandboxMissing, command, find_bubblewrap
+from grading.bubblewrap import (
+    CLOSED,
+    FILES,
+    HELP,
+    SandboxMissing,
+    command,
+    contents,
+    find_bubblewrap,
+    unreadable,
+)
 from grading.limits import Limits
 
 __all__ = ["Exit", "Limits", "SandboxMissing", "Session", "Worker", "WorkerBroken"]
@@ -93,7 +102,7 @@ class Worker:
         limits: Limits = Limits(),  # noqa: B008 - frozen
         *,
         sandbox: bool = True,
-        preload: Sequence[str] = ("torch", "numpy", "matplotlib"),
+        preload: Sequence[str] = ("torch", "torch.optim", "numpy", "matplotlib"),
         modules: Sequence[Path] = (),
     ) -> None:
         self.limits = limits
@@ -108,17 +117,20 @@ class Worker:
         if sandbox and os.geteuid() == 0:
             setup["user"] = secrets.choice(USERS)
         try:
-            with theirs, tempfile.TemporaryFile() as passwd:
+            with theirs, contextlib.ExitStack() as stack:
                 if sandbox:
-                    user = setup["user"] or 1000
-                    passwd.write(b"student:x:%d:%d::/tmp/home:/bin/sh\n" % (user, user))
-                    passwd.seek(0)
-                    start = command(find_bubblewrap(), limits, modules, passwd.fileno())
-                    self._start(start, "/grader", theirs.fileno(), passwd.fileno())
+                    bwrap, files = find_bubblewrap(), {}
+                    for target, data in contents(modules, setup["user"] or 1000).items():
+                        file = stack.enter_context(tempfile.TemporaryFile())
+                        file.write(data)
+                        file.seek(0)
+                        files[target] = file.fileno()
+                    start = command(bwrap, limits, files)
+                    self._start(start, "/grader", theirs.fileno(), *files.values())
                 else:
                     self._folder = tempfile.mkdtemp(prefix="grading-")
                     setup.update(scratch=self._copy(self._folder, modules), shared=None)
-                    self._start([], self._folder, theirs.fileno())
+                    self._start([sys.executable], self._folder, theirs.fileno())
         except BaseException:
             self._control.close()
             self._errors.close()
@@ -131,17 +143,18 @@ class Worker:
             self.close()
             if sandbox and words.startswith("bwrap: "):
                 raise SandboxMissing(HELP.format(reason=words))
+            if setup["user"] is not None and (path := unreadable()):
+                raise SandboxMissing(CLOSED.format(path=path, prefix=sys.prefix))
             raise WorkerBroken(
                 f"the worker's warm process did not start:\n{words or 'it said nothing'}\n"
-                "In the sandbox it is a user without rights: the Python environment must be "
-                f"readable for everyone. It needs these modules: {', '.join(preload)}."
+                f"It needs these modules: {', '.join(preload)}."
             )
 
     def _start(self, call: list[str], place: str, *fds: int) -> None:
         """Start the warm process; `fds` begin with its control socket."""
         program = f"import sys; sys.path.insert(0, {place!r}); import grading.zygote as zygote; "
         self._process = subprocess.Popen(
-            [*call, sys.executable, "-s", "-P", "-B", "-c", f"{program}zygote.main({fds[0]})"],
+            [*call, "-s", "-P", "-B", "-c", f"{program}zygote.main({fds[0]})"],
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,

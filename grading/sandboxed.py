@@ -9,6 +9,7 @@ import torch
 
 from grading.engine import CellOutcome, EngineError, TestOutcome
 from grading.sandbox import Limits, Worker, WorkerBroken
+from grading.submission import Form
 from grading.verdict import Student, TestRun, run_test_cell
 from grading.wire import Channel, WireError
 
@@ -17,6 +18,10 @@ CELL_SECONDS = 60.0
 
 LIMITS = Limits(wall_seconds=300.0, cpu_seconds=240)
 
+#: What the warm process imports; the first optimiser of a process imports for a second.
+PRELOAD = ("torch", "numpy", "matplotlib")
+OPTIMISER = "torch.optim"
+
 
 class SandboxedProcess:
     """One submission's process in the sandbox, and the namespace of its tests here."""
@@ -24,7 +29,8 @@ class SandboxedProcess:
     def __init__(self, worker: Worker) -> None:
         self.session = worker.session()
         self.student = Student(
-            Channel(self.session.read_fd, self.session.write_fd), call_timeout=CELL_SECONDS)
+            Channel(self.session.read_fd, self.session.write_fd), call_timeout=CELL_SECONDS,
+            strict=True)
 
     def run(self, source: str, *, here: bool, owns: tuple[str, ...] = ()) -> CellOutcome:
         """Execute a cell there, and if it is the release's here as well."""
@@ -38,7 +44,7 @@ class SandboxedProcess:
     def test(self, source: str) -> TestOutcome:
         """Execute a test cell here."""
         found = run_test_cell(self.student, source, timeout=CELL_SECONDS)
-        tampered = ""
+        tampered = found.tampered
         lost = self.student.peer.lost
         if lost is not None and lost.reason == "wire":
             tampered = "its process broke the rules of the channel to the tests"
@@ -48,7 +54,9 @@ class SandboxedProcess:
         """End the process; return the limit that it hit."""
         lost = self.student.peer.lost
         limit = self.session.close().limit
-        return "time" if lost is not None and lost.reason == "time" else limit or ""
+        if lost is not None and lost.reason in ("time", "memory"):
+            return lost.reason
+        return limit or ""
 
 
 def last_line(text: str) -> str:
@@ -73,10 +81,14 @@ class SandboxEngine:
 
     """
 
-    def __init__(self, sandbox: bool = True) -> None:
-        self.sandboxed = sandbox
+    def __init__(self, sandbox: bool = True, preload: tuple[str, ...] = (*PRELOAD, OPTIMISER)
+                 ) -> None:
+        self.sandboxed, self.preload = sandbox, preload
         torch.set_num_threads(1)
-        self.worker = Worker(LIMITS, sandbox=sandbox)
+        self.worker = self._start()
+
+    def _start(self) -> Worker:
+        return Worker(LIMITS, sandbox=self.sandboxed, preload=self.preload)
 
     def open(self) -> SandboxedProcess:
         """Start a submission's process.
@@ -92,7 +104,7 @@ class SandboxEngine:
             if not self.worker.healthy:
                 with contextlib.suppress(OSError):
                     self.worker.close()
-                self.worker = Worker(LIMITS, sandbox=self.sandboxed)
+                self.worker = self._start()
             return SandboxedProcess(self.worker)
         except (WorkerBroken, WireError, ValueError, OSError) as error:
             raise EngineError(f"the sandbox does not start: {error}") from error
@@ -102,6 +114,7 @@ class SandboxEngine:
         self.worker.close()
 
 
-def make(sandbox: bool = True) -> SandboxEngine:
-    """Return the engine."""
-    return SandboxEngine(sandbox)
+def make(sandbox: bool = True, form: Form | None = None) -> SandboxEngine:
+    """Return the engine, warm for an assignment."""
+    optimises = form is None or any("optim" in cell.source for cell in form.cells)
+    return SandboxEngine(sandbox, (*PRELOAD, OPTIMISER) if optimises else PRELOAD)

@@ -38,7 +38,8 @@ class Result:
     `points` and `messages` are by grade_id of the graded cells. Points are None where a person has
     to grade by hand. `reasons` say why a submission is missing, failed or suspect, and what limits
     it hit; `notes` say how it differed from the release without harm. `unchanged` names solution
-    cells that were left as released. `fingerprint` tells what was graded, and by which tests.
+    cells that were left as released. `suspicions` are those of the reasons that make a submission
+    suspect. `content` tells what was graded, `fingerprint` what was graded and by which tests.
     """
 
     student: str
@@ -48,8 +49,10 @@ class Result:
     reasons: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
+    suspicions: list[str] = field(default_factory=list)
     seconds: float = 0.0
     fingerprint: str = ""
+    content: str = ""
     sandboxed: bool = True
 
     @property
@@ -85,8 +88,6 @@ class Result:
             raise ValueError(f"text: expected a result as JSON, got {text[:80]!r}") from error
 
 
-def failed(student: str, reason: str, fingerprint: str = "", sandboxed: bool = True) -> Result:
-    """Return the result of a submission that could not be graded."""
-    return Result(
-        student, State.FAILED, reasons=[reason], fingerprint=fingerprint, sandboxed=sandboxed
-    )
+def failed(student: str, reason: str, **known: object) -> Result:
+    """Return the result of a submission that could not be graded; known: other fields of it."""
+    return Result(student, State.FAILED, reasons=[reason], **known)

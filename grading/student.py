@@ -6,6 +6,7 @@ code that it runs; the trusted side relies on nothing that it says beyond what a
 
 from __future__ import annotations
 
+import ast
 import collections
 import contextlib
 import copy
@@ -75,7 +76,7 @@ class StudentPeer(Peer):
         self.kept: list | None = None
         self.loans: list = []
         module = types.ModuleType("__main__")
-        module.__dict__.update(display=lambda *_, **__: None, get_ipython=lambda: None)
+        module.__dict__.update(display=lambda *_, **__: None, get_ipython=Shell)
         sys.modules["__main__"] = module
         self.namespace = module.__dict__
         self.cells = 0
@@ -184,7 +185,8 @@ class StudentPeer(Peer):
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         error = None
         try:
-            exec(compile(without_magics(source), name, "exec"), self.namespace)
+            text = without_magics(source)
+            exec(compile(text, name, "exec", dont_inherit=True), self.namespace)
         except BaseException as raised:
             frames = traceback.extract_tb(raised.__traceback__)[1:]
             own = [frame for frame in frames if frame.filename.startswith("<cell ")]
@@ -248,11 +250,39 @@ class StudentPeer(Peer):
         return getattr(type(target), name)(target, *arguments)
 
 
+#: Cell magics after whose line stands ordinary Python.
+PYTHON_MAGICS = {"time", "timeit", "capture", "prun"}
+
+
 def without_magics(source: str) -> str:
-    """Return a cell's text without the lines that speak to Jupyter."""
-    return "\n".join(
-        "" if line.startswith(("%", "!")) else line for line in source.split("\n")
-    )
+    """Return a cell's text without what speaks to Jupyter; ordinary Python stays as it is.
+
+    What `%time` measures is executed, `%matplotlib inline`, `!pip install` and `torch.softmax?`
+    are left out, and so is all of a cell of another language (`%%bash`).
+    """
+    try:
+        ast.parse(source)
+        return source
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        lines = source.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith("%%") and first[2:].split(" ")[0] not in PYTHON_MAGICS:
+        return ""
+    for number, line in enumerate(lines):
+        text = line.strip()
+        indent = line[: len(line) - len(line.lstrip())]
+        if text.startswith(("%time ", "%timeit ")):
+            lines[number] = indent + text.partition(" ")[2]
+        elif text.startswith(("%", "!", "?")) or text.endswith("?"):
+            lines[number] = indent + "pass" if indent else ""
+    return "\n".join(lines)
+
+
+class Shell:
+    """Stands for Jupyter's own object where a cell asks for it: whatever is called does nothing."""
+
+    def __getattr__(self, name: str) -> object:
+        return lambda *_, **__: None
 
 
 def serve(read_fd: int, write_fd: int) -> None:

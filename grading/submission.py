@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from grading.names import bound_names
+from grading.names import inner_parts, offered_names
 from tools import notebooks
 from tools.notebooks import Cell, NotebookError
 
@@ -61,7 +61,7 @@ class RebuiltCell:
       solution  the student's answer: runs in the student's process
       test      a test cell: runs on the trusted side; `source` has the hidden tests, too
 
-    `owns` are the names that the reference solution of a solution cell defines.
+    `owns` is what the reference solution of a solution cell offers to tests: see `offered_names`.
     """
 
     role: str
@@ -267,10 +267,19 @@ class _Submitted:
                 self.findings.append(Finding("duplicated", name, f"{len(found)} cells"))
             for cell in found:
                 self._compare_cell(name, released, cell)
+        for name in [cell.grade_id for cell in self.form.cells if cell.role == "solution"]:
+            self._look(name, [text_of(cell) for cell in self.slots.get(name, [])])
         for anchor, cells in self.extras.items():
+            self._look(f"after {anchor}", [cell.source for cell in cells])
             place = f"after {anchor}" if anchor else "at the start"
             text = f"{len(cells)} code cell{'s' if len(cells) > 1 else ''} added or edited"
             self.findings.append(Finding("extra", place, text))
+
+    def _look(self, place: str, texts: list[str]) -> None:
+        """Note what hardly stands in an answer by accident."""
+        if words := sorted({word for text in texts for word in inner_parts(text)}):
+            text = f"names what belongs to the grader: {', '.join(words[:5])[:120]}"
+            self.findings.append(Finding("inner", place, text, "suspect"))
 
     def _compare_cell(self, name: str, released: RebuiltCell, cell: dict) -> None:
         """Note how one submitted cell differs from the released one."""
@@ -342,7 +351,7 @@ def _released_cell(cell: Cell, full: dict[str, Cell], started: bool) -> RebuiltC
     if cell.is_solution:
         role = "solution"
         if cell.kind == "code":
-            owns = tuple(sorted(_bound(full[cell.grade_id])))
+            owns = tuple(sorted(_offered(full[cell.grade_id])))
     elif cell.is_test:
         role = "test"
         visible, _ = notebooks.split_hidden(full[cell.grade_id])
@@ -361,10 +370,10 @@ def _released_cell(cell: Cell, full: dict[str, Cell], started: bool) -> RebuiltC
         owns=owns)
 
 
-def _bound(cell: Cell) -> set[str]:
-    """Return the names that a cell of the source notebook defines."""
+def _offered(cell: Cell) -> set[str]:
+    """Return what a solution cell of the source notebook offers to tests."""
     try:
-        return bound_names(cell.source)
+        return offered_names(cell.source)
     except SyntaxError as error:
         raise NotebookError(f"{cell.path}: {cell}: {error}") from None
 

@@ -7,6 +7,7 @@ in place, also through a view, `.data` or an optimiser, shows on the other side.
 
 from __future__ import annotations
 
+import ctypes
 import random
 import weakref
 
@@ -23,6 +24,8 @@ DTYPES = {
     )
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+memcmp = ctypes.CDLL(None).memcmp
+memcmp.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 #: A small view of a memory larger than this travels alone, without what else is in that memory.
 LARGE = 16 << 20
 
@@ -30,6 +33,12 @@ LARGE = 16 << 20
 def octets(storage: torch.UntypedStorage) -> torch.Tensor:
     """Return the bytes of a memory as a tensor that shares it."""
     return torch.empty(0, dtype=torch.uint8).set_(storage)
+
+
+def is_same(storage: torch.UntypedStorage, known: torch.Tensor) -> bool:
+    """Tell whether a memory holds these bytes: asked for every tensor before every message."""
+    size = storage.nbytes()
+    return size == known.numel() and not memcmp(storage.data_ptr(), known.data_ptr(), size)
 
 
 def is_integer(value: object) -> bool:
@@ -117,9 +126,14 @@ class Storages:
                 dead.append(number)
                 continue
             alive.append(storage)
-            now = octets(storage) if entry[2] is None else self.read(number, storage)
+            if entry[2] is None:
+                if not is_same(storage, entry[1]):
+                    entry[1] = octets(storage).clone()
+                    changed.append(number)
+                continue
+            now = self.read(number, storage)
             if not torch.equal(now, entry[1]):
-                entry[1] = now.clone()
+                entry[1] = now
                 changed.append(number)
         return dead, changed, alive
 
@@ -201,6 +215,33 @@ def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
     return tensor
 
 
+class _Same(torch.autograd.Function):
+    """The same numbers in the same memory, as something that was computed from a leaf."""
+
+    @staticmethod
+    def forward(ctx, leaf, held):
+        """Return the tensor that is held in a list: so autograd does not take it for a view."""
+        return held[0]
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """Hand the gradient on."""
+        return gradient, None
+
+
+def stand_in(entry: dict, storages: Storages, max_bytes: int, number: int) -> torch.Tensor:
+    """Return what stands here for the other side's tensor with a history.
+
+    It is no leaf either, so code may change it in place. Gradients arrive at its `_wire_leaf`.
+    """
+    leaf = rebuild(entry, storages, max_bytes).requires_grad_()
+    with torch.enable_grad():
+        made = _Same.apply(leaf, [rebuild(entry, storages, max_bytes)])
+    made._wire_leaf, made._wire_history = leaf, made.grad_fn
+    made._wire_sent = leaf._wire_sent = number
+    return made
+
+
 class Leaves:
     """Tensors at which gradients arrive, by id: own ones on the trusted side weakly."""
 
@@ -223,35 +264,6 @@ class Leaves:
         self.entries[number] = [holder, None]
         tensor._wire_id = number
         return number
-
-    def expose(self, number: int, tensor: torch.Tensor) -> None:
-        """Let the other side see, and change, the part of a memory in which a tensor lies.
-
-        A test may pass half of a tensor whose other half holds what it expects.
-        """
-        if tensor.dtype is torch.bool:
-            self.booleans.add(number)
-        entry = self.entries[number]
-        if entry[2] is None:
-            return
-        storage = tensor.untyped_storage()
-        if tensor.is_contiguous() and tensor.numel() * tensor.itemsize == storage.nbytes():
-            entry[2] = None
-        elif tensor.numel():
-            seen, width = entry[2].untyped_storage(), tensor.itemsize
-            torch.empty(0, dtype=torch.uint8).set_(
-                seen, tensor.storage_offset() * width, (*tensor.shape, width),
-                (*(step * width for step in tensor.stride()), 1),
-            ).fill_(255)
-
-    def read(self, number: int, storage: torch.UntypedStorage) -> torch.Tensor:
-        """Return a copy of the bytes of a memory that may be seen; the others are 0."""
-        seen = self.entries[number][2]
-        return octets(storage).clone() if seen is None else octets(storage) & seen
-
-    def renew(self, number: int) -> None:
-        """Note that the other side is being told what a memory holds."""
-        self.entries[number][1] = self.read(number, self.get(number))
 
     def get(self, number: object) -> torch.Tensor | None:
         """Return the leaf with an id, or None."""

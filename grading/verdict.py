@@ -14,12 +14,18 @@ import ast
 import builtins
 import contextlib
 import ctypes
+import functools
 import io
 import re
+import resource
+import secrets
 import threading
 import time
+import types
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import torch
 
 from grading.names import bound_names, needed_names
 from grading.peer import LONGEST_TEXT
@@ -31,6 +37,21 @@ HIDDEN = re.compile(
     r"^[ \t]*### BEGIN HIDDEN TESTS[^\n]*\n(.*?)^[ \t]*### END HIDDEN TESTS[^\n]*(?:\n|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+
+
+#: Checks that must fail, with a token that nobody can know in their message.
+CANARIES = (
+    "assert False, token",
+    "assert token == token[::-1] + '-', token",
+    "assert isinstance(token, torch.Tensor), token",
+    "assert torch.equal(one, other), token",
+    "assert torch.allclose(one, other), token",
+    "assert (one == other).all(), token",
+    "torch.testing.assert_close(one, other, msg=token)",
+)
+
+#: Bytes that one cell may need on the trusted side, as for a list of what a submission yields.
+ROOM = 2 << 30
 
 
 @dataclass(frozen=True)
@@ -47,7 +68,10 @@ class CellRun:
 
 @dataclass(frozen=True)
 class TestRun:
-    """What became of a test cell; `credit` is the number that it ended with, if any."""
+    """What became of a test cell; `credit` is the number that it ended with, if any.
+
+    `tampered` says which comparison that must fail did not: then this verdict is worth nothing.
+    """
 
     __test__ = False  # pytest: not a class of tests
 
@@ -56,6 +80,7 @@ class TestRun:
     error_name: str = ""
     student_died: bool = False
     credit: float | None = None
+    tampered: str = ""
 
 
 class TestTimeout(BaseException):
@@ -67,8 +92,10 @@ class TestTimeout(BaseException):
 class Student:
     """A submission's process, and the namespace of its tests here."""
 
-    def __init__(self, channel: Channel, *, call_timeout: float | None = 30.0) -> None:
-        self.peer = TrustedPeer(channel, call_timeout)
+    def __init__(self, channel: Channel, *, call_timeout: float | None = 30.0,
+                 strict: bool = False) -> None:
+        """Take over a channel; strict: tests use only what reference solutions offer."""
+        self.peer = TrustedPeer(channel, call_timeout, strict)
         self._namespace = Namespace(self)
 
     @property
@@ -84,16 +111,20 @@ class Student:
                  ) -> CellRun:
         """Execute a cell in the submission's process.
 
-        owns: names which from now on are the submission's, also if a test cell used them before.
-        Give what the *reference* solution binds: a submission must not choose them.
+        owns: what the submission offers from now on, as `offered_names` has it: names that a test
+        cell used before are the submission's again. Give what the *reference* solution offers: a
+        submission must not choose that.
         """
         self._namespace.known.clear()
         self._namespace.give_up(owns)
         try:
-            with self.limit(timeout):
+            with room(), self.limit(timeout), interrupt(timeout):
                 found = self.peer.request("exec", {}, source=source)
         except StudentLost as lost:
             return CellRun(False, "StudentLost", str(lost), student_died=True)
+        except TestTimeout:  # its answer takes long to read
+            self.peer.lose("time", "the answer of the submission's process takes too long to read")
+            return CellRun(False, "StudentLost", self.lost, student_died=True)
         found = found if isinstance(found, dict) else {}
         texts = [str(found.get(name, ""))[:LONGEST_TEXT * 10] for name in ("stdout", "stderr")]
         error = found.get("error")
@@ -145,6 +176,8 @@ class Namespace(dict):
                 return self[name]
         if name.startswith("__") or (hasattr(builtins, name) and name not in self.owned):
             raise KeyError(name)  # Python looks among its own names next
+        if self.student.peer.offer.strict and name not in self.owned:
+            raise KeyError(name)
         if name not in self.known:
             found = self.student.peer.request("name", {}, name=name)
             if not isinstance(found, Proxy):
@@ -155,13 +188,12 @@ class Namespace(dict):
     def give(self, source: str, timeout: float | None) -> None:
         """Execute a cell of the release now, or remember it for later."""
         try:
-            plain = without_magics(source)
-            needed, bound = needed_names(plain), bound_names(plain)
+            _, needed, bound = given_cell(source)
         except SyntaxError:
             return
         missing = {name for name in needed if name not in self and not hasattr(builtins, name)}
         if missing:
-            self.later.append((source, frozenset(bound)))
+            self.later.append((source, bound))
         else:
             with self.student.limit(timeout):
                 self.execute_given(source)
@@ -169,28 +201,33 @@ class Namespace(dict):
     def execute_given(self, source: str) -> None:
         """Execute a cell of the release here; one that fails binds what it bound so far."""
         before = dict(self)
-        source = without_magics(source)
         with contextlib.suppress(Exception), silence():
-            exec(compile(source, "<given>", "exec"), self)
+            exec(given_cell(source)[0], self)
         self.given |= {name for name in self if before.get(name, self) is not self[name]}
 
     def give_up(self, names: tuple[str, ...]) -> None:
         """Let names be the submission's, unless a given cell bound them."""
+        self.student.peer.offer.names |= set(names)
         for name in set(names) - self.given:
             self.pop(name, None)
             self.owned.add(name)
 
 
 def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0) -> TestRun:
-    """Execute a test cell here, and return how it ended."""
+    """Execute a test cell here, and return how it ended; check that tests can still fail here."""
+    with room():
+        run = _run_test_cell(student, source, timeout)
+    tampered = canary()
+    return replace(run, tampered=tampered) if tampered else run
+
+
+def _run_test_cell(student: Student, source: str, timeout: float | None) -> TestRun:
     namespace = student.namespace()
     try:
-        tree = ast.parse(source, "<test>")
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        body, last = compiled(source)
         with silence(), student.limit(timeout), interrupt(timeout):
-            exec(compile(tree, "<test>", "exec"), namespace)
-            value = None if last is None else eval(
-                compile(ast.Expression(last.value), "<test>", "eval"), namespace)
+            exec(body, namespace)
+            value = None if last is None else eval(last, namespace)
     except StudentLost as lost:
         return TestRun(False, str(lost), "StudentLost", student_died=True)
     except TestTimeout:
@@ -203,6 +240,52 @@ def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0
         return TestRun(False, student.lost, "StudentLost", student_died=True)
     credit = float(value) if type(value) in (int, float) else None
     return TestRun(True, credit=credit)
+
+
+@functools.lru_cache(maxsize=1024)
+def compiled(source: str) -> tuple[types.CodeType, types.CodeType | None]:
+    """Return a test cell's code, without its last expression, and that: the same for everybody.
+
+    Raises:
+        SyntaxError: if it is no Python.
+
+    """
+    tree = ast.parse(source, "<test>")
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    value = last and compile(ast.Expression(last.value), "<test>", "eval", dont_inherit=True)
+    return compile(tree, "<test>", "exec", dont_inherit=True), value
+
+
+@functools.lru_cache(maxsize=256)
+def given_cell(source: str) -> tuple[types.CodeType, frozenset[str], frozenset[str]]:
+    """Return the code of a cell of the release, the names that it needs, and those it binds.
+
+    Raises:
+        SyntaxError: if it is no Python.
+
+    """
+    plain = without_magics(source)
+    code = compile(plain, "<given>", "exec", dont_inherit=True)
+    return code, frozenset(needed_names(plain)), frozenset(bound_names(plain))
+
+
+def canary() -> str:
+    """Return which assert that must fail did not, or "".
+
+    Student code can't reach this process. If it could, it would first of all make asserts pass.
+    """
+    for check in CANARIES:
+        token = secrets.token_hex(8)
+        names = {"torch": torch, "token": token, "one": torch.ones(2), "other": torch.zeros(2)}
+        try:
+            exec(compile(check, "<canary>", "exec", dont_inherit=True), names)
+        except AssertionError as error:
+            if token in str(error):
+                continue
+        except Exception as error:
+            return f"a check that must fail ends with {type(error).__name__}: {check}"
+        return f"a check that must fail passes: {check}"
+    return ""
 
 
 def text_of(error: BaseException) -> str:
@@ -228,6 +311,39 @@ def silence() -> Iterator[None]:
     nowhere = io.StringIO()
     with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         yield
+
+
+class room:
+    """Bounds the memory of this process while a cell is executed: too much is a MemoryError.
+
+    A submission can return numbers without end, and a test may want them all in a list.
+    """
+
+    _lock, _count, _before = threading.Lock(), 0, (0, 0)
+
+    def __enter__(self) -> None:
+        with room._lock:
+            room._count += 1
+            if room._count == 1:
+                room._before = soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+                wanted = data_size() + ROOM
+                if all(limit == resource.RLIM_INFINITY or wanted < limit for limit in (soft, hard)):
+                    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+
+    def __exit__(self, *_: object) -> None:
+        with room._lock:
+            room._count -= 1
+            if room._count == 0:
+                resource.setrlimit(resource.RLIMIT_DATA, room._before)
+
+
+def data_size() -> int:
+    """Return the bytes of this process that RLIMIT_DATA counts; 0 where the system has no /proc."""
+    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) << 10
+    return 0
 
 
 @contextlib.contextmanager

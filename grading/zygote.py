@@ -101,6 +101,7 @@ class Zygote:
         if "torch" in sys.modules:
             torch = sys.modules["torch"]
             torch.set_num_threads(1)
+        if "torch.optim" in self.setup.preload:
             weight = torch.nn.Parameter(torch.zeros(1))
             weight.grad = torch.zeros(1)
             torch.optim.Adam([weight]).step()  # the first optimiser imports for a second

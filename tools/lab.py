@@ -1,7 +1,7 @@
 """Open JupyterLab on the exercises, with nbgrader's extensions on: ``make lab``.
 
-The server's root is the course's folder, where nbgrader_config.py lies, so that the Validate
-button and the Formgrader find the course; the file browser opens in exercises/.
+The server's root is the course's folder, where nbgrader_config.py lies, so that the Formgrader
+finds the course; the file browser opens in exercises/. The Validate button is the course's own.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ def command(root: Path, *options: str) -> list[str]:
         sys.executable, "-m", "jupyterlab",
         f"--ServerApp.root_dir={root}",
         "--LabApp.default_url=/lab/tree/exercises",
+        # The Validate button says what `python -m grading check` says.
+        "--ServerApp.jpserver_extensions={'grading.validate': True}",
         # No request to the outside for news: the course works offline.
         "--LabApp.news_url=",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",

@@ -64,6 +64,17 @@ def hand_in(root: Path, student: str, content: dict | str | bytes) -> Path:
     return sample.write(path, content)
 
 
+def hand_in_all_states(root: Path) -> None:
+    """Hand in a class in which every state occurs."""
+    hand_in(root, "good", fill(RIGHT))
+    hand_in(root, "zoë, \"z\"", fill(WRONG))
+    tampered = fill(RIGHT)
+    find(tampered, "double--zero")["metadata"]["nbgrader"]["points"] = 50
+    hand_in(root, "sam", tampered)
+    hand_in(root, "eve", "{")
+    (root / "submitted" / "ida").mkdir()
+
+
 def make_course(root: Path) -> Path:
     """Make a course with the sample assignment, released, and nothing handed in."""
     root.mkdir()

@@ -5,16 +5,26 @@ from __future__ import annotations
 import contextlib
 import csv
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
-from sqlalchemy import inspect
+from sqlalchemy import inspect, select
+from sqlalchemy.orm import Session
 
-from grading import submission
-from grading.gradebook import Book, GradebookError, StateCsvExport
+from grading import ledger, submission
+from grading.database import reading
+from grading.gradebook import (
+    Book,
+    GradebookError,
+    Person,
+    StateCsvExport,
+    roster,
+    standings,
+)
 from grading.states import Result, State, failed
 from tests.grading.helpers import FULL
 from tests.harness import sample
@@ -170,6 +180,61 @@ def test_the_export_has_no_score_where_there_is_none(book: Book, tmp_path: Path)
                 assert same == row
             else:  # what the state is for
                 assert (row["score"], same["score"]) == ("0.0", "")
+
+
+def test_points_that_are_gone_are_no_zero(book: Book) -> None:
+    """As after a run of nbgrader's own autograder that failed."""
+    book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, dict(FULL)))
+    grade = book.gradebook.find_grade("double--zero", NOTEBOOK, NAME, "ann")
+    grade.auto_score = None
+    book.gradebook.db.commit()
+    found = standings(book.url, NAME)[0]
+    assert (found.state, found.points) == (State.FAILED, None)
+    assert "gone from the gradebook" in found.reasons[0]
+
+
+def test_what_is_read_is_of_one_moment(book: Book) -> None:
+    """A state that is written while a class is read does not meet the points of another."""
+    book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, dict(FULL)))
+    with reading(book.url) as engine, Session(engine) as session:
+        state = select(ledger.LEDGER.c.state)
+        assert session.scalars(state).all() == ["graded"]
+        with contextlib.closing(sqlite3.connect(book.url.partition("///")[2], timeout=0)) as other:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):  # noqa: PT012
+                other.execute("UPDATE grading_ledger SET state = 'failed'")
+                other.commit()
+            other.rollback()
+        assert session.scalars(state).all() == ["graded"]
+
+
+def test_names_are_quoted(book: Book, tmp_path: Path) -> None:
+    """Commas, quotation marks and line breaks in names shift no column."""
+    odd = {"last_name": 'of, the "Lake"', "first_name": "Two\nLines", "email": "a,b@example.org"}
+    book.gradebook.update_or_create_student("x, y", lms_user_id="17", **odd)
+    book.save(NAME, NOTEBOOK, Result("x, y", State.GRADED, dict(FULL)))
+    row = exported(book, tmp_path / "ours.csv")["x, y"]
+    assert {key: row[key] for key in odd} == odd
+    assert (row["score"], row["state"]) == ("6.0", "graded")
+    assert roster(book.url) == [Person("x, y", lms_user_id="17", **odd)]
+
+
+def test_what_nbgrader_graded_itself_has_a_state(book: Book) -> None:
+    """Without a row in the ledger: graded if it has all scores, else failed and not a zero."""
+    with book.transaction():
+        plain = book.gradebook
+        for student, scores in {"ann": FULL, "bob": {}, "ida": None}.items():
+            plain.update_or_create_student(student)
+            if scores is not None:
+                found = plain.update_or_create_submission(NAME, student)
+                for grade in found.notebooks[0].grades:
+                    grade.auto_score = scores.get(grade.name)
+                    grade.needs_manual_grade = grade.auto_score is None
+    ledger.METADATA.drop_all(book.gradebook.engine)
+    found = {one.student: (one.state, one.points) for one in standings(book.url, NAME)}
+    assert found == {
+        "ann": (State.GRADED, 6.0), "bob": (State.FAILED, None), "ida": (State.MISSING, None)}
+    with pytest.raises(GradebookError, match="no assignment 'other' in the gradebook"):
+        standings(book.url, "other")
 
 
 def test_points_given_by_hand_are_exported(book: Book, tmp_path: Path) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+import venv
+from collections.abc import Iterator
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -233,6 +237,60 @@ def test_without_bubblewrap_the_error_says_what_to_do(monkeypatch, tmp_path):
         Worker(preload=())
     for words in ("not installed", "apt install bubblewrap", "--unsafe-no-sandbox"):
         assert words in str(missing.value)
+
+
+@pytest.fixture
+def private(bubblewrap: None, tmp_path: Path) -> Iterator[Path]:
+    """A copy of the grader that only its owner can read, with a Python environment of its own."""
+    folder = tmp_path / "private"
+    folder.mkdir(mode=0o700)
+    venv.create(folder / "env", symlinks=True)
+    (folder / "grading").mkdir()
+    for name in ("__init__.py", "sandbox.py", *call.FILES, "bubblewrap.py"):
+        shutil.copy(ROOT / "grading" / name, folder / "grading")
+    (folder / "told.py").write_text(
+        "import os\ndef tell(r, w):\n    os.write(w, b'%d' % os.getuid())\n", encoding="utf-8")
+    packages = next((folder / "env" / "lib").glob("python*/site-packages"))
+    (packages / "needed.py").write_text("", encoding="utf-8")
+    for path in (*(folder / "grading").iterdir(), folder / "told.py"):
+        path.chmod(0o600)
+    (folder / "grading").chmod(0o700)
+    yield folder
+    for path in folder.rglob("*"):  # so that whoever made it can remove it
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
+
+
+TELL = """
+import os, pathlib
+from grading.sandbox import Worker
+with Worker(preload=["needed"], modules=[pathlib.Path("told.py")]) as worker:
+    with worker.session("told:tell") as session:
+        print("user", os.read(session.read_fd, 100).decode())
+"""
+
+
+def tell(folder: Path) -> subprocess.CompletedProcess:
+    """Start a worker of the copy, and have a session tell who it is."""
+    return subprocess.run(
+        [folder / "env/bin/python", "-c", TELL], cwd=folder, capture_output=True, text=True,
+        timeout=100)
+
+
+def test_a_folder_closed_to_others_is_no_hindrance(private):
+    done = tell(private)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"user [1-9]\d+\n", done.stdout)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user reads his own environment")
+def test_an_environment_closed_to_others_is_named_with_what_helps(private):
+    (private / "env" / "lib").chmod(0o700)
+    done = tell(private)
+    assert done.returncode == 1
+    last = done.stderr[done.stderr.index("SandboxMissing"):]
+    assert "lib is closed to others" in last
+    assert f"chmod -R go+rX {private / 'env'}" in last
 
 
 def test_where_namespaces_are_forbidden_the_error_says_what_to_do(monkeypatch, tmp_path):

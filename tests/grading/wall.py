@@ -14,8 +14,11 @@ from grading.wire import Channel
 
 @contextlib.contextmanager
 def submission(*cells: str, given: str = "import torch\nfrom torch import nn\nimport math",
-               call_timeout: float = 60.0) -> Iterator[Student]:
-    """Fork a process, execute cells in it, and yield the trusted side of it."""
+               call_timeout: float = 60.0, offers: set[str] | None = None) -> Iterator[Student]:
+    """Fork a process, execute cells in it, and yield the trusted side of it.
+
+    offers: what the reference solution offers; None lets a test use all of the submission.
+    """
     to_child, to_parent = os.pipe(), os.pipe()
     process = os.fork()
     if not process:
@@ -29,11 +32,11 @@ def submission(*cells: str, given: str = "import torch\nfrom torch import nn\nim
     os.close(to_parent[1])
     channel = Channel(to_parent[0], to_child[1])
     try:
-        student = Student(channel, call_timeout=call_timeout)
+        student = Student(channel, call_timeout=call_timeout, strict=offers is not None)
         if given:
             assert student.run_given(given, 60).ok
         for cell in cells:
-            student.run_cell(cell, 60)
+            student.run_cell(cell, 60, owns=tuple(offers or ()))
         yield student
     finally:
         channel.close()

@@ -1,0 +1,137 @@
+"""Runs a notebook's cells from the top in a fresh Jupyter kernel, as a student would.
+
+It is the student's own code on the student's own machine: there is no sandbox, and nothing but
+Jupyter is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from jupyter_client.kernelspec import NoSuchKernel
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+
+from grading.submission import RebuiltCell
+
+KERNEL = "python3"
+#: Seconds for one cell, as in grading; then it is interrupted, and then it is given up.
+CELL_SECONDS, GRACE_SECONDS = 60.0, 10.0
+
+_FRAME = re.compile(r"Cell In\[(\d+)\], line (\d+)")
+_ANSI = re.compile("\x1b\\[[0-9;]*m")
+
+
+class KernelError(RuntimeError):
+    """No kernel can be started; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """What became of one cell: `error` is "Type: text", or "" if it ended well."""
+
+    cell: RebuiltCell
+    error: str = ""
+    place: tuple[RebuiltCell, int] | None = None
+    seconds: float = 0.0
+    printed: int = 0
+    late: bool = False
+
+
+@dataclass
+class Run:
+    """A whole run; `died` is the cell in which Python ended, the cells after it did not run."""
+
+    cells: list[CellRun] = field(default_factory=list)
+    died: RebuiltCell | None = None
+    seconds: float = 0.0
+
+
+def execute(cells: tuple[RebuiltCell, ...], folder: Path, cell_seconds: float = CELL_SECONDS
+            ) -> Run:
+    """Run the code cells in order; the arguments are those of `execute_async`."""
+    return asyncio.run(execute_async(cells, folder, cell_seconds))
+
+
+async def execute_async(cells: tuple[RebuiltCell, ...], folder: Path,
+                        cell_seconds: float = CELL_SECONDS) -> Run:
+    """Run the code cells in order; a cell with an error does not stop the next ones.
+
+    Args:
+        cells: the notebook.
+        folder: where the code runs.
+        cell_seconds: how long a cell may take.
+
+    Raises:
+        KernelError: if no kernel starts.
+
+    """
+    code = [cell for cell in cells if cell.cell_type == "code" and cell.source.strip()]
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell.source) for cell in code])
+    # Without `error_on_timeout`, an interrupted cell ends with its KeyboardInterrupt.
+    client = NotebookClient(
+        notebook, kernel_name=KERNEL, timeout=int(cell_seconds) or 1, interrupt_on_timeout=True,
+        error_on_timeout=None, kernel_manager_class=AsyncKernelManager,
+        resources={"metadata": {"path": str(folder)}})
+    run, started = Run(), time.monotonic()
+    try:
+        # What a kernel says about itself is not for students.
+        async with client.async_setup_kernel(stderr=subprocess.DEVNULL):
+            for index, cell in enumerate(code):
+                found = await _one(client, index, cell, code, cell_seconds)
+                if found is None:
+                    run.died = cell
+                    break
+                run.cells.append(found)
+    except NoSuchKernel as error:
+        raise KernelError(
+            f"Jupyter has no kernel called {KERNEL}: pip install ipykernel") from error
+    except (RuntimeError, OSError) as error:
+        if run.died is None and len(run.cells) < len(code):
+            raise KernelError(f"the kernel can't be used: {error}") from error
+    run.seconds = time.monotonic() - started
+    return run
+
+
+async def _one(client: NotebookClient, index: int, cell: RebuiltCell, code: list[RebuiltCell],
+               cell_seconds: float) -> CellRun | None:
+    """Run one cell; None if the kernel is gone after it."""
+    started, error, place = time.monotonic(), "", None
+    whole = cell_seconds + GRACE_SECONDS
+    try:
+        await asyncio.wait_for(
+            client.async_execute_cell(client.nb.cells[index], index, execution_count=index + 1),
+            whole)
+    except CellExecutionError as found:
+        error = f"{found.ename}: {found.evalue}"
+        place = _place(found.traceback, code, index)
+    except DeadKernelError:
+        return None
+    except TimeoutError:  # it does not mind being interrupted
+        with contextlib.suppress(RuntimeError, OSError):
+            await client.km.shutdown_kernel(now=True)
+        return None
+    seconds = time.monotonic() - started
+    outputs = client.nb.cells[index].get("outputs", [])
+    printed = sum(len(str(part.get("text", part.get("data", "")))) for part in outputs)
+    late = error.startswith("KeyboardInterrupt") and seconds >= cell_seconds
+    return CellRun(cell, error, place, seconds, printed, late)
+
+
+def _place(traceback: str, code: list[RebuiltCell], index: int) -> tuple[RebuiltCell, int] | None:
+    """Return the cell and the line in which an error arose, unless it is the cell itself."""
+    frames = _FRAME.findall(_ANSI.sub("", traceback))
+    own = [
+        (code[int(count) - 1], int(line)) for count, line in frames
+        if 0 < int(count) <= len(code) and code[int(count) - 1].role in ("solution", "extra")
+    ]
+    return own[-1] if own and own[-1][0] is not code[index] else None

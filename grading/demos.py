@@ -1,0 +1,98 @@
+"""Which of the release's own cells need not be executed to grade a submission.
+
+A figure takes longer to draw than most answers take to test, and nobody looks at it: outputs are
+kept as text. It is left out where no cell that runs later in the submission's process reads a name
+that its cell binds. Tests run elsewhere, and read only what the reference solutions offer.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import symtable
+from collections.abc import Iterator, Sequence
+
+from grading.submission import RebuiltCell
+
+#: The name by which a cell of the release draws.
+PLOTTING = "plt"
+#: By these a cell may read any name.
+BY_TEXT = frozenset({"globals", "locals", "vars", "eval", "exec", "get_ipython", "__main__"})
+#: What has names of its own.
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp,
+          ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@functools.lru_cache(maxsize=4096)
+def names_of(source: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return which names of the module a cell takes from earlier cells, and which it binds.
+
+    A name whose first use is that it is bound comes from nowhere. Lines that speak to Jupyter count
+    as blank; None is returned for what is no Python.
+    """
+    plain = "\n".join(
+        "" if line.startswith(("%", "!")) else line for line in source.split("\n"))
+    try:
+        tree, table = ast.parse(plain), symtable.symtable(plain, "<cell>", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    read, bound = set(), set()
+    waiting = [table]
+    while waiting:
+        scope = waiting.pop()
+        waiting += scope.get_children()
+        for symbol in scope.get_symbols():
+            name, top = symbol.get_name(), scope is table
+            binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+            if binds and (top or symbol.is_declared_global()):
+                bound.add(name)
+            if symbol.is_referenced() and (top or symbol.is_global()):
+                read.add(name)
+    first: dict[str, bool] = {}
+    for name, reads in _uses(tree):
+        first.setdefault(name, reads)
+    return frozenset(name for name in read | bound if first.get(name, False)), frozenset(bound)
+
+
+def _uses(node: ast.AST, inner: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield the names in a tree as they are used in time, each with whether it is read.
+
+    What is bound in an inner scope is not bound in the module, and is left out.
+    """
+    if isinstance(node, ast.Name):
+        reads = not isinstance(node.ctx, ast.Store)
+        if reads or not inner:
+            yield node.id, reads
+        return
+    inner = inner or isinstance(node, SCOPES)
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id, True
+    parts = list(ast.iter_child_nodes(node))
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor)):
+        value = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node.value
+        parts.sort(key=lambda part: part is not value)  # it is worked out before it gets a name
+    for part in parts:
+        yield from _uses(part, inner)
+
+
+def needless(cells: Sequence[RebuiltCell]) -> set[int]:
+    """Return the indices of the cells that draw for nobody.
+
+    Nothing is left out before a cell that is no Python, or that may look names up by their text.
+    """
+    offered = {name for cell in cells for name in cell.owns}
+    needed: set[str] = set()
+    found: set[int] = set()
+    for index in reversed(range(len(cells))):
+        cell = cells[index]
+        if cell.cell_type != "code" or cell.role == "test":
+            continue
+        names = names_of(cell.source)
+        if names is None or names[0] & BY_TEXT:
+            return found
+        read, bound = names
+        if cell.role == "demo" and PLOTTING in read and not bound & (needed | offered):
+            found.add(index)
+        else:
+            needed |= read
+    return found

@@ -1,0 +1,222 @@
+"""Grades one submission inside Gradescope: reads submission/, writes results/results.json.
+
+    python -m grading.lms.gradescope_run --autograder /autograder
+
+The same tests and the same two processes as everywhere. Gradescope starts a fresh container for
+each submission; where it lets bubblewrap make a sandbox in there, the student's code runs in
+that. Where it doesn't, the code runs as another user, who can't read the tests, and the log says
+so.
+
+Only a graded submission gets a results.json. A failed or a suspect one gets none: Gradescope then
+shows that the autograder did not finish, and no points. The reason is in the log, for instructors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+from grading import feedback_words as words
+from grading import pipeline, submission
+from grading.engine import Engine, EngineError
+from grading.lms import names
+from grading.lms.archive import Source, Unreadable
+from grading.lms.report import Problem
+from grading.states import Result, State
+from grading.submission import Form, SubmissionError
+
+#: A value in an author's message.
+VALUE = ".{0,80}?"
+HIDDEN = ("The lines of this test that you can see in the notebook may pass: it has others, with "
+          "other sizes and edge cases.")
+
+
+def find_notebook(folder: Path, wanted: str) -> bytes:
+    """Return the submitted notebook.
+
+    Raises:
+        SubmissionError: if there is none, or several.
+
+    """
+    with Source(folder) as source:
+        found = [e for e in source.entries() if e.name.casefold().endswith(".ipynb")]
+        named = [entry for entry in found if names.same_notebook(entry.name, wanted)] or found
+        if len(named) != 1:
+            listed = ", ".join(entry.name for entry in named[:5]) or "none"
+            raise SubmissionError(
+                f"expected one notebook, {wanted}, and found {len(named)}: {listed}")
+        try:
+            return source.read(named[0])
+        except Unreadable as error:
+            raise SubmissionError(f"{wanted}: {error}") from None
+
+
+def patterns(form: Form) -> list[re.Pattern]:
+    """Return what the authors' messages look like, in tests and in the helpers they use."""
+    found = []
+    for cell in form.cells:
+        if cell.role not in ("test", "given", "setup") or cell.cell_type != "code":
+            continue
+        try:
+            tree = ast.parse(cell.source)
+        except SyntaxError:
+            continue
+        for node in ast.walk(tree):
+            message = None
+            if isinstance(node, ast.Assert):
+                message = node.msg
+            elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+                message = node.exc.args[0]
+            if message is not None and (pattern := _pattern(message)):
+                found.append(re.compile(pattern, re.DOTALL))
+    return found
+
+
+def _pattern(message: ast.expr) -> str:
+    """Return a pattern for a literal text with values in it, "" for any other expression."""
+    if isinstance(message, ast.BinOp) and isinstance(message.op, ast.Add):
+        sides = [_pattern(side) for side in (message.left, message.right)]
+        return "".join(side or VALUE for side in sides) if any(sides) else ""
+    if isinstance(message, ast.Constant) and isinstance(message.value, str):
+        return re.escape(message.value)
+    if isinstance(message, ast.JoinedStr):
+        parts = [re.escape(part.value) if isinstance(part, ast.Constant) else VALUE
+                 for part in message.values]
+        fixed = sum(len(p.value) for p in message.values if isinstance(p, ast.Constant))
+        return "".join(parts) if fixed >= 12 else ""
+    return ""
+
+
+def tests(form: Form, result: Result) -> list[dict]:
+    """Return one entry for each test cell: its points, and what a student may read about it.
+
+    Of a test with hidden lines that is an author's message and nothing else: what the student's
+    own code raised there could carry the hidden inputs out.
+    """
+    hidden, titles = words.has_hidden(form), words.titles(form)
+    known = patterns(form)
+    entries = []
+    for cell in form.cells:
+        if not cell.is_graded:
+            continue
+        points = result.points.get(cell.grade_id) or 0.0
+        task = words.task_of(cell.grade_id)
+        entry = {"name": f"{titles.get(task, task)}: {words.aspect_of(cell.grade_id)}",
+                 "number": cell.grade_id, "score": points, "max_score": cell.points,
+                 "status": "passed" if points >= cell.points else "failed",
+                 "visibility": "visible"}
+        error = result.messages.get(cell.grade_id, "")
+        if error:
+            entry["output"] = _output(error, hidden.get(cell.grade_id, True), known)
+        elif result.points.get(cell.grade_id) is None:
+            entry["output"] = "A person grades this."
+        entries.append(entry)
+    return entries
+
+
+def _output(error: str, hidden: bool, known: list[re.Pattern]) -> str:
+    """Return what a student reads about a failed test."""
+    kind, _, text = error.partition(": ")
+    if kind == "NotImplementedError":
+        return "Not answered yet."
+    if hidden and kind not in ("StudentLost", "TimeoutError", "NotRun"):
+        if kind != "AssertionError":
+            return f"Stopped by an error ({words.printable(kind, 60)}). {HIDDEN}"
+        if not any(pattern.fullmatch(text) for pattern in known):
+            return f"The result is not what the test expects. {HIDDEN}"
+    shown = words.message(error, hidden=hidden)
+    return f"{shown.kind}: {shown.text}" if shown.kind else shown.text
+
+
+def results(form: Form, result: Result, seconds: float) -> dict:
+    """Return results.json of a graded submission."""
+    notes = [" ".join(words.finding(note)) for note in result.notes]
+    stopped = [f"Your code {reason}." for reason in result.reasons]
+    output = "\n\n".join([*stopped, *notes]) or "Graded."
+    return {
+        "score": round(sum(points or 0.0 for points in result.points.values()), 6),
+        "execution_time": round(seconds, 1), "output": output, "output_format": "text",
+        "visibility": "visible", "stdout_visibility": "hidden",
+        "extra_data": {"state": str(result.state), "sandboxed": result.sandboxed},
+        "tests": tests(form, result),
+    }
+
+
+def unreadable(form: Form, reason: str) -> dict:
+    """Return results.json of a submission that can't be read, where that counts as nothing."""
+    most = sum(form.most.values())
+    return {"score": 0.0, "output": f"Not graded: {reason}", "output_format": "text",
+            "visibility": "visible", "stdout_visibility": "hidden",
+            "tests": [{"name": "Your file", "score": 0.0, "max_score": most, "status": "failed",
+                       "output": reason, "visibility": "visible"}]}
+
+
+def grade(place: Path) -> int:
+    """Grade the submission in Gradescope's folders; return the exit status."""
+    started = time.monotonic()
+    source = place / "source" / "assignment"
+    settings = json.loads((source / "settings.json").read_text(encoding="utf-8"))
+    target = place / "results" / "results.json"
+    target.unlink(missing_ok=True)
+    form = submission.load(source / "release.ipynb", source / "source.ipynb")
+    try:
+        rebuilt = form.rebuild(find_notebook(place / "submission", settings["notebook"]))
+    except (SubmissionError, Problem) as error:
+        print(f"failed: {error}", file=sys.stderr)
+        if not settings["zero_for_unreadable"]:
+            return 1
+        write(target, unreadable(form, str(error)))
+        return 0
+    try:
+        engine, said = make_engine(source)
+        print(said, flush=True)
+        try:
+            result = pipeline.grade_one(rebuilt, engine).result
+        finally:
+            engine.close()
+    except EngineError as error:
+        print(f"failed: {error}", file=sys.stderr)
+        return 1
+    for line in (*result.reasons, *result.notes):
+        print(line)
+    if result.state is not State.GRADED:
+        print(f"{result.state}: no points are sent; a person must look at it", file=sys.stderr)
+        return 1
+    write(target, results(form, result, time.monotonic() - started))
+    return 0
+
+
+def make_engine(place: Path) -> tuple[Engine, str]:
+    """Return the engine that can be had here, and what to write into the log about it.
+
+    Raises:
+        EngineError: if there is none that keeps the tests from the student's code.
+
+    """
+    from grading.lms import gradescope_engine  # torch takes its time: not for an unreadable file
+
+    return gradescope_engine.make(place)
+
+
+def write(target: Path, content: dict) -> None:
+    """Write results.json as a whole."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(".results.partial")
+    partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    partial.replace(target)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(prog="grading.lms.gradescope_run")
+    parser.add_argument("--autograder", type=Path, default=Path("/autograder"))
+    return grade(parser.parse_args(arguments).autograder.resolve())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

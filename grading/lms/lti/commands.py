@@ -1,0 +1,182 @@
+"""What the LTI commands do."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from grading.layout import database_url
+from grading.lms.lti import keys, platforms, services
+from grading.lms.lti.book import Book
+from grading.lms.lti.errors import LtiError
+from grading.lms.lti.launch import Tool
+from grading.lms.lti.ledger import Ledger
+from grading.lms.lti.platforms import Configuration, Platform
+from grading.lms.lti.publish import Plan, plan, publish
+from grading.lms.lti.store import Course, Store
+from grading.lms.lti.teacher_pages import find_line_item, users
+
+ENTER = """Enter these in the platform (LTI 1.3, sometimes called LTI Advantage):
+
+  tool or launch URL (target link URI)   {url}/launch
+  redirect URI                           {url}/launch
+  login initiation URL                   {url}/login
+  public keys (JWKS or keyset URL)       {url}/jwks.json
+
+  services    Assignment and Grade Services: create line items, send scores, read results
+              Names and Role Provisioning: read the course's members
+  privacy     share the user's name and e-mail address, so that the roster can be matched
+  a link to one assignment: custom parameter assignment=NAME
+"""
+
+ASK = """Then give this command what the platform shows you:
+
+  python -m grading lms register --issuer … --client-id … --auth-login-url … \\
+      --token-url … --jwks-url … --deployment-id …
+"""
+
+
+def register_command(given: argparse.Namespace) -> int:
+    """Write a platform's configuration, and print what the platform must know."""
+    folder = _folder(given)
+    configuration = platforms.load(folder)
+    if given.public_url:
+        url = platforms.check_url(given.public_url, "--public-url")
+        configuration = replace(configuration, public_url=url)
+    if not configuration.public_url:
+        raise LtiError("--public-url: say where browsers will reach the tool")
+    keys.load(folder)
+    if given.client_id or given.issuer:
+        needed = ("issuer", "client_id", "auth_login_url", "token_url", "jwks_url")
+        absent = [f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)]
+        if not given.deployment_id:
+            absent.append("--deployment-id")
+        if absent:
+            raise LtiError(f"still needed: {', '.join(absent)}")
+        configuration = configuration.with_platform(platforms.check(Platform(
+            **{name: getattr(given, name) for name in needed},
+            deployment_ids=tuple(given.deployment_id), auth_audience=given.auth_audience,
+            frame_ancestors=tuple(given.frame_ancestor))))
+    platforms.save(folder, configuration)
+    print(ENTER.format(url=configuration.public_url))
+    if not configuration.platforms:
+        print(ASK)
+    for platform in configuration.platforms:
+        print(f"registered: {platform.issuer}, client {platform.client_id}, deployments "
+              f"{', '.join(platform.deployment_ids)}")
+    return 0
+
+
+def serve_command(given: argparse.Namespace) -> int:
+    """Serve the pages until somebody stops it."""
+    from grading.lms.lti.web import Web, server
+
+    tool, book = _tool(given), _book(given)
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    # Other libraries' logs name full addresses, whose parameters may be nobody's business.
+    logging.getLogger("urllib3").setLevel(logging.WARNING)
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(name, stop.set)
+        listening = server(Web(tool, book))
+        listening.listen(given.port, given.host)
+        print(f"serving {tool.public_url}/ on {given.host}:{given.port}", flush=True)
+        await stop.wait()
+        listening.stop()
+
+    asyncio.run(run())
+    return 0
+
+
+def publish_command(given: argparse.Namespace) -> int:
+    """Publish an assignment's scores; 1 if some could not be sent."""
+    tool, book = _tool(given), _book(given)
+    course = _course(tool, given.course)
+    assignment = _assignment(book, given.assignment)
+    standings = book.standings(assignment)
+    known, who = tool.store.line_item(course.id, assignment), users(tool.store, course)
+    if given.dry_run:
+        latest = {}
+        if known:
+            latest = Ledger(tool.store, f"{course.issuer} {course.client_id}", known).latest()
+        for step in plan(standings, who, latest, missing_as_zero=given.missing_as_zero):
+            _say(step, f"{step.step}: {step.why}")
+        return 0
+    offered = services.services(tool, course)
+    line_item = find_line_item(tool.store, course, offered, assignment, standings)
+    report = publish(tool.store, offered, line_item, standings, who,
+                     missing_as_zero=given.missing_as_zero, say=_say)
+    tool.store.release(course.id, assignment)
+    print(report)
+    return 0 if report.fine else 1
+
+
+def _say(step: Plan, outcome: str) -> None:
+    """Print a line about one student."""
+    standing = step.standing
+    points = "" if standing.points is None else f" {standing.points:g}/{standing.max_points:g}"
+    print(f"{standing.student}  {standing.state}{points}  {outcome}", flush=True)
+
+
+def _folder(given: argparse.Namespace) -> Path:
+    """Return the tool's folder."""
+    return (given.folder or given.root / "lti").resolve()
+
+
+def _tool(given: argparse.Namespace) -> Tool:
+    """Return the tool as it is configured."""
+    folder = _folder(given)
+    configuration: Configuration = platforms.load(folder)
+    if getattr(given, "public_url", None):
+        url = platforms.check_url(given.public_url, "--public-url")
+        configuration = replace(configuration, public_url=url)
+    if not configuration.public_url or not configuration.platforms:
+        raise LtiError("no platform is registered yet: python -m grading lms register --help")
+    return Tool(configuration, keys.load(folder), Store(folder))
+
+
+def _book(given: argparse.Namespace) -> Book:
+    """Return the course's gradebook and feedback."""
+    root = given.root.resolve()
+    feedback = getattr(given, "feedback", None) or root / "feedback"
+    return Book(database_url(root, given.db), feedback.resolve())
+
+
+def _course(tool: Tool, number: int | None) -> Course:
+    """Return the course that is meant.
+
+    Raises:
+        LtiError: if it is not clear which.
+
+    """
+    found = [course for course in tool.store.courses() if number in (None, course.id)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise LtiError("no such course: a teacher has to open the link in the platform first")
+    names = "\n".join(f"  --course {course.id}   {course.title} ({course.issuer})"
+                      for course in found)
+    raise LtiError(f"which course?\n{names}")
+
+
+def _assignment(book: Book, wanted: str) -> str:
+    """Return the assignment that is meant by its name, or by how it begins.
+
+    Raises:
+        LtiError: if there is none such, or more than one.
+
+    """
+    names = book.assignments()
+    found = [name for name in names if name == wanted] or [
+        name for name in names if name.startswith(wanted)]
+    if len(found) != 1:
+        raise LtiError(f"no assignment {wanted!r}; the gradebook has {', '.join(names) or 'none'}")
+    return found[0]

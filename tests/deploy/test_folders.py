@@ -1,0 +1,91 @@
+"""What the hub keeps on disk: keys, the exercises' repository, the copy of the course."""
+
+from __future__ import annotations
+
+import dataclasses
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from deploy import folders
+from deploy.settings import SettingsError, load
+from tests.deploy.machine import ROOT
+
+
+def git(repository: Path, *command: str) -> str:
+    """Return what git says of a repository."""
+    return subprocess.run(["git", "--git-dir", str(repository), *command], check=True,
+                          capture_output=True, text=True).stdout.strip()
+
+
+def test_the_repository_holds_released_notebooks_alone(tmp_path: Path) -> None:
+    """At its top one folder for each assignment; a new version only where something changed."""
+    exercises, repository = tmp_path / "exercises", tmp_path / "exercises.git"
+    for name in ("01-a/a.ipynb", "02-b/b.ipynb", "02-b/.secret", "notes.txt"):
+        (exercises / name).parent.mkdir(parents=True, exist_ok=True)
+        (exercises / name).write_text(name, encoding="utf-8")
+    assert folders.publish(exercises, repository, "main")
+    assert not folders.publish(exercises, repository, "main")
+    assert git(repository, "ls-tree", "-r", "--name-only", "main").split("\n") == [
+        "01-a/a.ipynb", "02-b/b.ipynb"]
+    (exercises / "01-a/a.ipynb").write_text("changed", encoding="utf-8")
+    assert folders.publish(exercises, repository, "main")
+    assert git(repository, "show", "main:01-a/a.ipynb") == "changed"
+    assert git(repository, "rev-list", "--count", "main") == "2"
+    assert "course@localhost" in git(repository, "log", "-1", "--format=%ae", "main")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> object:
+    """Settings whose folders are this test's."""
+    read = load(ROOT / "deploy" / "hub.example.toml")
+    hub = dataclasses.replace(read.hub, state=tmp_path)
+    (tmp_path / "secrets").mkdir(mode=0o700)
+    return dataclasses.replace(read, hub=hub)
+
+
+def test_a_key_is_made_once(made: object) -> None:
+    """Random, kept, closed to others; one that others could read is not used any more."""
+    key, other = folders.secret(made, "one"), folders.secret(made, "two")
+    assert len(bytes.fromhex(key)) == 32
+    assert key != other
+    assert folders.secret(made, "one") == key
+    path = made.hub.state / "secrets" / "one"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o640)
+    with pytest.raises(SettingsError, match="others may have read it"):
+        folders.secret(made, "one")
+    path.chmod(0o600)
+    path.write_text("", encoding="ascii")
+    with pytest.raises(SettingsError, match="not complete"):
+        folders.secret(made, "one")
+
+
+def test_a_closed_folder_is_named(tmp_path: Path) -> None:
+    """Users could not start anything below it."""
+    place = tmp_path / "closed" / "course" / "python"
+    place.parent.mkdir(parents=True)
+    with pytest.raises(SettingsError, match="make -C deploy install"):
+        folders.check_reachable([place], "make -C deploy install")
+    place.touch()
+    (tmp_path / "closed").chmod(0o700)
+    with pytest.raises(SettingsError, match=r"closed is closed to them"):
+        folders.check_reachable([place], "")
+
+
+def test_all_that_is_installed_is_pinned() -> None:
+    """The hub's requirements, the proxy, and where one file repeats the course's own pins."""
+    course = {line.split()[0] for line in (ROOT / "requirements.txt").read_text().splitlines()
+              if line.strip() and not line.startswith("#")}
+    names = {pin.split("==")[0]: pin for pin in course}
+    lines = [line.split()[0] for line in (ROOT / "deploy" / "requirements.txt").read_text()
+             .splitlines() if line.strip() and not line.startswith("#")]
+    assert lines
+    for line in lines:
+        assert "==" in line
+        assert names.get(line.split("==")[0], line) == line
+    lock = (ROOT / "deploy" / "package-lock.json").read_text(encoding="utf-8")
+    assert '"configurable-http-proxy": "5.3.0"' in lock
+    assert "resolved" not in lock
