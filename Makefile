@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book test check lab library exercises grade train train-gpu bench lock clean
+.PHONY: help env book test test-deploy check lab library exercises grade train train-gpu bench lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -24,6 +24,10 @@ check: env ## the fast checks, for each edit
 
 test: env  ## everything: lint, book, notebooks, library, exercises, a class graded, browsers
 	@$(PY) -m tools.run_tests
+
+test-deploy: env  ## the hub of deploy/, for real: as root, installs deploy/.venv and its proxy
+	@$(MAKE) -C deploy install
+	@COURSE_HUB=1 $(PY) -m pytest -p no:xdist tests/deploy
 
 lab: env   ## open JupyterLab on the exercises
 	@$(PY) -m tools.lab

@@ -70,6 +70,7 @@ def ensure(settings: Settings, name: str, role: str) -> pwd.struct_passwd:
         inbox(settings, account)
     else:
         link(home / "course", settings.hub.state / "course")
+        link(home / "roster.csv", settings.hub.state / "roster" / "roster.csv")
     return account
 
 

@@ -6,6 +6,7 @@
                                              note that a suspect submission is what it seems
     python -m grading check NOTEBOOK         for students: what a grader would find in a notebook
     python -m grading lms ...                to and from a learning management system
+    python -m grading bench                  how fast this is, beside nbgrader's own autograder
 
 Exit status: 0 done; 1 done, but some submission failed, or something should be mended; 2 the
 command could not do its work: the last line says why, and what to do.
@@ -60,6 +61,15 @@ def parser() -> argparse.ArgumentParser:
     check.set_defaults(function=check_command)
     check.add_argument("notebook", type=Path, help="the notebook, or its folder")
 
+    bench = commands.add_parser("bench", help="measure, beside nbgrader's own autograder")
+    bench.set_defaults(function=bench_command)
+    bench.add_argument("--assignment", default="02", help="its name, or how it begins")
+    bench.add_argument("--students", type=int, help="how many are graded both ways")
+    bench.add_argument("--sizes", type=int, nargs="*", help="how many are graded here, one by one")
+    bench.add_argument("--jobs", type=int, default=2, help="how many at a time, and cores")
+    bench.add_argument("--quick", action="store_true", help="a few submissions")
+    bench.add_argument("--json", type=Path, help="write the measurements here")
+
     for command in (run, states, clear):
         command.add_argument("assignment", nargs="?" if command is run else None, default="",
                              help="its name, or how it begins")
@@ -71,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
         "--unsafe-no-sandbox", action="store_true",
         help="run the notebook's code with your rights: it can read and change what you can")
     run.add_argument("--engine", help=argparse.SUPPRESS)
-    for command in (run, states, clear, check):
+    for command in (run, states, clear, check, bench):
         command.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
     if importlib.util.find_spec("grading.lms.cli") is not None:
         from grading.lms.cli import add_commands
@@ -84,8 +94,6 @@ def run_command(given: argparse.Namespace) -> int:
     """Grade a class; 1 if a submission failed."""
     if given.jobs is not None and given.jobs < 1:
         return refuse(f"--jobs: expected at least 1, got {given.jobs}")
-    if given.executor in (None, "local") and not given.engine:  # they import while this one does
-        pool.prepare(given.jobs or os.cpu_count() or 1, ("grading.pipeline", "grading.sandboxed"))
     from grading import course, report
     from grading.states import State
 
@@ -145,16 +153,30 @@ def refuse(message: str) -> int:
     return 2
 
 
+def bench_command(given: argparse.Namespace) -> int:
+    """Measure, and write the measurements down."""
+    from grading import bench
+
+    return bench.main(given)
+
+
+def prepare(given: argparse.Namespace) -> None:
+    """Let the processes that grade import torch while this one imports nbgrader."""
+    if given.command == "run" and given.executor in (None, "local") and not given.engine:
+        jobs = (os.cpu_count() or 1) if given.jobs is None else given.jobs
+        pool.prepare(jobs, ("grading.pipeline", "grading.sandboxed"))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
+    given = parser().parse_args(arguments)
+    prepare(given)
     from grading.gradebook import GradebookError
     from grading.layout import GradingError
-    from grading.pool import PoolError
 
-    given = parser().parse_args(arguments)
     try:
         return given.function(given)
-    except (GradingError, GradebookError, PoolError, NotebookError) as error:
+    except (GradingError, GradebookError, pool.PoolError, NotebookError) as error:
         return refuse(str(error))
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
@@ -163,6 +185,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nstopped; what is graded is kept: run the command again to go on", file=sys.stderr)
         return 130
+    finally:
+        pool.discard()
 
 
 if __name__ == "__main__":

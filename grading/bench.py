@@ -12,6 +12,7 @@ writes no feedback. The CPU time is that of all processes, also of those in the 
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import itertools
 import json
@@ -270,6 +271,25 @@ def bench(root: Path, wanted: str, *, students: int, sizes: Sequence[int], jobs:
     if len(by_size) > 1:
         found["one_more"] = steps(list(by_size.values()))
     return found
+
+
+def main(given: argparse.Namespace) -> int:
+    """Measure as the command line says; print and save a table. 1 if it can't be done."""
+    students = given.students or (6 if given.quick else 24)
+    sizes = given.sizes if given.sizes is not None else (2, 12) if given.quick else (10, 50, 500)
+    target = given.json or given.root / "_build" / "grading-bench.json"
+    try:
+        found = bench(given.root.resolve(), given.assignment, students=students, sizes=sizes,
+                      jobs=given.jobs, say=lambda line: print(line, file=sys.stderr, flush=True))
+    except (BenchError, layout.GradingError, ValueError) as error:
+        print(f"python -m grading bench: {error}", file=sys.stderr)
+        return 1
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.partial")
+    partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    partial.replace(target)
+    print(f"{table(found)}\n\n{target}")
+    return 0
 
 
 def table(found: dict) -> str:

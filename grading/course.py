@@ -147,17 +147,17 @@ class _Run:
         """
         course, form = self.course, self.form
         written = self.book.pages(course.assignment)
-        todo = {}
+        todo = []
         for one in found:
             result = results.get(one.student)
             if result is not None and one.state is not State.MISSING:
                 digest = page_digest(one, result, form)
                 page = course.feedback_file(one.student)
                 if written.get(one.student) != digest or not page.exists():
-                    todo[one] = digest
+                    todo.append((one, digest))
         done = {}
         with self.bar(len(todo), "writing feedback") as bar:
-            for one, digest in todo.items():
+            for one, digest in todo:
                 file = course.graded_file(one.student)
                 text = file.read_text(encoding="utf-8") if file.exists() else None
                 try:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nbgrader.api import (
     Assignment,
@@ -44,6 +44,8 @@ __all__ = [
 
 #: How often a submission's grade is written, a second apart, while the database is busy.
 ATTEMPTS = 5
+
+Found = TypeVar("Found")
 
 #: Returns the late penalty for a student, their points, and the seconds that they are late.
 Penalty = Callable[[str, float, float], float]
@@ -102,6 +104,30 @@ class Book:
                 self.gradebook.db = ordinary
         ordinary.remove()  # what it read before is no longer so
 
+    def write(self, change: Callable[[Connection], Found]) -> Found:
+        """Do a change in one transaction, and return what it returns.
+
+        While another program (formgrader) writes, or after the server was restarted, it is tried
+        again for a while.
+
+        Raises:
+            GradebookError: if the database can't be written.
+
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                with self.transaction() as connection:
+                    return change(connection)
+            except InvalidEntry as error:
+                raise GradebookError(f"nbgrader refuses an entry: {error}") from error
+            except SQLAlchemyError as error:
+                passing = isinstance(error, DBAPIError) and (
+                    error.connection_invalidated or "database is locked" in str(error.orig))
+                if not passing or attempt == ATTEMPTS - 1:
+                    raise database.problem(self.url, "written", error) from error
+                time.sleep(1)
+        raise AssertionError("not reached: the last attempt returns or raises")
+
     def results(self, assignment: str) -> dict[str, Result]:
         """Return what the ledger holds for an assignment, by student."""
         with database.explained(self.url, "read"), self.gradebook.engine.connect() as connection:
@@ -115,9 +141,11 @@ class Book:
 
     def note_pages(self, assignment: str, digests: dict[str, str]) -> None:
         """Note that pages of feedback were written, by student."""
-        with database.explained(self.url, "written"), self.gradebook.engine.begin() as connection:
+        def change(connection: Connection) -> None:
             for student, digest in digests.items():
                 ledger.note_page(connection, assignment, student, digest)
+
+        self.write(change)
 
     def students(self) -> set[str]:
         """Return the ids of all students."""
@@ -128,27 +156,12 @@ class Book:
              penalty: Penalty = no_penalty) -> None:
         """Write a submission's points, late penalty and state, in one transaction.
 
-        While another program (formgrader) writes, or after the server was restarted, it is tried
-        again for a while.
-
         Raises:
             GradebookError: if the database can't be written, or has not the cells that were graded.
 
         """
-        for attempt in range(ATTEMPTS):
-            try:
-                with self.transaction() as connection:
-                    self._save(connection, assignment, notebook, result, timestamp, penalty)
-                return
-            except InvalidEntry as error:
-                raise GradebookError(
-                    f"{result.student}: nbgrader refuses the entry: {error}") from error
-            except SQLAlchemyError as error:
-                passing = isinstance(error, DBAPIError) and (
-                    error.connection_invalidated or "database is locked" in str(error.orig))
-                if not passing or attempt == ATTEMPTS - 1:
-                    raise database.problem(self.url, "written", error) from error
-                time.sleep(1)
+        self.write(lambda connection: self._save(
+            connection, assignment, notebook, result, timestamp, penalty))
 
     def _save(self, connection: Connection, assignment: str, notebook: str, result: Result,
               timestamp: str | None, penalty: Penalty) -> None:
@@ -185,22 +198,25 @@ class Book:
             GradebookError: if the database can't be written.
 
         """
-        with database.explained(self.url, "written"), self.transaction():
-            query = (
-                self.gradebook.db.query(SubmittedNotebook, SubmittedAssignment)
-                .join(SubmittedAssignment,
-                      SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-                .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
-                .filter(Assignment.name == assignment)
-            )
-            for notebook, submission in query.all():
-                if submission.student_id in stamps:
-                    stamp = parse_utc(stamps[submission.student_id])
-                    if submission.timestamp != stamp:
-                        submission.timestamp = stamp
-                wanted = penalty(submission.student_id, notebook.score, late_seconds(submission))
-                if (notebook.late_submission_penalty or 0.0) != wanted:
-                    notebook.late_submission_penalty = wanted
+        self.write(lambda _: self._update_late(assignment, penalty, stamps))
+
+    def _update_late(self, assignment: str, penalty: Penalty, stamps: dict[str, str | None]
+                     ) -> None:
+        """Bring times and late penalties up to date, inside a transaction."""
+        query = (
+            self.gradebook.db.query(SubmittedNotebook, SubmittedAssignment)
+            .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+            .filter(Assignment.name == assignment)
+        )
+        for notebook, submission in query.all():
+            if submission.student_id in stamps:
+                stamp = parse_utc(stamps[submission.student_id])
+                if submission.timestamp != stamp:
+                    submission.timestamp = stamp
+            wanted = penalty(submission.student_id, notebook.score, late_seconds(submission))
+            if (notebook.late_submission_penalty or 0.0) != wanted:
+                notebook.late_submission_penalty = wanted
 
     def clear(self, assignment: str, student: str, who: str, reason: str) -> Result:
         """Note that a person found nothing wrong with a suspect submission; return its result.
@@ -209,7 +225,7 @@ class Book:
             GradebookError: if it is not suspect, or the database can't be written.
 
         """
-        with database.explained(self.url, "written"), self.transaction() as connection:
+        def change(connection: Connection) -> Result:
             entry = ledger.entries(connection, assignment).get(student)
             if entry is None or entry.result.state is not State.SUSPECT:
                 state = entry.result.state if entry else "not graded"
@@ -220,6 +236,8 @@ class Book:
             for notebook in self.gradebook.find_submission(assignment, student).notebooks:
                 self._write_grades(notebook, entry.result, cleared=True)
             return entry.result
+
+        return self.write(change)
 
     def _write_grades(self, notebook: SubmittedNotebook, result: Result, cleared: bool) -> None:
         """Write the points into the rows that nbgrader made, by nbgrader's rules."""

@@ -106,6 +106,14 @@ def prepare(processes: int, modules: Sequence[str]) -> None:
     _prepared.extend(Process(modules) for _ in range(processes))
 
 
+def discard() -> None:
+    """End what was prepared and not used."""
+    while _prepared:
+        process = _prepared.pop()
+        process.ended = True
+        process.kill()
+
+
 def start(handler: str, settings: dict, idle_seconds: float | None = None) -> Process:
     """Return a process that does jobs, one that was prepared if there is one.
 

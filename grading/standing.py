@@ -68,7 +68,7 @@ class Standing:
     graded_at: datetime | None = None
     late_penalty: float = 0.0
     submitted_at: datetime | None = None
-    comments: dict[str, str] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def raw_points(self) -> float | None:

@@ -12,12 +12,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 
 from grading.lms.exports import Score, only, read_number, sent, twins, write_number
 from grading.lms.people import Member, Roster, clean, is_canvas, slugs
 from grading.lms.report import Problem, Report, Verdict, shown
-from grading.lms.tables import Table, is_formula, make_table, read_table, safe
+from grading.lms.tables import Table, is_formula, make_table, safe
 
 HEADINGS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 #: A heading with one of these in it is a sum of Canvas's own, never an assignment.
@@ -101,7 +100,7 @@ class Columns:
     """Where things stand in a gradebook that Canvas exported."""
 
     info: list[int]
-    student: int
+    names: tuple[int, ...]
     number: int
     sis: int | None
     login: int | None
@@ -136,7 +135,8 @@ def find_columns(table: Table, title: str, number: str | None) -> Columns:
         raise Problem(f"{table.name}: {len(wanted)} columns for {number or title!r}. "
                       f"Assignments in it: {known}. Name one with --column-id")
     places = {name: headings.index(name) for name in HEADINGS if name in headings}
-    return Columns(info, 0, headings.index("ID"), places.get("SIS User ID"),
+    names = (0, 1) if headings[0] == "LastName" else (0,)
+    return Columns(info, names, headings.index("ID"), places.get("SIS User ID"),
                    places.get("SIS Login ID"), wanted[0], headings[wanted[0]])
 
 
@@ -176,7 +176,7 @@ def fill(table: Table, columns: Columns, scores: list[Score], roster: Roster, re
     matched = _match(table, columns, rows, roster, report)
     done = set()
     for row, member in matched.items():
-        name = shown(table.get(row, columns.student), 80)
+        name = shown(_name(table, columns, row), 80)
         before = table.get(row, columns.grade).strip()
         score = by_student.get(member.id)
         done.add(member.id)
@@ -189,10 +189,10 @@ def fill(table: Table, columns: Columns, scores: list[Score], roster: Roster, re
     for student in by_student.keys() - done:
         report.add(Verdict.REFUSED, student, "", f"not in {table.name}, or not to be told apart")
     for row in rows:  # a name that a spreadsheet would compute; Canvas goes by the number
-        if table.get(row, columns.number).strip().isdigit() and is_formula(
-            table.get(row, columns.student)
-        ):
-            table.set(row, columns.student, safe(table.get(row, columns.student)))
+        if table.get(row, columns.number).strip().isdigit():
+            for column in columns.names:
+                if is_formula(table.get(row, column)):
+                    table.set(row, column, safe(table.get(row, column)))
     return table.to_bytes([*columns.info, columns.grade])
 
 
@@ -218,7 +218,7 @@ def _match(table: Table, columns: Columns, rows: list[int], roster: Roster,
                 one.lms_user_id in ("", number)
             ):
                 found = one
-        name = shown(table.get(row, columns.student), 80)
+        name = shown(_name(table, columns, row), 80)
         if found is None:
             report.add(Verdict.SKIPPED, "", name, "not in the gradebook here")
         elif found.id in used:
@@ -231,24 +231,13 @@ def _match(table: Table, columns: Columns, rows: list[int], roster: Roster,
 
 
 def _name(table: Table, columns: Columns, row: int) -> str:
-    """Return a row's name, also where Canvas wrote it as ="=…"."""
-    if table.headings[:2] == ["LastName", "FirstName"]:
-        return f"{table.get(row, 1)} {table.get(row, 0)}"
-    name = table.get(row, columns.student)
-    return name[2:-1] if name.startswith('="') and name.endswith('"') else name
+    """Return a row's sortable name, also where Canvas wrote it as ="=…"."""
+    parts = [table.get(row, column) for column in columns.names]
+    return ", ".join(part[2:-1] if part.startswith('="') and part.endswith('"') else part
+                     for part in parts)
 
 
 def _name_keys(table: Table, columns: Columns, row: int) -> set[str]:
     """Return what a row's name can look like."""
     last, _, first = _name(table, columns, row).partition(",")
     return slugs(Member("", first, last))
-
-
-def read_gradebook(path: Path) -> Table:
-    """Read a gradebook that Canvas exported.
-
-    Raises:
-        Problem: if it can't be read.
-
-    """
-    return read_table(path)

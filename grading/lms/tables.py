@@ -224,8 +224,6 @@ def write_whole(target: Path, data: bytes) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
             os.chmod(made, 0o644)
             os.replace(made, target)
         except BaseException:

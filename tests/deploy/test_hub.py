@@ -206,7 +206,10 @@ def test_from_release_to_grade(machine: Machine, student: Person, instructor: Pe
     points = grades(machine.state / "course" / "gradebook.db")
     assert points[cheat.name] == 0
     assert points[student.name] > 0
-    assert instructor.fetch("formgrader/api/grades")[0] == 200
+    status, text = instructor.fetch(f"formgrader/api/submissions/{ASSIGNMENT}")
+    assert status == 200, text
+    shown = {entry["student"]: entry["score"] for entry in json.loads(text)}
+    assert shown == points
 
 
 def grades(gradebook: Path) -> dict[str, float]:
@@ -232,6 +235,8 @@ def test_the_roster_tells_who_is_who(machine: Machine, student: Person,
     assert instructor.name not in roster.members
     with path.open(encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == len(roster)
+    status, said = instructor.run("cat ~/roster.csv")
+    assert (status, said.split()) == (0, path.read_text(encoding="utf-8").split())
 
 
 def test_a_second_start_keeps_everything(machine: Machine, student: Person) -> None:

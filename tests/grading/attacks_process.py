@@ -93,15 +93,16 @@ def attack(name, args, options):
 """,
     "patched-student-side": """
 import sys
+def attack(name, args, options): return torch.zeros(3), torch.zeros(3)
 for name, module in list(sys.modules.items()):
     if name.startswith(("grad" + "ing", "torch.nn.functional", "json")):
         sys.modules[name] = type(sys)(name)
 import builtins
 builtins.isinstance = lambda *a: True
 builtins.all = builtins.any = lambda *a: True
-def attack(name, args, options): return torch.zeros(3), torch.zeros(3)
 """,
     "jupyter-hooks": """
+def attack(name, args, options): return torch.zeros(3), torch.zeros(3)
 %matplotlib inline
 !cat /etc/passwd
 import IPython
@@ -113,7 +114,6 @@ if shell is not None:
     shell.input_transformers_cleanup.append(lambda lines: [])
     shell.run_cell_async = None
     shell.events.register("pre_run_cell", lambda info: print(info.raw_cell))
-def attack(name, args, options): return torch.zeros(3), torch.zeros(3)
 """,
     "tracing": """
 import sys, threading, atexit, gc, signal
@@ -186,11 +186,11 @@ def attack(name, args, options):
 SPIES = {
     "reads-files": """
 import os, sys
-found = []
+found, seen = [], []
 def attack(name, args, options):
-    places = ["/submitted", "/home", "/root", "/work", "/srv", "/mnt", "/opt", "/var", "/run",
-              "COURSE"]
-    for place in places:
+    places = ["/submitted", "/home", "/root", "/srv", "/mnt", "/opt", "/var", "/run",
+              bytes.fromhex("COURSE").decode()]
+    for place in places if not seen else ():
         for folder, _, files in os.walk(place):
             if not folder.startswith(sys.base_prefix):  # the Python that runs here
                 found.extend(os.path.join(folder, name) for name in files)
@@ -200,6 +200,7 @@ def attack(name, args, options):
         except OSError: pass
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) not in (1, os.getpid()): found.append("process " + name)
+    seen.append(name)
     raise RuntimeError(f"SPY {found}")
 """,
     "network": """
@@ -232,7 +233,7 @@ calls = 0
 def attack(name, args, options):
     global calls
     calls += 1
-    if calls not in (1, 9, 25, 50): raise RuntimeError(f"SPY {found}")
+    if calls not in (2, 30): raise RuntimeError(f"SPY {found}")
     frame = sys._getframe()
     while frame:
         look(repr((frame.f_code.co_consts, frame.f_locals)).encode(errors="replace"))
@@ -295,7 +296,7 @@ print(bad.encode("utf-8", "replace").decode()); print(bad)
 def attack(name, args, options): raise ValueError(bad)
 """,
     "odd-names": """
-Odd = type("<b>\\x1b[31m" + "\\ud800" * 3, (Exception,), {})
+Odd = type("<b>\\x1b[31m", (Exception,), {})
 Other = type("x" * 100_000, (), {"__repr__": lambda self: "<script>" * 100_000})
 def attack(name, args, options):
     if len(name) % 2: raise Odd("\\ud800\\ud800")

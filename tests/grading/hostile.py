@@ -19,7 +19,7 @@ from tests.test_class_graded import make_course
 from tools import notebooks
 
 NAME, NOTEBOOK = "02-self-attention", "self-attention"
-TIMES = Times(submission=30.0, restarts=1)
+TIMES = Times(submission=45.0, restarts=1)
 HIDDEN = "### BEGIN HIDDEN TESTS\n"
 #: What a student of the class with nothing but this task right deserves.
 FIRST = "soft-lookup"
@@ -100,7 +100,7 @@ class Class:
 
     def attack(self, student: str, text: str, only: str = "") -> None:
         """Hand in a notebook whose functions call an attack; only: those of one task."""
-        text = self.secret.fill(text).replace("COURSE", str(self.root))
+        text = self.secret.fill(text).replace("COURSE", str(self.root).encode().hex())
         answers = {
             name: calls(source, "attack" if only in ("", name) else "str")
             for name, source in self.reference.items()}

@@ -39,6 +39,8 @@ def test_an_attack_gains_nothing_and_ends(graded: Class, number: int, name: str)
     assert result.total == 0, {n: p for n, p in result.points.items() if p}
     assert result.points.keys() == graded.tests.keys()
     assert result.seconds < TIMES.submission + 5 * CELL_SECONDS
+    if not any("a cell of the student's own" in reason for reason in result.reasons):
+        assert "name 'attack' is not defined" not in str(result.messages), "it was never made"
     if name in SPIES:
         told = [text for text in result.messages.values() if "SPY" in text]
         assert told, "the spy never ran"

@@ -30,6 +30,8 @@ from tools.notebooks import ROOT, SEPARATOR
 SAMPLE = 3
 ALL = os.environ.get("GRADING_EQUAL") == "all"
 
+pytestmark = pytest.mark.timeout(7200 if ALL else 600)
+
 
 @pytest.fixture(scope="module")
 def engine(bubblewrap: None) -> Iterator[sandboxed.SandboxEngine]:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from markupsafe import escape
+from nbgrader.api import Gradebook
 
 from grading import autograded, feedback, feedback_words, pipeline, submission
+from grading.__main__ import main
 from grading.standing import Standing
 from grading.states import Result, State
 from grading.submission import Form
@@ -177,7 +179,7 @@ def test_late_and_unsafe_and_by_hand(form: Form) -> None:
     by_hand = standing(form, result, notebook_points=tasks, points=4.0)
     assert "4 of 6 points" in text_of(feedback.page(by_hand, result, form, graded))
     said = standing(form, result, comments={"double": "A <b>fine</b> idea."})
-    assert "Your instructor&#39;s comment" not in feedback.page(by_hand, result, form, graded)
+    assert "Your instructor's comment" not in feedback.page(by_hand, result, form, graded)
     assert "<b>fine" not in feedback.page(said, result, form, graded)
     assert "Your instructor's comment A &lt;b&gt;fine&lt;/b&gt; idea." in text_of(
         feedback.page(said, result, form, graded))
@@ -231,3 +233,25 @@ def test_every_kind_of_finding_has_words() -> None:
         fact, advice = feedback_words.finding(f"{kind}: some-cell: a detail")
         assert "some-cell" in fact
         assert advice.endswith(".")
+
+
+@pytest.mark.slow
+def test_what_a_person_did_in_formgrader_comes_to_the_page(tmp_path: Path) -> None:
+    """Points by hand and a comment, at the next run, though nothing is executed anew."""
+    root = helpers.make_course(tmp_path / "course")
+    helpers.hand_in(root, "s01", helpers.fill({"double": "def double(x):\n    return x + 2"}))
+    command = ["run", "90", "--root", str(root), "--engine", "tests.grading.fakes:make",
+               "--jobs", "1"]
+    assert main(command) == 0
+    file = root / "feedback" / "s01" / sample.NAME / "sample.html"
+    assert "0 of 6 points" in text_of(file.read_text(encoding="utf-8"))
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}", "attention") as book:
+        notebook = book.find_submission_notebook("sample", sample.NAME, "s01")
+        next(one for one in notebook.comments if one.name == "double").manual_comment = "Nearly."
+        grade = next(one for one in notebook.grades if one.name == "double--small")
+        grade.manual_score, grade.needs_manual_grade = 1.5, False
+        book.db.commit()
+    assert main(command) == 0
+    text = text_of(file.read_text(encoding="utf-8"))
+    assert "1.5 of 6 points" in text
+    assert "Your instructor's comment Nearly." in text

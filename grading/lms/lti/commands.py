@@ -38,6 +38,9 @@ ASK = """Then give this command what the platform shows you:
 
   python -m grading lms register --issuer … --client-id … --auth-login-url … \\
       --token-url … --jwks-url … --deployment-id …
+
+Where its pages stand on another host than its login (as Canvas's do), so that the tool may be shown
+in them: --frame-ancestor https://school.instructure.com
 """
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from grading.lms.lti import people, services
 from grading.lms.lti.errors import LtiError, Refused
+from grading.lms.lti.http import Patience
 from grading.lms.lti.ledger import Ledger
 from grading.lms.lti.publish import Plan, Report, plan, publish
 from grading.lms.lti.services import Services
@@ -161,7 +162,7 @@ class PublishPage(TeacherPage):
             job = Job(len(standings))
             self.settings["jobs"][self.course.id, assignment] = job
             threading.Thread(
-                target=job.run, name=f"publish {assignment}",
+                target=job.run, name=f"publish {assignment}", daemon=True,
                 args=(self.tool.store, self.course, offered, assignment, standings),
                 kwargs={"missing_as_zero": self.get_body_argument("missing", "") == "zero"},
             ).start()
@@ -207,7 +208,8 @@ class MatchPage(Page):
     async def post(self) -> None:
         """Fetch and match."""
         store, course = self.tool.store, self.course
-        offered = services.services(self.tool, course)
+        # Somebody waits for the page: a busy platform gets fewer tries than when publishing.
+        offered = services.services(self.tool, course, Patience(tries=3, longest=10))
         members = await self.work(offered.members)
         store.save_members(course.id, members)
         matched = people.match(members, await self.work(self.book.people), store.links(course))

@@ -185,6 +185,16 @@ def test_a_semicolon_export_with_decimal_commas() -> None:
     assert b"12,00" not in data
 
 
+def test_an_export_with_two_columns_for_the_name() -> None:
+    """First and last name apart: matched, filled, and without formulas."""
+    export = (b"LastName,FirstName,ID,SIS Login ID,Section,Work (5)\n"
+              b"    Points Possible,,,,,60.00\nLast1,First1,,,A,\n"
+              b'"=""=1+1""",=2+2,12,login2,A,\n')
+    rows = rows_of(fill(export, people=[Member("s01", "First1", "Last1"), PEOPLE[1]])[0])
+    assert [row[-1] for row in rows] == ["Work (5)", "60.00", "40.13", "0.00"]
+    assert rows[3] == ["'=\"=1+1\"", "'=2+2", "12", "login2", "A", "0.00"]
+
+
 def test_rows_are_matched_as_canvas_does() -> None:
     """By ID before SIS id before login before a unique name."""
     people = [Member("s01", login="login1"), Member("s02", sis_user_id="sis2"),

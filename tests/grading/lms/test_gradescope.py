@@ -271,6 +271,30 @@ def test_the_schema_accepts(content: dict) -> None:
     validate(content)
 
 
+@pytest.mark.parametrize(("error", "hidden", "told"), [
+    ("AssertionError: double(-1) is -2, got 2: a sign was lost", True,
+     "double(-1) is -2, got 2: a sign was lost"),
+    ("AssertionError: double(-1) is -2, got " + "7" * 81 + ": a sign was lost", True, ""),
+    ("AssertionError: the input was 17", True, ""), ("ValueError: the input was 17", True, ""),
+    ("ValueError: the input was 17", False, "ValueError: the input was 17"),
+    ("NotImplementedError: Replace this line with your code.", True, "Not answered yet."),
+    ("TimeoutError: the test did not end", True,
+     "This test took too long. Look for a loop that doesn't end."),
+])
+def test_hidden_words(tmp_path: Path, error: str, hidden: bool, told: str) -> None:
+    """Of a test with hidden lines, an author's words with short values; else a fixed text."""
+    root = helpers.make_course(tmp_path / "course")
+    form = submission.load(root / "exercises" / sample.NAME / "sample.ipynb",
+                           root / "solutions" / sample.NAME / "sample.ipynb")
+    cell = "double--small" if hidden else "double--zero"
+    result = Result("", State.GRADED, dict.fromkeys(form.most, 0.0), {cell: error})
+    found = {test["number"]: test for test in gradescope_run.tests(form, result)}
+    assert found[cell]["status"] == "failed"
+    assert found[cell]["output"] == told or (
+        not told and found[cell]["output"].endswith(gradescope_run.HIDDEN))
+    assert "17" not in found[cell]["output"] or not hidden
+
+
 def test_every_assignments_messages_are_known() -> None:
     """Authors' messages in this course have a pattern, so that students may read them."""
     count = 0
