@@ -27,11 +27,11 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "no positions": ("no positional encoding", {"model.positions": "none"}),
     "no residuals": ("no residual around the sublayers", {}),
     "one head": ("one head of full width", {"model.num_heads": 1}),
-    "no warm-up": ("full learning rate from the first update", {"training.warmup_steps": 0}),
+    "no warm-up": ("full learning rate from the first update", {"training.rising": False}),
     "post-norm": ("norm after the sum, as in the paper", {"model.norm_first": False}),
     "post-norm, no warm-up": (
         "norm after the sum, full rate from the first update",
-        {"model.norm_first": False, "training.warmup_steps": 0},
+        {"model.norm_first": False, "training.rising": False},
     ),
     "no label smoothing": ("cross-entropy alone", {"training.label_smoothing": 0.0}),
     "nn.Transformer": ("PyTorch's stacks in place of ours", {}),

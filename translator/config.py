@@ -100,7 +100,8 @@ class TrainingConfig:
     """How to train.
 
     max_tokens: the most tokens on either side of one micro-batch, padding counted; accumulation:
-    micro-batches an optimiser step; what of max_steps, max_epochs, max_seconds is 0 is no limit.
+    micro-batches an optimiser step; rising: False takes the warm-up's rise away and leaves the rest
+    of the schedule as it is; what of max_steps, max_epochs, max_seconds is 0 is no limit.
     peak_lr: the highest rate of any schedule; noam_scale: if not 0, the factor of the Noam
     schedule as in the paper, in place of peak_lr. pad_to_multiple: lengths are rounded up to it,
     so that few shapes occur. Periods (validate_every, checkpoint_every, log_every) count steps;
@@ -117,6 +118,7 @@ class TrainingConfig:
     max_seconds: float = 0.0
     schedule: Literal["noam", "cosine", "constant"] = "noam"
     warmup_steps: int = 400
+    rising: bool = True
     peak_lr: float = 1e-3
     noam_scale: float = 0.0
     min_lr_ratio: float = 0.0

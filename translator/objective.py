@@ -31,19 +31,18 @@ def learning_rate(update: int, config: TrainingConfig, d_model: int, progress: f
     update: 1 for the first one. progress: the share of the training that is done, 0 to 1; only
     the cosine reads it.
     "noam" rises to update = warmup_steps and falls with the root; "cosine" rises likewise and
-    falls to min_lr_ratio of the peak at the end; "constant" rises and stays.
+    falls to min_lr_ratio of the peak at the end; "constant" rises and stays. Without
+    config.rising the rate of the peak holds from the first update to the end of the warm-up.
     Raises ValueError for an update below 1.
     Source: Vaswani et al. (2017), equation 3; Loshchilov and Hutter (2017) for the cosine.
     """
     if update < 1:
         raise ValueError(f"update: expected a number counted from 1, got {update}")
     warmup = max(config.warmup_steps, 1)
+    rising = min(update / warmup, 1.0) if config.rising else 1.0
     if config.schedule == "noam":
-        if config.noam_scale:
-            shape = min(update**-0.5, update * warmup**-1.5)
-            return config.noam_scale * d_model**-0.5 * shape
-        return config.peak_lr * min(update / warmup, math.sqrt(warmup / update))
-    rising = min(update / warmup, 1.0)
+        peak = config.noam_scale * (d_model * warmup) ** -0.5 or config.peak_lr
+        return peak * rising * min(1.0, math.sqrt(warmup / update))
     if config.schedule == "constant":
         return config.peak_lr * rising
     falling = 0.5 * (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -100,3 +101,12 @@ def test_without_warm_up_the_first_update_has_the_full_rate():
 def test_updates_count_from_one():
     with pytest.raises(ValueError, match="update: expected a number counted from 1, got 0"):
         learning_rate(0, TrainingConfig(), 64, 0.0)
+
+
+@pytest.mark.parametrize("schedule", ["noam", "cosine", "constant"])
+def test_without_the_rise_only_the_warm_up_differs(schedule):
+    config = TrainingConfig(schedule=schedule, warmup_steps=10, peak_lr=0.5)
+    flat = dataclasses.replace(config, rising=False)
+    for update in (1, 4, 9, 10, 11, 200):
+        usual, held = (learning_rate(update, c, 64, update / 400) for c in (config, flat))
+        assert held == pytest.approx(usual * max(10 / update, 1))

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do the runs that the record lacks; write it after each, so that nothing is done twice."""
     from translator.ablations import RUNS, run_one
-    from translator.config import load_config
+    from translator.config import Config, load_config
     from translator.errors import TranslatorError
     from translator.prepared import load_prepared
     from translator.processes import started
@@ -45,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
     record = {**about, "surroundings": surroundings(), "runs": []}
     if args.record.exists():
         old = read_record(args.record)
-        if {key: old.get(key) for key in about} == about:
+        # Settings that came later than a record have their defaults in it.
+        of_old = {"config": Config.from_dict(old["config"]).to_dict(), "data": old["data"]}
+        if of_old == about:
             record = old
         else:
             raise TranslatorError(
@@ -61,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
             row = run_one(name, config, corpus, processes, limit=args.limit,
                           show_progress=not args.quiet)  # fmt: skip
             record["runs"].append(row)
+            record["runs"].sort(key=lambda run: list(RUNS).index(run["name"]))
             write_record(args.record, record)
     width = max(len(row["name"]) for row in record["runs"])
     print(f"{'':{width}}   BLEU   chrF   exact   loss   seconds")
