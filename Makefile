@@ -41,9 +41,10 @@ exercises: env ## write exercises/ from solutions/
 grade: env ## grade submitted/: make grade ASSIGNMENT=02
 	@$(PY) -m grading run $(ASSIGNMENT)
 
-bench: env ## time and memory of the implementations, side by side
+bench: env ## time and memory: attention, training and decoding, and grading beside nbgrader
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench
+	@$(PY) -m grading bench
 
 train: env ## train a translator: make train CONFIG=small (DATA=folder with the corpora)
 	@$(PY) -m translator prepare --config $(CONFIG) $(if $(DATA),--data-dir $(DATA))

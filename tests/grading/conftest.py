@@ -13,7 +13,7 @@ import pytest
 from grading.sandbox import Exit, Limits, SandboxMissing, Worker
 
 #: What is quick enough for `make check`; the others start sandboxes or grade a class.
-QUICK = {"test_wire", "test_submission", "test_verdict", "test_late"}
+QUICK = {"test_wire", "test_submission", "test_verdict", "test_demos", "test_late"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
