@@ -7,7 +7,6 @@ nor the hidden tests nor a sandbox: the code and the machine are the student's o
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,7 +92,7 @@ def check(notebook: Path, root: Path) -> Report:
         CheckError: if there is no such notebook, or it belongs to no assignment, or no kernel runs.
 
     """
-    return asyncio.run(check_async(notebook, root))
+    return check_run.finish(check_async(notebook, root))
 
 
 async def check_async(notebook: Path, root: Path,

@@ -11,8 +11,11 @@ import contextlib
 import re
 import subprocess
 import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 import nbformat
 from jupyter_client.kernelspec import NoSuchKernel
@@ -22,6 +25,7 @@ from nbclient.exceptions import CellExecutionError, DeadKernelError
 
 from grading.submission import RebuiltCell
 
+T = TypeVar("T")
 KERNEL = "python3"
 #: Seconds for one cell, as in grading; then it is interrupted, and then it is given up.
 CELL_SECONDS, GRACE_SECONDS = 60.0, 10.0
@@ -55,10 +59,14 @@ class Run:
     seconds: float = 0.0
 
 
-def execute(cells: tuple[RebuiltCell, ...], folder: Path, cell_seconds: float = CELL_SECONDS
-            ) -> Run:
-    """Run the code cells in order; the arguments are those of `execute_async`."""
-    return asyncio.run(execute_async(cells, folder, cell_seconds))
+def finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end; in a thread of its own where a loop runs, as in Jupyter."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 async def execute_async(cells: tuple[RebuiltCell, ...], folder: Path,

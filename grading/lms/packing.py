@@ -106,7 +106,8 @@ def canvas_name(origin: Origin | None, stem: str) -> tuple[str, str]:
         return "", "Canvas's number of the file isn't known: import Canvas's zip first"
     numbers = (origin.owner, str(origin.number))
     name = f"{origin.prefix}_{numbers[0]}_{numbers[1]}_{stem}-feedback.ipynb"
-    if canvas_numbers(name) != numbers or name_problem(name) or "/" in name:
+    passed_over = name.startswith("._") or stem.startswith("link")  # as Canvas does
+    if passed_over or canvas_numbers(name) != numbers or name_problem(name) or "/" in name:
         name = f"student_{numbers[0]}_{numbers[1]}_feedback.ipynb"
     return name, ""
 

@@ -10,6 +10,7 @@ import asyncio
 import fnmatch
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,7 +46,9 @@ def spawned(hub: SimpleNamespace, group: str) -> SimpleNamespace:
         image="r/i:t", volumes={"home": {"name": "home"}}, init_containers=[{"name": "first"}],
         volume_mounts={"home": {"name": "home", "mountPath": "/home/jovyan"}},
         environment={"OTHER": "1"})
-    asyncio.run(hub.config.KubeSpawner.pre_spawn_hook(spawner))
+    # In a thread of its own: the browser's tests leave a loop running in this one.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(asyncio.run, hub.config.KubeSpawner.pre_spawn_hook(spawner)).result()
     return spawner
 
 

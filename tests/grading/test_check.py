@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -190,7 +189,7 @@ STUBBORN = ("def double(x):\n    import time\n    while True:\n        try:\n"
 def run_quickly(root: Path, answer: str) -> Report:
     """Return the report on an answer to the first task, with cells of at most a second."""
     notebook = helpers.fill({**helpers.RIGHT, "double": answer}, released(root))
-    return asyncio.run(check_async(mine(root, notebook), root, cell_seconds=1.0))
+    return check_run.finish(check_async(mine(root, notebook), root, cell_seconds=1.0))
 
 
 def test_an_endless_loop_is_interrupted(root: Path) -> None:
