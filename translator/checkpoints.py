@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,16 @@ def save(folder: Path, update: int, state: dict[str, Any], keep: int) -> Path:
     for stale in folder.glob(".step-*"):  # half written by a process that was killed
         stale.unlink()
     return path
+
+
+def digest(weights: Mapping[str, Tensor]) -> str:
+    """Return a SHA-256 of weights: of their names, shapes and values, in the order of names."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        tensor = weights[name].detach().cpu().contiguous()
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from translator import checkpoints
@@ -25,7 +25,8 @@ from translator.batching import Batch, TokenBatches
 from translator.checkpoints import CheckpointError
 from translator.config import Config
 from translator.errors import TranslatorError
-from translator.objective import learning_rate, token_loss
+from translator.model_folder import Translator
+from translator.objective import consistency, learning_rate, token_loss
 from translator.prepared import PreparedCorpus
 from translator.processes import Processes
 from translator.record import surroundings
@@ -71,6 +72,7 @@ class Trainer:
         self.update, self.epoch, self.step_in_epoch = 0, 0, 0
         self.seconds, self.tokens = 0.0, 0
         self.best_loss, self.best_update, self.without_progress = math.inf, 0, 0
+        self.started_from: dict[str, Any] | None = None
         self.surroundings = surroundings()  # of the code that runs, not of what it is at the end
 
     def batches_of(self, ids: TokenIds, *, shuffle: bool) -> TokenBatches:
@@ -124,11 +126,7 @@ class Trainer:
             waits = nullcontext() if processes.size == 1 or last else network.no_sync()
             with waits:
                 with self.autocast():
-                    logits = network(batch.src, batch.tgt_in)
-                    loss = token_loss(
-                        logits, batch.tgt_out, self.corpus.tokenizer.pad_id,
-                        settings.label_smoothing,
-                    )  # fmt: skip
+                    loss = self._loss(network, batch)
                 # DDP averages the gradients over the processes; we want their sum.
                 (loss * (processes.size / tokens)).backward()
             summed += loss.detach()
@@ -141,6 +139,40 @@ class Trainer:
         self.update += 1
         self.tokens += int(tokens)
         return summed / tokens, norm, rate
+
+    def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
+        """Return the loss of a batch, summed over its tokens."""
+        settings, pad_id = self.config.training, self.corpus.tokenizer.pad_id
+        if not settings.consistency:
+            logits = network(batch.src, batch.tgt_in)
+            return token_loss(logits, batch.tgt_out, pad_id, settings.label_smoothing)
+        # Both passes at once, as one batch of twice the size: dropout differs between the halves.
+        logits = network(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))  # (2 B, T, V)
+        loss = token_loss(logits, batch.tgt_out.repeat(2, 1), pad_id, settings.label_smoothing)
+        return loss / 2 + settings.consistency * consistency(logits, batch.tgt_out, pad_id)
+
+    def start_from(self, translator: Translator) -> None:
+        """Begin with a trained translator's weights in place of random ones.
+
+        Raises TrainingError where its vocabulary or its sizes are others.
+        """
+        if translator.tokenizer.to_json() != self.corpus.tokenizer.to_json():
+            raise TrainingError("the translator to start from has another vocabulary than the data")
+        weights = translator.model.state_dict()
+        own = self.model.state_dict()
+        wrong = sorted(
+            {name for name in {*own, *weights} if name not in own or name not in weights}
+            | {name for name in {*own} & {*weights} if own[name].shape != weights[name].shape}
+        )
+        if wrong:
+            raise TrainingError(
+                f"the translator to start from has another architecture: {', '.join(wrong[:3])}"
+            )
+        self.model.load_state_dict(weights)
+        self.started_from = {
+            "config": translator.config.to_dict(),
+            "weights": checkpoints.digest(weights),
+        }
 
     def _not_finite(self, loss: float, norm: float) -> str:
         saved = checkpoints.checkpoints(self.checkpoint_folder)
@@ -278,6 +310,7 @@ class Trainer:
             "counters": {name: getattr(self, name) for name in counters},
             "config": self.config.to_dict(),
             "data": self.corpus.fingerprint,
+            "started_from": self.started_from,
         }
         keep = max(self.config.training.keep_checkpoints, self.config.training.average_last)
         checkpoints.save(self.checkpoint_folder, self.update, state, keep)
@@ -302,6 +335,7 @@ class Trainer:
             raise CheckpointError(f"{found[-1]}: trained with other settings: {', '.join(changed)}")
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        self.started_from = state.get("started_from")
         for name, value in state["counters"].items():
             setattr(self, name, value)
 
@@ -329,7 +363,7 @@ class Trainer:
             "best_validation_loss": self.best_loss, "best_update": self.best_update,
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "padding": self.train_batches.padding(0).total,
-            "surroundings": self.surroundings,
+            "surroundings": self.surroundings, "started_from": self.started_from,
             "processes": self.processes.size, "device": describe_device(self.processes.device),
         }  # fmt: skip
 

@@ -12,19 +12,34 @@ EXAMPLES = """\
   python -m translator train --config small --resume   go on where the last run ended
   python -m translator train --config base --device cuda
   python -m translator train --set training.peak_lr=5e-4 --set model.num_heads=2
+  python -m translator train --config de-en-2 --from runs/de-en/model
   torchrun --nproc-per-node 2 -m translator train --config big
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--config", default="tiny",
-                        help="name of a configuration, or a TOML file (default: tiny)")
-    parser.add_argument("--set", dest="overrides", action="append", default=[],
-                        metavar="KEY=VALUE", help="change a setting, such as training.seed=3")
+    parser.add_argument(
+        "--config", default="tiny", help="name of a configuration, or a TOML file (default: tiny)"
+    )
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting, such as training.seed=3",
+    )
     parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG)")
     parser.add_argument("--out", type=Path, help="folder of the run (default: runs/CONFIG)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (default: auto)")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=Path,
+        metavar="FOLDER",
+        help="begin with the weights of this translator; its vocabulary must be that of the data",
+    )
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     parser.add_argument("--restart", action="store_true", help="delete an earlier run in --out")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -35,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.checkpoints import checkpoints
     from translator.config import load_config
     from translator.errors import TranslatorError
-    from translator.model_folder import Translator, save_translator
+    from translator.model_folder import Translator, load_translator, save_translator
     from translator.prepared import load_prepared
     from translator.processes import started
     from translator.training import Trainer
@@ -62,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
             for path in [*there, *checkpoints(out / "best")]:
                 path.unlink()
         processes.wait()
+        if args.start and trainer.update == 0:
+            trainer.start_from(load_translator(args.start))
         if processes.first:
             padding = trainer.train_batches.padding(0)
             print(
