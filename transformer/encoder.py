@@ -35,9 +35,7 @@ class LayerNorm(nn.Module):
         Raises ValueError if the last axis is not of width D.
         """
         check_width("x", x, self.d_model)
-        centred = x - x.mean(dim=-1, keepdim=True)  # (..., D) - (..., 1)
-        variance = centred.square().mean(dim=-1, keepdim=True)  # (..., D) -> (..., 1)
-        return centred / torch.sqrt(variance + self.eps) * self.weight + self.bias
+        return F.layer_norm(x, (self.d_model,), self.weight, self.bias, self.eps)
 
 
 def check_positive(**sizes: int) -> None:

@@ -26,7 +26,6 @@ VOCABULARY = 8000
 
 def fastest(functions: dict[str, Callable[[], Any]], rounds: int, device: torch.device) -> dict:
     """Return the seconds of each, the least of the rounds, taken in turns after a warm-up."""
-
     def seconds(function: Callable[[], Any]) -> float:
         began = time.perf_counter()
         function()
@@ -148,14 +147,11 @@ def table(training: dict[str, Any], decoding: dict[str, Any]) -> str:
              f"{'':28} tokens/s   ratio   share of peak"]  # fmt: skip
     base = training["rows"][0]["seconds"]
     for row in training["rows"]:
-        lines.append(
-            f"{row['name']:28} {row['target_tokens_per_second']:8,.0f} "
-            f"{base / row['seconds']:7.2f} {100 * row['share_of_peak']:13.1f} %"
-        )
+        lines.append(f"{row['name']:28} {row['target_tokens_per_second']:8,.0f} "
+                     f"{base / row['seconds']:7.2f} {100 * row['share_of_peak']:13.1f} %")
     lines += ["", f"decoding, {decoding['tokens']} tokens", f"{'':28} tokens/s   ratio"]
     base = decoding["rows"][0]["seconds"]
     for row in decoding["rows"]:
-        lines.append(
-            f"{row['name']:28} {row['tokens_per_second']:8,.0f} {base / row['seconds']:7.2f}"
-        )
+        lines.append(f"{row['name']:28} {row['tokens_per_second']:8,.0f} "
+                     f"{base / row['seconds']:7.2f}")
     return "\n".join(lines)

@@ -1,8 +1,8 @@
 """A trained translator as a folder: weights, sizes and tokeniser; written once, read by one call.
 
-model.safetensors   the weights; a matrix that is tied to another is stored once
-config.json         the configuration it was trained with, and the format
-tokenizer.json
+    model.safetensors   the weights; a matrix that is tied to another is stored once
+    config.json         the configuration it was trained with, and the format
+    tokenizer.json
 """
 
 from __future__ import annotations
@@ -42,12 +42,16 @@ class Translator:
     tokenizer: Tokenizer
     config: Config
 
-    def translate(self, texts: Sequence[str], options: DecodingOptions | None = None) -> list[str]:
+    def translate(
+        self, texts: Sequence[str], options: DecodingOptions | None = None
+    ) -> list[str]:
         """Translate each text, in order; see `translator.decoding.translate`."""
         return translate(self.model, self.tokenizer, texts, options)
 
 
-def save_translator(folder: str | Path, translator: Translator, *, half: bool = False) -> Path:
+def save_translator(
+    folder: str | Path, translator: Translator, *, half: bool = False
+) -> Path:
     """Write a translator; a folder that is there is replaced whole or not at all.
 
     half: store the weights as float16, which takes half the space; they are read as float32.

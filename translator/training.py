@@ -159,20 +159,13 @@ class Trainer:
         if translator.tokenizer.to_json() != self.corpus.tokenizer.to_json():
             raise TrainingError("the translator to start from has another vocabulary than the data")
         weights = translator.model.state_dict()
-        own = self.model.state_dict()
-        wrong = sorted(
-            {name for name in {*own, *weights} if name not in own or name not in weights}
-            | {name for name in {*own} & {*weights} if own[name].shape != weights[name].shape}
-        )
-        if wrong:
-            raise TrainingError(
-                f"the translator to start from has another architecture: {', '.join(wrong[:3])}"
-            )
-        self.model.load_state_dict(weights)
-        self.started_from = {
-            "config": translator.config.to_dict(),
-            "weights": checkpoints.digest(weights),
-        }
+        try:
+            self.model.load_state_dict(weights)
+        except RuntimeError as error:  # PyTorch names what differs, a line each
+            first = " ".join(str(error).splitlines()[1:2]).strip()
+            raise TrainingError(f"the translator to start from has other sizes: {first}") from None
+        digest = checkpoints.digest(weights)
+        self.started_from = {"config": translator.config.to_dict(), "weights": digest}
 
     def _not_finite(self, loss: float, norm: float) -> str:
         saved = checkpoints.checkpoints(self.checkpoint_folder)
@@ -330,7 +323,9 @@ class Trainer:
                 f"{found[-1]}: trained on data with the fingerprint {state['data']}, but "
                 f"{self.corpus.folder} has {self.corpus.fingerprint}"
             )
-        changed = _differences(state["config"], self.config.to_dict())
+        # Settings that came later than the checkpoint had their defaults in it.
+        before = Config.from_dict(state["config"]).to_dict()
+        changed = _differences(before, self.config.to_dict())
         if changed:
             raise CheckpointError(f"{found[-1]}: trained with other settings: {', '.join(changed)}")
         self.model.load_state_dict(state["model"])

@@ -17,7 +17,11 @@ import torch
 from tests.translator.training_help import config, corpus, write_toml
 from translator import checkpoints
 from translator.checkpoints import CheckpointError
+from translator.cli import main
+from translator.model_folder import Translator, load_translator, save_translator
+from translator.objective import consistency
 from translator.processes import Processes
+from translator.tokenizer import Tokenizer
 from translator.training import Trainer, TrainingError
 from translator.training_log import read_log
 
@@ -252,6 +256,76 @@ def test_a_damaged_checkpoint_is_noticed(data, tmp_path):
     trainer = Trainer(config(), data, tmp_path, CPU, show_progress=False)
     with pytest.raises(CheckpointError, match=r"damaged.*delete it to go on from step-00000008"):
         trainer.resume()
+
+
+def test_without_chance_two_passes_are_one(data, tmp_path):
+    """No dropout, no disagreement: the consistency changes nothing; with dropout it does."""
+    for dropout, same in ((0.0, True), (0.3, False)):
+        found = []
+        for weight in (0.0, 2.0):
+            folder = tmp_path / f"{dropout}-{weight}"
+            train(data, folder, max_steps=4, consistency=weight, **{"model.dropout": dropout})
+            found.append(list(losses(folder).values()))
+        assert (found[0] == pytest.approx(found[1], rel=1e-4)) == same
+
+
+def test_two_passes_draw_different_dropout_and_learn_to_agree(data, tmp_path):
+    def disagreement(weight):
+        trainer, _ = train(data, tmp_path / str(weight), max_steps=60, consistency=weight,
+                           checkpoint_every=60, **{"model.dropout": 0.3})  # fmt: skip
+        trainer.model.train()
+        torch.manual_seed(0)
+        batch = next(trainer.train_batches.batches())
+        with torch.no_grad():
+            passes = trainer.model(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
+        pad = data.tokenizer.pad_id
+        return consistency(passes, batch.tgt_out, pad).item() / batch.num_tokens
+
+    free, held = disagreement(0.0), disagreement(3.0)
+    assert 0 < held < 0.7 * free
+
+
+def test_it_starts_from_a_translator(data, tmp_path):
+    first, summary = train(data, tmp_path / "first", max_steps=40)
+    assert summary["started_from"] is None
+    translator = Translator(first.model, data.tokenizer, first.config)
+    save_translator(tmp_path / "model", translator)
+    command = ["train", "--config", str(write_toml(tmp_path / "test.toml", config(max_steps=2,
+               peak_lr=1e-9))), "--data", str(data.folder), "--quiet", "--device", "cpu",
+               "--from", str(tmp_path / "model"), "--out", str(tmp_path / "second")]  # fmt: skip
+    assert main(command) == 0
+    written = json.loads((tmp_path / "second" / "training.json").read_text())
+    assert written["validation_loss"] == pytest.approx(summary["validation_loss"], rel=1e-4)
+    digest = checkpoints.digest(load_translator(tmp_path / "model").model.state_dict())
+    assert written["started_from"] == {"config": first.config.to_dict(), "weights": digest}
+    resumed = Trainer(config(max_steps=4, peak_lr=1e-9), data, tmp_path / "second", CPU,
+                      show_progress=False)  # fmt: skip
+    resumed.resume()
+    assert resumed.run()["started_from"]["weights"] == digest
+
+
+def test_it_starts_from_nothing_that_does_not_fit(data, tmp_path):
+    trainer = Trainer(config(), data, tmp_path / "run", CPU, show_progress=False)
+    wider = config(**{"model.d_model": 32})
+    model = wider.model.build(data.tokenizer.vocab_size, data.tokenizer.pad_id)
+    with pytest.raises(TrainingError, match=r"has other sizes: .*size mismatch"):
+        trainer.start_from(Translator(model, data.tokenizer, wider))
+    other = Tokenizer.train(["an other vocabulary of few words"] * 9, 300)
+    with pytest.raises(TrainingError, match="another vocabulary than the data"):
+        trainer.start_from(Translator(trainer.model, other, config()))
+
+
+def test_a_checkpoint_from_before_a_setting_counts_as_its_default(data, tmp_path):
+    train(data, tmp_path)
+    path = checkpoints.checkpoints(tmp_path / "checkpoints")[-1]
+    state = checkpoints.load(path)
+    del state["config"]["training"]["consistency"], state["started_from"]
+    path.unlink()
+    checkpoints.save(tmp_path / "checkpoints", 12, state, 3)
+    Trainer(config(), data, tmp_path, CPU, show_progress=False).resume()
+    changed = Trainer(config(consistency=1.0), data, tmp_path, CPU, show_progress=False)
+    with pytest.raises(CheckpointError, match=r"consistency was 0.0, now 1.0"):
+        changed.resume()
 
 
 def test_other_settings_or_data_are_refused(data, tmp_path):

@@ -17,14 +17,8 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--config", default="tiny")
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change a setting of every run",
-    )
+    parser.add_argument("--set", dest="overrides", action="append", default=[],
+                        metavar="KEY=VALUE", help="change a setting of every run")
     parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG)")
     parser.add_argument("--runs", nargs="+", metavar="NAME", help="default: all of them")
     parser.add_argument("--limit", type=int, help="score only the first LIMIT test sentences")
@@ -74,8 +68,6 @@ def run(args: argparse.Namespace) -> int:
     width = max(len(row["name"]) for row in record["runs"])
     print(f"{'':{width}}   BLEU   chrF   exact   loss   seconds")
     for row in record["runs"]:
-        print(
-            f"{row['name']:{width}} {row['bleu']:6.1f} {row['chrf']:6.1f} "
-            f"{100 * row['exact']:6.1f} % {row['validation_loss']:6.3f} {row['seconds']:8.0f}"
-        )
+        print(f"{row['name']:{width}} {row['bleu']:6.1f} {row['chrf']:6.1f} "
+              f"{100 * row['exact']:6.1f} % {row['validation_loss']:6.3f} {row['seconds']:8.0f}")
     return 0

@@ -24,14 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", help="only the sentences of this one of several corpora")
     parser.add_argument("--source", type=Path, help="text to translate instead, a sentence a line")
     parser.add_argument("--reference", type=Path, help="its translation, line by line")
-    parser.add_argument(
-        "--beam",
-        type=int,
-        nargs="+",
-        default=[1, 4],
-        metavar="SIZE",
-        help="beam sizes; 1 is greedy (default: 1 4)",
-    )
+    parser.add_argument("--beam", type=int, nargs="+", default=[1, 4], metavar="SIZE",
+                        help="beam sizes; 1 is greedy (default: 1 4)")
     parser.add_argument("--alpha", type=float, default=0.6, help="length penalty (default: 0.6)")
     parser.add_argument("--limit", type=int, help="only the first LIMIT sentences")
     parser.add_argument("--device", default="auto")
@@ -82,11 +76,8 @@ def run(args: argparse.Namespace) -> int:
         options = DecodingOptions(beam_size=beam_size, alpha=args.alpha)
         result, outputs = evaluate(translator, sources, references, options)
         evaluations.append(result)
-        print(
-            f"{beam_size:5} {result['bleu']['score']:7.1f} {result['chrf']['score']:7.1f} "
-            f"{100 * result['exact']:6.1f} % {result['sentences_per_second']:12.1f}",
-            flush=True,
-        )
+        print(f"{beam_size:5} {result['bleu']['score']:7.1f} {result['chrf']['score']:7.1f} "
+              f"{100 * result['exact']:6.1f} % {result['sentences_per_second']:12.1f}", flush=True)
     print(evaluations[-1]["bleu"]["signature"])
     if args.outputs:
         write_text(args.outputs, "".join(line + "\n" for line in outputs))

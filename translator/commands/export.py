@@ -17,11 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", type=Path, required=True, help="folder of a training run")
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--half", action="store_true", help="weights as float16: half the size")
-    parser.add_argument(
-        "--onnx",
-        action="store_true",
-        help="also encoder.onnx and decoder.onnx, checked against PyTorch",
-    )
+    parser.add_argument("--onnx", action="store_true",
+                        help="also encoder.onnx and decoder.onnx, checked against PyTorch")
 
 
 def run(args: argparse.Namespace) -> int:

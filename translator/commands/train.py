@@ -19,27 +19,15 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--config", default="tiny", help="name of a configuration, or a TOML file (default: tiny)"
-    )
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change a setting, such as training.seed=3",
-    )
+    parser.add_argument("--config", default="tiny",
+                        help="name of a configuration, or a TOML file (default: tiny)")
+    parser.add_argument("--set", dest="overrides", action="append", default=[],
+                        metavar="KEY=VALUE", help="change a setting, such as training.seed=3")
     parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG)")
     parser.add_argument("--out", type=Path, help="folder of the run (default: runs/CONFIG)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (default: auto)")
-    parser.add_argument(
-        "--from",
-        dest="start",
-        type=Path,
-        metavar="FOLDER",
-        help="begin with the weights of this translator; its vocabulary must be that of the data",
-    )
+    parser.add_argument("--from", dest="start", type=Path, metavar="FOLDER",
+                        help="begin with this translator's weights; the data need its vocabulary")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     parser.add_argument("--restart", action="store_true", help="delete an earlier run in --out")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -22,20 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="*", help="sentences; without any, a file or standard input")
     parser.add_argument("--file", type=Path, help="translate the lines of this file")
     parser.add_argument("--encoding", default="utf-8", help="of the input (default: utf-8)")
-    parser.add_argument(
-        "--model",
-        type=Path,
-        default=DEFAULT_MODEL,
-        help="folder of a translator (default: the one that comes with the book)",
-    )
+    parser.add_argument("--model", type=Path, default=DEFAULT_MODEL,
+                        help="folder of a translator (default: the one that comes with the book)")
     parser.add_argument("--beam", type=int, default=4, metavar="SIZE", help="1 is greedy")
     parser.add_argument("--alpha", type=float, default=0.6, help="length penalty (default: 0.6)")
     parser.add_argument("--device", default="auto")
-    parser.add_argument(
-        "--alignments",
-        action="store_true",
-        help="print which source tokens each target token looked at",
-    )
+    parser.add_argument("--alignments", action="store_true",
+                        help="print which source tokens each target token looked at")
     parser.add_argument("--plot", type=Path, help="with --alignments: draw the first text's here")
 
 
