@@ -106,8 +106,7 @@ class TrainingConfig:
     schedule as in the paper, in place of peak_lr. pad_to_multiple: lengths are rounded up to it,
     so that few shapes occur. Periods (validate_every, checkpoint_every, log_every) count steps;
     validate_every = 0 means once an epoch. patience: validations without progress before
-    stopping, 0 means never. subword_dropout: see `augmentation.SubwordDropout`. consistency: if
-    not 0, each batch goes through twice, and this weight is on `objective.consistency`.
+    stopping, 0 means never. subword_dropout: see `augmentation.SubwordDropout`.
     threads: of PyTorch on a CPU, 0 leaves its own choice.
     """
 
@@ -129,7 +128,6 @@ class TrainingConfig:
     weight_decay: float = 0.0
     label_smoothing: float = 0.1
     subword_dropout: float = 0.0
-    consistency: float = 0.0
     clip_norm: float = 1.0
     precision: Literal["fp32", "bf16"] = "fp32"
     tf32: bool = False
@@ -149,7 +147,6 @@ class TrainingConfig:
         _at_least(self, "training", 1, "checkpoint_every keep_checkpoints log_every")
         _at_least(self, "training", 0, "max_steps max_epochs max_seconds warmup_steps noam_scale")
         _at_least(self, "training", 0, "weight_decay clip_norm validate_every patience threads")
-        _at_least(self, "training", 0, "consistency")
         _within(self, "training", 0.0, 1.0, "label_smoothing subword_dropout beta1 beta2",
                 upper_open=True)  # fmt: skip
         _within(self, "training", 0.0, 1.0, "min_lr_ratio")

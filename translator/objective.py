@@ -25,25 +25,6 @@ def token_loss(logits: Tensor, target: Tensor, pad_id: int, smoothing: float = 0
     )  # fmt: skip
 
 
-def consistency(logits: Tensor, target: Tensor, pad_id: int) -> Tensor:
-    """Return how far two passes over the same batch disagree, summed over the real tokens, in nats.
-
-    logits: (2 B, T, V), the second pass after the first. target: (B, T); pad_id does not count.
-    For each token the mean of both Kullback-Leibler divergences, one from each pass to the other.
-    Raises ValueError where the logits are not those of two passes.
-    Source: Wu et al. (2021), R-Drop, section 2.
-    """
-    B, T = target.shape
-    if logits.shape[:2] != (2 * B, T):
-        raise ValueError(
-            f"logits: expected two passes over {(B, T)}, (2 B, T, V), got {tuple(logits.shape)}"
-        )
-    one, other = logits.float().log_softmax(dim=-1).chunk(2)  # (B, T, V) each
-    # KL(p || q) + KL(q || p) = sum of (p - q)(log p - log q)
-    both = ((one.exp() - other.exp()) * (one - other)).sum(dim=-1)  # (B, T)
-    return both.masked_fill(target == pad_id, 0.0).sum() / 2
-
-
 def learning_rate(update: int, config: TrainingConfig, d_model: int, progress: float) -> float:
     """Return the rate of this update.
 

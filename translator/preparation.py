@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib.metadata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -30,17 +31,23 @@ from translator.tokenizer import Tokenizer
 LEAKS = {"in valid or test": "a training pair with a sentence of another split",
          "in test": "a validation pair with a sentence of the test"}  # fmt: skip
 
+#: In the statistics: the SHA-256 of a vocabulary that was not learned from these corpora.
+GIVEN = "vocabulary given"
+
 
 def prepare(
     settings: DataConfig, out: str | Path, *, data_dir: str | Path | None = None,
     force: bool = False, say: Callable[[str], None] = lambda line: None,
+    tokenizer: Tokenizer | None = None,
 ) -> PreparedCorpus:  # fmt: skip
     """Prepare the corpora of `settings` in the folder `out` and return what is there.
 
-    data_dir: as in `load_corpus`. A folder that was prepared from the same inputs with the same
-    settings is checked and returned; another one is replaced only by force. `out` appears, or is
-    replaced, only when everything went well. say: is given a line about each step. Raises
-    TranslatorError of several kinds, PreparedDataError where `out` is in the way or the disk full.
+    data_dir: as in `load_corpus`. tokenizer: a vocabulary to use instead of learning one, such as
+    that of a translator which is to be trained further. A folder that was prepared from the same
+    inputs with the same settings is checked and returned; another one is replaced only by force.
+    `out` appears, or is replaced, only when everything went well. say: is given a line about each
+    step. Raises TranslatorError of several kinds, PreparedDataError where `out` is in the way or
+    the disk full.
     """
     settings.check()
     out = Path(out)
@@ -49,16 +56,19 @@ def prepare(
     if twice:
         raise CorpusError(f"corpora: expected different names, got {twice[0]} more than once")
     corpora = [load_corpus(spec, settings, data_dir) for spec in settings.corpora]
-    wanted = _about(settings, corpora)
+    if tokenizer is not None:
+        settings = dataclasses.replace(settings, vocab_size=tokenizer.vocab_size)
+    wanted = _about(settings, corpora, tokenizer)
     if _is_there(out, wanted, force):
         say(f"{out} was prepared from the same inputs before")
         return load_prepared(out)
     say("cleaning and splitting")
     splits, counts = clean_and_split(corpora, settings)
     splits["train"] += join_pairs(splits["train"], settings.join, settings.seed)
-    texts = [normalise(text) for row in splits["train"] for text in (row.source, row.target)]
-    say(f"learning a vocabulary from {len(splits['train']):,} pairs")
-    tokenizer = Tokenizer.train(texts, settings.vocab_size)
+    if tokenizer is None:
+        texts = [normalise(text) for row in splits["train"] for text in (row.source, row.target)]
+        say(f"learning a vocabulary from {len(splits['train']):,} pairs")
+        tokenizer = Tokenizer.train(texts, settings.vocab_size)
     say(f"writing {out}")
     try:
         with new_folder(out) as folder:
@@ -152,11 +162,15 @@ def _new_counts(corpus: Corpus) -> dict[str, Any]:
     return {"read": read, "normalised": 0, "dropped": Counter()}
 
 
-def _about(settings: DataConfig, corpora: Sequence[Corpus]) -> dict[str, Any]:
+def _about(
+    settings: DataConfig, corpora: Sequence[Corpus], tokenizer: Tokenizer | None
+) -> dict[str, Any]:
     """Return what decides the result: settings, hashes of the inputs, versions."""
     values = dataclasses.asdict(settings)
     values["corpora"] = [corpus.name for corpus in corpora]
+    given = tokenizer and hashlib.sha256(tokenizer.to_json().encode()).hexdigest()
     return {
+        **({GIVEN: given} if given else {}),
         "settings": values,
         "inputs": {corpus.name: dict(corpus.inputs) for corpus in corpora},
         "as published": {corpus.name: corpus.as_published for corpus in corpora},
@@ -178,9 +192,9 @@ def _is_there(out: Path, wanted: dict[str, Any], force: bool) -> bool:
     if force:
         return False
     stats = read_stats(out)
-    if all(stats.get(key) == value for key, value in wanted.items()):
+    different = [key for key in {**wanted, GIVEN: None} if stats.get(key) != wanted.get(key)]
+    if not different:
         return True
-    different = [key for key, value in wanted.items() if stats.get(key) != value]
     raise PreparedDataError(
         f"{out}: holds data prepared with other {', '.join(different)}; "
         "replace it with --force or choose another folder with --out"

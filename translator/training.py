@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from translator import checkpoints
@@ -26,7 +26,7 @@ from translator.checkpoints import CheckpointError
 from translator.config import Config
 from translator.errors import TranslatorError
 from translator.model_folder import Translator
-from translator.objective import consistency, learning_rate, token_loss
+from translator.objective import learning_rate, token_loss
 from translator.prepared import PreparedCorpus
 from translator.processes import Processes
 from translator.record import surroundings
@@ -126,7 +126,11 @@ class Trainer:
             waits = nullcontext() if processes.size == 1 or last else network.no_sync()
             with waits:
                 with self.autocast():
-                    loss = self._loss(network, batch)
+                    logits = network(batch.src, batch.tgt_in)
+                    loss = token_loss(
+                        logits, batch.tgt_out, self.corpus.tokenizer.pad_id,
+                        settings.label_smoothing,
+                    )  # fmt: skip
                 # DDP averages the gradients over the processes; we want their sum.
                 (loss * (processes.size / tokens)).backward()
             summed += loss.detach()
@@ -139,17 +143,6 @@ class Trainer:
         self.update += 1
         self.tokens += int(tokens)
         return summed / tokens, norm, rate
-
-    def _loss(self, network: nn.Module, batch: Batch) -> Tensor:
-        """Return the loss of a batch, summed over its tokens."""
-        settings, pad_id = self.config.training, self.corpus.tokenizer.pad_id
-        if not settings.consistency:
-            logits = network(batch.src, batch.tgt_in)
-            return token_loss(logits, batch.tgt_out, pad_id, settings.label_smoothing)
-        # Both passes at once, as one batch of twice the size: dropout differs between the halves.
-        logits = network(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))  # (2 B, T, V)
-        loss = token_loss(logits, batch.tgt_out.repeat(2, 1), pad_id, settings.label_smoothing)
-        return loss / 2 + settings.consistency * consistency(logits, batch.tgt_out, pad_id)
 
     def start_from(self, translator: Translator) -> None:
         """Begin with a trained translator's weights in place of random ones.

@@ -231,9 +231,35 @@ def test_given_test_sets_stay_line_for_line(tsv: Path, tmp_path: Path) -> None:
     assert not tests & {group_key(row.source, "words") for row in made.texts("train")}
 
 
+def test_a_vocabulary_can_be_that_of_a_translator(tsv: Path, tmp_path: Path, capsys) -> None:
+    """Data for going on with a translator: its ids, from a folder or a file, and no mixing up."""
+    assert run(tsv, tmp_path / "first") == 0
+    mine = tmp_path / "own.tsv"
+    mine.write_text("".join(f"Wort {i}\tword {i}\n" for i in range(90)), encoding="utf-8")
+    prepare = ["prepare", "--tsv", str(mine), "--valid", "5", "--test", "5", "--out"]
+    learned = [*prepare, str(tmp_path / "learned"), "--vocab-size", "300"]
+    assert main(learned) == 0
+    for name, given in (("folder", "first"), ("file", "first/tokenizer.json")):
+        arguments = [*prepare, str(tmp_path / name), "--vocabulary", str(tmp_path / given)]
+        assert main(arguments) == 0
+        made = load_prepared(tmp_path / name)
+        first = load_prepared(tmp_path / "first").tokenizer
+        assert made.tokenizer.to_json() == first.to_json()
+        row = made.texts("test")[0]
+        assert made.test.src(0).tolist() == first.encode(row.source)
+    capsys.readouterr()
+    assert main([*learned, "--force", "--vocabulary", str(tmp_path / "first")]) == 2
+    assert "exclude each other" in capsys.readouterr().err
+    # One made with a given vocabulary is not taken for one that learned its own.
+    again = [*prepare, str(tmp_path / "file"), "--vocab-size", "300"]
+    assert main(again) == 2
+    assert "other vocabulary given" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--vocabulary", "nothing"], "no file nothing"),
         (["--tsv", "none.tsv"], "none.tsv: no such file"),
         (["--text", "none.de", "none.en"], "none.de: no such file"),
         (["europarl"], "expected one of grammar, tatoeba, multi30k"),

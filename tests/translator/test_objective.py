@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import TrainingConfig
-from translator.objective import consistency, learning_rate, token_loss
+from translator.objective import learning_rate, token_loss
 
 PAD = 2
 
@@ -55,42 +55,6 @@ def test_padding_adds_nothing_to_loss_or_gradient(seed, extra):
     again.backward()
     torch.testing.assert_close(longer.grad[:, :5], short.grad)
     assert (longer.grad[:, 5:] == 0).all()
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10_000))
-def test_consistency_by_hand(seed):
-    one, target = case(seed)
-    other, _ = case(seed + 1)
-    p, q = torch.softmax(one, dim=-1), torch.softmax(other, dim=-1)
-    expected = 0.0
-    for b, t in itertools.product(range(3), range(5)):
-        if target[b, t] != PAD:
-            for v in range(7):
-                there, back = p[b, t, v].item(), q[b, t, v].item()
-                expected += there * math.log(there / back) / 2 + back * math.log(back / there) / 2
-    found = consistency(torch.cat([one, other]), target, PAD)
-    assert math.isclose(found.item(), expected, rel_tol=1e-4)
-    swapped = consistency(torch.cat([other, one]), target, PAD)
-    torch.testing.assert_close(found, swapped)
-
-
-def test_passes_that_agree_cost_nothing_and_padding_never_does():
-    logits, target = case(0)
-    assert consistency(torch.cat([logits, logits]), target, PAD) == 0
-    elsewhere = logits.clone()
-    elsewhere[1, 3:] += torch.arange(7.0)  # only where the target is padding
-    twice = torch.cat([logits, elsewhere]).requires_grad_()
-    loss = consistency(twice, target, PAD)
-    assert loss == 0
-    loss.backward()
-    assert torch.isfinite(twice.grad).all()
-
-
-def test_consistency_wants_two_passes():
-    logits, target = case(0)
-    with pytest.raises(ValueError, match=r"two passes over \(3, 5\)"):
-        consistency(logits, target, PAD)
 
 
 def test_half_precision_is_summed_in_float32():

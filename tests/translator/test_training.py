@@ -19,7 +19,6 @@ from translator import checkpoints
 from translator.checkpoints import CheckpointError
 from translator.cli import main
 from translator.model_folder import Translator, load_translator, save_translator
-from translator.objective import consistency
 from translator.processes import Processes
 from translator.tokenizer import Tokenizer
 from translator.training import Trainer, TrainingError
@@ -258,33 +257,6 @@ def test_a_damaged_checkpoint_is_noticed(data, tmp_path):
         trainer.resume()
 
 
-def test_without_chance_two_passes_are_one(data, tmp_path):
-    """No dropout, no disagreement: the consistency changes nothing; with dropout it does."""
-    for dropout, same in ((0.0, True), (0.3, False)):
-        found = []
-        for weight in (0.0, 2.0):
-            folder = tmp_path / f"{dropout}-{weight}"
-            train(data, folder, max_steps=4, consistency=weight, **{"model.dropout": dropout})
-            found.append(list(losses(folder).values()))
-        assert (found[0] == pytest.approx(found[1], rel=1e-4)) == same
-
-
-def test_two_passes_draw_different_dropout_and_learn_to_agree(data, tmp_path):
-    def disagreement(weight):
-        trainer, _ = train(data, tmp_path / str(weight), max_steps=60, consistency=weight,
-                           checkpoint_every=60, **{"model.dropout": 0.3})  # fmt: skip
-        trainer.model.train()
-        torch.manual_seed(0)
-        batch = next(trainer.train_batches.batches())
-        with torch.no_grad():
-            passes = trainer.model(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
-        pad = data.tokenizer.pad_id
-        return consistency(passes, batch.tgt_out, pad).item() / batch.num_tokens
-
-    free, held = disagreement(0.0), disagreement(3.0)
-    assert 0 < held < 0.7 * free
-
-
 def test_it_starts_from_a_translator(data, tmp_path):
     first, summary = train(data, tmp_path / "first", max_steps=40)
     assert summary["started_from"] is None
@@ -319,12 +291,12 @@ def test_a_checkpoint_from_before_a_setting_counts_as_its_default(data, tmp_path
     train(data, tmp_path)
     path = checkpoints.checkpoints(tmp_path / "checkpoints")[-1]
     state = checkpoints.load(path)
-    del state["config"]["training"]["consistency"], state["started_from"]
+    del state["config"]["training"]["subword_dropout"], state["started_from"]
     path.unlink()
     checkpoints.save(tmp_path / "checkpoints", 12, state, 3)
     Trainer(config(), data, tmp_path, CPU, show_progress=False).resume()
-    changed = Trainer(config(consistency=1.0), data, tmp_path, CPU, show_progress=False)
-    with pytest.raises(CheckpointError, match=r"consistency was 0.0, now 1.0"):
+    changed = Trainer(config(subword_dropout=0.5), data, tmp_path, CPU, show_progress=False)
+    with pytest.raises(CheckpointError, match=r"subword_dropout was 0.0, now 0.5"):
         changed.resume()
 
 

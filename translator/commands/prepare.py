@@ -26,6 +26,8 @@ EXAMPLES = """\
       two corpora together, with one vocabulary
   python -m translator prepare --tsv pairs.tsv --valid 200 --test 200
       your own pairs: source, tab, target; in data/pairs
+  python -m translator prepare --tsv pairs.tsv --vocabulary models/de-en
+      the same with the vocabulary of a translator, to train that one further by train --from
   python -m translator prepare --text corpus.de corpus.en --config big
       your own pairs in two files, with the settings of a configuration
 """
@@ -58,6 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="change a setting, such as data.max_words=50; may be repeated",
     )  # fmt: skip
     parser.add_argument("--vocab-size", type=int, metavar="N", help="tokens, both languages")
+    parser.add_argument(
+        "--vocabulary", type=Path, metavar="PATH",
+        help="do not learn one: take that of a translator's folder, or a tokenizer.json",
+    )  # fmt: skip
     parser.add_argument("--valid", type=int, metavar="N", help="pairs held out for validation")
     parser.add_argument("--test", type=int, metavar="N", help="pairs held out for the test")
     parser.add_argument("--seed", type=int, metavar="N", help="decides which pairs are held out")
@@ -76,12 +82,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare, and print what came of it."""
+    from translator.errors import ConfigError
+    from translator.model_folder import TOKENIZER
     from translator.preparation import prepare
+    from translator.tokenizer import Tokenizer
 
     settings, name = _settings(args)
+    given = None
+    if args.vocabulary is not None:
+        if args.vocab_size is not None:
+            raise ConfigError("--vocab-size and --vocabulary exclude each other")
+        path = args.vocabulary
+        given = Tokenizer.load(path / TOKENIZER if path.is_dir() else path)
     made = prepare(
         settings, args.out or Path("data") / (args.name or name), data_dir=args.data_dir,
-        force=args.force, say=lambda line: print(line, file=sys.stderr),
+        force=args.force, say=lambda line: print(line, file=sys.stderr), tokenizer=given,
     )  # fmt: skip
     print(report(made))
     return 0

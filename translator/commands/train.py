@@ -12,7 +12,7 @@ EXAMPLES = """\
   python -m translator train --config small --resume   go on where the last run ended
   python -m translator train --config base --device cuda
   python -m translator train --set training.peak_lr=5e-4 --set model.num_heads=2
-  python -m translator train --config de-en-2 --from runs/de-en/model
+  python -m translator train --config de-en --data data/pairs --from models/de-en --out runs/mine
   torchrun --nproc-per-node 2 -m translator train --config big
 """
 
