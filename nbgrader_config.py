@@ -1,12 +1,9 @@
 """How nbgrader sees this course: `nbgrader <command>` reads it when run in this folder."""
 
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
     CheckCellMetadata,
-    ClearHiddenTests,
     ClearOutput,
     DeduplicateIds,
-    GetGrades,
     OverwriteCells,
     OverwriteKernelspec,
 )
@@ -70,9 +67,11 @@ c.LimitOutput.max_traceback = 60
 # this one leaves its score empty, says the state, and quotes commas. `nbgrader export` uses it.
 c.ExportApp.plugin_class = "grading.gradebook.StateCsvExport"
 
-# Students get the pages that `make grade` writes. Formgrader's button "generate feedback" writes
-# nbgrader's own in their place; at least those must not hold the hidden tests.
-c.GenerateFeedback.preprocessors = [ClearHiddenTests, GetGrades, CSSHTMLHeaderPreprocessor]
+# nbgrader's own autograder would run students' code with your rights, and its feedback shows hidden
+# tests. Formgrader's buttons, `nbgrader autograde` and `nbgrader generate_feedback` therefore grade
+# as `make grade` does, in the sandbox, and write its pages.
+c.Autograde.exporter_class = "grading.formgrader.AutogradeExporter"
+c.GenerateFeedback.exporter_class = "grading.formgrader.FeedbackExporter"
 
 # Handing in late costs nothing, unless this is changed. A due date is set in formgrader, or by
 #     nbgrader db assignment add 02-self-attention --duedate "2030-01-31 23:59 CET"

@@ -21,7 +21,7 @@ import os
 import sys
 from pathlib import Path
 
-from grading import pool
+from grading import lean, pool
 
 # Processes of the pool import this file, too: what is slow to import stands in the functions.
 from tools.notebooks import ROOT, NotebookError
@@ -94,8 +94,9 @@ def run_command(given: argparse.Namespace) -> int:
     """Grade a class; 1 if a submission failed."""
     if given.jobs is not None and given.jobs < 1:
         return refuse(f"--jobs: expected at least 1, got {given.jobs}")
-    from grading import course, report
-    from grading.states import State
+    with lean.imports():
+        from grading import course, report
+        from grading.states import State
 
     chosen = {
         "submitted": given.submitted and given.submitted.resolve(), "db": given.db,
@@ -171,8 +172,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     given = parser().parse_args(arguments)
     prepare(given)
-    from grading.gradebook import GradebookError
-    from grading.layout import GradingError
+    with lean.imports():
+        from grading.gradebook import GradebookError
+        from grading.layout import GradingError
 
     try:
         return given.function(given)

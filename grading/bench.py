@@ -1,7 +1,11 @@
 """How fast a class is graded, side by side with nbgrader's own autograder: `make bench`.
 
-    python -m grading bench                    24 submissions both ways, then 10, 50 and 500 here
-    python -m grading bench --quick            6 both ways, then 4 and 12 here
+    python -m grading bench                    48 submissions both ways, then 10, 50 and 500 here
+    python -m grading bench --students 24      as many as in a small class
+    python -m grading bench --quick            6 both ways, then 2 and 12 here
+
+What a run costs once (a sandbox with torch in it for each core) weighs less in a larger class. 48
+is the class of one lecture; a run with fewer says what a small class gains.
 
 Everybody hands in right answers of tests/answers, no two the same file. Both ways start from the
 same folder and the same gradebook, run on the same cores, and must give everybody full points for
@@ -41,6 +45,8 @@ with contextlib.suppress(ChildProcessError):
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps({"code": code, "wall": wall, "cpu": used.ru_utime + used.ru_stime}))
 """
+#: How many are graded both ways if nothing is said.
+STUDENTS = 48
 OURS, STOCK = "here", "nbgrader autograde"
 
 
@@ -200,7 +206,9 @@ def grade_here(folder: Path, assignment: str, jobs: int, more: Sequence[str] = (
 
 def grade_stock(folder: Path, assignment: str, jobs: int) -> list[str]:
     """Return the command by which nbgrader does, one after the other."""
-    return [sys.executable, "-m", "nbgrader", "autograde", assignment]
+    # nbgrader_config.py has another exporter, which grades as this side does.
+    own = "--Autograde.exporter_class=nbconvert.exporters.NotebookExporter"
+    return [sys.executable, "-m", "nbgrader", "autograde", assignment, own]
 
 
 @contextlib.contextmanager
@@ -275,7 +283,7 @@ def bench(root: Path, wanted: str, *, students: int, sizes: Sequence[int], jobs:
 
 def main(given: argparse.Namespace) -> int:
     """Measure as the command line says; print and save a table. 1 if it can't be done."""
-    students = given.students or (6 if given.quick else 24)
+    students = given.students or (6 if given.quick else STUDENTS)
     sizes = given.sizes if given.sizes is not None else (2, 12) if given.quick else (10, 50, 500)
     target = given.json or given.root / "_build" / "grading-bench.json"
     try:

@@ -1,8 +1,8 @@
 """What `nbgrader export` writes: nbgrader's own columns, the state, and no score where none is.
 
 nbgrader's exporter writes 0.0 for a submission that could not be graded and for one that was never
-handed in, and does not quote: a comma in a name shifts the row. This one is set in
-nbgrader_config.py:
+handed in, and does not quote: a comma in a name shifts the row. This one also keeps a spreadsheet
+from computing what a student put into a name. It is set in nbgrader_config.py:
 
     c.ExportApp.plugin_class = "grading.gradebook.StateCsvExport"
 """
@@ -18,6 +18,7 @@ from typing import ClassVar
 from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 
+from grading.formulas import guarded
 from grading.standing import Person, Standing, roster, standings
 
 #: What nbgrader writes into its CSV files, and what is added.
@@ -69,6 +70,7 @@ def _row(due: object, person: Person, standing: Standing) -> list:
         "max_score": standing.max_points, "state": str(standing.state),
         "reason": "; ".join(standing.reasons),
     }
+    row |= {key: guarded(text) for key, text in row.items() if isinstance(text, str)}
     if standing.points is not None:
         row.update(raw_score=standing.raw_points, score=standing.points,
                    late_submission_penalty=standing.late_penalty)

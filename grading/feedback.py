@@ -4,7 +4,7 @@
 
 Everything on it is text. What a student wrote, printed or raised is escaped by the template; a
 page has no script, no link and nothing from elsewhere, and a Content-Security-Policy that allows
-its own style sheet and nothing else. Of the tests it holds the messages that `feedback_words` lets
+its own style sheet and nothing else. Of the tests it holds the messages that `feedback_errors` lets
 through, and the points.
 """
 
@@ -27,6 +27,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from grading import feedback_words as words
+from grading.feedback_errors import PRINTED, Rule
 from grading.feedback_words import Message
 from grading.standing import Standing
 from grading.states import Result, State
@@ -147,8 +148,10 @@ def page(standing: Standing, result: Result, form: Form, notebook: str | None) -
     """Return a student's page; the arguments are those of `write`."""
     state, meaning = STATES[standing.state]
     style, policy = style_sheet()
-    tasks = _tasks(standing, result, form) if standing.state.has_points else []
-    others, left = _code(tasks, result, notebook) if tasks else ([], [])
+    cells = json.loads(notebook)["cells"] if notebook else []
+    rule = Rule(form, ["".join(cell["source"]) for cell in cells if _is_written(cell, result)])
+    tasks = _tasks(standing, result, form, rule) if standing.state.has_points else []
+    others, left = _code(tasks, result, cells, rule) if tasks else ([], [])
     late = None
     if standing.late_seconds > 0:
         late = {"for": duration(standing.late_seconds), "penalty": number(standing.late_penalty)}
@@ -188,9 +191,9 @@ def _file(result: Result) -> list[tuple[str, str]]:
     return [words.finding(note) for note in result.notes[:MOST_LINES]]
 
 
-def _tasks(standing: Standing, result: Result, form: Form) -> list[Task]:
+def _tasks(standing: Standing, result: Result, form: Form, rule: Rule) -> list[Task]:
     """Return the tasks with their points and tests."""
-    hidden, titles = words.has_hidden(form), words.titles(form)
+    titles = words.titles(form)
     tasks: dict[str, Task] = {}
     for cell in form.cells:
         name = words.task_of(cell.grade_id)
@@ -204,7 +207,7 @@ def _tasks(standing: Standing, result: Result, form: Form) -> list[Task]:
             error = result.messages.get(cell.grade_id, "")
             told = None
             if not passed:
-                told = words.message(error, hidden=hidden[cell.grade_id]) if error else Message(
+                told = rule.of_test(cell.grade_id, error) if error else Message(
                     "Part of this test passes.")
             tasks[name].tests.append(Test(
                 words.aspect_of(cell.grade_id), number(points), number(cell.points), passed, told))
@@ -217,21 +220,22 @@ def _tasks(standing: Standing, result: Result, form: Form) -> list[Task]:
     return list(tasks.values())
 
 
-def _code(tasks: list[Task], result: Result, notebook: str | None) -> tuple[list[Cell], list[str]]:
+def _code(tasks: list[Task], result: Result, cells: list[dict], rule: Rule
+          ) -> tuple[list[Cell], list[str]]:
     """Put the student's cells into the tasks; return the others, and what was left out."""
     by_task = {task.name: task for task in tasks}
     room = MOST_BYTES - FRAME_BYTES
     others: list[Cell] = []
-    dropped = 0
-    cells = json.loads(notebook)["cells"] if notebook else []
+    dropped, after, shown = 0, False, []
+    for data in cells:
+        if _is_written(data, result):
+            shown.append((data, after))
+        after = after or _name(data) in rule.hidden
     # Answers come first: cells of one's own must not take their room.
-    for data in sorted(cells, key=_is_own):
-        tags = data["metadata"].get("nbgrader") or {}
-        name, own = tags.get("grade_id", ""), data["cell_type"] == "code"
-        mine = tags.get("solution") and name not in result.unchanged
-        if not mine and (tags or not _is_own(data)):
-            continue
-        cell, size = _cell(data, result.messages.get(name, "") if own else "", coloured=own)
+    for data, late in sorted(shown, key=lambda one: _is_own(one[0])):
+        name, own = _name(data), data["cell_type"] == "code"
+        error = result.messages.get(name, "") if own else ""
+        cell, size = _cell(data, error, rule, coloured=own, after=late)
         if size > room:
             dropped += 1
             continue
@@ -242,18 +246,34 @@ def _code(tasks: list[Task], result: Result, notebook: str | None) -> tuple[list
     return others, left
 
 
+def _name(data: dict) -> str:
+    """Return a cell's grade_id, or ""."""
+    return (data["metadata"].get("nbgrader") or {}).get("grade_id", "")
+
+
+def _is_written(data: dict, result: Result) -> bool:
+    """Tell whether a student wrote a cell."""
+    tags = data["metadata"].get("nbgrader") or {}
+    if tags:
+        return bool(tags.get("solution")) and tags.get("grade_id") not in result.unchanged
+    return _is_own(data)
+
+
 def _is_own(data: dict) -> bool:
     """Tell whether a cell without a grade_id was added or edited by the student."""
     return data["cell_type"] == "code" and str(data.get("id", "")).startswith("extra-")
 
 
-def _cell(data: dict, error: str, *, coloured: bool) -> tuple[Cell, int]:
-    """Return a cell, and how many bytes it takes."""
+def _cell(data: dict, error: str, rule: Rule, *, coloured: bool, after: bool) -> tuple[Cell, int]:
+    """Return a cell, and how many bytes it takes; after: of a hidden test."""
     source = "".join(data["source"])
     outputs = [part for part in data.get("outputs", []) if part["output_type"] == "stream"]
     errors = [part for part in data.get("outputs", []) if part["output_type"] == "error"]
     output = "".join("".join(part["text"]) for part in outputs)
-    left = [
+    left = []
+    if after and output:
+        output, left = "", [PRINTED]
+    left += [
         f"the {kind} has {len(text)} characters, {most} are shown"
         for kind, text, most in (("code", source, MOST_CODE), ("output", output, MOST_OUTPUT))
         if len(text) > most
@@ -262,7 +282,7 @@ def _cell(data: dict, error: str, *, coloured: bool) -> tuple[Cell, int]:
     html = coloured_code(code) if coloured and len(code) <= MOST_COLOURED else escape(code)
     if not error and errors:
         error = f"{errors[0].get('ename', '')}: {errors[0].get('evalue', '')}"
-    told = words.message(error, hidden=False) if error else None
+    told = rule.of_cell(error, after=after) if error else None
     output = words.without_paths(words.printable(output, MOST_OUTPUT))
     made = Cell(html, output, told, "; ".join(left))
     texts = (str(html), str(escape(output)), str(escape(told.text if told else "")))
@@ -271,8 +291,12 @@ def _cell(data: dict, error: str, *, coloured: bool) -> tuple[Cell, int]:
 
 def coloured_code(code: str) -> Markup:
     """Return Python as HTML: escaped text in elements with a class."""
-    formatter = HtmlFormatter(nowrap=True)
-    return Markup(highlight(code, PythonLexer(stripnl=False, ensurenl=False), formatter))
+    return Markup(highlight(code, *_colours()))
+
+
+@functools.cache
+def _colours() -> tuple[PythonLexer, HtmlFormatter]:
+    return PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True)
 
 
 def number(value: float | None) -> str:

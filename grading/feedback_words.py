@@ -3,7 +3,8 @@
 The rule for messages. What an author writes after the comma of an assert is meant for the student,
 in hidden tests as well; nothing else of a test is. So a message never has a traceback or a path.
 Where a test cell has hidden lines, numbers that could be an expected result are left out, too: a
-tensor or an array, and a list of many numbers.
+tensor or an array, and a list of many numbers. What of other errors is told, and when, is in
+`feedback_errors`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,17 @@ _ARRAY = re.compile(r"\b(?:tensor|array|Parameter containing:\s*tensor)\s*\(")
 _LIST = re.compile(
     r"\[\s*\[[-\s\d.,;+e\[\]]*?\]\s*\]|[\[(][-\s\d.,;+e]*[\])]")
 _NUMBER = re.compile(r"[-+]?(?:[\d._]+(?:e[-+]?\d+)?)")
+#: A long text in quotes: it may be what a submission made of a hidden input.
+_QUOTED = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
 _HEADING = re.compile(r"^(#+)\s+(.+?)\s*#*\s*$", re.MULTILINE)
+
+
+#: What is told of errors that the grader itself raises.
+FIXED_WORDS = {
+    "StudentLost": "Your code ended Python, or had to be stopped, while this test ran.",
+    "TimeoutError": "This test took too long. Look for a loop that doesn't end.",
+    "NotRun": "This test was not run: there was no time left for it.",
+}
 
 
 def printable(text: str, most: int) -> str:
@@ -98,19 +109,15 @@ def message(error: str, *, hidden: bool) -> Message:
         text = ""
     text = without_paths(printable(text, 2 * MOST_MESSAGE)).strip()
     if hidden:
+        text = _QUOTED.sub(lambda found: f"{found.group()[:40]}…{found.group()[-1]}", text)
         text = without_arrays(text)
     text = printable(text, MOST_MESSAGE)
     if kind == "AssertionError":
         if text and text != "AssertionError":
             return Message(text)
         return Message("The result is not what the test expects. It gives no reason.")
-    fixed = {
-        "StudentLost": "Your code ended Python, or had to be stopped, while this test ran.",
-        "TimeoutError": "This test took too long. Look for a loop that doesn't end.",
-        "NotRun": "This test was not run: there was no time left for it.",
-    }
-    if kind in fixed:
-        return Message(fixed[kind])
+    if kind in FIXED_WORDS:
+        return Message(FIXED_WORDS[kind])
     return Message(text, kind)
 
 

@@ -70,6 +70,7 @@ class Book:
         with database.explained(url, "opened"):
             self.gradebook = Gradebook(url, course)
             ledger.METADATA.create_all(self.gradebook.engine)
+            database.index(self.gradebook.engine)
             self._lock = self.gradebook.engine.connect()
             if alone and not database.take(self._lock, "run"):
                 self.close()

@@ -159,7 +159,11 @@ class _Run:
     def bury(self) -> str:
         """End the process; return the limit that it hit."""
         process, self.process = self.process, None
-        return process.close() if process is not None else ""
+        if process is None:
+            return ""
+        limit = process.close()
+        self.tampering += [f"left in the sandbox: {what}" for what in getattr(process, "left", ())]
+        return limit
 
 
 def credit(cell: RebuiltCell, value: float | None) -> float:

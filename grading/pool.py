@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -30,8 +31,8 @@ GRACE_SECONDS = 5.0
 
 _prepared: list[Process] = []
 
-START = ("import sys; sys.path[:] = sys.argv[2:]; from grading.pool import serve; "
-         "serve(int(sys.argv[1]))")
+START = ("import gc, sys; gc.disable(); sys.path[:] = sys.argv[2:]; "
+         "from grading.pool import serve; serve(int(sys.argv[1]))")
 
 
 class PoolError(RuntimeError):
@@ -269,6 +270,8 @@ def serve(descriptor: int) -> None:
         except Exception as error:  # whatever it is, the master must hear of it
             pipe.send_bytes(json.dumps({"cannot_start": f"{error}"}).encode())
             return
+        gc.freeze()
+        gc.enable()  # off until here: imports make much and leave little to collect
         pipe.send_bytes(json.dumps({"ready": True}).encode())
         while True:
             at_work.clear()

@@ -18,13 +18,24 @@ CELL_SECONDS = 60.0
 
 LIMITS = Limits(wall_seconds=300.0, cpu_seconds=240)
 
-#: What the warm process imports; the first optimiser of a process imports for a second.
+# torch.testing asks of each pair whether they are tensors of a cluster, and imports those for a
+# second to find out. None are ever here: the channel carries plain tensors.
+torch.testing._comparison._HAS_DTENSOR = False
+
+#: What the warm process imports.
 PRELOAD = ("torch", "numpy", "matplotlib")
-OPTIMISER = "torch.optim"
+#: What it imports for an assignment in which a word occurs: the first optimiser of a process, and
+#: the first gradient of what is no loss, import for longer than most submissions take.
+BY_WORD = {"optim": "torch.optim", "grad": "torch.autograd"}
 
 
 class SandboxedProcess:
-    """One submission's process in the sandbox, and the namespace of its tests here."""
+    """One submission's process in the sandbox, and the namespace of its tests here.
+
+    `left` says, once it is closed, what of it could not be cleared away.
+    """
+
+    left: tuple[str, ...] = ()
 
     def __init__(self, worker: Worker) -> None:
         self.session = worker.session()
@@ -53,7 +64,8 @@ class SandboxedProcess:
     def close(self) -> str:
         """End the process; return the limit that it hit."""
         lost = self.student.peer.lost
-        limit = self.session.close().limit
+        end = self.session.close()
+        limit, self.left = end.limit, end.left
         if lost is not None and lost.reason in ("time", "memory"):
             return lost.reason
         return limit or ""
@@ -81,8 +93,9 @@ class SandboxEngine:
 
     """
 
-    def __init__(self, sandbox: bool = True, preload: tuple[str, ...] = (*PRELOAD, OPTIMISER)
-                 ) -> None:
+    def __init__(
+        self, sandbox: bool = True, preload: tuple[str, ...] = (*PRELOAD, *BY_WORD.values())
+    ) -> None:
         self.sandboxed, self.preload = sandbox, preload
         torch.set_num_threads(1)
         self.worker = self._start()
@@ -116,5 +129,12 @@ class SandboxEngine:
 
 def make(sandbox: bool = True, form: Form | None = None) -> SandboxEngine:
     """Return the engine, warm for an assignment."""
-    optimises = form is None or any("optim" in cell.source for cell in form.cells)
-    return SandboxEngine(sandbox, (*PRELOAD, OPTIMISER) if optimises else PRELOAD)
+    return SandboxEngine(sandbox, (*PRELOAD, *needed(form)))
+
+
+def needed(form: Form | None) -> list[str]:
+    """Return what is imported for an assignment beside the ordinary; all of it for none."""
+    return [
+        module for word, module in BY_WORD.items()
+        if form is None or any(word in cell.source for cell in form.cells)
+    ]

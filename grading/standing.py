@@ -54,7 +54,8 @@ class Standing:
     `points` are those to hand on: with what people gave by hand, after the late penalty. They are
     None unless the state is graded or suspect. `notebook_points` are by task, before the penalty:
     (points, most). `comments` are those that people wrote in formgrader, by task. `graded_at` is
-    in UTC, None if the grader never saw a submission.
+    in UTC, None if the grader never saw a submission. `waiting` counts the answers that a person
+    has to grade: their points are not in the sum.
     """
 
     student: str
@@ -69,6 +70,7 @@ class Standing:
     late_penalty: float = 0.0
     submitted_at: datetime | None = None
     comments: dict[str, str] = field(default_factory=dict, hash=False)
+    waiting: int = 0
 
     @property
     def raw_points(self) -> float | None:
@@ -218,7 +220,7 @@ def _standing(assignment: str, most: dict[str, float], student: str, entry: Entr
               ) -> Standing:
     """Return how one student stands."""
     state, reasons = _state(entry, clearance, submitted, content)
-    points, tasks, penalty = None, {}, 0.0
+    points, tasks, penalty, waiting = None, {}, 0.0, 0
     if state.has_points:
         tasks = {name.partition(SEPARATOR)[0]: (0.0, 0.0) for name in most}
         for name, grade in submitted.grades:
@@ -229,14 +231,15 @@ def _standing(assignment: str, most: dict[str, float], student: str, entry: Entr
         points = max(0.0, sum(given for given, _ in tasks.values()) - penalty)
         waiting = sum(g.auto_score is None and g.manual_score is None for _, g in submitted.grades)
         if waiting:
-            reasons.append(f"{waiting} answers wait for a person: their points are not in the sum")
+            what = "1 answer waits" if waiting == 1 else f"{waiting} answers wait"
+            reasons.append(f"{what} for a person: those points are not in the sum")
     stamp = submitted.timestamp if submitted else None
     return Standing(
         student, assignment, state, points, sum(most.values()), tuple(reasons),
         submitted.late_seconds if submitted else 0.0, tasks,
         entry.written if entry and entry.result.state is not State.MISSING else None,
         penalty, stamp.replace(tzinfo=UTC) if stamp else None,
-        submitted.comments if submitted else {})
+        submitted.comments if submitted else {}, waiting)
 
 
 def _state(entry: Entry | None, clearance: Clearance | None, submitted: _Submitted | None,

@@ -19,7 +19,7 @@ PREFIX = struct.Struct("!4sIQ")
 MAX_DEPTH = 200
 #: JSON is a small part of a message; what is large are the bytes of tensors.
 MAX_HEADER = 16 << 20
-CHUNK = 1 << 20
+CHUNK = 1 << 16
 #: Bytes of tensors that are copied into one piece with the header, instead of sent one by one.
 TOGETHER = 1 << 16
 

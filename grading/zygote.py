@@ -94,6 +94,7 @@ class Zygote:
 
     def _warm(self) -> None:
         """Import what sessions need, and check that what a fork would share is harmless."""
+        gc.disable()  # an import makes much and leaves little to collect
         for name in self.setup.preload:
             importlib.import_module(name)
         if "matplotlib" in self.setup.preload:
@@ -105,9 +106,13 @@ class Zygote:
             weight = torch.nn.Parameter(torch.zeros(1))
             weight.grad = torch.zeros(1)
             torch.optim.Adam([weight]).step()  # the first optimiser imports for a second
+        if "torch.autograd" in self.setup.preload:
+            weight = torch.zeros(1, requires_grad=True)
+            torch.autograd.grad(2 * weight, weight, torch.ones(1))  # imports for half a second
         self._check_warm()
         gc.collect()
         gc.freeze()  # never collected: forks share its memory
+        gc.enable()
 
     def _check_warm(self) -> None:
         """Refuse to fork threads, or memory that all sessions would share.

@@ -18,7 +18,6 @@ from grading.lms.imports import Options, Target
 from grading.lms.people import Member, Roster, merge, read_roster
 from grading.lms.report import Problem, Report, Verdict
 from grading.lms.tables import read_table, write_whole
-from grading.states import State
 
 __all__ = [
     "canvas", "feedback", "gradescope", "moodle", "roster_command", "take", "worksheet",
@@ -163,11 +162,6 @@ class _Grades:
         found = exports.scores(self.standings, self.people, self.report,
                                missing_as_zero=given.missing_as_zero, scale_to=scale)
         self.sends = scale or self.most
-        waiting = [one.student for one in self.standings if one.state is State.GRADED
-                   and any("wait for a person" in reason for reason in one.reasons)]
-        if waiting:
-            self.report.notes.append("a person still has to grade answers of: "
-                                     f"{', '.join(waiting)}")
         return found
 
     @property

@@ -13,10 +13,11 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from grading.formulas import is_formula
 from grading.lms.exports import Score, only, read_number, sent, twins, write_number
 from grading.lms.people import Member, Roster, clean, is_canvas, slugs
 from grading.lms.report import Problem, Report, Verdict, shown
-from grading.lms.tables import Table, is_formula, make_table, safe
+from grading.lms.tables import Table, make_table, safe
 
 HEADINGS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 #: A heading with one of these in it is a sum of Canvas's own, never an assignment.

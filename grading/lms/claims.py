@@ -203,10 +203,9 @@ class Sorter:
         if problem:
             self._refuse(claim.entry, f"{name!r} can't be a student's folder: {problem}")
             return None
-        for other in self.roster.members:
-            if other.casefold() == name.casefold():
-                self._refuse(claim.entry, f"{name} and {other} can't be told apart: give a roster")
-                return None
+        for other in self.roster.by_folded("id", name):
+            self._refuse(claim.entry, f"{name} and {other.id} can't be told apart: give a roster")
+            return None
         member = Member(name, first, last, **known)
         try:
             self.roster.add(member)

@@ -94,6 +94,9 @@ def scores(standings: list[Standing], roster: Roster, report: Report, *,
         elif one.state is not State.GRADED:
             report.add(Verdict.REFUSED, one.student, "", f"{one.state}: not a score: {reason}")
             continue
+        if one.waiting:
+            report.add(Verdict.SKIPPED, one.student, "", f"not graded to the end: {reason}")
+            continue
         if points is None or not math.isfinite(points) or points < 0:
             report.add(Verdict.REFUSED, one.student, "", f"no score that can be sent: {points}")
             continue

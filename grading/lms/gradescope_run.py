@@ -14,9 +14,7 @@ shows that the autograder did not finish, and no points. The reason is in the lo
 from __future__ import annotations
 
 import argparse
-import ast
 import json
-import re
 import sys
 import time
 from pathlib import Path
@@ -24,16 +22,12 @@ from pathlib import Path
 from grading import feedback_words as words
 from grading import pipeline, submission
 from grading.engine import Engine, EngineError
+from grading.feedback_errors import Rule
 from grading.lms import names
 from grading.lms.archive import Source, Unreadable
 from grading.lms.report import Problem
 from grading.states import Result, State
 from grading.submission import Form, SubmissionError
-
-#: A value in an author's message.
-VALUE = ".{0,80}?"
-HIDDEN = ("The lines of this test that you can see in the notebook may pass: it has others, with "
-          "other sizes and edge cases.")
 
 
 def find_notebook(folder: Path, wanted: str) -> bytes:
@@ -56,50 +50,9 @@ def find_notebook(folder: Path, wanted: str) -> bytes:
             raise SubmissionError(f"{wanted}: {error}") from None
 
 
-def patterns(form: Form) -> list[re.Pattern]:
-    """Return what the authors' messages look like, in tests and in the helpers they use."""
-    found = []
-    for cell in form.cells:
-        if cell.role not in ("test", "given", "setup") or cell.cell_type != "code":
-            continue
-        try:
-            tree = ast.parse(cell.source)
-        except SyntaxError:
-            continue
-        for node in ast.walk(tree):
-            message = None
-            if isinstance(node, ast.Assert):
-                message = node.msg
-            elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
-                message = node.exc.args[0]
-            if message is not None and (pattern := _pattern(message)):
-                found.append(re.compile(pattern, re.DOTALL))
-    return found
-
-
-def _pattern(message: ast.expr) -> str:
-    """Return a pattern for a literal text with values in it, "" for any other expression."""
-    if isinstance(message, ast.BinOp) and isinstance(message.op, ast.Add):
-        sides = [_pattern(side) for side in (message.left, message.right)]
-        return "".join(side or VALUE for side in sides) if any(sides) else ""
-    if isinstance(message, ast.Constant) and isinstance(message.value, str):
-        return re.escape(message.value)
-    if isinstance(message, ast.JoinedStr):
-        parts = [re.escape(part.value) if isinstance(part, ast.Constant) else VALUE
-                 for part in message.values]
-        fixed = sum(len(p.value) for p in message.values if isinstance(p, ast.Constant))
-        return "".join(parts) if fixed >= 12 else ""
-    return ""
-
-
-def tests(form: Form, result: Result) -> list[dict]:
-    """Return one entry for each test cell: its points, and what a student may read about it.
-
-    Of a test with hidden lines that is an author's message and nothing else: what the student's
-    own code raised there could carry the hidden inputs out.
-    """
-    hidden, titles = words.has_hidden(form), words.titles(form)
-    known = patterns(form)
+def tests(form: Form, result: Result, rule: Rule) -> list[dict]:
+    """Return one entry for each test cell: its points, and what a student may read about it."""
+    titles = words.titles(form)
     entries = []
     for cell in form.cells:
         if not cell.is_graded:
@@ -112,28 +65,15 @@ def tests(form: Form, result: Result) -> list[dict]:
                  "visibility": "visible"}
         error = result.messages.get(cell.grade_id, "")
         if error:
-            entry["output"] = _output(error, hidden.get(cell.grade_id, True), known)
+            shown = rule.of_test(cell.grade_id, error)
+            entry["output"] = f"{shown.kind}: {shown.text}" if shown.kind else shown.text
         elif result.points.get(cell.grade_id) is None:
             entry["output"] = "A person grades this."
         entries.append(entry)
     return entries
 
 
-def _output(error: str, hidden: bool, known: list[re.Pattern]) -> str:
-    """Return what a student reads about a failed test."""
-    kind, _, text = error.partition(": ")
-    if kind == "NotImplementedError":
-        return "Not answered yet."
-    if hidden and kind not in ("StudentLost", "TimeoutError", "NotRun"):
-        if kind != "AssertionError":
-            return f"Stopped by an error ({words.printable(kind, 60)}). {HIDDEN}"
-        if not any(pattern.fullmatch(text) for pattern in known):
-            return f"The result is not what the test expects. {HIDDEN}"
-    shown = words.message(error, hidden=hidden)
-    return f"{shown.kind}: {shown.text}" if shown.kind else shown.text
-
-
-def results(form: Form, result: Result, seconds: float) -> dict:
+def results(form: Form, result: Result, rule: Rule, seconds: float) -> dict:
     """Return results.json of a graded submission."""
     notes = [" ".join(words.finding(note)) for note in result.notes]
     stopped = [f"Your code {reason}." for reason in result.reasons]
@@ -143,7 +83,7 @@ def results(form: Form, result: Result, seconds: float) -> dict:
         "execution_time": round(seconds, 1), "output": output, "output_format": "text",
         "visibility": "visible", "stdout_visibility": "hidden",
         "extra_data": {"state": str(result.state), "sandboxed": result.sandboxed},
-        "tests": tests(form, result),
+        "tests": tests(form, result, rule),
     }
 
 
@@ -187,7 +127,8 @@ def grade(place: Path) -> int:
     if result.state is not State.GRADED:
         print(f"{result.state}: no points are sent; a person must look at it", file=sys.stderr)
         return 1
-    write(target, results(form, result, time.monotonic() - started))
+    rule = Rule(form, [cell.source for cell in rebuilt.cells if cell.role in ("solution", "extra")])
+    write(target, results(form, result, rule, time.monotonic() - started))
     return 0
 
 

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from grading.formulas import is_formula
 from grading.lms.exports import Score, only, read_number, sent, twins
 from grading.lms.people import Member, Roster, clean, merge, slug, split_name
 from grading.lms.report import Problem, Report, Verdict, shown
-from grading.lms.tables import Table, is_formula, make_table, read_table
+from grading.lms.tables import Table, make_table, read_table
 
 #: How Moodle can be told whose a row is: our field, and a heading that says so.
 KEYS = {

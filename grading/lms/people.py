@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
+from grading.formulas import guarded, is_formula
 from grading.lms.report import Problem, shown
-from grading.lms.tables import Table, is_formula, make_table, read_table, write_whole
+from grading.lms.tables import Table, make_table, read_table, write_whole
 
 #: Names that Windows keeps for devices, with or without an ending.
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
@@ -115,7 +116,7 @@ class Roster:
     def to_bytes(self) -> bytes:
         """Return roster.csv, without the numbers that hold for one assignment only."""
         people = sorted(self.members.values(), key=lambda m: (m.last_name, m.first_name, m.id))
-        rows = [[_guarded(text) for text in astuple(member)[:-1]] for member in people]
+        rows = [[guarded(text) for text in astuple(member)[:-1]] for member in people]
         return make_table([list(FIELDS[:-1]), *rows])
 
     def write(self, path: Path) -> None:
@@ -264,13 +265,8 @@ def _unquoted(name: str) -> str:
     return name[2:-1] if name.startswith('="') and name.endswith('"') and len(name) > 3 else name
 
 
-def _guarded(text: str) -> str:
-    """Return a text as it stands in roster.csv: no formula, whatever name a student has chosen."""
-    return f"'{text}" if is_formula(text.lstrip("'")) else text
-
-
 def _unguarded(text: str) -> str:
-    """Return the text that `_guarded` was given."""
+    """Return the text that `guarded` was given."""
     return text[1:] if text.startswith("'") and is_formula(text.lstrip("'")) else text
 
 

@@ -12,6 +12,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grading.formulas import is_formula
 from grading.lms.report import Problem
 from grading.submission import SubmissionError
 from grading.submission import read as read_file
@@ -21,8 +22,6 @@ SEPARATORS = (",", ";", "\t")
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
         (codecs.BOM_UTF16_BE, "utf-16-be"))
 
-#: Characters with which a text after + or - can do something in a spreadsheet program.
-ACTIVE = set("()|!\"=[]{}:*/^&<>%$#@;\\") | set("0123456789")
 
 
 @dataclass
@@ -190,19 +189,6 @@ def make_table(rows: list[list[str]], separator: str = ",") -> bytes:
     """Return rows as a CSV file in UTF-8 with Windows line ends, as RFC 4180 has it."""
     lines = [separator.join(quote(cell, separator) for cell in row) for row in rows]
     return "".join(f"{line}\r\n" for line in lines).encode()
-
-
-def is_formula(text: str) -> bool:
-    """Tell whether a spreadsheet program might compute a text instead of showing it."""
-    bare = text.lstrip()
-    if not bare:
-        return False
-    if bare[0] in "=@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH COMMERCIAL AT}" or (
-        text[0] in "\t\r\n"
-    ):
-        return True
-    signs = "+-\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}"
-    return bare[0] in signs and bool(ACTIVE & set(bare[1:]))
 
 
 def safe(text: str) -> str:

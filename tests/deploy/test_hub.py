@@ -211,6 +211,12 @@ def test_from_release_to_grade(machine: Machine, student: Person, instructor: Pe
     shown = {entry["student"]: entry["score"] for entry in json.loads(text)}
     assert shown == points
 
+    # The hub's own environment has no grader: Formgrader's button refuses, and changes nothing.
+    status, _ = instructor.fetch(
+        f"formgrader/api/submission/{ASSIGNMENT}/{student.name}/autograde", "POST", "")
+    assert status == 500
+    assert grades(machine.state / "course" / "gradebook.db") == points
+
 
 def grades(gradebook: Path) -> dict[str, float]:
     """Return each student's points of all cells."""

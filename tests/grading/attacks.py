@@ -378,3 +378,15 @@ def many_files(read_fd, write_fd):
     for number in range(1_000_000):
         os.close(os.open(f"f{number}", os.O_CREAT))
     answer(write_fd, "all")
+
+
+def modules_of_a_gradient(read_fd, write_fd):
+    """Answer which packages are there before and after a first gradient."""
+    import torch
+
+    def packages() -> list[str]:
+        return sorted({name.partition(".")[0] for name in sys.modules})
+
+    before, weight = packages(), torch.ones(2, requires_grad=True)
+    torch.autograd.grad(weight * weight, weight, torch.ones(2))
+    answer(write_fd, [before, packages()])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grading import bench
-from grading.__main__ import main
+from grading.__main__ import main, parser
 from grading.bench import OURS, STOCK, BenchError, Cost, ratio, steps
 from tests.grading import helpers
 from tests.harness import sample
@@ -36,6 +36,13 @@ def test_the_ratio_is_of_submissions_a_minute() -> None:
     assert ratio(ours, stock) == 6.0
     with pytest.raises(ValueError, match="expected 6 submissions, got 5"):
         ratio(ours, Cost(5, 1.0, 1.0))
+
+
+def test_a_class_is_no_handful() -> None:
+    """If nothing is said, both ways grade a class, and the sizes reach a large course."""
+    assert bench.STUDENTS >= 24
+    given = parser().parse_args(["bench"])
+    assert (given.students, given.sizes, given.quick) == (None, None, False)
 
 
 def test_one_submission_more() -> None:

@@ -154,6 +154,18 @@ def exported(book: Book, path: Path) -> dict[str, dict[str, str]]:
         return {row["student_id"]: row for row in csv.DictReader(file)}
 
 
+def test_the_export_computes_nothing(book: Book, tmp_path: Path) -> None:
+    """A name that a spreadsheet would take for a formula is shown; others are as they are."""
+    book.gradebook.update_or_create_student("ann", first_name="=1+cmd|' /C calc'!A0", last_name="-")
+    book.gradebook.update_or_create_student("bob", first_name="Anne-Marie", last_name="'t Hooft")
+    for student in ("ann", "bob"):
+        book.save(NAME, NOTEBOOK, Result(student, State.GRADED, dict(FULL)))
+    rows = exported(book, tmp_path / "ours.csv")
+    assert rows["ann"]["first_name"] == "'=1+cmd|' /C calc'!A0"
+    assert (rows["ann"]["last_name"], rows["ann"]["score"]) == ("-", "6.0")
+    assert (rows["bob"]["first_name"], rows["bob"]["last_name"]) == ("Anne-Marie", "'t Hooft")
+
+
 def test_the_export_has_no_score_where_there_is_none(book: Book, tmp_path: Path) -> None:
     """For failed and missing; a real zero is a zero. nbgrader's own columns are the same."""
     nothing = dict.fromkeys(FULL, 0.0)

@@ -135,7 +135,16 @@ def test_tampering_is_suspect(form: Form) -> None:
         def test(self, source: str) -> TestOutcome:
             return TestOutcome("Lost: nonsense", died=True, tampered="spoke nonsense")
 
+    class Stayer(fakes.FakeProcess):
+        left = ("processes survive: [7]",)
+
     engine = fakes.FakeEngine()
+    engine.open = Stayer
+    found = pipeline.grade_one(form.rebuild(json.dumps(helpers.fill(helpers.RIGHT)).encode()),
+                               engine).result
+    assert (found.state, found.points) == (State.SUSPECT, helpers.FULL)
+    assert found.reasons == ["left in the sandbox: processes survive: [7]"]
+
     engine.open = Forger
     rebuilt = form.rebuild(json.dumps(helpers.fill(helpers.RIGHT)).encode())
     found = pipeline.grade_one(rebuilt, engine).result

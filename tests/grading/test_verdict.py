@@ -1,5 +1,8 @@
 """Tests of grading/verdict.py: ordinary asserts on code that runs in another process."""
 
+import pytest
+
+from grading import verdict
 from grading.names import bound_names, needed_names
 from grading.student import without_magics
 from grading.verdict import run_test_cell, split_hidden
@@ -182,3 +185,20 @@ def test_names_of_cells():
 
 def test_lines_for_jupyter_are_left_out():
     assert without_magics("%matplotlib inline\nx = 7 % 2\n!ls") == "\nx = 7 % 2\n"
+
+
+def test_a_swallowed_timeout_comes_again():
+    """As in a __del__, where Python swallows it: the test must end all the same."""
+    swallowed = []
+
+    def stubborn():
+        while True:
+            try:
+                while not swallowed:
+                    pass
+            except verdict.TestTimeout as error:
+                swallowed.append(error)
+
+    with pytest.raises(verdict.TestTimeout), verdict.interrupt(0.0):
+        stubborn()
+    assert len(swallowed) == 1

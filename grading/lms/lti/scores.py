@@ -52,6 +52,9 @@ def timestamp(milliseconds: int) -> str:
 def message(standing: Standing, *, missing_as_zero: bool = False) -> Message | None:
     """Return what to send about a standing, None if nothing is to be sent."""
     most = standing.max_points
+    if standing.state is State.GRADED and standing.waiting:
+        return Message(None, most, "Submitted", "PendingManual",
+                       "A person still has to grade a part of it.")
     if standing.state is State.GRADED and standing.points is not None and most > 0:
         given = round(max(0.0, standing.points), 4)
         return Message(given, most, "Completed", "FullyGraded", _tasks(standing))

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 from grading.__main__ import main
-from grading.lms.people import read_roster
+from grading.lms import exports
+from grading.lms.people import Roster, read_roster
+from grading.lms.report import Report
+from grading.standing import Standing
+from grading.states import State
 from tests.grading import helpers
 from tests.grading.lms.oracles import (
     CanvasCourse,
@@ -89,6 +93,17 @@ def test_to_canvas_and_back(course: Path, tmp_path: Path, capsys: pytest.Capture
         assert "refused   s04: failed: not a score" in told
         assert "refused   s05: suspect: not a score" in told
         assert "skipped   s03: missing" in told
+
+
+def test_what_waits_for_a_person_is_no_score_yet() -> None:
+    """Half a grade is not handed on; the report says who waits."""
+    whole = Standing("s01", NAME, State.GRADED, 5.0, 6.0)
+    reasons = ("1 answer waits for a person",)
+    half = Standing("s02", NAME, State.GRADED, 3.0, 6.0, reasons, waiting=1)
+    report = Report("test")
+    found = exports.scores([half, whole], Roster(), report)
+    assert [score.member.id for score in found] == ["s01"]
+    assert "s02: not graded to the end: 1 answer waits for a person" in report.text()
 
 
 def test_to_moodle_both_ways(course: Path, tmp_path: Path) -> None:

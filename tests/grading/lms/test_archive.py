@@ -300,3 +300,11 @@ def test_any_damage_ends_in_a_report_or_one_problem(changes: list, cut: int) -> 
         found = tree(root / "submitted") if (root / "submitted").exists() else {}
         for name, content in found.items():
             assert name == ".lms/90-sample.json" or content == notebook("good")
+
+
+@pytest.mark.timeout(120)
+def test_very_many_students_at_once(tmp_path: Path) -> None:
+    """Tens of thousands of small files take time in proportion, and a line each."""
+    count = 20_000
+    path = make_zip(tmp_path / "many.zip", {f"s{n}/{NOTEBOOK}": b"{}" for n in range(count)})
+    assert len(take(path, tmp_path / "course", add_unknown=True).refused) == count

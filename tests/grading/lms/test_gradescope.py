@@ -14,8 +14,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from grading import submission
 from grading.engine import EngineError
+from grading.feedback_errors import OTHERS, UNKNOWN
 from grading.lms import gradescope_engine, gradescope_run, gradescope_zip
 from grading.lms.report import Problem
 from grading.sandbox import SandboxMissing
@@ -39,7 +39,7 @@ def double(x):
             seen.append(path)
     if seen:
         return 2 * x
-    raise RuntimeError("nothing to read" + str(x))
+    raise RuntimeError("there is nothing to read")
 """
 
 #: Tells a hidden input in an error that looks like a test's.
@@ -160,12 +160,12 @@ def test_submissions_are_graded_as_everywhere(
             "double--small": "double(-1) is -2, got 2: a sign was lost",
             "total--plain": "Not answered yet."}),
         "thief": ({**helpers.RIGHT, "double": THIEF}, 1.0, {
-            "double--small": f"The result is not what the test expects. {gradescope_run.HIDDEN}"}),
+            "double--small": f"{UNKNOWN} {OTHERS}"}),
     } if sandbox else {
         "right": (helpers.RIGHT, 6.0, {}),
         "spy": ({**helpers.RIGHT, "double": SPY}, 0.0, {
-            "double--small": f"Stopped by an error (RuntimeError). {gradescope_run.HIDDEN}",
-            "double--zero": "RuntimeError: nothing to read0"}),
+            "double--small": "RuntimeError: there is nothing to read",
+            "double--zero": "RuntimeError: there is nothing to read"}),
     }
     for name, (answers, points, messages) in cases.items():
         place = tmp_path / name
@@ -269,36 +269,3 @@ def test_the_schema_rejects(content: dict) -> None:
 def test_the_schema_accepts(content: dict) -> None:
     """What its specification shows."""
     validate(content)
-
-
-@pytest.mark.parametrize(("error", "hidden", "told"), [
-    ("AssertionError: double(-1) is -2, got 2: a sign was lost", True,
-     "double(-1) is -2, got 2: a sign was lost"),
-    ("AssertionError: double(-1) is -2, got " + "7" * 81 + ": a sign was lost", True, ""),
-    ("AssertionError: the input was 17", True, ""), ("ValueError: the input was 17", True, ""),
-    ("ValueError: the input was 17", False, "ValueError: the input was 17"),
-    ("NotImplementedError: Replace this line with your code.", True, "Not answered yet."),
-    ("TimeoutError: the test did not end", True,
-     "This test took too long. Look for a loop that doesn't end."),
-])
-def test_hidden_words(tmp_path: Path, error: str, hidden: bool, told: str) -> None:
-    """Of a test with hidden lines, an author's words with short values; else a fixed text."""
-    root = helpers.make_course(tmp_path / "course")
-    form = submission.load(root / "exercises" / sample.NAME / "sample.ipynb",
-                           root / "solutions" / sample.NAME / "sample.ipynb")
-    cell = "double--small" if hidden else "double--zero"
-    result = Result("", State.GRADED, dict.fromkeys(form.most, 0.0), {cell: error})
-    found = {test["number"]: test for test in gradescope_run.tests(form, result)}
-    assert found[cell]["status"] == "failed"
-    assert found[cell]["output"] == told or (
-        not told and found[cell]["output"].endswith(gradescope_run.HIDDEN))
-    assert "17" not in found[cell]["output"] or not hidden
-
-
-def test_every_assignments_messages_are_known() -> None:
-    """Authors' messages in this course have a pattern, so that students may read them."""
-    count = 0
-    for source in sorted(ROOT.glob("solutions/*/*.ipynb")):
-        form = submission.load(ROOT / "exercises" / source.parent.name / source.name, source)
-        count += len(gradescope_run.patterns(form))
-    assert count > 200

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grading.gradebook import Book as GradingBook
 from grading.lms.lti import services
 from grading.lms.lti.book import Book
 from grading.lms.lti.errors import LtiError
@@ -72,6 +73,27 @@ def test_states_decide_what_is_sent(publisher: Publisher, stub: Stub) -> None:
     assert by_user["u03"]["gradingProgress"] == "Failed"
     assert "scoreGiven" not in by_user["u03"], "a failure must not carry a score"
     assert (report.sent, report.kept, report.failed) == (3, 2, 0)
+
+
+def test_what_waits_for_a_person_is_pending(publisher: Publisher, stub: Stub) -> None:
+    """No score while a cell has no points; the score once a person gave them in formgrader."""
+    root = Path(publisher.book.feedback).parent
+    course.grade(root, "s01", State.GRADED, (2.0, 3.0, None))
+    publisher.publish()
+    (pending,) = [score for score in stub.taken if score["userId"] == "u01"]
+    assert (pending["gradingProgress"], pending["activityProgress"]) == (
+        "PendingManual", "Submitted")
+    assert "scoreGiven" not in pending
+    publisher.publish()
+    assert len([score for score in stub.taken if score["userId"] == "u01"]) == 1, "said once"
+    with GradingBook(course.url(root)) as book:
+        grade = book.gradebook.find_grade(
+            "scores--scaled", course.NOTEBOOK, course.ASSIGNMENT, "s01")
+        grade.manual_score, grade.needs_manual_grade = 4.0, False
+        book.gradebook.db.commit()
+    publisher.publish()
+    last = [score for score in stub.taken if score["userId"] == "u01"][-1]
+    assert (last["gradingProgress"], last["scoreGiven"]) == ("FullyGraded", 9.0)
 
 
 def test_missing_only_if_asked(publisher: Publisher, stub: Stub) -> None:

@@ -1,0 +1,74 @@
+"""The commands and numbers of the teaching pages are those of the programs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from grading import pipeline, sandbox, sandboxed, submission
+from grading.__main__ import parser
+from tools.notebooks import ROOT
+
+PAGES = sorted([*ROOT.glob("book/teaching*.md"), ROOT / "deploy" / "README.md",
+                ROOT / "README.md"])
+
+
+def commands(start: str) -> list[tuple[str, str]]:
+    """Return the pages' commands that begin with something: each with its page's name."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        blocks = re.findall(r"^ *```bash\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+        lines = [line.strip() for block in blocks for line in block.splitlines()]
+        lines += re.findall(r"`([^`\n]+)`", text)
+        found += [(page.name, line.partition("  #")[0]) for line in lines if line.startswith(start)]
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize(("page", "line"), commands("python -m grading "))
+def test_each_command_can_be_read(page: str, line: str) -> None:
+    """Its subcommand and its options are there; placeholders count as values."""
+    words = shlex.split(line)[3:]
+    if all(re.fullmatch("[a-z]+", word) for word in words):
+        words.append("--help")  # a subcommand in running text, without its arguments
+    try:
+        parser().parse_args(words)
+    except SystemExit as error:
+        if error.code:
+            pytest.fail(f"{page}: {line}")
+
+
+def test_there_are_commands() -> None:
+    """The pages are read as they are written."""
+    assert len(commands("python -m grading ")) > 25
+    assert ("teaching.md", "python -m grading states 02") in commands("python -m grading ")
+
+
+@pytest.mark.parametrize(("page", "line"), commands("make "))
+def test_each_target_is_there(page: str, line: str) -> None:
+    """Of the Makefile, or of deploy's."""
+    words = shlex.split(line)[1:]
+    folder = words[words.index("-C") + 1] if "-C" in words else "."
+    targets = [word for word in words if word not in ("-C", folder) and "=" not in word]
+    text = (ROOT / folder / "Makefile").read_text(encoding="utf-8")
+    for target in targets:
+        assert re.search(rf"^{re.escape(target)}:", text, re.MULTILINE), line
+
+
+def test_the_limits_are_those_of_the_programs() -> None:
+    """Each row of the table."""
+    text = (ROOT / "book" / "teaching-safety.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| ([^|]+?) \| ([^|]+?) \| [^|]+ \|$", text, re.MULTILINE))
+    ours = sandboxed.LIMITS
+    assert isinstance(ours, sandbox.Limits)
+    assert table["one cell or test"] == f"{sandboxed.CELL_SECONDS:g} seconds"
+    assert pipeline.Times().submission == ours.wall_seconds
+    assert table["one submission"] == (
+        f"{ours.wall_seconds:g} seconds, {ours.cpu_seconds:g} of them CPU time")
+    assert table["memory beyond Python and PyTorch"] == f"{ours.memory_bytes / 2**30:g} GiB"
+    assert table["processes and threads"] == str(ours.processes)
+    assert table["one file"] == f"{ours.file_bytes / 2**20:g} MiB"
+    assert table["output"] == f"{ours.output_bytes / 2**20:g} MiB"
+    assert table["the notebook handed in"] == f"{submission.MAX_BYTES / 2**20:g} MiB"
