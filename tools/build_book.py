@@ -16,7 +16,8 @@ from pathlib import Path
 
 import yaml
 from jupyter_cache import get_cache
-from jupyter_cache.executors import load_executor
+
+from tools.execution import LastFirstExecutor
 
 ROOT = Path(__file__).resolve().parent.parent
 # Rooms a chapter may import from or read; a change there makes every chapter run again.
@@ -75,8 +76,7 @@ def execute(root, cache_path, notebooks):
     print(f"Executing {len(waiting)} of {len(notebooks)} notebooks, "
           f"{os.cpu_count()} at a time ...", flush=True)
     began = time.perf_counter()
-    load_executor("local-parallel", cache).run_and_cache(
-        filter_uris=waiting, timeout=CELL_TIMEOUT)
+    LastFirstExecutor(cache).run_and_cache(filter_uris=waiting, timeout=CELL_TIMEOUT)
     print(f"Executed in {time.perf_counter() - began:.0f} s.", flush=True)
     failures = []
     for record in cache.list_project_records():

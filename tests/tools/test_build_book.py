@@ -71,6 +71,23 @@ def test_independent_chapters_run_at_the_same_time(small):
     assert failures == []
 
 
+def test_kernels_that_start_together_cannot_take_one_port_from_each_other(small):
+    # On Unix sockets there are no ports; the folder that holds them is this user's alone.
+    look = ("import os\n"
+            "from ipykernel.connect import get_connection_info\n"
+            "info = get_connection_info(unpack=True)\n"
+            "assert info['transport'] == 'ipc', info\n"
+            "assert os.stat(os.path.dirname(info['ip'])).st_mode & 0o077 == 0\n"
+            "open('{name}.folder', 'w').write(os.path.dirname(info['ip']))")
+    for name in "ab":
+        write_notebook(small / "book" / f"{name}.ipynb", look.format(name=name))
+    failures = build_book.execute(small, build_book.prepare_cache(small), build_book.pages(small))
+    assert failures == []
+    folders = {(small / "book" / f"{name}.folder").read_text(encoding="utf-8") for name in "ab"}
+    assert len(folders) == 2
+    assert not any(Path(folder).exists() for folder in folders)  # nothing is left behind
+
+
 def test_a_failing_cell_fails_the_build_and_shows_its_traceback(small):
     write_notebook(small / "book" / "b.ipynb", "def halve(x):\n    return x / 0", "halve(3)")
     status, text = build(small)
