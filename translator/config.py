@@ -68,7 +68,8 @@ class DataConfig:
     valid, test: the number of pairs held out of each corpus that brings no splits of its own, and
     the number drawn for the grammar. max_words, max_chars, max_ratio: see `cleaning.Rules`.
     group_by: what makes two sentences the same when splitting, see `splitting.group_key`. join:
-    the share of training pairs that is added by joining two or three, see `augmentation`.
+    the share of training pairs that is added by joining two or three; both_directions: whether
+    every training pair is added a second time turned round, see `augmentation` for both.
     """
 
     corpora: tuple[str, ...] = ("grammar",)
@@ -84,6 +85,7 @@ class DataConfig:
     grammar_style: Literal["plain", "sentence"] = "plain"
     group_by: Literal["exact", "words"] = "words"
     join: float = 0.0
+    both_directions: bool = False
 
     def check(self) -> None:
         """Raise ConfigError for values that make no data."""

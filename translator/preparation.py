@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from translator.augmentation import join_pairs
+from translator.augmentation import join_pairs, reverse_pairs
 from translator.cleaning import RULES, Rules, TextPair, clean, normalise
 from translator.config import DataConfig
 from translator.corpora import Corpus, corpus_name, load_corpus
@@ -65,6 +65,8 @@ def prepare(
     say("cleaning and splitting")
     splits, counts = clean_and_split(corpora, settings)
     splits["train"] += join_pairs(splits["train"], settings.join, settings.seed)
+    if settings.both_directions:
+        splits["train"] += reverse_pairs(splits["train"])
     if tokenizer is None:
         texts = [normalise(text) for row in splits["train"] for text in (row.source, row.target)]
         say(f"learning a vocabulary from {len(splits['train']):,} pairs")

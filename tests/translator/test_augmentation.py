@@ -1,4 +1,4 @@
-"""Augmentation: other pieces but the same text, joined pairs of one corpus, all by a seed."""
+"""Augmentation: other pieces but the same text, pairs joined and turned round, all by a seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.augmentation import JOINED, SubwordDropout, join_pairs
+from translator.augmentation import (
+    JOINED,
+    REVERSED,
+    SubwordDropout,
+    join_pairs,
+    reverse_pairs,
+)
 from translator.prepared import Example
 from translator.token_ids import TokenIds
 from translator.tokenizer import Tokenizer
@@ -67,3 +73,11 @@ def test_joined_pairs_are_pairs_of_one_corpus_in_the_same_order():
     assert joined == join_pairs(rows, 0.5, seed=0)
     assert joined != join_pairs(rows, 0.5, seed=1)
     assert join_pairs(rows, 0.0, seed=0) == []
+
+
+def test_reversed_pairs_are_the_same_texts_the_other_way_round():
+    rows = [Example(f"d{i}", f"e{i}", "a") for i in range(3)]
+    turned = reverse_pairs(rows)
+    assert [(row.target, row.source) for row in turned] == [row[:2] for row in rows]
+    assert {row.corpus for row in turned} == {REVERSED}
+    assert [row[:2] for row in reverse_pairs(turned)] == [row[:2] for row in rows]

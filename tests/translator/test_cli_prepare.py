@@ -75,6 +75,20 @@ def test_a_folder_with_everything(tsv: Path, tmp_path: Path, capsys) -> None:
     assert "learning a vocabulary" in shown.err
 
 
+def test_both_directions_are_for_training_alone(tsv: Path, tmp_path: Path) -> None:
+    assert run(tsv, tmp_path / "one") == 0
+    assert run(tsv, tmp_path / "both", "--set", "data.both_directions=true") == 0
+    one, both = load_prepared(tmp_path / "one"), load_prepared(tmp_path / "both")
+    there = [row[:2] for row in one.texts("train")]
+    assert [row[:2] for row in both.texts("train")] == there + [(e, d) for d, e in there]
+    for split in ("valid", "test"):
+        held_out = both.texts(split)
+        assert held_out == one.texts(split)
+        # Turning round must not bring a sentence that is held out into the training data.
+        in_training = {text for row in both.texts("train") for text in row[:2]}
+        assert not in_training & {text for row in held_out for text in row[:2]}
+
+
 def test_no_sentence_is_in_two_splits(tsv: Path, tmp_path: Path) -> None:
     run(tsv, tmp_path / "made")
     made = load_prepared(tmp_path / "made")
