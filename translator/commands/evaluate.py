@@ -11,6 +11,7 @@ EXAMPLES = """\
   python -m translator evaluate --run runs/tiny                   its own test split
   python -m translator evaluate --run runs/base --beam 1 4 8
   python -m translator evaluate --run runs/de-en --corpus tatoeba
+  python -m translator evaluate --run runs/mine --after models/de-en
   python -m translator evaluate --model models/de-en --source test.de --reference test.en
 """
 
@@ -31,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--outputs", type=Path, help="write the last beam size's translations here")
     parser.add_argument("--record", type=Path, help="default: record.json beside the model")
+    parser.add_argument("--after", type=Path, nargs="+", default=[], metavar="FOLDER",
+                        help="runs or translators that the run's weights went through before, "
+                             "oldest first (train --from): their course goes into the record")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.errors import TranslatorError
     from translator.evaluation import evaluate
     from translator.files import sha256, write_text
+    from translator.lineage import earlier_trainings
     from translator.model_folder import load_translator
     from translator.prepared import load_prepared
     from translator.record import read_record, surroundings, write_record
@@ -50,6 +55,11 @@ def run(args: argparse.Namespace) -> int:
         raise TranslatorError("expected one of --run and --model")
     if (args.source is None) != (args.reference is None):
         raise TranslatorError("--source and --reference go together")
+    if args.after and args.run is None:
+        raise TranslatorError("--after goes with --run: an exported translator does not say "
+                              "what it began with")
+    training = read_record(args.run / "training.json") if args.run else {}
+    earlier = earlier_trainings(training, args.after)
     folder = args.model or args.run / "model"
     translator = load_translator(folder, args.device)
     if args.source:
@@ -91,8 +101,9 @@ def run(args: argparse.Namespace) -> int:
         "evaluations": evaluations,
     }
     if args.run:
-        record["training"] = read_record(args.run / "training.json")
+        record["training"] = training
         record["curve"] = read_log(args.run / "log.jsonl")
+        record["earlier"] = earlier
     path = args.record or (args.run or args.model) / "record.json"
     write_record(path, record)
     print(f"record: {path}", file=sys.stderr)
