@@ -4,6 +4,9 @@
     python -m grading states ASSIGNMENT      list who is graded, missing, failed or suspect
     python -m grading clear ASSIGNMENT STUDENT --reason "..."
                                              note that a suspect submission is what it seems
+    python -m grading open ASSIGNMENT STUDENT
+                                             a copy in JupyterLab, its code in the sandbox
+    python -m grading kernel install         the sandboxed kernel, for Jupyter's other programs
     python -m grading check NOTEBOOK         for students: what a grader would find in a notebook
     python -m grading lms ...                to and from a learning management system
     python -m grading bench                  how fast this is, beside nbgrader's own autograder
@@ -21,7 +24,7 @@ import os
 import sys
 from pathlib import Path
 
-from grading import lean, pool
+from grading import lean, pool, review
 
 # Processes of the pool import this file, too: what is slow to import stands in the functions.
 from tools.notebooks import ROOT, NotebookError
@@ -83,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--engine", help=argparse.SUPPRESS)
     for command in (run, states, clear, check, bench):
         command.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
+    review.add_commands(commands)
     if importlib.util.find_spec("grading.lms.cli") is not None:
         from grading.lms.cli import add_commands
 
@@ -173,12 +177,15 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     prepare(given)
     with lean.imports():
+        from grading.bubblewrap import SandboxMissing
         from grading.gradebook import GradebookError
         from grading.layout import GradingError
 
     try:
         return given.function(given)
-    except (GradingError, GradebookError, pool.PoolError, NotebookError) as error:
+    except (
+        GradingError, GradebookError, pool.PoolError, NotebookError, SandboxMissing
+    ) as error:
         return refuse(str(error))
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

@@ -29,6 +29,10 @@ ENVIRONMENT = "/environment"
 #: Of a Python environment. Not all of it: it may be the course's folder.
 PYTHON_PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")
 
+#: The end of HELP.
+UNSAFE = """\
+Without the sandbox students' code runs with your rights: it can read the gradebook and your files.
+Where you trust everyone, say so by name: --unsafe-no-sandbox (sandbox=False)."""
 HELP = """{reason}
 
 Student code is graded in a sandbox made by bubblewrap (0.8 or later). What helps:
@@ -39,8 +43,7 @@ Student code is graded in a sandbox made by bubblewrap (0.8 or later). What help
   - in a container: start it with --cap-add SYS_ADMIN --security-opt seccomp=unconfined
     --security-opt apparmor=unconfined --security-opt systempaths=unconfined
   - macOS, Windows: use a Linux machine, a virtual machine, or WSL 2
-Without the sandbox students' code runs with your rights: it can read the gradebook and your files.
-Where you trust everyone, say so by name: --unsafe-no-sandbox (sandbox=False)."""
+""" + UNSAFE
 
 MISPLACED = """Python is installed in {prefix}, and the sandbox has a folder of its own there.
 Make the course's environment with a Python from another place, such as the system's own."""

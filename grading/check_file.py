@@ -13,9 +13,9 @@ from pathlib import Path
 
 from grading import check_run
 from grading import feedback_words as words
+from grading.handed_in import MAX_BYTES
 from grading.states import SEPARATOR
 from grading.submission import (
-    MAX_BYTES,
     Form,
     Rebuilt,
     SubmissionError,

@@ -26,8 +26,7 @@ REFUSED = {
     # reading or steering another process
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "kcmp": (312, 272), "pidfd_getfd": (438, 438), "setpriority": (141, 140),
-    "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "sched_setattr": (314, 274),
-    "ioprio_set": (251, 30),
+    "sched_setparam": (142, 118), "sched_setattr": (314, 274), "ioprio_set": (251, 30),
     # what would outlive the session's processes, or escape the count of its memory
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
     "shmget": (29, 194), "shmctl": (31, 195), "shmat": (30, 196),
@@ -47,6 +46,7 @@ REFUSED = {
 }  # fmt: skip
 CLONE, CLONE3, SOCKET = (56, 220), (435, 435), (41, 198)
 PRLIMIT, SCHED_SETAFFINITY = (302, 261), (203, 122)
+SCHED_SETSCHEDULER, SCHED_OTHER = (144, 119), 0
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -161,6 +161,11 @@ def program(machine: str) -> bytes | None:
         code.append((0x15, 1, 0, 0))
         end(refuse)
         end(allow)
+    unless_equal(SCHED_SETSCHEDULER[column], 4)
+    load(24)  # ZeroMQ gives each thread the policy that it has, and ends where it may not
+    code.append((0x15, 1, 0, SCHED_OTHER))
+    end(refuse)
+    end(allow)
     end(allow)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 

@@ -25,7 +25,11 @@ class CellOutcome:
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What became of a test cell; `credit` is the number that it ended with, if any."""
+    """What became of a test cell; `credit` is the number that it ended with, if any.
+
+    `quoted` are the lines in `error` that come from errors which the submission raised. `doubt`
+    says how a test fails that passes only when the submission may change the test's own data.
+    """
 
     __test__ = False  # pytest: not a class of tests
 
@@ -33,6 +37,8 @@ class TestOutcome:
     credit: float | None = None
     died: bool = False
     tampered: str = ""
+    quoted: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 class Process(Protocol):
@@ -46,6 +52,9 @@ class Process(Protocol):
 
     def test(self, source: str) -> TestOutcome:
         """Execute a test cell on the trusted side."""
+
+    def recall(self, source: str) -> None:
+        """Define again what a test cell defined that ran beside an earlier process."""
 
     def close(self) -> str:
         """End the process; return the limit that it hit, or ""."""

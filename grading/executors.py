@@ -330,7 +330,7 @@ def unit(code: str, packed: bytes, handler: str, job: dict, deadline: float) -> 
         answer = process.ask(job, deadline)
     except PoolError as error:
         answer = {"cannot_start": f"{socket.gethostname()}: {error}"}
-    if process.ended:
+    if process.ended or answer.get("spent"):
         process.kill()
     else:
         with _lock:

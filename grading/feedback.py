@@ -17,6 +17,7 @@ import json
 import math
 import os
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +40,8 @@ MOST_BYTES = 1_000_000
 FRAME_BYTES = 250_000
 #: Characters of one cell's code and of one cell's output, and how many lines are kept of a list.
 MOST_CODE, MOST_OUTPUT, MOST_LINES = 40_000, 10_000, 40
+#: How many differences of the same kind are told one by one.
+MOST_ALIKE = 3
 #: Characters of what a person wrote about a task.
 MOST_COMMENT = 2_000
 #: Longer code is shown in one colour: the lexer takes its time.
@@ -188,7 +191,15 @@ def _stopped(result: Result) -> list[str]:
 
 def _file(result: Result) -> list[tuple[str, str]]:
     """Return how the file differed from the one handed out, and what to do."""
-    return [words.finding(note) for note in result.notes[:MOST_LINES]]
+    found, count = [], Counter()
+    for note in result.notes[:MOST_LINES]:
+        kind = note.partition(":")[0]
+        count[kind] += 1
+        if count[kind] <= MOST_ALIKE:
+            found.append(words.finding(note))
+        elif count[kind] == MOST_ALIKE + 1:
+            found.append(("it is the same with other cells", ""))
+    return found
 
 
 def _tasks(standing: Standing, result: Result, form: Form, rule: Rule) -> list[Task]:
@@ -207,7 +218,8 @@ def _tasks(standing: Standing, result: Result, form: Form, rule: Rule) -> list[T
             error = result.messages.get(cell.grade_id, "")
             told = None
             if not passed:
-                told = rule.of_test(cell.grade_id, error) if error else Message(
+                quoted = result.quoted.get(cell.grade_id, ())
+                told = rule.of_test(cell.grade_id, error, quoted) if error else Message(
                     "Part of this test passes.")
             tasks[name].tests.append(Test(
                 words.aspect_of(cell.grade_id), number(points), number(cell.points), passed, told))
@@ -282,7 +294,7 @@ def _cell(data: dict, error: str, rule: Rule, *, coloured: bool, after: bool) ->
     html = coloured_code(code) if coloured and len(code) <= MOST_COLOURED else escape(code)
     if not error and errors:
         error = f"{errors[0].get('ename', '')}: {errors[0].get('evalue', '')}"
-    told = rule.of_cell(error, after=after) if error else None
+    told = rule.of_cell(error, source, after=after) if error else None
     output = words.without_paths(words.printable(output, MOST_OUTPUT))
     made = Cell(html, output, told, "; ".join(left))
     texts = (str(html), str(escape(output)), str(escape(told.text if told else "")))

@@ -3,7 +3,8 @@
 A hidden test calls the student's code, so that code sees the test's inputs. It could raise them as
 an error, or print them later. So, from the first test with hidden lines on:
 
-- An assert of the test is told: the author wrote its message for the student.
+- An assert of the test is told: the author wrote its message for the student. Where it quotes an
+  error of the student's code, the next rule holds for that part.
 - Another error is told if it is Python's or PyTorch's own and names nothing but what stands in the
   student's code, or if the text stands in the student's code: values in it are left out.
 - Of any other the student reads its kind. What cells print is not told.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from grading import feedback_words as words
 from grading.feedback_words import Message
@@ -26,6 +27,9 @@ UNKNOWN = "The result is not what the test expects."
 OTHERS = ("The lines of this test that you can see in the notebook may pass: it has others, with "
           "other sizes and edge cases.")
 PRINTED = "what it printed: hidden tests had run by then"
+
+#: Errors of what is no Python.
+SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 
 #: The stub of the released notebooks.
 STUB = "Replace this line with your code."
@@ -73,6 +77,7 @@ index out of range in self
 too many indices for tensor of dimension N
 Dimension out of range (expected to be in range of S, but got N)
 division by zero
+EOF when reading a line
 maximum recursion depth exceeded
 maximum recursion depth exceeded while calling a Python object
 math domain error
@@ -136,23 +141,38 @@ class Rule:
                 self.secret.add(cell.grade_id)
         self._names, self._texts = _of_code(sources)
 
-    def of_test(self, grade_id: str, error: str) -> Message:
-        """Return what to tell about the error "Type: text" of a test."""
+    def of_test(self, grade_id: str, error: str, quoted: Sequence[str] = ()) -> Message:
+        """Return what to tell about the error "Type: text" of a test.
+
+        Args:
+            grade_id: the test's.
+            error: as the pipeline notes it.
+            quoted: the lines in it that are no words of the author's, but of errors of the code.
+
+        """
         if grade_id not in self.secret:
             return words.message(error.replace(f"{RAISED}: ", "AssertionError: ", 1), hidden=False)
         kind, text = parts(error)
         if kind in ("AssertionError", *words.FIXED_WORDS):
+            for line in quoted:
+                told = line if self._is_own(line) else self._of_code(line)
+                error = error.replace(line, told or "…")
             return words.message(error, hidden=True)
         if kind == RAISED:
             return Message(f"{UNKNOWN} {OTHERS}" if grade_id in self.hidden else UNKNOWN)
         return self._without_values(
             kind, text, OTHERS if grade_id in self.hidden else "Run this test in your notebook.")
 
-    def of_cell(self, error: str, *, after: bool) -> Message:
+    def of_cell(self, error: str, source: str, *, after: bool) -> Message:
         """Return what to tell about the error of a student's cell; after: of a hidden test."""
+        kind, text = parts(error)
+        if kind == "StudentLost":
+            return Message(words.STOPPED)
         if not after:
             return words.message(error, hidden=False)
-        return self._without_values(*parts(error), "Run the notebook from the top to read it.")
+        if kind in SYNTAX and (problem := syntax_problem(source)):
+            return Message(problem, kind)
+        return self._without_values(kind, text, "Run the notebook from the top to read it.")
 
     def _without_values(self, kind: str, text: str, advice: str) -> Message:
         """Return an error by its kind, with its text if that can't carry anything out."""
@@ -162,14 +182,21 @@ class Rule:
         if not (isinstance(known, type) and issubclass(known, BaseException)):
             return Message(f"Your code stopped with an error of its own. {advice}")
         text = text.strip()
-        for pattern in OWN_WORDS:
-            found = pattern.fullmatch(text)
-            if found and all(self._is_known(name) for name in found.groups() if name):
-                return Message(text, kind)
-        for pieces in self._texts:
-            if fits(pieces, text):
-                return words.message(f"{kind}: {'…'.join(pieces)}", hidden=True)
+        if self._is_own(text):
+            return Message(text, kind)
+        if told := self._of_code(text):
+            return words.message(f"{kind}: {told}", hidden=True)
         return Message(f"Your code stopped with an error: {kind}. {advice}")
+
+    def _is_own(self, text: str) -> bool:
+        """Tell whether Python or PyTorch says this, and names only what the code has."""
+        found = (pattern.fullmatch(text) for pattern in OWN_WORDS)
+        return any(
+            one and all(self._is_known(name) for name in one.groups() if name) for one in found)
+
+    def _of_code(self, text: str) -> str:
+        """Return a text that stands in the student's code, without its values; "" for another."""
+        return next(("…".join(pieces) for pieces in self._texts if fits(pieces, text)), "")
 
     def _is_known(self, name: str) -> bool:
         return name in self._names or name in _TYPES or hasattr(builtins, name)
@@ -179,6 +206,18 @@ def parts(error: str) -> tuple[str, str]:
     """Return the kind and the text of "Type: text"."""
     kind, _, text = error.partition(": ")
     return kind.strip(), text
+
+
+def syntax_problem(source: str) -> str:
+    """Return why a cell is no Python, "" if it is: what depends on nothing but its text."""
+    plain = "\n".join("" if line.startswith(("%", "!")) else line for line in source.split("\n"))
+    try:
+        ast.parse(plain)
+    except SyntaxError as error:
+        return f"{error.msg}, line {error.lineno} of the cell"
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    return ""
 
 
 def _of_code(sources: Iterable[str]) -> tuple[set[str], list[tuple[str, ...]]]:

@@ -39,6 +39,10 @@ FIXED_WORDS = {
     "TimeoutError": "This test took too long. Look for a loop that doesn't end.",
     "NotRun": "This test was not run: there was no time left for it.",
 }
+#: What it says of a process that did not answer, and of one that ended in a student's own cell.
+LATE = "the submission's code did not answer in time"
+STOPPED = ("Your code ended Python, or had to be stopped, while this cell ran. Look for a loop "
+           "that doesn't end.")
 
 
 def printable(text: str, most: int) -> str:
@@ -117,7 +121,8 @@ def message(error: str, *, hidden: bool) -> Message:
             return Message(text)
         return Message("The result is not what the test expects. It gives no reason.")
     if kind in FIXED_WORDS:
-        return Message(FIXED_WORDS[kind])
+        late = kind == "StudentLost" and text.startswith(LATE)
+        return Message(FIXED_WORDS["TimeoutError" if late else kind])
     return Message(text, kind)
 
 

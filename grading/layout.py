@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from nbgrader.utils import parse_utc
@@ -17,6 +19,12 @@ from tools import exercises, notebooks
 
 #: The most characters of a student's name that nbgrader's tables hold.
 LONGEST_NAME = 128
+#: What is said of a folder with another name.
+ODD_NAME = (f"rename the folder: the gradebook holds names of at most {LONGEST_NAME} characters, "
+            "none of them a control character")
+#: What a time is written with. A slash stands in a date or in the name of a time zone, which is a
+#: file's: from elsewhere than the system's time zones none may be read.
+TIME = re.compile(r"(?:[\w:., +-]|(?<=\w)/(?=\w))+", re.ASCII)
 
 
 class GradingError(RuntimeError):
@@ -173,13 +181,12 @@ def _find_one(course: Course, student: str) -> Path | Result:
     folder = course.submitted / student / course.assignment
     path = folder / course.source.name
     if not is_name(student):
-        return failed(
-            plain(student)[:LONGEST_NAME], "rename the folder: the gradebook holds names of at "
-            f"most {LONGEST_NAME} characters, none of them a control character")
-    for place in (folder.parent, folder):
-        if place.is_symlink():
-            return failed(student, f"{place.name} is a link, not a folder: copy the files there")
+        return failed(shown_name(student), ODD_NAME)
     try:
+        for place in (folder.parent, folder):
+            if place.is_symlink():
+                return failed(
+                    student, f"{place.name} is a link, not a folder: copy the files there")
         if path.is_symlink() or path.exists():
             return path
         others = sorted(p.name for p in folder.iterdir() if p.suffix == ".ipynb") if (
@@ -202,6 +209,26 @@ def is_name(student: str) -> bool:
     return student.isprintable() and len(student) <= LONGEST_NAME
 
 
+def shown_name(student: str) -> str:
+    """Return a student's name as it can be shown, whatever the folder is called."""
+    return plain(student)[:LONGEST_NAME]
+
+
+def parse_time(text: str) -> datetime:
+    """Return the time (UTC) of a timestamp.txt, which may be a student's.
+
+    Raises:
+        ValueError: if it is none.
+
+    """
+    if not TIME.fullmatch(text) or ".." in text:
+        raise ValueError("expected a time such as 2030-01-31 12:00:00 UTC")
+    try:
+        return parse_utc(text)
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(f"no time: {type(error).__name__}") from None
+
+
 def timestamp(path: Path) -> tuple[str | None, str]:
     """Return when a submission was handed in, from nbgrader's timestamp.txt, and what is wrong.
 
@@ -212,6 +239,6 @@ def timestamp(path: Path) -> tuple[str | None, str]:
         return None, ""
     try:
         text = submission.read(file, 200).decode().strip()
-        return str(parse_utc(text)) if text else None, ""
-    except (SubmissionError, ValueError, OverflowError):
+        return str(parse_time(text)) if text else None, ""
+    except (SubmissionError, ValueError):
         return None, "timestamp.txt can't be read: not counted as late"

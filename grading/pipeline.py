@@ -33,10 +33,11 @@ class Times:
 
 @dataclass
 class Graded:
-    """A result, and what came out of each cell by its index."""
+    """A result, and what came out of each cell by its index; spent: see `pool.run`."""
 
     result: Result
     outcomes: dict[int, CellOutcome | TestOutcome] = field(default_factory=dict)
+    spent: bool = False
 
 
 def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Times | None = None
@@ -69,6 +70,8 @@ def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Tim
         State.SUSPECT if suspicions else State.GRADED,
         points=run.points,
         messages=run.messages,
+        quoted=run.quoted,
+        doubts=run.doubts,
         reasons=[clean(text, 500) for text in (suspicions + run.incidents)[:MOST_FINDINGS]],
         notes=[clean(text, 500) for text in notes[:MOST_FINDINGS]],
         unchanged=[c.grade_id for c in rebuilt.cells if c.role == "solution" and c.unchanged],
@@ -76,7 +79,7 @@ def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Tim
         seconds=time.monotonic() - started,
         sandboxed=worker.sandboxed,
     )
-    return Graded(result, run.outcomes)
+    return Graded(result, run.outcomes, run.spent)
 
 
 class _Run:
@@ -91,6 +94,9 @@ class _Run:
         self.outcomes: dict[int, CellOutcome | TestOutcome] = {}
         self.points: dict[str, float | None] = {}
         self.messages: dict[str, str] = {}
+        self.quoted: dict[str, list[str]] = {}
+        self.doubts: list[str] = []
+        self.spent = False
         self.incidents: list[str] = []
         self.tampering: list[str] = []
 
@@ -122,7 +128,9 @@ class _Run:
             self.starts += 1
             self.process = self.worker.open()
             for cell in list(self.history):
-                if self._execute(cell).died:
+                if cell.role == "test":
+                    self.process.recall(cell.source)
+                elif self._execute(cell).died:
                     self.history.remove(cell)
                     self._died(cell.grade_id or "a cell of the student's own")
                     break
@@ -142,9 +150,14 @@ class _Run:
             outcome = TestOutcome("NotRun: the submission had used up its time or its restarts "
                                   "before this test")
         self.outcomes[index] = outcome
+        self.history.append(cell)  # a later test may use what it defines
         self.points[cell.grade_id] = 0.0 if outcome.error else credit(cell, outcome.credit)
         if outcome.error:
             self.messages[cell.grade_id] = clean(outcome.error, 2000)
+            if outcome.quoted:
+                self.quoted[cell.grade_id] = [clean(line, 2000) for line in outcome.quoted]
+        if outcome.doubt:
+            self.doubts.append(cell.grade_id)
         if outcome.tampered:
             self.tampering.append(f"{cell.grade_id}: {outcome.tampered}")
         if outcome.died:
@@ -162,6 +175,7 @@ class _Run:
         if process is None:
             return ""
         limit = process.close()
+        self.spent = self.spent or getattr(process, "spent", False)
         self.tampering += [f"left in the sandbox: {what}" for what in getattr(process, "left", ())]
         return limit
 
@@ -227,7 +241,7 @@ def grade_data(form: Form, worker: Engine, job: dict, times: Times, sums: dict[s
         `result` and, if there are points, `notebook`: both as text.
 
     """
-    student, data, text = job["student"], job.get("data", b""), None
+    student, data, text, spent = job["student"], job.get("data", b""), None, False
     known = {
         "content": hashlib.sha256(data).hexdigest() if "data" in job else "",
         "fingerprint": submission.fingerprint(form, data) if "data" in job else "",
@@ -237,6 +251,7 @@ def grade_data(form: Form, worker: Engine, job: dict, times: Times, sums: dict[s
             raise SubmissionError(job["unreadable"])
         rebuilt = form.rebuild(data)
         graded = grade_one(rebuilt, worker, student=student, times=times)
+        spent = graded.spent
         result = replace(graded.result, **known)
         text = autograded.notebook(rebuilt, graded.outcomes, result.points, sums)
     except SubmissionError as error:
@@ -244,7 +259,7 @@ def grade_data(form: Form, worker: Engine, job: dict, times: Times, sums: dict[s
     except Exception as error:  # one submission must not stop the others
         reason = clean(f"the grader failed: {type(error).__name__}: {error}", 500)
         result = failed(student, reason, sandboxed=worker.sandboxed, **known)
-    return {"result": result.to_json(), "notebook": text}
+    return {"result": result.to_json(), "notebook": text, "spent": spent}
 
 
 def run_all(jobs: list[dict], settings: dict, times: Times, do: Callable[..., Iterator]

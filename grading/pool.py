@@ -53,7 +53,8 @@ def run(jobs: list[dict], handler: str, settings: dict, *, processes: int, deadl
         load: called with a job before it is sent, returns what is sent.
 
     Yields:
-        the number of the job and its answer; {"lost": reason} where the process died of it.
+        the number of the job and its answer; {"lost": reason} where the process died of it. After
+        an answer with a true "spent" its process gets no other job.
 
     Raises:
         PoolError: if a process can't begin.
@@ -85,7 +86,7 @@ def run(jobs: list[dict], handler: str, settings: dict, *, processes: int, deadl
                     continue
                 del having[process]
                 tries[number] += 1
-                if process.ended:
+                if process.ended or answer.get("spent"):
                     process.kill()
                 else:
                     idle.append(process)

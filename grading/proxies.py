@@ -14,7 +14,8 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-from grading.codec import Outgoing, Unsupported
+from grading.changes import Changes, WatchedStorages, snapshot
+from grading.codec import Outgoing, Unsupported, refill
 from grading.peer import Peer, error_class
 from grading.remote import SPECIAL
 from grading.tables import is_integer
@@ -31,6 +32,8 @@ COMPARISONS = {"eq", "ne", "equal", "allclose", "isclose", "dist"}
 #: Packages whose functions and classes are passed by name: the other side has its own.
 BY_NAME = ("torch", "math", "builtins", "operator", "functools", "itertools", "collections")
 LONGEST_REPR = 2000
+#: How many errors of a submission are noted while a test runs.
+MOST_SAID = 1000
 
 
 class StudentLost(BaseException):
@@ -185,6 +188,9 @@ class TrustedPeer(Peer):
         self.numbers: dict[int, int] = {}
         self.proxies: dict[int, object] = {}  # number -> weak reference to its proxy
         self.states: list = [None, None]
+        self.altered = Changes()
+        self.storages = WatchedStorages(0, True, self.altered)
+        self.said: list[str] = []  # the texts of errors that the submission raised in this test
 
     # -- the conversation
 
@@ -194,6 +200,11 @@ class TrustedPeer(Peer):
             raise self.lost
         try:
             return super().request(operation, values, **plain)
+        except StopIteration:
+            if operation == "special":  # the end of an iterator
+                raise
+            # As in a generator: else a function could end what goes through its results.
+            raise RuntimeError("the submission's code raised StopIteration") from None
         except MemoryError:
             self.lose("memory", "what the submission's process sent takes too much memory")
         except WireTimeout:
@@ -203,6 +214,34 @@ class TrustedPeer(Peer):
         except WireError as error:
             self.lose("wire", f"the submission's process sent {error}")
         raise self.lost
+
+    def take(self, answer: dict) -> object:
+        """Return the value of an answer; note the text of an error, and changed arguments."""
+        before = [(part, snapshot(part)) for part in self.lent] if answer.get("changed") else []
+        try:
+            try:
+                return super().take(answer)
+            finally:
+                self.altered.containers += before
+                for container, held in before if self.altered.refused else ():
+                    refill(container, held)
+        except WireError:
+            raise
+        except Exception as error:
+            if len(self.said) < MOST_SAID:
+                self.said.append(str(error))
+            raise
+
+    def change_leaf(self, number: int, found: list, place: int, needs_grad: bool, grad: int | None
+                    ) -> None:
+        """Make a leaf what it is on the other side; note that of a test's own."""
+        tensor = self.leaves.get(number)
+        if tensor is not None and number % 2 == self.first % 2:
+            self.altered.leaves.append((tensor, tensor.data, tensor.requires_grad, tensor.grad))
+            if self.altered.refused:
+                self.leaves.entries[number][1] = ()  # so it is sent back
+                return
+        super().change_leaf(number, found, place, needs_grad, grad)
 
     def lose(self, reason: str, text: str) -> None:
         """Note that nothing more can be asked."""

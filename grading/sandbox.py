@@ -197,11 +197,14 @@ class Worker:
                 return json.loads(data)  # it comes from this package's code in the sandbox
         return None
 
-    def session(self, entry: str = "grading.student:serve") -> Session:
+    def session(
+        self, entry: str = "grading.student:serve", descriptors: Sequence[int] = ()
+    ) -> Session:
         """Start a session: a fresh process that calls entry(read_fd, write_fd).
 
         Args:
             entry: "module:function", which must be importable in the sandbox.
+            descriptors: open files that it gets as well, as 5, 6 and so on.
 
         Raises:
             WorkerBroken: if the worker was thrown away.
@@ -213,7 +216,7 @@ class Worker:
             raise WorkerBroken("this worker was closed or thrown away: make a new one")
         if self._current is not None and not self._current.closed:
             raise RuntimeError("a worker runs one session at a time: close the last one first")
-        self._current = Session(self, entry)
+        self._current = Session(self, entry, descriptors)
         return self._current
 
     def discard(self) -> None:
@@ -254,7 +257,7 @@ class Session:
 
     """
 
-    def __init__(self, worker: Worker, entry: str) -> None:
+    def __init__(self, worker: Worker, entry: str, descriptors: Sequence[int] = ()) -> None:
         self._worker = worker
         self.closed = False
         self._exit = Exit()
@@ -263,7 +266,7 @@ class Session:
         their_read, self.write_fd = os.pipe()
         self.read_fd, their_write = os.pipe()
         self._pipes = {fd: _identity(fd) for fd in (self.read_fd, self.write_fd)}
-        worker._send({"do": "session", "entry": entry}, (their_read, their_write))
+        worker._send({"do": "session", "entry": entry}, (their_read, their_write, *descriptors))
         os.close(their_read)
         os.close(their_write)
         self._began = time.monotonic()
@@ -310,6 +313,11 @@ class Session:
     def running(self) -> bool:
         """Whether the session's own process is still there."""
         return not self._ended.is_set()
+
+    def signal(self, number: int) -> None:
+        """Send the session's own process a signal, if it still runs."""
+        if self.running:
+            self._worker._send({"do": "signal", "number": number})
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the session has ended and is cleared up; False if it still runs."""

@@ -32,10 +32,12 @@ BY_WORD = {"optim": "torch.optim", "grad": "torch.autograd"}
 class SandboxedProcess:
     """One submission's process in the sandbox, and the namespace of its tests here.
 
-    `left` says, once it is closed, what of it could not be cleared away.
+    Once it is closed, `left` says what of it could not be cleared away, and `spent` whether a test
+    was interrupted: nobody else's should run in this process, where an import may be half done.
     """
 
     left: tuple[str, ...] = ()
+    spent = False
 
     def __init__(self, worker: Worker) -> None:
         self.session = worker.session()
@@ -59,11 +61,17 @@ class SandboxedProcess:
         lost = self.student.peer.lost
         if lost is not None and lost.reason == "wire":
             tampered = "its process broke the rules of the channel to the tests"
-        return TestOutcome(error_of(found), found.credit, found.student_died, tampered)
+        return TestOutcome(
+            error_of(found), found.credit, found.student_died, tampered, found.quoted, found.doubt)
+
+    def recall(self, source: str) -> None:
+        """Define again, here, what a test cell defined that ran beside an earlier process."""
+        self.student.namespace().recall(source)
 
     def close(self) -> str:
         """End the process; return the limit that it hit."""
         lost = self.student.peer.lost
+        self.spent = self.student.interrupted
         end = self.session.close()
         limit, self.left = end.limit, end.left
         if lost is not None and lost.reason in ("time", "memory"):

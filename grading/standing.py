@@ -27,13 +27,12 @@ from nbgrader.api import (
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grading import ledger
+from grading import ledger, submission
 from grading.database import GradebookError, reading
+from grading.layout import ODD_NAME, is_name, shown_name
 from grading.ledger import Clearance, Entry
 from grading.states import SEPARATOR, Result, State
-
-#: Bytes of the largest file that is compared with what was graded.
-LARGEST = 20 * 2**20
+from grading.submission import SubmissionError
 
 
 @dataclass(frozen=True)
@@ -132,10 +131,14 @@ def standings(db_url: str, assignment: str, *, submitted: Path | None = None) ->
     handed_in = {}
     if submitted is not None:
         handed_in = _handed_in(submitted, assignment, {f"{name}.ipynb" for name in names})
+    odd = {shown_name(name) for name in handed_in if not is_name(name)}
     return [
         _standing(assignment, most, name, entries.get(name), cleared.get(name), there.get(name),
                   handed_in.get(name))
-        for name in sorted(students | handed_in.keys())
+        for name in sorted(students | {name for name in handed_in if is_name(name)})
+    ] + [
+        Standing(name, assignment, State.FAILED, None, sum(most.values()), (ODD_NAME,))
+        for name in sorted(odd)
     ]
 
 
@@ -204,9 +207,10 @@ def _handed_in(folder: Path, assignment: str, names: set[str]) -> dict[str, str]
     found = {}
     for path in folder.glob(f"*/{assignment}/*.ipynb"):
         if path.name in names and not path.parent.parent.name.startswith("."):
-            plain = path.is_file() and not path.is_symlink()
-            small = plain and path.stat().st_size <= LARGEST
-            found[path.parent.parent.name] = digest(path.read_bytes()) if small else ""
+            try:
+                found[path.parent.parent.name] = digest(submission.read(path))
+            except SubmissionError:
+                found[path.parent.parent.name] = ""
     return found
 
 

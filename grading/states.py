@@ -37,7 +37,9 @@ class Result:
 
     `points` and `messages` are by grade_id of the graded cells. Points are None where a person has
     to grade by hand. `reasons` say why a submission is missing, failed or suspect, and what limits
-    it hit; `notes` say how it differed from the release without harm. `unchanged` names solution
+    it hit. `quoted` are lines in a message that are the submission's words, and not the test
+    author's. `doubts` name tests that pass only when the submission may change the test's data.
+    `notes` say how it differed from the release without harm. `unchanged` names solution
     cells that were left as released. `suspicions` are those of the reasons that make a submission
     suspect. `content` tells what was graded, `fingerprint` what was graded and by which tests.
     """
@@ -46,6 +48,8 @@ class Result:
     state: State
     points: dict[str, float | None] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
+    quoted: dict[str, list[str]] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)

@@ -9,26 +9,17 @@ the cells that the student added or edited between them (an import, a helper fun
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from grading.handed_in import SubmissionError, check_size, parse, read
 from grading.names import inner_parts, offered_names
 from tools import notebooks
 from tools.notebooks import Cell, NotebookError
 
-#: The largest notebook that is read. An assignment with its figures takes less than 2 MiB.
-MAX_BYTES = 20 * 2**20
-
 #: What nbgrader keeps about a cell that decides how it is graded.
 TAGS = ("grade", "solution", "locked", "points")
-
-
-class SubmissionError(ValueError):
-    """A file that is no notebook of the assignment; the message says what a student can do."""
 
 
 @dataclass(frozen=True)
@@ -94,58 +85,6 @@ class Rebuilt:
         return any(finding.severity == "suspect" for finding in self.findings)
 
 
-def read(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the content of a submitted file; links, devices and huge files are not read.
-
-    Raises:
-        SubmissionError: if it is no ordinary file of a reasonable size.
-
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        if path.is_symlink():
-            raise SubmissionError(
-                f"{path.name} is a link, not a file: hand in the notebook itself") from None
-        raise SubmissionError(f"{path.name} cannot be opened: {error.strerror}") from None
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        raise SubmissionError(f"{path.name} is not a file: hand in the notebook itself")
-    with os.fdopen(descriptor, "rb") as file:
-        data = file.read(max_bytes + 1) if status.st_size <= max_bytes else b""
-    if status.st_size > max_bytes or len(data) > max_bytes:
-        raise SubmissionError(
-            f"{path.name} has {status.st_size / 2**20:.0f} MiB, and at most "
-            f"{max_bytes / 2**20:.0f} are read: clear the outputs and hand in again")
-    return data
-
-
-def parse(data: bytes, name: str = "the file") -> list[dict]:
-    """Return the cells of a notebook, as dictionaries; anything odd inside them stays.
-
-    Raises:
-        SubmissionError: if it is no notebook of format 4.
-
-    """
-    try:
-        notebook = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        kind = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:120]
-        raise SubmissionError(f"{name} is not a notebook ({kind}): save it in Jupyter and hand "
-                              "in again") from None
-    if not isinstance(notebook, dict):
-        raise SubmissionError(f"{name} is JSON, but not a notebook: hand in the .ipynb file")
-    form, cells = notebook.get("nbformat"), notebook.get("cells")
-    if form != 4:
-        raise SubmissionError(
-            f"{name} has notebook format {str(form)[:20]}, expected 4: open it in JupyterLab, "
-            "save it and hand in again")
-    if not isinstance(cells, list):
-        raise SubmissionError(f"{name} has no list of cells: hand in the .ipynb file")
-    return [cell for cell in cells if isinstance(cell, dict)]
-
-
 def text_of(cell: dict) -> str:
     """Return the text of a submitted cell with plain line ends; "" if it has none."""
     source = cell.get("source")
@@ -191,6 +130,7 @@ class Form:
             raise SubmissionError(
                 f"{self.name} holds no cell of this assignment: hand in the notebook that was "
                 "handed out, with your answers in it")
+        check_size(self.name, submitted.texts())
         cells: list[RebuiltCell] = []
         started = False
         for cell in self.cells:
@@ -236,6 +176,14 @@ class _Submitted:
                 extra = RebuiltCell("extra", text_of(cell))
                 self.extras.setdefault(anchor, []).append(extra)
         self._compare()
+
+    def texts(self) -> list[str]:
+        """Return the code that the student wrote, by cell."""
+        found = [cell.source for cells in self.extras.values() for cell in cells]
+        for cell in self.form.cells:
+            if cell.role == "solution":
+                found += [text_of(part) for part in self.slots.get(cell.grade_id, [])]
+        return found
 
     def _name(self, cell: dict) -> str:
         """Return which released cell it is, "" if none."""

@@ -16,9 +16,9 @@ import contextlib
 import ctypes
 import functools
 import io
+import random
 import re
 import resource
-import secrets
 import threading
 import time
 import types
@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from grading.canary import canary
 from grading.names import bound_names, needed_names
 from grading.peer import LONGEST_TEXT
 from grading.proxies import Proxy, StudentLost, TrustedPeer
@@ -39,16 +40,8 @@ HIDDEN = re.compile(
 )
 
 
-#: Checks that must fail, with a token that nobody can know in their message.
-CANARIES = (
-    "assert False, token",
-    "assert token == token[::-1] + '-', token",
-    "assert isinstance(token, torch.Tensor), token",
-    "assert torch.equal(one, other), token",
-    "assert torch.allclose(one, other), token",
-    "assert (one == other).all(), token",
-    "torch.testing.assert_close(one, other, msg=token)",
-)
+#: How many lines of a submission's errors in one message are told apart from the author's words.
+MOST_QUOTED = 100
 
 #: The names of the files that code of a test and of the release stands in.
 TEST, GIVEN = "<test>", "<given>"
@@ -74,6 +67,8 @@ class TestRun:
     """What became of a test cell; `credit` is the number that it ended with, if any.
 
     `tampered` says which comparison that must fail did not: then this verdict is worth nothing.
+    `quoted` are lines of the message that are not its author's, but of errors of the submission.
+    `doubt` says how a test fails that passes only when the submission may change the test's data.
     """
 
     __test__ = False  # pytest: not a class of tests
@@ -84,6 +79,8 @@ class TestRun:
     student_died: bool = False
     credit: float | None = None
     tampered: str = ""
+    quoted: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 class TestTimeout(BaseException):
@@ -99,6 +96,8 @@ class Student:
                  strict: bool = False) -> None:
         """Take over a channel; strict: tests use only what reference solutions offer."""
         self.peer = TrustedPeer(channel, call_timeout, strict)
+        #: Whether something here was interrupted, perhaps in the middle of an import.
+        self.interrupted = False
         self._namespace = Namespace(self)
 
     @property
@@ -126,6 +125,7 @@ class Student:
         except StudentLost as lost:
             return CellRun(False, "StudentLost", str(lost), student_died=True)
         except TestTimeout:  # its answer takes long to read
+            self.interrupted = True
             self.peer.lose("time", "the answer of the submission's process takes too long to read")
             return CellRun(False, "StudentLost", self.lost, student_died=True)
         found = found if isinstance(found, dict) else {}
@@ -208,6 +208,12 @@ class Namespace(dict):
             exec(given_cell(source)[0], self)
         self.given |= {name for name in self if before.get(name, self) is not self[name]}
 
+    def recall(self, source: str) -> None:
+        """Define the functions and classes of a test cell that ran beside an earlier process."""
+        for code in definitions(source):
+            with contextlib.suppress(Exception, StudentLost), silence():
+                exec(code, self)
+
     def give_up(self, names: tuple[str, ...]) -> None:
         """Let names be the submission's, unless a given cell bound them."""
         self.student.peer.offer.names |= set(names)
@@ -218,10 +224,31 @@ class Namespace(dict):
 
 def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0) -> TestRun:
     """Execute a test cell here, and return how it ended; check that tests can still fail here."""
+    peer = student.peer
+    peer.said.clear()
+    peer.altered.undo(peer.storages)  # by a cell of the submission's
+    generators = torch.get_rng_state(), random.getstate()
     with room():
         run = _run_test_cell(student, source, timeout)
-    tampered = canary()
-    return replace(run, tampered=tampered) if tampered else run
+        if run.passed and peer.altered:
+            torch.set_rng_state(generators[0])
+            random.setstate(generators[1])
+            run = _without_changes(student, source, timeout, run)
+    peer.altered.undo(peer.storages)
+    return replace(run, tampered=canary(), quoted=quoted(run.message, peer.said))
+
+
+def _without_changes(student: Student, source: str, timeout: float | None, run: TestRun) -> TestRun:
+    """Execute a test again that passed, and let no change of its own data through."""
+    changes = student.peer.altered
+    changes.undo(student.peer.storages)
+    changes.refused = True
+    try:
+        again = _run_test_cell(student, source, timeout)
+    finally:
+        changes.refused = False
+    doubt = "" if again.passed and again.credit == run.credit else again.message or "other points"
+    return replace(run, doubt=doubt, student_died=again.student_died)
 
 
 def _run_test_cell(student: Student, source: str, timeout: float | None) -> TestRun:
@@ -234,6 +261,7 @@ def _run_test_cell(student: Student, source: str, timeout: float | None) -> Test
     except StudentLost as lost:
         return TestRun(False, str(lost), "StudentLost", student_died=True)
     except TestTimeout:
+        student.interrupted = True
         student.peer.lose("time", "the test did not end in time")
         return TestRun(False, f"the test did not end within {timeout} s", "TimeoutError",
                        student_died=True)
@@ -275,28 +303,24 @@ def given_cell(source: str) -> tuple[types.CodeType, frozenset[str], frozenset[s
     return code, frozenset(needed_names(plain)), frozenset(bound_names(plain))
 
 
-@functools.cache
-def _canary_code(check: str) -> types.CodeType:
-    return compile(check, "<canary>", "exec", dont_inherit=True)
+@functools.lru_cache(maxsize=256)
+def definitions(source: str) -> tuple[types.CodeType, ...]:
+    """Return the code of each import, function and class at the top of a test cell."""
+    try:
+        body = ast.parse(source, TEST).body
+    except SyntaxError:
+        return ()
+    kinds = ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef
+    return tuple(
+        compile(ast.Module([node], []), TEST, "exec", dont_inherit=True)
+        for node in body if isinstance(node, kinds))
 
 
-def canary() -> str:
-    """Return which assert that must fail did not, or "".
-
-    Student code can't reach this process. If it could, it would first of all make asserts pass.
-    """
-    for check in CANARIES:
-        token = secrets.token_hex(8)
-        names = {"torch": torch, "token": token, "one": torch.ones(2), "other": torch.zeros(2)}
-        try:
-            exec(_canary_code(check), names)
-        except AssertionError as error:
-            if token in str(error):
-                continue
-        except Exception as error:
-            return f"a check that must fail ends with {type(error).__name__}: {check}"
-        return f"a check that must fail passes: {check}"
-    return ""
+def quoted(message: str, said: list[str]) -> tuple[str, ...]:
+    """Return the lines of these texts that stand in a message, the longest first."""
+    lines = {line.strip() for text in said for line in text.splitlines()}
+    found = {line for line in lines if line and line in message}
+    return tuple(sorted(found, key=lambda line: (-len(line), line))[:MOST_QUOTED])
 
 
 def is_authors(error: BaseException) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import json
 import os
 import select
 import signal
@@ -58,15 +59,24 @@ class Watch:
                 if fd == self.out and not self._drain():
                     poll.unregister(self.out)
                 elif fd == self.zygote.control.fileno():
-                    if not self.zygote.control.recv(MESSAGE_BYTES):
+                    order = self.zygote.control.recv(MESSAGE_BYTES)
+                    if not order:
                         os._exit(0)  # the grader is gone: the kernel ends the rest
-                    self._stop("stopped")
+                    self._obey(json.loads(order))
             self._reap()
             if not self.ended:
                 self._measure()
         with contextlib.suppress(BlockingIOError):
             os.set_blocking(self.out, False)
             self._drain()
+
+    def _obey(self, order: dict) -> None:
+        """Stop the session, or send its own process a signal."""
+        if order["do"] != "signal":
+            self._stop("stopped")
+            return
+        with contextlib.suppress(ProcessLookupError):  # ended, and not reaped yet
+            signal.pidfd_send_signal(self.fd, order["number"])
 
     def _drain(self) -> bool:
         """Count and keep what was written to 1 and 2; False at its end."""

@@ -26,8 +26,9 @@ from grading import confine, limits
 from grading.watch import MESSAGE_BYTES, Watch
 
 CLEAR_SECONDS = 5.0
-#: Where a session's read and write ends are in its process.
+#: Where a session's read and write ends are in its process; what else it gets comes after them.
 READ_FD, WRITE_FD = 3, 4
+MOST_DESCRIPTORS = 16
 
 
 @dataclass(frozen=True)
@@ -137,12 +138,12 @@ class Zygote:
     def serve(self) -> None:
         """Run sessions, one after the other, until the grader closes the control socket."""
         while True:
-            data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, 2)
+            data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, MOST_DESCRIPTORS)
             if not data:
                 return
             order = json.loads(data)
             if order["do"] != "session":
-                continue  # a stop that crossed the session's own end
+                continue  # a stop or a signal that crossed the session's own end
             try:
                 module, _, name = order["entry"].partition(":")
                 entry = getattr(importlib.import_module(module), name)
@@ -272,13 +273,15 @@ def _child(zygote: Zygote, entry: object, fds: list[int], output: int) -> None:
     code = 1
     try:
         zygote.control.detach()
+        last = READ_FD + len(fds) - 1
         high = [os.dup(fd) for fd in (*fds, output)]
-        while min(high) <= WRITE_FD:
+        while min(high) <= last:
             high = [os.dup(fd) for fd in high]
         null = os.open(os.devnull, os.O_RDONLY)
-        for source, target in ((null, 0), (high[2], 1), (high[2], 2), (high[0], 3), (high[1], 4)):
+        for source, target in ((null, 0), (high[-1], 1), (high[-1], 2),
+                               *zip(high[:-1], range(READ_FD, last + 1), strict=True)):
             os.dup2(source, target, inheritable=target < READ_FD)
-        os.closerange(WRITE_FD + 1, os.sysconf("SC_OPEN_MAX"))
+        os.closerange(last + 1, os.sysconf("SC_OPEN_MAX"))
         os.setsid()
         confine.die_with_parent()
         os.chdir(os.path.join(zygote.setup.scratch, "work"))

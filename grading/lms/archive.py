@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from grading.handed_in import MAX_BYTES, SubmissionError
 from grading.lms.report import Problem
-from grading.submission import MAX_BYTES, SubmissionError
 from grading.submission import read as read_file
 
 #: The largest table of contents that is read, in bytes: well over 50,000 files.

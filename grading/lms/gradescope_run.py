@@ -65,7 +65,7 @@ def tests(form: Form, result: Result, rule: Rule) -> list[dict]:
                  "visibility": "visible"}
         error = result.messages.get(cell.grade_id, "")
         if error:
-            shown = rule.of_test(cell.grade_id, error)
+            shown = rule.of_test(cell.grade_id, error, result.quoted.get(cell.grade_id, ()))
             entry["output"] = f"{shown.kind}: {shown.text}" if shown.kind else shown.text
         elif result.points.get(cell.grade_id) is None:
             entry["output"] = "A person grades this."

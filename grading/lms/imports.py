@@ -19,8 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from nbgrader.utils import parse_utc
-
+from grading.layout import parse_time
 from grading.lms import claims
 from grading.lms.archive import MAX_TOTAL, Entry, Source, Unreadable
 from grading.lms.claims import Sorter
@@ -189,8 +188,8 @@ class _Taker:
         if stamp is not None:
             try:
                 text = self.archive.read(stamp, 200).decode()
-                return parse_utc(text.strip()).replace(tzinfo=UTC)
-            except (Unreadable, ValueError, OverflowError) as error:
+                return parse_time(text.strip()).replace(tzinfo=UTC)
+            except (Unreadable, ValueError) as error:
                 self.report.add(Verdict.SKIPPED, student, stamp.name, f"no time: {error}")
         if self.options.zone is not None and claim.entry.modified is not None:
             local = claim.entry.modified.replace(tzinfo=self.options.zone)
@@ -295,8 +294,8 @@ def stamp_of(notebook: Path) -> datetime | None:
     """Return the time in the timestamp.txt beside a notebook, if there is one."""
     try:
         text = read_file(notebook.parent / "timestamp.txt", 200).decode()
-        return parse_utc(text.strip()).replace(tzinfo=UTC)
-    except (SubmissionError, ValueError, OverflowError):
+        return parse_time(text.strip()).replace(tzinfo=UTC)
+    except (SubmissionError, ValueError):
         return None
 
 

@@ -55,6 +55,9 @@ DECEPTIONS = {
     "a module that is a list": (
         "class T(nn.Module):\n    def __len__(self): return 3\ndef f(): return T()",
         "assert len(f()) == 3"),
+    "an end of the iteration": (
+        "def f(x=0): raise StopIteration",
+        "assert all(map(f, [1, 2]))"),
     "a name of its own": ("matches = lambda *a: True\ndef f(): return 1",
                           "assert matches(f(), 2)"),
     "a name of Python's": ("abs = len = lambda *a: 0\ndef f(): return 5",

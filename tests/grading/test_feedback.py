@@ -12,7 +12,7 @@ import pytest
 from markupsafe import escape
 from nbgrader.api import Gradebook
 
-from grading import autograded, feedback, feedback_words, pipeline, submission
+from grading import autograded, feedback, feedback_words, handed_in, pipeline, submission
 from grading.__main__ import main
 from grading.standing import Standing
 from grading.states import Result, State
@@ -185,8 +185,9 @@ def test_late_and_unsafe_and_by_hand(form: Form) -> None:
         feedback.page(said, result, form, graded))
 
 
-def test_a_page_is_bounded(form: Form) -> None:
+def test_a_page_is_bounded(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     """Megabytes of code, output, messages and cells make a page under a megabyte, which says so."""
+    monkeypatch.setattr(handed_in, "MOST_CODE", 10**8)
     code = "x = '<&>'\n" * 200_000 + "def double(x):\n    raise ValueError('<' * 10**6)"
     notebook = helpers.fill({"double": code})
     place = helpers.place(notebook, "double")
@@ -222,6 +223,16 @@ def test_findings_are_in_plain_words(form: Form) -> None:
     assert "The cell “double” is there more than once. Only the last one counts" in text
     assert "The cell “total--plain” is missing." in text
     assert "None of this costs points by itself." in text
+
+
+def test_many_findings_of_one_kind_are_told_once(form: Form) -> None:
+    """An editor that drops all metadata is no page of complaints."""
+    notebook = helpers.fill(helpers.RIGHT)
+    for cell in notebook["cells"]:
+        cell["metadata"].pop("nbgrader", None)
+    text = text_of(page_of(form, notebook))
+    assert text.count("has lost its nbgrader metadata") == feedback.MOST_ALIKE
+    assert text.count("It is the same with other cells.") == 1
 
 
 def test_every_kind_of_finding_has_words() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from grading import autograded, feedback, pipeline, sandboxed, submission
+from grading import feedback_words as words
 from grading.feedback_errors import OTHERS, RAISED, Rule, fits
 from grading.feedback_words import Message, task_of
 from grading.lms import gradescope_run
@@ -19,6 +20,14 @@ from tests.harness import sample
 
 #: The input of a hidden test, which no page may show.
 INPUT = "7654321"
+#: The input in letters.
+LETTERS = "".join(chr(ord("a") + int(digit)) for digit in INPUT)
+#: How the test calls the answer: a message of the author's quotes some errors.
+QUOTING = """try:
+    got = double(-{})
+except LookupError as error:
+    raise AssertionError(f"double fails with {{error}}. Does it look anything up?") from None
+"""
 NOTEBOOK = f"{sample.NAME}/sample.ipynb"
 
 HEAD = "KEPT = []\ndef double(x):\n    KEPT.append(repr(x))\n    "
@@ -37,6 +46,9 @@ ATTACKS = {
     "group": HEAD + FIRST_THEN + "raise ExceptionGroup(repr(x), [ValueError(repr(x))])",
     "exit": HEAD + FIRST_THEN + "raise SystemExit(repr(x))",
     "syntax": HEAD + FIRST_THEN + "compile(f'{x} = 1 +', repr(x), 'exec')",
+    "through a message of the author's": HEAD + FIRST_THEN + "raise LookupError(f'{x} is it')",
+    "letters in such a message": HEAD + FIRST_THEN + "raise LookupError("
+                                 "''.join(chr(97 + int(c)) for c in str(abs(x))))",
     "text": HEAD + FIRST_THEN + "class Odd:\n        def __repr__(self): return repr(x)\n"
                                 "    return Odd()",
     "late, a test without hidden lines": HEAD + "if x == 0 and KEPT[1:]:\n"
@@ -59,8 +71,9 @@ def form(tmp_path_factory: pytest.TempPathFactory) -> Form:
     source = root / "solutions" / NOTEBOOK
     text = source.read_text(encoding="utf-8")
     assert "double(-1) == -2" in text
-    source.write_text(text.replace("assert double(-1) == -2",
-                                   f"assert double(-{INPUT}) == -2 * {INPUT}"), encoding="utf-8")
+    test = json.dumps(QUOTING.format(INPUT))[1:-1]
+    source.write_text(text.replace("assert double(-1) == -2", f"{test}assert got == -2 * {INPUT}"),
+                      encoding="utf-8")
     return submission.load(root / "exercises" / NOTEBOOK, source)
 
 
@@ -93,9 +106,10 @@ def test_hidden_inputs_stay_hidden(form: Form, engine: sandboxed.SandboxEngine, 
     notebook["cells"].append(sample.code(OWN) | {"id": "own"})
     page, gradescope, raw = shown(form, engine, notebook)
     if name not in ("exit", "kind", "text", "printed later"):
-        assert INPUT in str(raw), f"the attack never worked: {raw}"
-    assert INPUT not in page
-    assert INPUT not in gradescope
+        assert INPUT in str(raw) or LETTERS in str(raw), f"the attack never worked: {raw}"
+    for secret in (INPUT, LETTERS):
+        assert secret not in page
+        assert secret not in gradescope
 
 
 def test_before_hidden_tests_everything_is_told(form: Form, engine: sandboxed.SandboxEngine
@@ -177,3 +191,31 @@ def test_which_tests_are_told_in_full(form: Form) -> None:
 def test_texts_with_values_fit(pieces: tuple[str, ...], text: str, fit: bool) -> None:
     """The pieces stand in this order, without overlap."""
     assert fits(pieces, text) is fit
+
+
+@pytest.mark.parametrize(("error", "source", "told"), [
+    ("SyntaxError: 'f(7654321' was never closed", "%time 1\nx = 1\ny = f(x\n",
+     Message("'(' was never closed, line 3 of the cell", "SyntaxError")),
+    ("IndentationError: unexpected indent", "x = 1\n  y = 2",
+     Message("unexpected indent, line 2 of the cell", "IndentationError")),
+    ("SyntaxError: 7654321", "x = 1",
+     Message("Your code stopped with an error: SyntaxError. Run the notebook from the top to read "
+             "it.")),
+    ("EOFError: EOF when reading a line", "input()",
+     Message("EOF when reading a line", "EOFError")),
+    ("StudentLost: the submission's process ended", "exit()", Message(words.STOPPED)),
+])
+def test_what_is_told_of_a_cell_after_hidden_tests(
+    form: Form, error: str, source: str, told: Message
+) -> None:
+    """What is wrong with its text, whatever the code said about it; and that it was stopped."""
+    assert Rule(form, [source]).of_cell(error, source, after=True) == told
+
+
+def test_a_loop_is_called_a_loop(form: Form) -> None:
+    """A process that did not answer, and one that ended."""
+    rule = Rule(form, [])
+    late = rule.of_test("double--small", f"StudentLost: {words.LATE}")
+    assert "Look for a loop" in late.text
+    assert "ended Python" in rule.of_test("double--small", "StudentLost: it ended").text
+    assert "while this cell ran" in rule.of_cell("StudentLost: it ended", "", after=False).text

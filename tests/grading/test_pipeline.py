@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -152,6 +153,26 @@ def test_tampering_is_suspect(form: Form) -> None:
     assert "double--small: spoke nonsense" in found.reasons
 
 
+def test_what_a_test_defines_is_there_in_the_next_process(form: Form) -> None:
+    """A loop costs the test in which it is, and not the later ones that use its functions."""
+    class Loops(fakes.FakeProcess):
+        def test(self, source: str) -> TestOutcome:
+            found = super().test(source)
+            return TestOutcome("TimeoutError: a loop", died=True) if "LOOP" in source else found
+
+    def changed(cell: RebuiltCell) -> RebuiltCell:
+        text = {"double--small": "def twice(x):\n    return x + x\nLOOP = 1",
+                "double--zero": "assert twice(0) == 0"}.get(cell.grade_id, cell.source)
+        return replace(cell, source=text)
+
+    rebuilt = form.rebuild(json.dumps(helpers.fill(helpers.RIGHT)).encode())
+    engine = fakes.FakeEngine()
+    engine.open = Loops
+    cells = tuple(changed(cell) for cell in rebuilt.cells)
+    found = pipeline.grade_one(replace(rebuilt, cells=cells), engine).result
+    assert found.points == {**helpers.FULL, "double--small": 0.0}, found.messages
+
+
 def test_a_fault_of_the_grader_is_failed(form: Form, small: Path) -> None:
     """Neither a zero nor the end of the run."""
     path = helpers.hand_in(small, "ann", helpers.fill(helpers.RIGHT))
@@ -170,3 +191,12 @@ def test_the_pool_survives_its_jobs() -> None:
     assert {done[number].get("did") for number in (0, 2, 4, 6)} == {"a", "b", "c", "d"}
     assert {done[number]["lost"] for number in (1, 5)} == {"the grading process ended (SIGKILL)"}
     assert done[3]["lost"] == "grading took longer than 8 s"
+
+
+def test_a_process_that_is_spent_gets_no_other_job() -> None:
+    """As one in which a test was interrupted in the middle of an import."""
+    jobs = [{"do": what} for what in ("a", "b", "spend", "c", "d")]
+    done = dict(pool.run(jobs, "tests.grading.fakes:Jobs", {}, processes=1, deadline=60))
+    makers = [done[number]["by"] for number in range(5)]
+    assert makers[:2] == [makers[2]] * 2
+    assert makers[3] == makers[4] != makers[2]

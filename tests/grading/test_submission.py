@@ -230,6 +230,18 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         submission.read(huge)
 
 
+@pytest.mark.parametrize(("source", "copies"), [("1\n" * 130_000, 1), ("x = 1", 2000)])
+def test_more_code_than_anybody_writes_is_not_read(form: Form, source: str, copies: int) -> None:
+    """A megabyte of it takes a gigabyte to parse, in the grader's own process."""
+    notebook = helpers.fill(helpers.RIGHT)
+    notebook["cells"] += [sample.code(source) | {"id": f"x{number}"} for number in range(copies)]
+    with pytest.raises(SubmissionError, match=r"characters of your own code in [\d,]+ cells"):
+        form.rebuild(json.dumps(notebook).encode())
+    notebook["cells"] = notebook["cells"][: len(helpers.release()["cells"]) + 900]
+    notebook["cells"][-1]["source"] = "x = 1\n" * 10_000
+    assert form.rebuild(json.dumps(notebook).encode()).cells
+
+
 def test_release_and_source_must_belong_together(small: Path) -> None:
     """A release that is out of date is not graded against."""
     release = small / "exercises" / sample.NAME / "sample.ipynb"

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from grading import pipeline, sandbox, sandboxed, submission
+from grading import handed_in, pipeline, sandbox, sandboxed
 from grading.__main__ import parser
 from tools.notebooks import ROOT
 
@@ -71,4 +71,6 @@ def test_the_limits_are_those_of_the_programs() -> None:
     assert table["processes and threads"] == str(ours.processes)
     assert table["one file"] == f"{ours.file_bytes / 2**20:g} MiB"
     assert table["output"] == f"{ours.output_bytes / 2**20:g} MiB"
-    assert table["the notebook handed in"] == f"{submission.MAX_BYTES / 2**20:g} MiB"
+    code = f"{handed_in.MOST_CODE:_} characters in {handed_in.MOST_CELLS} cells".replace("_", " ")
+    assert table["a student's own code in it"] == code
+    assert table["the notebook handed in"] == f"{handed_in.MAX_BYTES / 2**20:g} MiB"

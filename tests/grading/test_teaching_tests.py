@@ -9,9 +9,8 @@ import re
 
 import pytest
 
-from grading import pipeline, sandboxed
+from grading import handed_in, pipeline, sandboxed
 from grading import student as untrusted  # noqa: F401 - imported before the process is forked
-from grading import submission as submission_file
 from grading.names import offered_names
 from grading.verdict import TestRun, run_test_cell
 from tests.grading.wall import submission
@@ -235,7 +234,7 @@ def test_the_pages_name_the_limits() -> None:
         f"| processes and threads | {limits.processes} |",
         f"| one file | {limits.file_bytes >> 20} MiB |",
         f"| output | {limits.output_bytes >> 20} MiB |",
-        f"| the notebook handed in | {submission_file.MAX_BYTES >> 20} MiB |",
+        f"| the notebook handed in | {handed_in.MAX_BYTES >> 20} MiB |",
     ):
         assert row in page, row
     assert pipeline.Times().submission == limits.wall_seconds

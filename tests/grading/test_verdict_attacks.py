@@ -234,9 +234,13 @@ def test_no_except_of_a_test_hides_a_lost_process():
 
 
 def test_an_endless_test_ends():
-    result, _ = verdict("def f(x): return 1", test="while True: pass", timeout=0.2)
+    with submission("def f(x): return 1") as student:
+        assert not run_test_cell(student, "assert f(1) == 2").passed
+        assert not student.interrupted
+        result = run_test_cell(student, "while True: pass", timeout=0.2)
     assert not result.passed
     assert result.error_name == "TimeoutError"
+    assert student.interrupted
 
 
 def test_the_tests_are_nowhere_in_the_process():
@@ -380,3 +384,25 @@ def test_proxies_have_no_way_to_the_peer_by_name():
             _ = proxy.peer
         with pytest.raises(AttributeError):
             _ = proxy.__array__
+
+
+def test_words_of_the_submission_in_a_message_are_known():
+    """An author's assert may quote an error; whose words these are is told."""
+    test = ("try:\n    f(1)\nexcept IndexError as error:\n"
+            "    raise AssertionError(f'it fails with {error}') from None")
+    result, _ = verdict("def f(x): raise IndexError('x is 1\\n and more')", test=test)
+    assert result.message == "it fails with x is 1\n and more"
+    assert result.quoted == ("and more", "x is 1")
+    result, _ = verdict("def f(x): raise IndexError('other words')", test="assert 0, 'my words'")
+    assert (result.message, result.quoted) == ("my words", ())
+
+
+def test_functions_of_an_earlier_test_can_be_had_again():
+    """And nothing else of it: no assert, no call."""
+    test = ("import math as m\nassert f(1) == 5, 'no'\ndef half(x): return m.floor(x / 2)\n"
+            "def late(x=f(1)): return x\nclass Box: pass\nvalue = f(1)")
+    with submission("calls = []\ndef f(x):\n    calls.append(x)\n    return len(calls)") as student:
+        student.namespace().recall(test)
+        again = run_test_cell(student, "assert (half(5), Box.__name__) == (2, 'Box')\n"
+                                       "assert f(1) == late() + 1 == 2\nvalue")
+    assert again.error_name == "NameError", again.message
