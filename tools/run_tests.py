@@ -10,6 +10,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120",
          "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"]
 PARALLEL = ["-n", "2", "--dist", "loadscope"]
+# Many tests wait, for a browser or a time limit: a third process uses what two leave idle.
+WAITING = ["-n", "3", "--dist", "loadscope"]
 
 
 def steps(fast):
@@ -26,7 +28,7 @@ def steps(fast):
         *first,
         ("book", [python, "-m", "tools.build_book"]),
         ("solutions, cell by cell", [*pytest, *PARALLEL, *NBVAL, "solutions"]),
-        ("tests", [*pytest, *PARALLEL, "--durations=10", "tests"]),
+        ("tests", [*pytest, *WAITING, "--durations=30", "tests"]),
     ]
 
 
