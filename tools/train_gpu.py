@@ -72,7 +72,7 @@ def parts(device: str, data_dir: str | None) -> dict[str, Part]:
     long = ("--set", "training.max_seconds=220", "--set", "training.max_epochs=0")
     found = {"benchmark": Part(models / "multi30k" / "record.json",
                                training("base", models / "multi30k" / "record.json")),
-             "nn.Transformer": ablation(models / "nn-transformer" / "record.json",
+             "nn.Transformer": ablation(models / "nn-transformer-gpu" / "record.json",
                                         ("full", "nn.Transformer"), *long)}  # fmt: skip
     for i, names in enumerate(ABLATIONS, start=1):
         found[f"ablations-{i}"] = ablation(models / "ablations-gpu" / "record.json", names, *short)
