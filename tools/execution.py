@@ -5,6 +5,7 @@ folder of their own they cannot. And the last chapters, which train most, begin 
 no processor waits for one of them at the end.
 """
 
+import logging
 import multiprocessing
 import tempfile
 from pathlib import Path
@@ -41,6 +42,7 @@ class LastFirstExecutor(JupyterExecutorLocalMproc):
         records = self.get_records(filter_uris, filter_pks, clear_tracebacks=True, force=force)
         jobs = [ProcessData(record.pk, record.uri, self.cache, timeout, allow_errors)
                 for record in reversed(records)]
+        multiprocessing.log_to_stderr(logging.WARNING)  # why a notebook could not be started
         with multiprocessing.Pool() as pool:
             results = list(pool.imap_unordered(Worker(), jobs))
         return ExecutorRunResult(*([uri for code, uri in results if code == ending]

@@ -18,8 +18,8 @@ def earlier_trainings(training: dict[str, Any], folders: Sequence[Path]) -> list
 
     training: that of the last run, as in its training.json; folders: of the runs, or of exported
     translators with their record, from which it and those before it began, the oldest first. Each
-    has name, config, training and curve. Raises TranslatorError where a training did not begin
-    with the weights in the folder before it, or where a beginning is missing.
+    of the result has name, config, training and curve. Raises TranslatorError where a training did
+    not begin with the weights in the folder before it, or where a beginning is missing.
     """
     found: list[dict[str, Any]] = []
     for folder in reversed(folders):

@@ -23,7 +23,6 @@ BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
         (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
-
 @dataclass
 class Table:
     """A CSV file, field by field as written.

@@ -44,6 +44,19 @@ def ask(worker: Worker, attack: str, *arguments: object) -> tuple[object, Exit]:
     return json.loads(data) if data else None, session.close()
 
 
+def processes_with(word: str) -> list[str]:
+    """Return the ids of this machine's processes with a word in their command."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            command = Path(f"/proc/{name}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if word.encode() in command and int(name) != os.getpid():
+            found.append(name)
+    return found
+
+
 @pytest.fixture(scope="session")
 def bubblewrap() -> None:
     """Skip with the reason where no sandbox can be made; fail there if CI=true."""

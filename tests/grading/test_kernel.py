@@ -23,6 +23,7 @@ from grading import kernel
 from grading.__main__ import main
 from grading.sandbox import SandboxMissing
 from tests.grading import helpers
+from tests.grading.conftest import processes_with
 from tests.grading.kernels import PATIENCE, Kernel
 from tools.notebooks import ROOT
 
@@ -78,19 +79,6 @@ def warm(installed: Path) -> Iterator[Kernel]:
     one = Kernel()
     yield one
     one.close()
-
-
-def processes_with(word: str) -> list[str]:
-    """Return the ids of this machine's processes with a word in their command."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            command = Path(f"/proc/{name}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if word.encode() in command and int(name) != os.getpid():
-            found.append(name)
-    return found
 
 
 def test_a_kernel_executes_over_ipc_with_torch_imported(warm):

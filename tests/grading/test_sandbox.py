@@ -21,7 +21,7 @@ from grading import bubblewrap as call
 from grading import confine
 from grading.limits import Limits
 from grading.sandbox import SandboxMissing, Worker, WorkerBroken
-from tests.grading.conftest import ask, make_worker
+from tests.grading.conftest import ask, make_worker, processes_with
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -213,19 +213,6 @@ def test_workers_die_with_the_grader(bubblewrap):
     assert not os.path.exists(f"/proc/{outer}")
 
 
-def _processes_of(word: str) -> list[str]:
-    """Return the ids of processes with a word in their command."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            command = Path(f"/proc/{name}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if word.encode() in command and int(name) != os.getpid():
-            found.append(name)
-    return found
-
-
 def test_a_module_that_is_not_there_is_named(bubblewrap):
     with pytest.raises(WorkerBroken, match="No module named 'no_such_module'"):
         make_worker(preload=("no_such_module",))
@@ -321,7 +308,7 @@ def test_without_a_sandbox_the_worker_says_so():
         found, _ = ask(worker, "identity")
         assert found["folder"] == f"{folder}/scratch/work"
         assert found["files"] == [0, 1, 2, 3, 4]
-        assert _processes_of(folder) == [str(worker._process.pid)]
+        assert processes_with(folder) == [str(worker._process.pid)]
     assert not os.path.exists(folder)
 
 
