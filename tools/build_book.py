@@ -81,7 +81,7 @@ def execute(root, cache_path, notebooks):
     failures = []
     for record in cache.list_project_records():
         if record.uri in waiting and cache.get_cached_project_nb(record.uri) is None:
-            failures.append((wanted[record.uri], record.traceback or "it could not be started"))
+            failures.append((wanted[record.uri], record.traceback))
     return failures
 
 
@@ -133,7 +133,7 @@ def main(argv=None):
         print(f"\n{path.relative_to(root)} failed:\n{traceback}", file=sys.stderr)
     if failures:
         names = ", ".join(str(path.relative_to(root)) for path, _ in failures)
-        print(f"The book was not built: a cell failed in {names}.", file=sys.stderr)
+        print(f"The book was not built: look above for what failed in {names}.", file=sys.stderr)
         return 1
     status = build(root, write_config(root, cache_path))
     if status:

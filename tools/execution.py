@@ -1,49 +1,70 @@
-"""How the book's notebooks are executed: jupyter-cache's parallel executor, on other kernels.
+"""How the book's notebooks are executed: in parallel, on kernels over Unix sockets.
 
 Kernels that start at the same moment can be given the same TCP port; on Unix sockets in a
-folder of their own they cannot. And the last chapters, which train most, begin first, so that
-no processor waits for one of them at the end.
+folder of their own they cannot. The last chapters, which train most, begin first, so that no
+processor waits for one of them at the end. One process writes the cache: of two that write at
+once, jupyter-cache (1.0.1) can take the other's new entry for one too many and delete it.
 """
 
-import logging
-import multiprocessing
+import os
 import tempfile
+import traceback
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from jupyter_cache.executors.base import ExecutorRunResult
-from jupyter_cache.executors.basic import (
-    ExecutionWorkerLocalMProc,
-    JupyterExecutorLocalMproc,
-    ProcessData,
-)
-from jupyter_cache.executors.utils import single_nb_execution
+from jupyter_cache.base import ProjectNb
+from jupyter_cache.cache.db import NbProjectRecord
+from jupyter_cache.executors.base import ExecutorRunResult, JupyterExecutorAbstract
+from jupyter_cache.executors.utils import create_cache_bundle, single_nb_execution
 from traitlets.config import Config
 
 
-class Worker(ExecutionWorkerLocalMProc):
-    """Executes one notebook in its own folder, its kernel's sockets in one that is this user's."""
-
-    @staticmethod
-    def execute(project_nb, data):
-        """Return jupyter-cache's result of executing ``project_nb`` as ``data`` says."""
-        with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
-            settings = Config(KernelManager={"transport": "ipc", "ip": str(Path(sockets, "s"))})
-            return single_nb_execution(
-                project_nb.nb, cwd=str(Path(project_nb.uri).parent), timeout=data.timeout,
-                allow_errors=data.allow_errors, config=settings)
+def execute(notebook, path, timeout, allow_errors):
+    """Execute ``notebook`` in the folder of ``path``; return jupyter-cache's result of it."""
+    with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
+        settings = Config(KernelManager={"transport": "ipc", "ip": str(Path(sockets, "s"))})
+        return single_nb_execution(notebook, cwd=str(Path(path).parent), timeout=timeout,
+                                   allow_errors=allow_errors, config=settings)
 
 
-class LastFirstExecutor(JupyterExecutorLocalMproc):
+class LastFirstExecutor(JupyterExecutorAbstract):
     """Executes the notebooks in parallel, one a processor, the last of them first."""
 
     def run_and_cache(self, *, filter_uris=None, filter_pks=None, timeout=30,
                       allow_errors=False, force=False):
-        """Execute what the cache lacks; return the addresses by how it ended."""
+        """Execute what the cache lacks; return the addresses by how it ended.
+
+        What a notebook failed by, in a cell or before the first of them, is its record's
+        traceback.
+        """
         records = self.get_records(filter_uris, filter_pks, clear_tracebacks=True, force=force)
-        jobs = [ProcessData(record.pk, record.uri, self.cache, timeout, allow_errors)
-                for record in reversed(records)]
-        multiprocessing.log_to_stderr(logging.WARNING)  # why a notebook could not be started
-        with multiprocessing.Pool() as pool:
-            results = list(pool.imap_unordered(Worker(), jobs))
-        return ExecutorRunResult(*([uri for code, uri in results if code == ending]
-                                   for ending in range(3)))
+        ended = ExecutorRunResult([], [], [])
+        with ProcessPoolExecutor(os.cpu_count()) as pool:
+            running = {}
+            for record in reversed(records):
+                notebook = self.cache.get_project_notebook(record.pk).nb
+                future = pool.submit(execute, notebook, record.uri, timeout, allow_errors)
+                running[future] = record
+            for future in as_completed(running):
+                record = running[future]
+                error = future.exception()
+                if error is not None:
+                    ended.errored.append(record.uri)
+                    self._note(record, "".join(traceback.format_exception(error)))
+                elif future.result().err:
+                    ended.excepted.append(record.uri)
+                    self._note(record, future.result().exc_string)
+                else:
+                    ended.succeeded.append(record.uri)
+                    self._store(record, future.result())
+        return ended
+
+    def _note(self, record, text):
+        """Write down why a notebook failed."""
+        NbProjectRecord.set_traceback(record.uri, text, self.cache.db)
+
+    def _store(self, record, result):
+        """Put an executed notebook into the cache."""
+        project = ProjectNb(record.pk, record.uri, result.nb, record.assets)
+        bundle = create_cache_bundle(project, result.cwd, None, result.time, result.exc_string)
+        self.cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)

@@ -1,5 +1,6 @@
 """The build, on a small book with the real configuration: strict, parallel, cached."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_cache.cache.main import JupyterCacheBase
 
 from tools import build_book
 
@@ -86,6 +88,32 @@ def test_kernels_that_start_together_cannot_take_one_port_from_each_other(small)
     folders = {(small / "book" / f"{name}.folder").read_text(encoding="utf-8") for name in "ab"}
     assert len(folders) == 2
     assert not any(Path(folder).exists() for folder in folders)  # nothing is left behind
+
+
+def test_one_process_writes_the_cache(small, monkeypatch):
+    # jupyter-cache deletes entries beyond its limit in two steps: a second writer's new entry,
+    # made between them, would be deleted with them.
+    writers = []
+    write = JupyterCacheBase.cache_notebook_bundle
+
+    def noted(self, bundle, **options):
+        writers.append((os.getpid(), Path(bundle.uri).stem))
+        return write(self, bundle, **options)
+
+    monkeypatch.setattr(JupyterCacheBase, "cache_notebook_bundle", noted)
+    assert build_book.execute(small, build_book.prepare_cache(small), build_book.pages(small)) == []
+    assert sorted(writers) == [(os.getpid(), "a"), (os.getpid(), "b")]
+
+
+def test_a_notebook_that_cannot_be_started_fails_the_build_and_says_why(small):
+    path = small / "book" / "b.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata.kernelspec.name = "julia-of-yesterday"
+    nbformat.write(notebook, path)
+    [(failed, reason)] = build_book.execute(small, build_book.prepare_cache(small),
+                                            build_book.pages(small))
+    assert failed == path
+    assert "No such kernel named julia-of-yesterday" in reason
 
 
 def test_a_failing_cell_fails_the_build_and_shows_its_traceback(small):
