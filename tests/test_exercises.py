@@ -30,6 +30,7 @@ def test_there_are_assignments() -> None:
     assert SOURCES
 
 
+@pytest.mark.slow
 def test_exercises_are_what_solutions_make() -> None:
     """Nobody edited exercises/, and nobody forgot to make it again."""
     problems = exercises.check(ROOT)
@@ -72,6 +73,7 @@ def test_nothing_hidden_is_released(source: Path) -> None:
     assert len(secret.keys() - open_lines) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_an_untouched_release_notebook_scores_zero(source: Path, tmp_path: Path) -> None:
     """Run as handed out, each test ends in NotImplementedError, and nothing else fails."""
@@ -130,6 +132,7 @@ def test_release_changes_what_it_must(tmp_path: Path) -> None:
     }, "nothing else is left behind, no gradebook either"
 
 
+@pytest.mark.slow
 def test_a_refused_release_leaves_the_old_one(tmp_path: Path) -> None:
     """When nbgrader cannot make an assignment, exercises/ stays as it was."""
     (tmp_path / "nbgrader_config.py").write_bytes((ROOT / "nbgrader_config.py").read_bytes())

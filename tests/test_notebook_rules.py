@@ -221,6 +221,7 @@ def test_no_json_is_reported(course: Path) -> None:
     assert [line for line in problems if line.startswith(f"{CHAPTER}: not a notebook")] == problems
 
 
+@pytest.mark.slow
 def test_generated_files_that_disagree_are_reported(course: Path) -> None:
     """Compared with what the programs make: a module, an edited exercise, one of unknown origin."""
     sample.write(course / "transformer" / "sample.py", "x = 1\n")
@@ -251,6 +252,7 @@ def test_a_thin_bank_is_reported(course: Path) -> None:
     assert f"{where}/sum: {sample.NAME} has no such task" in problems
 
 
+@pytest.mark.slow
 def test_nbgrader_refusing_is_reported(course: Path) -> None:
     """A source notebook that nbgrader cannot release is a problem, not a crash."""
     edit(course / SOURCE, spoil_grade("double--zero", grade_id="double--small"))
@@ -284,6 +286,7 @@ def test_cells_that_draw_are_told_by_their_calls(source: str, draws: bool) -> No
     assert drawing.is_drawn_by(notebooks.Cell(Path("x"), 1, sample.code(source))) is draws
 
 
+@pytest.mark.slow
 def test_the_command_fails_with_the_problem(course: Path) -> None:
     """The program's exit status and its lines are what make check relies on."""
     edit(course / CHAPTER, spoil_cell(3, outputs=[VALUE]))

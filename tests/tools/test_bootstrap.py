@@ -60,6 +60,7 @@ def test_a_disk_that_fills_up_on_the_way_is_named(fresh, monkeypatch, capsys):
     assert "The disk is full" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_missing_network_is_named_and_leaves_no_stamp(fresh, monkeypatch, capfd):
     for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_CONFIG_FILE"):
         monkeypatch.delenv(name, raising=False)

@@ -129,6 +129,7 @@ def _process(hash_seed: str) -> str:
     return result.stdout.strip()
 
 
+@pytest.mark.slow
 def test_the_same_in_every_process():
     split = make_splits("compositional", 300, 50, 50, seed=3)
     here = [*sample(300, seed=9), *split.train, *split.valid, *split.test]

@@ -12,6 +12,8 @@ from tests.translator import grammar_german as german
 from tests.translator.grammar_german_words import DER, ENDINGS
 from translator.grammar import sample
 
+pytestmark = pytest.mark.slow
+
 SIZE = 10_000
 
 # German nouns (as the checker lists them) and what they must be aligned with.

@@ -20,6 +20,8 @@ from grading.states import State
 from tests.grading.lti import course
 from tests.grading.lti.stub import Answer, Stub
 
+pytestmark = pytest.mark.slow
+
 #: How the students stand: two kinds of message are among them.
 STANDINGS = [
     Standing(f"s{number:02d}", course.ASSIGNMENT, State.FAILED, None, 10.0) if number % 5 == 4
