@@ -92,8 +92,7 @@ def run_one(
     Raises KeyError for an unknown name.
     """
     words, changes = RUNS[name]
-    for key, value in changes.items():
-        config = config.replace(key, value)
+    config = config.replace(changes)
     make: Callable[[int, int], Any] = config.model.build
     if name == "no residuals":
         make = lambda size, pad: without_residuals(config.model.build(size, pad))  # noqa: E731

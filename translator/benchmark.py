@@ -82,7 +82,7 @@ def training_steps(
 
     def ours() -> Transformer:
         torch.manual_seed(0)
-        return config.replace("model.dropout", 0.0).model.build(VOCABULARY, PAD).to(device)
+        return config.replace({"model.dropout": 0.0}).model.build(VOCABULARY, PAD).to(device)
 
     first, second = ours(), TorchTransformer(ours())
     with torch.no_grad():

@@ -193,16 +193,20 @@ class Config:
         name = _checked("name", values.get("name", "unnamed"), str)
         return cls(name, **{key: _section(key, values.get(key, {})) for key in _SECTIONS})
 
-    def replace(self, key: str, value: Any) -> Config:
-        """Return a copy in which `key`, such as "training.seed", has this value."""
-        section, _, name = key.partition(".")
-        if section not in _SECTIONS or not name:
-            raise ConfigError(
-                f"{key}: expected a table and a key, such as training.seed; "
-                f"the tables are {', '.join(_SECTIONS)}"
-            )
+    def replace(self, changes: dict[str, Any]) -> Config:
+        """Return a copy in which each key, such as "training.seed", has its new value.
+
+        What depends on several keys is checked when all have changed.
+        """
         values = self.to_dict()
-        values[section][name] = value
+        for key, value in changes.items():
+            section, _, name = key.partition(".")
+            if section not in _SECTIONS or not name:
+                raise ConfigError(
+                    f"{key}: expected a table and a key, such as training.seed; "
+                    f"the tables are {', '.join(_SECTIONS)}"
+                )
+            values[section][name] = value
         return Config.from_dict(values)
 
 
@@ -237,12 +241,13 @@ def load_config(name: str | Path, overrides: typing.Sequence[str] = ()) -> Confi
         config = Config.from_dict(values)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
+    changes = {}
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"--set: expected KEY=VALUE, got {text!r}")
-        config = config.replace(key.strip(), _parse(value.strip()))
-    return config
+        changes[key.strip()] = _parse(value.strip())
+    return config.replace(changes)
 
 
 # -- checking --------------------------------------------------------------------------------

@@ -114,6 +114,16 @@ def test_overrides_are_read_as_toml() -> None:
     assert load_config("tiny") != config
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_order_of_overrides_does_not_matter(turned: bool) -> None:
+    # One alone would leave a training without an end, or a width that the heads do not divide.
+    overrides = ["training.max_epochs=0", "training.max_seconds=5", "training.max_steps=0",
+                 "model.d_model=96", "model.num_heads=6"]
+    config = load_config("multi30k-cpu", overrides[::-1] if turned else overrides)
+    assert (config.training.max_epochs, config.training.max_seconds) == (0, 5)
+    assert (config.model.d_model, config.model.num_heads) == (96, 6)
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -131,9 +141,9 @@ def test_wrong_overrides_are_named(override: str, message: str) -> None:
 
 def test_replacing_leaves_the_original_alone() -> None:
     config = load_config("tiny")
-    changed = config.replace("training.seed", 9)
+    changed = config.replace({"training.seed": 9})
     assert (config.training.seed, changed.training.seed) == (0, 9)
-    assert changed.replace("training.seed", 0) == config
+    assert changed.replace({"training.seed": 0}) == config
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.training.seed = 1
 

@@ -22,10 +22,8 @@ SMALL = {
 
 def config(**training) -> Config:
     """Return the small configuration, with these settings of the training changed."""
-    made = Config.from_dict(SMALL)
-    for key, value in training.items():
-        made = made.replace(key if "." in key else f"training.{key}", value)
-    return made
+    changes = {key if "." in key else f"training.{key}": value for key, value in training.items()}
+    return Config.from_dict(SMALL).replace(changes)
 
 
 def write_toml(path: Path, config: Config) -> Path:
