@@ -15,6 +15,7 @@ from grading import feedback_words as words
 from grading.check_file import CheckError, Item, Looked
 from grading.check_run import CellRun, KernelError, Run
 from grading.feedback_words import Message
+from grading.names import bound_names
 from grading.submission import RebuiltCell
 
 #: What is left of a stub (`ClearSolutions.code_stub` in nbgrader_config.py).
@@ -151,8 +152,33 @@ def _tell_run(report: Report, looked: Looked, run: Run) -> None:
         report.items.append(Item(
             f"the notebook takes {run.seconds:.0f} s", "Grading stops a submission that takes "
             f"several minutes.{where}", mend=False))
+    for name, task in tasks.items():
+        task.answered |= bool(task.tests) and not task.failed  # by a cell of the student's own
+        if not task.answered:
+            report.items += _answers_elsewhere(name, rebuilt.cells)
     report.tasks += tasks.values()
     report.seconds = run.seconds
+
+
+def _answers_elsewhere(task: str, cells: tuple[RebuiltCell, ...]) -> list[Item]:
+    """Return what to say of the student's own cells that define what a stub still leaves open."""
+    stubs = [cell for cell in cells
+             if cell.role == "solution" and words.task_of(cell.grade_id) == task]
+    wanted = {name for cell in stubs for name in _bound(cell.source)}
+    return [
+        Item(f"{label(cell)} defines {', '.join(sorted(found))}, and {label(stubs[0])} still has "
+             "its stub", "Move your code into the cell with the stub: only that cell is your "
+             "answer.")
+        for cell in cells if cell.role == "extra" and (found := wanted & _bound(cell.source))
+    ]
+
+
+def _bound(source: str) -> set[str]:
+    """Return the names that a cell binds, none if it is no Python."""
+    try:
+        return bound_names(source)
+    except (SyntaxError, ValueError):
+        return set()
 
 
 def _message(found: CellRun) -> Message:

@@ -371,7 +371,8 @@ def describe_device(device: torch.device) -> str:
     """Name the device, for records."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"CPU, {torch.get_num_threads()} threads"
+    threads = torch.get_num_threads()
+    return f"CPU, {threads} thread{'s' if threads > 1 else ''}"
 
 
 def _mix(seed: int, update: int, rank: int) -> int:

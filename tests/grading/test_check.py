@@ -79,6 +79,21 @@ def test_mistakes_are_named_with_the_tests_own_words(root: Path) -> None:
     assert "TypeError: can only concatenate list" in text(report)
 
 
+@pytest.mark.parametrize("below", [False, True])
+def test_an_answer_in_a_cell_of_ones_own(root: Path, below: bool) -> None:
+    """Above the stub it is overwritten, and told; below it, it counts, as in grading."""
+    right = helpers.RIGHT["total"]
+    notebook = helpers.fill({"double": helpers.RIGHT["double"]}, released(root))
+    names = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in notebook["cells"]]
+    notebook["cells"].insert(names.index("total") + below, sample.code(right))
+    notebook["cells"].insert(0, sample.code("this is no Python"))
+    report = check(mine(root, notebook), root)
+    assert [task.answered for task in report.tasks] == [True, below]
+    told = ("defines total, and the cell “total” still has its stub. Move your code into the cell "
+            "with the stub")
+    assert (told in text(report)) is not below
+
+
 def test_only_a_run_from_the_top_counts(root: Path) -> None:
     """A name that a deleted cell once bound, and an error in a cell of one's own."""
     notebook = helpers.fill(

@@ -21,7 +21,7 @@ from translator.cli import main
 from translator.model_folder import Translator, load_translator, save_translator
 from translator.processes import Processes
 from translator.tokenizer import Tokenizer
-from translator.training import Trainer, TrainingError
+from translator.training import Trainer, TrainingError, describe_device
 from translator.training_log import read_log
 
 CPU = Processes(torch.device("cpu"))
@@ -321,3 +321,9 @@ def test_averaging_refuses_what_does_not_fit():
         checkpoints.average([])
     with pytest.raises(CheckpointError, match="different models"):
         checkpoints.average([{"a": torch.zeros(2)}, {"a": torch.zeros(3)}])
+
+
+@pytest.mark.parametrize(("threads", "named"), [(1, "CPU, 1 thread"), (2, "CPU, 2 threads")])
+def test_the_device_is_named_for_records(monkeypatch, threads, named):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert describe_device(torch.device("cpu")) == named
