@@ -42,9 +42,7 @@ class Changes:
         for number, before in self.memories.items():
             storage = storages.get(number)
             if storage is not None:
-                if storage.nbytes() != before.numel():
-                    storage.resize_(before.numel())
-                octets(storage).copy_(before)
+                octets(storage)[: before.numel()].copy_(before)  # it may have grown
         self.memories, self.containers, self.leaves = {}, [], []
 
 
@@ -66,6 +64,7 @@ class WatchedStorages(Storages):
         if not self.changes.refused:
             super().write(number, blob)
             return
+        self.grow(number, storage, len(blob))
         # What it is known to hold there is not what is here: so it is sent back.
         there = torch.frombuffer(blob, dtype=torch.uint8) if blob else torch.empty(0).byte()
         entry = self.entries[number]

@@ -139,6 +139,8 @@ class Codec:
             return ["N", value.dtype.str, [], out.blob(value.tobytes()), True]
         if kind is np.ndarray and value.dtype.char in ARRAYS:
             return ["N", value.dtype.str, list(value.shape), out.blob(value.tobytes()), False]
+        if isinstance(value, tuple) and kind.__module__ == "torch.return_types":
+            return ["t", *[self.encode(part, out, depth + 1) for part in tuple(value)]]
         if isinstance(value, tuple) and isinstance(getattr(kind, "_fields", None), tuple):
             return ["f", kind.__name__, list(kind._fields),
                     *[self.encode(part, out, depth + 1) for part in tuple(value)]]
@@ -278,6 +280,8 @@ class Codec:
         if tensor.untyped_storage().nbytes() > LARGE + 2 * size:
             tensor = tensor.clone()
         storage = tensor.untyped_storage()
+        if size and storage.nbytes() < tables.end_of(tensor):
+            raise Unsupported("a tensor whose memory was taken away")
         number = self.storages.id_of(storage)
         if number is None:
             out.bytes += storage.nbytes()
@@ -387,4 +391,4 @@ def decode_namedtuple(name: str, fields: list, parts: list) -> tuple:
     fine = all(type(f) is str and f.isidentifier() and not keyword.iskeyword(f) for f in fields)
     if not (fine and str(name).isidentifier() and len(fields) == len(parts) <= 100):
         raise WireError("a named tuple that can't be read")
-    return collections.namedtuple(name, fields)(*parts)
+    return collections.namedtuple(name, fields, rename=True)(*parts)

@@ -28,14 +28,18 @@ def names_of(source: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return which names of the module a cell takes from earlier cells, and which it binds.
 
     A name whose first use is that it is bound comes from nowhere. Lines that speak to Jupyter count
-    as blank; None is returned for what is no Python.
+    as blank; None is returned for what is no Python, or too deeply nested.
     """
     plain = "\n".join(
         "" if line.startswith(("%", "!")) else line for line in source.split("\n"))
     try:
-        tree, table = ast.parse(plain), symtable.symtable(plain, "<cell>", "exec")
-    except (SyntaxError, ValueError, RecursionError):
+        return _names_of(plain)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deep
         return None
+
+
+def _names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
+    tree, table = ast.parse(source), symtable.symtable(source, "<cell>", "exec")
     read, bound = set(), set()
     waiting = [table]
     while waiting:

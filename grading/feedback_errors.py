@@ -34,6 +34,9 @@ SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 #: The stub of the released notebooks.
 STUB = "Replace this line with your code."
 
+#: By this a text ends that was cut (`autograded.clean`).
+CUT = "…"
+
 #: Texts of a submission that are compared with a message, and characters of one.
 MOST_TEXTS, LONGEST_TEXT = 2000, 400
 #: Characters that must be the same in a text with values.
@@ -154,10 +157,7 @@ class Rule:
             return words.message(error.replace(f"{RAISED}: ", "AssertionError: ", 1), hidden=False)
         kind, text = parts(error)
         if kind in ("AssertionError", *words.FIXED_WORDS):
-            for line in quoted:
-                told = line if self._is_own(line) else self._of_code(line)
-                error = error.replace(line, told or "…")
-            return words.message(error, hidden=True)
+            return words.message(self._without_quotes(error, quoted), hidden=True)
         if kind == RAISED:
             return Message(f"{UNKNOWN} {OTHERS}" if grade_id in self.hidden else UNKNOWN)
         return self._without_values(
@@ -187,6 +187,25 @@ class Rule:
         if told := self._of_code(text):
             return words.message(f"{kind}: {told}", hidden=True)
         return Message(f"Your code stopped with an error: {kind}. {advice}")
+
+    def _without_quotes(self, error: str, quoted: Sequence[str]) -> str:
+        """Return an error in which lines of errors of the code are told without their values."""
+        if not quoted:
+            return error
+
+        def told(found: re.Match) -> str:
+            line = found.group()
+            text = line if self._is_own(line) else self._of_code(line)
+            return text if 0 < len(text) <= len(line) else "…"
+
+        # All at once, the longest first: nothing that was put in is looked at again.
+        error = re.sub("|".join(map(re.escape, sorted(quoted, key=len, reverse=True))), told, error)
+        if error.endswith(CUT):  # its end may be the beginning of a line
+            ends = (line[:size] for line in quoted for size in range(len(line) - 1, 0, -1)
+                    if error.endswith(line[:size] + CUT))
+            longest = max(ends, key=len, default="")
+            error = error[: len(error) - len(longest) - len(CUT)] + CUT
+        return error
 
     def _is_own(self, text: str) -> bool:
         """Tell whether Python or PyTorch says this, and names only what the code has."""
@@ -225,12 +244,13 @@ def _of_code(sources: Iterable[str]) -> tuple[set[str], list[tuple[str, ...]]]:
     names: set[str] = set()
     texts: set[tuple[str, ...]] = set()
     for source in sources:
-        names.update(re.findall(r"[A-Za-z_]\w*", source))
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         for node in ast.walk(tree):
+            for part in (getattr(node, key, None) for key in ("id", "attr", "arg", "name")):
+                names.update([part] if isinstance(part, str) else ())
             if isinstance(node, ast.JoinedStr):
                 texts.add(_pieces(node))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):

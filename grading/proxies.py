@@ -318,7 +318,7 @@ class TrustedPeer(Peer):
             raise WireError("a value of an unknown kind")
         number, info = rest
         if "error" in info:
-            return error_class(str(info["name"]), tuple(str(base) for base in info["error"][:50]))
+            return error_class(tuple(str(base) for base in info["error"][:50]))
         proxy = self.proxies[number]() if number in self.proxies else None
         if proxy is None:
             inner = info["module"] is True and self.asked == "get"

@@ -35,6 +35,20 @@ def octets(storage: torch.UntypedStorage) -> torch.Tensor:
     return torch.empty(0, dtype=torch.uint8).set_(storage)
 
 
+def end_of(tensor: torch.Tensor) -> int:
+    """Return the bytes of memory up to a tensor's last number."""
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return (tensor.storage_offset() + last + 1) * tensor.itemsize
+
+
+def octets_under(tensor: torch.Tensor, octets: torch.Tensor) -> torch.Tensor:
+    """Return those of the octets of a memory in which a tensor lies, as a view of them."""
+    width = tensor.itemsize
+    return torch.empty(0, dtype=torch.uint8).set_(
+        octets.untyped_storage(), tensor.storage_offset() * width, (*tensor.shape, width),
+        (*(step * width for step in tensor.stride()), 1))
+
+
 def is_same(storage: torch.UntypedStorage, known: torch.Tensor) -> bool:
     """Tell whether a memory holds these bytes: asked for every tensor before every message."""
     size = storage.nbytes()
@@ -86,11 +100,12 @@ class Storages:
         if tensor.is_contiguous() and tensor.numel() * tensor.itemsize == storage.nbytes():
             entry[2] = None
         elif tensor.numel():
-            seen, width = entry[2].untyped_storage(), tensor.itemsize
-            torch.empty(0, dtype=torch.uint8).set_(
-                seen, tensor.storage_offset() * width, (*tensor.shape, width),
-                (*(step * width for step in tensor.stride()), 1),
-            ).fill_(255)
+            octets_under(tensor, entry[2]).fill_(255)
+
+    def shows(self, number: int, tensor: torch.Tensor) -> bool:
+        """Tell whether the other side may see all of the memory in which a tensor lies."""
+        seen = self.entries[number][2]
+        return seen is None or bool(octets_under(tensor, seen).all())
 
     def read(self, number: int, storage: torch.UntypedStorage) -> torch.Tensor:
         """Return a copy of the bytes of a memory that may be seen; the others are 0."""
@@ -137,29 +152,42 @@ class Storages:
                 changed.append(number)
         return dead, changed, alive
 
+    def grow(self, number: int, storage: torch.UntypedStorage, size: int) -> None:
+        """Give a memory the size that it has on the other side.
+
+        It never shrinks: PyTorch doesn't look whether the tensors that lie in it still fit, and
+        would read what lies behind it.
+
+        Raises:
+            WireError: if it can't have that size.
+
+        """
+        if size < storage.nbytes() or (
+                size > storage.nbytes() and self.entries[number][2] is not None):
+            raise WireError("a memory of another size")
+        if size > storage.nbytes():
+            try:
+                storage.resize_(size)
+            except RuntimeError as error:
+                raise WireError(f"a memory that can't change its size: {error}") from None
+
     def write(self, number: object, blob: bytearray) -> None:
         """Take over the bytes that the other side sent.
 
         Raises:
-            WireError: if there is no such memory, or the bytes are no truth values where those are.
+            WireError: if it can't have that size, or the bytes are no truth values where those are.
 
         """
         storage = self.get(number)
         if storage is None:
             return  # it died here in the meantime
         entry = self.entries[number]
+        self.grow(number, storage, len(blob))
         if entry[2] is not None:
-            if len(blob) != storage.nbytes():
-                raise WireError("a memory of another size")
             here = octets(storage)
             there = torch.frombuffer(blob, dtype=torch.uint8)
             here.copy_(torch.where(entry[2].bool(), there, here))
-        elif storage.nbytes() != len(blob):
-            try:
-                storage.resize_(len(blob))
-            except RuntimeError as error:
-                raise WireError(f"a memory that can't change its size: {error}") from None
-        if entry[2] is None:
+        else:
             fill(storage, blob)
         entry[1] = self.read(number, storage)
         if number in self.booleans:
@@ -209,6 +237,8 @@ def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
     ):
         raise WireError("a tensor that does not fit into its memory")
     tensor = torch.empty(0, dtype=dtype).set_(storage, offset if count else 0, shape, stride)
+    if count and not storages.shows(entry["s"], tensor):
+        raise WireError("a tensor in memory that it was not given")
     if dtype is torch.bool:
         storages.booleans.add(entry["s"])
         check_booleans(octets(storage))

@@ -30,7 +30,7 @@ import torch
 from grading.canary import canary
 from grading.names import bound_names, needed_names
 from grading.peer import LONGEST_TEXT
-from grading.proxies import Proxy, StudentLost, TrustedPeer
+from grading.proxies import MOST_SAID, Proxy, StudentLost, TrustedPeer
 from grading.student import without_magics
 from grading.wire import Channel
 
@@ -40,8 +40,10 @@ HIDDEN = re.compile(
 )
 
 
-#: How many lines of a submission's errors in one message are told apart from the author's words.
+#: How many lines of a submission's errors in one message are told apart from the author's words,
+#: and what is told instead of a message that has more.
 MOST_QUOTED = 100
+TOO_MANY = "The message quotes too many lines of errors of your code to be shown."
 
 #: The names of the files that code of a test and of the release stands in.
 TEST, GIVEN = "<test>", "<given>"
@@ -235,7 +237,10 @@ def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0
             random.setstate(generators[1])
             run = _without_changes(student, source, timeout, run)
     peer.altered.undo(peer.storages)
-    return replace(run, tampered=canary(), quoted=quoted(run.message, peer.said))
+    lines = quoted(run.message, peer.said)
+    if len(lines) > MOST_QUOTED or len(peer.said) == MOST_SAID:
+        run, lines = replace(run, message=TOO_MANY), ()
+    return replace(run, tampered=canary(), quoted=lines)
 
 
 def _without_changes(student: Student, source: str, timeout: float | None, run: TestRun) -> TestRun:
@@ -320,7 +325,7 @@ def quoted(message: str, said: list[str]) -> tuple[str, ...]:
     """Return the lines of these texts that stand in a message, the longest first."""
     lines = {line.strip() for text in said for line in text.splitlines()}
     found = {line for line in lines if line and line in message}
-    return tuple(sorted(found, key=lambda line: (-len(line), line))[:MOST_QUOTED])
+    return tuple(sorted(found, key=lambda line: (-len(line), line)))
 
 
 def is_authors(error: BaseException) -> bool:

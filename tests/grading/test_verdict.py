@@ -57,8 +57,8 @@ for kind, expected in [("value", ValueError), ("index", IndexError), ("own", Val
         assert False, "no error"
 try:
     f("own")
-except Own as error:
-    assert type(error).__name__ == "Own"
+except Own as error:  # its name may carry what a test passed: it stays there
+    assert type(error) is ValueError
 try:
     torch.ones(2) @ f_shape
 except NameError:
