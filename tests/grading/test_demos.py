@@ -63,6 +63,12 @@ def test_a_figure_is_left_out_if_nobody_needs_it(later: str, role: str, left_out
     assert (0 in needless(cells)) == left_out
 
 
+@pytest.mark.parametrize("source", ["x = " + "1 + " * 3000 + "1", "x = " + "-" * 120_000 + "1"])
+def test_a_cell_nested_too_deep_has_no_names(source: str) -> None:
+    """Python executes the first: so it is no failure of the grader's."""
+    assert names_of(source) is None
+
+
 def test_only_figures_of_the_release_are_left_out() -> None:
     """Not a student's own, not a given cell, and not one that binds what an answer offers."""
     for role in ("extra", "solution", "given", "setup"):

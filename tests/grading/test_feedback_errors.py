@@ -26,7 +26,8 @@ LETTERS = "".join(chr(ord("a") + int(digit)) for digit in INPUT)
 QUOTING = """try:
     got = double(-{})
 except LookupError as error:
-    raise AssertionError(f"double fails with {{error}}. Does it look anything up?") from None
+    kind = type(error).__name__
+    raise AssertionError(f"double fails with {{kind}}: {{error}}. Is it a dict?") from None
 """
 NOTEBOOK = f"{sample.NAME}/sample.ipynb"
 
@@ -49,6 +50,11 @@ ATTACKS = {
     "through a message of the author's": HEAD + FIRST_THEN + "raise LookupError(f'{x} is it')",
     "letters in such a message": HEAD + FIRST_THEN + "raise LookupError("
                                  "''.join(chr(97 + int(c)) for c in str(abs(x))))",
+    "a name of a class in such a message": HEAD + FIRST_THEN + "raise type(f'E{abs(x)}', "
+                                           "(LookupError,), {})('no')",
+    "a long line in such a message": HEAD + FIRST_THEN + "raise LookupError(f'{x} ' + 'y' * 4000)",
+    "many lines in such a message": HEAD + FIRST_THEN + "raise LookupError('\\n'.join([repr(x)] + ["
+                                    "f'nothing but a decoy {i}' for i in range(150)]))",
     "text": HEAD + FIRST_THEN + "class Odd:\n        def __repr__(self): return repr(x)\n"
                                 "    return Odd()",
     "late, a test without hidden lines": HEAD + "if x == 0 and KEPT[1:]:\n"

@@ -202,3 +202,26 @@ def test_a_swallowed_timeout_comes_again():
     with pytest.raises(verdict.TestTimeout), verdict.interrupt(0.0):
         stubborn()
     assert len(swallowed) == 1
+
+
+def test_more_kinds_of_results():
+    """What PyTorch names itself, a named tuple with renamed fields, an error with a huge number."""
+    passes("""
+from collections import namedtuple
+Odd = namedtuple("Odd", ["a", "def"], rename=True)
+def f(kind):
+    if kind == "error":
+        raise ValueError("size", 10 ** 5000)
+    return torch.tensor([1.0, 3.0, 2.0]).topk(2) if kind == "top" else Odd(1, 2)
+""", """
+top = f("top")
+assert isinstance(top, tuple) and top[1].tolist() == [1, 2]
+assert tuple(f("odd")) == (1, 2)
+try:
+    f("error")
+except ValueError as error:
+    assert error.args[0] == "size"
+else:
+    assert False
+assert tuple(f("odd")) == (1, 2)
+""")

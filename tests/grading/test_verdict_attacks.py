@@ -114,6 +114,12 @@ def f(x): return Liar('a')
     "its own matches and torch": "torch = None\nx = expected = got = 3\ndef f(x): return x",
     "the argument is changed": "def f(x):\n    x.fill_(float('nan'))\n    return x",
     "the argument is resized": "def f(x):\n    x.resize_(1000)\n    return x",
+    "a result without its memory": """
+def f(x):
+    found = x * 2
+    found.untyped_storage().resize_(0)
+    return found
+""",
 }
 
 
@@ -155,6 +161,12 @@ def f(x):
     from grading.wire import Channel
     channel = next(o for o in gc.get_objects() if type(o) is Channel)
     os.write(channel.write_fd, b"garbage" * 100)
+"""),
+    # PyTorch would read what lies behind it, in the trusted process.
+    "the memory of an argument shrinks": ("wire", """
+def f(x):
+    x.untyped_storage().resize_(4)
+    return torch.zeros(3)
 """),
     "the channel is closed": ("died", "import os\ndef f(x): os.closerange(3, 4096)"),
 }
@@ -202,6 +214,23 @@ FORGERIES = {
     "truth values that are 7": "value=['T', 0], new=[[99, 0]], sync=[], blobs=[bytes([7, 7, 7])], "
                                "tensors=[{'s': 99, 'dt': 'bool', 'sh': [3], 'st': [1], 'of': 0}]",
 }
+
+
+@pytest.mark.parametrize("lines", [
+    # The second half of a memory, of which only the first was passed; what follows a view of it.
+    ("def f(x): return torch.as_strided(x, (3,), (1,), 3)",
+     "both = torch.randn(2, 3)\nx, want = both[0], both[1]"),
+    ("def f(x): return x.as_strided((2, 3), (5, 1), 2)",
+     "text = torch.arange(10).view(2, 5)\nx, want = text[:, :3], text[:, 2:]"),
+])
+def test_what_lies_beside_an_argument_stays_hidden(lines):
+    cell, data = lines
+    result, lost = verdict(cell, test=f"{data}\nassert torch.equal(f(x), want)")
+    assert not result.passed
+    assert "memory that it was not given" in lost
+    same = f"{data}\nassert torch.equal(f(x), x[..., 1:].flip(0))"
+    assert verdict("def f(x): return x[..., 1:].flip(0)", test=same)[0].passed
+    assert verdict("def f(x): return x[..., 1:]", test=same.replace(".flip(0)", ""))[0].passed
 
 
 @pytest.mark.parametrize(("reason", "cell"), LOSSES.values(), ids=LOSSES)
