@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -19,7 +18,7 @@ from jupyter_client.multikernelmanager import MultiKernelManager
 from nbclient.exceptions import DeadKernelError
 from nbconvert.preprocessors import ExecutePreprocessor
 
-from grading import kernel
+from grading import check_run, kernel
 from grading.__main__ import main
 from grading.sandbox import SandboxMissing
 from tests.grading import helpers
@@ -255,7 +254,7 @@ def test_a_dead_kernel_is_known_to_be_dead(kernels):
             children = Path(f"/proc/{outer}/task/{outer}/children").read_text()
             os.kill(int(children), signal.SIGKILL)  # the sandbox's process 1
         one.wait_for_death()
-        assert asyncio.run(one.provisioner.poll()) == status
+        assert check_run.finish(one.provisioner.poll()) == status
         one.restart()
         assert one.ask("1 + 1") == 2
 
@@ -280,7 +279,7 @@ def ends(one: Kernel, code: str, caplog: pytest.LogCaptureFixture) -> str:
     caplog.clear()
     one.client.execute(code)
     one.wait_for_death()
-    assert asyncio.run(one.provisioner.wait()) != 0
+    assert check_run.finish(one.provisioner.wait()) != 0
     return caplog.text
 
 
