@@ -18,6 +18,8 @@ from grading.lms.lti.visit import CLAIM, GRADES, role_of
 from tests.grading.lti.conftest import Pages
 from tests.grading.lti.stub import CLIENT, KEY, LEARNER, OTHER_KEY, TEACHER, Stub
 
+pytestmark = pytest.mark.slow
+
 Started = tuple[requests.Session, str, str]
 
 

@@ -20,6 +20,8 @@ from tests.grading.lti.conftest import Pages
 from tests.grading.lti.stub import LEARNER, TEACHER, Stub
 from tests.grading.lti.test_launch import assert_refused, enter
 
+pytestmark = pytest.mark.slow
+
 TASK = f"assignments/{course.ASSIGNMENT}"
 PAGE = f"{course.ASSIGNMENT}/{course.NOTEBOOK}.html"
 

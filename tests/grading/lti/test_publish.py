@@ -27,6 +27,8 @@ from tests.grading.lti import course
 from tests.grading.lti.conftest import Naps
 from tests.grading.lti.stub import Answer, Stub
 
+pytestmark = pytest.mark.slow
+
 USERS = {student: f"u{student[1:]}" for student in course.STUDENTS}
 
 
