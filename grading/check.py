@@ -167,17 +167,17 @@ def _answers_elsewhere(task: str, cells: tuple[RebuiltCell, ...]) -> list[Item]:
     wanted = {name for cell in stubs for name in _bound(cell.source)}
     return [
         Item(f"{label(cell)} defines {', '.join(sorted(found))}, and {label(stubs[0])} still has "
-             "its stub", "Move your code into the cell with the stub: only that cell is your "
-             "answer.")
+             "its stub", "Move your code into the cell with the stub: your answer belongs "
+             "there.")
         for cell in cells if cell.role == "extra" and (found := wanted & _bound(cell.source))
     ]
 
 
 def _bound(source: str) -> set[str]:
-    """Return the names that a cell binds, none if it is no Python."""
+    """Return the names that a cell binds, none if it is no Python, or too deeply nested."""
     try:
         return bound_names(source)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
 
 

@@ -86,7 +86,8 @@ def test_an_answer_in_a_cell_of_ones_own(root: Path, below: bool) -> None:
     notebook = helpers.fill({"double": helpers.RIGHT["double"]}, released(root))
     names = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in notebook["cells"]]
     notebook["cells"].insert(names.index("total") + below, sample.code(right))
-    notebook["cells"].insert(0, sample.code("this is no Python"))
+    for odd in ("this is no Python", "if 0:\n    x = " + "-" * 120_000 + "1"):
+        notebook["cells"].insert(0, sample.code(odd))
     report = check(mine(root, notebook), root)
     assert [task.answered for task in report.tasks] == [True, below]
     told = ("defines total, and the cell “total” still has its stub. Move your code into the cell "

@@ -179,6 +179,15 @@ def test_what_is_told_of_a_hidden_test(form: Form, error: str, told: Message) ->
     assert Rule(form, [SOURCE]).of_test("double--small", error) == told
 
 
+def test_only_names_of_the_code_are_told(form: Form) -> None:
+    """A text could hold every name that an input may be."""
+    rule = Rule(form, ["TEXT = 'one two three'\ndef four(five, *, six=1):\n    return five.seven"])
+    [test, *_] = sorted(rule.hidden)
+    for name in ("TEXT", "four", "five", "six", "seven", "one", "two"):
+        told = rule.of_test(test, f"NameError: name '{name}' is not defined").text
+        assert (name in told) == (name not in ("one", "two")), told
+
+
 def test_which_tests_are_told_in_full(form: Form) -> None:
     """Those before the first with hidden lines; here there is none."""
     rule = Rule(form, [])
