@@ -15,6 +15,8 @@ ADDRESS_SLACK = 1 << 30
 OPEN_FILES = 256
 #: Files in the scratch folders and in shared memory; each takes memory of the kernel's.
 MOST_FILES = 20_000
+#: Bytes of a process that RLIMIT_DATA leaves out, or that the kernel has not counted yet.
+COUNT_SLACK = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,17 @@ def count_files(folders: list[str]) -> int:
     """Return how many files these file systems hold; each folder is the root of one."""
     found = [os.statvfs(folder) for folder in folders]
     return sum(one.f_files - one.f_ffree for one in found)
+
+
+def unfilled_memory() -> int:
+    """Return the bytes by which one process may exceed its limit before it gets an error.
+
+    RLIMIT_DATA counts what a process has reserved. A fork may first fill what this process had
+    reserved and not used. The rest is for its stack, and for the kernel's count of pages, which
+    is some pages behind on each processor.
+    """
+    sizes = _status("self")
+    return max(0, sizes.get("VmData", 0) - sizes.get("RssAnon", 0)) + COUNT_SLACK
 
 
 def private_memory() -> int:

@@ -105,14 +105,17 @@ class Watch:
                     self._explain()
 
     def _measure(self) -> None:
-        """Stop the session if its processes together use too much."""
+        """Stop the session if its processes together use too much.
+
+        One process that takes too much memory is to get an error instead, and no end.
+        """
         most = self.zygote.limits
         usage = limits.measure(self.zygote.others(), self.zygote.memory)
         self.cpu = max(self.cpu, self.reaped_cpu + usage.cpu_seconds)
         self.peak = max(self.peak, usage.memory_bytes)
         if self.cpu > most.cpu_seconds:
             self._stop("cpu")
-        elif usage.memory_bytes > most.memory_bytes:
+        elif usage.memory_bytes > most.memory_bytes + self.zygote.memory_slack:
             self._stop("memory")
         elif usage.processes > most.processes + 1:
             self._stop("processes")

@@ -74,6 +74,7 @@ class Zygote:
         self._clear(self.setup.scratch)
         self.fingerprint = limits.fingerprint()
         self.memory = limits.private_memory()
+        self.memory_slack = limits.unfilled_memory()
         self._send(event="ready")
 
     def _set_environment(self) -> None:

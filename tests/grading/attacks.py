@@ -138,11 +138,13 @@ def count_forks(read_fd, write_fd):
 
 
 def memory(read_fd, write_fd):
+    step, seconds = arguments(read_fd)
     kept = []
     try:
-        while len(kept) < 10_000:
-            kept.append(b"x" * (1 << 20))
+        while len(kept) < 1_000_000:
+            kept.append(b"x" * step)
     except MemoryError:
+        time.sleep(seconds)
         kept.clear()
         answer(write_fd, "MemoryError")
 

@@ -303,7 +303,7 @@ def test_without_a_sandbox_the_worker_says_so():
         assert ask(worker, "echo", 1)[0] == [1]
         found, end = ask(worker, "scratch")
         assert end.left == ()
-        assert ask(worker, "memory")[0] == "MemoryError"
+        assert ask(worker, "memory", 1 << 20, 0)[0] == "MemoryError"
         assert ask(worker, "daemon")[1].left == ()
         found, _ = ask(worker, "identity")
         assert found["folder"] == f"{folder}/scratch/work"

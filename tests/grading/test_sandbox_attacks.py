@@ -109,9 +109,10 @@ def test_processes_are_counted(workers):
     assert_as_new(worker)
 
 
-def test_a_process_that_takes_memory_gets_an_error(workers):
+@pytest.mark.parametrize("step", [1 << 20, 1 << 14])
+def test_a_process_that_takes_memory_gets_an_error(workers, step):
     worker = workers(memory_bytes=64 << 20)
-    answer, end = ask(worker, "memory")
+    answer, end = ask(worker, "memory", step, 0.5)
     assert answer == "MemoryError"
     assert end.limit is None
     assert_as_new(worker)
