@@ -119,13 +119,22 @@ def address(server: str, name: str) -> str:
 
 @pytest.mark.parametrize("name", [*documents(), *SPECIAL])
 def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -> None:
-    """Light and dark, wide and narrow: nothing wrong on the console, nothing too wide, axe."""
+    """Nothing wrong on the console, nothing too wide, axe: light and dark, wide and narrow.
+
+    Light from a server, and dark from the disk: a double click on the file is enough, with no
+    server and no network.
+    """
+    on_disk = f"{site.as_uri()}/{name}.html"
+    if name not in {*documents(), "search"}:
+        on_disk = address(server, name)
     # In each theme the page is loaded at one width and then given the other, as on turning a phone.
-    for theme, first, second in (("light", DESKTOP, PHONE), ("dark", PHONE, DESKTOP)):
+    for theme, first, second, where in (
+        ("light", DESKTOP, PHONE, address(server, name)), ("dark", PHONE, DESKTOP, on_disk)
+    ):  # fmt: skip
         page = contexts[theme].new_page()
-        watch = Watch(page, server)
+        watch = Watch(page, server if where.startswith(server) else "file://")
         page.set_viewport_size(first)
-        page.goto(address(server, name), wait_until="load")
+        page.goto(where, wait_until="load")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         look(page)
         if first is PHONE:  # what is folded counts too
@@ -141,19 +150,6 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         problems = [p for p in watch.problems if name != "404" or "404" not in p]
         assert not problems
         page.close()
-
-
-@pytest.mark.parametrize("name", [*documents(), "search"])
-def test_page_from_the_disk(name: str, site: Path, contexts: dict[str, object]) -> None:
-    """A double click on the file is enough: no server, no network."""
-    page = contexts["light"].new_page()
-    watch = Watch(page, "file://")
-    page.set_viewport_size(PHONE)
-    page.goto(f"{site.as_uri()}/{name}.html", wait_until="load")
-    look(page)
-    assert not page.evaluate(EMPTY_IMAGES)
-    assert not watch.problems
-    page.close()
 
 
 def test_menus_and_search_box_are_accessible(server: str, new_context: Callable) -> None:
