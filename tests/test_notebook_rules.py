@@ -81,6 +81,7 @@ def edit(path: Path, change: Callable[[dict], object]) -> None:
     sample.write(path, notebook)
 
 
+@pytest.mark.slow
 def test_a_good_course_has_no_problems(course: Path) -> None:
     """The course that the others are made from passes, generated files included."""
     assert check_notebooks.check(course) == []

@@ -154,6 +154,7 @@ def test_a_full_disk_leaves_what_was_there(
     assert {path.name for path in tmp_path.iterdir()} == {"made", "pairs.tsv"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits on the size of a file")
 def test_a_real_write_that_fails_halfway(tsv: Path, tmp_path: Path, root: Path) -> None:
     code = (

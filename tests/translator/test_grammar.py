@@ -47,6 +47,7 @@ def test_the_books_example_is_in_the_language():
     assert EXAMPLE[0] in {" ".join(found.source) for found in parse(EXAMPLE[1], "target")}
 
 
+@pytest.mark.slow
 def test_lengths_are_in_range_and_spread(pairs):
     for side in ("source", "target"):
         lengths = Counter(len(getattr(pair, side)) for pair in pairs)
@@ -200,6 +201,7 @@ def test_more_than_a_million_distinct_sentences():
 # -- splits ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["random", "compositional", "length"])
 def test_no_source_in_two_splits(kind):
     split = make_splits(kind, 1500, 200, 300, seed=4)
@@ -209,6 +211,7 @@ def test_no_source_in_two_splits(kind):
     assert make_splits(kind, 1500, 200, 300, seed=4) == split
 
 
+@pytest.mark.slow
 def test_compositional_split_holds_out_combinations_of_known_words():
     split = make_splits("compositional", 4000, 200, 400, seed=0)
     assert {kind for kind, _, _ in split.held_out} == {"verb+object", "adjective+noun", "verb+use"}

@@ -302,6 +302,7 @@ def test_any_damage_ends_in_a_report_or_one_problem(changes: list, cut: int) -> 
             assert name == ".lms/90-sample.json" or content == notebook("good")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_very_many_students_at_once(tmp_path: Path) -> None:
     """Tens of thousands of small files take time in proportion, and a line each."""
