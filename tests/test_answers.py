@@ -177,15 +177,6 @@ def test_a_bad_answer_is_reported(made: Path, name: str, text: str, problem: str
     assert all(name.partition(".")[0] in line for line in odd), odd
 
 
-def test_right_answers_that_quarrel_are_reported(made: Path) -> None:
-    """Each has full points beside the reference, but not both together."""
-    one = add(made, "double/right_z.py", "MARK = 1\n\ndef double(x):\n    return sum([x, x])\n")
-    other = add(made, "total/right_z.py", sample.TOTAL + "\nassert 'MARK' not in globals()\n")
-    (line,) = [line for line in judge(made).problems if "together" in line]
-    assert str(one) in line
-    assert str(other) in line
-
-
 def test_a_small_bank_is_reported(made: Path) -> None:
     """Too few tasks and too few answers are problems; the rules of the course ask for more."""
     report = judge(made, rules=answers.Rules())

@@ -119,6 +119,8 @@ def test_release_changes_what_it_must(tmp_path: Path) -> None:
     assert [cell for cell in notebooks.cells(path) if cell.outputs] == []
 
     first = path.read_bytes()
+    assert exercises.write(tmp_path) == [], "made again, it is the same"
+    assert path.read_bytes() == first
     sample.write(path, path.read_text(encoding="utf-8").replace("Task 2", "Task two"))
     assert exercises.write(tmp_path) == [sample.NAME]
     assert path.read_bytes() == first

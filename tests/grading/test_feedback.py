@@ -188,11 +188,11 @@ def test_late_and_unsafe_and_by_hand(form: Form) -> None:
 def test_a_page_is_bounded(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     """Megabytes of code, output, messages and cells make a page under a megabyte, which says so."""
     monkeypatch.setattr(handed_in, "MOST_CODE", 10**8)
-    code = "x = '<&>'\n" * 20_000 + "def double(x):\n    raise ValueError('<' * 10**6)"
+    code = "x = '<&>'\n" * 200_000 + "def double(x):\n    raise ValueError('<' * 10**6)"
     notebook = helpers.fill({"double": code})
     place = helpers.place(notebook, "double")
     for _ in range(300):
-        notebook["cells"].insert(place, sample.code("print('<' * 20_000)\n" + "# <\n" * 1000))
+        notebook["cells"].insert(place, sample.code("print('<' * 100_000)\n" + "# <\n" * 5000))
     page = page_of(form, notebook)
     size, shown = len(page.encode()), "Not shown in full: the code has" in page
     told = bool(re.search(r"Left out: \d+ of your cells: this page would be too large", page))

@@ -3,10 +3,9 @@
     python -m tests.harness.answers [ASSIGNMENT] [--task TASK]
 
 Each answer of the bank is run in the source notebook in place of its task's reference solution.
-Asked of a right answer: every point of the notebook. The first right answers of all tasks run
-together, as do the second ones and so on; only what loses points together is run alone.
-Asked of a wrong answer: it loses points on its own task, and one of the messages that the student
-reads there matches the pattern of the file's first line.
+Asked of a right answer: every point of the notebook. Asked of a wrong answer: it loses points on
+its own task, and one of the messages that the student reads there matches the pattern of the
+file's first line.
 """
 
 from __future__ import annotations
@@ -115,43 +114,29 @@ def check(
 
     right = [answer for answer in bank if answer.is_right]
     wrong = [answer for answer in bank if not answer.is_right]
-    sets = one_of_each(right)
-    jobs = [Job({answer.task: answer.source for answer in answers}) for answers in sets]
+    jobs = [Job({answer.task: answer.source}) for answer in right]
     jobs += [Job({answer.task: answer.source}, True, until=answer.task) for answer in wrong]
     reference, outcomes = run(assignment, jobs, processes, limit)
     report.problems += losses(assignment, reference, f"{assignment.path}: the reference solution")
 
     report.rows = [Row(item) for name, item in assignment.tasks.items() if task in (None, name)]
     rows = {row.task.name: row for row in report.rows}
-    for answer in right:
+    for answer, full in zip(right, outcomes[: len(right)], strict=True):
         rows[answer.task].right += 1
-    failed = [
-        (answers, lost) for answers, full in zip(sets, outcomes[: len(sets)], strict=True)
-        if (lost := losses(assignment, full, "right answers, together,"))
-    ]
+        report.problems += losses(assignment, full, f"{answer.path}: a right answer")
 
     # Hidden tests are run only where the visible ones have not settled the matter.
     runs = {answer.path: [visible] for answer, visible in
-            zip(wrong, outcomes[len(sets) :], strict=True)}
+            zip(wrong, outcomes[len(right) :], strict=True)}
     open_ones = [
         answer for answer in wrong
         if not failing(rows[answer.task].task, *runs[answer.path])
         or judge_messages(answer, rows[answer.task].task, runs[answer.path])
     ]
-    alone = [answer for answers, _ in failed for answer in answers]
-    jobs = [Job({answer.task: answer.source}) for answer in alone]
-    jobs += [Job({answer.task: answer.source}, until=answer.task) for answer in open_ones]
+    jobs = [Job({answer.task: answer.source}, until=answer.task) for answer in open_ones]
     _, outcomes = run(assignment, jobs, processes, limit) if jobs else (None, [])
-    for answer, full in zip(open_ones, outcomes[len(alone) :], strict=True):
+    for answer, full in zip(open_ones, outcomes, strict=True):
         runs[answer.path].append(full)
-    lost_alone = {
-        answer.path: losses(assignment, full, f"{answer.path}: a right answer")
-        for answer, full in zip(alone, outcomes[: len(alone)], strict=True)
-    }
-    for answers, lost in failed:
-        report.problems += [line for answer in answers for line in lost_alone[answer.path]] or [
-            f"{line} ({', '.join(str(answer.path) for answer in answers)})" for line in lost
-        ]
     fatal: set[str] = set()
     for answer in wrong:
         fatal |= failing(rows[answer.task].task, *runs[answer.path])
@@ -163,19 +148,6 @@ def check(
     if idle:
         report.notes.append(f"no wrong answer is seen to fail {', '.join(idle)}")
     return report
-
-
-def one_of_each(answers: Iterable[Answer]) -> list[list[Answer]]:
-    """Return the first answers of all tasks, the second ones, and so on."""
-    sets: list[list[Answer]] = []
-    for answer in answers:
-        for others in sets:
-            if all(other.task != answer.task for other in others):
-                others.append(answer)
-                break
-        else:
-            sets.append([answer])
-    return sets
 
 
 def sizes(
