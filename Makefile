@@ -8,15 +8,19 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book test test-deploy check lab library exercises grade train train-gpu bench lock clean
+.PHONY: help env book test test-deploy check lab library exercises student-edition grade train de-en train-gpu bench lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
 
-env:       ## create or refresh the environment (.venv); the other targets do it for you
-	@$(PYTHON) tools/bootstrap.py
+env:       ## create or refresh the environment (.venv) for all, or for EXTRAS="read do"
+	@$(PYTHON) tools/bootstrap.py $(EXTRAS)
 
-book: env  ## execute the chapters and build the website
+# Each target installs what it needs, and leaves what is there: env-read-do is EXTRAS="read do".
+env-%:
+	@$(PYTHON) tools/bootstrap.py $(subst -, ,$*)
+
+book: env-read  ## execute the chapters and build the website
 	@$(PY) -m tools.build_book
 
 check: env ## the fast checks, for each edit
@@ -29,33 +33,43 @@ test-deploy: env  ## the hub of deploy/, for real: as root, installs deploy/.ven
 	@$(MAKE) -C deploy install
 	@COURSE_HUB=1 $(PY) -m pytest -p no:xdist tests/deploy
 
-lab: env   ## open JupyterLab on the exercises
+lab: env-do ## open JupyterLab on the exercises
 	@$(PY) -m tools.lab
 
-library: env ## write transformer/ from the chapters' cells tagged `export`
+library: env-do ## write transformer/ from the chapters' cells tagged `export`
 	@$(PY) -m tools.export_library
 
-exercises: env ## write exercises/ from solutions/
+exercises: env-do ## write exercises/ from solutions/
 	@$(PY) -m tools.exercises
 
-grade: env ## grade submitted/: make grade ASSIGNMENT=02
+student-edition: env-do ## write what students get, no answers in it: make student-edition OUT=../students
+	@$(PY) -m tools.student_edition $(OUT)
+
+grade: env-grade ## grade submitted/: make grade ASSIGNMENT=02
 	@$(PY) -m grading run $(ASSIGNMENT)
 
-bench: env ## time and memory: attention, training and decoding, and grading beside nbgrader
+bench: env-translate-grade ## time and memory: attention, training and decoding, and grading beside nbgrader
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench
 	@$(PY) -m grading bench
 
-train: env ## train a translator: make train CONFIG=small (DATA=folder with the corpora)
+train: env-translate ## train a translator: make train CONFIG=small (DATA=folder with the corpora)
 	@$(PY) -m translator prepare --config $(CONFIG) $(if $(DATA),--data-dir $(DATA))
 	@env -u OMP_NUM_THREADS $(PY) -m translator train --config $(CONFIG) --resume
 	@$(PY) -m translator evaluate --run runs/$(CONFIG)
 
-train-gpu: env ## all that wants a GPU: records and the translator (DATA=folder with the corpora)
+de-en: env-translate ## make the book's translator again: two hours of a core (DATA=folder with the corpora)
+	@$(PY) -m translator prepare --config de-en $(if $(DATA),--data-dir $(DATA))
+	@$(PY) -m translator train --config de-en --resume
+	@$(PY) -m translator evaluate --run runs/de-en --corpus tatoeba --alpha 0.6 1 1.4 1.8
+	@$(PY) -m translator export --run runs/de-en --out models/de-en --int8
+
+train-gpu: export GPU = 1
+train-gpu: env-translate ## all that wants a GPU: records and the translator (DATA=folder with the corpora)
 	@env -u OMP_NUM_THREADS $(PY) -m tools.train_gpu $(if $(DATA),--data-dir $(DATA))
 
-lock: env  ## pin again what requirements.txt pulls in
-	@$(PY) tools/bootstrap.py --lock
+lock:      ## pin again what requirements.txt pulls in
+	@$(PYTHON) tools/bootstrap.py --lock
 
 clean:     ## remove what was built; the environment stays
 	rm -rf _build

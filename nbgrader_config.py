@@ -81,5 +81,9 @@ c.LatePolicy.percent_per_day = 0  # of the points earned, for each day that has 
 c.LatePolicy.most_percent = 100  # taken at most
 c.LatePolicy.grace_minutes = 0  # after the due date that cost nothing
 
+# Hidden tests draw their inputs from the secret in this file: see `python -m grading secret`. The
+# usual place is in this folder; the environment's COURSE_SECRET_FILE goes first.
+# c.Grading.course_secret = "/etc/attention/course_secret"
+
 # Grades of a large course belong into PostgreSQL:
 # c.CourseDirectory.db_url = "postgresql://USER@HOST/NAME"

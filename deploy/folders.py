@@ -2,6 +2,7 @@
 
     <state>/secrets/         root only: keys, generated at the first start
     <state>/hub.sqlite       the hub's database
+    <state>/courses.json     the courses that were let in at the last start
     <state>/exercises.git    what links fetch: exercises/ and nothing else
     <state>/jupyter/         the kernel that notebooks run in: the course's environment
     <state>/exchange/        released and handed-in assignments (see user/inboxes.py)
@@ -22,6 +23,8 @@ from pathlib import Path
 
 from deploy import accounts
 from deploy.settings import ROOT, Settings, SettingsError
+from grading import draws
+from tools.repositories import holds_answers
 
 #: What instructors need of the course to grade it; copied, and overwritten at each start.
 COURSE = ("exercises", "grading", "solutions", "tools", "nbgrader_config.py")
@@ -41,6 +44,7 @@ def prepare(settings: Settings, root: Path = ROOT) -> None:
 
     """
     state = settings.hub.state
+    check_repository(settings.hub.repository, root)
     check_reachable([root / name for name in NEEDED], "make -C deploy install")
     accounts.ensure_groups(settings)
     teachers = grp.getgrnam(accounts.group(settings, "instructors")).gr_gid
@@ -58,14 +62,40 @@ def prepare(settings: Settings, root: Path = ROOT) -> None:
     own(state / "course", 0, teachers, 0o2770)
     own(state / "course" / "submitted", 0, teachers, 0o2770)
     own(state / "roster", 0, teachers, 0o2750)
+    forget_logins(settings)
     database = state / "hub.sqlite"
     database.touch(mode=0o600)
     database.chmod(0o600)
     close(root)
     copy_course(root, state / "course", teachers)
+    make_secret(state / "course", teachers)
     write_kernel(root, state)
     if not settings.hub.repository:
         publish(root / "exercises", state / "exercises.git", settings.hub.branch)
+
+
+def forget_logins(settings: Settings) -> bool:
+    """End all logins if a course was taken off the list, or none was asked for before; tell so.
+
+    A login lasts for weeks, and a token that a user has made may last longer. The hub's database
+    has both, and nothing else that counts: accounts, homes and what was handed in stay.
+    """
+    record = settings.hub.state / "courses.json"
+    now = {deployment: list(contexts) for deployment, contexts in settings.lti.courses.items()}
+    try:
+        before = json.loads(record.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        before = None
+    kept = before is not None and all(
+        set(contexts) <= set(now.get(deployment, ())) for deployment, contexts in before.items())
+    if not kept:
+        for path in settings.hub.state.glob("hub.sqlite*"):
+            path.unlink()
+    partial = record.with_suffix(".partial")
+    partial.write_text(json.dumps(now), encoding="utf-8")
+    partial.chmod(0o600)
+    partial.replace(record)
+    return not kept
 
 
 def secret(settings: Settings, name: str) -> str:
@@ -104,12 +134,28 @@ def check_reachable(paths: list[Path], remedy: str) -> None:
                                     "the course where all may read, for example into /opt")
 
 
+def check_repository(repository: str, root: Path) -> None:
+    """Raise SettingsError if links would fetch this checkout's repository, answers and all."""
+    if holds_answers(repository, root):
+        raise SettingsError(f"[hub] repository: {repository} holds solutions/: links would hand "
+                            "out the answers. Name a repository of the student edition (make "
+                            "student-edition), or leave it empty")
+
+
 def close(root: Path) -> None:
     """Close the folders with answers to everybody but root."""
     for name in CLOSED:
         folder = root / name
         if folder.is_dir():
             accounts.own(folder, 0, 0, 0o700)
+
+
+def make_secret(course: Path, teachers: int) -> None:
+    """Make the secret from which hidden inputs are drawn, once, for instructors to read."""
+    path = draws.place(course)
+    if not path.exists():
+        draws.make(path)
+    _open_to(path, teachers, 0o640)
 
 
 def copy_course(root: Path, target: Path, teachers: int) -> None:

@@ -45,7 +45,7 @@ if settings.https:
 c.JupyterHub.authenticator_class = CourseLTI13Authenticator
 c.CourseLTI13Authenticator.issuer = lti.issuer
 c.CourseLTI13Authenticator.client_id = set(lti.client_id)
-c.CourseLTI13Authenticator.deployment_id = set(lti.deployment_id)
+c.CourseLTI13Authenticator.courses = lti.courses
 c.CourseLTI13Authenticator.authorize_url = lti.authorize_url
 c.CourseLTI13Authenticator.jwks_endpoint = lti.jwks_endpoint
 c.CourseLTI13Authenticator.uri_scheme = "https" if settings.https else "http"

@@ -26,6 +26,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlencode, urlsplit
 
 from deploy.settings import ROOT
+from tools.repositories import holds_answers
 
 #: Where the hub keeps the repository that it makes of exercises/, unless told otherwise.
 OWN_REPOSITORY = "file:///var/lib/attention-hub/exercises.git"
@@ -191,6 +192,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, help="write here, not to the screen")
     options = parser.parse_args(argv)
     try:
+        if holds_answers(options.repository, ROOT):
+            raise LinkError(f"repository: {options.repository} holds solutions/: students would "
+                            "get the answers. Name one of the student edition (make "
+                            "student-edition)")
         made = links(options.exercises, options.hub, options.repository, options.branch,
                      options.under, options.target)
         text = render(made, options.format)

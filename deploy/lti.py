@@ -1,11 +1,12 @@
 """Login from the learning platform: ltiauthenticator's LTI 1.3, with accounts, roles and a roster.
 
-The one machine and the cluster use this same file; of deploy/ it needs people.py alone.
+The one machine and the cluster use this same file; it needs people.py beside it, and what that
+shares with the tool for grades, grading/lms/lti/membership.py.
 
 What it adds to `LTI13Authenticator`, which checks the token's signature, issuer, audience, expiry,
-state and nonce: the deployment must be known; the account's name comes from the platform's own
-number of the user, never from an e-mail address that users may change; the role in the course
-decides whether one is an instructor or a student, and everybody else is turned away.
+state and nonce: the course must be one that was set up; the account's name comes from the
+platform's own number of the user, never from an e-mail address that users may change; the role in
+the course decides whether one is an instructor or a student, and everybody else is turned away.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Any
 from ltiauthenticator.lti13.auth import LTI13Authenticator
 from ltiauthenticator.lti13.handlers import LTI13LoginInitHandler
 from tornado.web import HTTPError
-from traitlets import Set, Unicode
+from traitlets import Dict, List, Unicode
 
-from deploy.people import CLAIM, note, role, username
+from deploy.people import NotAdmitted, admit, note, username
 
 
 class CrossSiteLogin(LTI13LoginInitHandler):
@@ -39,14 +40,15 @@ class CourseLTI13Authenticator(LTI13Authenticator):
     """LTI 1.3 login for one course."""
 
     login_handler = CrossSiteLogin
-    deployment_id = Set(Unicode(), config=True, help="The deployments whose launches are let in.")
+    courses = Dict(List(Unicode()), config=True,
+                   help="The courses (contexts) that are let in, by deployment.")
     roster = Unicode("", config=True, help="Where to note who is who; empty: nowhere.")
 
     async def authenticate(self, handler: Any, data: dict[str, Any] | None = None) -> dict:
         """Return the account and group of a user whose token has been checked.
 
         Raises:
-            HTTPError: 403 if the deployment is unknown, or the user has no role in the course.
+            HTTPError: 403 if the launch comes from another course, or the user has no role in it.
 
         """
         claims = data or {}
@@ -54,11 +56,10 @@ class CourseLTI13Authenticator(LTI13Authenticator):
         if not subject:
             raise HTTPError(403, "The learning platform did not say who you are: anonymous "
                                  "launches are not let in.")
-        if claims.get(f"{CLAIM}deployment_id") not in self.deployment_id:
-            raise HTTPError(403, "This launch comes from a deployment that the hub does not know.")
-        group = role(claims)
-        if group is None:
-            raise HTTPError(403, "The hub is for students and instructors of the course.")
+        try:
+            group = admit(claims, self.courses)
+        except NotAdmitted as error:
+            raise HTTPError(403, str(error)) from None
         name = username(self.issuer, subject)
         if self.roster and group == "students":
             note(Path(self.roster), {

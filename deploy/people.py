@@ -5,18 +5,20 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
-#: Roles in a course; roles in an institution ("somewhere a teacher") give no rights in this one.
-COURSE_ROLE = "http://purl.imsglobal.org/vocab/lis/v2/membership#"
-TEACHES = {"Instructor", "TeachingAssistant", "ContentDeveloper", "Administrator"}
-#: Sub-roles have an address of their own, for example …/membership/Instructor#TeachingAssistant.
-SUB_ROLE = "http://purl.imsglobal.org/vocab/lis/v2/membership/"
+from grading.lms.lti.membership import CLAIM, INSTRUCTOR, place, role_of
+
 FIELDS = ("id", "first_name", "last_name", "email", "lms_user_id")
+
+
+class NotAdmitted(Exception):
+    """A launch that is not for this hub."""
 
 
 def username(issuer: str, subject: str) -> str:
@@ -29,21 +31,34 @@ def username(issuer: str, subject: str) -> str:
     return "u" + base64.b32encode(digest)[:12].decode().lower()
 
 
-def role(claims: dict[str, Any]) -> str | None:
-    """Return "instructors", "students", or None for somebody who is neither in this course."""
-    named = claims.get(f"{CLAIM}roles")
-    names = set()
-    for one in named if isinstance(named, list) else []:
-        text = str(one)
-        if text.startswith(COURSE_ROLE):
-            names.add(text.removeprefix(COURSE_ROLE))
-        elif text.startswith(SUB_ROLE):
-            names.add(text.removeprefix(SUB_ROLE).partition("#")[0])
-        elif "/" not in text and ":" not in text:
-            names.add(text)  # the short form, allowed for course roles only
-    if names & TEACHES:
-        return "instructors"
-    return "students" if "Learner" in names else None
+def admit(claims: dict[str, Any], courses: dict[str, Sequence[str]]) -> str:
+    """Return what somebody is on the hub: "instructors" or "students".
+
+    Args:
+        claims: those of a launch whose token was checked.
+        courses: the contexts that are let in, by deployment.
+
+    Raises:
+        NotAdmitted: if the launch comes from another course, or the user has no role in this one;
+            its text is for the user.
+
+    """
+    role = role_of(claims.get(f"{CLAIM}roles"))
+    try:
+        deployment, context = place(claims)
+    except ValueError as error:
+        raise NotAdmitted("The learning platform did not say which course you come from: open the "
+                          f"hub by a link in the course itself ({error}).") from None
+    if context not in courses.get(deployment, ()):
+        text = "The hub was not set up for the course that you come from. "
+        if role == INSTRUCTOR:
+            text += ("If its teachers are to see this course's submissions, whoever runs the hub "
+                     "can add it to `courses` in the hub's settings, and start the hub again: "
+                     f"{json.dumps(deployment)} = [{json.dumps(context)}]")
+        raise NotAdmitted(text.strip())
+    if not role:
+        raise NotAdmitted("The hub is for students and instructors of the course.")
+    return f"{role}s"
 
 
 def note(path: Path, person: dict[str, str]) -> None:

@@ -39,11 +39,14 @@ class Hub:
 
 @dataclass(frozen=True)
 class Lti:
-    """The learning platform, as it names itself when the hub is registered there."""
+    """The learning platform, as it names itself when the hub is registered there.
+
+    `courses` are the contexts that are let in, by deployment.
+    """
 
     issuer: str
     client_id: tuple[str, ...]
-    deployment_id: tuple[str, ...]
+    courses: dict[str, tuple[str, ...]]
     authorize_url: str
     jwks_endpoint: str
 
@@ -136,8 +139,11 @@ def _value(value: Any, kind: str, where: str) -> Any:
         if isinstance(several, list) and several and all(
                 isinstance(one, str) and one for one in several):
             return tuple(several)
+    if kind == "dict[str, tuple[str, ...]]" and isinstance(value, dict):
+        return {key: _value(one, "tuple[str, ...]", f"{where}.{key}") for key, one in value.items()}
     expected = {"str": "a text", "Path": "a path from /", "int": "a whole number above 0",
-                "float": "a number above 0", "tuple[str, ...]": "a text, or a list of texts"}[kind]
+                "float": "a number above 0", "tuple[str, ...]": "a text, or a list of texts",
+                "dict[str, tuple[str, ...]]": "a table of deployments, each with its courses"}[kind]
     raise SettingsError(f"{where}: expected {expected}, found {value!r}")
 
 

@@ -1,6 +1,7 @@
 """The instructor's command line.
 
     python -m grading run ASSIGNMENT         grade submitted/<student>/ASSIGNMENT/<notebook>.ipynb
+    python -m grading secret                 make the course's secret: hidden tests draw from it
     python -m grading states ASSIGNMENT      list who is graded, missing, failed or suspect
     python -m grading clear ASSIGNMENT STUDENT --reason "..."
                                              note that a suspect submission is what it seems
@@ -18,9 +19,12 @@ command could not do its work: the last line says why, and what to do.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import importlib.util
 import os
+import select
+import signal
 import sys
 from pathlib import Path
 
@@ -53,6 +57,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--student", action="append", help="only this one; may be repeated")
     run.add_argument("--force", action="store_true", help="grade also what is graded already")
 
+    secret = commands.add_parser("secret", help="make the course's secret, once")
+    secret.set_defaults(function=secret_command)
+
     states = commands.add_parser("states", help="list everybody's state")
     states.set_defaults(function=states_command)
     states.add_argument("--submitted", type=Path, help="the folder of submissions")
@@ -84,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
         "--unsafe-no-sandbox", action="store_true",
         help="run the notebook's code with your rights: it can read and change what you can")
     run.add_argument("--engine", help=argparse.SUPPRESS)
-    for command in (run, states, clear, check, bench):
+    for command in (run, secret, states, clear, check, bench):
         command.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
     review.add_commands(commands)
     if importlib.util.find_spec("grading.lms.cli") is not None:
@@ -118,6 +125,29 @@ def run_command(given: argparse.Namespace) -> int:
     print(f"grades: grades.csv\nnotebooks with results: autograded/<student>/{name}/\n"
           f"feedback: feedback/<student>/{name}/")
     return 1 if any(one.state is State.FAILED for one in done.standings) else 0
+
+
+def secret_command(given: argparse.Namespace) -> int:
+    """Make the secret from which hidden inputs are drawn."""
+    from grading import draws, layout, ledger
+    from grading.database import GradebookError, reading
+
+    root = given.root.resolve()
+    path = layout.secret_file(root)
+    try:
+        draws.make(path)
+    except draws.SecretError as error:
+        return refuse(str(error))
+    print(f"made: {path}\nHidden tests now draw their inputs from it. Keep a copy where you keep "
+          "passwords: with the same secret come the same grades. Never commit it.")
+    with (
+        contextlib.suppress(GradebookError),  # nothing is graded yet
+        reading(layout.database_url(root)) as engine, engine.connect() as connection,
+    ):
+        if ledger.graded(connection):
+            print("The gradebook holds grades without it: grade those assignments anew, with "
+                  "--force.")
+    return 0
 
 
 def states_command(given: argparse.Namespace) -> int:
@@ -175,6 +205,30 @@ def prepare(given: argparse.Namespace) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     given = parser().parse_args(arguments)
+    try:
+        status = perform(given)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever read the output has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
+        return 128 + signal.SIGPIPE
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if (ROOT / package).is_dir():
+            raise
+        extra = "do" if given.command == "check" else "grade"
+        return refuse(f"the package {package} is not installed: make env EXTRAS={extra}")
+
+
+def is_unread() -> bool:
+    """Tell whether whoever read the output has closed it."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+def perform(given: argparse.Namespace) -> int:
+    """Do what the command line says; what a teacher can put right is told in one line."""
     prepare(given)
     with lean.imports():
         from grading.bubblewrap import SandboxMissing
@@ -188,6 +242,8 @@ def main(arguments: list[str] | None = None) -> int:
     ) as error:
         return refuse(str(error))
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and is_unread():
+            raise
         place = f"{error.filename}: " if error.filename else ""
         advice = ADVICE.get(error.errno, "nothing that is graded is lost: mend it, and run again")
         return refuse(f"{place}{error.strerror or error}. {advice}")

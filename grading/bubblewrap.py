@@ -13,8 +13,8 @@ from pathlib import Path
 from grading.limits import Limits
 
 #: What the student's side needs of this package; nothing else of it enters the sandbox.
-FILES = ("codec.py", "confine.py", "limits.py", "peer.py", "remote.py", "student.py",
-         "tables.py", "watch.py", "wire.py", "zygote.py")  # fmt: skip
+FILES = ("codec.py", "confine.py", "limits.py", "magics.py", "peer.py", "remote.py",
+         "student.py", "tables.py", "watch.py", "wire.py", "zygote.py")  # fmt: skip
 #: Programs and libraries, how they are found, what time it is, and which processors there are.
 #: Not all of /usr: nbgrader's exchange, with everybody's submissions, may lie in /usr/local/share.
 SYSTEM_FILES = (
@@ -184,6 +184,7 @@ def command(bwrap: str, limits: Limits, files: dict[str, int]) -> list[str]:
     size = str(2 * limits.file_bytes)
     return [
         *call, "--proc", "/proc", "--dev", "/dev",
+        "--ro-bind", "/dev/null", "/dev/zero",  # closed: mapped, it is memory that nobody counts
         "--size", size, "--tmpfs", "/dev/shm", "--size", size, "--tmpfs", "/tmp",
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--", python,
     ]  # fmt: skip

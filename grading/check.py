@@ -31,11 +31,12 @@ class Task:
     answered: bool = True
     tests: int = 0
     failed: list[tuple[str, Message]] = field(default_factory=list)
+    unrun: int = 0
 
     @property
     def fine(self) -> bool:
         """Whether it is answered and all visible tests pass."""
-        return self.answered and not self.failed
+        return self.answered and not self.failed and not self.unrun
 
 
 @dataclass
@@ -61,7 +62,7 @@ class Report:
             if not task.answered:
                 lines.append(f"  not answered  {task.title}")
                 continue
-            mark = f"{len(task.failed)} of {task.tests} fail" if task.failed else "all pass"
+            mark = words.failures(task.tests, len(task.failed), task.unrun) or "all pass"
             lines.append(f"  {mark:<12}  {task.title}")
             for aspect, told in task.failed:
                 text = told.text if not told.kind else f"{told.kind}: {told.text}".rstrip(": ")
@@ -122,6 +123,9 @@ def _tell_run(report: Report, looked: Looked, run: Run) -> None:
             task.tests += cell.role == "test"
             task.answered &= not (cell.role == "solution" and STUB in cell.source)
     ran = {id(found.cell) for found in run.cells}
+    for cell in rebuilt.cells:
+        if cell.role == "test" and id(cell) not in ran:
+            tasks[words.task_of(cell.grade_id)].unrun += 1
     for found in run.cells:
         task = tasks.get(words.task_of(found.cell.grade_id))
         if found.error and found.cell.role == "test":
@@ -142,10 +146,6 @@ def _tell_run(report: Report, looked: Looked, run: Run) -> None:
             f"Python ended, or could not be stopped, in {label(run.died)}",
             "Look there for a loop that does not end, for a call that ends Python, or for a "
             "tensor that is larger than the memory. The cells after it did not run."))
-        for cell in rebuilt.cells:
-            if cell.role == "test" and id(cell) not in ran:
-                tasks[words.task_of(cell.grade_id)].failed.append(
-                    (words.aspect_of(cell.grade_id), Message("This test did not run.")))
     if run.seconds > LONG_RUN:
         slowest = max(run.cells, key=lambda found: found.seconds, default=None)
         where = f" The slowest is {label(slowest.cell)}." if slowest else ""
@@ -153,7 +153,8 @@ def _tell_run(report: Report, looked: Looked, run: Run) -> None:
             f"the notebook takes {run.seconds:.0f} s", "Grading stops a submission that takes "
             f"several minutes.{where}", mend=False))
     for name, task in tasks.items():
-        task.answered |= bool(task.tests) and not task.failed  # by a cell of the student's own
+        if task.tests and not (task.failed or task.unrun):
+            task.answered = True  # by a cell of the student's own
         if not task.answered:
             report.items += _answers_elsewhere(name, rebuilt.cells)
     report.tasks += tasks.values()
@@ -186,7 +187,7 @@ def _message(found: CellRun) -> Message:
     if found.late:
         return Message(f"It took longer than {found.seconds:.0f} s, and was stopped. Look for a "
                        "loop that does not end.")
-    told = words.message(found.error, hidden=False)
+    told = words.message(found.error)
     if found.place is None:
         return told
     cell, line = found.place

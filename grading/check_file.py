@@ -30,7 +30,7 @@ from tools.notebooks import NotebookError, notebooks_in
 BIG_OUTPUTS = 2_000_000
 
 #: Findings that cost points or hold up the grading; the others are for information.
-TO_MEND = {"duplicated", "missing", "re-tagged", "unknown", "re-typed", "inner"}
+TO_MEND = {"duplicated", "missing", "re-tagged", "unknown", "re-typed"}
 
 
 class CheckError(NotebookError):

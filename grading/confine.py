@@ -18,8 +18,14 @@ PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 CLONE_NEWUSER = 0x10000000
 #: Every flag of clone() that makes a namespace.
 CLONE_NEW_ANY = 0x7E020000
-#: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others (vsock, Bluetooth) may leave the namespace.
-FAMILIES = (1, 2, 10, 16)
+ALL = 0xFFFFFFFF
+#: AF_UNIX and AF_NETLINK. Others may leave the namespace, or have buffers of many MiB.
+FAMILIES = (1, 16)
+#: What fcntl may do: F_DUPFD to F_SETFL, F_DUPFD_CLOEXEC, F_GETPIPE_SZ. A lease or a delegation
+#: makes others wait who open the file; locks of ranges and larger pipes take the kernel's memory.
+FILE_CONTROL = (0, 1, 2, 3, 4, 1030, 1032)
+#: SO_SNDBUF, SO_RCVBUF and their twins for the privileged.
+BUFFER_SIZES = (7, 8, 32, 33)
 
 #: Refused: numbers on x86_64 and aarch64, from the kernel's asm/unistd.h.
 REFUSED = {
@@ -27,13 +33,19 @@ REFUSED = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "kcmp": (312, 272), "pidfd_getfd": (438, 438), "setpriority": (141, 140),
     "sched_setparam": (142, 118), "sched_setattr": (314, 274), "ioprio_set": (251, 30),
+    # what neighbours would feel: the processor, a quota that all of a user's processes share,
+    # the disk, the cache of its files
+    "sched_setaffinity": (203, 122), "inotify_init": (253, 26), "inotify_init1": (294, 26),
+    "fanotify_init": (300, 262), "io_setup": (206, 0), "sync": (162, 81), "syncfs": (306, 267),
+    "fadvise64": (221, 223),
     # what would outlive the session's processes, or escape the count of its memory
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
     "shmget": (29, 194), "shmctl": (31, 195), "shmat": (30, 196),
     "semget": (64, 190), "semctl": (66, 191), "semop": (65, 193), "semtimedop": (220, 192),
     "msgget": (68, 186), "msgctl": (71, 187), "msgrcv": (70, 188), "msgsnd": (69, 189),
     "mq_open": (240, 180), "mq_unlink": (241, 181),
-    "memfd_create": (319, 279), "memfd_secret": (447, 447),
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "vmsplice": (278, 75),
+    "landlock_create_ruleset": (444, 444),
     # namespaces and mounts
     "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39),
     "pivot_root": (155, 41), "chroot": (161, 51), "open_tree": (428, 428),
@@ -44,9 +56,22 @@ REFUSED = {
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     "personality": (135, 92),
 }  # fmt: skip
-CLONE, CLONE3, SOCKET = (56, 220), (435, 435), (41, 198)
-PRLIMIT, SCHED_SETAFFINITY = (302, 261), (203, 122)
-SCHED_SETSCHEDULER, SCHED_OTHER = (144, 119), 0
+CLONE3 = (435, 435)
+#: Calls of which an argument decides: its number, the bits of it that count, and whether they must
+#: be or must not be one of these values.
+CHECKED = {
+    "clone": ((56, 220), 0, CLONE_NEW_ANY, True, (0,)),
+    "socket": ((41, 198), 0, ALL, True, FAMILIES),
+    "socketpair": ((53, 199), 0, ALL, True, FAMILIES),
+    "setsockopt": ((54, 208), 2, ALL, False, BUFFER_SIZES),
+    "fcntl": ((72, 25), 1, ALL, True, FILE_CONTROL),
+    # of this process only
+    "prlimit64": ((302, 261), 0, ALL, True, (0,)),
+    # SCHED_OTHER: ZeroMQ gives each thread the policy that it has, and ends where it may not
+    "sched_setscheduler": ((144, 119), 1, ALL, True, (0,)),
+    # MAP_SHARED and MAP_ANONYMOUS together: memory that no process needs to show as its own
+    "mmap": ((9, 222), 3, 0x21, False, (0x21,)),
+}
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -144,28 +169,14 @@ def program(machine: str) -> bytes | None:
         end(refuse)
     unless_equal(CLONE3[column], 1)
     end(missing)  # its flags lie in memory, out of the filter's sight: the C library tries clone
-    unless_equal(CLONE[column], 4)
-    load(16)
-    code.append((0x45, 0, 1, CLONE_NEW_ANY))
-    end(refuse)
-    end(allow)
-    unless_equal(SOCKET[column], 3 + len(FAMILIES))
-    load(16)
-    for position, family in enumerate(FAMILIES):
-        code.append((0x15, len(FAMILIES) - position, 0, family))
-    end(refuse)
-    end(allow)
-    for numbers in (PRLIMIT, SCHED_SETAFFINITY):  # of this process only
-        unless_equal(numbers[column], 4)
-        load(16)
-        code.append((0x15, 1, 0, 0))
-        end(refuse)
-        end(allow)
-    unless_equal(SCHED_SETSCHEDULER[column], 4)
-    load(24)  # ZeroMQ gives each thread the policy that it has, and ends where it may not
-    code.append((0x15, 1, 0, SCHED_OTHER))
-    end(refuse)
-    end(allow)
+    for numbers, argument, bits, wanted, values in CHECKED.values():
+        unless_equal(numbers[column], 4 + len(values))
+        load(16 + 8 * argument)
+        code.append((0x54, 0, 0, bits))
+        for position in range(len(values)):
+            code.append((0x15, len(values) - position, 0, values[position]))
+        end(refuse if wanted else allow)
+        end(allow if wanted else refuse)
     end(allow)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 

@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook
 from tqdm import tqdm
 from traitlets import TraitError
 
-from grading import database, feedback, layout, pipeline, submission
+from grading import database, draws, feedback, layout, pipeline, submission
 from grading.autograded import checksums
 from grading.executors import open_executor
 from grading.gradebook import Book, Penalty, Standing, StateCsvExport, standings
@@ -34,6 +34,9 @@ from tools import exercises
 
 #: The name that stands for the source notebook, which is graded first.
 REFERENCE = "(the solutions)"
+#: Said where a course has no secret.
+NO_SECRET = ("Hidden tests ask what everybody can read in the repository, so a table of answers "
+             "gets their points. A secret of your own changes that: python -m grading secret")
 
 
 @dataclass(frozen=True)
@@ -162,8 +165,9 @@ class _Run:
                 file = course.graded_file(one.student)
                 text = file.read_text(encoding="utf-8") if file.exists() else None
                 try:
-                    feedback.write(course.root, one, results[one.student], form, text)
-                except (ValueError, TypeError, LookupError, RecursionError) as error:
+                    with feedback.limited(feedback.PAGE_SECONDS):
+                        feedback.write(course.root, one, results[one.student], form, text)
+                except (ValueError, TypeError, LookupError, RecursionError, TimeoutError) as error:
                     self.say(f"no feedback for {one.student}: {type(error).__name__}: {error}")
                 else:
                     done[one.student] = digest
@@ -242,7 +246,7 @@ def with_doubts(result: Result, usual: set[str]) -> Result:
     """
     doubts = [f"{name}: passes only because the code changes what the test compares with"
               for name in result.doubts if name not in usual]
-    if not doubts:
+    if not doubts or not result.state.has_points:
         return result
     return replace(result, state=State.SUSPECT, reasons=[*doubts, *result.reasons],
                    suspicions=[*doubts, *result.suspicions])
@@ -284,7 +288,7 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
     """
     options = options or Options()
     course = layout.find(root, wanted, submitted=options.submitted, db=options.db)
-    form = submission.load(course.release, course.source)
+    form = read_form(course)
     found = layout.find_submissions(course)
     if unknown := set(options.students) - found.keys():
         raise GradingError(f"no folder of {', '.join(sorted(unknown))} in {course.submitted.name}/")
@@ -298,6 +302,7 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
         register(course, form, book)
         run.read_stamps(found)
         known = book.results(course.assignment)
+        check_draw(form, {name: known[name] for name in found.keys() & known.keys()}, options)
         todo = []
         for student, entry in found.items():
             if options.students and student not in options.students:
@@ -309,6 +314,8 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
                 run.save_missing(entry, known.get(student))
             elif layout.is_name(student):
                 run.save(entry)
+        if todo and not form.draw:
+            run.say(NO_SECRET)
         run.grade(todo)
         book.update_late(course.assignment, penalty, run.stamps)
         results = book.results(course.assignment)
@@ -324,6 +331,41 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
         Standing(entry.student, course.assignment, entry.state, None, most, tuple(entry.reasons))
         for entry in odd]
     return Done(course, form, results, class_)
+
+
+def read_form(course: Course) -> Form:
+    """Return the assignment's tests, with hidden inputs drawn from the course's secret.
+
+    Raises:
+        GradingError: if the secret can't be used.
+        NotebookError: if release and source don't belong together.
+
+    """
+    form = submission.load(course.release, course.source)
+    secret = layout.read_secret(course.root, course.config)
+    return form.drawn(draws.seeds(secret, course.assignment, form.most), draws.label(secret))
+
+
+def check_draw(form: Form, known: dict[str, Result], options: Options) -> None:
+    """Make sure that no class is graded partly by one secret and partly by another.
+
+    Args:
+        form: the tests, as they are drawn now.
+        known: the grades of those who handed in.
+        options: whom to grade, and whether again.
+
+    Raises:
+        GradingError: if some would keep a grade by another secret.
+
+    """
+    others = [name for name, result in known.items()
+              if result.state.has_points and result.draw != form.draw]
+    if others and (options.students or not options.force):
+        now = "is another one" if form.draw else "is not there"
+        raise GradingError(
+            f"{len(others)} submissions were graded with other hidden inputs: the course's secret "
+            f"{now}, or they were graded before there was one. Put the file back as it was then, "
+            "or grade everybody anew: --force, without --student")
 
 
 def page_digest(standing: Standing, result: Result, form: Form) -> str:

@@ -43,7 +43,7 @@ ADVICE = {
     "connection": "is the server running, and is the URL right?",
     "could not translate host name": "is the server's name in the URL right?",
     "failed to resolve host": "is the server's name in the URL right?",
-    "no module named": "install the driver: pip install 'psycopg[binary]'",
+    "no module named": "install the driver: make env EXTRAS=grade",
     "can't load plugin": "expected sqlite:///FILE or postgresql://USER@HOST/NAME",
 }
 
@@ -188,7 +188,8 @@ def reading(url: str) -> Iterator[Engine]:
     path = file_of(url)
     if path is not None and not path.exists():
         raise GradebookError(
-            f"there is no gradebook {shown(url)}: grade first, or check the URL")
+            f"there is no gradebook {shown(url)}. Grade first; or, if {path.parent} is not the "
+            "course's folder, name that with --root")
     with explained(url, "read"):
         server = address(url).get_backend_name() == "postgresql"
         engine = create_engine(url, **({"isolation_level": "REPEATABLE READ"} if server else {}))

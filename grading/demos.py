@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import symtable
 from collections.abc import Iterator, Sequence
 
@@ -18,6 +19,8 @@ from grading.submission import RebuiltCell
 PLOTTING = "plt"
 #: By these a cell may read any name.
 BY_TEXT = frozenset({"globals", "locals", "vars", "eval", "exec", "get_ipython", "__main__"})
+#: A measurement, to its statement.
+MEASURES = re.compile(r"^%(?:time|timeit|prun)(?:[ \t]+-[a-zA-Z]\w*(?:[ \t]+\d+\b)?)*[ \t]+", re.M)
 #: What has names of its own.
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp,
           ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -100,3 +103,24 @@ def needless(cells: Sequence[RebuiltCell]) -> set[int]:
         else:
             needed |= read
     return found
+
+
+def called(source: str) -> frozenset[str]:
+    """Return which names of the module a cell calls; none of what is no Python."""
+    source = MEASURES.sub("", source)
+    names = names_of(source)
+    if names is None:
+        return frozenset()
+    text = re.sub(r"^[%!].*", "", source, flags=re.M)
+    return names[0] & {node.func.id for node in ast.walk(ast.parse(text))
+                       if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+
+
+def is_needed(cells: Sequence[RebuiltCell], index: int) -> bool:
+    """Tell whether a cell binds what a test or a later cell reads."""
+    names = [names_of(MEASURES.sub("", cell.source)) for cell in cells[index:]
+             if cell.cell_type == "code" and cell.role != "test"]
+    if None in names or any(read & BY_TEXT for read, _ in names[1:]):
+        return True
+    offered = {name for cell in cells for name in cell.owns}
+    return bool(names[0][1] & offered.union(*(read for read, _ in names[1:])))

@@ -27,8 +27,9 @@ class CellOutcome:
 class TestOutcome:
     """What became of a test cell; `credit` is the number that it ended with, if any.
 
-    `quoted` are the lines in `error` that come from errors which the submission raised. `doubt`
-    says how a test fails that passes only when the submission may change the test's own data.
+    `told` is what a student may read of `error` once hidden lines have run; `reached` says whether
+    those of this test have. `doubt` says how a test fails that passes only when the submission may
+    change the test's own data.
     """
 
     __test__ = False  # pytest: not a class of tests
@@ -37,7 +38,8 @@ class TestOutcome:
     credit: float | None = None
     died: bool = False
     tampered: str = ""
-    quoted: tuple[str, ...] = ()
+    told: str = ""
+    reached: bool = False
     doubt: str = ""
 
 
@@ -45,7 +47,7 @@ class Process(Protocol):
     """One submission's process, with the trusted namespace that belongs to it."""
 
     def run(self, source: str, *, here: bool, owns: tuple[str, ...] = ()) -> CellOutcome:
-        """Execute a cell in the student's process, and on the trusted side as well (here).
+        """Execute a cell in the student's process, and on the trusted side too (here).
 
         owns: names that are the submission's from now on, for the tests.
         """

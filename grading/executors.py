@@ -43,8 +43,8 @@ IDLE_SECONDS = 600.0
 #: Schemes of a Dask scheduler's address.
 SCHEMES = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 
-DASK_MISSING = """--executor {spec}: the package distributed is not installed. Install it here and
-on the machines of the cluster: python -m pip install distributed==2026.8.0"""
+DASK_MISSING = """--executor {spec}: Dask is not installed. Install it here and on the machines of
+the cluster: make env EXTRAS=grade"""
 
 
 class Executor(Protocol):
@@ -162,6 +162,8 @@ def _engine(spec: str, jobs: int) -> Iterator[Futures]:
     try:
         engine = getattr(importlib.import_module(module), name)()
     except (ImportError, AttributeError, ValueError) as error:
+        if getattr(error, "name", None) in ("dask", "distributed"):
+            raise PoolError(DASK_MISSING.format(spec=spec)) from error
         raise PoolError(
             f"--executor {spec}: expected local, the address of a Dask scheduler such as "
             f"tcp://host:8786, or module:factory ({error})") from error

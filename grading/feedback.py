@@ -11,29 +11,33 @@ through, and the points.
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import hashlib
 import json
 import math
 import os
+import signal
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
-from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 
 from grading import feedback_words as words
-from grading.feedback_errors import PRINTED, Rule
+from grading.feedback_code import coloured_code
+from grading.feedback_errors import HAPPENED, PRINTED, Rule
 from grading.feedback_words import Message
 from grading.standing import Standing
-from grading.states import Result, State
+from grading.states import NO_TIME, NOT_RUN, Result, State
 from grading.submission import Form
 
+#: Seconds of CPU time for one page, which takes a tenth of one.
+PAGE_SECONDS = 20.0
 #: The largest page, in bytes.
 MOST_BYTES = 1_000_000
 #: Bytes of a page that are kept free for what is not code and output.
@@ -44,7 +48,7 @@ MOST_CODE, MOST_OUTPUT, MOST_LINES = 40_000, 10_000, 40
 MOST_ALIKE = 3
 #: Characters of what a person wrote about a task.
 MOST_COMMENT = 2_000
-#: Longer code is shown in one colour: the lexer takes its time.
+#: Longer code is shown in one colour: colours take many times its room.
 MOST_COLOURED = 20_000
 
 FOLDER = Path(__file__).parent
@@ -78,6 +82,12 @@ class Test:
     most: str
     passed: bool
     message: Message | None = None
+    ran: bool = True
+
+    @property
+    def mark(self) -> str:
+        """How it went, in a word or two."""
+        return "Passed" if self.passed else "Failed" if self.ran else "Did not run"
 
 
 @dataclass(frozen=True)
@@ -111,9 +121,11 @@ class Task:
             return "not answered"
         if self.full:
             return "all tests pass"
-        failed = sum(not test.passed for test in self.tests)
-        if failed:
-            return f"{failed} of {len(self.tests)} tests fail"
+        if told := words.failures(
+            len(self.tests), sum(test.ran and not test.passed for test in self.tests),
+            sum(not test.ran for test in self.tests)
+        ):
+            return told
         return "points from a person" if self.points != self.most else ""
 
 
@@ -147,12 +159,30 @@ def write(root: Path, standing: Standing, result: Result, form: Form, notebook: 
     return target
 
 
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError where this block takes more of the processor's time than this.
+
+    For the main thread, as all that handles signals.
+    """
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"it takes more than {seconds:g} s")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 def page(standing: Standing, result: Result, form: Form, notebook: str | None) -> str:
     """Return a student's page; the arguments are those of `write`."""
     state, meaning = STATES[standing.state]
     style, policy = style_sheet()
     cells = json.loads(notebook)["cells"] if notebook else []
-    rule = Rule(form, ["".join(cell["source"]) for cell in cells if _is_written(cell, result)])
+    rule = Rule(form)
     tasks = _tasks(standing, result, form, rule) if standing.state.has_points else []
     others, left = _code(tasks, result, cells, rule) if tasks else ([], [])
     late = None
@@ -176,6 +206,8 @@ def _why(standing: Standing, result: Result, form: Form) -> list[str]:
         found = result.reasons
     elif standing.state is State.FAILED:  # what is wrong with the file begins with its name
         found = [reason for reason in result.reasons if reason.startswith(form.name)]
+        if any(reason.startswith(NO_TIME) for reason in result.reasons):
+            found += [words.TOO_SLOW, *(f"Your code {line}." for line in _stopped(result))]
     else:
         return []
     return [words.without_paths(words.printable(reason, 300)) for reason in found[:MOST_LINES]]
@@ -183,10 +215,8 @@ def _why(standing: Standing, result: Result, form: Form) -> list[str]:
 
 def _stopped(result: Result) -> list[str]:
     """Return where the student's process was stopped, and why."""
-    return [
-        words.without_paths(words.printable(reason, 200))
-        for reason in result.reasons[:MOST_LINES] if reason.startswith("ended in ")
-    ]
+    stops = result.stops[:MOST_LINES]
+    return [words.without_paths(words.printable(reason, 200)) for reason in stops]
 
 
 def _file(result: Result) -> list[tuple[str, str]]:
@@ -218,11 +248,11 @@ def _tasks(standing: Standing, result: Result, form: Form, rule: Rule) -> list[T
             error = result.messages.get(cell.grade_id, "")
             told = None
             if not passed:
-                quoted = result.quoted.get(cell.grade_id, ())
-                told = rule.of_test(cell.grade_id, error, quoted) if error else Message(
+                told = rule.of_test(cell.grade_id, result) if error else Message(
                     "Part of this test passes.")
             tasks[name].tests.append(Test(
-                words.aspect_of(cell.grade_id), number(points), number(cell.points), passed, told))
+                words.aspect_of(cell.grade_id), number(points), number(cell.points), passed, told,
+                error != NOT_RUN))
     for name, task in tasks.items():
         points, most = standing.notebook_points.get(name, (None, None))
         task.points, task.most = number(points), number(most)
@@ -283,7 +313,9 @@ def _cell(data: dict, error: str, rule: Rule, *, coloured: bool, after: bool) ->
     errors = [part for part in data.get("outputs", []) if part["output_type"] == "error"]
     output = "".join("".join(part["text"]) for part in outputs)
     left = []
-    if after and output:
+    if after and _is_own(data):  # their number is the student's choice: each would be a letter
+        output, error, errors, left = "", "", [], [HAPPENED]
+    elif after and output:
         output, left = "", [PRINTED]
     left += [
         f"the {kind} has {len(text)} characters, {most} are shown"
@@ -299,16 +331,6 @@ def _cell(data: dict, error: str, rule: Rule, *, coloured: bool, after: bool) ->
     made = Cell(html, output, told, "; ".join(left))
     texts = (str(html), str(escape(output)), str(escape(told.text if told else "")))
     return made, 1000 + sum(len(text.encode("utf-8", "replace")) for text in texts)
-
-
-def coloured_code(code: str) -> Markup:
-    """Return Python as HTML: escaped text in elements with a class."""
-    return Markup(highlight(code, *_colours()))
-
-
-@functools.cache
-def _colours() -> tuple[PythonLexer, HtmlFormatter]:
-    return PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True)
 
 
 def number(value: float | None) -> str:

@@ -2,9 +2,7 @@
 
 The rule for messages. What an author writes after the comma of an assert is meant for the student,
 in hidden tests as well; nothing else of a test is. So a message never has a traceback or a path.
-Where a test cell has hidden lines, numbers that could be an expected result are left out, too: a
-tensor or an array, and a list of many numbers. What of other errors is told, and when, is in
-`feedback_errors`.
+What is told once hidden lines have run is in `told` and `feedback_errors`.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grading.states import SEPARATOR
+from grading.states import SEPARATOR, task_of
 from grading.submission import Form, text_key
 
 #: Characters of one message.
@@ -22,14 +20,7 @@ MOST_MESSAGE = 1500
 _ANSI = re.compile("[\x1b\N{REPLACEMENT CHARACTER}]\\[[0-9;?]*[A-Za-z]")
 _PATH = re.compile(
     r"(?:(?<![\w/.])~?(?:/[\w.@+~-]+){2,}/?|(?<!\w)[A-Za-z]:\\[^\s\"'<>|]+)")
-_FRAME = re.compile(r"^\s*File \"[^\n]*\n?", re.MULTILINE)
-_ARRAY = re.compile(r"\b(?:tensor|array|Parameter containing:\s*tensor)\s*\(")
-#: A list of numbers, or of lists of them. Each is one class of characters: no text makes it slow.
-_LIST = re.compile(
-    r"\[\s*\[[-\s\d.,;+e\[\]]*?\]\s*\]|[\[(][-\s\d.,;+e]*[\])]")
-_NUMBER = re.compile(r"[-+]?(?:[\d._]+(?:e[-+]?\d+)?)")
-#: A long text in quotes: it may be what a submission made of a hidden input.
-_QUOTED = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
+_FRAME = re.compile(r"^[ \t]*File \"[^\n]*\n?", re.MULTILINE)
 _HEADING = re.compile(r"^(#+)\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 
@@ -37,12 +28,22 @@ _HEADING = re.compile(r"^(#+)\s+(.+?)\s*#*\s*$", re.MULTILINE)
 FIXED_WORDS = {
     "StudentLost": "Your code ended Python, or had to be stopped, while this test ran.",
     "TimeoutError": "This test took too long. Look for a loop that doesn't end.",
-    "NotRun": "This test was not run: there was no time left for it.",
+    "NotRun": ("This test did not run, because your code for this task had to be stopped before. "
+               "Mend that first: look for a loop that doesn't end."),
 }
 #: What it says of a process that did not answer, and of one that ended in a student's own cell.
 LATE = "the submission's code did not answer in time"
 STOPPED = ("Your code ended Python, or had to be stopped, while this cell ran. Look for a loop "
            "that doesn't end.")
+#: What is told where not all tests could run.
+TOO_SLOW = ("Your code took too long, so not all tests could run. `python -m grading check` names "
+            "the slowest cell: make it shorter, or take it out, and hand in again.")
+
+
+def failures(tests: int, failed: int, unrun: int) -> str:
+    """Return how many of a task's tests fail and did not run, "" for none."""
+    told = [f"{failed} of {tests} tests fail"] if failed else []
+    return ", ".join(told + ([f"{unrun} did not run"] if unrun else []))
 
 
 def printable(text: str, most: int) -> str:
@@ -61,35 +62,6 @@ def without_paths(text: str) -> str:
     return _PATH.sub("[path]", _FRAME.sub("", text))
 
 
-def without_arrays(text: str) -> str:
-    """Return text with tensors, arrays and long lists of numbers left out."""
-    kept, place = [], 0
-    for match in _ARRAY.finditer(text):
-        if match.start() >= place:
-            kept += [text[place : match.start()], "[numbers]"]
-            place = _closing(text, match.end())
-    kept.append(text[place:])
-
-    def shorten(match: re.Match) -> str:
-        numbers = _NUMBER.findall(match.group())
-        whole = all(number.lstrip("+-").isdigit() for number in numbers)
-        # A shape or an index stays: few numbers, all of them whole. So do up to three others.
-        few = len(numbers) <= (6 if whole else 3)
-        return match.group() if few else "[numbers]"
-
-    return _LIST.sub(shorten, "".join(kept))
-
-
-def _closing(text: str, place: int) -> int:
-    """Return where the bracket that was opened before this place is closed, or the end."""
-    depth = 1
-    for index in range(place, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[index], 0)
-        if depth == 0:
-            return index + 1
-    return len(text)
-
-
 @dataclass(frozen=True)
 class Message:
     """What a student reads about a test: `kind` is the error's name, "" for the author's words."""
@@ -98,24 +70,14 @@ class Message:
     kind: str = ""
 
 
-def message(error: str, *, hidden: bool) -> Message:
-    """Return what a student may read of an error "Type: text" of a test or of their own cell.
-
-    Args:
-        error: as the pipeline notes it.
-        hidden: whether the test has lines that students don't see.
-
-    """
+def message(error: str) -> Message:
+    """Return an error "Type: text" of a test or of a student's own cell, fit for a page."""
     kind, found, text = error.partition(": ")
     if not re.fullmatch(r"[A-Za-z_][\w.]{0,80}", kind):
         kind, text = "", error
     elif not found:
         text = ""
-    text = without_paths(printable(text, 2 * MOST_MESSAGE)).strip()
-    if hidden:
-        text = _QUOTED.sub(lambda found: f"{found.group()[:40]}…{found.group()[-1]}", text)
-        text = without_arrays(text)
-    text = printable(text, MOST_MESSAGE)
+    text = printable(without_paths(printable(text, 2 * MOST_MESSAGE)).strip(), MOST_MESSAGE)
     if kind == "AssertionError":
         if text and text != "AssertionError":
             return Message(text)
@@ -162,11 +124,6 @@ def titles(form: Form) -> dict[str, str]:
     return found
 
 
-def task_of(grade_id: str) -> str:
-    """Return the task to which a cell belongs."""
-    return grade_id.partition(SEPARATOR)[0]
-
-
 def aspect_of(grade_id: str) -> str:
     """Return what of a task a test looks at, in words."""
     return (grade_id.partition(SEPARATOR)[2] or grade_id).replace("-", " ")
@@ -195,9 +152,8 @@ _FINDINGS: dict[str, tuple[str, str]] = {
                  "Turn it back: a code cell into a code cell, a text cell into Markdown."),
     "unknown": ("there is a graded cell {cell} that this assignment doesn't have",
                 "Delete it. A person looks at a notebook like this before its points count."),
-    "inner": ("the code at {cell} has a name that belongs to the grader ({detail})",
-              "Rename it if it is yours. A person looks at a notebook like this before its points "
-              "count."),
+    "inner": ("the code at {cell} has a word that few answers need ({detail})",
+              "It costs nothing. Your instructor sees it beside your points."),
     "extra": ("you added or changed cells {cell}", "They run, too: that is fine."),
 }
 

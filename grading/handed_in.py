@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -14,6 +16,13 @@ MAX_BYTES = 20 * 2**20
 #: The most code of a student's own that is read, in characters, and in how many cells. What code
 #: means takes a thousand times its memory to work out, and that is worked out in the grader.
 MOST_CODE, MOST_CELLS = 250_000, 2000
+
+
+#: Texts, numbers and brackets in the JSON of a notebook, and cells in it: each takes up to thirty
+#: times its size in memory. Figures of some MiB and 100,000 lines of output are no tenth of this.
+MOST_PARTS, MOST_IN_FILE = 2_000_000, 10_000
+#: What such a part begins with or ends with. A repetition that ends in + gives nothing back.
+_PART = re.compile(rb'"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"?|[\[{,]')
 
 
 class SubmissionError(ValueError):
@@ -51,9 +60,13 @@ def parse(data: bytes, name: str = "the file") -> list[dict]:
     """Return the cells of a notebook, as dictionaries; anything odd inside them stays.
 
     Raises:
-        SubmissionError: if it is no notebook of format 4.
+        SubmissionError: if it is no notebook of format 4, or has more parts than any.
 
     """
+    if sum(1 for _ in itertools.islice(_PART.finditer(data), MOST_PARTS + 1)) > MOST_PARTS:
+        raise SubmissionError(
+            f"{name} has more than {MOST_PARTS:,} lines, texts and numbers: clear the outputs and "
+            "hand in again")
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -69,6 +82,10 @@ def parse(data: bytes, name: str = "the file") -> list[dict]:
             "save it and hand in again")
     if not isinstance(cells, list):
         raise SubmissionError(f"{name} has no list of cells: hand in the .ipynb file")
+    if len(cells) > MOST_IN_FILE:
+        raise SubmissionError(
+            f"{name} has {len(cells):,} cells, and at most {MOST_IN_FILE:,} are read: delete those "
+            "that aren't yours or the assignment's, and hand in again")
     return [cell for cell in cells if isinstance(cell, dict)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 
 import ipykernel.debugger
 import ipykernel.ipkernel
@@ -22,6 +23,9 @@ matplotlib.backends.backend_registry.list_all()  # asks all installed packages, 
 
 # A debugger listens on TCP, where nobody can reach it. So it isn't offered.
 ipykernel.debugger._is_debugpy_available = False
+
+# So does the pipe for what forks of the kernel print: they go without.
+warnings.filterwarnings("ignore", "Couldn't bind IOPub Pipe")
 
 
 class HandedHeartbeat(Heartbeat):

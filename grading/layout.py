@@ -11,7 +11,7 @@ from pathlib import Path
 from nbgrader.utils import parse_utc
 from traitlets.config import Config, PyFileConfigLoader
 
-from grading import database, submission
+from grading import database, draws, submission
 from grading.autograded import clean
 from grading.states import Result, State, failed
 from grading.submission import SubmissionError
@@ -21,7 +21,7 @@ from tools import exercises, notebooks
 LONGEST_NAME = 128
 #: What is said of a folder with another name.
 ODD_NAME = (f"rename the folder: the gradebook holds names of at most {LONGEST_NAME} characters, "
-            "none of them a control character")
+            "none of them a control character or a backslash")
 #: What a time is written with. A slash stands in a date or in the name of a time zone, which is a
 #: file's: from elsewhere than the system's time zones none may be read.
 TIME = re.compile(r"(?:[\w:., +-]|(?<=\w)/(?=\w))+", re.ASCII)
@@ -94,6 +94,30 @@ def database_url(root: Path, given: str | None = None, config: Config | None = N
     if path is not None and not path.is_absolute():
         return f"sqlite:///{root / path}"
     return url
+
+
+def read_secret(root: Path, config: Config | None = None) -> bytes:
+    """Return the secret from which hidden inputs are drawn, b"" if the course has none.
+
+    Raises:
+        GradingError: if it can't be used.
+
+    """
+    try:
+        return draws.read(secret_file(root, config))
+    except draws.SecretError as error:
+        raise GradingError(str(error)) from None
+
+
+def secret_file(root: Path, config: Config | None = None) -> Path:
+    """Return where the course's secret is, or would be.
+
+    Raises:
+        GradingError: if nbgrader_config.py can't be run.
+
+    """
+    config = read_config(root) if config is None else config
+    return draws.place(root, str(config.get("Grading", {}).get(draws.FILE) or ""))
 
 
 def find_assignment(root: Path, wanted: str) -> str:
@@ -206,7 +230,7 @@ def plain(text: str) -> str:
 
 def is_name(student: str) -> bool:
     """Tell whether the gradebook can hold a student's name."""
-    return student.isprintable() and len(student) <= LONGEST_NAME
+    return student.isprintable() and len(student) <= LONGEST_NAME and "\\" not in student
 
 
 def shown_name(student: str) -> str:

@@ -97,6 +97,12 @@ def entries(connection: Connection, assignment: str) -> dict[str, Entry]:
     }
 
 
+def graded(connection: Connection) -> bool:
+    """Tell whether anything is noted about an assignment."""
+    return inspect(connection).has_table(LEDGER.name) and connection.execute(
+        select(LEDGER.c.student).limit(1)).first() is not None
+
+
 def clearances(connection: Connection, assignment: str, student: str | None = None
                ) -> dict[str, Clearance]:
     """Return each student's last clearance for an assignment, or one student's."""

@@ -13,8 +13,9 @@ from dataclasses import dataclass, fields
 #: Room in the address space beside the data: mapped files, stacks, the allocator's reservations.
 ADDRESS_SLACK = 1 << 30
 OPEN_FILES = 256
-#: Files in the scratch folders and in shared memory; each takes memory of the kernel's.
-MOST_FILES = 20_000
+#: Files in the scratch folders and in shared memory, sockets, and descriptors for each process
+#: that is allowed: each takes memory of the kernel's, a socket or a pipe with all that is in it.
+MOST_FILES, MOST_SOCKETS, DESCRIPTORS_EACH = 20_000, 128, 64
 #: Bytes of a process that RLIMIT_DATA leaves out, or that the kernel has not counted yet.
 COUNT_SLACK = 16 << 20
 
@@ -23,10 +24,10 @@ COUNT_SLACK = 16 << 20
 class Limits:
     """What one session may use, all its processes together.
 
-    `memory_bytes` counts what comes on top of the warm process. Scratch files may hold twice
-    `file_bytes`, and each file at most `file_bytes`. `output_bytes` bounds what is written to
-    the file descriptors 1 and 2; what goes through the session's own pipe is its reader's to
-    bound. `processes` counts threads as well.
+    `memory_bytes` counts what comes on top of the warm process, scratch files included. Those may
+    hold twice `file_bytes`, and each file at most `file_bytes`. `output_bytes` bounds what is
+    written to the file descriptors 1 and 2; what goes through the session's own pipe is its
+    reader's to bound. `processes` counts threads as well.
 
     Raises:
         ValueError: if a limit is not a positive number, or a whole number is needed.
@@ -53,11 +54,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Usage:
-    """What some processes use: seconds of CPU (with their ended children), bytes, and threads."""
+    """What processes use: seconds of CPU (with their ended children), bytes, threads, files.
+
+    `descriptors` are those that a process has room for, of 64 or 256: more is not told.
+    """
 
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
     processes: int = 0
+    descriptors: int = 0
 
 
 def impose(limits: Limits, *, own_namespace: bool) -> None:
@@ -79,6 +84,7 @@ def impose(limits: Limits, *, own_namespace: bool) -> None:
         resource.RLIMIT_NOFILE: OPEN_FILES,
         resource.RLIMIT_MEMLOCK: 1 << 16,
         resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_SIGPENDING: OPEN_FILES,  # timers, too: one count for all of a user's
     }
     if own_namespace:
         wanted[resource.RLIMIT_NPROC] = limits.processes + 1  # the warm process counts
@@ -90,16 +96,20 @@ def impose(limits: Limits, *, own_namespace: bool) -> None:
         resource.setrlimit(kind, (value, hard))
 
 
-def measure(processes: list[int], base_memory: int) -> Usage:
+def measure(processes: list[int], base_memory: int, volumes: list[str]) -> Usage:
     """Return what these processes use; one that ends meanwhile counts as nothing.
+
+    Shared memory is what the volumes hold: a page stays there when no process shows it any more.
+    Without volumes it is what processes show.
 
     Args:
         processes: their ids.
         base_memory: bytes that each of them shares with the warm process, not counted.
+        volumes: where their files are, each the root of a file system in memory.
 
     """
     ticks = os.sysconf("SC_CLK_TCK")
-    cpu, memory, threads = 0.0, 0, 0
+    cpu, memory, shared, threads, descriptors = 0.0, 0, 0, 0, 0
     for process in processes:
         with contextlib.suppress(OSError, ValueError, IndexError):
             with open(f"/proc/{process}/stat", "rb") as file:
@@ -107,14 +117,25 @@ def measure(processes: list[int], base_memory: int) -> Usage:
             status = _status(process)
             cpu += sum(int(number) for number in numbers[11:15]) / ticks
             threads += int(numbers[17])
-            memory += max(0, status.get("RssAnon", 0) - base_memory) + status.get("RssShmem", 0)
-    return Usage(cpu, memory, threads)
+            memory += max(0, status.get("RssAnon", 0) - base_memory) + sum(
+                status.get(name, 0) for name in ("VmSwap", "VmPTE", "HugetlbPages"))
+            shared += status.get("RssShmem", 0)
+            descriptors += status.get("FDSize", 0)
+    held = [os.statvfs(folder) for folder in volumes]
+    kept = sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in held)
+    return Usage(cpu, memory + max(shared, kept), threads, descriptors)
 
 
 def count_files(folders: list[str]) -> int:
     """Return how many files these file systems hold; each folder is the root of one."""
     found = [os.statvfs(folder) for folder in folders]
     return sum(one.f_files - one.f_ffree for one in found)
+
+
+def count_sockets() -> int:
+    """Return how many sockets there are in this process's network namespace."""
+    with open("/proc/net/sockstat", encoding="ascii") as file:
+        return int(file.readline().split()[2])
 
 
 def unfilled_memory() -> int:
@@ -150,11 +171,12 @@ def fingerprint() -> dict[str, object]:
 
 
 def _status(process: int | str) -> dict[str, int]:
-    """Return the sizes in /proc/<process>/status, in bytes."""
-    sizes = {}
+    """Return the numbers in /proc/<process>/status; sizes are in bytes."""
+    numbers = {}
     with open(f"/proc/{process}/status", encoding="utf-8", errors="replace") as file:
         for line in file:
             name, _, value = line.partition(":")
-            if value.endswith(" kB\n"):
-                sizes[name] = int(value[:-3]) * 1024
-    return sizes
+            number, _, unit = value.strip().partition(" ")
+            if number.isdecimal() and unit in ("", "kB"):
+                numbers[name] = int(number) * (1024 if unit else 1)
+    return numbers

@@ -12,7 +12,6 @@ INNER = re.compile("|".join((
     r"(?:from|import)[ \t]+grading\b",
     r"\bgrading\.(?:student|peer|wire|codec|remote|tables|zygote|watch)\b",
     r"\bStudentPeer\b|\b_wire_\w+",
-    r"\bsaved_tensors_hooks\b",  # by which the grader measures what a call keeps
     r"/proc/(?:self|1|\d+|[{*])|/dev/(?:fd|shm)\b",
     r"\bprocess_vm_\w+|\bPTRACE\w*|\bptrace\b",
     r"get_ipython\(\)\s*\.\s*(?:ast_transf|input_transf|run_cell|events|kernel)",

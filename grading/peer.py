@@ -25,11 +25,10 @@ class Bridge(torch.autograd.Function):
     """Results of the other side, as a function of the leaves that they depend on there."""
 
     @staticmethod
-    def forward(ctx, token, raw, kept, *inputs):
+    def forward(ctx, token, raw, *inputs):
         """Return the results as they came."""
         ctx.token, ctx.count = token, len(inputs)
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*kept)
         return tuple(raw)
 
     @staticmethod
@@ -41,7 +40,7 @@ class Bridge(torch.autograd.Function):
             part is None or type(part) is torch.Tensor for part in found
         ):
             raise WireError("gradients that can't be read")
-        return (None, None, None, *found)
+        return (None, None, *found)
 
 
 class Token:
@@ -303,26 +302,16 @@ class Peer(Codec):
         places = [self.encode_tensor(leaf, out) for leaf in inputs]
         self.calls[self.next_call] = (outputs, inputs)
         self.next_call += 1
-        return {"call": self.next_call - 1, "outputs": list(out.outputs), "inputs": places,
-                "kept": self.kept_sizes()}
-
-    def kept_sizes(self) -> list[list]:
-        """Return the sizes of what autograd kept, if the other side wants to know."""
-        return []
+        return {"call": self.next_call - 1, "outputs": list(out.outputs), "inputs": places}
 
     def connect(self, graph: dict, found: list) -> None:
         """Put a Bridge between the leaves of a message and its outputs with a history."""
         inputs = [found[place] for place in graph["inputs"]]
         if not any(tensor.requires_grad for tensor in inputs):
             raise WireError("a history without a leaf")
-        kept = []
-        for count, dtype in graph["kept"][:10_000]:
-            if not 0 <= count * 8 <= self.max_bytes:
-                raise WireError("a memory too large")
-            kept.append(torch.empty(count, dtype=DTYPES[dtype]))
         raw = [found[place] for place in graph["outputs"]]
         with torch.enable_grad():
-            results = Bridge.apply(Token(self, graph["call"]), raw, kept, *inputs)
+            results = Bridge.apply(Token(self, graph["call"]), raw, *inputs)
         for place, result in zip(graph["outputs"], results, strict=True):
             found[place] = result
 

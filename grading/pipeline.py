@@ -13,7 +13,7 @@ from pathlib import Path
 from grading import autograded, demos, engine, submission
 from grading.autograded import clean
 from grading.engine import CellOutcome, Engine, EngineError, Process, TestOutcome
-from grading.states import Result, State, failed
+from grading.states import ENDED, NO_TIME, NOT_RUN, Result, State, failed, task_of
 from grading.submission import Form, Rebuilt, RebuiltCell, SubmissionError
 
 #: Roles that run on the trusted side, and in the student's process.
@@ -23,12 +23,15 @@ HERE, THERE = {"setup", "given"}, {"setup", "given", "demo", "extra", "solution"
 MOST_FINDINGS = 40
 
 
+#: How often a submission may take its time: what the first pass left runs in the second.
+PASSES = 2
+
+
 @dataclass(frozen=True)
 class Times:
-    """How long a submission may take, in seconds, and how often its process is started again."""
+    """How long one pass over a submission may take, in seconds; the cell that runs then may end."""
 
     submission: float = 300.0
-    restarts: int = 8
 
 
 @dataclass
@@ -44,8 +47,10 @@ def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Tim
               ) -> Graded:
     """Grade one submission.
 
-    A process that dies costs the cell in which it died. The others are executed in a fresh one, so
-    an endless loop in one task does not take the points of the next.
+    A process that dies costs the cell in which it died. The others are executed in a fresh one,
+    without that cell. A task that hangs is over: its other tests don't run, and give no points.
+    What the first pass has no time for runs in a second; if that is not enough either, the
+    submission is failed, for nobody knows what the rest is worth.
 
     Args:
         rebuilt: the submission.
@@ -64,15 +69,18 @@ def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Tim
     finally:
         run.bury()
     suspicions = [str(f) for f in rebuilt.findings if f.severity == "suspect"] + run.tampering
-    notes = [str(f) for f in rebuilt.findings if f.severity != "suspect"]
+    to_look_at = [f"worth a look: {f}" for f in rebuilt.findings if f.severity == "look"]
+    notes = [str(f) for f in rebuilt.findings if f.severity == "note"]
+    unrun = [f"{NO_TIME} {', '.join(run.unrun)}"] if run.unrun else []
     result = Result(
         student,
-        State.SUSPECT if suspicions else State.GRADED,
-        points=run.points,
+        State.FAILED if unrun else State.SUSPECT if suspicions else State.GRADED,
+        points={} if unrun else run.points,
         messages=run.messages,
-        quoted=run.quoted,
+        told=run.told,
         doubts=run.doubts,
-        reasons=[clean(text, 500) for text in (suspicions + run.incidents)[:MOST_FINDINGS]],
+        reasons=[clean(text, 500)
+                 for text in (unrun + suspicions + run.incidents + to_look_at)[:MOST_FINDINGS]],
         notes=[clean(text, 500) for text in notes[:MOST_FINDINGS]],
         unchanged=[c.grade_id for c in rebuilt.cells if c.role == "solution" and c.unchanged],
         suspicions=[clean(text, 500) for text in suspicions[:MOST_FINDINGS]],
@@ -87,14 +95,18 @@ class _Run:
 
     def __init__(self, rebuilt: Rebuilt, worker: Engine, times: Times) -> None:
         self.cells, self.worker, self.times = rebuilt.cells, worker, times
-        self.until = time.monotonic() + times.submission
+        self.passes, self.until = 1, time.monotonic() + times.submission
         self.process: Process | None = None
-        self.starts = 0
         self.history: list[RebuiltCell] = []
+        self.hanging: set[str] = set()  # tasks
+        self.avoided: set[str] = set()  # the names that they offer
+        self.blamed: set[str] = set()  # those that a cell called which hung
+        self.unrun: list[str] = []
         self.outcomes: dict[int, CellOutcome | TestOutcome] = {}
         self.points: dict[str, float | None] = {}
         self.messages: dict[str, str] = {}
-        self.quoted: dict[str, list[str]] = {}
+        self.told: dict[str, str] = {}
+        self.reached = False  # whether hidden lines have run
         self.doubts: list[str] = []
         self.spent = False
         self.incidents: list[str] = []
@@ -109,65 +121,106 @@ class _Run:
             elif cell.is_graded:  # written answers are graded by a person, as in nbgrader
                 unanswered = cell.role == "solution" and cell.unchanged
                 self.points[cell.grade_id] = 0.0 if unanswered else None
-            there = cell.role in THERE and cell.cell_type == "code" and index not in left_out
-            if there and self._ready():
-                outcome = self._execute(cell)
-                self.outcomes[index] = outcome
-                if cell.role == "solution" and outcome.error and not cell.unchanged:
-                    self.messages[cell.grade_id] = clean(outcome.error, 2000)
-                if outcome.died:
-                    self._died(cell.grade_id or "a cell of the student's own")
-                else:
-                    self.history.append(cell)
+            runs = cell.role in THERE and cell.cell_type == "code" and index not in left_out
+            if runs and not self._shows_hanging(index, cell) and self._ready():
+                self._run(index, cell)
+
+    def _shows_hanging(self, index: int, cell: RebuiltCell) -> bool:
+        """Tell whether a cell only tries out a task that hangs: the release's, or an own one."""
+        if cell.role == "demo" and self.avoided:
+            names = demos.names_of(cell.source)
+            return names is not None and bool(names[0] & self.avoided)
+        hanging = self.avoided | self.blamed
+        return cell.role == "extra" and bool(hanging & demos.called(cell.source)) \
+            and not demos.is_needed(self.cells, index)
+
+    def _run(self, index: int, cell: RebuiltCell) -> None:
+        """Execute a cell in the student's process."""
+        outcome = self._execute(cell)
+        self.outcomes[index] = outcome
+        if cell.role == "solution" and outcome.error and not cell.unchanged:
+            self.messages[cell.grade_id] = clean(outcome.error, 2000)
+        if not outcome.died:
+            self.history.append(cell)
+            return
+        self._died(cell)
+        if cell.role in HERE:  # what it defines for tests is wanted all the same
+            self.history.append(replace(cell, role="test"))
 
     def _ready(self) -> bool:
-        """Have a process in which everything so far was executed; False if none can be had."""
-        while self.process is None:
-            if self.starts > self.times.restarts or time.monotonic() > self.until:
-                return False
-            self.starts += 1
-            self.process = self.worker.open()
-            for cell in list(self.history):
-                if cell.role == "test":
-                    self.process.recall(cell.source)
-                elif self._execute(cell).died:
-                    self.history.remove(cell)
-                    self._died(cell.grade_id or "a cell of the student's own")
-                    break
-        if time.monotonic() > self.until:
-            self._died("the whole submission", "time")
-            return False
-        return True
+        """Have a process in which everything so far was executed; False if no time is left."""
+        while True:
+            if time.monotonic() > self.until:
+                if self.passes == PASSES:
+                    return False
+                self.passes += 1
+                self.until += self.times.submission
+                self._note_end("the whole submission", "time")
+            elif self.process is not None:
+                return True
+            else:
+                self._start()
+
+    def _start(self) -> None:
+        """Start a process, and execute in it what was executed so far, unless it dies of that."""
+        self.process = self.worker.open()
+        for cell in list(self.history):
+            if time.monotonic() > self.until:
+                return
+            if cell.role == "test":
+                self.process.recall(cell.source)
+            elif self._execute(cell).died:
+                self.history.remove(cell)
+                self._died(cell)
+                return
 
     def _execute(self, cell: RebuiltCell) -> CellOutcome:
         return self.process.run(cell.source, here=cell.role in HERE, owns=cell.owns)
 
     def _test(self, index: int, cell: RebuiltCell) -> None:
         """Execute a test cell and note its points."""
-        if self._ready():
-            outcome = self.process.test(cell.source)
+        if task_of(cell.grade_id) in self.hanging:
+            outcome = TestOutcome(NOT_RUN, told=NOT_RUN)
+            if self.process is not None:
+                self.process.recall(cell.source)
+        elif self._ready():
+            outcome = self.process.test(cell.drawn or cell.source)
         else:
-            outcome = TestOutcome("NotRun: the submission had used up its time or its restarts "
-                                  "before this test")
+            self.unrun.append(cell.grade_id)
+            return
         self.outcomes[index] = outcome
+        self.reached = self.reached or outcome.reached
         self.history.append(cell)  # a later test may use what it defines
         self.points[cell.grade_id] = 0.0 if outcome.error else credit(cell, outcome.credit)
         if outcome.error:
             self.messages[cell.grade_id] = clean(outcome.error, 2000)
-            if outcome.quoted:
-                self.quoted[cell.grade_id] = [clean(line, 2000) for line in outcome.quoted]
+            told = outcome.told if self.reached else outcome.error
+            self.told[cell.grade_id] = clean(told, 2000)
         if outcome.doubt:
             self.doubts.append(cell.grade_id)
         if outcome.tampered:
             self.tampering.append(f"{cell.grade_id}: {outcome.tampered}")
         if outcome.died:
-            self._died(cell.grade_id)
+            self._died(cell)
 
-    def _died(self, where: str, limit: str = "") -> None:
-        """Note that the process is gone."""
+    def _died(self, cell: RebuiltCell) -> None:
+        """Note that the process is gone, and where; a task that takes too long is over."""
+        limit = self._note_end(cell.grade_id or "a cell of the student's own")
+        if limit in ("time", "cpu") and cell.role in ("solution", "test"):
+            self.hanging.add(task_of(cell.grade_id))
+            for other in self.cells:
+                if task_of(other.grade_id) == task_of(cell.grade_id):
+                    self.avoided.update(other.owns)
+        elif limit in ("time", "cpu"):
+            offered = {name for other in self.cells for name in other.owns}
+            self.blamed |= offered & demos.called(cell.source)
+
+    def _note_end(self, where: str, limit: str = "") -> str:
+        """End the process, and note that it did; return the limit that it hit."""
         limit = self.bury() or limit
         self.incidents.append(
-            f"ended in {where}" + (f": limit on {limit}" if limit else ": its process stopped"))
+            f"{ENDED} {where}" + (f": limit on {limit}" if limit else ": its process stopped"))
+        return limit
 
     def bury(self) -> str:
         """End the process; return the limit that it hit."""
@@ -245,6 +298,7 @@ def grade_data(form: Form, worker: Engine, job: dict, times: Times, sums: dict[s
     known = {
         "content": hashlib.sha256(data).hexdigest() if "data" in job else "",
         "fingerprint": submission.fingerprint(form, data) if "data" in job else "",
+        "draw": form.draw,
     }
     try:
         if "unreadable" in job:
@@ -253,7 +307,8 @@ def grade_data(form: Form, worker: Engine, job: dict, times: Times, sums: dict[s
         graded = grade_one(rebuilt, worker, student=student, times=times)
         spent = graded.spent
         result = replace(graded.result, **known)
-        text = autograded.notebook(rebuilt, graded.outcomes, result.points, sums)
+        if result.state.has_points:
+            text = autograded.notebook(rebuilt, graded.outcomes, result.points, sums)
     except SubmissionError as error:
         result = failed(student, clean(str(error), 500), sandboxed=worker.sandboxed, **known)
     except Exception as error:  # one submission must not stop the others
@@ -274,7 +329,7 @@ def run_all(jobs: list[dict], settings: dict, times: Times, do: Callable[..., It
 
     """
     # Within this time grade_one ends by itself, unless it hangs.
-    deadline = 2 * times.submission + 120
+    deadline = PASSES * times.submission + 180
     for number, answer in do(
         jobs, "grading.pipeline:handler", settings, deadline=deadline, load=load
     ):

@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from grading import shares
 from grading.bubblewrap import (
     CLOSED,
     FILES,
@@ -63,10 +64,10 @@ class Exit:
     """How a session ended.
 
     `code` is the exit status, or None where `signal` ended it. `limit` names the limit that was
-    hit: "time", "cpu", "memory", "output", "processes", "files" (too many of them), "killed" (ended
-    by a signal that no limit explains, or still busy when it was closed), or None. `output` is
-    the end of what was written to the descriptors 1 and 2: a student's text. `left` says why the
-    worker was thrown away afterwards, if it was.
+    hit: "time", "cpu", "memory", "output", "processes", "files", "sockets" (too many of them),
+    "killed" (ended by a signal that no limit explains, or still busy when it was closed), or None.
+    `output` is the end of what was written to the descriptors 1 and 2: a student's text. `left`
+    says why the worker was thrown away afterwards, if it was.
     """
 
     code: int | None = None
@@ -110,10 +111,12 @@ class Worker:
         self.healthy = True
         self._current: Session | None = None
         self._folder: str | None = None
+        core, self._claim = shares.core() if sandbox else (None, None)
+        self._group = shares.group() if sandbox else None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         setup = {"limits": asdict(limits), "preload": tuple(preload), "scratch": "/tmp",
-                 "shared": "/dev/shm", "user": None, "sandboxed": sandbox}  # fmt: skip
+                 "shared": "/dev/shm", "user": None, "core": core, "sandboxed": sandbox}
         if sandbox and os.geteuid() == 0:
             setup["user"] = secrets.choice(USERS)
         try:
@@ -126,6 +129,8 @@ class Worker:
                         file.seek(0)
                         files[target] = file.fileno()
                     start = command(bwrap, limits, files)
+                    if self._group is not None:
+                        start = self._group.start(start)
                     self._start(start, "/grader", theirs.fileno(), *files.values())
                 else:
                     self._folder = tempfile.mkdtemp(prefix="grading-")
@@ -134,7 +139,7 @@ class Worker:
         except BaseException:
             self._control.close()
             self._errors.close()
-            self._remove_folder()
+            self._remove_traces()
             raise
         self._send(setup)
         answer = self._receive(START_SECONDS)
@@ -149,6 +154,15 @@ class Worker:
                 f"the worker's warm process did not start:\n{words or 'it said nothing'}\n"
                 f"It needs these modules: {', '.join(preload)}."
             )
+        if self._group is not None and not self._group.holds:  # it can't be entered
+            self._group.remove()
+            self._group = None
+        if self._group is not None:
+            try:
+                self._group.limit(answer["memory"] + limits.memory_bytes, limits.processes)
+            except OSError as error:
+                self.close()
+                raise WorkerBroken(f"the worker's control group takes no limit: {error}") from None
 
     def _start(self, call: list[str], place: str, *fds: int) -> None:
         """Start the warm process; `fds` begin with its control socket."""
@@ -219,6 +233,11 @@ class Worker:
         self._current = Session(self, entry, descriptors)
         return self._current
 
+    @property
+    def killed(self) -> int:
+        """How many processes its control group has ended for their memory."""
+        return self._group.killed if self._group is not None else 0
+
     def discard(self) -> None:
         """Kill the sandbox with all that is in it, and remove what it left."""
         self.healthy = False
@@ -226,11 +245,15 @@ class Worker:
         self._process.wait()
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)  # wakes a session's thread
-        self._remove_folder()
+        self._remove_traces()
 
-    def _remove_folder(self) -> None:
+    def _remove_traces(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+        if self._claim is not None:
+            self._claim.close()
+        if self._group is not None:
+            self._group.remove()
 
     def close(self) -> None:
         """End the worker, and a session that still runs in it."""
@@ -263,6 +286,7 @@ class Session:
         self._exit = Exit()
         self._stopped = threading.Event()
         self._ended = threading.Event()
+        self._killed = worker.killed
         their_read, self.write_fd = os.pipe()
         self.read_fd, their_write = os.pipe()
         self._pipes = {fd: _identity(fd) for fd in (self.read_fd, self.write_fd)}
@@ -294,6 +318,8 @@ class Session:
             del message["event"]
             if message["limit"] == "stopped":
                 message["limit"] = stopped
+            if worker.killed > self._killed:
+                message["limit"] = "memory"
             self._exit = Exit(**{**message, "left": tuple(message["left"])})
         except (TypeError, KeyError):  # no message, or one that the warm process never sends
             self._exit = Exit(limit=stopped, left=("the warm process does not answer",))

@@ -16,7 +16,9 @@ from grading.wire import Channel, WireError
 #: Seconds for one cell, as in nbgrader_config.py.
 CELL_SECONDS = 60.0
 
-LIMITS = Limits(wall_seconds=300.0, cpu_seconds=240)
+#: For one process. More than a pass of `pipeline.Times` and the cell at its end take: what many
+#: slow cells use up is never laid to the one that runs at the moment.
+LIMITS = Limits(wall_seconds=480.0, cpu_seconds=480)
 
 # torch.testing asks of each pair whether they are tensors of a cluster, and imports those for a
 # second to find out. None are ever here: the channel carries plain tensors.
@@ -61,8 +63,9 @@ class SandboxedProcess:
         lost = self.student.peer.lost
         if lost is not None and lost.reason == "wire":
             tampered = "its process broke the rules of the channel to the tests"
-        return TestOutcome(
-            error_of(found), found.credit, found.student_died, tampered, found.quoted, found.doubt)
+        told = f"{found.error_name}: {found.told}" if found.error_name else ""
+        return TestOutcome(error_of(found), found.credit, found.student_died, tampered, told,
+                           found.reached, found.doubt)
 
     def recall(self, source: str) -> None:
         """Define again, here, what a test cell defined that ran beside an earlier process."""

@@ -132,9 +132,11 @@ def standings(db_url: str, assignment: str, *, submitted: Path | None = None) ->
     if submitted is not None:
         handed_in = _handed_in(submitted, assignment, {f"{name}.ipynb" for name in names})
     odd = {shown_name(name) for name in handed_in if not is_name(name)}
+    graded = [entry for entry in entries.values() if entry.result.state.has_points]
+    draw = max(graded, key=lambda entry: entry.written).result.draw if graded else ""
     return [
         _standing(assignment, most, name, entries.get(name), cleared.get(name), there.get(name),
-                  handed_in.get(name))
+                  handed_in.get(name), draw)
         for name in sorted(students | {name for name in handed_in if is_name(name)})
     ] + [
         Standing(name, assignment, State.FAILED, None, sum(most.values()), (ODD_NAME,))
@@ -220,10 +222,13 @@ def digest(data: bytes) -> str:
 
 
 def _standing(assignment: str, most: dict[str, float], student: str, entry: Entry | None,
-              clearance: Clearance | None, submitted: _Submitted | None, content: str | None
-              ) -> Standing:
+              clearance: Clearance | None, submitted: _Submitted | None, content: str | None,
+              draw: str) -> Standing:
     """Return how one student stands."""
     state, reasons = _state(entry, clearance, submitted, content)
+    if entry is not None and state.has_points and entry.result.draw != draw:
+        reasons.append("graded with other hidden inputs than the last one graded: see "
+                       "`python -m grading run`")
     points, tasks, penalty, waiting = None, {}, 0.0, 0
     if state.has_points:
         tasks = {name.partition(SEPARATOR)[0]: (0.0, 0.0) for name in most}

@@ -31,24 +31,37 @@ class State(StrEnum):
 SEPARATOR = "--"
 
 
+def task_of(grade_id: str) -> str:
+    """Return the task to which a cell belongs."""
+    return grade_id.partition(SEPARATOR)[0]
+
+
+#: The error of a test that did not run.
+NOT_RUN = "NotRun: the code of this task had to be stopped before"
+
+#: How reasons begin that say where a submission's process was ended, and which tests did not run.
+ENDED, NO_TIME = "ended in", "no time was left for"
+
+
 @dataclass
 class Result:
     """One student's grade for one assignment.
 
     `points` and `messages` are by grade_id of the graded cells. Points are None where a person has
-    to grade by hand. `reasons` say why a submission is missing, failed or suspect, and what limits
-    it hit. `quoted` are lines in a message that are the submission's words, and not the test
-    author's. `doubts` name tests that pass only when the submission may change the test's data.
-    `notes` say how it differed from the release without harm. `unchanged` names solution
-    cells that were left as released. `suspicions` are those of the reasons that make a submission
-    suspect. `content` tells what was graded, `fingerprint` what was graded and by which tests.
+    to grade by hand. `told` is what the student may read of a message. `reasons` say why a
+    submission is missing, failed or suspect, and what limits it hit; in a graded one, also words
+    that are worth a look. `doubts` name tests that pass only when the submission may change the
+    test's data. `notes` say how it differed from the release without harm. `unchanged` names
+    solution cells that were left as released. `suspicions` are those of the reasons that make a
+    submission suspect. `content` tells what was graded, `fingerprint` what was graded and by which
+    tests, `draw` by which secret of the course its hidden inputs were drawn, "" for none.
     """
 
     student: str
     state: State
     points: dict[str, float | None] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
-    quoted: dict[str, list[str]] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -58,6 +71,7 @@ class Result:
     fingerprint: str = ""
     content: str = ""
     sandboxed: bool = True
+    draw: str = ""
 
     @property
     def total(self) -> float:
@@ -69,9 +83,14 @@ class Result:
         """The points summed by task: the part of a grade_id before the double dash."""
         sums: dict[str, float] = {}
         for name, points in self.points.items():
-            task = name.partition(SEPARATOR)[0]
+            task = task_of(name)
             sums[task] = sums.get(task, 0.0) + (points or 0.0)
         return sums
+
+    @property
+    def stops(self) -> list[str]:
+        """Those of the reasons that say where the submission's process ended."""
+        return [reason for reason in self.reasons if reason.startswith(ENDED)]
 
     def to_json(self) -> str:
         """Return the result as one line of JSON."""
@@ -87,6 +106,7 @@ class Result:
         """
         try:
             values = json.loads(text)
+            values.pop("quoted", None)  # of results graded before there was `told`
             return cls(**{**values, "state": State(values["state"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"text: expected a result as JSON, got {text[:80]!r}") from error

@@ -6,13 +6,11 @@ code that it runs; the trusted side relies on nothing that it says beyond what a
 
 from __future__ import annotations
 
-import ast
 import collections
 import contextlib
 import copy
 import importlib
 import io
-import linecache
 import operator
 import os
 import random
@@ -24,6 +22,7 @@ import torch
 from torch import nn
 
 from grading.codec import Outgoing, Unsupported, containers, contents, same
+from grading.magics import Introduction, Shell
 from grading.peer import Peer, describe_error
 from grading.remote import (
     SPECIAL,
@@ -32,7 +31,6 @@ from grading.remote import (
     RemoteModule,
     remote_number,
 )
-from grading.tables import NAMES
 from grading.wire import Channel, WireClosed, WireError
 
 #: Characters of output that are kept of a cell.
@@ -42,12 +40,28 @@ MODULE_FILE = nn.Module.parameters.__code__.co_filename
 
 
 class Output(io.StringIO):
-    """What was printed, up to a length."""
+    """What was printed, up to a length; beside that, a stream such as Jupyter's.
+
+    What other programs write to its descriptor is no part of it.
+    """
+
+    encoding, errors = "UTF-8", "strict"
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self.descriptor, self.name = descriptor, ("stdin", "stdout", "stderr")[descriptor]
+
+    def fileno(self) -> int:
+        """Return the descriptor that this stands for."""
+        return self.descriptor
 
     def write(self, text: str) -> int:
         """Keep a text, or what there is room for."""
         super().write(text[: max(0, OUTPUT - self.tell())])
         return len(text)
+
+    def close(self) -> None:
+        """Stay open: what was printed is still to be read."""
 
 
 class Listed:
@@ -73,13 +87,13 @@ class StudentPeer(Peer):
         self.numbers: dict[int, int] = {}
         self.next_object = 0
         self.remotes: dict[int, object] = {}
-        self.kept: list | None = None
         self.loans: list = []
         module = types.ModuleType("__main__")
-        module.__dict__.update(display=lambda *_, **__: None, get_ipython=Shell)
         sys.modules["__main__"] = module
         self.namespace = module.__dict__
-        self.cells = 0
+        self.shell = Shell(self.namespace)
+        self.namespace.update(display=lambda *_, **__: None, get_ipython=lambda: self.shell)
+        Introduction(self.shell)
 
     def answer(self, message: dict) -> dict:
         """Serve a request, with the trusted side's random numbers; say whether some were drawn."""
@@ -91,32 +105,14 @@ class StudentPeer(Peer):
             version, numbers, gauss = message["random"]
             random.setstate((version, tuple(numbers), gauss))
         before = torch.get_rng_state()
-        outer = self.kept, self.loans, self.borrowed
-        self.kept, self.loans, self.borrowed = [] if message.get("kept") else None, [], {}
+        outer = self.loans, self.borrowed
+        self.loans, self.borrowed = [], {}
         try:
-            with self.watch():
-                reply = super().answer(message)
+            reply = super().answer(message)
         finally:
-            self.kept, self.loans, self.borrowed = outer
+            self.loans, self.borrowed = outer
         reply["drew"] = not torch.equal(before, torch.get_rng_state())
         return reply
-
-    def watch(self) -> contextlib.AbstractContextManager:
-        """Write down what autograd keeps, if a test watches that."""
-        if self.kept is None:
-            return contextlib.nullcontext()
-        kept = self.kept
-
-        def note(tensor: torch.Tensor) -> torch.Tensor:
-            size = tensor.untyped_storage().nbytes() // tensor.element_size()
-            kept.append([size, NAMES[tensor.dtype]])
-            return tensor
-
-        return torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
-
-    def kept_sizes(self) -> list[list]:
-        """Return the sizes that were written down."""
-        return list(self.kept or [])
 
     def forget(self, gone: dict) -> None:
         """Drop also objects that no proxy stands for any more."""
@@ -178,22 +174,17 @@ class StudentPeer(Peer):
 
     def on_exec(self, message: dict) -> dict:
         """Execute a cell; return what it printed and how it ended."""
-        printed = sys.stdout, sys.stderr = Output(), Output()
-        self.cells += 1
-        name = f"<cell {self.cells}>"
-        source = message["source"]
-        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        printed = sys.stdout, sys.stderr = Output(1), Output(2)
         error = None
         try:
-            text = without_magics(source)
-            exec(compile(text, name, "exec", dont_inherit=True), self.namespace)
+            self.shell.cell(message["source"])
         except BaseException as raised:
             frames = traceback.extract_tb(raised.__traceback__)[1:]
             own = [frame for frame in frames if frame.filename.startswith("<cell ")]
             error = {**describe_error(raised), "text": "".join(
                 [*traceback.format_list(own), *traceback.format_exception_only(raised)])[:OUTPUT]}
         finally:
-            sys.stdout, sys.stderr = Output(), Output()
+            sys.stdout, sys.stderr = Output(1), Output(2)
             if "matplotlib.pyplot" in sys.modules:
                 sys.modules["matplotlib.pyplot"].close("all")
         return {"error": error, "stdout": printed[0].getvalue(), "stderr": printed[1].getvalue()}
@@ -250,47 +241,13 @@ class StudentPeer(Peer):
         return getattr(type(target), name)(target, *arguments)
 
 
-#: Cell magics after whose line stands ordinary Python.
-PYTHON_MAGICS = {"time", "timeit", "capture", "prun"}
-
-
-def without_magics(source: str) -> str:
-    """Return a cell's text without what speaks to Jupyter; ordinary Python stays as it is.
-
-    What `%time` measures is executed, `%matplotlib inline`, `!pip install` and `torch.softmax?`
-    are left out, and so is all of a cell of another language (`%%bash`).
-    """
-    try:
-        ast.parse(source)
-        return source
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        lines = source.split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    if first.startswith("%%") and first[2:].split(" ")[0] not in PYTHON_MAGICS:
-        return ""
-    for number, line in enumerate(lines):
-        text = line.strip()
-        indent = line[: len(line) - len(line.lstrip())]
-        if text.startswith(("%time ", "%timeit ")):
-            lines[number] = indent + text.partition(" ")[2]
-        elif text.startswith(("%", "!", "?")) or text.endswith("?"):
-            lines[number] = indent + "pass" if indent else ""
-    return "\n".join(lines)
-
-
-class Shell:
-    """Stands for Jupyter's own object where a cell asks for it: whatever is called does nothing."""
-
-    def __getattr__(self, name: str) -> object:
-        return lambda *_, **__: None
-
-
 def serve(read_fd: int, write_fd: int) -> None:
     """Serve the trusted side until it closes the channel."""
     os.environ.setdefault("MPLBACKEND", "Agg")
+    sys.path.insert(0, os.getcwd())  # as in Jupyter: a cell may write a module and import it
     with contextlib.suppress(OSError, ValueError):
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  as long as the process
-    sys.stdout, sys.stderr = Output(), Output()
+    sys.stdout, sys.stderr = Output(1), Output(2)
     channel = Channel(read_fd, write_fd)
     peer = StudentPeer(channel)
     while True:

@@ -9,10 +9,11 @@ the cells that the student added or edited between them (an import, a helper fun
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from grading import draws
 from grading.handed_in import SubmissionError, check_size, parse, read
 from grading.names import inner_parts, offered_names
 from tools import notebooks
@@ -26,7 +27,8 @@ TAGS = ("grade", "solution", "locked", "points")
 class Finding:
     """Something in a submission that isn't as released.
 
-    `kind` is one word; `severity` is "suspect" where it hardly happens by accident, else "note".
+    `kind` is one word; `severity` is "suspect" where it hardly happens by accident, "look" where a
+    person may want to see the code, else "note".
     """
 
     kind: str
@@ -53,6 +55,7 @@ class RebuiltCell:
       test      a test cell: runs on the trusted side; `source` has the hidden tests, too
 
     `owns` is what the reference solution of a solution cell offers to tests: see `offered_names`.
+    `drawn` is a test cell as it is executed, where its hidden inputs are drawn from a secret.
     """
 
     role: str
@@ -64,6 +67,7 @@ class RebuiltCell:
     metadata: dict = field(default_factory=dict)
     unchanged: bool = False
     owns: tuple[str, ...] = ()
+    drawn: str = ""
 
     @property
     def is_graded(self) -> bool:
@@ -106,17 +110,32 @@ def tags_of(cell: dict) -> dict:
 
 @dataclass(frozen=True)
 class Form:
-    """An assignment as it is graded: the release's cells, and the tests of the source notebook."""
+    """An assignment as it is graded: the release's cells, and the tests of the source notebook.
+
+    `draw` tells by which secret hidden inputs are drawn, "" for those of the repository.
+    """
 
     name: str
     cells: tuple[RebuiltCell, ...]
     released: dict[str, str]
     fingerprint: str
+    draw: str = ""
 
     @property
     def most(self) -> dict[str, float]:
         """The points of each graded cell."""
         return {cell.grade_id: cell.points for cell in self.cells if cell.is_graded}
+
+    def drawn(self, seeds: Mapping[str, int], draw: str = "") -> Form:
+        """Return the form with hidden inputs drawn by these numbers: see `grading.draws`."""
+        if not seeds:
+            return self
+        cells = tuple(
+            replace(cell, drawn=draws.draw(cell.source, seeds[cell.grade_id]))
+            if cell.role == "test" else cell for cell in self.cells)
+        text = "\0".join([self.fingerprint, *(cell.drawn for cell in cells)])
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()
+        return replace(self, cells=cells, fingerprint=fingerprint, draw=draw)
 
     def rebuild(self, data: bytes) -> Rebuilt:
         """Return the submission in these bytes as it will be graded.
@@ -224,10 +243,10 @@ class _Submitted:
             self.findings.append(Finding("extra", place, text))
 
     def _look(self, place: str, texts: list[str]) -> None:
-        """Note what hardly stands in an answer by accident."""
+        """Note words that few answers need. They are no proof: a comment may hold them."""
         if words := sorted({word for text in texts for word in inner_parts(text)}):
             text = f"names what belongs to the grader: {', '.join(words[:5])[:120]}"
-            self.findings.append(Finding("inner", place, text, "suspect"))
+            self.findings.append(Finding("inner", place, text, "look"))
 
     def _compare_cell(self, name: str, released: RebuiltCell, cell: dict) -> None:
         """Note how one submitted cell differs from the released one."""

@@ -28,10 +28,11 @@ from dataclasses import dataclass, replace
 import torch
 
 from grading.canary import canary
+from grading.magics import Shell, plain
 from grading.names import bound_names, needed_names
 from grading.peer import LONGEST_TEXT
-from grading.proxies import MOST_SAID, Proxy, StudentLost, TrustedPeer
-from grading.student import without_magics
+from grading.proxies import Proxy, StudentLost, TrustedPeer
+from grading.told import JOIN, STUB, Texts, noted, words
 from grading.wire import Channel
 
 HIDDEN = re.compile(
@@ -40,13 +41,11 @@ HIDDEN = re.compile(
 )
 
 
-#: How many lines of a submission's errors in one message are told apart from the author's words,
-#: and what is told instead of a message that has more.
-MOST_QUOTED = 100
-TOO_MANY = "The message quotes too many lines of errors of your code to be shown."
-
 #: The names of the files that code of a test and of the release stands in.
 TEST, GIVEN = "<test>", "<given>"
+
+#: Statements that only define something: they ask nothing of a submission.
+DEFINITIONS = ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef
 
 #: Bytes that one cell may need on the trusted side, as for a list of what a submission yields.
 ROOM = 2 << 30
@@ -69,7 +68,8 @@ class TestRun:
     """What became of a test cell; `credit` is the number that it ended with, if any.
 
     `tampered` says which comparison that must fail did not: then this verdict is worth nothing.
-    `quoted` are lines of the message that are not its author's, but of errors of the submission.
+    `told` is what a student may read of the message once hidden lines have run; `reached` says
+    whether those of this test have.
     `doubt` says how a test fails that passes only when the submission may change the test's data.
     """
 
@@ -81,7 +81,8 @@ class TestRun:
     student_died: bool = False
     credit: float | None = None
     tampered: str = ""
-    quoted: tuple[str, ...] = ()
+    told: str = ""
+    reached: bool = False
     doubt: str = ""
 
 
@@ -98,6 +99,7 @@ class Student:
                  strict: bool = False) -> None:
         """Take over a channel; strict: tests use only what reference solutions offer."""
         self.peer = TrustedPeer(channel, call_timeout, strict)
+        self.texts = Texts()
         #: Whether something here was interrupted, perhaps in the middle of an import.
         self.interrupted = False
         self._namespace = Namespace(self)
@@ -166,7 +168,9 @@ class Namespace(dict):
     """Names of the trusted side; a missing one is looked for in the submission."""
 
     def __init__(self, student: Student) -> None:
-        super().__init__(__name__="__main__", __builtins__=builtins)
+        shell = Shell(self, GIVEN)
+        super().__init__({"__name__": "__main__", "__builtins__": builtins,
+                          "get_ipython": lambda: shell, JOIN: student.texts.join})
         self.student = student
         self.given: set[str] = set()
         self.later: list[tuple[str, frozenset[str]]] = []
@@ -193,9 +197,10 @@ class Namespace(dict):
     def give(self, source: str, timeout: float | None) -> None:
         """Execute a cell of the release now, or remember it for later."""
         try:
-            _, needed, bound = given_cell(source)
+            _, needed, bound, texts = given_cell(source)
         except SyntaxError:
             return
+        self.student.texts.words |= texts
         missing = {name for name in needed if name not in self and not hasattr(builtins, name)}
         if missing:
             self.later.append((source, bound))
@@ -212,13 +217,16 @@ class Namespace(dict):
 
     def recall(self, source: str) -> None:
         """Define the functions and classes of a test cell that ran beside an earlier process."""
-        for code in definitions(source):
+        codes, texts = definitions(source)
+        self.student.texts.words |= texts
+        for code in codes:
             with contextlib.suppress(Exception, StudentLost), silence():
                 exec(code, self)
 
     def give_up(self, names: tuple[str, ...]) -> None:
         """Let names be the submission's, unless a given cell bound them."""
         self.student.peer.offer.names |= set(names)
+        self.student.texts.words |= set(names)
         for name in set(names) - self.given:
             self.pop(name, None)
             self.owned.add(name)
@@ -227,7 +235,7 @@ class Namespace(dict):
 def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0) -> TestRun:
     """Execute a test cell here, and return how it ended; check that tests can still fail here."""
     peer = student.peer
-    peer.said.clear()
+    student.texts.made.clear()
     peer.altered.undo(peer.storages)  # by a cell of the submission's
     generators = torch.get_rng_state(), random.getstate()
     with room():
@@ -237,10 +245,7 @@ def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0
             random.setstate(generators[1])
             run = _without_changes(student, source, timeout, run)
     peer.altered.undo(peer.storages)
-    lines = quoted(run.message, peer.said)
-    if len(lines) > MOST_QUOTED or len(peer.said) == MOST_SAID:
-        run, lines = replace(run, message=TOO_MANY), ()
-    return replace(run, tampered=canary(), quoted=lines)
+    return replace(run, tampered=canary())
 
 
 def _without_changes(student: Student, source: str, timeout: float | None, run: TestRun) -> TestRun:
@@ -258,74 +263,106 @@ def _without_changes(student: Student, source: str, timeout: float | None, run: 
 
 def _run_test_cell(student: Student, source: str, timeout: float | None) -> TestRun:
     namespace = student.namespace()
+    reached = False
     try:
-        body, last = compiled(source)
+        seen, body, last, texts = compiled(source)
+        student.texts.words |= texts
         with silence(), student.limit(timeout), interrupt(timeout):
-            exec(body, namespace)
+            exec(seen, namespace)
+            reached = body is not None
+            if body is not None:
+                exec(body, namespace)
             value = None if last is None else eval(last, namespace)
     except StudentLost as lost:
-        return TestRun(False, str(lost), "StudentLost", student_died=True)
+        return TestRun(False, str(lost), "StudentLost", student_died=True, told=str(lost),
+                       reached=reached)
     except TestTimeout:
         student.interrupted = True
         student.peer.lose("time", "the test did not end in time")
         return TestRun(False, f"the test did not end within {timeout} s", "TimeoutError",
-                       student_died=True)
+                       student_died=True, reached=reached)
     except BaseException as error:
-        name = type(error).__name__
+        name, text, told = type(error).__name__, text_of(error), ""
         if name == "AssertionError" and not is_authors(error):
             name = f"Raised{name}"
-        return TestRun(False, text_of(error), name, bool(student.lost))
+        elif name == "AssertionError":
+            told = student.texts.told(text)
+        elif text == f"{name}: {STUB}":
+            told = STUB
+        return TestRun(False, text, name, bool(student.lost), told=told, reached=reached)
     if student.lost:  # a test swallowed it
-        return TestRun(False, student.lost, "StudentLost", student_died=True)
+        return TestRun(False, student.lost, "StudentLost", student_died=True, told=student.lost,
+                       reached=reached)
     credit = float(value) if type(value) in (int, float) else None
-    return TestRun(True, credit=credit)
+    return TestRun(True, credit=credit, reached=reached)
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled(source: str) -> tuple[types.CodeType, types.CodeType | None]:
-    """Return a test cell's code, without its last expression, and that: the same for everybody.
+def compiled(source: str) -> tuple[
+    types.CodeType, types.CodeType | None, types.CodeType | None, frozenset[str]
+]:
+    """Return a test cell's code, the same for everybody.
+
+    Returns:
+        its code before the first hidden line that is no definition, that from there on, its last
+        expression, and its author's words.
 
     Raises:
         SyntaxError: if it is no Python.
 
     """
     tree = ast.parse(source, TEST)
+    lines = hidden_lines(source)
+    texts = words(tree, lines)
+    tree = noted(tree)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    hidden = [
+        place for place, node in enumerate([*tree.body, *([last] if last else [])])
+        if node.lineno in lines and not isinstance(node, DEFINITIONS)]
+    place = hidden[0] if hidden else len(tree.body)
+    seen, rest = [
+        compile(ast.Module(part, []), TEST, "exec", dont_inherit=True)
+        for part in (tree.body[:place], tree.body[place:])]
     value = last and compile(ast.Expression(last.value), TEST, "eval", dont_inherit=True)
-    return compile(tree, TEST, "exec", dont_inherit=True), value
+    return seen, rest if hidden else None, value, texts
+
+
+def hidden_lines(source: str) -> frozenset[int]:
+    """Return the numbers of the lines of a test that students don't see."""
+    return frozenset(
+        number for found in HIDDEN.finditer(source)
+        for number in range(source.count("\n", 0, found.start()) + 1,
+                            source.count("\n", 0, found.end()) + 1))
 
 
 @functools.lru_cache(maxsize=256)
-def given_cell(source: str) -> tuple[types.CodeType, frozenset[str], frozenset[str]]:
-    """Return the code of a cell of the release, the names that it needs, and those it binds.
+def given_cell(source: str) -> tuple[
+    types.CodeType, frozenset[str], frozenset[str], frozenset[str]
+]:
+    """Return the code of a cell of the release, the names it needs, those it binds, its texts.
 
     Raises:
         SyntaxError: if it is no Python.
 
     """
-    plain = without_magics(source)
-    code = compile(plain, GIVEN, "exec", dont_inherit=True)
-    return code, frozenset(needed_names(plain)), frozenset(bound_names(plain))
+    text = plain(source)
+    tree = ast.parse(text, GIVEN)
+    texts = words(tree)
+    code = compile(noted(tree), GIVEN, "exec", dont_inherit=True)
+    return code, frozenset(needed_names(text)), frozenset(bound_names(text)), texts
 
 
 @functools.lru_cache(maxsize=256)
-def definitions(source: str) -> tuple[types.CodeType, ...]:
-    """Return the code of each import, function and class at the top of a test cell."""
+def definitions(source: str) -> tuple[tuple[types.CodeType, ...], frozenset[str]]:
+    """Return the code of each import, function and class at the top of a test cell, and texts."""
     try:
-        body = ast.parse(source, TEST).body
+        tree = ast.parse(source, TEST)
     except SyntaxError:
-        return ()
-    kinds = ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef
+        return (), frozenset()
+    texts = words(tree, hidden_lines(source))
     return tuple(
         compile(ast.Module([node], []), TEST, "exec", dont_inherit=True)
-        for node in body if isinstance(node, kinds))
-
-
-def quoted(message: str, said: list[str]) -> tuple[str, ...]:
-    """Return the lines of these texts that stand in a message, the longest first."""
-    lines = {line.strip() for text in said for line in text.splitlines()}
-    found = {line for line in lines if line and line in message}
-    return tuple(sorted(found, key=lambda line: (-len(line), line)))
+        for node in noted(tree).body if isinstance(node, DEFINITIONS)), texts
 
 
 def is_authors(error: BaseException) -> bool:

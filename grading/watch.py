@@ -24,6 +24,7 @@ class Zygote(Protocol):
     control: socket.socket
     limits: limits.Limits
     memory: int
+    memory_slack: int
     volumes: list[str]
 
     def others(self) -> list[int]:
@@ -110,17 +111,21 @@ class Watch:
         One process that takes too much memory is to get an error instead, and no end.
         """
         most = self.zygote.limits
-        usage = limits.measure(self.zygote.others(), self.zygote.memory)
+        volumes = self.zygote.volumes
+        usage = limits.measure(self.zygote.others(), self.zygote.memory, volumes)
         self.cpu = max(self.cpu, self.reaped_cpu + usage.cpu_seconds)
         self.peak = max(self.peak, usage.memory_bytes)
-        if self.cpu > most.cpu_seconds:
-            self._stop("cpu")
-        elif usage.memory_bytes > most.memory_bytes + self.zygote.memory_slack:
-            self._stop("memory")
-        elif usage.processes > most.processes + 1:
-            self._stop("processes")
-        elif limits.count_files(self.zygote.volumes) > limits.MOST_FILES:
-            self._stop("files")
+        for limit, used, allowed in (
+            ("cpu", self.cpu, most.cpu_seconds),
+            ("memory", usage.memory_bytes, most.memory_bytes + self.zygote.memory_slack),
+            ("processes", usage.processes, most.processes + 1),
+            ("files", usage.descriptors, most.processes * limits.DESCRIPTORS_EACH),
+            ("files", limits.count_files(volumes), limits.MOST_FILES),
+            ("sockets", limits.count_sockets() if volumes else 0, limits.MOST_SOCKETS),
+        ):
+            if used > allowed:
+                self._stop(limit)
+                return
 
     def _explain(self) -> None:
         """Name the limit behind the signal that ended the session's own process."""

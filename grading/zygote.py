@@ -29,6 +29,8 @@ CLEAR_SECONDS = 5.0
 #: Where a session's read and write ends are in its process; what else it gets comes after them.
 READ_FD, WRITE_FD = 3, 4
 MOST_DESCRIPTORS = 16
+#: Added to a session's nice value: the grader's own processes come first, also on its processor.
+NICE = 5
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Setup:
     scratch: str
     shared: str | None  # the folder of POSIX shared memory, if it is the sandbox's own
     user: int | None  # whom to become
+    core: int | None  # the processor to stay on
     sandboxed: bool
 
 
@@ -55,6 +58,8 @@ class Zygote:
         self.limits = self.setup.limits
         if self.setup.sandboxed and os.getpid() != 1:
             raise RuntimeError("the sandbox has no process namespace of its own")
+        if self.setup.core is not None:
+            os.sched_setaffinity(0, {self.setup.core})
         if self.setup.user is not None:
             for folder in (self.setup.scratch, self.setup.shared):
                 os.chown(folder, self.setup.user, self.setup.user)  # of its own: it may reset them
@@ -75,7 +80,7 @@ class Zygote:
         self.fingerprint = limits.fingerprint()
         self.memory = limits.private_memory()
         self.memory_slack = limits.unfilled_memory()
-        self._send(event="ready")
+        self._send(event="ready", memory=self.memory + self.memory_slack)
 
     def _set_environment(self) -> None:
         """Set the environment of this process and of each session: the same paths each time."""
@@ -287,6 +292,7 @@ def _child(zygote: Zygote, entry: object, fds: list[int], output: int) -> None:
         confine.die_with_parent()
         os.chdir(os.path.join(zygote.setup.scratch, "work"))
         os.umask(0o077)
+        os.nice(NICE)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         with contextlib.suppress(OSError):  # if memory runs out, not the grader
             confine.prctl(confine.PR_SET_DUMPABLE, 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import answers, assignment, runner, sample
+from tests.harness import answers, assignment, bank, runner, sample
 from tools.notebooks import ROOT
 
 SMALL = answers.Rules(tasks=2, right=2, wrong=2)
@@ -26,6 +26,15 @@ def test_answers_fare_as_they_should(
     report = answers.check(folder, ROOT / "tests" / "answers")
     record_property("table", report.table())  # conftest.py prints it
     assert not report.problems, "\n".join(["", *report.problems])
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_every_bank_is_read_and_complete(folder: Path) -> None:
+    """Each answer can be made, no two are the same, and there are enough; nothing is run."""
+    loaded = assignment.load(folder)
+    found, problems = bank.read_bank(loaded, ROOT / "tests" / "answers")
+    problems += answers.sizes(loaded, found, answers.Rules(), ROOT / "tests" / "answers")
+    assert not problems, "\n".join(["", *problems])
 
 
 def test_assignments_and_banks_belong_together() -> None:
@@ -48,9 +57,12 @@ def judge(folder: Path, **options: object) -> answers.Report:
     return answers.check(folder, folder.parent.parent / "answers", **options)
 
 
-def add(folder: Path, name: str, text: str) -> Path:
-    """Add a file to the sample's bank."""
-    return sample.write(folder.parent.parent / "answers" / sample.NAME / name, text)
+def add(folder: Path, task: str, text: str) -> str:
+    """Add an answer to the sample's bank; returns the file and the line where it begins."""
+    path = folder.parent.parent / "answers" / sample.NAME / f"{task}.py"
+    before = sample.BANK.get(task, "")
+    sample.write(path, before + text)
+    return f"{path}:{len(before.splitlines()) + 1}"
 
 
 def test_a_good_bank_has_no_problems(made: Path) -> None:
@@ -59,9 +71,9 @@ def test_a_good_bank_has_no_problems(made: Path) -> None:
     assert report.problems == []
     rows = {row.task.name: row for row in report.rows}
     assert rows["double"].right == 2
-    assert rows["double"].visible == ["wrong_plus_two"]
-    assert rows["double"].hidden == ["wrong_sign"], "only the hidden tests call it with -1"
-    assert rows["total"].visible == ["wrong_first", "wrong_single"]
+    assert rows["double"].visible == ["plus_two"]
+    assert rows["double"].hidden == ["sign"], "only the hidden tests call it with -1"
+    assert rows["total"].visible == ["single", "first"]
     table = [line.split() for line in report.table().splitlines()]
     assert ["double", "3", "2", "2", "1", "1", "0"] in table
     assert ["total", "6", "4", "4", "3", "1", "0"] in table
@@ -78,122 +90,100 @@ def test_one_task_alone(made: Path) -> None:
 
 BAD = {
     "survivor": (
-        "double/wrong_survivor.py",
-        "# message: anything at all\n# not wrong\ndef double(x):\n    return x * 2\n",
-        r"wrong_survivor\.py: survives",
+        "double", "# %% wrong: survivor | says: anything\ndef double(x):\n    return x * 2\n",
+        r"survivor: survives",
     ),
     "right that fails": (
-        "double/right_not.py",
-        "def double(x):\n    return 3 * x\n",
-        r"right_not\.py: a right answer scores 0 of 2 in double--small: AssertionError",
+        "double", "# %% right: not\n# -     return 2 * x\n# +     return 3 * x\n",
+        r"right not: a right answer scores 0 of 2 in double--small: AssertionError",
     ),
     "right that breaks a later task": (
-        "double/right_text.py",
-        "class Two(int):\n    def __radd__(self, other):\n        return None\n\n"
+        "double",
+        "# %% right: text\nclass Two(int):\n    def __radd__(self, other):\n        return None\n\n"
         "def double(x):\n    return Two(2 * x)\n",
-        r"right_text\.py: a right answer scores 0 of 3 in total--plain",
+        r"right text: a right answer scores 0 of 3 in total--plain",
     ),
     "message that does not name it": (
-        "double/wrong_silent.py",
-        "# message: axis\n# adds one\ndef double(x):\n    return x + 1\n",
-        r"wrong_silent\.py: no message matches 'axis'; the student reads: AssertionError: double",
-    ),
-    "no first line": (
-        "double/wrong_plain.py",
-        "def double(x):\n    return x\n",
-        r"wrong_plain\.py: the first line",
-    ),
-    "pattern that matches anything": (
-        "double/wrong_any.py",
-        "# message: .*\ndef double(x):\n    return x\n",
-        r"wrong_any\.py: the pattern .* matches anything",
-    ),
-    "pattern that is none": (
-        "double/wrong_pattern.py",
-        "# message: (\ndef double(x):\n    return x\n",
-        r"wrong_pattern\.py: the pattern .* no regular expression",
+        "double", "# %% wrong: silent | says: axis\n# adds one\ndef double(x):\n    return x + 1\n",
+        r"silent: no message matches 'axis'; the student reads: AssertionError: double",
     ),
     "unknown task": (
-        "treble/right_one.py",
-        "def treble(x):\n    return 3 * x\n",
-        r"treble: no task of 90-sample",
-    ),
-    "unknown kind": (
-        "double/maybe_one.py",
-        "def double(x):\n    return x\n",
-        r"maybe_one\.py: an answer is called",
+        "treble", "# %% right: one\ndef treble(x):\n    return 3 * x\n",
+        r"treble\.py: no task of 90-sample",
     ),
     "same code twice": (
-        "double/right_again.py",
-        "def double(x):\n    # the same\n    return x + x\n",
-        r"right_again\.py: the same code as right_add\.py|right_add\.py: the same code",
+        "double", "# %% right: again\ndef double(x):\n    # the same\n    return x + x\n",
+        r"right again: the same code as .*double\.py:1: right add",
     ),
-    "syntax error": (
-        "double/wrong_syntax.py",
-        "# message: double\ndef double(x)\n    return x\n",
-        r"wrong_syntax\.py: broken answer: SyntaxError",
+    "the reference itself": (
+        "double", "# %% right: again\ndef double(x):\n    return 2 * x\n",
+        r"right again: the same code as the reference",
     ),
     "unknown name": (
-        "double/wrong_name.py",
-        "# message: NameError\ndef double(x):\n    return y\n",
-        r"wrong_name\.py: broken answer: NameError",
+        "double", "# %% wrong: name | says: NameError\n# -     return 2 * x\n# +     return y\n",
+        r"wrong name: broken answer: NameError",
     ),
     "fails by itself": (
-        "double/wrong_itself.py",
-        "# message: oops\n# raises\nraise ValueError('oops')\n",
-        r"wrong_itself\.py: broken answer: its own cell ends in ValueError: oops",
+        "double", "# %% wrong: itself | says: oops\n# raises\nraise ValueError('oops')\n",
+        r"wrong itself: broken answer: its own cell ends in ValueError: oops",
     ),
     "ends the process": (
-        "double/right_exit.py",
-        "import os\n\ndef double(x):\n    os._exit(3)\n",
-        r"right_exit\.py: a right answer ended: SystemExit: the process ended with code 3",
+        "double", "# %% right: exit\nimport os\n\ndef double(x):\n    os._exit(3)\n",
+        r"right exit: a right answer ended: SystemExit: the process ended with code 3",
     ),
     "noise on stderr": (
-        "double/right_noise.py",
-        "import sys\n\ndef double(x):\n    sys.stderr.write('hm')\n    return 2 * x\n",
-        r"right_noise\.py: a right answer scores 0 of 2 in double--small: hm",
+        "double",
+        "# %% right: noise\nimport sys\n\ndef double(x):\n    sys.stderr.write('hm')\n"
+        "    return 2 * x\n",
+        r"right noise: a right answer scores 0 of 2 in double--small: hm",
     ),
     "noise of compiled code": (
-        "double/right_low.py",
-        "import os\n\ndef double(x):\n    os.write(2, b'low')\n    return 2 * x\n",
-        r"right_low\.py: a right answer scores 0 of 2 in double--small: low",
+        "double",
+        "# %% right: low\nimport os\n\ndef double(x):\n    os.write(2, b'low')\n    return 2 * x\n",
+        r"right low: a right answer scores 0 of 2 in double--small: low",
     ),
     "over time": (
-        "double/right_slow.py",
-        "import time\n\ndef double(x):\n    time.sleep(60)\n",
-        r"right_slow\.py: a right answer ended: TimeoutError: ran longer than 2 s",
+        "double", "# %% right: slow\nimport time\n\ndef double(x):\n    time.sleep(60)\n",
+        r"right slow: a right answer ended: TimeoutError: ran longer than 1 s",
+    ),
+    "over time without an alarm": (
+        "double",
+        "# %% right: deaf\nimport signal, time\n\ndef double(x):\n    signal.alarm(0)\n"
+        "    time.sleep(60)\n",
+        r"right deaf: a right answer ended: TimeoutError: ran longer than 1 s",
     ),
 }
 
 
-@pytest.mark.parametrize(("name", "text", "problem"), BAD.values(), ids=BAD.keys())
-def test_a_bad_answer_is_reported(made: Path, name: str, text: str, problem: str) -> None:
-    """Each kind of bad file fails, named by its path, and nothing else does."""
-    add(made, name, text)
-    report = judge(made, limit=2)
+@pytest.mark.parametrize(("task", "text", "problem"), BAD.values(), ids=BAD.keys())
+def test_a_bad_answer_is_reported(made: Path, task: str, text: str, problem: str) -> None:
+    """Each kind of bad answer is reported by file, line and name, and nothing else is."""
+    where = add(made, task, text)
+    report = judge(made, limit=1)
     assert report.problems, "not reported"
     odd = [line for line in report.problems if not re.search(problem, line)]
     assert len(odd) < len(report.problems), f"expected {problem}, got {report.problems}"
-    assert all(name.partition(".")[0] in line for line in odd), odd
+    assert all(line.startswith(where) for line in odd), odd
 
 
 def test_a_small_bank_is_reported(made: Path) -> None:
     """Too few tasks and too few answers are problems; the rules of the course ask for more."""
     report = judge(made, rules=answers.Rules())
     assert any("2 tasks, expected at least 6" in line for line in report.problems)
-    assert any("double: 2 wrong answers, expected at least 5" in line for line in report.problems)
+    assert any("double.py: 2 wrong answers, expected" in line for line in report.problems)
     report = judge(made, rules=answers.Rules(2, 3, 2))
     assert sum("2 right answers, expected at least 3" in line for line in report.problems) == 2
 
 
 def test_a_task_without_answers_is_reported(made: Path) -> None:
-    """A task without a folder is named."""
-    folder = made.parent.parent / "answers" / sample.NAME / "total"
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
-    report = judge(made)
-    assert any("total: 0 right answers" in line for line in report.problems)
+    """A task without a file is named, and a file or folder without a task."""
+    folder = made.parent.parent / "answers" / sample.NAME
+    (folder / "total.py").rename(folder / "sum.py")
+    (folder / "total").mkdir()
+    problems = judge(made).problems
+    assert f"{folder / 'total.py'}: 0 right answers, expected at least 2" in problems
+    assert f"{folder / 'sum.py'}: no task of {sample.NAME} has this name" in problems
+    assert f"{folder / 'total'}: the answers to a task are one file, <task>.py" in problems
 
 
 def test_a_wrong_reference_is_reported(made: Path) -> None:
@@ -230,7 +220,7 @@ def test_nothing_to_check_is_no_success(tmp_path: Path) -> None:
     (tmp_path / "solutions").mkdir()
     with pytest.raises(assignment.BankError, match="no assignment"):
         assignment.discover(tmp_path / "solutions")
-    assert answers.main(["--solutions", str(tmp_path / "solutions")]) == 1
+    assert answers.main(["check", "--solutions", str(tmp_path / "solutions")]) == 2
 
 
 def test_a_mix_of_answers_is_scored_cell_by_cell(made: Path) -> None:

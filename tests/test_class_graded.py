@@ -31,6 +31,7 @@ from grading.sandbox import SandboxMissing, Worker
 from grading.states import State
 from tests.harness import assignment as form
 from tests.harness import runner, sample
+from tests.harness.bank import Answer, read_bank
 from tools import exercises, notebooks
 from tools.notebooks import ROOT, SEPARATOR
 
@@ -68,7 +69,7 @@ def fill(release: dict, answers: dict[str, str]) -> dict:
     return notebook
 
 
-def make_answers(assignment: form.Assignment, bank: list[form.Answer]) -> dict[str, dict[str, str]]:
+def make_answers(assignment: form.Assignment, bank: list[Answer]) -> dict[str, dict[str, str]]:
     """Return the class: for each student, the text that they wrote in which solution cells."""
     tasks = list(assignment.tasks)
     right = {task: [a.source for a in bank if a.task == task and a.is_right] for task in tasks}
@@ -141,7 +142,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Class:
     root = tmp_path_factory.mktemp("course")
     make_course(root, NAME)
     assignment = form.load(ROOT / "solutions" / NAME)
-    bank, problems = form.read_bank(assignment, ROOT / "tests" / "answers")
+    bank, problems = read_bank(assignment, ROOT / "tests" / "answers")
     assert not problems
     answers = make_answers(assignment, bank)
     answers[SUSPECT] = answers["ada-all-right"]

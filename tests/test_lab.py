@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness import assignment as form
+from tests.harness.bank import Answer, read_bank
 from tools import lab
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,17 +97,23 @@ def answer(page, definition: str, source: str) -> None:
     page.keyboard.insert_text(source)
 
 
+@pytest.fixture(scope="module")
+def bank() -> dict[tuple[str, str], Answer]:
+    """The answers to the assignment by task and name, right ones first."""
+    answers, problems = read_bank(form.load(ROOT / "solutions" / NAME), ROOT / "tests" / "answers")
+    assert not problems
+    return {(answer.task, answer.name): answer for answer in answers}
+
+
 def run_all(page) -> None:
     """Choose Run, Run All Cells."""
     page.locator(".lm-MenuBar-item", has_text="Run").first.click()
     page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
 
 
-def test_a_right_answer_passes_and_a_wrong_one_is_told_why(page, tmp_path):
-    bank = ROOT / "tests" / "answers" / NAME
-    right = (bank / "soft-lookup" / "right_loops.py").read_text(encoding="utf-8")
-    wrong = form.read_answer(bank / "masked-attention" / "wrong_no_scale.py", "masked-attention")
-    answer(page, "def soft_lookup", right)
+def test_a_right_answer_passes_and_a_wrong_one_is_told_why(page, bank, tmp_path):
+    answer(page, "def soft_lookup", bank["soft-lookup", "loops"].source)
+    wrong = bank["masked-attention", "no_scale"]
     answer(page, "def masked_attention", wrong.source)
     run_all(page)
     errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr'],"
@@ -132,9 +139,8 @@ def test_a_right_answer_passes_and_a_wrong_one_is_told_why(page, tmp_path):
         assert outputs == 0, f"{grade_id} printed something or failed"
 
 
-def test_an_untouched_task_says_what_to_do(page):
-    bank = ROOT / "tests" / "answers" / NAME / "soft-lookup"
-    answer(page, "def soft_lookup", (bank / "right_cdist.py").read_text(encoding="utf-8"))
+def test_an_untouched_task_says_what_to_do(page, bank):
+    answer(page, "def soft_lookup", bank["soft-lookup", "cdist"].source)
     run_all(page)
     failed = page.locator(".jp-OutputArea-output", has_text="NotImplementedError").first
     failed.wait_for()
@@ -150,11 +156,9 @@ def validate(page, screenshot: Path) -> str:
     return dialog.inner_text()
 
 
-def test_the_validate_button_says_what_to_mend(page, tmp_path):
-    bank = ROOT / "tests" / "answers" / NAME
-    wrong = form.read_answer(bank / "masked-attention" / "wrong_no_scale.py", "masked-attention")
-    answer(page, "def soft_lookup",
-           (bank / "soft-lookup" / "right_cdist.py").read_text(encoding="utf-8"))
+def test_the_validate_button_says_what_to_mend(page, bank, tmp_path):
+    wrong = bank["masked-attention", "no_scale"]
+    answer(page, "def soft_lookup", bank["soft-lookup", "cdist"].source)
     answer(page, "def masked_attention", wrong.source)
     text = validate(page, tmp_path / "validated.png")
     assert wrong.message.search(text), text
@@ -165,15 +169,13 @@ def test_the_validate_button_says_what_to_mend(page, tmp_path):
     assert "assert " not in text
 
 
-def test_the_validate_button_bears_copied_and_edited_cells(page, course, tmp_path):
+def test_the_validate_button_bears_copied_and_edited_cells(page, bank, course, tmp_path):
     """What makes nbgrader's own button fail with a traceback, or claim success."""
     path = course / "exercises" / NAME / NOTEBOOK
     notebook = json.loads(path.read_text(encoding="utf-8"))
     places = {cell["id"]: place for place, cell in enumerate(notebook["cells"])}
-    bank = ROOT / "tests" / "answers" / NAME
     for task in form.load(ROOT / "solutions" / NAME).tasks:
-        right = sorted((bank / task).glob("right_*.py"))[0]
-        source = form.read_answer(right, task).source
+        source = next(right.source for right in bank.values() if right.task == task)
         if task == "soft-lookup":  # PyTorch's warnings about the machine come on stderr, too
             source += "\nimport sys\nprint('[W1 x.cpp:1] Warning', file=sys.stderr)\n"
         notebook["cells"][places[task]]["source"] = source

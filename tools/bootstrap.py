@@ -1,4 +1,4 @@
-"""Create or refresh the course's environment: ``python3 tools/bootstrap.py``.
+"""Create or refresh an environment: ``python3 tools/bootstrap.py [EXTRA ...]``, or ``--hub``.
 
 Runs on the system's Python before anything is installed, so it uses the standard library
 only, and syntax that an older Python 3 can parse, to be told that it is too old.
@@ -6,65 +6,59 @@ only, and syntax that an older Python 3 can parse, to be told that it is too old
 
 from __future__ import print_function
 
+import argparse
+import ast
+import hashlib
+import os
+import re
+import shutil
+import ssl
+import subprocess
 import sys
-
-OLDEST = (3, 11)
-
-
-def explain_old_python():
-    """Stop with advice when this Python is older than the course supports."""
-    import glob
-    import os
-
-    names = set()
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        for path in glob.glob(os.path.join(folder, "python3.[0-9]*")):
-            minor = os.path.basename(path)[len("python3."):]
-            if minor.isdigit() and int(minor) >= OLDEST[1]:
-                names.add((int(minor), os.path.basename(path)))
-    print("The course needs Python {0}.{1} or newer; {2} is Python {3}.{4}.".format(
-        OLDEST[0], OLDEST[1], sys.executable, sys.version_info[0], sys.version_info[1]),
-        file=sys.stderr)
-    if names:
-        print("A newer one is on this machine. Run the same command with PYTHON={0}, "
-              "for example: make book PYTHON={0}".format(sorted(names)[-1][1]), file=sys.stderr)
-    else:
-        print("Install a newer Python, then run: make book PYTHON=python3.12", file=sys.stderr)
-    raise SystemExit(2)
-
-
-if sys.version_info < OLDEST:
-    explain_old_python()
-
-import argparse  # noqa: E402
-import hashlib  # noqa: E402
-import os  # noqa: E402
-import re  # noqa: E402
-import shutil  # noqa: E402
-import subprocess  # noqa: E402
-from pathlib import Path  # noqa: E402
+from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-INPUTS = ("requirements.txt", "constraints.txt", "pyproject.toml")
+LOG = "_build/install.log"
+OLDEST = (3, 11)
+# What decides what an environment holds, and what uv is told to install; EXTRAS is filled in.
+COURSE = (("requirements.txt", "constraints.txt", "pyproject.toml"),
+          ("-e", ".[EXTRAS]", "-c", "requirements.txt", "-c", "constraints.txt"))
+HUB = (("deploy/requirements.txt", "deploy/constraints.txt", "requirements.txt", "constraints.txt"),
+       ("-r", "deploy/requirements.txt", "-c", "deploy/constraints.txt",
+        "-c", "requirements.txt", "-c", "constraints.txt"))
 # A CPU build of torch and the rest take about 2 GB; with GPU libraries it is about 8 GB.
-NEEDED_GB = 3.0
+NEEDED_GB, NEEDED_GPU_GB = 3, 9
+# uv reads none of pip's settings: its name for each, and what separates several values.
+UV_NAMES = {
+    "index-url": ("UV_DEFAULT_INDEX", " "), "extra-index-url": ("UV_INDEX", " "),
+    "find-links": ("UV_FIND_LINKS", ","), "trusted-host": ("UV_INSECURE_HOST", " "),
+    "cert": ("SSL_CERT_FILE", " "), "client-cert": ("SSL_CLIENT_CERT", " "),
+    "proxy": ("ALL_PROXY", " "), "timeout": ("UV_HTTP_TIMEOUT", " "),
+    "default-timeout": ("UV_HTTP_TIMEOUT", " "), "retries": ("UV_HTTP_RETRIES", " "),
+}
 
-# What pip prints -> what the reader should do. First match wins.
+NO_CPU_BUILD = (
+    "There is no CPU build of torch for this Python and system where pip is configured to look, "
+    "nor at download.pytorch.org. Python 3.11 to 3.13 on 64-bit Linux has one: connect to the "
+    "internet, or name a place that has it (pip config set global.find-links FOLDER). With GPU=1 "
+    "the same command takes the build with GPU libraries (9 GB of disk).")
+# What pip, venv and uv print -> what the reader should do. First match wins.
 CAUSES = (
     (r"No space left on device|Errno 28|disk quota exceeded",
-     "The disk is full. Free some space (3 GB; 9 GB where torch brings its GPU libraries), "
-     "then run the same command again."),
+     "The disk is full. Free some space (3 GB; 9 GB with GPU=1), then run the same command "
+     "again."),
+    (r"download\.pytorch\.org|torch==\S*\+cpu\b", NO_CPU_BUILD),
     (r"name resolution|getaddrinfo|NewConnectionError|Network is unreachable|"
      r"Failed to establish a new connection|ConnectTimeout|Connection refused|ProxyError|"
-     r"nodename nor servname|Max retries exceeded|from versions: none",
+     r"nodename nor servname|Max retries exceeded|from versions: none|Failed to fetch",
      "The network is missing: packages could not be downloaded. Connect to the internet (or set "
      "pip's proxy or index), then run the same command again. After the first time the course "
      "works offline."),
     (r"No module named .?ensurepip|ensurepip is not available",
      "This Python cannot create environments. On Debian or Ubuntu: apt install python3-venv."),
-    (r"torch==\S+ \(from versions: \d",
+    (r"(no version|no wheels?\b).*torch|torch.*(no version|no wheels?\b)",
      "There is no torch 2.13.0 for this Python and system. Python 3.11 to 3.13 on 64-bit Linux, "
-     "macOS or Windows (WSL) works: make book PYTHON=python3.12"),
+     "macOS or Windows works: make lab PYTHON=python3.12"),
 )
 
 
@@ -72,108 +66,178 @@ class SetupError(Exception):
     """Something the reader can mend; its text says what and how."""
 
 
-def fingerprint(root):
-    """Return a hash of everything that decides what the environment holds."""
-    digest = hashlib.sha256(sys.version.encode())
-    for name in INPUTS:
-        digest.update((root / name).read_bytes())
-    return digest.hexdigest()
+def check_python():
+    """Raise SetupError when this Python is older than the course supports."""
+    if sys.version_info >= OLDEST:
+        return
+    newer = [name for name in ("python3.13", "python3.12", "python3.11") if shutil.which(name)]
+    raise SetupError("The course needs Python {}.{} or newer; {} is Python {}.{}. {}: make lab "
+                     "PYTHON={}".format(*OLDEST, sys.executable, *sys.version_info[:2],
+                                        "A newer one is on this machine" if newer else
+                                        "Install a newer one, then", (newer or ["python3.12"])[0]))
 
 
-def diagnose(text):
-    """Return advice for pip's or venv's output ``text``, or None if its cause is not known."""
-    for pattern, advice in CAUSES:
-        if re.search(pattern, text, re.IGNORECASE):
-            return advice
-    return None
-
-
-def run(command, log):
-    """Run ``command`` with its output in the file ``log``; raise SetupError if it fails."""
-    with log.open("a", encoding="utf-8") as out:
-        code = subprocess.run([str(c) for c in command], stdout=out, stderr=out, cwd=ROOT,
-                              check=False).returncode
-    if code:
-        text = log.read_text(encoding="utf-8", errors="replace")
-        advice = diagnose(text)
-        tail = "\n".join("    " + line for line in text.strip().splitlines()[-8:])
-        raise SetupError("{}\nThe last lines of {}:\n{}".format(
-            advice or "Installing the packages failed.", log, tail))
-
-
-def check_disk(folder, needed_gb=NEEDED_GB):
+def check_disk(folder, needed_gb):
     """Raise SetupError when fewer than ``needed_gb`` gigabytes are free where ``folder`` lies."""
     free = shutil.disk_usage(folder).free / 1e9
     if free < needed_gb:
         raise SetupError(
-            "The disk is nearly full: {:.1f} GB are free in {}, the course needs {:.0f} GB. "
+            "The disk is nearly full: {:.1f} GB are free in {}, the course needs {} GB. "
             "Free some space, then run the same command again.".format(free, folder, needed_gb))
 
 
-def install(venv):
-    """Create ``venv`` and install the pinned requirements; the stamp is written last."""
-    stamp = venv / "course-stamp"
-    wanted = fingerprint(ROOT)
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-        return
-    check_disk(ROOT)
-    log = ROOT / "_build" / "install.log"
+def diagnose(text):
+    """Return advice for the output ``text``, or None if its cause is not known."""
+    return next((advice for pattern, advice in CAUSES if re.search(pattern, text, re.I)), None)
+
+
+def run(command, env=None):
+    """Run ``command``, its output added to _build/install.log, and return the output.
+
+    Raises SetupError with advice and the last lines if the command fails.
+    """
+    log = ROOT / LOG
     log.parent.mkdir(exist_ok=True)
-    log.write_text("", encoding="utf-8")
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, check=False,
+                          stderr=subprocess.STDOUT, cwd=ROOT, env=env, encoding="utf-8",
+                          errors="replace")
+    with log.open("a", encoding="utf-8") as out:
+        print("$", *command, file=out)
+        print(done.stdout, file=out)
+    if done.returncode:
+        tail = "\n".join("    " + line for line in done.stdout.strip().splitlines()[-8:])
+        raise SetupError("{}\nThe last lines of {}:\n{}".format(
+            diagnose(done.stdout) or "Installing the packages failed.", log, tail))
+    return done.stdout
+
+
+def pins(name):
+    """Return the versions that a file of requirements pins, by package."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2]
+            for match in re.finditer(r"^([\w.-]+)==([^\s;#]+)", text, re.MULTILINE)}
+
+
+def settings(listing):
+    """Return uv's environment variables and options for ``pip config list``'s output."""
+    found = {}
+    for section in ("global", "install", ":env:"):  # the later wins, as in pip
+        for line in listing.splitlines():
+            key, _, value = line.partition("=")
+            if key.startswith(section + "."):
+                found[key[len(section):].lstrip(".")] = ast.literal_eval(value).split()
+    # As pip does, take the best version of all indexes, and trust whom the system trusts.
+    env = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
+    if ssl.create_default_context().cert_store_stats()["x509_ca"]:
+        env["UV_SYSTEM_CERTS"] = "1"
+    env.update((UV_NAMES[name][0], UV_NAMES[name][1].join(values))
+               for name, values in found.items() if name in UV_NAMES)
+    no_index = found.get("no-index", ["0"])[0].lower() in ("1", "true", "yes", "on")
+    return dict(env, **os.environ), ["--no-index"] if no_index else []
+
+
+def uv_in(venv):
+    """Create ``venv`` where it is missing; return the command and environment of uv in it."""
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    print("Setting up the environment in {} (a few minutes the first time) ...".format(
-        venv.name), flush=True)
-    made_by = venv / "course-python"
-    if not python.exists() or not made_by.exists() or made_by.read_text() != sys.version:
-        run([sys.executable, "-m", "venv", "--clear", venv], log)
-        made_by.write_text(sys.version, encoding="utf-8")
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    run([*pip, "-r", "requirements.txt", "-c", "constraints.txt"], log)
+    pip = python.with_name("pip" + python.suffix)  # made last
+    version = "version = {}.{}.{}".format(*sys.version_info)
+    if not pip.exists() or version not in (venv / "pyvenv.cfg").read_text(encoding="utf-8"):
+        run([sys.executable, "-m", "venv", "--clear", venv])
+    run([python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet",
+         "uv==" + pins("requirements.txt")["uv"]])
+    env, options = settings(run([python, "-m", "pip", "config", "list"]))
+    return python, [python, "-m", "uv", "pip"], dict(env, VIRTUAL_ENV=str(venv)), options
+
+
+def install_torch(uv, env, options, gpu):
+    """Install torch where it is missing: on Linux without its GPU libraries, unless ``gpu``."""
+    torch = "torch==" + pins("requirements.txt")["torch"]
+    command = [*uv, "install", *options, "-c", "constraints.txt"]
+    if gpu:
+        run([*command, "{},!={}+cpu".format(torch, torch[len("torch=="):])], env)
+    elif sys.platform == "linux" and torch not in run([*uv, "freeze"], env):
+        try:
+            run([*command, torch + "+cpu"], env)
+        except SetupError as error:
+            if NO_CPU_BUILD not in str(error):
+                raise
+            run([*command, torch + "+cpu", "--torch-backend=cpu"], env)
+
+
+def install(venv, extras, hub=False, gpu=False):
+    """Bring ``venv`` to the pinned versions; the stamp, of what it then holds, is written last."""
+    inputs, what = HUB if hub else COURSE
+    digest = hashlib.sha256(sys.version.encode())
+    for name in inputs:
+        digest.update((ROOT / name).read_bytes())
+    stamp, wanted = venv / "course-stamp", {digest.hexdigest(), *extras, *["gpu"] * gpu}
+    held = set(stamp.read_text(encoding="ascii").split()) if stamp.exists() else set()
+    if wanted <= held:
+        return
+    check_disk(ROOT, NEEDED_GPU_GB if gpu else NEEDED_GB)
+    (ROOT / LOG).unlink(missing_ok=True)
+    print("Setting up the environment in {}{} ...".format(
+        venv.relative_to(ROOT) if ROOT in venv.parents else venv,
+        " for " + ", ".join(extras) if extras else ""), flush=True)
+    python, uv, env, options = uv_in(venv)
+    if not hub:
+        install_torch(uv, env, options, gpu)
     # The course's own packages, editable: notebooks import what `make library` last wrote.
-    run([*pip, "--no-deps", "--no-build-isolation", "-e", "."], log)
-    # At its first import matplotlib says on stderr that it lists the fonts; let it say so here.
-    run([python, "-c", "import matplotlib.font_manager"], log)
+    run([*uv, "install", *options, "--compile-bytecode", "--no-build-isolation",
+         *(word.replace("EXTRAS", ",".join(extras)) for word in what)], env)
+    if not hub:
+        # At its first import matplotlib says on stderr that it lists the fonts: let it say so here.
+        run([python, "-c", "import matplotlib.font_manager"])
     partial = stamp.with_suffix(".partial")
-    partial.write_text(wanted, encoding="utf-8")
+    held = held if digest.hexdigest() in held else set()
+    partial.write_text(" ".join(sorted(held | wanted)), encoding="ascii")
     partial.replace(stamp)
     print("The environment is ready.", flush=True)
 
 
-def lock(venv):
-    """Rewrite constraints.txt from what ``venv`` holds, torch's GPU libraries left free."""
-    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    frozen = subprocess.run([str(python), "-m", "pip", "freeze", "--all", "--exclude-editable"],
-                            check=True, capture_output=True, text=True).stdout
-    direct = {re.split(r"[=\s]", line)[0].lower()
-              for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-              if line and not line.startswith("#")}
-    kept = []
-    for line in frozen.splitlines():
-        name, _, version = line.partition("==")
-        gpu = re.match(r"(nvidia|cuda|triton)", name.lower())
-        if version and name.lower() not in direct | {"pip"} and not gpu:
-            kept.append("{}=={}".format(name, version.split("+")[0]))
-    text = ("# What requirements.txt pulls in, as last tested (python tools/bootstrap.py --lock).\n"
-            "# torch's GPU libraries are left free: each platform's torch names its own.\n"
-            + "\n".join(sorted(kept, key=str.lower)) + "\n")
-    partial = ROOT / "constraints.txt.partial"
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(ROOT / "constraints.txt")
-    print("constraints.txt: {} packages".format(len(kept)))
+def lock(venv, hub=False):
+    """Pin again what the requirements pull in, on every system; torch's GPU libraries stay free."""
+    direct, target, *above = HUB[0] if hub else COURSE[0][:2]
+    _, uv, env, options = uv_in(venv)
+    env.pop("UV_FIND_LINKS", None)  # one machine's wheels
+    partial = ROOT / (target + ".partial")
+    shutil.copy(ROOT / target, partial)  # what is pinned stays, where it still fits
+    run([*uv, "compile", *options, direct, "-o", partial, "--universal", "--python-version", "3.11",
+         "--no-annotate", "--no-header", *(word for name in above for word in ("-c", name))], env)
+    elsewhere = set().union(*map(pins, [direct, *above]))
+    kept = [line for line in partial.read_text(encoding="utf-8").splitlines()
+            if line.partition("=")[0] not in elsewhere
+            and not re.match("nvidia|cuda|triton", line)]
+    partial.write_text("# What {} pulls in ({}).\n{}\n".format(
+        direct, "make -C deploy lock" if hub else "make lock", "\n".join(kept)), encoding="utf-8")
+    partial.replace(ROOT / target)
+    print("{}: {} packages".format(target, len(kept)))
 
 
 def main(argv=None):
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--venv", type=Path, default=ROOT / ".venv")
-    parser.add_argument("--lock", action="store_true",
-                        help="rewrite constraints.txt from the environment, then stop")
+    parser.add_argument("extras", nargs="*", metavar="EXTRA",
+                        help="what it is for: read, do, translate, grade, check; all by default")
+    parser.add_argument("--venv", type=Path, help="the environment's folder")
+    parser.add_argument("--hub", action="store_true", help="the hub's, in deploy/.venv")
+    parser.add_argument("--lock", action="store_true", help="pin again what is pulled in, and stop")
     arguments = parser.parse_args(argv)
+    venv = arguments.venv or ROOT / ("deploy/.venv" if arguments.hub else ".venv")
     try:
+        check_python()
         if arguments.lock:
-            lock(arguments.venv)
-        else:
-            install(arguments.venv)
+            lock(venv, arguments.hub)
+            return 0
+        import tomllib
+
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        extras = [] if arguments.hub else arguments.extras or list(project["optional-dependencies"])
+        unknown = set(extras) - set(project["optional-dependencies"])
+        if unknown:
+            raise SetupError("There is no extra {}; there are {}.".format(
+                ", ".join(sorted(unknown)), ", ".join(project["optional-dependencies"])))
+        install(venv, extras, arguments.hub, os.environ.get("GPU", "0") not in ("", "0"))
     except SetupError as problem:
         print(problem, file=sys.stderr)
         return 2

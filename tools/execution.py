@@ -4,10 +4,12 @@ Kernels that start at the same moment can be given the same TCP port; on Unix so
 folder of their own they cannot. The last chapters, which train most, begin first, so that no
 processor waits for one of them at the end. One process writes the cache: of two that write at
 once, jupyter-cache (1.0.1) can take the other's new entry for one too many and delete it.
+With each entry goes what the notebook depends on (see `dependencies`).
 """
 
 import os
 import tempfile
+import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -18,17 +20,36 @@ from jupyter_cache.executors.base import ExecutorRunResult, JupyterExecutorAbstr
 from jupyter_cache.executors.utils import create_cache_bundle, single_nb_execution
 from traitlets.config import Config
 
+from tools import dependencies
 
-def execute(notebook, path, timeout, allow_errors):
-    """Execute ``notebook`` in the folder of ``path``; return jupyter-cache's result of it."""
-    with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
-        settings = Config(KernelManager={"transport": "ipc", "ip": str(Path(sockets, "s"))})
-        return single_nb_execution(notebook, cwd=str(Path(path).parent), timeout=timeout,
-                                   allow_errors=allow_errors, config=settings)
+RECORDER = Path(__file__).resolve().parent / "recorder"
+PYTHONPATH = os.environ.get("PYTHONPATH")
+
+
+def execute(root, notebook, path, timeout, allow_errors):
+    """Execute ``notebook`` in the folder of ``path``.
+
+    Returns jupyter-cache's result of it, and what it depends on in the course at ``root``.
+    """
+    with tempfile.TemporaryDirectory(prefix="kernel-") as scratch:
+        log = Path(scratch, "reads")
+        os.environ.update(
+            COURSE_ROOT=str(root), COURSE_READS=str(log),
+            PYTHONPATH=os.pathsep.join(filter(None, [str(RECORDER), PYTHONPATH])))
+        began = time.time()
+        settings = Config(KernelManager={"transport": "ipc", "ip": str(Path(scratch, "s"))})
+        result = single_nb_execution(notebook, cwd=str(Path(path).parent), timeout=timeout,
+                                     allow_errors=allow_errors, config=settings)
+        return result, dependencies.collect(root, log, began)
 
 
 class LastFirstExecutor(JupyterExecutorAbstract):
     """Executes the notebooks in parallel, one a processor, the last of them first."""
+
+    def __init__(self, cache, root):
+        """Execute what ``cache`` lacks of the course at ``root``."""
+        super().__init__(cache)
+        self.root = root
 
     def run_and_cache(self, *, filter_uris=None, filter_pks=None, timeout=30,
                       allow_errors=False, force=False):
@@ -43,7 +64,8 @@ class LastFirstExecutor(JupyterExecutorAbstract):
             running = {}
             for record in reversed(records):
                 notebook = self.cache.get_project_notebook(record.pk).nb
-                future = pool.submit(execute, notebook, record.uri, timeout, allow_errors)
+                future = pool.submit(
+                    execute, self.root, notebook, record.uri, timeout, allow_errors)
                 running[future] = record
             for future in as_completed(running):
                 record = running[future]
@@ -51,20 +73,23 @@ class LastFirstExecutor(JupyterExecutorAbstract):
                 if error is not None:
                     ended.errored.append(record.uri)
                     self._note(record, "".join(traceback.format_exception(error)))
-                elif future.result().err:
+                    continue
+                result, depends = future.result()
+                if result.err:
                     ended.excepted.append(record.uri)
-                    self._note(record, future.result().exc_string)
+                    self._note(record, result.exc_string)
                 else:
                     ended.succeeded.append(record.uri)
-                    self._store(record, future.result())
+                    self._store(record, result, depends)
         return ended
 
     def _note(self, record, text):
         """Write down why a notebook failed."""
         NbProjectRecord.set_traceback(record.uri, text, self.cache.db)
 
-    def _store(self, record, result):
-        """Put an executed notebook into the cache."""
+    def _store(self, record, result, depends):
+        """Put an executed notebook into the cache, with what it depends on."""
         project = ProjectNb(record.pk, record.uri, result.nb, record.assets)
         bundle = create_cache_bundle(project, result.cwd, None, result.time, result.exc_string)
+        bundle.data["depends"] = depends
         self.cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)

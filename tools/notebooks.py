@@ -18,9 +18,6 @@ BEGIN_SOLUTION, END_SOLUTION = "BEGIN SOLUTION", "END SOLUTION"
 #: Stands between the task and the aspect in the grade_id of a test cell.
 SEPARATOR = "--"
 
-#: How large an assignment and its bank of answers must be: right and wrong answers are by task.
-LEAST = {"tasks": 6, "right": 2, "wrong": 5}
-
 
 class NotebookError(ValueError):
     """A notebook that cannot be read as the course needs it; the message names file and cell."""

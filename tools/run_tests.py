@@ -1,10 +1,15 @@
 """Run the checks: ``make test`` (all) or ``make check`` (the fast part)."""
 
 import argparse
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120",
@@ -12,6 +17,10 @@ NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120",
 PARALLEL = ["-n", "2", "--dist", "loadscope"]
 # Many tests wait, for a browser or a time limit: a third process uses what two leave idle.
 WAITING = ["-n", "3", "--dist", "loadscope"]
+
+
+#: Minutes after which a step hangs: several times what it takes on two cores.
+MINUTES = {"lint": 5, "notebooks": 10, "book": 40, "solutions, cell by cell": 20, "tests": 60}
 
 
 def steps(fast):
@@ -32,6 +41,36 @@ def steps(fast):
     ]
 
 
+def run(command, minutes):
+    """Run a command; return its exit status, or None where it had to be ended.
+
+    Each Python process of one that is ended prints where it stands first.
+    """
+    environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment)
+    try:
+        return process.wait(60 * minutes)
+    except subprocess.TimeoutExpired:
+        top = psutil.Process(process.pid)
+        family = [*top.children(recursive=True), top]
+        print(f"\n== Not ended within {minutes} minutes. What was running, and where it stood:",
+              file=sys.stderr)
+        for member in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                print(f"  {member.pid}: {' '.join(member.cmdline())[:200]}", file=sys.stderr)
+        for name in (signal.SIGABRT, signal.SIGKILL):
+            for member in family:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if name is signal.SIGKILL or "python" in member.name():
+                        member.send_signal(name)
+            psutil.wait_procs(family, timeout=5)
+        return None
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+
+
 def main(argv=None):
     """Command line; returns the exit status, 1 when any step failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -41,10 +80,10 @@ def main(argv=None):
     for title, command in steps(arguments.fast):
         print(f"== {title}", flush=True)
         began = time.perf_counter()
-        status = subprocess.run(command, check=False, cwd=ROOT).returncode
-        print(f"== {title}: {'failed' if status else 'passed'} "
-              f"({time.perf_counter() - began:.0f} s)", flush=True)
-        if status:
+        status = run(command, MINUTES[title])
+        ended = "ended, since it hung" if status is None else "failed" if status else "passed"
+        print(f"== {title}: {ended} ({time.perf_counter() - began:.0f} s)", flush=True)
+        if status != 0:
             failed.append(title)  # go on: the later steps say what else is wrong
     if failed:
         print(f"Failed: {', '.join(failed)}.")

@@ -82,7 +82,7 @@ def parts(device: str, data_dir: str | None) -> dict[str, Part]:
     translator = Path("runs") / "de-en" / "record.json"
     found["translator"] = Part(translator, [
         *training("de-en", translator, "--set", "training.max_seconds=400"),
-        ["export", "--run", "runs/de-en", "--out", "models/de-en", "--half", "--onnx"],
+        ["export", "--run", "runs/de-en", "--out", "models/de-en", "--int8", "--onnx"],
     ])  # fmt: skip
     bench = models / "bench" / "record.json"
     found["bench"] = Part(bench, [

@@ -5,4 +5,12 @@ import sys
 from translator.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "transformer", "translator"):
+            raise
+        print(f"translator: error: the package {package} is not installed: "
+              "make env EXTRAS=translate", file=sys.stderr)
+        sys.exit(2)

@@ -24,7 +24,10 @@ CONFIG_FOLDER = Path(__file__).resolve().parent / "configs"
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """The sizes of `transformer.model.Transformer`; the names are its own."""
+    """The sizes of `transformer.model.Transformer`; the names are its own.
+
+    attention_dropout: that of the attention weights, where it is not to be `dropout`.
+    """
 
     d_model: int = 192
     num_heads: int = 4
@@ -38,12 +41,14 @@ class ModelConfig:
     max_len: int = 512
     tie_output: bool = True
     share_embeddings: bool = True
+    attention_dropout: float | None = None
 
     def check(self) -> None:
         """Raise ConfigError for sizes that make no model."""
         _at_least(self, "model", 1, "d_model num_heads d_ff num_encoder_layers num_decoder_layers")
         _at_least(self, "model", 1, "max_len")
-        _within(self, "model", 0.0, 1.0, "dropout", upper_open=True)
+        shares = "dropout" if self.attention_dropout is None else "dropout attention_dropout"
+        _within(self, "model", 0.0, 1.0, shares, upper_open=True)
         if self.d_model % self.num_heads:
             raise ConfigError(
                 f"model.d_model: expected a multiple of model.num_heads = {self.num_heads}, "
@@ -55,10 +60,15 @@ class ModelConfig:
         import torch.nn.functional as F
 
         from transformer.model import Transformer
+        from translator.dropout import set_attention_dropout
 
         settings = dataclasses.asdict(self)
+        attention_dropout = settings.pop("attention_dropout")
         settings["activation"] = {"relu": F.relu, "gelu": F.gelu}[self.activation]
-        return Transformer(vocab_size, vocab_size, pad_id=pad_id, **settings)
+        model = Transformer(vocab_size, vocab_size, pad_id=pad_id, **settings)
+        if attention_dropout is not None:
+            set_attention_dropout(model, attention_dropout)
+        return model
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,10 @@ class DataConfig:
 
     valid, test: the number of pairs held out of each corpus that brings no splits of its own, and
     the number drawn for the grammar. max_words, max_chars, max_ratio: see `cleaning.Rules`.
-    group_by: what makes two sentences the same when splitting, see `splitting.group_key`. join:
+    group_by: what makes two sentences the same when splitting, see `splitting.group_key`.
+    length_bounds, length_shares: how much of what is held out has at most so many source words,
+    bound by bound, with one share more for what is longer: [7, 12] and [0.4, 0.4, 0.2] make a
+    test of 2,500 of 1,000 up to 7 words, 1,000 of 8 to 12 and 500 above. join:
     the share of training pairs that is added by joining two or three; both_directions: whether
     every training pair is added a second time turned round, see `augmentation` for both.
     """
@@ -84,6 +97,8 @@ class DataConfig:
     grammar_split: Literal["random", "compositional", "length"] = "random"
     grammar_style: Literal["plain", "sentence"] = "plain"
     group_by: Literal["exact", "words"] = "words"
+    length_bounds: tuple[int, ...] = ()
+    length_shares: tuple[float, ...] = ()
     join: float = 0.0
     both_directions: bool = False
 
@@ -95,6 +110,15 @@ class DataConfig:
         _at_least(self, "data", 260, "vocab_size")  # 256 bytes and 4 special tokens
         _at_least(self, "data", 1, "max_words max_chars max_ratio grammar_pairs")
         _within(self, "data", 0.0, 1.0, "join")
+        bounds, shares = self.length_bounds, self.length_shares
+        if list(bounds) != sorted(set(bounds)):
+            raise ConfigError(f"data.length_bounds: expected rising numbers, got {list(bounds)}")
+        if len(shares) != (len(bounds) + 1 if bounds else 0):
+            raise ConfigError(f"data.length_shares: expected one more than data.length_bounds = "
+                              f"{list(bounds)}, got {list(shares)}")  # fmt: skip
+        if shares and (min(shares) < 0 or abs(sum(shares) - 1) > 1e-9):
+            raise ConfigError(f"data.length_shares: expected shares that add up to 1, "
+                              f"got {list(shares)}")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +127,14 @@ class TrainingConfig:
 
     max_tokens: the most tokens on either side of one micro-batch, padding counted; accumulation:
     micro-batches an optimiser step; rising: False takes the warm-up's rise away and leaves the rest
-    of the schedule as it is; what of max_steps, max_epochs, max_seconds is 0 is no limit.
+    of the schedule as it is; decay_share: the last part of the training, in which "wsd" falls; what
+    of max_steps, max_epochs, max_seconds is 0 is no limit.
     peak_lr: the highest rate of any schedule; noam_scale: if not 0, the factor of the Noam
     schedule as in the paper, in place of peak_lr. pad_to_multiple: lengths are rounded up to it,
     so that few shapes occur. Periods (validate_every, checkpoint_every, log_every) count steps;
     validate_every = 0 means once an epoch. patience: validations without progress before
-    stopping, 0 means never. subword_dropout: see `augmentation.SubwordDropout`.
+    stopping, 0 means never. subword_dropout: see `augmentation.SubwordDropout`. pooled_dropout: see
+    `dropout.PooledDropout`.
     threads: of PyTorch on a CPU, 0 leaves its own choice.
     """
 
@@ -118,18 +144,20 @@ class TrainingConfig:
     max_steps: int = 0
     max_epochs: int = 5
     max_seconds: float = 0.0
-    schedule: Literal["noam", "cosine", "constant"] = "noam"
+    schedule: Literal["noam", "cosine", "constant", "wsd"] = "noam"
     warmup_steps: int = 400
     rising: bool = True
     peak_lr: float = 1e-3
     noam_scale: float = 0.0
     min_lr_ratio: float = 0.0
+    decay_share: float = 0.2
     beta1: float = 0.9
     beta2: float = 0.98
     adam_eps: float = 1e-9
     weight_decay: float = 0.0
     label_smoothing: float = 0.1
     subword_dropout: float = 0.0
+    pooled_dropout: bool = False
     clip_norm: float = 1.0
     precision: Literal["fp32", "bf16"] = "fp32"
     tf32: bool = False
@@ -151,7 +179,7 @@ class TrainingConfig:
         _at_least(self, "training", 0, "weight_decay clip_norm validate_every patience threads")
         _within(self, "training", 0.0, 1.0, "label_smoothing subword_dropout beta1 beta2",
                 upper_open=True)  # fmt: skip
-        _within(self, "training", 0.0, 1.0, "min_lr_ratio")
+        _within(self, "training", 0.0, 1.0, "min_lr_ratio decay_share")
         for key in ("peak_lr", "adam_eps"):
             if getattr(self, key) <= 0:
                 raise ConfigError(f"training.{key}: expected more than 0, got {getattr(self, key)}")
@@ -180,7 +208,8 @@ class Config:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers, ready for JSON."""
         out = dataclasses.asdict(self)
-        out["data"]["corpora"] = list(self.data.corpora)
+        for section in _SECTIONS:
+            out[section] = plain(out[section])
         return out
 
     @classmethod
@@ -208,6 +237,13 @@ class Config:
                 )
             values[section][name] = value
         return Config.from_dict(values)
+
+
+def plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as they come back from JSON: a tuple is a list there."""
+    return {
+        key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()
+    }
 
 
 def available() -> list[str]:

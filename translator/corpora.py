@@ -5,6 +5,7 @@ A corpus is named by a text: "grammar", "tatoeba", "multi30k", "tsv:FILE" (sourc
 
 Public corpora are looked for in the folder that is given, or in the one that the environment
 variable TRANSLATOR_DATA names, under the corpus's name; without either they are downloaded once.
+Of Tatoeba all files that are there are read, and no pair with a sentence that is test data.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from translator.config import DataConfig
 from translator.download import download
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
+from translator.held_out import HELD_OUT, read_digests, without_held_out
 from translator.spelling import as_sentence
 
 ENVIRONMENT = "TRANSLATOR_DATA"
@@ -37,7 +39,8 @@ class Corpus:
 
     pairs: to be split, where the corpus has no splits of its own. splits: its own training,
     validation and test pairs. inputs: the SHA-256 of each file. as_published: whether the files
-    are the published ones, None where nobody published a hash.
+    are the published ones, None where nobody published a hash. dropped: how many pairs of the
+    files are in neither, and why.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Corpus:
     splits: Mapping[str, Pairs] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     as_published: bool | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,10 @@ MULTI30K = {
 }  # fmt: skip
 #: This file grows with Tatoeba: the hash of the first download is recorded and checked later.
 TATOEBA = Remote("https://www.manythings.org/anki/deu-eng.zip")
-# The forms in which Tatoeba's pairs are looked for in a local folder, the first found is read.
-_TATOEBA_LOCAL = ("deu-eng.tsv", "deu-eng.tsv.gz", "deu-eng.zip")
+#: The files of Tatoeba that are read from a local folder, as many of them as are there.
+TATOEBA_LOCAL = (
+    "deu-eng.tsv", "deu-eng.tsv.gz", "deu-eng-2018.tsv", "deu-eng-2018.tsv.gz", "deu-eng.zip",
+)  # fmt: skip
 
 
 def load_corpus(
@@ -164,14 +170,20 @@ def _tatoeba(folder: Path | None) -> Corpus:
         "source": "Tatoeba (https://tatoeba.org), by way of https://www.manythings.org/anki/",
     }
     if folder is None:
-        path = _fetch("tatoeba", TATOEBA)
+        paths = [_fetch("tatoeba", TATOEBA)]
     else:
-        path = _find(folder, "tatoeba", _TATOEBA_LOCAL)
-    if path.suffix == ".zip":
-        pairs = _swapped(_lines_of_zip(path, "deu.txt"), f"{path}, deu.txt")
-    else:
-        pairs = read_tsv(path)
-    return Corpus("tatoeba", **about, pairs=pairs, inputs={path.name: sha256(path)})
+        paths = _find_all(folder, "tatoeba", TATOEBA_LOCAL)
+    pairs: Pairs = []
+    for path in paths:
+        if path.suffix == ".zip":
+            pairs += _swapped(_lines_of_zip(path, "deu.txt"), f"{path}, deu.txt")
+        else:
+            pairs += read_tsv(path)
+    kept = without_held_out(pairs, read_digests(HELD_OUT))
+    return Corpus(
+        "tatoeba", **about, pairs=kept, dropped={"held out": len(pairs) - len(kept)},
+        inputs={path.name: sha256(path) for path in (*paths, HELD_OUT)},
+    )  # fmt: skip
 
 
 def _multi30k(folder: Path | None) -> Corpus:
@@ -201,10 +213,16 @@ def _own_files(name: str, pairs: Pairs, paths: Sequence[Path]) -> Corpus:
 
 
 def _find(folder: Path, corpus: str, names: Sequence[str]) -> Path:
+    return _find_all(folder, corpus, names)[0]
+
+
+def _find_all(folder: Path, corpus: str, names: Sequence[str]) -> list[Path]:
+    """Return the files of these names in the corpus's folder, or where it has none, in `folder`."""
+    for place in (folder / corpus, folder):
+        found = [path for name in names if (path := place / name).is_file()]
+        if found:
+            return found
     places = [place / name for place in (folder / corpus, folder) for name in names]
-    for path in places:
-        if path.is_file():
-            return path
     raise CorpusError(f"{corpus}: expected a file {' or '.join(map(str, places))}, found none")
 
 

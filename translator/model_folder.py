@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from transformer.model import Transformer
 from translator.config import Config
@@ -26,6 +27,8 @@ from translator.tokenizer import Tokenizer
 
 FORMAT = 1
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+#: Beside a matrix of 8-bit integers: what each of its rows is to be multiplied by.
+SCALE = ".scale"
 #: What else may lie in the folder, and is kept when the translator in it is replaced.
 KEPT = ("README.md", "record.json", "training.json", "log.jsonl")
 
@@ -50,11 +53,12 @@ class Translator:
 
 
 def save_translator(
-    folder: str | Path, translator: Translator, *, half: bool = False
+    folder: str | Path, translator: Translator, *, half: bool = False, int8: bool = False
 ) -> Path:
     """Write a translator; a folder that is there is replaced whole or not at all.
 
-    half: store the weights as float16, which takes half the space; they are read as float32.
+    half: store the weights as float16, which takes half the space. int8: store matrices as 8-bit
+    integers with a scale for each row, a quarter. They are read as float32 all the same.
     Returns the folder.
     """
     folder = Path(folder)
@@ -65,7 +69,10 @@ def save_translator(
         if tensor.data_ptr() not in seen:  # a tied matrix has two names
             seen[tensor.data_ptr()] = name
             tensor = tensor.detach().cpu()
-            weights[name] = (tensor.half() if half else tensor).contiguous()
+            if int8 and tensor.dim() == 2:
+                weights[name], weights[name + SCALE] = _rounded_rows(tensor)
+            else:
+                weights[name] = (tensor.half() if half else tensor).contiguous()
     with new_folder(folder) as new:
         save_file(weights, new / WEIGHTS)
         settings = {
@@ -108,6 +115,12 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
     return Translator(model.to(choose_device(device)).eval(), tokenizer, config)
 
 
+def _rounded_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Return a matrix as integers from -127 to 127, and the scale of each row."""
+    scale = matrix.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny) / 127
+    return (matrix / scale[:, None]).round().to(torch.int8), scale
+
+
 def _load_weights(model: Transformer, path: Path) -> None:
     try:
         weights = load_file(path)
@@ -115,12 +128,18 @@ def _load_weights(model: Transformer, path: Path) -> None:
         raise ModelFolderError(f"{path}: missing") from None
     except SafetensorError as error:
         raise ModelFolderError(f"{path}: damaged: {error}") from None
+    for name in [name for name, tensor in weights.items() if tensor.dtype == torch.int8]:
+        scale = weights.get(name + SCALE)
+        if scale is not None and scale.shape == weights[name].shape[:1]:
+            weights[name] = weights[name] * weights.pop(name + SCALE)[:, None]
     own = model.state_dict()
     places = {tensor.data_ptr() for name, tensor in own.items() if name in weights}
     missing = [name for name, tensor in own.items() if tensor.data_ptr() not in places]
     unknown = [name for name in weights if name not in own]
     wrong = [name for name in weights if name in own and weights[name].shape != own[name].shape]
-    for kind, names in (("missing", missing), ("unknown", unknown), ("misshapen", wrong)):
+    bare = [name for name, tensor in weights.items() if tensor.dtype == torch.int8]
+    for kind, names in (("missing", missing), ("unscaled", bare), ("unknown", unknown),
+                        ("misshapen", wrong)):  # fmt: skip
         if names:
             raise ModelFolderError(
                 f"{path}: does not fit {CONFIG}: {kind} weights {', '.join(names[:3])}"

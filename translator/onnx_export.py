@@ -106,7 +106,7 @@ def export_onnx(translator: Translator, folder: Path, longest: int = 512) -> dic
         import onnxruntime  # noqa: F401
     except ImportError as error:
         raise TranslatorError(
-            f"--onnx needs {error.name}: install it with pip install {error.name}"
+            f"--onnx needs {error.name}, which is not installed: make env EXTRAS=translate"
         ) from error
     model = translator.model.to("cpu").eval()
     encoder, decoder = EncoderGraph(model), DecoderStepGraph(model, longest)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import hashlib
 import importlib.metadata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 from translator.augmentation import join_pairs, reverse_pairs
 from translator.cleaning import RULES, Rules, TextPair, clean, normalise
-from translator.config import DataConfig
+from translator.config import DataConfig, plain
 from translator.corpora import Corpus, corpus_name, load_corpus
 from translator.errors import CorpusError, PreparedDataError, explain_os_error
 from translator.files import new_folder
@@ -27,8 +29,9 @@ from translator.prepared import (
 from translator.splitting import SPLITS, shared_sentences, split_by_groups, without_overlap
 from translator.tokenizer import Tokenizer
 
-#: Beside the rules of cleaning: what splitting takes away, and why.
-LEAKS = {"in valid or test": "a training pair with a sentence of another split",
+#: Beside the rules of cleaning: what else is taken away, and why.
+LEAKS = {"held out": "a sentence is in the list of test data that is applied to every Tatoeba file",
+         "in valid or test": "a training pair with a sentence of another split",
          "in test": "a validation pair with a sentence of the test"}  # fmt: skip
 
 #: In the statistics: the SHA-256 of a vocabulary that was not learned from these corpora.
@@ -107,8 +110,9 @@ def clean_and_split(
         for name in ("valid", "test"):
             splits[name] += [Example(*pair, corpus.name) for pair in corpus.splits.get(name, [])]
     dealt = split_by_groups(
-        [_normal(row) for row in loose], valid=settings.valid, test=settings.test,
-        seed=settings.seed, by=settings.group_by, origins=[row.corpus for row in loose],
+        [_normal(row) for row in loose], valid=_sizes(settings.valid, loose, settings),
+        test=_sizes(settings.test, loose, settings), seed=settings.seed, by=settings.group_by,
+        origins=[_kind(row.corpus, _part(row, settings), settings) for row in loose],
     ) if loose else None  # fmt: skip
     if dealt is not None:
         for name, rows in zip(SPLITS, dealt, strict=True):
@@ -130,6 +134,29 @@ def clean_and_split(
         found["dropped"] = {name: found["dropped"][name] for name in (*RULES, *LEAKS)
                             if found["dropped"][name]}  # fmt: skip
     return splits, counts
+
+
+def _part(row: Example, settings: DataConfig) -> int:
+    """Return which part of its corpus a pair is in by its length: 0 for the shortest."""
+    return bisect.bisect_left(settings.length_bounds, len(row.source.split()))
+
+
+def _kind(corpus: str, part: int, settings: DataConfig) -> str:
+    """Name the pairs of a corpus that are held out together."""
+    if not settings.length_bounds:
+        return corpus
+    low, high = (0, *settings.length_bounds)[part] + 1, (*settings.length_bounds, "more")[part]
+    return f"{corpus} of {low} to {high} words"
+
+
+def _sizes(total: int, rows: Iterable[Example], settings: DataConfig) -> dict[str, int]:
+    """Divide a number of held-out pairs, the same for each corpus, as the lengths' shares say."""
+    ends = [round(total * share) for share in accumulate(settings.length_shares or (1.0,))]
+    return {
+        _kind(corpus, part, settings): end - begin
+        for corpus in {row.corpus for row in rows}
+        for part, (begin, end) in enumerate(pairwise((0, *ends)))
+    }
 
 
 def _drop_overlap(
@@ -161,14 +188,15 @@ def _normal(row: Example) -> TextPair:
 
 def _new_counts(corpus: Corpus) -> dict[str, Any]:
     read = len(corpus.pairs) + sum(map(len, corpus.splits.values()))
-    return {"read": read, "normalised": 0, "dropped": Counter()}
+    read += sum(corpus.dropped.values())
+    return {"read": read, "normalised": 0, "dropped": Counter(corpus.dropped)}
 
 
 def _about(
     settings: DataConfig, corpora: Sequence[Corpus], tokenizer: Tokenizer | None
 ) -> dict[str, Any]:
     """Return what decides the result: settings, hashes of the inputs, versions."""
-    values = dataclasses.asdict(settings)
+    values = plain(dataclasses.asdict(settings))
     values["corpora"] = [corpus.name for corpus in corpora]
     given = tokenizer and hashlib.sha256(tokenizer.to_json().encode()).hexdigest()
     return {

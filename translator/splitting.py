@@ -85,16 +85,17 @@ def groups(pairs: Sequence[TextPair], by: str = "exact") -> list[list[int]]:
 def split_by_groups(
     pairs: Sequence[TextPair],
     *,
-    valid: int,
-    test: int,
+    valid: int | Mapping[str, int],
+    test: int | Mapping[str, int],
     seed: int = 0,
     by: str = "exact",
     origins: Sequence[str] | None = None,
 ) -> Split:
     """Deal the groups of pairs out, so that no source and no target is in two splits.
 
-    valid, test: how many pairs each gets, of every origin. origins: which corpus each pair is
-    from; None means one corpus for all. A group is drawn by a hash of its smallest sentence and
+    valid, test: how many pairs each gets, of every origin, or of each as a mapping says. origins:
+    which corpus each pair is from, or which kind of sentence it is; None means one for all. A
+    group is drawn by a hash of its smallest sentence and
     the seed: its place does not depend on the order of the pairs. A group that is larger than
     what a split still lacks stays in training, so the sizes are met exactly wherever the groups
     allow it, and large groups are always trained on. Raises ConfigError where a split cannot be
@@ -104,16 +105,20 @@ def split_by_groups(
     if len(origins) != len(pairs):
         raise ConfigError(f"origins: expected one for each of {len(pairs)} pairs, "
                           f"got {len(origins)}")  # fmt: skip
-    for name, size in (("valid", valid), ("test", test)):
+    wanted = {
+        (name, origin): size.get(origin, 0) if isinstance(size, Mapping) else size
+        for name, size in (("test", test), ("valid", valid))
+        for origin in {*origins} or {""}
+    }
+    for (name, _), size in wanted.items():
         if size < 0:
             raise ConfigError(f"{name}: expected at least 0 pairs, got {size}")
     drawn = sorted(groups(pairs, by), key=lambda rows: _draw(pairs, rows, seed, by))
-    wanted = {"test": test, "valid": valid}
-    lacks = {(name, origin): n for name, n in wanted.items() for origin in {*origins} or {""}}
+    lacks = dict(wanted)
     rows_of: dict[str, list[int]] = {name: [] for name in SPLITS}
     for rows in drawn:
         need = _count(origins[row] for row in rows)
-        for name in wanted:
+        for name in ("test", "valid"):
             if all(lacks[name, origin] >= n for origin, n in need.items()):
                 for origin, n in need.items():
                     lacks[name, origin] -= n
@@ -125,7 +130,7 @@ def split_by_groups(
         if missing:
             raise ConfigError(
                 f"{name}: expected no more pairs than {origin or 'the corpus'} can give up, got "
-                f"{wanted[name]}, of which {missing} cannot be had; ask for fewer"
+                f"{wanted[name, origin]}, of which {missing} cannot be had; ask for fewer"
             )
     if pairs and not rows_of["train"]:
         raise ConfigError(

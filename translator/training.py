@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.parallel import DistributedDataParallel
 
 from translator import checkpoints
@@ -24,9 +25,10 @@ from translator.augmentation import SubwordDropout
 from translator.batching import Batch, TokenBatches
 from translator.checkpoints import CheckpointError
 from translator.config import Config
+from translator.dropout import pool_dropout
 from translator.errors import TranslatorError
 from translator.model_folder import Translator
-from translator.objective import learning_rate, token_loss
+from translator.objective import decay, learning_rate, token_loss
 from translator.prepared import PreparedCorpus
 from translator.processes import Processes
 from translator.record import surroundings
@@ -34,7 +36,8 @@ from translator.token_ids import TokenIds
 from translator.training_log import TrainingLog
 
 #: What may differ between a run and its continuation: where it ends, and how often it reports.
-MAY_CHANGE = {"max_steps", "max_epochs", "max_seconds", "log_every", "threads", "patience"}
+MAY_CHANGE = {"max_steps", "max_epochs", "max_seconds", "decay_share", "log_every", "threads",
+              "patience"}  # fmt: skip
 
 
 class TrainingError(TranslatorError):
@@ -66,12 +69,15 @@ class Trainer:
         make_model = make_model or config.model.build
         self.model = make_model(tokenizer.vocab_size, tokenizer.pad_id)
         self.model.to(processes.device)
+        if settings.pooled_dropout and processes.device.type == "cpu":
+            pool_dropout(self.model)
         self.optimizer = make_optimizer(self.model, config)
         self.train_batches = self.batches_of(self.train_ids(0), shuffle=True)
         self.valid_batches = self.batches_of(corpus.valid, shuffle=False)
         self.update, self.epoch, self.step_in_epoch = 0, 0, 0
         self.seconds, self.tokens = 0.0, 0
         self.best_loss, self.best_update, self.without_progress = math.inf, 0, 0
+        self.stable = False  # whether the rate of "wsd" has been stable and has not yet fallen
         self.started_from: dict[str, Any] | None = None
         self.surroundings = surroundings()  # of the code that runs, not of what it is at the end
 
@@ -100,9 +106,13 @@ class Trainer:
 
     def autocast(self) -> Any:
         """Return the context in which a forward pass runs: bf16 where the configuration says so."""
+        kind = self.processes.device.type
+        contexts = ExitStack()
         if self.config.training.precision == "bf16":
-            return torch.autocast(self.processes.device.type, dtype=torch.bfloat16)
-        return nullcontext()
+            contexts.enter_context(torch.autocast(kind, dtype=torch.bfloat16))
+        if kind == "cpu":  # for short sentences the fused kernel is the slower one
+            contexts.enter_context(sdpa_kernel(SDPBackend.MATH))
+        return contexts
 
     def train_step(self, network: nn.Module, parts: list[Batch]) -> tuple[float, float, float]:
         """Update the weights once, from the micro-batches of this process's share.
@@ -189,6 +199,11 @@ class Trainer:
         """Where the checkpoints are."""
         return self.folder / "checkpoints"
 
+    @property
+    def stable_folder(self) -> Path:
+        """Where the state before the rate fell is."""
+        return self.folder / "stable"
+
     def run(self) -> dict[str, Any]:
         """Train to the end; return a summary, which is also written to training.json.
 
@@ -200,6 +215,7 @@ class Trainer:
         log = TrainingLog(self.folder, self, enabled=self.processes.first)
         log.begin(self.update)
         network = self._network()
+        began = time.perf_counter() - self.seconds  # the clock covers all that follows
         stop = self.update > 0 and self.progress() >= 1
         validated = self.update if stop else -1
         while not stop:
@@ -207,14 +223,14 @@ class Trainer:
                 self.train_batches = self.batches_of(self.train_ids(self.epoch), shuffle=True)
             # Sentences in an epoch do not depend on where it was interrupted.
             for parts in self.train_batches.steps(self.epoch, start=self.step_in_epoch):
-                began = time.perf_counter()
                 self.model.train()
+                self._keep_before_decay()
                 try:
                     loss, norm, rate = self.train_step(network, parts)
                 except RuntimeError as error:
                     raise self._explained(error, parts) from error
                 self.step_in_epoch += 1
-                self.seconds += time.perf_counter() - began
+                self.seconds = time.perf_counter() - began
                 log.step(loss, norm, rate, self.tokens, self.seconds)
                 if settings.validate_every and self.update % settings.validate_every == 0:
                     stop, validated = self._validated(log), self.update
@@ -284,8 +300,20 @@ class Trainer:
 
     # -- checkpoints --------------------------------------------------------------------------
 
-    def save(self) -> None:
-        """Write a checkpoint of everything that the next update depends on."""
+    def _keep_before_decay(self) -> None:
+        """Save the state before "wsd" falls apart: a longer training can go on from it."""
+        if self.config.training.schedule != "wsd":
+            return
+        falls = decay(self.config.training, self.progress()) > 0
+        if falls and self.stable:
+            self.save(self.stable_folder, keep=1)
+        self.stable = not falls
+
+    def save(self, folder: Path | None = None, keep: int = 0) -> None:
+        """Write a checkpoint of everything that the next update depends on.
+
+        folder, keep: where to, if not with the others, and how many to keep there.
+        """
         if not self.processes.first:
             return
         counters = ("update", "epoch", "step_in_epoch", "seconds", "tokens",
@@ -298,18 +326,20 @@ class Trainer:
             "data": self.corpus.fingerprint,
             "started_from": self.started_from,
         }
-        keep = max(self.config.training.keep_checkpoints, self.config.training.average_last)
-        checkpoints.save(self.checkpoint_folder, self.update, state, keep)
+        settings = self.config.training
+        keep = keep or max(settings.keep_checkpoints, settings.average_last)
+        checkpoints.save(folder or self.checkpoint_folder, self.update, state, keep)
 
-    def resume(self) -> None:
-        """Go on from the newest checkpoint of the folder.
+    def resume(self, folder: Path | None = None) -> None:
+        """Go on from the newest checkpoint of the run's own folder, or of another one.
 
         Raises CheckpointError if there is none, or it is damaged, or of another configuration or
         other data.
         """
-        found = checkpoints.checkpoints(self.checkpoint_folder)
+        folder = folder or self.checkpoint_folder
+        found = checkpoints.checkpoints(folder)
         if not found:
-            raise CheckpointError(f"{self.checkpoint_folder}: no checkpoint to resume from")
+            raise CheckpointError(f"{folder}: no checkpoint to resume from")
         state = checkpoints.load(found[-1])
         if state["data"] != self.corpus.fingerprint:
             raise CheckpointError(
@@ -360,10 +390,9 @@ def make_optimizer(model: nn.Module, config: Config) -> torch.optim.Optimizer:
     """Return Adam as in the paper, or AdamW where there is weight decay."""
     settings = config.training
     kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
-    on_gpu = next(model.parameters()).device.type == "cuda"
     return kind(
         model.parameters(), lr=settings.peak_lr, betas=(settings.beta1, settings.beta2),
-        eps=settings.adam_eps, weight_decay=settings.weight_decay, fused=on_gpu,
+        eps=settings.adam_eps, weight_decay=settings.weight_decay, fused=True,
     )  # fmt: skip
 
 

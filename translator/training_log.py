@@ -15,12 +15,14 @@ from translator.files import write_bytes
 if TYPE_CHECKING:
     from translator.training import Trainer
 
+LOG = "log.jsonl"
+
 
 class TrainingLog:
     """The log of one run. With several processes only the first one has it enabled."""
 
     def __init__(self, folder: Path, trainer: Trainer, *, enabled: bool = True):
-        self.path, self.trainer, self.enabled = folder / "log.jsonl", trainer, enabled
+        self.path, self.trainer, self.enabled = folder / LOG, trainer, enabled
         self.summed, self.count = 0.0, 0
         self.last_tokens = self.last_seconds = 0.0
         self.bar: tqdm | None = None

@@ -19,6 +19,7 @@ import yaml
 HERE = Path(__file__).resolve().parent
 #: Where --set-file takes the text of each extra file from (README.md).
 FILES = {"lti": HERE.parent / "lti.py", "people": HERE.parent / "people.py",
+         "membership": HERE.parent.parent / "grading" / "lms" / "lti" / "membership.py",
          "course": HERE / "course.py"}
 
 

@@ -5,6 +5,7 @@ mounts the student's own inbox and nothing of others, an instructor's mounts the
 and the course.
 """
 
+import json
 import os
 
 c = get_config()  # noqa: F821 - JupyterHub provides it
@@ -12,7 +13,7 @@ c = get_config()  # noqa: F821 - JupyterHub provides it
 lti = c.CourseLTI13Authenticator
 lti.issuer = os.environ["LTI_ISSUER"]
 lti.client_id = set(os.environ["LTI_CLIENT_ID"].split())
-lti.deployment_id = set(os.environ["LTI_DEPLOYMENT_ID"].split())
+lti.courses = json.loads(os.environ["LTI_COURSES"])
 lti.authorize_url = os.environ["LTI_AUTHORIZE_URL"]
 lti.jwks_endpoint = os.environ["LTI_JWKS_ENDPOINT"]
 

@@ -239,6 +239,7 @@ def gradescope(given: argparse.Namespace) -> Report:
     course = _course(given)
     report = Report(f"Gradescope autograder of {course.assignment}", given.dry_run)
     data = gradescope_zip.autograder(course.root, course.release, course.source,
-                                     zero_for_unreadable=given.zero_for_unreadable)
+                                     zero_for_unreadable=given.zero_for_unreadable,
+                                     secret=layout.read_secret(course.root, course.config))
     report.add(Verdict.SENT, "", given.out.name, f"{len(data):,} bytes")
     return _write(given, data, report)

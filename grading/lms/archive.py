@@ -7,6 +7,7 @@ a time, up to a limit that the file's own header has no say in.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import unicodedata
@@ -231,6 +232,10 @@ def directory_size(path: Path) -> int:
     """Return the size of a zip's table of contents as the zip gives it; 0 where there is none.
 
     Python's zipfile reads as much at once, before anything can be checked.
+
+    Raises:
+        Problem: if the zip has two tables, of which programs read one or the other.
+
     """
     with path.open("rb") as file:
         length = file.seek(0, os.SEEK_END)
@@ -242,6 +247,14 @@ def directory_size(path: Path) -> int:
             place = tail.rfind(END)
         if place < 0 or len(tail) < place + 22:
             return 0
+        # The comment of the right one ends where the file does; another may stand in the comment.
+        fitting = {
+            one.start() for one in re.finditer(END, tail)
+            if tail[one.start() + 20:one.start() + 22] == struct.pack(
+                "<H", max(0, len(tail) - one.start() - 22))}
+        if fitting - {place}:
+            raise Problem(f"{path.name}: has two tables of contents, and programs differ on which "
+                          "one they read: unpack it and import the folder")
         size = struct.unpack_from("<L", tail, place + 12)[0]
         position = start + place
         if position >= 76:  # room for the two records of a large zip

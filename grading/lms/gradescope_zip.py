@@ -14,6 +14,7 @@ import json
 import re
 from pathlib import Path
 
+from grading import draws
 from grading.bubblewrap import FILES
 from grading.lms.packing import make_zip
 from grading.lms.report import Problem
@@ -68,8 +69,8 @@ PYTHONPATH="$autograder/source" exec "$python" -s -P -m grading.lms.gradescope_r
 """
 
 
-def autograder(root: Path, release: Path, source: Path, *, zero_for_unreadable: bool = False
-               ) -> bytes:
+def autograder(root: Path, release: Path, source: Path, *, zero_for_unreadable: bool = False,
+               secret: bytes = b"") -> bytes:
     """Return the zip.
 
     Args:
@@ -78,14 +79,16 @@ def autograder(root: Path, release: Path, source: Path, *, zero_for_unreadable: 
         source: the notebook with solutions and hidden tests.
         zero_for_unreadable: a file that can't be graded counts as zero, and the student reads
             why; else Gradescope shows that the autograder did not finish.
+        secret: the course's. It stays here: the zip has the numbers of this assignment's tests.
 
     Raises:
         NotebookError: if the notebooks don't belong together.
         Problem: if a needed package has no pinned version.
 
     """
-    load(release, source)
-    settings = {"notebook": release.name, "zero_for_unreadable": zero_for_unreadable}
+    seeds = draws.seeds(secret, source.parent.name, load(release, source).most)
+    settings = {"notebook": release.name, "zero_for_unreadable": zero_for_unreadable,
+                "seeds": seeds}
     files = {
         "setup.sh": SETUP.encode(), "run_autograder": RUN.encode(),
         "requirements.txt": requirements(root).encode(),
@@ -93,7 +96,8 @@ def autograder(root: Path, release: Path, source: Path, *, zero_for_unreadable: 
         "assignment/source.ipynb": source.read_bytes(),
         "assignment/settings.json": json.dumps(settings).encode(),
     }
-    for name, path in modules(ENTRY).items():
+    sandbox = [f"grading.{Path(name).stem}" for name in FILES]
+    for name, path in modules(ENTRY, *sandbox).items():
         files[name] = path.read_bytes()
     return make_zip(files, {"setup.sh", "run_autograder"})
 
@@ -117,9 +121,9 @@ def requirements(root: Path) -> str:
     return "".join(f"{name}=={pins[name]}\n" for name in PACKAGES)
 
 
-def modules(entry: str) -> dict[str, Path]:
-    """Return the files of this project that a module needs, by their place below the root."""
-    waiting = [entry, *(f"grading.{Path(name).stem}" for name in FILES)]
+def modules(*entries: str) -> dict[str, Path]:
+    """Return the files of this project that modules need, by their place below the root."""
+    waiting = list(entries)
     found: dict[str, Path] = {}
     seen: set[str] = set()
     while waiting:

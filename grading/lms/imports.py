@@ -133,14 +133,14 @@ def take(source: Path, target: Target, roster: Roster, options: Options) -> Repo
         taker = _Taker(archive, target, options, record, report, kind)
         for student, files in claims.everyone(found):
             taker.student(student, files, found.times.get(student))
+    if not report.lines:
+        raise Problem(f"{source.name}: holds no files: is it the right one?")
     if not options.dry_run and taker.noted:
         text = {student: vars(origin) for student, origin in sorted(record.items())}
         write_whole(target.record, json.dumps(text, indent=1).encode())
     late = sorted(student for student, origin in taker.noted.items() if origin.late)
     if late:
         report.notes.append(f"marked late by Canvas: {', '.join(late)}")
-    if not report.lines:
-        report.notes.append("the archive holds no files")
     return report
 
 
@@ -159,7 +159,8 @@ class _Taker:
         wanted, left = claims.choose(files, self.target.notebook)
         for claim, reason in left:
             self.report.add(Verdict.SKIPPED, student, claim.entry.name, reason)
-        contents: dict[bytes, Claim] = {}
+        contents: dict[str, Claim] = {}  # by digest: only the first is kept
+        first = b""
         for claim in wanted:
             try:
                 data = self.archive.read(claim.entry)
@@ -167,19 +168,21 @@ class _Taker:
             except (Unreadable, SubmissionError) as error:
                 self.report.add(Verdict.REFUSED, student, claim.entry.name, str(error))
             else:
-                if data in contents:
+                first = first or data
+                digest = hashlib.sha256(data).hexdigest()
+                if digest in contents:
                     self.report.add(Verdict.SKIPPED, student, claim.entry.name,
                                     "the same content as another file")
-                contents.setdefault(data, claim)
+                contents.setdefault(digest, claim)
         if len(contents) > 1:
             for claim in contents.values():
                 self.report.add(
                     Verdict.REFUSED, student, claim.entry.name,
                     f"{len(contents)} different notebooks of one student, and nothing tells which "
                     f"is {self.target.notebook}: place the right one by hand")
-        for data, claim in contents.items():
+        for digest, claim in contents.items():
             if len(contents) == 1:
-                self._place(student, claim, data, self._time(student, claim, stamp))
+                self._place(student, claim, first, digest, self._time(student, claim, stamp))
 
     def _time(self, student: str, claim: Claim, stamp: Entry | None) -> datetime | None:
         """Return when it was handed in, if anything says so."""
@@ -196,14 +199,14 @@ class _Taker:
             return local.astimezone(UTC)
         return None
 
-    def _place(self, student: str, claim: Claim, data: bytes, time: datetime | None) -> None:
+    def _place(self, student: str, claim: Claim, data: bytes, sha: str, time: datetime | None
+               ) -> None:
         """Put a notebook into its place, unless a newer one is there."""
         problem = id_problem(student) or self._in_the_way(student)
         if problem:
             self.report.add(Verdict.REFUSED, student, claim.entry.name, problem)
             return
         path = self.target.folder(student) / self.target.notebook
-        sha = hashlib.sha256(data).hexdigest()
         origin = Origin(self.kind, claim.owner, claim.prefix, claim.file.rpartition("/")[2],
                         claim.number, claim.late, sha)
         verdict, reason = self._compare(student, path, data, origin, time)

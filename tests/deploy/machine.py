@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.deploy.platform import CLIENT, DEPLOYMENT, Platform
+from tests.deploy.platform import CLIENT, CONTEXT, DEPLOYMENT, Platform
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COPIED = ("deploy", "exercises", "grading", "solutions", "tools")
@@ -39,7 +39,7 @@ def missing() -> str:
     for program in ("bwrap", "git", "node", "unshare", "useradd"):
         if shutil.which(program) is None:
             return f"{program} is not installed"
-    if not (ROOT / "deploy" / ".venv" / "hub-stamp").exists():
+    if not (ROOT / "deploy" / ".venv" / "course-stamp").exists():
         return "run `make -C deploy install`"
     return ""
 
@@ -146,7 +146,7 @@ key = "{self.folder}/key.pem"
 [lti]
 issuer = "{self.platform.address}"
 client_id = "{CLIENT}"
-deployment_id = ["{DEPLOYMENT}"]
+courses = {{ "{DEPLOYMENT}" = ["{CONTEXT}"] }}
 authorize_url = "{self.platform.address}/authorize"
 jwks_endpoint = "{self.platform.address}/jwks"
 [limits]

@@ -28,6 +28,8 @@ from tests.deploy.machine import NOT_COPIED, ROOT
 from tests.grading.lti.conftest import Pages
 from tests.grading.lti.stub import LEARNER, TEACHER, Stub
 from tests.grading.lti.test_launch import enter
+from tests.harness.assignment import load
+from tests.harness.bank import read_bank
 
 ASSETS = ROOT / "book" / "assets"
 ASSIGNMENT, NOTEBOOK = "02-self-attention", "self-attention.ipynb"
@@ -41,7 +43,7 @@ def entry(cell: dict) -> dict:
 
 
 def answered(leave_out: int = 0, wrong: str = "") -> dict:
-    """Return the notebook with right answers: without the last few, one wrong if a file is named.
+    """Return the notebook with right answers: without the last few, one wrong if one is named.
 
     The wrong one comes from the bank of answers.
     """
@@ -53,10 +55,8 @@ def answered(leave_out: int = 0, wrong: str = "") -> dict:
         del right[task]
     if wrong:
         task, _, name = wrong.partition("/")
-        bank = ROOT / "tests" / "answers" / ASSIGNMENT / task / f"{name}.py"
-        lines = bank.read_text(encoding="utf-8").splitlines(keepends=True)
-        # What the file says about itself is not a student's.
-        right[task] = [line for line in lines if not line.startswith("# ")]
+        bank, _ = read_bank(load(ROOT / "solutions" / ASSIGNMENT), ROOT / "tests" / "answers")
+        [right[task]] = [item.source for item in bank if (item.task, item.name) == (task, name)]
     for cell in made["cells"]:
         if entry(cell).get("grade_id") in right:
             cell["source"] = right[entry(cell)["grade_id"]]
@@ -76,7 +76,7 @@ def grade(course: Path) -> None:
     for name in ("exercises", "grading", "solutions", "tools"):
         shutil.copytree(ROOT / name, course / name, ignore=NOT_COPIED)
     shutil.copyfile(ROOT / "nbgrader_config.py", course / "nbgrader_config.py")
-    hand_in(course, "s01", answered(1, "soft-lookup/wrong_dot_product"))
+    hand_in(course, "s01", answered(1, "soft-lookup/dot_product"))
     hand_in(course, "s02", answered())
     hand_in(course, "s03", "{")
     odd = answered(2)
@@ -118,8 +118,10 @@ def pictures(browser: Browser, folder: Path) -> None:
     lti = folder / "lti"
     configuration = Configuration("http://127.0.0.1:1", (stub.platform,))
     platforms.save(lti, configuration)
-    pages = Pages(Tool(configuration, keys.load(lti), Store(lti)),
+    tool, book = (Tool(configuration, keys.load(lti), Store(lti)),
                   Book(database_url(course, None), course / "feedback"))
+    stub.set_up(tool.store)
+    pages = Pages(tool, lambda _course: book)
     stub.members = [{"user_id": f"u{name[1:]}", "name": f"{first} {last}", "roles": [LEARNER],
                      "email": f"{name}@example.org", "status": "Active"}
                     for name, (first, last) in NAMES.items()]

@@ -19,9 +19,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
+from grading.lms.lti.membership import CLAIM
+
 MEMBER = "http://purl.imsglobal.org/vocab/lis/v2/membership#"
-CLIENT, DEPLOYMENT, KEY_ID = "client-1", "deployment-1", "key-1"
+CLIENT, DEPLOYMENT, CONTEXT, KEY_ID = "client-1", "deployment-1", "course-1", "key-1"
 
 
 def _number(value: int) -> str:
@@ -110,7 +111,7 @@ class Platform:
             "family_name": "Test", "email": f"{user}@lms.example",
             f"{CLAIM}message_type": "LtiResourceLinkRequest", f"{CLAIM}version": "1.3.0",
             f"{CLAIM}deployment_id": DEPLOYMENT, f"{CLAIM}target_link_uri": target,
-            f"{CLAIM}resource_link": {"id": "link-1"},
+            f"{CLAIM}resource_link": {"id": "link-1"}, f"{CLAIM}context": {"id": CONTEXT},
             f"{CLAIM}roles": [MEMBER + self.users[user]],
         }
         self.change(claims)

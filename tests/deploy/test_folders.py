@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from deploy import folders
+from deploy import folders, links
 from deploy.settings import SettingsError, load
+from grading import draws
 from tests.deploy.machine import ROOT
 
 
@@ -63,6 +65,33 @@ def test_a_key_is_made_once(made: object) -> None:
         folders.secret(made, "one")
 
 
+def test_the_course_gets_a_secret_once(tmp_path: Path) -> None:
+    """Hidden inputs are drawn from it; instructors read it, and a later start keeps it."""
+    folders.make_secret(tmp_path, os.getgid())
+    path = tmp_path / draws.FILE
+    secret = draws.read(path)
+    assert len(secret) == 32
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    folders.make_secret(tmp_path, os.getgid())
+    assert draws.read(path) == secret
+    assert draws.FILE not in folders.COURSE
+
+
+def test_links_never_fetch_the_answers(tmp_path: Path, capsys) -> None:
+    """Neither the hub nor its links take the repository that solutions/ is in."""
+    (tmp_path / "solutions").mkdir()
+    for command in (["init", "--quiet"],
+                    ["remote", "add", "origin", "git@git.example.org:me/course.git"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    for repository in ("https://git.example.org/me/course", f"file://{tmp_path}/.git"):
+        with pytest.raises(SettingsError, match="make student-edition"):
+            folders.check_repository(repository, tmp_path)
+    folders.check_repository("https://git.example.org/me/student-edition", tmp_path)
+    folders.check_repository("", tmp_path)
+    assert links.main(["--hub", "https://hub.example.org", "--repository", f"file://{ROOT}"]) == 2
+    assert "holds solutions/" in capsys.readouterr().err
+
+
 def test_a_closed_folder_is_named(tmp_path: Path) -> None:
     """Users could not start anything below it."""
     place = tmp_path / "closed" / "course" / "python"
@@ -89,3 +118,28 @@ def test_all_that_is_installed_is_pinned() -> None:
     lock = (ROOT / "deploy" / "package-lock.json").read_text(encoding="utf-8")
     assert '"configurable-http-proxy": "5.3.0"' in lock
     assert "resolved" not in lock
+
+
+def test_logins_end_with_their_course(tmp_path: Path) -> None:
+    """Where a course is taken off the list, or no list was kept; not where one is added."""
+    example = load(ROOT / "deploy" / "hub.example.toml")
+
+    def start(**courses: tuple[str, ...]) -> bool:
+        """Start with these courses; tell whether those who were in still are."""
+        (tmp_path / "hub.sqlite").write_text("users")
+        (tmp_path / "hub.sqlite-journal").write_text("")
+        told = folders.forget_logins(dataclasses.replace(
+            example, hub=dataclasses.replace(example.hub, state=tmp_path),
+            lti=dataclasses.replace(example.lti, courses=courses)))
+        there = [(tmp_path / name).exists() for name in ("hub.sqlite", "hub.sqlite-journal")]
+        assert there == [not told] * 2
+        return not told
+
+    assert not start(d1=("c1",)), "the version before let everybody in"
+    assert start(d1=("c1",))
+    assert start(d1=("c1", "c2"), d2=("c1",))
+    assert not start(d1=("c1", "c2"))
+    assert not start(d1=("c2",))
+    assert not start(d2=("c2",))
+    (tmp_path / "courses.json").write_text("{")
+    assert not start(d2=("c2",))

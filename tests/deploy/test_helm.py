@@ -10,6 +10,8 @@ import asyncio
 import fnmatch
 import json
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +34,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     extra = yaml.safe_load((HELM / "values.yaml").read_text(encoding="utf-8"))["hub"]["extraEnv"]
     for name, value in extra.items():
         text = value if isinstance(value, str) else f"{value['valueFrom']['secretKeyRef']['key']} b"
+        if text == "courses b":
+            text = '{"1:a": ["b"]}'
         monkeypatch.setenv(name, text)
     config = Config()
     space: dict[str, Any] = {"get_config": lambda: config}
@@ -59,9 +63,9 @@ def test_the_platforms_values_come_from_the_secret(hub: SimpleNamespace) -> None
     assert lti.authorize_url == "authorize_url b"
     assert lti.jwks_endpoint == "jwks_endpoint b"
     assert lti.client_id == {"client_id", "b"}
-    assert lti.deployment_id == {"deployment_id", "b"}
+    assert lti.courses == {"1:a": ["b"]}
     readme = (HELM / "README.md").read_text(encoding="utf-8")
-    for key in ("issuer", "client_id", "deployment_id", "authorize_url", "jwks_endpoint"):
+    for key in ("issuer", "client_id", "courses", "authorize_url", "jwks_endpoint"):
         assert f"--from-literal={key}=" in readme
 
 
@@ -110,8 +114,19 @@ def test_nothing_secret_and_nothing_missing() -> None:
     claim = yaml.safe_load((HELM / "exchange.yaml").read_text(encoding="utf-8"))
     assert claim["metadata"]["name"] == made["hub"]["extraEnv"]["EXCHANGE_CLAIM"]
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
-    # lti.py finds people.py by this.
+    # lti.py finds people.py by this, and that finds membership.py.
     assert made["hub"]["extraEnv"]["PYTHONPATH"] == "/opt/course"
+
+
+def test_the_extra_files_are_all_that_a_login_needs(tmp_path: Path) -> None:
+    """In the hub's pod there is nothing of the course but these files, at these places."""
+    extra = yaml.safe_load((HELM / "values.yaml").read_text(encoding="utf-8"))["hub"]["extraFiles"]
+    for name in ("people", "membership"):
+        place = tmp_path / extra[name]["mountPath"].removeprefix("/opt/course/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(check.FILES[name].read_bytes())
+    subprocess.run([sys.executable, "-S", "-c", "import deploy.people"], cwd=tmp_path, check=True,
+                   env={"PYTHONPATH": str(tmp_path)})
 
 
 def test_values_are_held_against_a_charts_schema(

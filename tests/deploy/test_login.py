@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import http.cookiejar
 import json
 import ssl
@@ -15,9 +16,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from deploy.people import CLAIM, username
+from deploy.people import username
+from grading.lms.lti.membership import CLAIM
 from tests.deploy.machine import Machine
-from tests.deploy.platform import CLIENT, MEMBER
+from tests.deploy.platform import CLIENT, DEPLOYMENT, MEMBER
 
 pytestmark = pytest.mark.slow
 
@@ -149,6 +151,8 @@ def now() -> int:
     pytest.param(lambda c: c.update({f"{CLAIM}version": "1.1"}), 400, id="another version"),
     pytest.param(lambda c: c.update({f"{CLAIM}deployment_id": "x"}), 403, id="deployment"),
     pytest.param(lambda c: c.pop(f"{CLAIM}deployment_id"), 400, id="no deployment"),
+    pytest.param(lambda c: c.update({f"{CLAIM}context": {"id": "x"}}), 403, id="another course"),
+    pytest.param(lambda c: c.pop(f"{CLAIM}context"), 403, id="no course"),
     pytest.param(lambda c: c.update({f"{CLAIM}roles": [f"{MEMBER}Mentor"]}), 403, id="role"),
     pytest.param(lambda c: c.update({f"{CLAIM}roles": []}), 403, id="no role"),
 ])
@@ -159,6 +163,16 @@ def test_a_wrong_token_is_refused(visitor: Visitor, machine: Machine,
     machine.platform.change = change
     answer = visitor.finish(asked, machine.platform.token("s03", asked["nonce"], ""))
     assert answer.status == status, answer.text
+    assert not visitor.is_in()
+
+
+def test_a_foreign_teacher_reads_how_to_add_the_course(visitor: Visitor, machine: Machine) -> None:
+    """On the hub's own page, with the line for its settings."""
+    asked = visitor.begin("t01")
+    machine.platform.change = lambda claims: claims.update({f"{CLAIM}context": {"id": "x%s"}})
+    answer = visitor.finish(asked, machine.platform.token("t01", asked["nonce"], ""))
+    assert answer.status == 403
+    assert f'"{DEPLOYMENT}" = ["x%s"]' in html.unescape(answer.text)
     assert not visitor.is_in()
 
 

@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import gc
 import json
-import mmap
 import os
 import random
 import resource
@@ -74,11 +73,15 @@ def network(read_fd, write_fd):
     results = {}
     for host, port in arguments(read_fd):
         results[f"{host}:{port}"] = attempt(socket.create_connection, (host, port), 5)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-            results[f"udp {host}:{port}"] = attempt(udp.sendto, b"secret", (host, port))
+        results[f"udp {host}:{port}"] = attempt(send, host, port)
     results["vsock"] = attempt(socket.socket, socket.AF_VSOCK, socket.SOCK_STREAM)
     results["raw"] = attempt(socket.socket, socket.AF_INET, socket.SOCK_RAW, 1)
     answer(write_fd, results)
+
+
+def send(host, port):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.sendto(b"secret", (host, port))
 
 
 def read(read_fd, write_fd):
@@ -157,14 +160,6 @@ def memory_of_many(read_fd, write_fd):
             signal.pause()
             print(len(kept))
     signal.pause()
-
-
-def shared_memory(read_fd, write_fd):
-    size = arguments(read_fd)[0]
-    region = mmap.mmap(-1, size)
-    for start in range(0, size, 4096):
-        region[start] = 1
-    time.sleep(60)
 
 
 def loop(read_fd, write_fd):

@@ -308,9 +308,8 @@ def attack(name, args, options):
 
 ATTACKS = {**PROCESS, **HANGS, **SPIES, **TRACES, **WORDS}
 
-#: What a person must look at.
+#: What a person must look at: not for its words, but for what it did.
 SUSPECT = {
     "raw-bytes-in-the-channel", "forged-answers", "a-header-of-gigabytes",
-    "answers-of-its-own-peer", "jupyter-hooks", "reads-files", "memory-of-the-process",
-    "fills-the-disk", "named-tuple-that-compares",
+    "answers-of-its-own-peer", "named-tuple-that-compares",
 }

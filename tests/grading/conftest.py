@@ -13,7 +13,8 @@ import pytest
 from grading.sandbox import Exit, Limits, SandboxMissing, Worker
 
 #: What is quick enough for `make check`; the others start sandboxes or grade a class.
-QUICK = {"test_wire", "test_submission", "test_verdict", "test_demos", "test_late"}
+QUICK = {
+    "test_wire", "test_submission", "test_verdict", "test_demos", "test_late", "test_magics"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,18 +25,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-ATTACKS = Path(__file__).with_name("attacks.py")
+ATTACKS = [Path(__file__).with_name(f"{name}.py") for name in ("attacks", "attacks_neighbours")]
 
 
 def make_worker(*, sandbox: bool = True, preload: tuple[str, ...] = (), **limits: float) -> Worker:
     """Return a worker that knows the attacks, without torch unless asked for."""
     limits = {"wall_seconds": 60.0, "memory_bytes": 256 << 20, "file_bytes": 8 << 20, **limits}
-    return Worker(Limits(**limits), sandbox=sandbox, preload=preload, modules=[ATTACKS])
+    return Worker(Limits(**limits), sandbox=sandbox, preload=preload, modules=ATTACKS)
 
 
 def ask(worker: Worker, attack: str, *arguments: object) -> tuple[object, Exit]:
-    """Run an attack; return its answer (None if it gave none), and how its session ended."""
-    with worker.session(f"attacks:{attack}") as session:
+    """Run an attack; return its answer (None if it gave none), and how its session ended.
+
+    Args:
+        worker: where.
+        attack: a function of attacks.py, or "module:function".
+        arguments: what it is told.
+
+    """
+    with worker.session(attack if ":" in attack else f"attacks:{attack}") as session:
         with contextlib.suppress(BrokenPipeError):  # most attacks read nothing
             os.write(session.write_fd, json.dumps(arguments).encode())
         data = b""

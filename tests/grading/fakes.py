@@ -7,6 +7,8 @@ import os
 import time
 
 from grading.engine import CellOutcome, EngineError, TestOutcome
+from grading.told import JOIN, Texts
+from grading.verdict import compiled
 
 #: Environment variables by which a test reaches the engine of another process.
 LOG, DELAY = "GRADING_TEST_LOG", "GRADING_TEST_DELAY"
@@ -16,18 +18,34 @@ class FakeProcess:
     """One namespace for both sides, as in a kernel."""
 
     def __init__(self) -> None:
-        self.namespace: dict = {"__name__": "__main__"}
+        self.texts = Texts()
+        self.namespace: dict = {"__name__": "__main__", JOIN: self.texts.join}
 
     def run(self, source: str, *, here: bool, owns: tuple = ()) -> CellOutcome:
         """Execute a cell; SystemExit stands for a process that ends."""
-        error = self._execute(source)[0]
+        error = ""
+        try:
+            exec(compile(source, "<cell>", "exec"), self.namespace)
+        except BaseException as raised:
+            error = f"{type(raised).__name__}: {raised}"
         return CellOutcome(error, died=error.startswith("SystemExit"))
 
     def test(self, source: str) -> TestOutcome:
         """Execute a test cell."""
-        error, value = self._execute(source)
+        seen, rest, last, texts = compiled(source)
+        self.texts.words |= texts
+        value, reached, error, told = None, False, "", ""
+        try:
+            exec(seen, self.namespace)
+            reached = rest is not None
+            exec(rest or "", self.namespace)
+            value = last and eval(last, self.namespace)
+        except BaseException as raised:
+            kind = type(raised).__name__
+            error = f"{kind}: {raised}"
+            told = f"{kind}: {self.texts.told(str(raised)) if kind == 'AssertionError' else ''}"
         number = value if isinstance(value, (int, float)) else None
-        return TestOutcome(error, number, error.startswith("SystemExit"))
+        return TestOutcome(error, number, error.startswith("SystemExit"), "", told, reached)
 
     def recall(self, source: str) -> None:
         """Define what a test cell defines."""
@@ -38,17 +56,6 @@ class FakeProcess:
     def close(self) -> str:
         """End; a fake limit is named by the submission itself."""
         return self.namespace.get("LIMIT", "")
-
-    def _execute(self, source: str) -> tuple[str, object]:
-        try:
-            tree = ast.parse(source)
-            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-            exec(compile(tree, "<cell>", "exec"), self.namespace)
-            value = last and eval(compile(ast.Expression(last.value), "<cell>", "eval"),
-                                  self.namespace)
-        except BaseException as error:
-            return f"{type(error).__name__}: {error}", None
-        return "", value
 
 
 class FakeEngine:

@@ -11,8 +11,8 @@ from tools.notebooks import BEGIN_SOLUTION, ROOT, Cell, split_hidden
 
 STUB = 'raise NotImplementedError("Replace this line with your code.")'
 
-RIGHT = {task: files[next(iter(files))] for task, files in sample.BANK.items()}
-WRONG = {task: files[list(files)[-1]] for task, files in sample.BANK.items()}
+RIGHT = {"double": sample.sources("double")["add"], "total": sample.sources("total")["loop"]}
+WRONG = {"double": sample.sources("double")["sign"], "total": sample.sources("total")["first"]}
 
 #: What RIGHT earns.
 FULL = {"double--small": 2.0, "double--zero": 1.0, "total--plain": 3.0}

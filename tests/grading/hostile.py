@@ -19,7 +19,7 @@ from tests.test_class_graded import make_course
 from tools import notebooks
 
 NAME, NOTEBOOK = "02-self-attention", "self-attention"
-TIMES = Times(submission=45.0, restarts=1)
+TIMES = Times(submission=45.0)
 HIDDEN = "### BEGIN HIDDEN TESTS\n"
 #: What a student of the class with nothing but this task right deserves.
 FIRST = "soft-lookup"

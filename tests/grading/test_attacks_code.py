@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from grading.names import inner_parts
+from grading.pipeline import PASSES
 from grading.states import State
 from tests.grading.attacks_process import HANGS, PROCESS, SPIES, SUSPECT, TRACES, WORDS
 from tests.grading.attacks_values import LIES
@@ -14,6 +16,8 @@ from tests.grading.hostile import FIRST, TIMES, Class
 from tests.grading.quick import CELL_SECONDS
 
 ATTACKS = {**LIES, **PROCESS, **HANGS, **SPIES, **WORDS}
+#: What takes its time in each test.
+SLOW = {*HANGS, "memory-bomb"}
 #: After every so many attackers sits an honest student.
 EVERY = 6
 
@@ -23,7 +27,7 @@ def graded(bubblewrap: None, tmp_path_factory: pytest.TempPathFactory) -> Class:
     """A class of attackers and honest students, graded by two processes."""
     made = Class(tmp_path_factory.mktemp("code") / "course")
     for number, (name, text) in enumerate(ATTACKS.items()):
-        made.attack(f"{number:02}-{name}", text, only=FIRST if name in HANGS else "")
+        made.attack(f"{number:02}-{name}", text, only=FIRST if name in SLOW else "")
         if number % EVERY == 0:
             made.honest(f"{number:02}-zz-honest")
     made.grade(jobs=2)
@@ -36,9 +40,11 @@ def test_an_attack_gains_nothing_and_ends(graded: Class, number: int, name: str)
     student = f"{number:02}-{name}"
     result = graded.results[student]
     assert result.state is (State.SUSPECT if name in SUSPECT else State.GRADED), result.reasons
+    told = [reason for reason in result.reasons if "worth a look" in reason]
+    assert bool(told) == bool(inner_parts(ATTACKS[name]))
     assert result.total == 0, {n: p for n, p in result.points.items() if p}
     assert result.points.keys() == graded.tests.keys()
-    assert result.seconds < TIMES.submission + 5 * CELL_SECONDS
+    assert result.seconds < PASSES * TIMES.submission + 5 * CELL_SECONDS
     if not any("a cell of the student's own" in reason for reason in result.reasons):
         assert "name 'attack' is not defined" not in str(result.messages), "it was never made"
     if name in SPIES:

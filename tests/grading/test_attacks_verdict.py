@@ -10,7 +10,6 @@ import torch
 
 from grading import verdict
 from grading.names import inner_parts, offered_names
-from grading.student import without_magics
 from grading.verdict import run_test_cell
 from tests.grading.test_verdict_attacks import FORGED
 from tests.grading.wall import submission
@@ -186,19 +185,3 @@ def test_words_of_the_graders_inner_parts_are_found(text: str) -> None:
 def test_ordinary_words_are_not(text: str) -> None:
     """Also those that look like it."""
     assert not inner_parts(text)
-
-
-@pytest.mark.parametrize(("source", "kept"), [
-    ("x = 1\n", "x = 1\n"),
-    ("%matplotlib inline\nx = 1", "\nx = 1"),
-    ("%%time\nx = 1", "\nx = 1"),
-    ("%%bash\nls", ""),
-    ("%time x = f(2)", "x = f(2)"),
-    ("torch.softmax?\n?len\n!ls\nx = 1", "\n\n\nx = 1"),
-    ("if x:\n    %timeit f()", "if x:\n    f()"),
-    ("if x:\n    !ls", "if x:\n    pass"),
-    ('x = """\n%d of\nwhat?\n"""', 'x = """\n%d of\nwhat?\n"""'),
-])
-def test_what_speaks_to_jupyter_is_left_out(source: str, kept: str) -> None:
-    """And nothing of ordinary Python."""
-    assert without_magics(source) == kept

@@ -209,10 +209,27 @@ def run_quickly(root: Path, answer: str) -> Report:
 
 
 def test_an_endless_loop_is_interrupted(root: Path) -> None:
-    """It is named, and what comes after it runs all the same."""
+    """It is named; as in grading, its task is over, and what comes after that runs all the same."""
     report = run_quickly(root, ENDLESS)
-    assert text(report).count("and was stopped. Look for a loop that does not end.") == 3
-    assert [len(task.failed) for task in report.tasks] == [2, 1]
+    assert text(report).count("and was stopped. Look for a loop that does not end.") == 2
+    assert [(len(task.failed), task.unrun) for task in report.tasks] == [(1, 1), (1, 0)]
+    assert "1 of 2 tests fail, 1 did not run" in text(report)
+
+
+def test_an_error_is_placed_after_tests_that_did_not_run(root: Path) -> None:
+    """In the cell and the line where it arose."""
+    answers = {"double": "def double(x):\n    while x == 3:\n        pass",
+               "total": "def total(values):\n    return values.none"}
+    notebook = helpers.fill(answers, released(root))
+    report = check_run.finish(check_async(mine(root, notebook), root, cell_seconds=1.0))
+    assert "(line 2 of the cell “total”)" in text(report)
+
+
+def test_a_cell_measured_counts_as_in_grading(root: Path) -> None:
+    """`%%timeit` runs once, and what it defines is there."""
+    answers = {**helpers.RIGHT, "double": "%%timeit -n 3\n" + helpers.RIGHT["double"]}
+    report = check(mine(root, helpers.fill(answers, released(root))), root)
+    assert report.fine, text(report)
 
 
 @pytest.mark.parametrize("answer", [STUBBORN, "import os\nos._exit(3)", "exit = 1\nquit()"])
@@ -226,7 +243,7 @@ def test_python_that_ends_or_cannot_be_stopped(
     assert not report.fine
     if "quit" not in answer:  # in a notebook, that is an error like others
         assert "Python ended, or could not be stopped, in the cell “double" in text(report)
-        assert "This test did not run." in text(report)
+        assert "did not run" in text(report)
     assert time.monotonic() - started < 60
 
 

@@ -22,6 +22,7 @@ from grading import pipeline, sandboxed, submission
 from grading.states import State
 from tests.harness import assignment as form
 from tests.harness import runner
+from tests.harness.bank import Answer, read_bank
 from tests.test_class_graded import fill
 from tools import exercises, notebooks
 from tools.notebooks import ROOT, SEPARATOR
@@ -41,8 +42,8 @@ def engine(bubblewrap: None) -> Iterator[sandboxed.SandboxEngine]:
     made.close()
 
 
-def students(assignment: form.Assignment, bank: list[form.Answer], most: int | None
-             ) -> list[dict[str, form.Answer]]:
+def students(assignment: form.Assignment, bank: list[Answer], most: int | None
+             ) -> list[dict[str, Answer]]:
     """Return submissions, as one answer by task; together they hold `most` answers of each task.
 
     Args:
@@ -73,12 +74,12 @@ def students(assignment: form.Assignment, bank: list[form.Answer], most: int | N
 def test_the_points_are_nbgraders(engine: sandboxed.SandboxEngine, name: str) -> None:
     """For each submission and each test cell; nobody is suspect, and the class is not all alike."""
     assignment = form.load(ROOT / "solutions" / name)
-    bank, problems = form.read_bank(assignment, ROOT / "tests" / "answers")
+    bank, problems = read_bank(assignment, ROOT / "tests" / "answers")
     assert not problems
     handed_in = students(assignment, bank, None if ALL else SAMPLE)
     if ALL:
-        held = {answer.path for one in handed_in for answer in one.values()}
-        assert held == {answer.path for answer in bank}
+        held = {str(answer) for one in handed_in for answer in one.values()}
+        assert held == set(map(str, bank))
     jobs = [
         runner.Job({task: answer.source for task, answer in one.items()}) for one in handed_in]
     _, outcomes = runner.run(assignment, jobs, 1 if ALL else 2, limit=600 if ALL else 60)

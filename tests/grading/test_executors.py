@@ -232,7 +232,7 @@ def test_a_wrong_name_says_what_is_expected(monkeypatch: pytest.MonkeyPatch) -> 
               open_executor(nobody, 1)):
             pass
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with (pytest.raises(PoolError, match="distributed is not installed"),
+    with (pytest.raises(PoolError, match="make env EXTRAS=grade"),
           open_executor("tcp://127.0.0.1:8786", 1)):
         pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -92,13 +93,10 @@ def test_a_kernel_executes_over_ipc_with_torch_imported(warm):
     folder = Path(info["ip"]).parent
     assert folder.stat().st_mode & 0o777 == 0o700
     assert len(list(folder.iterdir())) == 5
-    # On this machine nothing listens. In its own network, which holds nothing but itself, IPython
-    # has one socket, for what forks of the kernel print.
+    # Nothing listens on this machine, nor in the kernel's own network.
     assert warm.ask("os.readlink('/proc/self/ns/net')") != os.readlink("/proc/self/ns/net")
     for table in ("tcp", "tcp6", "udp", "udp6", "raw"):
-        lines = warm.ask(f"open('/proc/net/{table}').read().splitlines()")[1:]
-        assert [line.split()[1].split(":")[0] for line in lines] == (
-            ["0100007F"] if table == "tcp" else [])
+        assert warm.ask(f"open('/proc/net/{table}').read().splitlines()")[1:] == []
 
 
 def test_figures_and_shell_commands_work(warm):
@@ -148,7 +146,7 @@ def test_the_network_is_out_of_reach(warm):
                 f"    socket.create_connection({place!r}, timeout=5); reached = 'reached'\n"
                 "except OSError as error:\n    reached = type(error).__name__, error.errno")
             name, number = warm.ask("reached")
-            assert number in (99, 101, 111), (place, name)  # no address, unreachable, refused
+            assert number == errno.EPERM, (place, name)
     assert warm.provisioner._place not in warm.ask("open('/proc/net/unix').read()")
 
 

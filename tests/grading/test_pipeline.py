@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pytest
 from nbgrader.utils import determine_grade, is_grade
 
 from grading import autograded, pipeline, pool, submission
-from grading.engine import EngineError, TestOutcome
+from grading.course import with_doubts
+from grading.engine import CellOutcome, EngineError, TestOutcome
 from grading.pipeline import Graded, Times
-from grading.states import Result, State
+from grading.states import NOT_RUN, Result, State
 from grading.submission import Form, RebuiltCell
 from tests.grading import fakes, helpers
 from tests.harness import sample
@@ -77,13 +79,137 @@ def test_a_process_that_ends_costs_its_own_task(form: Form) -> None:
     assert found.reasons == ["ended in double: limit on memory"]
 
 
-def test_restarts_and_time_have_an_end(form: Form) -> None:
-    """What could not be run gives no points and says so; the submission is graded all the same."""
-    answers = {**helpers.RIGHT, "double": "def double(x):\n    raise SystemExit"}
-    for times in (Times(restarts=0), Times(submission=-1.0)):
-        found = grade(form, helpers.fill(answers), times=times).result
-        assert (found.state, found.points["total--plain"]) == (State.GRADED, 0.0)
-        assert "used up its time or its restarts" in found.messages["total--plain"]
+HANG = "global LIMIT\n    LIMIT = 'time'\n    raise SystemExit"
+
+
+def test_a_task_that_hangs_is_tried_once(form: Form) -> None:
+    """Its other tests did not run, and say so; what stands in them is there for later ones."""
+    answers = {**helpers.RIGHT, "double": f"def double(x):\n    {HANG}",
+               "total": "def total(values):\n    return 2 * sum(values)"}
+    found = grade(form, helpers.fill(answers)).result
+    assert (found.state, found.points) == (State.GRADED, {**NOTHING, "total--plain": 3.0})
+    assert found.messages["double--zero"] == NOT_RUN
+    assert found.reasons == ["ended in double--small: limit on time"]
+    answers["double"] = "LIMIT = 'time'\nraise SystemExit"  # no test needs to hang again
+    found = grade(form, helpers.fill(answers)).result
+    assert found.messages["double--small"] == found.messages["double--zero"] == NOT_RUN
+    assert found.reasons == ["ended in double: limit on time"]
+    assert found.points == {**NOTHING, "total--plain": 3.0}
+
+
+def with_own_cells(*sources: str) -> dict:
+    """Return right answers with cells of the student's own before them."""
+    notebook = helpers.fill(helpers.RIGHT)
+    notebook["cells"][1:1] = [sample.code(source) for source in sources]
+    return notebook
+
+
+def test_ends_without_number_cost_nobody_a_point(form: Form) -> None:
+    """Not even those of cells of the student's own, one after the other."""
+    found = grade(form, with_own_cells(*["raise SystemExit"] * 30)).result
+    assert (found.state, found.points) == (State.GRADED, helpers.FULL), found.messages
+
+
+def test_own_cells_try_a_hanging_task_once(form: Form) -> None:
+    """Before its test and after it, measured or not; what somebody needs is executed all the same.
+
+    Nothing else is left out, and the others' tests run.
+    """
+    notebook = helpers.fill({"double": f"def double(x):\n    {HANG}",
+                             "total": "def total(values):\n    return 2 * sum(values)"})
+    tries = ["double(3)", "for i in range(3):\n    print(double(i))", "%time double(3)",
+             "%%time\nfound = double(5)", "%timeit -n 10 -r 3 double(3)", "assert double(3) == 6"]
+    own = [*map(sample.code, tries), sample.code("SEEN = 1")]
+    notebook["cells"] = [
+        part for cell in notebook["cells"] for part in
+        (own if cell is helpers.find(notebook, "double--small") else []) + [cell]] + own
+    found = grade(form, notebook).result
+    assert found.reasons == ["ended in a cell of the student's own: limit on time",
+                             "ended in double--small: limit on time"]
+    assert found.points == {**NOTHING, "total--plain": 3.0}
+
+
+@pytest.mark.parametrize("source", [
+    "kept = double(1)", "def kept():\n    return double(1)", "kept = []\ndouble(1)",
+    "import math as kept\ndouble(1)"])
+def test_what_an_own_cell_gives_to_another_is_executed(form: Form, source: str) -> None:
+    """Though a task hangs that it calls: it may end for these arguments."""
+    hangs = f"def double(x):\n    if x == 1:\n        return 2\n    {HANG}"
+    notebook = helpers.fill(
+        {"double": hangs, "total": "kept\ndef total(values):\n    return 2 * sum(values)"})
+    notebook["cells"].insert(helpers.place(notebook, "total"), sample.code(source))
+    found = grade(form, notebook).result
+    assert found.points == {**NOTHING, "total--plain": 3.0}, found.messages
+
+
+class Clock:
+    """A time that passes while cells run which say so, and not otherwise."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(pipeline.time, "monotonic", lambda: self.now)
+        for name in ("run", "test"):
+            monkeypatch.setattr(
+                fakes.FakeProcess, name, self.executing(getattr(fakes.FakeProcess, name)))
+
+    def executing(self, execute: Callable) -> Callable:
+        """Return a method of FakeProcess, with the time that it takes."""
+        def slowly(process: fakes.FakeProcess, source: str, **options: object) -> object:
+            found = execute(process, source, **options)
+            self.now += process.namespace.pop("SECONDS", 0)
+            return found
+        return slowly
+
+
+def test_what_one_pass_leaves_runs_in_a_second(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a fresh process without the cells that hung; and what both leave is no zero."""
+    clock = Clock(monkeypatch)
+    hangs = "SECONDS = 60; LIMIT = 'time'\nraise SystemExit"
+    found = grade(form, with_own_cells(*[hangs] * 6)).result
+    assert (found.state, found.points) == (State.GRADED, helpers.FULL)
+    assert "ended in the whole submission: limit on time" in found.reasons
+    clock.now = 0.0
+    graded = grade(form, with_own_cells(*[hangs] * 11))
+    found = graded.result
+    assert (found.state, found.points, found.total) == (State.FAILED, {}, 0.0)
+    assert found.reasons[0] == (
+        "no time was left for double--small, double--zero, total--plain")
+    assert clock.now < pipeline.PASSES * Times().submission + 2 * 60
+
+
+def test_a_slow_cell_is_paid_for_once_in_each_process(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hanging task and own cells of 45 seconds cost no other task a point."""
+    Clock(monkeypatch)
+    notebook = with_own_cells("SECONDS = 45", "SECONDS = 45")
+    hanging = f"def double(x):\n    global SECONDS\n    SECONDS = 60\n    {HANG}"
+    answers = {"double": hanging, "total": "def total(values):\n    return 2 * sum(values)"}
+    found = grade(form, helpers.fill(answers, notebook)).result
+    assert (found.state, found.points) == (State.GRADED, {**NOTHING, "total--plain": 3.0})
+
+
+def test_a_submission_that_is_not_measured_is_never_a_zero(form: Form, small: Path) -> None:
+    """Also not one that is suspect, or that has doubts; and it has no graded notebook."""
+    notebook = helpers.fill(helpers.RIGHT)
+    helpers.find(notebook, "double--zero")["metadata"]["nbgrader"]["points"] = 50
+    job = pipeline.load({"student": "ann", "path": str(helpers.hand_in(small, "ann", notebook))})
+    answer = pipeline.grade_data(form, fakes.FakeEngine(), job, Times(submission=-1.0), {})
+    found = Result.from_json(answer["result"])
+    assert (found.state, found.points, answer["notebook"]) == (State.FAILED, {}, None)
+    doubted = with_doubts(replace(found, doubts=["double--small"]), set())
+    assert doubted.state is State.FAILED
+
+
+def test_a_word_alone_is_worth_a_look_and_holds_nothing_up(form: Form) -> None:
+    """A comment is no proof: the points count, and the teacher sees the word beside them."""
+    for text in ("# as /proc/self/maps shows", "open('/proc/self/status').read()"):
+        found = grade(form, with_own_cells(text)).result
+        assert (found.state, found.points, found.suspicions) == (State.GRADED, helpers.FULL, [])
+        assert [reason[:20] for reason in found.reasons] == ["worth a look: inner:"]
+        assert not any("inner" in note for note in found.notes), "the student's page shows these"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +297,29 @@ def test_what_a_test_defines_is_there_in_the_next_process(form: Form) -> None:
     cells = tuple(changed(cell) for cell in rebuilt.cells)
     found = pipeline.grade_one(replace(rebuilt, cells=cells), engine).result
     assert found.points == {**helpers.FULL, "double--small": 0.0}, found.messages
+
+
+def test_helpers_of_a_given_cell_outlive_its_process(form: Form) -> None:
+    """Whatever a submission did to the process in which that cell ran."""
+    started: list[fakes.FakeProcess] = []
+
+    class DiesEarly(fakes.FakeProcess):
+        def __init__(self) -> None:
+            super().__init__()
+            started.append(self)
+
+        def run(self, source: str, *, here: bool, owns: tuple = ()) -> CellOutcome:
+            if here and len(started) == 1:
+                return CellOutcome("SystemExit: 1", died=True)
+            return super().run(source, here=here, owns=owns)
+
+    rebuilt = with_test(form, "double--zero", "assert helper(0) == 0")
+    cells = [replace(cell, source="def helper(x):\n    return x") if cell.role == "setup" else cell
+             for cell in rebuilt.cells]
+    engine = fakes.FakeEngine()
+    engine.open = DiesEarly
+    found = pipeline.grade_one(replace(rebuilt, cells=tuple(cells)), engine).result
+    assert found.points == helpers.FULL, found.messages
 
 
 def test_a_fault_of_the_grader_is_failed(form: Form, small: Path) -> None:

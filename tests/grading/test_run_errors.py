@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,9 @@ def test_messages_say_what_to_do(small: Path, capsys: pytest.CaptureFixture) -> 
     (small / "submitted" / "ann").mkdir()
     assert "nobody handed in 90-sample (ann: nothing handed in)" in message("run", "90")
     assert not (small / "gradebook.db").exists()
-    assert "there is no gradebook" in message("states", "90")
+    said = message("states", "90")
+    assert "there is no gradebook" in said
+    assert f"if {small} is not the course's folder, name that with --root" in said
     assert "there is no gradebook" in message("clear", "90", "ann", "--reason", "x")
     helpers.hand_in(small, "ann", helpers.release())
     assert "--jobs: expected at least 1, got 0" in message("run", "90", "--jobs", "0")
@@ -57,6 +60,18 @@ def test_messages_say_what_to_do(small: Path, capsys: pytest.CaptureFixture) -> 
     (small / "nbgrader_config.py").write_text("c = nothing", encoding="utf-8")
     text = message("states", "90")
     assert "exercises/90-sample/sample.ipynb: run `make exercises`" in text
+
+
+def test_nobody_who_reads_on_is_no_error(small: Path) -> None:
+    """As for `| head`: the command ends without a word, and not as if all had been told."""
+    helpers.hand_in(small, "ann", helpers.fill(helpers.RIGHT))
+    assert main(["run", "90", "--root", str(small), *FAKE]) == 0
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as closed:
+        done = subprocess.run([sys.executable, "-m", "grading", "states", "90", "--root", small],
+                              cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_an_engine_that_does_not_start(small: Path, capsys: pytest.CaptureFixture) -> None:

@@ -44,7 +44,8 @@ def states(small: Path) -> dict[str, tuple[str, float | None]]:
 
 
 NAMES = (
-    "\x1b[2J\x1b[31mred\nfake  graded  6", os.fsdecode(b"bad\xff\xfe"), "\u202eevil", "x" * 200)
+    "\x1b[2J\x1b[31mred\nfake  graded  6", os.fsdecode(b"bad\xff\xfe"), "\u202eevil", "x" * 200,
+    "a\\..\\b")
 
 
 def test_a_folders_name_plays_no_tricks_on_who_reads_the_table(

@@ -47,10 +47,7 @@ def test_no_network(worker):
         server.settimeout(0.2)
         with pytest.raises(TimeoutError):
             server.accept()
-    assert found.pop(f"udp 127.0.0.1:{port}") == ""  # its own loopback: nobody is there
-    assert all(found.values()), found
-    assert found["1.1.1.1:53"] == "OSError"
-    assert found["vsock"] == found["raw"] == "PermissionError"
+    assert set(found.values()) == {"PermissionError"}, found
 
 
 def test_nothing_of_the_machine_can_be_read(worker, tmp_path):
@@ -69,7 +66,7 @@ def test_nothing_of_the_machine_can_be_read(worker, tmp_path):
 
 def test_only_the_students_side_of_the_grader_is_there(worker):
     found, _ = ask(worker, "listing", "/grader", "/grader/grading", "/", "/etc", "/dev/shm")
-    assert found["/grader"] == ["attacks.py", "grading"]
+    assert found["/grader"] == ["attacks.py", "attacks_neighbours.py", "grading"]
     assert found["/grader/grading"] == sorted(FILES)
     trusted = ("verdict", "proxies", "submission", "pipeline", "gradebook", "course", "sandbox")
     assert not {f"{name}.py" for name in trusted} & set(FILES)
@@ -118,10 +115,9 @@ def test_a_process_that_takes_memory_gets_an_error(workers, step):
     assert_as_new(worker)
 
 
-@pytest.mark.parametrize(("attack", "share"), [("memory_of_many", 0.5), ("shared_memory", 4)])
-def test_memory_of_all_processes_together_is_limited(workers, attack, share):
+def test_memory_of_all_processes_together_is_limited(workers):
     worker = workers(memory_bytes=64 << 20)
-    answer, end = ask(worker, attack, int(share * (64 << 20)))
+    answer, end = ask(worker, "memory_of_many", 32 << 20)
     assert answer is None
     assert (end.signal, end.limit, end.left) == (9, "memory", ())
     assert end.memory_bytes > 64 << 20
@@ -254,10 +250,11 @@ def test_all_of_this_holds_for_a_grader_without_rights(bubblewrap):
     done = subprocess.run(
         [bwrap, *here, "--", setpriv, "--reuid", USER, "--regid", USER, "--clear-groups",
          sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider",
-         "tests/grading/test_sandbox.py", "tests/grading/test_sandbox_attacks.py"],
+         *(f"tests/grading/test_{name}.py" for name in (
+             "sandbox", "sandbox_attacks", "neighbours", "shares"))],
         cwd=ROOT, env={**os.environ, "HOME": "/tmp", "TMPDIR": "/tmp", "CI": "true",
                        "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True, text=True, timeout=500,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-    assert re.search(r"\d\d passed, 2 skipped", done.stdout), done.stdout[-500:]
+    assert re.search(r"\d\d passed, [2-4] skipped", done.stdout), done.stdout[-500:]

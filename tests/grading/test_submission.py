@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -240,6 +242,65 @@ def test_more_code_than_anybody_writes_is_not_read(form: Form, source: str, copi
     notebook["cells"] = notebook["cells"][: len(helpers.release()["cells"]) + 900]
     notebook["cells"][-1]["source"] = "x = 1\n" * 10_000
     assert form.rebuild(json.dumps(notebook).encode()).cells
+
+
+#: What takes much more memory than it has bytes; the last ones have almost as many parts as may be.
+FLOODS = [(b"{}", 6_000_000), (b'"ab"', 4_000_000), (b'"\\"', 5_000_000),
+          (b'{"cell_type":"code","source":"x"}', 600_000),
+          (b'"' + b'\\"' * 9_000_000 + b'"', 1),
+          (b"[]", 990_000), (b'{"cell_type":"code","source":"x"}', 9_900)]
+MEASURE = """
+import resource, sys
+from pathlib import Path
+from grading import submission
+from tests.grading.test_submission import FLOODS
+form = submission.load(Path(sys.argv[1]), Path(sys.argv[2]))
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+b",".join([b"{}"] * 6_000_000)
+before = peak()
+for part, count in FLOODS:
+    try:
+        form.rebuild(b'{"nbformat": 4, "cells": [' + b",".join([part] * count) + b"]}")
+    except submission.SubmissionError as error:
+        print(str(error)[:60])
+print(peak() - before)
+"""
+
+
+@pytest.mark.slow
+def test_no_file_takes_much_memory_to_read(small: Path) -> None:
+    """Not even one of 20 MiB made of the smallest parts, in the grader's own process."""
+    paths = [small / kind / sample.NAME / "sample.ipynb" for kind in ("exercises", "solutions")]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *paths], cwd=ROOT, capture_output=True, text=True,
+        check=True)
+    *said, more = done.stdout.splitlines()
+    assert len(said) == len(FLOODS)
+    assert sum("more than 2,000,000" in line for line in said) == 4
+    assert int(more) < 250, f"{more} MiB"
+
+
+def test_a_large_honest_notebook_is_read(form: Form) -> None:
+    """Figures of MiB, a table of numbers, and very much output in lines."""
+    notebook = helpers.fill(helpers.RIGHT)
+    cell = notebook["cells"][-1]
+    cell["outputs"] = [
+        {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBOR" * 2_000_000}},
+        {"output_type": "display_data", "metadata": {}, "data": {
+            "application/json": [[number / 7 for number in range(100)]] * 1000}},
+        {"output_type": "stream", "name": "stdout", "text": ["a line\n"] * 200_000}]
+    data = json.dumps(notebook).encode()
+    assert len(data) > 12 << 20
+    assert form.rebuild(data).cells
+
+
+def test_more_cells_than_anybody_has_are_not_read(form: Form) -> None:
+    """Cells of text included: it says how many there are."""
+    notebook = helpers.fill(helpers.RIGHT)
+    notebook["cells"] += [{"cell_type": "markdown", "source": "a"}] * 10_000
+    with pytest.raises(SubmissionError, match=r"has 10,0\d\d cells, and at most 10,000 are read"):
+        form.rebuild(json.dumps(notebook).encode())
 
 
 def test_release_and_source_must_belong_together(small: Path) -> None:

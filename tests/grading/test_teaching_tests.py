@@ -9,7 +9,6 @@ import re
 
 import pytest
 
-from grading import handed_in, pipeline, sandboxed
 from grading import student as untrusted  # noqa: F401 - imported before the process is forked
 from grading.names import offered_names
 from grading.verdict import TestRun, run_test_cell
@@ -99,10 +98,6 @@ WORKS = {
         "layer.inner.register_forward_hook(lambda m, i, o: seen.append(o.shape))\n"
         "x.register_hook(seen.append)\nlayer(x).sum().backward()\nassert seen[0] == (1, 2)\n"
         "assert len(seen) == 2"),
-    "see what autograd keeps": (
-        CUBE, "kept = []\nhooks = torch.autograd.graph.saved_tensors_hooks\n"
-        "with hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):\n"
-        "    cube(torch.ones(7, requires_grad=True))\nassert max(kept) == 7"),
     "NumPy arrays": (
         "def f(a): return a * 2",
         "import numpy as np\nassert f(np.arange(3)).tolist() == [0, 2, 4]"),
@@ -165,6 +160,10 @@ FAILS = {
         "def f(x): return torch.softmax(x, -1)",
         ["from unittest import mock\nwith mock.patch.object(torch, 'softmax') as made:\n"
          "    f(torch.ones(2))\nassert made.called"]),
+    "see what autograd keeps": (CUBE, [
+        "kept = [0]\nhooks = torch.autograd.graph.saved_tensors_hooks\n"
+        "with hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):\n"
+        "    cube(torch.ones(7, requires_grad=True))\nassert max(kept) == 7"]),
     "set a global name": ("k = 2\ndef f(): return k", ["k = 5\nassert f() == 5"]),
     "attributes of a student's exception": (
         "class Own(ValueError):\n    def __init__(self):\n        super().__init__('x')\n"
@@ -221,20 +220,3 @@ def test_the_page_has_these_rows() -> None:
         for first in firsts:
             assert sum(first.startswith(row) for row in rows) == 1, first
     assert re.search(r"^\(teaching-forms\)=$", page, re.MULTILINE)
-
-
-def test_the_pages_name_the_limits() -> None:
-    """The numbers of the table are those of the code."""
-    page = (ROOT / "book" / "teaching-safety.md").read_text(encoding="utf-8")
-    limits = sandboxed.LIMITS
-    for row in (
-        f"| one cell or test | {sandboxed.CELL_SECONDS:.0f} seconds |",
-        f"| {limits.wall_seconds:.0f} seconds, {limits.cpu_seconds} of them CPU time |",
-        f"| {limits.memory_bytes >> 30} GiB |",
-        f"| processes and threads | {limits.processes} |",
-        f"| one file | {limits.file_bytes >> 20} MiB |",
-        f"| output | {limits.output_bytes >> 20} MiB |",
-        f"| the notebook handed in | {handed_in.MAX_BYTES >> 20} MiB |",
-    ):
-        assert row in page, row
-    assert pipeline.Times().submission == limits.wall_seconds

@@ -9,6 +9,7 @@ from grading.names import bound_names
 from grading.verdict import TestRun, run_test_cell
 from tests.grading.wall import submission
 from tests.harness import assignment as assignments
+from tests.harness.bank import Answer, read_bank
 from tools.notebooks import ROOT
 
 FOLDERS = {path.name: path for path in assignments.discover(ROOT / "solutions")}
@@ -17,17 +18,17 @@ SAMPLE = {False: 6, True: 2}
 
 
 @functools.cache
-def load(name: str) -> tuple[assignments.Assignment, list[assignments.Answer]]:
+def load(name: str) -> tuple[assignments.Assignment, list[Answer]]:
     """Return an assignment and its bank, in an order that has nothing to do with the names."""
     assignment = assignments.load(FOLDERS[name])
-    bank, problems = assignments.read_bank(assignment, ROOT / "tests" / "answers")
+    bank, problems = read_bank(assignment, ROOT / "tests" / "answers")
     assert bank, name
     assert not problems
-    return assignment, sorted(
-        bank, key=lambda answer: hashlib.sha256(str(answer).encode()).hexdigest())
+    return assignment, sorted(bank, key=lambda answer: hashlib.sha256(
+        f"{answer.task} {answer.name}".encode()).hexdigest())
 
 
-def run(assignment: assignments.Assignment, answer: assignments.Answer | None = None
+def run(assignment: assignments.Assignment, answer: Answer | None = None
         ) -> dict[str, TestRun]:
     """Return how test cells end: all of them on the reference, one task's on an answer.
 
@@ -47,10 +48,12 @@ def run(assignment: assignments.Assignment, answer: assignments.Answer | None = 
                     assert student.run_given(cell.source, 60).ok
             elif not answer or name.startswith(f"{answer.task}--"):
                 found[name] = run_test_cell(student, cell.source)
+            else:  # later tests use what it defines
+                student.namespace().recall(cell.source)
     return found
 
 
-def check(assignment: assignments.Assignment, answer: assignments.Answer) -> None:
+def check(assignment: assignments.Assignment, answer: Answer) -> None:
     """Assert that a right answer passes, and that a wrong one is told its mistake."""
     found = run(assignment, answer)
     told = [f"{test.error_name}: {test.message}" for test in found.values() if not test.passed]

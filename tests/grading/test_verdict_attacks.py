@@ -415,17 +415,6 @@ def test_proxies_have_no_way_to_the_peer_by_name():
             _ = proxy.__array__
 
 
-def test_words_of_the_submission_in_a_message_are_known():
-    """An author's assert may quote an error; whose words these are is told."""
-    test = ("try:\n    f(1)\nexcept IndexError as error:\n"
-            "    raise AssertionError(f'it fails with {error}') from None")
-    result, _ = verdict("def f(x): raise IndexError('x is 1\\n and more')", test=test)
-    assert result.message == "it fails with x is 1\n and more"
-    assert result.quoted == ("and more", "x is 1")
-    result, _ = verdict("def f(x): raise IndexError('other words')", test="assert 0, 'my words'")
-    assert (result.message, result.quoted) == ("my words", ())
-
-
 def test_functions_of_an_earlier_test_can_be_had_again():
     """And nothing else of it: no assert, no call."""
     test = ("import math as m\nassert f(1) == 5, 'no'\ndef half(x): return m.floor(x / 2)\n"

@@ -1,25 +1,32 @@
 """Proves the tests of each assignment: right answers score full, wrong ones lose points.
 
-    python -m tests.harness.answers [ASSIGNMENT] [--task TASK]
+    python -m tests.harness.answers check [ASSIGNMENT] [--task TASK]
 
 Each answer of the bank is run in the source notebook in place of its task's reference solution.
 Asked of a right answer: every point of the notebook. Asked of a wrong answer: it loses points on
-its own task, and one of the messages that the student reads there matches the pattern of the
-file's first line.
+its own task, and one of the messages that the student reads there matches its pattern.
+
+    python -m tests.harness.answers judge ASSIGNMENT FILES [--json]
+
+Answers that lie elsewhere: see tests/harness/judge.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.harness import assignment as form
-from tests.harness.assignment import Answer, Assignment, Task
+from tests.harness import judge
+from tests.harness.assignment import Assignment, Task
+from tests.harness.bank import Answer, read_bank
 from tests.harness.runner import Job, Outcome, run
-from tools.notebooks import LEAST, ROOT
+from tools.notebooks import ROOT
 
 #: A wrong answer that fails with one of these does not run at all: it proves nothing.
 BROKEN = ("NameError", "SyntaxError", "IndentationError", "ImportError", "ModuleNotFoundError")
@@ -27,11 +34,11 @@ BROKEN = ("NameError", "SyntaxError", "IndentationError", "ImportError", "Module
 
 @dataclass(frozen=True)
 class Rules:
-    """How large an assignment and its bank must be."""
+    """How large an assignment and its bank must be: answers are by task."""
 
-    tasks: int = LEAST["tasks"]
-    right: int = LEAST["right"]
-    wrong: int = LEAST["wrong"]
+    tasks: int = 6
+    right: int = 2
+    wrong: int = 5
 
 
 @dataclass
@@ -107,7 +114,7 @@ def check(
     assignment = form.load(folder)
     if task is not None and task not in assignment.tasks:
         raise form.BankError(f"{folder}: no task {task}; it has {', '.join(assignment.tasks)}")
-    bank, problems = form.read_bank(assignment, answers)
+    bank, problems = read_bank(assignment, answers)
     report = Report(assignment.name, problems=problems)
     report.problems += sizes(assignment, bank, rules, answers)
     bank = [answer for answer in bank if task in (None, answer.task)]
@@ -123,24 +130,24 @@ def check(
     rows = {row.task.name: row for row in report.rows}
     for answer, full in zip(right, outcomes[: len(right)], strict=True):
         rows[answer.task].right += 1
-        report.problems += losses(assignment, full, f"{answer.path}: a right answer")
+        report.problems += losses(assignment, full, f"{answer}: a right answer")
 
     # Hidden tests are run only where the visible ones have not settled the matter.
-    runs = {answer.path: [visible] for answer, visible in
+    runs = {str(answer): [visible] for answer, visible in
             zip(wrong, outcomes[len(right) :], strict=True)}
     open_ones = [
         answer for answer in wrong
-        if not failing(rows[answer.task].task, *runs[answer.path])
-        or judge_messages(answer, rows[answer.task].task, runs[answer.path])
+        if not failing(rows[answer.task].task, *runs[str(answer)])
+        or judge_messages(answer, rows[answer.task].task, runs[str(answer)])
     ]
     jobs = [Job({answer.task: answer.source}, until=answer.task) for answer in open_ones]
     _, outcomes = run(assignment, jobs, processes, limit) if jobs else (None, [])
     for answer, full in zip(open_ones, outcomes, strict=True):
-        runs[answer.path].append(full)
+        runs[str(answer)].append(full)
     fatal: set[str] = set()
     for answer in wrong:
-        fatal |= failing(rows[answer.task].task, *runs[answer.path])
-        report.problems += judge_wrong(answer, rows[answer.task], runs[answer.path])
+        fatal |= failing(rows[answer.task].task, *runs[str(answer)])
+        report.problems += judge_wrong(answer, rows[answer.task], runs[str(answer)])
     idle = [
         test.grade_id for row in report.rows for test in row.task.tests
         if row.wrong and test.grade_id not in fatal
@@ -151,7 +158,7 @@ def check(
 
 
 def sizes(
-    assignment: Assignment, bank: Iterable[Answer], rules: Rules, answers: Path
+    assignment: Assignment, answers: Iterable[Answer], rules: Rules, folder: Path
 ) -> list[str]:
     """Return a line for each thing there are too few of."""
     problems = []
@@ -159,12 +166,12 @@ def sizes(
         problems.append(
             f"{assignment.path}: {len(assignment.tasks)} tasks, expected at least {rules.tasks}"
         )
-    counts = form.count_kinds(list(bank))
+    counts = Counter((answer.task, answer.is_right) for answer in answers)
     for name in assignment.tasks:
         for is_right, least in ((True, rules.right), (False, rules.wrong)):
             if (found := counts[name, is_right]) < least:
                 kind = "right" if is_right else "wrong"
-                place = answers / assignment.name / name
+                place = folder / assignment.name / f"{name}.py"
                 problems.append(f"{place}: {found} {kind} answers, expected at least {least}")
     return problems
 
@@ -202,14 +209,13 @@ def judge_wrong(answer: Answer, row: Row, runs: list[Outcome]) -> list[str]:
 
     `runs` holds the outcome with visible tests, and perhaps the outcome with all tests.
     """
-    name = answer.path.stem
     if failing(row.task, runs[0]):
-        row.visible.append(name)
+        row.visible.append(answer.name)
     elif failing(row.task, *runs):
-        row.hidden.append(name)
+        row.hidden.append(answer.name)
     else:
-        row.survivors.append(name)
-        return [f"{answer.path}: survives: full score on {answer.task}"]
+        row.survivors.append(answer.name)
+        return [f"{answer}: survives: full score on {answer.task}"]
     return judge_messages(answer, row.task, runs)
 
 
@@ -219,16 +225,16 @@ def judge_messages(answer: Answer, task: Task, runs: list[Outcome]) -> list[str]
     for outcome in runs:
         definition = outcome.cells.get(answer.task)
         if definition is not None and definition.error:
-            return [f"{answer.path}: broken answer: its own cell ends in {definition.error}"]
+            return [f"{answer}: broken answer: its own cell ends in {definition.error}"]
         tests = sorted(failing(task, outcome) & outcome.cells.keys())
         messages += [outcome.cells[test].message for test in tests]
     broken = [message for message in messages if message.split(":")[0] in BROKEN]
     if broken:
-        return [f"{answer.path}: broken answer: {shorten(broken[0])}"]
+        return [f"{answer}: broken answer: {shorten(broken[0])}"]
     if not any(answer.message.search(message) for message in messages):
         shown = " | ".join(shorten(message) for message in dict.fromkeys(messages))
         return [
-            f"{answer.path}: no message matches {answer.message.pattern!r}; "
+            f"{answer}: no message matches {answer.message.pattern!r}; "
             f"the student reads: {shown or 'nothing'}"
         ]
     return []
@@ -240,31 +246,73 @@ def shorten(message: str, width: int = 300) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def assignments(solutions: Path, name: str | None) -> list[Path]:
+    """Return the folders of all assignments, or of those whose name begins so.
+
+    Raises:
+        BankError: if there is none.
+
+    """
+    folders = form.discover(solutions)
+    chosen = [path for path in folders if path.name.startswith(name or "")]
+    if not chosen:
+        known = ", ".join(path.name for path in folders)
+        raise form.BankError(f"{solutions}: no assignment {name}; there are {known}")
+    return chosen
+
+
+def check_all(options: argparse.Namespace) -> int:
     """Print a table for each assignment asked for; 1 if there is any problem."""
-    parser = argparse.ArgumentParser(prog="python -m tests.harness.answers", description=__doc__)
-    parser.add_argument("assignment", nargs="?", help="its folder's name, or the start of it")
-    parser.add_argument("--task", help="run the answers to one task only")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--limit", type=int, default=60, help="seconds an answer may take")
-    parser.add_argument("--solutions", type=Path, default=ROOT / "solutions")
-    parser.add_argument("--answers", type=Path, default=ROOT / "tests" / "answers")
-    options = parser.parse_args(arguments)
-    try:
-        folders = form.discover(options.solutions)
-        if options.assignment:
-            folders = [path for path in folders if path.name.startswith(options.assignment)]
-            if not folders:
-                raise form.BankError(f"{options.solutions}: no assignment {options.assignment}")
-        reports = [
-            check(folder, options.answers, options.task, None, options.processes, options.limit)
-            for folder in folders
-        ]
-    except (ValueError, RuntimeError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    reports = [
+        check(folder, options.answers, options.task, None, options.processes, options.limit)
+        for folder in assignments(options.solutions, options.assignment)
+    ]
     print("\n\n".join(report.table() for report in reports))
     return 1 if any(report.problems for report in reports) else 0
+
+
+def judge_files(options: argparse.Namespace) -> int:
+    """Print what answers that lie elsewhere score; 1 if some cannot be judged."""
+    folders = assignments(options.solutions, options.assignment)
+    if len(folders) > 1:
+        names = ", ".join(path.name for path in folders)
+        raise form.BankError(f"{options.assignment}: more than one assignment begins so: {names}")
+    assignment = form.load(folders[0])
+    report = judge.judge(assignment, options.files, options.processes, options.limit)
+    print(json.dumps(report, indent=1) if options.json else judge.table(report))
+    print("\n".join(report["problems"]), end="\n" * bool(report["problems"]), file=sys.stderr)
+    return 1 if report["problems"] else 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one of the two commands; 2 if it makes no sense."""
+    parser = argparse.ArgumentParser(prog="python -m tests.harness.answers")
+    commands = parser.add_subparsers(required=True)
+    for name, run_it, text in (
+        ("check", check_all, __doc__), ("judge", judge_files, judge.__doc__),
+    ):
+        command = commands.add_parser(
+            name, description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        command.set_defaults(run=run_it)
+        command.add_argument("--processes", type=int, default=2, help="how many run at a time")
+        command.add_argument("--limit", type=int, default=60, help="seconds an answer may take")
+        command.add_argument("--solutions", type=Path, default=ROOT / "solutions")
+        which = "its folder's name, or the start of it"
+        if name == "check":
+            command.add_argument("assignment", nargs="?", help=which)
+            command.add_argument("--task", help="run the answers to one task only")
+            command.add_argument("--answers", type=Path, default=ROOT / "tests" / "answers")
+        else:
+            command.add_argument("assignment", help=which)
+            command.add_argument("files", nargs="+", type=Path, metavar="FILES")
+            command.add_argument("--json", action="store_true", help="for programs")
+    options = parser.parse_args(arguments)
+    try:
+        return options.run(options)
+    except (ValueError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -1,27 +1,21 @@
-"""An assignment and its bank of answers, read from files.
+"""An assignment, read from its notebook.
 
 An assignment is a folder of solutions/ with one notebook. A *task* of it is one solution cell,
 whose grade_id is the task's name, and the test cells whose grade_id is `<task>--<aspect>`.
-The bank is tests/answers/<assignment>/<task>/right_*.py and wrong_*.py; each file is the text of
-a whole solution cell. The first line of a wrong answer is `# message: <pattern>`.
 """
 
 from __future__ import annotations
 
-import ast
-import re
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grading import draws
 from tools import notebooks
 from tools.notebooks import Cell
 
-MESSAGE_LINE = re.compile(r"#\s*message:\s*(\S.*)")
-
 
 class BankError(ValueError):
-    """Assignments or answers that do not have the form above; the message names the file."""
+    """Assignments or answers that have not the form they need; the message names the file."""
 
 
 @dataclass(frozen=True)
@@ -65,20 +59,6 @@ class Assignment:
         return {test.grade_id: test for task in self.tasks.values() for test in task.tests}
 
 
-@dataclass(frozen=True)
-class Answer:
-    """One file of the bank."""
-
-    path: Path
-    task: str
-    is_right: bool
-    source: str
-    message: re.Pattern | None = None
-
-    def __str__(self) -> str:
-        return "/".join(self.path.parts[-3:])
-
-
 def discover(solutions: Path) -> list[Path]:
     """Return the assignment folders below solutions/.
 
@@ -92,8 +72,12 @@ def discover(solutions: Path) -> list[Path]:
     return found
 
 
-def load(folder: Path) -> Assignment:
+def load(folder: Path, secret: bytes = b"") -> Assignment:
     """Return the assignment in a folder of solutions/.
+
+    Args:
+        folder: the assignment.
+        secret: what hidden inputs are drawn from, if not those of the repository.
 
     Raises:
         BankError: if its notebook has not the form that the harness reads.
@@ -122,79 +106,10 @@ def load(folder: Path) -> Assignment:
                 raise BankError(f"{path}: {cell}: a test cell without points")
             points = float(cell.nbgrader["points"])
             visible, _ = notebooks.split_hidden(cell)
-            tasks[name].tests.append(TestCell(cell.grade_id, points, cell.source, visible))
+            seed = draws.seeds(secret, folder.name, [cell.grade_id]).get(cell.grade_id)
+            full = draws.draw(cell.source, seed)
+            tasks[name].tests.append(TestCell(cell.grade_id, points, full, visible))
     for task in tasks.values():
         if not task.tests:
             raise BankError(f"{path}: {cells[task.index]}: a task without a test cell")
     return Assignment(folder.name, path, cells, tasks)
-
-
-def read_bank(assignment: Assignment, answers: Path) -> tuple[list[Answer], list[str]]:
-    """Return the answers to an assignment, and what is wrong with the files, one line each."""
-    folder = answers / assignment.name
-    bank: list[Answer] = []
-    problems: list[str] = []
-    if not folder.is_dir():
-        return bank, [f"{folder}: no answers to {assignment.name}"]
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith((".", "__")):
-            continue
-        if path.name not in assignment.tasks:
-            problems.append(f"{path}: no task of {assignment.name} has this name")
-            continue
-        for file in sorted(path.iterdir()):
-            if file.name.startswith((".", "__")):
-                continue
-            try:
-                bank.append(read_answer(file, path.name))
-            except BankError as error:
-                problems.append(str(error))
-    problems += duplicates(bank)
-    return bank, problems
-
-
-def read_answer(path: Path, task: str) -> Answer:
-    """Return the answer in a file of the bank.
-
-    Raises:
-        BankError: if its name, its first line or its Python cannot be read.
-
-    """
-    kind, separator, _ = path.stem.partition("_")
-    if path.suffix != ".py" or kind not in {"right", "wrong"} or not separator:
-        raise BankError(f"{path}: an answer is called right_<name>.py or wrong_<name>.py")
-    source = path.read_text(encoding="utf-8")
-    try:
-        ast.parse(source, str(path))
-    except SyntaxError as error:
-        raise BankError(f"{path}: broken answer: SyntaxError: {error}") from None
-    if kind == "right":
-        return Answer(path, task, True, source)
-    match = MESSAGE_LINE.fullmatch(source.split("\n", 1)[0].strip())
-    if match is None:
-        raise BankError(f"{path}: the first line of a wrong answer is `# message: <pattern>`")
-    try:
-        pattern = re.compile(match.group(1), re.IGNORECASE)
-    except re.error as error:
-        problem = f"{path}: the pattern of the first line is no regular expression: {error}"
-        raise BankError(problem) from None
-    if pattern.search(""):
-        raise BankError(f"{path}: the pattern of the first line matches anything")
-    return Answer(path, task, False, source, pattern)
-
-
-def duplicates(bank: list[Answer]) -> list[str]:
-    """Return a line for each pair of answers to one task that are the same code."""
-    seen: dict[tuple[str, str], Answer] = {}
-    problems = []
-    for answer in bank:
-        key = (answer.task, ast.dump(ast.parse(answer.source)))
-        if key in seen:
-            problems.append(f"{answer.path}: the same code as {seen[key].path.name}")
-        seen.setdefault(key, answer)
-    return problems
-
-
-def count_kinds(bank: list[Answer]) -> Counter[tuple[str, bool]]:
-    """Return how many answers there are by (task, is_right)."""
-    return Counter((answer.task, answer.is_right) for answer in bank)

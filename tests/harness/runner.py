@@ -38,6 +38,9 @@ from tools.notebooks import Cell
 #: Imported before the first fork where the notebook uses them.
 LIBRARIES = ("torch", "numpy", "matplotlib.pyplot")
 
+#: Seconds after its limit when a job that silenced its alarm is killed.
+GRACE = 2
+
 
 @dataclass(frozen=True)
 class Job:
@@ -107,7 +110,7 @@ def _serve(assignment: Assignment, jobs: list[Job], processes: int, limit: int
     order = list(assignment.tasks)
     starts = [min((order.index(task) for task in job.answers), default=-1) for job in jobs]
     with tempfile.TemporaryDirectory() as folder:
-        children = _Children(Path(folder), processes)
+        children = _Children(Path(folder), processes, limit)
         notebook = _Notebook(assignment, Path(folder) / "stderr")
         for position, cell in enumerate(assignment.cells):
             if cell.is_solution:
@@ -117,7 +120,7 @@ def _serve(assignment: Assignment, jobs: list[Job], processes: int, limit: int
             signal.alarm(limit)
             notebook.execute(cell)
             signal.alarm(0)
-        outcomes = children.collect(limit)
+        outcomes = children.collect()
         # A job without answers is the reference itself.
         done = [outcomes.get(number, notebook.outcome) for number in range(len(jobs))]
     return notebook.outcome, done
@@ -227,6 +230,7 @@ def credit(value: object, points: float) -> float:
 
 def _run_job(notebook: _Notebook, job: Job, position: int, limit: int, target: Path) -> None:
     """In a child: execute the notebook from the job's first answer on, and write the outcome."""
+    os.setsid()  # what it starts or signals as a group is its own
     signal.alarm(limit)  # not caught: the kernel of the machine ends the process
     started = time.monotonic()
     notebook.job = job
@@ -245,28 +249,44 @@ def _run_job(notebook: _Notebook, job: Job, position: int, limit: int, target: P
 class _Children:
     """Forked jobs, at most so many at a time, each with a file for its outcome."""
 
-    def __init__(self, folder: Path, processes: int) -> None:
+    def __init__(self, folder: Path, processes: int, limit: int) -> None:
         self.folder = folder
         self.processes = processes
+        self.limit = limit
         self.context = multiprocessing.get_context("fork")
         self.children: dict[int, multiprocessing.Process] = {}
+        self.ends: dict[int, float] = {}
+        self.overdue: set[int] = set()
 
     def start(self, number: int, target, arguments: tuple) -> None:
         """Fork a job, after waiting for a free place."""
-        while len(running := [c for c in self.children.values() if c.is_alive()]) >= self.processes:
-            multiprocessing.connection.wait([child.sentinel for child in running])
+        self._wait(self.processes)
         child = self.context.Process(target=target, args=(*arguments, self._file(number)))
         child.start()
         self.children[number] = child
+        self.ends[number] = time.monotonic() + self.limit + GRACE
 
-    def collect(self, limit: int) -> dict[int, Outcome]:
+    def _wait(self, places: int) -> None:
+        """Wait until fewer than so many jobs run; kill those that outlive their own alarm."""
+        while len(running := [n for n, c in self.children.items() if c.is_alive()]) >= places:
+            first = min(running, key=self.ends.__getitem__)
+            multiprocessing.connection.wait(
+                [self.children[number].sentinel for number in running],
+                max(0.0, self.ends[first] - time.monotonic()),
+            )
+            if time.monotonic() >= self.ends[first] and self.children[first].is_alive():
+                os.killpg(self.children[first].pid, signal.SIGKILL)
+                self.children[first].join()
+                self.overdue.add(first)
+
+    def collect(self) -> dict[int, Outcome]:
         """Wait for all jobs and return their outcomes by number."""
+        self._wait(1)
         outcomes = {}
         for number, child in self.children.items():
-            child.join()
             outcomes[number] = Outcome()
-            if child.exitcode == -signal.SIGALRM:
-                outcomes[number].died = f"TimeoutError: ran longer than {limit} s"
+            if number in self.overdue or child.exitcode == -signal.SIGALRM:
+                outcomes[number].died = f"TimeoutError: ran longer than {self.limit} s"
                 continue
             with contextlib.suppress(FileNotFoundError):
                 saved = json.loads(self._file(number).read_text(encoding="utf-8"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.harness.bank import parse
+
 NAME = "90-sample"
 
 DOUBLE = '''def double(x):
@@ -33,29 +35,53 @@ assert total([]) == 0, f"the sum of nothing is 0, got {total([])}"
 ### END HIDDEN TESTS"""
 
 BANK = {
-    "double": {
-        "right_add.py": "def double(x):\n    return x + x\n",
-        "right_shift.py": "def double(x):\n    return 2 * (x + 1) - 2\n",
-        "wrong_plus_two.py": "# message: x \\+ 2\n# adds two\ndef double(x):\n    return x + 2\n",
-        "wrong_sign.py": (
-            "# message: sign was lost\n# no sign\ndef double(x):\n    return abs(2 * x)\n"
-        ),
-    },
-    "total": {
-        "right_loop.py": (
-            "def total(values):\n    result = 0\n    for value in values:\n"
-            "        result += double(value)\n    return result\n"
-        ),
-        "right_late.py": "def total(values):\n    return double(sum(values))\n",
-        "wrong_single.py": (
-            "# message: doubled\n# not doubled\ndef total(values):\n    return sum(values)\n"
-        ),
-        "wrong_first.py": (
-            "# message: sum of 2 and 4\n# only the first\ndef total(values):\n"
-            "    return double(values[0])\n"
-        ),
-    },
+    "double": """# %% right: add
+def double(x):
+    return x + x
+
+
+# %% right: shift
+# -     return 2 * x
+# +     return 2 * (x + 1) - 2
+
+# %% wrong: plus_two | says: x \\+ 2
+# adds two
+# -     return 2 * x
+# +     return x + 2
+
+# %% wrong: sign, of: add | says: sign was lost
+# -     return x + x
+# +     return abs(x + x)
+""",
+    "total": """# %% right: loop
+def total(values):
+    result = 0
+    for value in values:
+        result += double(value)
+    return result
+
+
+# %% right: late
+# -     return sum(double(value) for value in values)
+# +     return double(sum(values))
+
+# %% wrong: single | says: doubled
+# not doubled
+# -     return sum(double(value) for value in values)
+# +     return sum(values)
+
+# %% wrong: first | says: sum of 2 and 4|only the first
+# -     return sum(double(value) for value in values)
+# +     return double(values[0])
+""",
 }
+
+
+def sources(task: str) -> dict[str, str]:
+    """Return the bank's answers to a task by name."""
+    reference = {"double": DOUBLE, "total": TOTAL}[task]
+    return {answer.name: answer.source
+            for answer in parse(Path(f"{task}.py"), BANK[task], reference)}
 
 
 def graded(grade_id: str, source: str, points: float) -> dict:
@@ -139,7 +165,6 @@ def make(root: Path) -> Path:
     """Write the sample assignment and its bank below a folder; return the assignment's folder."""
     folder = root / "solutions" / NAME
     write(folder / "sample.ipynb", source_notebook())
-    for task, files in BANK.items():
-        for name, text in files.items():
-            write(root / "answers" / NAME / task / name, text)
+    for task, text in BANK.items():
+        write(root / "answers" / NAME / f"{task}.py", text)
     return folder

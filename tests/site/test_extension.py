@@ -200,5 +200,5 @@ def test_mathjax_is_copied_into_the_site(build) -> None:
 def test_missing_mathjax_says_what_to_install(build, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never a site with bare LaTeX in it."""
     monkeypatch.setattr(metadata, "files", lambda name: [])
-    with pytest.raises(ExtensionError, match="pip install -r requirements"):
+    with pytest.raises(ExtensionError, match="make env EXTRAS=read"):
         build(**{"page.md": "# Title\n"})

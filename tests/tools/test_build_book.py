@@ -41,11 +41,43 @@ def small(tmp_path):
     return tmp_path
 
 
+@pytest.mark.parametrize(("own", "url", "refused"), [
+    ("git@git.example.org:me/course.git", "https://git.example.org/me/course", True),
+    ("https://user@git.example.org/me/Course", "https://git.example.org/me/course/", True),
+    ("ssh://git@git.example.org/me/course.git", "https://git.example.org/me/course", True),
+    ("git@git.example.org:me/course.git", "https://git.example.org/me/student-edition", False),
+])
+def test_launch_buttons_never_open_the_answers(tmp_path, own, url, refused):
+    """A book whose buttons open its own repository, with solutions/ in it, is not built."""
+    for command in (["init", "--quiet"], ["remote", "add", "origin", own]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    (tmp_path / "_config.yml").write_text(f"repository: {{url: {url}}}\n", encoding="utf-8")
+    assert build_book.answers_behind_buttons(tmp_path) == "", "a student edition may"
+    (tmp_path / "solutions").mkdir()
+    problem = build_book.answers_behind_buttons(tmp_path)
+    assert ("make student-edition" in problem) == refused
+    if refused:
+        assert build_book.main(["--root", str(tmp_path)]) == 1
+
+
+def test_this_book_is_not_built_on_the_answers():
+    """The committed configuration names a repository of the student edition."""
+    assert build_book.answers_behind_buttons(ROOT) == ""
+    assert "student-edition" in (ROOT / "_config.yml").read_text(encoding="utf-8")
+
+
 def build(root):
     """Run the build as make does; return its status and everything it printed."""
     result = subprocess.run([sys.executable, "-m", "tools.build_book", "--root", str(root)],
                             cwd=ROOT, capture_output=True, text=True, check=False)
     return result.returncode, result.stdout + result.stderr
+
+
+def execute(root):
+    """Execute what is not in the cache; return the names of what was executed, and failures."""
+    executed, failures = build_book.execute(
+        root, root / "_build" / "execution", build_book.pages(root))
+    return sorted(path.stem for path in executed), failures
 
 
 def test_a_book_is_built_and_then_taken_from_the_cache(small):
@@ -54,9 +86,13 @@ def test_a_book_is_built_and_then_taken_from_the_cache(small):
     site = small / "_build" / "html"
     assert str(site / "index.html") in text
     assert "42" in (site / "book" / "a.html").read_text(encoding="utf-8")
+    written = {page: page.stat().st_mtime_ns for page in site.rglob("*.html")}
     status, text = build(small)
     assert status == 0, text
     assert "All 2 notebooks are in the cache" in text
+    assert site / "book" / "a.html" in written
+    again = {page.name for page, time in written.items() if page.stat().st_mtime_ns != time}
+    assert not again & {"a.html", "b.html", "index.html"}
 
 
 def test_independent_chapters_run_at_the_same_time(small):
@@ -69,8 +105,7 @@ def test_independent_chapters_run_at_the_same_time(small):
             "    time.sleep(0.05)")
     for mine, other in ("ab", "ba"):
         write_notebook(small / "book" / f"{mine}.ipynb", meet.format(mine=mine, other=other))
-    failures = build_book.execute(small, build_book.prepare_cache(small), build_book.pages(small))
-    assert failures == []
+    assert execute(small) == (["a", "b"], [])
 
 
 def test_kernels_that_start_together_cannot_take_one_port_from_each_other(small):
@@ -83,8 +118,7 @@ def test_kernels_that_start_together_cannot_take_one_port_from_each_other(small)
             "open('{name}.folder', 'w').write(os.path.dirname(info['ip']))")
     for name in "ab":
         write_notebook(small / "book" / f"{name}.ipynb", look.format(name=name))
-    failures = build_book.execute(small, build_book.prepare_cache(small), build_book.pages(small))
-    assert failures == []
+    assert execute(small) == (["a", "b"], [])
     folders = {(small / "book" / f"{name}.folder").read_text(encoding="utf-8") for name in "ab"}
     assert len(folders) == 2
     assert not any(Path(folder).exists() for folder in folders)  # nothing is left behind
@@ -101,7 +135,7 @@ def test_one_process_writes_the_cache(small, monkeypatch):
         return write(self, bundle, **options)
 
     monkeypatch.setattr(JupyterCacheBase, "cache_notebook_bundle", noted)
-    assert build_book.execute(small, build_book.prepare_cache(small), build_book.pages(small)) == []
+    execute(small)
     assert sorted(writers) == [(os.getpid(), "a"), (os.getpid(), "b")]
 
 
@@ -110,8 +144,7 @@ def test_a_notebook_that_cannot_be_started_fails_the_build_and_says_why(small):
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata.kernelspec.name = "julia-of-yesterday"
     nbformat.write(notebook, path)
-    [(failed, reason)] = build_book.execute(small, build_book.prepare_cache(small),
-                                            build_book.pages(small))
+    _, [(failed, reason)] = execute(small)
     assert failed == path
     assert "No such kernel named julia-of-yesterday" in reason
 
@@ -145,16 +178,89 @@ def test_a_figure_without_alt_text_fails_the_build(small):
     assert "book/b" in text
 
 
-def test_an_edited_library_makes_every_chapter_run_again(small):
-    (small / "transformer").mkdir()
-    module = small / "transformer" / "attention.py"
-    module.write_text("x = 1\n", encoding="utf-8")
-    first = build_book.library_hash(small)
-    module.write_text("x = 2\n", encoding="utf-8")
-    assert build_book.library_hash(small) != first
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
-def test_a_page_of_prose_does_not(small):
-    first = build_book.library_hash(small)
-    (small / "book" / "setup.md").write_text("# Set-up\n", encoding="utf-8")
-    assert build_book.library_hash(small) == first
+@pytest.fixture
+def library(small):
+    """The small course, with a package of which notebook a uses one module and b another."""
+    write(small / "translator" / "__init__.py", "")
+    write(small / "translator" / "deep.py", "size = 1\n")
+    write(small / "translator" / "model.py",
+          "def size():\n    from translator import deep\n    return deep.size\n")
+    write(small / "translator" / "other.py", "x = 1\n")
+    write(small / "models" / "de" / "config.json", "{}")
+    write(small / "models" / "de" / "weights.bin", "1")
+    write_notebook(
+        small / "book" / "a.ipynb", "%matplotlib inline\nimport sys; sys.path.insert(0, '..')",
+        "from translator import model\nprint('size', model.size())")
+    write_notebook(
+        small / "book" / "b.ipynb",
+        "import subprocess, sys\n"
+        "code = 'from pathlib import Path; import translator.other;'\n"
+        "code += 'Path(\"models/de/config.json\").read_text()'\n"
+        "subprocess.run([sys.executable, '-c', code], cwd='..', check=True)")
+    assert execute(small) == (["a", "b"], [])
+    assert execute(small) == ([], [])
+    return small
+
+
+def test_a_notebook_runs_again_only_if_something_of_its_own_has_changed(library):
+    for edited, run_again in (
+        ("translator/deep.py", ["a"]),           # imported by what a imports, inside a function
+        ("translator/other.py", ["b"]),          # imported by a process that b starts
+        ("models/de/weights.bin", ["b"]),        # beside what b reads: native code is not seen
+        ("models/de/config.json", ["b"]),
+        ("constraints.txt", ["a", "b"]),
+        ("translator/unused.py", []),
+        ("book/setup.md", []),
+        ("models/fr/config.json", ["b"]),        # which models there are counts, too
+    ):
+        write(library / edited, "size = 2\n")
+        assert execute(library) == (run_again, []), edited
+        assert execute(library) == ([], []), edited
+
+
+def test_a_package_that_takes_a_modules_place_is_noticed(library):
+    write(library / "translator" / "deep" / "__init__.py", "size = 3\n")
+    assert execute(library) == (["a"], [])
+
+
+def test_a_file_that_is_written_while_a_notebook_runs_does_not_count_as_read(library):
+    write_notebook(
+        library / "book" / "a.ipynb",
+        "from pathlib import Path",
+        "data = Path('../models/de/config.json')\ndata.read_text()\ndata.write_text('[]')")
+    assert execute(library)[0] == ["a"]
+    assert "a" in execute(library)[0]
+
+
+def test_only_the_pages_that_changed_are_written_again(library):
+    status, text = build(library)
+    assert status == 0, text
+    site = library / "_build" / "html" / "book"
+    before = {name: (site / f"{name}.html").stat().st_mtime_ns for name in "ab"}
+    assert "size 1" in (site / "a.html").read_text(encoding="utf-8")
+    write(library / "translator" / "deep.py", "size = 2\n")
+    status, text = build(library)
+    assert status == 0, text
+    assert "size 2" in (site / "a.html").read_text(encoding="utf-8")
+    assert (site / "b.html").stat().st_mtime_ns == before["b"]
+    # What stands on every page, such as a title in the navigation, changes every page.
+    page = library / "book" / "a.ipynb"
+    write(page, page.read_text(encoding="utf-8").replace("# a", "# Renamed"))
+    status, text = build(library)
+    assert status == 0, text
+    assert "All 2 notebooks are in the cache" in text
+    assert "Renamed" in (site / "b.html").read_text(encoding="utf-8")
+
+
+def test_a_warning_fails_the_next_build_too(small):
+    broken = "# A small book\n\nSee {ref}`nowhere`.\n"
+    write(small / "index.md", broken)
+    assert build(small)[0] != 0
+    status, text = build(small)
+    assert status != 0
+    assert "nowhere" in text

@@ -16,7 +16,8 @@ from translator import files, preparation, prepared
 from translator.cleaning import normalise
 from translator.cli import command, command_names, main
 from translator.config import DataConfig, load_config
-from translator.errors import PreparedDataError, explain_os_error
+from translator.errors import ConfigError, PreparedDataError, explain_os_error
+from translator.preparation import prepare
 from translator.prepared import DATA_FILES, load_prepared, read_examples
 from translator.splitting import SPLITS, group_key
 
@@ -99,6 +100,36 @@ def test_no_sentence_is_in_two_splits(tsv: Path, tmp_path: Path) -> None:
     for one, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
         for side in (0, 1):
             assert not keys[one][side] & keys[other][side]
+
+
+def test_what_is_held_out_has_the_lengths_asked_for(tmp_path: Path) -> None:
+    texts = [" ".join([f"w{i}"] * (1 + i % 8)) for i in range(400)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{text}\t{text.replace('w', 'v')}\n" for text in texts))
+    settings = DataConfig(corpora=(f"tsv:{path}",), valid=20, test=40, vocab_size=300,
+                          length_bounds=(3, 5), length_shares=(0.5, 0.25, 0.25))  # fmt: skip
+    made = prepare(settings, tmp_path / "data")
+    for name, wanted in (("valid", [10, 5, 5]), ("test", [20, 10, 10])):
+        lengths = [len(row.source.split()) for row in made.texts(name)]
+        found = [sum(low < n <= high for n in lengths) for low, high in ((0, 3), (3, 5), (5, 9))]
+        assert found == wanted, name
+    again = prepare(settings, tmp_path / "data")  # its settings are those in the file
+    assert again.fingerprint == made.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("bounds", "shares", "message"),
+    [
+        ((7, 7), (0.4, 0.4, 0.2), "length_bounds: expected rising"),
+        ((7, 12), (0.5, 0.5), "length_shares: expected one more"),
+        ((), (1.0,), "length_shares: expected one more"),
+        ((7,), (0.5, 0.6), "length_shares: expected shares that add up to 1"),
+        ((7,), (1.5, -0.5), "length_shares: expected shares that add up to 1"),
+    ],
+)
+def test_lengths_that_make_no_split(bounds: tuple, shares: tuple, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        DataConfig(length_bounds=bounds, length_shares=shares).check()
 
 
 def test_the_same_again_to_the_byte(tsv: Path, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from translator.corpora import (
 )
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
+from translator.held_out import HELD_OUT
+from translator.preparation import clean_and_split
 from translator.spelling import as_sentence
 
 SMALL = DataConfig(grammar_pairs=200, valid=30, test=30)
@@ -202,9 +204,27 @@ def test_tatoeba_in_a_local_folder(tmp_path: Path) -> None:
     path = write(tmp_path / "tatoeba" / "deu-eng.tsv", "Geh.\tGo.\nLauf!\tRun!\n")
     corpus = load_corpus("tatoeba", data_dir=tmp_path)
     assert corpus.pairs == [("Geh.", "Go."), ("Lauf!", "Run!")]
-    assert corpus.inputs == {"deu-eng.tsv": sha256(path)}
+    assert corpus.inputs == {"deu-eng.tsv": sha256(path), HELD_OUT.name: sha256(HELD_OUT)}
     assert "CC BY 2.0" in corpus.licence
     assert load_corpus("tatoeba", data_dir=tmp_path / "tatoeba") == corpus  # the folder itself
+
+
+def test_all_files_of_tatoeba_are_read_and_a_pair_of_two_files_counts_once(tmp_path: Path) -> None:
+    one = write(tmp_path / "deu-eng.tsv", "Geh.\tGo.\nLauf!\tRun!\n")
+    more = "Lauf!\tRun!\n" + "".join(f"Es sind {i}.\tThere are {i}.\n" for i in range(9))
+    other = write(tmp_path / "deu-eng-2018.tsv.gz", gzip.compress(more.encode()))
+    with zipfile.ZipFile(tmp_path / "deu-eng.zip", "w") as archive:
+        archive.writestr("deu.txt", "Stay.\tBleib.\tCC\n")
+    corpus = load_corpus("tatoeba", data_dir=tmp_path)
+    assert {path.name: sha256(path) for path in (one, other, tmp_path / "deu-eng.zip")} == {
+        name: digest for name, digest in corpus.inputs.items() if name != HELD_OUT.name
+    }
+    splits, counts = clean_and_split([corpus], DataConfig(valid=1, test=1))
+    assert counts["tatoeba"]["dropped"] == {"duplicate": 1}
+    assert {pair[:2] for rows in splits.values() for pair in rows} == {
+        ("Geh.", "Go."), ("Lauf!", "Run!"), ("Bleib.", "Stay."),
+        *((f"Es sind {i}.", f"There are {i}.") for i in range(9)),
+    }  # fmt: skip
 
 
 def test_tatoeba_as_it_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 from sacrebleu import corpus_bleu, corpus_chrf
 
 from tests.translator.training_help import config, corpus, write_toml
 from translator.cli import main
+from translator.decoding import DecodingOptions
 from translator.errors import TranslatorError
-from translator.evaluation import by_length, scores
+from translator.evaluation import by_length, evaluate, scores, several_references
 from translator.record import read_record, write_record
 
 OUTPUTS = ["The dog sees me.", "You do not help him .", "A small cat is there, too.", "Yes."]
@@ -28,6 +30,23 @@ def test_scores_are_sacrebleus():
     assert (found["exact"], found["sentences"]) == (0.25, 4)
     assert found["bleu"]["brevity_penalty"] == corpus_bleu(OUTPUTS, [REFERENCES]).bp
     assert scores(REFERENCES, REFERENCES)["bleu"]["score"] == pytest.approx(100)
+
+
+def test_the_interval_is_that_of_resampled_test_sets():
+    outputs, references = OUTPUTS * 20, REFERENCES * 20
+    bleu = scores(outputs, references, intervals=True)["bleu"]
+    low, high = bleu["interval"]
+    assert low < bleu["score"] < high
+    assert "bs:1000" in bleu["signature"].split("|")
+    rng = random.Random(0)
+    drawn = []
+    for _ in range(200):
+        rows = rng.choices(range(len(outputs)), k=len(outputs))
+        again = [outputs[i] for i in rows], [[references[i] for i in rows]]
+        drawn.append(corpus_bleu(*again).score)
+    drawn.sort()
+    assert low == pytest.approx(drawn[5], abs=1.5)
+    assert high == pytest.approx(drawn[-6], abs=1.5)
 
 
 def test_scores_refuse_what_does_not_fit():
@@ -79,6 +98,51 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     assert "expected one of grammar, got tatoeba" in capsys.readouterr().err
     assert main(["evaluate", "--run", run, "--model", str(model)]) == 2
     assert "one of --run and --model" in capsys.readouterr().err
+
+
+def test_sentences_without_a_near_source_are_measured_apart():
+    class Parrot:
+        config = config()
+
+        def translate(self, texts, options):
+            return OUTPUTS
+
+    result, _ = evaluate(Parrot(), SOURCES, REFERENCES, DecodingOptions(), ["ja", "der Hund"])
+    apart = scores(OUTPUTS[:3], REFERENCES[:3])  # "Nein." is one word from "ja"
+    assert result["without_a_near_source"]["bleu"]["score"] == apart["bleu"]["score"]
+    result, _ = evaluate(Parrot(), SOURCES, REFERENCES, DecodingOptions())
+    assert "without_a_near_source" not in result, "nothing is known of the training data"
+
+
+def test_a_source_that_comes_twice_counts_once_with_both_references():
+    sources = [*SOURCES, SOURCES[0]]
+    outputs, references = [*OUTPUTS, OUTPUTS[0]], [*REFERENCES, "I am seen by the dog."]
+    found = several_references(sources, outputs, references)
+    second = ["I am seen by the dog.", None, None, None]
+    assert found["score"] == corpus_bleu(OUTPUTS, [REFERENCES, second]).score
+    assert (found["sentences"], found["references"]) == (4, 5)
+    assert "nrefs:var" in found["signature"].split("|")
+
+
+def test_alpha_is_chosen_on_validation(tmp_path, capsys):
+    data = corpus(tmp_path / "data")
+    write_toml(tmp_path / "test.toml", config(max_steps=4))
+    run, folder = str(tmp_path / "run"), str(data.folder)
+    assert main(["train", "--config", str(tmp_path / "test.toml"), "--data", folder, "--out", run,
+                 "--quiet", "--device", "cpu"]) == 0  # fmt: skip
+    command = ["evaluate", "--run", run, "--data", folder, "--device", "cpu", "--beam", "2"]
+    assert main([*command, "--alpha", "0", "2"]) == 0
+    record = read_record(tmp_path / "run" / "record.json")
+    found, (result,) = record["length_penalty"], record["evaluations"]
+    assert found["sentences"] == len(data.valid)
+    assert [row["alpha"] for row in found["tried"]] == [0, 2]
+    assert found["alpha"] == max(found["tried"], key=lambda row: row["bleu"])["alpha"]
+    assert result["alpha"] == found["alpha"]
+    assert result["without_a_near_source"]["sentences"] <= len(data.test)
+    capsys.readouterr()
+    assert main(["evaluate", "--model", str(tmp_path / "run" / "model"), "--source", "x",
+                 "--reference", "y", "--alpha", "0", "1"]) == 2  # fmt: skip
+    assert "no validation pairs" in capsys.readouterr().err
 
 
 def test_records_are_rounded_and_hold_no_paths(tmp_path):

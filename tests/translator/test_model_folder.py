@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.translator.training_help import config, corpus
 from translator.cli import main
@@ -54,6 +55,49 @@ def test_half_precision_takes_half_the_space(translator, folder, tmp_path):
     assert next(again.parameters()).dtype == torch.float32
     for name, tensor in translator.model.state_dict().items():
         torch.testing.assert_close(again.state_dict()[name], tensor, atol=1e-3, rtol=1e-3)
+
+
+def test_eight_bits_take_a_quarter_of_the_space(translator, folder, tmp_path):
+    small = save_translator(tmp_path / "int8", translator, int8=True)
+    sizes = [(path / "model.safetensors").stat().st_size for path in (folder, small)]
+    assert sizes[1] < 0.45 * sizes[0]  # a quarter, but for names, vectors and narrow rows
+    again = load_translator(small).model
+    assert again.output_proj.weight is again.tgt_embedding.weight, "still tied"
+    for name, tensor in translator.model.state_dict().items():
+        found = again.state_dict()[name]
+        assert found.dtype == torch.float32
+        if tensor.dim() == 2:  # at most half a step of a row's scale away
+            step = tensor.abs().amax(dim=1, keepdim=True) / 127
+            assert ((found - tensor).abs() <= 0.501 * step).all(), name
+        else:
+            assert torch.equal(found, tensor), name
+    twice = save_translator(tmp_path / "twice", load_translator(small), int8=True)
+    for name, tensor in load_translator(twice).model.state_dict().items():
+        torch.testing.assert_close(tensor, again.state_dict()[name], msg=name)
+
+
+@pytest.mark.parametrize("length", [None, 1])
+def test_integers_without_their_scales_are_no_weights(translator, tmp_path, length):
+    folder = save_translator(tmp_path / "int8", translator, int8=True)
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in weights if name.endswith("linear1.weight.scale"))
+    scale = weights.pop(name)
+    if length:
+        weights[name] = scale[:length]
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(ModelFolderError, match=r"unscaled weights .*linear1\.weight"):
+        load_translator(folder)
+
+
+def test_a_row_of_zeros_stays_one(translator, tmp_path):
+    weight = translator.model.encoder.layers[0].feed_forward.linear1.weight
+    before = weight.detach().clone()
+    try:
+        weight.data[0] = 0
+        loaded = load_translator(save_translator(tmp_path / "zeros", translator, int8=True))
+    finally:
+        weight.data.copy_(before)
+    assert (loaded.model.encoder.layers[0].feed_forward.linear1.weight[0] == 0).all()
 
 
 def test_replacing_keeps_the_record_and_leaves_nothing_behind(translator, folder):

@@ -57,6 +57,22 @@ def test_padding_adds_nothing_to_loss_or_gradient(seed, extra):
     assert (longer.grad[:, 5:] == 0).all()
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), smoothing=st.sampled_from([0.0, 0.1]), B=st.integers(3, 30))
+def test_loss_and_gradient_are_those_of_pytorch(seed, smoothing, B):
+    given, target = case(seed, B=B)
+    logits, again = (given.clone().requires_grad_() for _ in range(2))
+    expected = F.cross_entropy(
+        again.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=smoothing,
+        reduction="sum",
+    )  # fmt: skip
+    loss = token_loss(logits, target, PAD, smoothing)
+    torch.testing.assert_close(loss, expected)
+    (3 * loss).backward()
+    (3 * expected).backward()
+    torch.testing.assert_close(logits.grad, again.grad)
+
+
 def test_half_precision_is_summed_in_float32():
     logits = torch.randn(40, 50, 7)
     target = torch.randint(3, 7, (40, 50))
@@ -92,6 +108,19 @@ def test_cosine_ends_at_its_least_and_constant_stays():
     assert math.isclose(found[-1], 0.1)
     assert all(a >= b for a, b in itertools.pairwise(found[9:])), "it only falls"
     assert set(rates(schedule="constant", warmup_steps=10, peak_lr=1.0)[9:]) == {1.0}
+
+
+def test_wsd_rises_stays_and_falls_in_its_last_part():
+    found = rates(schedule="wsd", warmup_steps=20, peak_lr=1.0, decay_share=0.25)
+    assert found[:20] == pytest.approx([n / 20 for n in range(1, 21)])
+    assert set(found[19:150]) == {1.0}
+    falling = found[150:]
+    assert falling == sorted(falling, reverse=True)
+    assert falling[-1] == 0
+    assert falling[12] == pytest.approx(1 - math.sqrt(13 / 50))
+    changed = {"schedule": "wsd", "warmup_steps": 1, "peak_lr": 1.0}
+    assert rates(**changed, min_lr_ratio=0.1)[-1] == pytest.approx(0.1)
+    assert rates(**changed, decay_share=0.0) == [1.0] * 200
 
 
 def test_without_warm_up_the_first_update_has_the_full_rate():

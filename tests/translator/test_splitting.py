@@ -104,6 +104,18 @@ def test_each_corpus_gives_its_own_share() -> None:
         assert [sum(origins[row] == name for row in rows) for name in ("one", "two")] == [share] * 2
 
 
+def test_each_kind_gives_the_number_asked_of_it() -> None:
+    pairs = many(200)
+    kinds = ["short" if row % 4 else "long" for row in range(200)]
+    sizes = {"valid": {"short": 20, "long": 5}, "test": {"short": 8}}
+    split = split_by_groups(pairs, **sizes, origins=kinds)
+    for name, wanted in sizes.items():
+        found = [kinds[row] for row in getattr(split, name)]
+        assert {kind: found.count(kind) for kind in set(found)} == wanted
+    with pytest.raises(ConfigError, match=r"test: .* than long can give up, got 51, of which \d+ "):
+        split_by_groups(pairs, valid=0, test={"long": 51}, origins=kinds)
+
+
 def test_chains_are_followed() -> None:
     pairs = [TextPair("a", "1"), TextPair("b", "1"), TextPair("b", "2"), TextPair("c", "2")]
     assert groups(pairs) == [[0, 1, 2, 3]]

@@ -186,6 +186,51 @@ def test_two_processes_equal_one(data, tmp_path):
     assert json.loads((tmp_path / "two" / "training.json").read_text())["processes"] == 2
 
 
+def test_a_longer_training_goes_on_from_before_the_fall_of_the_rate(data, tmp_path, capsys):
+    """What comes out is what a training with the later end gives from the beginning, bit by bit."""
+    settings = {"schedule": "wsd", "decay_share": 0.25, "log_every": 1}
+    train(data, tmp_path / "whole", **settings, max_steps=24)
+    train(data, tmp_path / "short", **settings, max_steps=12)
+    (stable,) = checkpoints.checkpoints(tmp_path / "short" / "stable")
+    # The rate of an update is that of the progress before it: the tenth is the last of 9 / 12.
+    assert checkpoints.load(stable)["counters"]["update"] == 10
+    command = ["train", "--config", str(write_toml(tmp_path / "test.toml",
+               config(**settings, max_steps=24))), "--data", str(data.folder), "--quiet",
+               "--device", "cpu", "--out", str(tmp_path / "long"),
+               "--longer", str(tmp_path / "short")]  # fmt: skip
+    assert main(command) == 0
+    found, wanted = (checkpoints.load(checkpoints.checkpoints(tmp_path / name / "checkpoints")[-1])
+                     for name in ("long", "whole"))  # fmt: skip
+    for name, tensor in wanted["model"].items():
+        assert torch.equal(tensor, found["model"][name]), name
+    assert losses(tmp_path / "long") == losses(tmp_path / "whole")
+    capsys.readouterr()
+    assert main([*command, "--from", str(tmp_path), "--restart"]) == 2
+    assert "--longer and --from exclude each other" in capsys.readouterr().err
+
+
+def test_the_clock_covers_validation_and_saving(data, tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("translator.training.time.perf_counter", lambda: now[0])
+    trainer = Trainer(config(max_steps=0, max_seconds=100, validate_every=2, checkpoint_every=4),
+                      data, tmp_path, CPU, show_progress=False)  # fmt: skip
+
+    def slow(method, seconds):
+        def slower(*arguments, **named):
+            now[0] += seconds
+            return method(*arguments, **named)
+
+        return slower
+
+    monkeypatch.setattr(trainer, "train_step", slow(trainer.train_step, 1))
+    monkeypatch.setattr(trainer, "validation_loss", slow(trainer.validation_loss, 10))
+    monkeypatch.setattr(trainer, "save", slow(trainer.save, 20))
+    summary = trainer.run()
+    # 4 updates with two validations and a saving take 44 s: 10 come to 100 or more, not 100.
+    assert summary["updates"] < 12
+    assert summary["seconds"] >= 100
+
+
 def test_the_average_of_the_last_checkpoints(data, tmp_path):
     trainer, summary = train(data, tmp_path, average_last=3)
     last = checkpoints.checkpoints(tmp_path / "checkpoints")[-3:]

@@ -32,7 +32,8 @@ def write_toml(path: Path, config: Config) -> Path:
     lines = [f'name = "{values["name"]}"']
     for section in ("model", "data", "training"):
         lines.append(f"[{section}]")
-        lines += [f"{key} = {json.dumps(value)}" for key, value in values[section].items()]
+        given = {key: value for key, value in values[section].items() if value is not None}
+        lines += [f"{key} = {json.dumps(value)}" for key, value in given.items()]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 

@@ -10,6 +10,7 @@ HELP = "Measure a translator: BLEU and chrF, by length, greedy and beam; write i
 EXAMPLES = """\
   python -m translator evaluate --run runs/tiny                   its own test split
   python -m translator evaluate --run runs/base --beam 1 4 8
+  python -m translator evaluate --run runs/base --alpha 0.6 1 1.4    the best on validation
   python -m translator evaluate --run runs/de-en --corpus tatoeba
   python -m translator evaluate --run runs/mine --after models/de-en
   python -m translator evaluate --model models/de-en --source test.de --reference test.en
@@ -27,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", type=Path, help="its translation, line by line")
     parser.add_argument("--beam", type=int, nargs="+", default=[1, 4], metavar="SIZE",
                         help="beam sizes; 1 is greedy (default: 1 4)")
-    parser.add_argument("--alpha", type=float, default=0.6, help="length penalty (default: 0.6)")
+    parser.add_argument("--alpha", type=float, nargs="+", default=[0.6], metavar="ALPHA",
+                        help="length penalty of the beam search (default: 0.6); of several the "
+                             "best on the validation pairs is taken")
     parser.add_argument("--limit", type=int, help="only the first LIMIT sentences")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--outputs", type=Path, help="write the last beam size's translations here")
@@ -42,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.corpora import read_parallel
     from translator.decoding import DecodingOptions
     from translator.errors import TranslatorError
-    from translator.evaluation import evaluate
+    from translator.evaluation import best_alpha, evaluate
     from translator.files import sha256, write_text
     from translator.lineage import earlier_trainings
     from translator.model_folder import load_translator
@@ -62,6 +65,10 @@ def run(args: argparse.Namespace) -> int:
     earlier = earlier_trainings(training, args.after)
     folder = args.model or args.run / "model"
     translator = load_translator(folder, args.device)
+    if args.source and len(args.alpha) > 1:
+        raise TranslatorError("--alpha: expected one value with --source, which has no "
+                              "validation pairs to choose by")
+    trained_on, chosen = [], {"alpha": args.alpha[0]}
     if args.source:
         sources, references = zip(*read_parallel(args.source, args.reference), strict=True)
         data = {"source": args.source.name, "sha256": sha256(args.source),
@@ -69,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         prepared = load_prepared(args.data or Path("data") / translator.config.name)
         rows = prepared.texts(args.split)
+        if args.split != "train":
+            trained_on = [row.source for row in prepared.texts("train")]
         known = sorted({row.corpus for row in rows})
         if args.corpus is not None and args.corpus not in known:
             raise TranslatorError(
@@ -79,14 +88,23 @@ def run(args: argparse.Namespace) -> int:
         data = {"split": args.split, "corpus": args.corpus or ", ".join(known),
                 "fingerprint": prepared.fingerprint,
                 "stats": prepared.stats}  # fmt: skip
+        if len(args.alpha) > 1:
+            valid = [row for row in prepared.texts("valid") if args.corpus in (None, row.corpus)]
+            chosen = best_alpha(
+                translator, [row.source for row in valid], [row.target for row in valid],
+                max(args.beam), args.alpha,
+            )  # fmt: skip
     sources, references = sources[: args.limit], references[: args.limit]
     evaluations = []
-    print(f"{len(sources)} sentences\n beam    BLEU    chrF   exact   sentences/s")
+    print(f"{len(sources)} sentences, alpha {chosen['alpha']}\n"
+          " beam    BLEU  (95 % within)    chrF   exact   sentences/s")
     for beam_size in args.beam:
-        options = DecodingOptions(beam_size=beam_size, alpha=args.alpha)
-        result, outputs = evaluate(translator, sources, references, options)
+        options = DecodingOptions(beam_size=beam_size, alpha=chosen["alpha"])
+        result, outputs = evaluate(translator, sources, references, options, trained_on)
         evaluations.append(result)
-        print(f"{beam_size:5} {result['bleu']['score']:7.1f} {result['chrf']['score']:7.1f} "
+        low, high = result["bleu"]["interval"]
+        print(f"{beam_size:5} {result['bleu']['score']:7.1f}  ({low:5.1f} to {high:5.1f}) "
+              f"{result['chrf']['score']:7.1f} "
               f"{100 * result['exact']:6.1f} % {result['sentences_per_second']:12.1f}", flush=True)
     print(evaluations[-1]["bleu"]["signature"])
     if args.outputs:
@@ -98,6 +116,7 @@ def run(args: argparse.Namespace) -> int:
         "evaluated_on": describe_device(next(translator.model.parameters()).device),
         "surroundings": surroundings(),
         "data": data,
+        "length_penalty": chosen,
         "evaluations": evaluations,
     }
     if args.run:

@@ -16,7 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--run", type=Path, required=True, help="folder of a training run")
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--half", action="store_true", help="weights as float16: half the size")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--half", action="store_true", help="weights as float16: half the size")
+    size.add_argument("--int8", action="store_true",
+                      help="matrices as 8-bit integers, with a scale a row: a quarter of the size")
     parser.add_argument("--onnx", action="store_true",
                         help="also encoder.onnx and decoder.onnx, checked against PyTorch")
 
@@ -26,7 +29,9 @@ def run(args: argparse.Namespace) -> int:
     from translator.files import write_bytes
     from translator.model_folder import WEIGHTS, load_translator, save_translator
 
-    save_translator(args.out, load_translator(args.run / "model"), half=args.half)
+    save_translator(
+        args.out, load_translator(args.run / "model"), half=args.half, int8=args.int8
+    )
     record = args.run / "record.json"
     if record.is_file():
         write_bytes(args.out / record.name, record.read_bytes())

@@ -10,6 +10,8 @@ HELP = "Train a translator on prepared data."
 EXAMPLES = """\
   python -m translator train                           tiny: the grammar corpus, on any machine
   python -m translator train --config small --resume   go on where the last run ended
+  python -m translator train --config de-en --longer runs/de-en --out runs/longer \
+      --set training.max_seconds=20000
   python -m translator train --config base --device cuda
   python -m translator train --set training.peak_lr=5e-4 --set model.num_heads=2
   python -m translator train --config de-en --data data/pairs --from models/de-en --out runs/mine
@@ -29,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="start", type=Path, metavar="FOLDER",
                         help="begin with this translator's weights; the data need its vocabulary")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument("--longer", type=Path, metavar="RUN",
+                        help="go on from where RUN was before its rate fell (schedule wsd), with a "
+                             "later end, as if RUN had had that end from the beginning")
     parser.add_argument("--restart", action="store_true", help="delete an earlier run in --out")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -38,16 +43,20 @@ def run(args: argparse.Namespace) -> int:
     from translator.checkpoints import checkpoints
     from translator.config import load_config
     from translator.errors import TranslatorError
+    from translator.files import write_bytes
     from translator.model_folder import Translator, load_translator, save_translator
     from translator.prepared import load_prepared
     from translator.processes import started
     from translator.training import Trainer
+    from translator.training_log import LOG
 
     config = load_config(args.config, args.overrides)
     data = args.data or Path("data") / config.name
     out = args.out or Path("runs") / config.name
     if args.resume and args.restart:
         raise TranslatorError("--resume and --restart exclude each other")
+    if args.longer and args.start:
+        raise TranslatorError("--longer and --from exclude each other")
     corpus = load_prepared(data)
     with started(args.device) as processes:
         trainer = Trainer(
@@ -62,9 +71,13 @@ def run(args: argparse.Namespace) -> int:
                 "--restart deletes it, --out names another folder"
             )
         elif there and processes.first:
-            for path in [*there, *checkpoints(out / "best")]:
+            for path in [*there, *checkpoints(out / "best"), *checkpoints(out / "stable")]:
                 path.unlink()
         processes.wait()
+        if args.longer and trainer.update == 0:
+            trainer.resume(args.longer / "stable")
+            if processes.first:
+                write_bytes(out / LOG, (args.longer / LOG).read_bytes())
         if args.start and trainer.update == 0:
             trainer.start_from(load_translator(args.start))
         if processes.first:

@@ -25,7 +25,7 @@ def find_mathjax() -> Path:
             return path
     raise ExtensionError(
         f"MathJax is missing: the package {PACKAGE} with its file {FILE} is not installed in this "
-        "environment. Run: pip install -r requirements.txt -c constraints.txt"
+        "environment. Run: make env EXTRAS=read"
     )
 
 

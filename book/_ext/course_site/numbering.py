@@ -7,6 +7,7 @@ Pages without a number count 1, 2, 3 on their own.
 
 from __future__ import annotations
 
+import copy
 import re
 
 from docutils import nodes
@@ -24,8 +25,14 @@ def number_title(app: Sphinx, doctree: nodes.document) -> None:
         title.insert(0, nodes.Text(f"{int(match[1])}. "))
 
 
+def restore(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Give Sphinx back its own numbers of the last build: by them it finds what has changed."""
+    env.toc_fignumbers = getattr(env, "course_fignumbers", env.toc_fignumbers)
+
+
 def renumber(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Replace the book-wide numbers by (chapter, count within the page)."""
+    env.course_fignumbers = copy.deepcopy(env.toc_fignumbers)
     for docname, kinds in env.toc_fignumbers.items():
         match = CHAPTER.match(docname)
         prefix = (int(match[1]),) if match else ()
@@ -38,4 +45,5 @@ def renumber(app: Sphinx, env: BuildEnvironment) -> list[str]:
 def setup(app: Sphinx) -> None:
     """Number titles before Sphinx collects them, and the rest after Sphinx's own numbering."""
     app.connect("doctree-read", number_title, priority=100)
+    app.connect("env-before-read-docs", restore)
     app.connect("env-get-updated", renumber, priority=900)

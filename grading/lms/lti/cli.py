@@ -1,4 +1,4 @@
-"""The commands `register`, `serve` and `publish` of `python -m grading lms`."""
+"""The commands `register`, `course`, `serve` and `publish` of `python -m grading lms`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from tools.notebooks import ROOT
 
 SERVE = """A proxy in front takes https and passes requests on to --host and --port unchanged; what
 browsers see is --public-url. Without a proxy, http works on this machine alone."""
+
+
+COURSE = """Without options it lists them. Nobody else gets in: a teacher of another course is told
+how to add it. The teachers of all courses that share a gradebook see every student in it; a course
+with students of its own gets a folder of its own by --grades-of."""
 
 
 def add_commands(commands: argparse._SubParsersAction) -> None:
@@ -29,8 +34,23 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     register.add_argument("--jwks-url", help="its public keys (keyset URL)")
     register.add_argument("--deployment-id", action="append", default=[], help="may be repeated")
     register.add_argument("--auth-audience", default="", help="if its tokens ask for another one")
+    register.add_argument("--owner", default="", metavar="USER", help="a user's id on the "
+                          "platform: this one's first launch as a teacher sets the course up")
     register.add_argument("--frame-ancestor", action="append", default=[], metavar="ORIGIN",
                           help="a further origin whose pages may frame the tool")
+
+    course = commands.add_parser(
+        "course", help="LTI: which of the platform's courses are let in", description=COURSE)
+    course.set_defaults(function=_run("course_command"))
+    change = course.add_mutually_exclusive_group()
+    change.add_argument("--add", metavar="CONTEXT", help="let a course in, by the platform's id")
+    change.add_argument("--take-away", type=int, metavar="NUMBER", help="let a course in no more, "
+                        "and log its people out")
+    course.add_argument("--deployment-id", help="where the platform has several here")
+    course.add_argument("--issuer", help="where several platforms are registered")
+    course.add_argument("--client-id", help="likewise")
+    course.add_argument("--grades-of", type=Path, metavar="FOLDER", help="the course's folder with "
+                        "gradebook and feedback (default: that of --root)")
 
     serve = commands.add_parser(
         "serve", help="LTI: the pages that a platform opens", description=SERVE)
@@ -45,12 +65,12 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
         "course's link once, and matched the roster.")
     publish.set_defaults(function=_run("publish_command"))
     publish.add_argument("assignment", help="its name in the gradebook, or how it begins")
-    publish.add_argument("--course", type=int, help="which course, where there are several")
+    publish.add_argument("--course", type=int, help="its number, where there are several")
     publish.add_argument("--missing-as-zero", action="store_true",
                          help="send a zero where nothing was handed in")
     publish.add_argument("--dry-run", action="store_true", help="say what would be sent; send "
                          "nothing")
-    for command in (register, serve, publish):
+    for command in (register, course, serve, publish):
         command.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
         command.add_argument("--folder", type=Path, help="the tool's own folder (default: lti/ in "
                              "the course's folder): keys, platforms, database")

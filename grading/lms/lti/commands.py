@@ -8,6 +8,7 @@ import logging
 import signal
 import sys
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 from grading.layout import database_url
@@ -64,7 +65,7 @@ def register_command(given: argparse.Namespace) -> int:
         configuration = configuration.with_platform(platforms.check(Platform(
             **{name: getattr(given, name) for name in needed},
             deployment_ids=tuple(given.deployment_id), auth_audience=given.auth_audience,
-            frame_ancestors=tuple(given.frame_ancestor))))
+            frame_ancestors=tuple(given.frame_ancestor), owner=given.owner)))
     platforms.save(folder, configuration)
     print(ENTER.format(url=configuration.public_url))
     if not configuration.platforms:
@@ -72,25 +73,86 @@ def register_command(given: argparse.Namespace) -> int:
     for platform in configuration.platforms:
         print(f"registered: {platform.issuer}, client {platform.client_id}, deployments "
               f"{', '.join(platform.deployment_ids)}")
+    if configuration.platforms:
+        print("Then say which course is let in: python -m grading lms course --help")
     return 0
+
+
+def course_command(given: argparse.Namespace) -> int:
+    """Set a course up, take one away, or list them."""
+    tool = _tool(given)
+    if given.add:
+        platform = _one("--issuer and --client-id", [
+            one for one in tool.configuration.platforms
+            if given.issuer in (None, one.issuer) and given.client_id in (None, one.client_id)])
+        deployment = _one("--deployment-id", [
+            one for one in platform.deployment_ids if given.deployment_id in (None, one)])
+        root = (given.grades_of or given.root).resolve()
+        if not root.is_dir():
+            raise LtiError(f"--grades-of: there is no folder {root}")
+        own = root == _folder(given).parent
+        added = tool.store.set_up(platform.issuer, platform.client_id, deployment, given.add,
+                                  "" if own else str(root))
+        sharing = [str(one.id) for one in tool.store.courses()
+                   if one.root == added.root and one.id != added.id]
+        if sharing:
+            print(f"Its teachers see the same gradebook as those of course {', '.join(sharing)}.")
+        if not tool.store.links(added.id):
+            print("Nobody is matched yet: its teacher opens the link, then Roster.")
+    if given.take_away is not None:
+        _course(tool, given.take_away)
+        tool.store.take_away(given.take_away)
+    for course in tool.store.courses(all_known=True):
+        state = "let in" if course.set_up else "not let in"
+        print(f"{course.id}  {state}  {course.context}  {course.title}  ({course.issuer}, "
+              f"deployment {course.deployment})  {course.root}".rstrip())
+    _warn_if_none(tool)
+    return 0
+
+
+def _one(options: str, found: list) -> object:
+    """Return the only one of a list.
+
+    Raises:
+        LtiError: if it is not the only one.
+
+    """
+    if len(found) == 1:
+        return found[0]
+    raise LtiError(f"{options}: " + ("several are registered: say which" if found
+                                     else "none such is registered"))
+
+
+def _warn_if_none(tool: Tool) -> None:
+    """Say what is to be done before anybody gets in."""
+    if not tool.store.courses():
+        owners = [one.owner for one in tool.configuration.platforms if one.owner]
+        print("No course is set up: nobody is let in. A teacher who opens the link is shown the "
+              "command that adds the course." + (
+                  f" The first that user {' or '.join(owners)} opens as a teacher is set up by "
+                  "itself." if owners else ""), flush=True)
 
 
 def serve_command(given: argparse.Namespace) -> int:
     """Serve the pages until somebody stops it."""
     from grading.lms.lti.web import Web, server
 
-    tool, book = _tool(given), _book(given)
+    tool = _tool(given)
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
     # Other libraries' logs name full addresses, whose parameters may be nobody's business.
     logging.getLogger("urllib3").setLevel(logging.WARNING)
 
+    book = cache(partial(_book, given))
+    book("")  # what is wrong with the gradebook's settings is told now
+
     async def run() -> None:
         stop = asyncio.Event()
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(name, stop.set)
-        listening = server(Web(tool, book))
+        listening = server(Web(tool, lambda course: book(course.root)))
         listening.listen(given.port, given.host)
+        _warn_if_none(tool)
         print(f"serving {tool.public_url}/ on {given.host}:{given.port}", flush=True)
         await stop.wait()
         listening.stop()
@@ -101,16 +163,18 @@ def serve_command(given: argparse.Namespace) -> int:
 
 def publish_command(given: argparse.Namespace) -> int:
     """Publish an assignment's scores; 1 if some could not be sent."""
-    tool, book = _tool(given), _book(given)
+    tool = _tool(given)
     course = _course(tool, given.course)
+    book = _book(given, course.root)
     assignment = _assignment(book, given.assignment)
     standings = book.standings(assignment)
     known, who = tool.store.line_item(course.id, assignment), users(tool.store, course)
     if given.dry_run:
-        latest = {}
+        ledger = None
         if known:
-            latest = Ledger(tool.store, f"{course.issuer} {course.client_id}", known).latest()
-        for step in plan(standings, who, latest, missing_as_zero=given.missing_as_zero):
+            ledger = Ledger(tool.store, f"{course.issuer} {course.client_id}", known)
+        for step in plan(standings, who, ledger, missing_as_zero=given.missing_as_zero,
+                         hidden=course.hides_grades):
             _say(step, f"{step.step}: {step.why}")
         return 0
     offered = services.services(tool, course)
@@ -146,9 +210,11 @@ def _tool(given: argparse.Namespace) -> Tool:
     return Tool(configuration, keys.load(folder), Store(folder))
 
 
-def _book(given: argparse.Namespace) -> Book:
-    """Return the course's gradebook and feedback."""
+def _book(given: argparse.Namespace, folder: str) -> Book:
+    """Return the gradebook and feedback of a course's folder, "" for the tool's own course."""
     root = given.root.resolve()
+    if folder not in ("", str(root)):
+        return Book(database_url(Path(folder)), Path(folder, "feedback"))
     feedback = getattr(given, "feedback", None) or root / "feedback"
     return Book(database_url(root, given.db), feedback.resolve())
 
@@ -164,8 +230,8 @@ def _course(tool: Tool, number: int | None) -> Course:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise LtiError("no such course: a teacher has to open the link in the platform first")
-    names = "\n".join(f"  --course {course.id}   {course.title} ({course.issuer})"
+        raise LtiError("no such course is set up: python -m grading lms course")
+    names = "\n".join(f"  --course {course.id}   {course.title or course.context} ({course.issuer})"
                       for course in found)
     raise LtiError(f"which course?\n{names}")
 

@@ -7,11 +7,13 @@ the checks that it leaves open:
 - a nonce is good once, and only with the state that it was made for;
 - only RS256; audience, issuer, issue and expiry times must be there and fit;
 - the answer comes from the platform that the login went to;
+- the course is one that was set up here (see `store`);
 - the page asked for is this tool's.
 """
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +37,7 @@ from pylti1p3.session import SessionService
 from grading.lms.lti.errors import Refused
 from grading.lms.lti.http import Http
 from grading.lms.lti.keys import Keys
+from grading.lms.lti.membership import INSTRUCTOR
 from grading.lms.lti.platforms import Configuration, origin
 from grading.lms.lti.store import Store
 from grading.lms.lti.visit import Visit, from_claims
@@ -266,6 +269,30 @@ def finish(tool: Tool, values: Mapping[str, str], cookies: Cookies) -> Visit:
                       log="launch refused: issuer or client is not the login's")
     check_target(tool, visit.target)
     return visit
+
+
+def is_owner(tool: Tool, visit: Visit) -> bool:
+    """Tell whether somebody's first launch may set a course up."""
+    platform = tool.configuration.find(visit.issuer, visit.client_id)
+    owner = platform.owner if platform else ""
+    return bool(owner) and owner == visit.user and visit.role == INSTRUCTOR
+
+
+def foreign(tool: Tool, visit: Visit) -> Refused:
+    """Return what is said to somebody from a course that was not set up."""
+    options = {"add": visit.context, "deployment-id": visit.deployment}
+    if len(tool.configuration.platforms) > 1:
+        options |= {"issuer": visit.issuer, "client-id": visit.client_id}
+    # The ids are the platform's words, and somebody will paste them into a shell.
+    quoted = shlex.join(f"--{name}={value}" for name, value in options.items())
+    command = f"python -m grading lms course {quoted}"
+    message = "These pages were not set up for the course that you come from. "
+    if visit.role == INSTRUCTOR:
+        message += ("If its teachers are to see the grades here, whoever runs the tool can add the "
+                    f"course: {command}")
+    else:
+        message += "Please tell your teacher."
+    return Refused(message, log=f"a course that is not set up; to add it: {command}")
 
 
 def check_target(tool: Tool, target: str) -> None:

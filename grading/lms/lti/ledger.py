@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -66,6 +67,13 @@ class Ledger:
                 " WHERE platform = ? AND line_item = ? ORDER BY stamp", self.key).fetchall()
         return {row["user"]: Entry(**row) for row in rows}
 
+    def scored(self) -> set[str]:
+        """Return the users who may have a score by us, whatever came after it."""
+        with self.store.connection() as connection:
+            rows = connection.execute(
+                "SELECT user, body FROM scores WHERE platform = ? AND line_item = ?", self.key)
+            return {row["user"] for row in rows if "scoreGiven" in json.loads(row["body"])}
+
     def intend(self, user: str, message: Message) -> Entry:
         """Write down that a message is about to be sent; returns its row.
 
@@ -77,8 +85,9 @@ class Ledger:
             last = connection.execute(
                 "SELECT max(stamp) FROM scores WHERE platform = ? AND line_item = ? AND user = ?",
                 (*self.key, user)).fetchone()[0]
-            stamp = max(int(self.now() * 1000), (last or 0) + 1)
-            body = message.text(user, stamp)
+            now = int(self.now() * 1000)
+            stamp = max(now, (last or 0) + 1)
+            body = message.text(user, stamp, now)
             connection.execute(
                 "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, '', 'intended', NULL)",
                 (*self.key, user, message.digest, body, stamp))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from grading.lms.lti.visit import INSTRUCTOR, STUDENT, role_of
+from grading.lms.lti.membership import INSTRUCTOR, STUDENT, role_of
 from grading.standing import Person
 
 

@@ -23,6 +23,7 @@ class Platform:
 
     `auth_audience` is what its token service calls itself, where that is not the token's URL.
     `frame_ancestors` are origins, besides those of its URLs, whose pages may frame the tool.
+    `owner` is the user (its id there) whose first launch as a teacher sets a course up.
     """
 
     issuer: str
@@ -33,6 +34,7 @@ class Platform:
     deployment_ids: tuple[str, ...]
     auth_audience: str = ""
     frame_ancestors: tuple[str, ...] = ()
+    owner: str = ""
 
     @property
     def key(self) -> str:

@@ -58,32 +58,42 @@ class Report:
                 f"sent, {self.failed} failed")
 
 
+#: Why a message without a score is not sent.
+STANDS = "a grade may stand there, which this would take away"
+
+
 def plan(
-    standings: Iterable[Standing], users: dict[str, str], latest: dict[str, Entry], *,
-    missing_as_zero: bool = False,
+    standings: Iterable[Standing], users: dict[str, str], ledger: Ledger | None, *,
+    missing_as_zero: bool = False, hidden: bool = False,
 ) -> list[Plan]:
     """Return what is to do about each student; nothing is sent.
 
     Args:
         standings: how the students stand.
         users: the platform's user ids, by student.
-        latest: the ledger's newest row, by user id.
+        ledger: what was sent, None if nothing was.
         missing_as_zero: send a zero where nothing was handed in.
+        hidden: whether the platform may have grades that it shows to no tool.
 
     """
-    return [_plan(standing, users.get(standing.student, ""), latest, missing_as_zero)
-            for standing in standings]
+    latest, scored = (ledger.latest(), ledger.scored()) if ledger else ({}, set())
+    plans = []
+    for standing in standings:
+        user = users.get(standing.student, "")
+        wanted = message(standing, missing_as_zero=missing_as_zero)
+        plans.append(_plan(standing, user, wanted, latest.get(user), hidden or user in scored))
+    return plans
 
 
 def _plan(
-    standing: Standing, user: str, latest: dict[str, Entry], missing_as_zero: bool
+    standing: Standing, user: str, wanted: Message | None, row: Entry | None, stands: bool
 ) -> Plan:
-    wanted = message(standing, missing_as_zero=missing_as_zero)
     if wanted is None:
         return Plan(standing, user, Step.KEEP, why_not(standing))
     if not user:
         return Plan(standing, "", Step.KEEP, "the platform has nobody for this student")
-    row = latest.get(user)
+    if wanted.given is None and stands:
+        return Plan(standing, user, Step.KEEP, STANDS)
     if row is None or row.digest != wanted.digest:
         why = "new" if row is None else "changed"
         return Plan(standing, user, Step.SEND, why, wanted)
@@ -120,7 +130,8 @@ def publish(
         ledger = Ledger(store, f"{course.issuer} {course.client_id}", line_item, store.now)
         latest = ledger.latest()
         silent = ""
-        for step in plan(standings, users, latest, missing_as_zero=missing_as_zero):
+        for step in plan(standings, users, ledger, missing_as_zero=missing_as_zero,
+                         hidden=course.hides_grades):
             name = step.standing.student
             if step.step in (Step.NOTHING, Step.KEEP):
                 outcome = step.why
@@ -131,8 +142,13 @@ def publish(
                 report.failed += 1
             else:
                 try:
-                    outcome = _send(ledger, services, line_item, step, latest.get(step.user))
-                    report.sent += 1
+                    if step.message.given is None and services.may_have_score(
+                            line_item, step.user):
+                        outcome = STANDS
+                        report.kept += 1
+                    else:
+                        outcome = _send(ledger, services, line_item, step, latest.get(step.user))
+                        report.sent += 1
                 except LtiServiceException as error:
                     outcome = f"refused: status {error.response.status_code}"
                     report.failed += 1

@@ -1,10 +1,15 @@
-"""What is said to a platform about a student's grade, by its state."""
+"""What is said to a platform about a student's grade, by its state.
+
+Canvas takes a score for a new attempt at the assignment, unless its extension says otherwise: then
+students are late who were not, and who has no attempts left gets no grade. And a message without a
+score, about a failure say, takes away the score that stands. Other platforms ignore the extension.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from pylti1p3.grade import Grade
@@ -12,13 +17,17 @@ from pylti1p3.grade import Grade
 from grading.standing import Standing
 from grading.states import State
 
+#: Canvas's extension to a score.
+SUBMISSION = "https://canvas.instructure.com/lti/submission"
+
 
 @dataclass(frozen=True)
 class Message:
     """A score without its user and time (Assignment and Grade Services 2.0, 3.4).
 
     `given` is None where there is no score to give: a platform ignores the numbers of a message
-    whose grading progress is not FullyGraded.
+    whose grading progress is not FullyGraded. `submitted_at` is when the student handed in; it goes
+    along, and is no news by itself.
     """
 
     given: float | None
@@ -26,18 +35,34 @@ class Message:
     activity: str
     grading: str
     comment: str
+    submitted_at: datetime | None = None
 
     @property
     def digest(self) -> str:
-        """A fingerprint of all that the message says."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        """A fingerprint of all that the message says about the grade."""
+        said = asdict(self)
+        del said["submitted_at"]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
-    def text(self, user: str, milliseconds: int) -> str:
-        """Return the message as it is sent, about a user and with a time."""
+    def text(self, user: str, milliseconds: int, now: int) -> str:
+        """Return the message as it is sent.
+
+        Args:
+            user: whom it is about.
+            milliseconds: its time.
+            now: the time; nothing was handed in later than that, whatever a file's clock said.
+
+        """
+        submission: dict[str, object] = {"new_submission": False}
         grade = (
             Grade().set_user_id(user).set_timestamp(timestamp(milliseconds))
             .set_activity_progress(self.activity).set_grading_progress(self.grading)
-            .set_comment(self.comment))
+            .set_comment(self.comment).set_extra_claims({SUBMISSION: submission}))
+        if self.submitted_at is not None:
+            handed_in = int(self.submitted_at.timestamp() * 1000)
+            if handed_in <= now:
+                submission["submitted_at"] = timestamp(handed_in)
+                grade.set_submitted_at(timestamp(handed_in))
         if self.given is not None:
             grade.set_score_given(self.given).set_score_maximum(self.maximum)
         return grade.get_value()
@@ -51,6 +76,13 @@ def timestamp(milliseconds: int) -> str:
 
 def message(standing: Standing, *, missing_as_zero: bool = False) -> Message | None:
     """Return what to send about a standing, None if nothing is to be sent."""
+    made = _message(standing, missing_as_zero)
+    if made is None or standing.state is State.MISSING:
+        return made
+    return replace(made, submitted_at=standing.submitted_at)
+
+
+def _message(standing: Standing, missing_as_zero: bool) -> Message | None:
     most = standing.max_points
     if standing.state is State.GRADED and standing.waiting:
         return Message(None, most, "Submitted", "PendingManual",

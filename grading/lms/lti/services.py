@@ -43,6 +43,28 @@ class Connector(ServiceConnector):
         self._tokens[scope_key] = (access_token, time.monotonic() + float(expires_in or 0) - 30)
 
 
+class Members(NamesRolesProvisioningService):
+    """A course's roster, which says itself whose it is."""
+
+    def __init__(self, connector: ServiceConnector, course: Course) -> None:
+        super().__init__(connector, {"context_memberships_url": course.members_url})
+        self._context = course.context
+
+    def get_nrps_data(self, members_url: str | None = None) -> dict:
+        """Return a page of it.
+
+        Raises:
+            LtiException: if it is another course's.
+
+        """
+        page = super().get_nrps_data(members_url)
+        body = page.get("body")
+        context = body.get("context") if isinstance(body, dict) else None
+        if isinstance(context, dict) and context.get("id") not in (None, self._context):
+            raise LtiException("the platform sent another course's")
+        return page
+
+
 class Prepared(Grade):
     """A score whose text is ready, byte for byte as the ledger has it."""
 
@@ -73,9 +95,7 @@ class Services:
             raise LtiError(
                 "The platform did not offer its roster. Allow it for this tool there (Names and "
                 "Roles), then open the course's link once more.")
-        service = NamesRolesProvisioningService(
-            self.connector, {"context_memberships_url": self.course.members_url})
-        found = self._call("the roster", service.get_members)
+        found = self._call("the roster", Members(self.connector, self.course).get_members)
         if not isinstance(found, list) or not all(isinstance(member, dict) for member in found):
             raise LtiError("the platform's roster has not the form of one")
         return {str(member["user_id"]): member for member in found
@@ -146,6 +166,16 @@ class Services:
             "the results", lambda: list(self._grades().get_grades(LineItem({"id": line_item}))))
         return next((one for one in found if str(one.get("userId")) == user), None)
 
+    def may_have_score(self, line_item: str, user: str) -> bool:
+        """Tell whether a user has a score that the platform shows, or it does not answer that."""
+        if RESULTS not in self.course.scopes:
+            return True
+        try:
+            found = self.result(line_item, user)
+        except LtiError:
+            return True
+        return found is not None and found.get("resultScore") is not None
+
     def _grades(self) -> AssignmentsGradesService:
         return AssignmentsGradesService(self.connector, {
             "scope": [scope for scope in self.course.scopes if scope.startswith(_AGS)],
@@ -180,4 +210,5 @@ def _conflict(error: LtiServiceException) -> bool:
     """Tell whether a refusal says that the platform has a score of this time or a later one."""
     if error.response.status_code == 409:
         return True
-    return error.response.status_code == 400 and "timestamp" in error.response.text[:2000]
+    text = error.response.text[:2000]  # Canvas: it may be about another time
+    return error.response.status_code == 400 and "timestamp" in text and "submitted_at" not in text

@@ -1,4 +1,8 @@
-"""The tool's database: launches under way, sessions, courses, and who is who. One SQLite file."""
+"""The tool's database: launches under way, sessions, courses, and who is who. One SQLite file.
+
+A course is a context of a deployment of a platform. Only those that were set up are let in;
+sessions, roster, links, line items and releases hang on the course's number here.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from grading.lms.lti.errors import Refused
 from grading.lms.lti.keys import private_folder
 from grading.lms.lti.visit import Visit
 
@@ -33,14 +38,15 @@ CREATE TABLE IF NOT EXISTS sessions (
 CREATE TABLE IF NOT EXISTS courses (
     id INTEGER PRIMARY KEY, issuer TEXT NOT NULL, client_id TEXT NOT NULL,
     deployment TEXT NOT NULL, context TEXT NOT NULL, title TEXT NOT NULL, members_url TEXT NOT NULL,
-    line_items_url TEXT NOT NULL, scopes TEXT NOT NULL,
+    line_items_url TEXT NOT NULL, scopes TEXT NOT NULL, product TEXT NOT NULL DEFAULT '?',
+    root TEXT NOT NULL DEFAULT '', set_up INTEGER,
     UNIQUE (issuer, client_id, deployment, context));
 CREATE TABLE IF NOT EXISTS members (
     course INTEGER NOT NULL, user TEXT NOT NULL, record TEXT NOT NULL,
     PRIMARY KEY (course, user));
 CREATE TABLE IF NOT EXISTS links (
-    issuer TEXT NOT NULL, client_id TEXT NOT NULL, user TEXT NOT NULL, student TEXT NOT NULL,
-    how TEXT NOT NULL, PRIMARY KEY (issuer, client_id, user), UNIQUE (issuer, client_id, student));
+    course INTEGER NOT NULL, user TEXT NOT NULL, student TEXT NOT NULL, how TEXT NOT NULL,
+    PRIMARY KEY (course, user), UNIQUE (course, student));
 CREATE TABLE IF NOT EXISTS line_items (
     course INTEGER NOT NULL, assignment TEXT NOT NULL, url TEXT NOT NULL,
     PRIMARY KEY (course, assignment));
@@ -48,10 +54,37 @@ CREATE TABLE IF NOT EXISTS released (
     course INTEGER NOT NULL, assignment TEXT NOT NULL, PRIMARY KEY (course, assignment));
 """
 
+#: An earlier version let in every course of a deployment, and kept links by platform. None of those
+#: courses is set up: nobody had decided on it. Links are kept where a platform had only one course
+#: here: they can come from no other. Elsewhere the roster has to be matched anew.
+BEFORE = """
+ALTER TABLE courses ADD COLUMN product TEXT NOT NULL DEFAULT '?';
+ALTER TABLE courses ADD COLUMN root TEXT NOT NULL DEFAULT '';
+ALTER TABLE courses ADD COLUMN set_up INTEGER;
+ALTER TABLE links RENAME TO old_links;
+"""
+AFTER = """
+INSERT INTO links SELECT courses.id, user, student, how FROM old_links
+    JOIN courses USING (issuer, client_id) GROUP BY issuer, client_id, user HAVING count(*) = 1;
+DROP TABLE old_links;
+DELETE FROM sessions;
+"""
+
+#: What is said where two courses would write into one.
+SHARED = ("The learning platform names the same roster or the same column for two courses. Whoever "
+          "runs the tool can see them with `python -m grading lms course`, and take one away.")
+
+_KEY = "issuer = ? AND client_id = ? AND deployment = ? AND context = ?"
+
 
 @dataclass(frozen=True)
 class Course:
-    """A course on a platform, and the addresses of its services ("" where it has none)."""
+    """A course on a platform, and the addresses of its services ("" where it has none).
+
+    `product` is what the platform calls itself, "?" before the first launch. `root` is the folder
+    whose gradebook belongs to it, "" for the tool's own. `set_up` is None for a course that only an
+    earlier version let in, and false for one that was taken away.
+    """
 
     id: int
     issuer: str
@@ -62,6 +95,17 @@ class Course:
     members_url: str
     line_items_url: str
     scopes: tuple[str, ...]
+    product: str
+    root: str
+    set_up: bool | None
+
+    @property
+    def hides_grades(self) -> bool:
+        """Whether the platform may have grades that its services don't show.
+
+        Canvas shows only those that a tool gave, and none that a teacher typed in.
+        """
+        return self.product in ("canvas", "?")
 
 
 @dataclass(frozen=True)
@@ -89,7 +133,10 @@ class Store:
         self.file.chmod(0o600)
         with self.connection() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
-            for statement in SCHEMA.split(";"):
+        with self.transaction() as connection:
+            there = [row["name"] for row in connection.execute("PRAGMA table_info(courses)")]
+            old = there and "set_up" not in there
+            for statement in (f"{BEFORE}{SCHEMA}{AFTER}" if old else SCHEMA).split(";"):
                 connection.execute(statement)
 
     @contextlib.contextmanager
@@ -154,7 +201,8 @@ class Store:
         """Return the session with this secret, None if there is none any more."""
         with self.connection() as connection:
             row = connection.execute(
-                "SELECT csrf, course, user, name, role FROM sessions WHERE key = ? AND expires > ?",
+                "SELECT csrf, course, user, name, role FROM sessions"
+                " JOIN courses ON courses.id = course AND set_up WHERE key = ? AND expires > ?",
                 (_hash(secret), self.now())).fetchone()
         return Session(**row) if row else None
 
@@ -165,35 +213,76 @@ class Store:
 
     # Courses.
 
-    def save_course(self, visit: Visit) -> int:
-        """Write down the course of a launch with its services; returns its number here."""
+    def set_up(self, issuer: str, client_id: str, deployment: str, context: str,
+               root: str = "") -> Course:
+        """Let a course in, with the gradebook of a folder ("" for the tool's own).
+
+        Raises:
+            Refused: if another course has the same services.
+
+        """
+        key = (issuer, client_id, deployment, context)
+        with self.transaction() as connection:
+            _set_up(connection, key, root)
+            _check_addresses(connection)
+        return next(course for course in self.courses()
+                    if (course.issuer, course.client_id, course.deployment, course.context) == key)
+
+    def take_away(self, number: int) -> None:
+        """Let a course in no more, and end its sessions. What is known of it is kept."""
+        with self.transaction() as connection:
+            connection.execute("UPDATE courses SET set_up = 0 WHERE id = ?", (number,))
+            connection.execute("DELETE FROM sessions WHERE course = ?", (number,))
+
+    def enter(self, visit: Visit, *, owner: bool = False) -> int | None:
+        """Write down a launch's course with its services.
+
+        Args:
+            visit: the launch.
+            owner: set the course up, if the platform never had one that was. An owner who opens a
+                second course does not: its other teachers would get in, too.
+
+        Returns:
+            The course's number here; None, and nothing is written, if it is not set up.
+
+        Raises:
+            Refused: if another course has the same services.
+
+        """
         key = (visit.issuer, visit.client_id, visit.deployment, visit.context)
         with self.transaction() as connection:
+            if owner and not connection.execute(
+                    "SELECT 1 FROM courses WHERE issuer = ? AND client_id = ?"
+                    " AND set_up IS NOT NULL", key[:2]).fetchone():
+                _set_up(connection, key, "")
             row = connection.execute(
-                "INSERT INTO courses VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (issuer, client_id, deployment, context) DO UPDATE SET"
-                " title = excluded.title,"
-                # A launch that offers fewer services does not make us forget those we know.
-                " members_url = CASE excluded.members_url WHEN '' THEN members_url"
-                "   ELSE excluded.members_url END,"
-                " scopes = CASE excluded.line_items_url WHEN '' THEN scopes"
-                "   ELSE excluded.scopes END,"
-                " line_items_url = CASE excluded.line_items_url WHEN '' THEN line_items_url"
-                "   ELSE excluded.line_items_url END"
-                " RETURNING id",
-                (*key, visit.title, visit.members_url, visit.line_items_url,
-                 json.dumps(visit.scopes))).fetchone()
-        return row["id"]
+                "UPDATE courses SET title = ?,"
+                # A launch that says less does not make us forget what we know.
+                " product = CASE WHEN ? = '' AND product != '?' THEN product ELSE ? END,"
+                " members_url = ifnull(nullif(?, ''), members_url),"
+                " scopes = CASE ? WHEN '' THEN scopes ELSE ? END,"
+                " line_items_url = ifnull(nullif(?, ''), line_items_url)"
+                f" WHERE set_up AND {_KEY} RETURNING id",
+                (visit.title, visit.product, visit.product, visit.members_url, visit.line_items_url,
+                 json.dumps(visit.scopes), visit.line_items_url, *key)).fetchone()
+            _check_addresses(connection)
+        return row["id"] if row else None
 
     def course(self, number: int) -> Course:
-        """Return a course by its number here."""
+        """Return a course that is set up by its number here."""
         return next(course for course in self.courses() if course.id == number)
 
-    def courses(self) -> list[Course]:
-        """Return all courses that somebody came from."""
+    def courses(self, *, all_known: bool = False) -> list[Course]:
+        """Return the courses that are set up, or all that are known here."""
         with self.connection() as connection:
             rows = connection.execute("SELECT * FROM courses ORDER BY id").fetchall()
-        return [Course(**{**row, "scopes": tuple(json.loads(row["scopes"]))}) for row in rows]
+        return [Course(**{**row, "scopes": tuple(json.loads(row["scopes"]))}) for row in rows
+                if row["set_up"] or all_known]
+
+    def several_platforms(self, course: Course) -> bool:
+        """Tell whether courses of several platforms share a course's gradebook."""
+        return len({(one.issuer, one.client_id) for one in self.courses()
+                    if one.root == course.root}) > 1
 
     # Who is who.
 
@@ -212,36 +301,38 @@ class Store:
                 "SELECT user, record FROM members WHERE course = ?", (course,)).fetchall()
         return {row["user"]: json.loads(row["record"]) for row in rows}
 
-    def links(self, course: Course) -> dict[str, tuple[str, str]]:
-        """Return which platform user is which student: user -> (student, how we know)."""
+    def links(self, course: int) -> dict[str, tuple[str, str]]:
+        """Return which of a course's users is which student: user -> (student, how we know)."""
         with self.connection() as connection:
             rows = connection.execute(
-                "SELECT user, student, how FROM links WHERE issuer = ? AND client_id = ?",
-                (course.issuer, course.client_id)).fetchall()
+                "SELECT user, student, how FROM links WHERE course = ?", (course,)).fetchall()
         return {row["user"]: (row["student"], row["how"]) for row in rows}
 
-    def add_links(self, course: Course, links: dict[str, tuple[str, str]]) -> None:
-        """Write down which platform user is which student; what is there stays as it is."""
+    def add_links(self, course: int, links: dict[str, tuple[str, str]]) -> None:
+        """Write down which user is which student; what is there stays as it is."""
         with self.transaction() as connection:
             connection.executemany(
-                "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?)",
-                [(course.issuer, course.client_id, user, student, how)
-                 for user, (student, how) in links.items()])
+                "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)",
+                [(course, user, student, how) for user, (student, how) in links.items()])
 
-    def remove_link(self, course: Course, user: str) -> None:
-        """Forget which student a platform user is."""
+    def remove_link(self, course: int, user: str) -> None:
+        """Forget which student a user is."""
         with self.transaction() as connection:
-            connection.execute(
-                "DELETE FROM links WHERE issuer = ? AND client_id = ? AND user = ?",
-                (course.issuer, course.client_id, user))
+            connection.execute("DELETE FROM links WHERE course = ? AND user = ?", (course, user))
 
     # Line items, and whose feedback students may read.
 
     def save_line_item(self, course: int, assignment: str, url: str) -> None:
-        """Write down an assignment's column in the platform's gradebook."""
+        """Write down an assignment's column in the platform's gradebook.
+
+        Raises:
+            Refused: if it is another course's.
+
+        """
         with self.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO line_items VALUES (?, ?, ?)", (course, assignment, url))
+            _check_addresses(connection)
 
     def line_item(self, course: int, assignment: str) -> str:
         """Return the URL of an assignment's line item, "" if none is known."""
@@ -262,6 +353,36 @@ class Store:
             rows = connection.execute(
                 "SELECT assignment FROM released WHERE course = ?", (course,)).fetchall()
         return {row["assignment"] for row in rows}
+
+
+def _set_up(connection: sqlite3.Connection, key: tuple[str, ...], root: str) -> None:
+    """Let a course in; what was known of it stays known, except about another gradebook."""
+    for table in ("links", "released", "sessions"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE course IN"
+            f" (SELECT id FROM courses WHERE {_KEY} AND root != ?)", (*key, root))
+    connection.execute(
+        "INSERT INTO courses (issuer, client_id, deployment, context, title, members_url,"
+        " line_items_url, scopes, root, set_up) VALUES (?, ?, ?, ?, '', '', '', '[]', ?, 1)"
+        " ON CONFLICT (issuer, client_id, deployment, context)"
+        " DO UPDATE SET set_up = 1, root = excluded.root", (*key, root))
+
+
+def _check_addresses(connection: sqlite3.Connection) -> None:
+    """Check that no two courses have one roster or column: one's grades would go to the other.
+
+    Raises:
+        Refused: if two have.
+
+    """
+    if connection.execute(
+            "SELECT 1 FROM courses AS one JOIN courses AS other"
+            " ON one.set_up AND other.set_up AND one.id < other.id WHERE"
+            " nullif(one.members_url, '') = other.members_url"
+            " OR nullif(one.line_items_url, '') = other.line_items_url"
+            " OR EXISTS (SELECT url FROM line_items WHERE course = one.id"
+            "  INTERSECT SELECT url FROM line_items WHERE course = other.id)").fetchone():
+        raise Refused(SHARED, log="two courses have a roster or a column in common")
 
 
 def _hash(secret: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grading.lms.lti import people
 from grading.lms.lti.errors import Refused
-from grading.lms.lti.visit import INSTRUCTOR
+from grading.lms.lti.membership import INSTRUCTOR
 from grading.lms.lti.web import Page
 from grading.states import State
 
@@ -24,14 +24,14 @@ def student_of(page: Page) -> str:
 
     """
     store, course, user = page.tool.store, page.course, page.session.user
-    links = store.links(course)
+    links = store.links(course.id)
     if user in links:
         return links[user][0]
-    found = people.recognise(user, page.book.people(), {student for student, _ in links.values()})
+    found = people.recognise(user, page.people(), {student for student, _ in links.values()})
     if not found:
         raise Refused("Your teacher has not yet told this tool who you are. Please ask them to "
                       "match the roster, then open the link again.", log="user without student")
-    store.add_links(course, {user: (found, "the LMS id in the gradebook")})
+    store.add_links(course.id, {user: (found, "the LMS id in the gradebook")})
     return found
 
 

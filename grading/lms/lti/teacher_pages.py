@@ -11,10 +11,10 @@ from grading.lms.lti import people, services
 from grading.lms.lti.errors import LtiError, Refused
 from grading.lms.lti.http import Patience
 from grading.lms.lti.ledger import Ledger
+from grading.lms.lti.membership import INSTRUCTOR
 from grading.lms.lti.publish import Plan, Report, plan, publish
 from grading.lms.lti.services import Services
 from grading.lms.lti.store import Course, Store
-from grading.lms.lti.visit import INSTRUCTOR
 from grading.lms.lti.web import Page, log
 from grading.standing import Standing
 from grading.states import State
@@ -61,7 +61,7 @@ class Job:
 
 def users(store: Store, course: Course) -> dict[str, str]:
     """Return the platform's user ids by student."""
-    return {student: user for user, (student, _) in store.links(course).items()}
+    return {student: user for user, (student, _) in store.links(course.id).items()}
 
 
 def find_line_item(
@@ -134,15 +134,14 @@ class AssignmentPage(TeacherPage):
         zero = self.get_query_argument("missing", "") == "zero"
         standings = await self.standings(assignment)
         line_item = store.line_item(course.id, assignment)
-        latest = {}
-        if line_item:
-            latest = Ledger(store, f"{course.issuer} {course.client_id}", line_item).latest()
+        ledger = line_item and Ledger(store, f"{course.issuer} {course.client_id}", line_item)
         names = {person.id: f"{person.first_name} {person.last_name}".strip()
                  for person in await self.work(self.book.people)}
         rows = [
             (step, names.get(step.standing.student, ""),
              self.book.feedback_pages(step.standing.student, assignment))
-            for step in plan(standings, users(store, course), latest, missing_as_zero=zero)]
+            for step in plan(standings, users(store, course), ledger or None, missing_as_zero=zero,
+                             hidden=course.hides_grades)]
         job = self.job(assignment)
         if job and job.running:
             self.set_header("Refresh", "2")
@@ -188,8 +187,8 @@ class RosterPage(Page):
     async def get(self) -> None:
         """Show who is who."""
         store, course = self.tool.store, self.course
-        members, links = store.members(course.id), store.links(course)
-        students = await self.work(self.book.people)
+        members, links = store.members(course.id), store.links(course.id)
+        students = await self.work(self.people)
         matched = people.match(members, students, links)
         rows = sorted(
             (people.name_of(member), people.role_name(member), str(member.get("email") or ""), user,
@@ -212,8 +211,8 @@ class MatchPage(Page):
         offered = services.services(self.tool, course, Patience(tries=3, longest=10))
         members = await self.work(offered.members)
         store.save_members(course.id, members)
-        matched = people.match(members, await self.work(self.book.people), store.links(course))
-        store.add_links(course, matched.new)
+        matched = people.match(members, await self.work(self.people), store.links(course.id))
+        store.add_links(course.id, matched.new)
         log.info("roster: %d members, %d newly matched", len(members), len(matched.new))
         self.go("roster")
 
@@ -235,13 +234,13 @@ class LinkPage(Page):
         student = self.get_body_argument("student", "").strip()
         if user not in store.members(course.id):
             raise Refused("There is nobody of that kind in the roster.", 404)
-        store.remove_link(course, user)
+        store.remove_link(course.id, user)
         if student:
             if student not in {person.id for person in await self.work(self.book.people)}:
                 raise Refused(f"The gradebook has no student {student}.", 404)
             if student in users(store, course):
                 raise Refused(f"{student} is somebody else already: take that away first.", 409)
-            store.add_links(course, {user: (student, "the teacher's word")})
+            store.add_links(course.id, {user: (student, "the teacher's word")})
         self.go("roster")
 
 

@@ -5,20 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
-#: The claims of LTI 1.3 and of its Advantage services.
-CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
+from grading.lms.lti.membership import CLAIM, place, role_of
+
+#: The claims of LTI Advantage's services.
 MEMBERS = "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"
 GRADES = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
-
-_MEMBERSHIP = "http://purl.imsglobal.org/vocab/lis/v2/membership"
-
-#: Roles that count are those in the course. A role in the institution does not: who teaches
-#: elsewhere may learn here. The short forms stand for the same (LTI 1.3 core, A.2.3).
-TEACHES = frozenset({f"{_MEMBERSHIP}#Instructor", f"{_MEMBERSHIP}#Administrator",
-                     "Instructor", "Administrator"})
-LEARNS = frozenset({f"{_MEMBERSHIP}#Learner", "Learner"})
-
-INSTRUCTOR, STUDENT = "instructor", "student"
 
 
 @dataclass(frozen=True)
@@ -26,7 +17,7 @@ class Visit:
     """The part of a launch's claims that is used here; "" where the platform sent nothing.
 
     `role` is instructor, student, or "" for somebody who is neither. `assignment` is the one that
-    the opened link is about.
+    the opened link is about. `product` is what the platform says it is, as `canvas` or `moodle`.
     """
 
     issuer: str
@@ -43,22 +34,17 @@ class Visit:
     line_items_url: str = ""
     line_item_url: str = ""
     scopes: tuple[str, ...] = ()
-
-
-def role_of(roles: list[str] | tuple[str, ...]) -> str:
-    """Return the role in the course that a list of LTI roles amounts to."""
-    if TEACHES.intersection(roles):
-        return INSTRUCTOR
-    return STUDENT if LEARNS.intersection(roles) else ""
+    product: str = ""
 
 
 def from_claims(claims: dict, client_id: str) -> Visit:
     """Return what the claims of a validated id_token say.
 
     Raises:
-        ValueError: if a claim has another form than the specification's.
+        ValueError: if a claim has another form than the specification's, or no course is named.
 
     """
+    deployment, course = place(claims)
     context = _object(claims, f"{CLAIM}context")
     link = _object(claims, f"{CLAIM}resource_link")
     custom = _object(claims, f"{CLAIM}custom")
@@ -72,16 +58,14 @@ def from_claims(claims: dict, client_id: str) -> Visit:
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
         raise ValueError("scope: expected a list of texts")
     return Visit(
-        issuer=_text(claims, "iss"), client_id=client_id,
-        deployment=_text(claims, f"{CLAIM}deployment_id"),
-        # A link that stands in no course is a course of its own.
-        context=_text(context, "id") or f"link {_text(link, 'id')}",
+        issuer=_text(claims, "iss"), client_id=client_id, deployment=deployment, context=course,
         title=_text(context, "title") or _text(context, "label") or _text(link, "title"),
         user=_text(claims, "sub"), name=_text(claims, "name") or _text(claims, "given_name"),
         role=role_of(roles), target=target, assignment=_text(custom, "assignment") or asked,
         members_url=_url(members, "context_memberships_url"),
         line_items_url=_url(grades, "lineitems"), line_item_url=_url(grades, "lineitem"),
-        scopes=tuple(scopes))
+        scopes=tuple(scopes),
+        product=_text(_object(claims, f"{CLAIM}tool_platform"), "product_family_code").lower())
 
 
 def _object(claims: dict, name: str) -> dict:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hmac
 import logging
+from collections.abc import Callable
+from dataclasses import replace
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import ClassVar
@@ -18,9 +20,10 @@ from grading.lms.lti import launch
 from grading.lms.lti.book import Book
 from grading.lms.lti.errors import LtiError, Refused
 from grading.lms.lti.launch import Cookies, Tool
+from grading.lms.lti.membership import INSTRUCTOR, STUDENT
 from grading.lms.lti.platforms import origin
 from grading.lms.lti.store import LOGIN_SECONDS, Course, Session
-from grading.lms.lti.visit import INSTRUCTOR, STUDENT
+from grading.standing import Person
 
 log = logging.getLogger("grading.lms.lti")
 
@@ -40,9 +43,9 @@ class Page(RequestHandler):
     session: Session | None
     course: Course | None
 
-    def initialize(self, tool: Tool, book: Book) -> None:
+    def initialize(self, tool: Tool, books: Callable[[Course], Book]) -> None:
         """Take the parts that all pages share."""
-        self.tool, self.book = tool, book
+        self.tool, self.books = tool, books
         self.session = self.course = None
 
     def set_default_headers(self) -> None:
@@ -65,7 +68,7 @@ class Page(RequestHandler):
         secret = self.get_cookie(SESSION_COOKIE) or ""
         self.session = self.tool.store.session(secret) if secret else None
         if self.session:
-            self.course = self.tool.store.course(self.session.course)
+            self.come_in(self.session.course)
         if not self.role:
             return
         if self.session is None:
@@ -76,6 +79,21 @@ class Page(RequestHandler):
             raise Refused("This page is for teachers.", log="a student asked for a teacher's page")
         if self.request.method == "POST":
             self._check_form()
+
+    def come_in(self, course: int) -> None:
+        """Have the page show a course, from its own gradebook."""
+        self.course = self.tool.store.course(course)
+        self.book = self.books(self.course)
+
+    def people(self) -> list[Person]:
+        """Return the gradebook's students, as far as this platform can tell them.
+
+        The numbers that an LMS gives its users are its own: another's user 17 is somebody else.
+        """
+        found = self.book.people()
+        if self.tool.store.several_platforms(self.course):
+            return [replace(person, lms_user_id="") for person in found]
+        return found
 
     def _check_form(self) -> None:
         """Check that a form comes from a page of this session: other sites can't know its token.
@@ -200,7 +218,10 @@ class LaunchPage(Page):
         if visit.role not in (INSTRUCTOR, STUDENT):
             raise Refused("These pages are for this course's teachers and students.",
                           log="the role in the course is neither teacher nor student")
-        number = self.tool.store.save_course(visit)
+        number = self.tool.store.enter(visit, owner=launch.is_owner(self.tool, visit))
+        if number is None:
+            raise launch.foreign(self.tool, visit)
+        self.come_in(number)
         if visit.assignment and visit.line_item_url:
             self.tool.store.save_line_item(number, visit.assignment, visit.line_item_url)
         # A new session for each launch: a session that was slipped in before is worth nothing.
@@ -268,17 +289,20 @@ class NoPage(Page):
 
 
 class Web(Application):
-    """The application; its setting `jobs` has the newest publishing run of each assignment."""
+    """The application; its setting `jobs` has the newest publishing run of each assignment.
+
+    `books` returns a course's gradebook and feedback.
+    """
 
     entrance: ClassVar[list] = [
         ("login", LoginPage), ("launch", LaunchPage), ("jwks.json", JwksPage),
         ("style.css", StylePage), ("health", HealthPage), ("logout", LogoutPage),
     ]
 
-    def __init__(self, tool: Tool, book: Book) -> None:
+    def __init__(self, tool: Tool, books: Callable[[Course], Book]) -> None:
         from grading.lms.lti import student_pages, teacher_pages
 
-        shared = {"tool": tool, "book": book}
+        shared = {"tool": tool, "books": books}
         base = urlsplit(tool.public_url).path + "/"
         pages = [*self.entrance, *teacher_pages.PAGES, *student_pages.PAGES]
         origins = {found for platform in tool.configuration.platforms for found in platform.origins}

@@ -171,6 +171,51 @@ def test_the_table_of_contents_is_measured_as_zipfile_does(tmp_path: Path) -> No
     assert archive.directory_size(path) == 77_777_777
 
 
+@pytest.mark.parametrize("length", [0, 7])
+def test_a_zip_of_two_tables_of_contents_is_refused(tmp_path: Path, length: int) -> None:
+    """One stands in the comment of the other, with a comment that ends in time or does not."""
+    path = make_zip(tmp_path / "s.zip", {GOOD: notebook()})
+    with zipfile.ZipFile(path, "a") as made:
+        made.comment = b"see" + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, 0, 0, length)
+    with pytest.raises(Problem, match="two tables of contents"):
+        take(path, tmp_path)
+    with zipfile.ZipFile(path, "a") as made:
+        assert not made.namelist(), "zipfile reads the wrong one"
+
+
+def test_an_archive_inside_that_is_not_packed_is_no_second_table(tmp_path: Path) -> None:
+    """Its own end stands in the file, too."""
+    inner = make_zip(tmp_path / "inner.zip", {"a.txt": b""}).read_bytes()
+    with zipfile.ZipFile(tmp_path / "s.zip", "w") as made:
+        made.writestr(GOOD, notebook("good"))
+        made.writestr("bob_12_102_inner.zip", inner)
+    take(tmp_path / "s.zip", tmp_path)
+    only_good(take(tmp_path / "s.zip", tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("files", [{}, {"__MACOSX/a": b""}])
+def test_an_archive_without_files_is_a_problem(tmp_path: Path, files: dict[str, bytes]) -> None:
+    """Whoever exported nothing wants to know."""
+    with pytest.raises(Problem, match=r"s\.zip: holds no files"):
+        take(make_zip(tmp_path / "s.zip", files), tmp_path)
+    assert not (tmp_path / "submitted").exists()
+
+
+def test_many_large_notebooks_of_one_student_are_not_kept(tmp_path: Path) -> None:
+    """One after the other comes into memory."""
+    files = {f"ada_11_{n}_try-{n}.ipynb": notebook("1" * (18 << 20) + str(n)) for n in range(8)}
+    path = make_zip(tmp_path / "s.zip", files)
+    files.clear()
+    tracemalloc.start()
+    try:
+        report = take(path, tmp_path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert {line.reason[:22] for line in report.refused} == {"8 different notebooks "}
+    assert peak < 110 << 20
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x05\x06", b"no zip at all" * 100])
 def test_what_is_no_zip_says_so(tmp_path: Path, content: bytes) -> None:
     """One clear line."""

@@ -14,12 +14,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from grading import pipeline, sandboxed, submission
 from grading.engine import EngineError
-from grading.feedback_errors import OTHERS, UNKNOWN
+from grading.feedback_errors import OTHERS, UNKNOWN, VALUES, Rule
 from grading.lms import gradescope_engine, gradescope_run, gradescope_zip
 from grading.lms.report import Problem
 from grading.sandbox import SandboxMissing
-from grading.states import Result, State
+from grading.states import NOT_RUN, Result, State
+from grading.told import HOLE
 from tests.grading import helpers
 from tests.harness import sample
 from tools.notebooks import ROOT
@@ -154,10 +156,10 @@ def test_submissions_are_graded_as_everywhere(
     for folder in tmp_path.parents:  # as in a container, where everybody may pass
         if folder.name.startswith("pytest-"):
             folder.chmod(0o755)
-    sign = {**helpers.RIGHT, "double": sample.BANK["double"]["wrong_sign.py"]}
+    sign = {**helpers.RIGHT, "double": sample.sources("double")["sign"]}
     cases = {
         "half": ({"double": sign["double"]}, 1.0, {
-            "double--small": "double(-1) is -2, got 2: a sign was lost",
+            "double--small": f"double(-1) is -2, got {HOLE}: a sign was lost {VALUES}",
             "total--plain": "Not answered yet."}),
         "thief": ({**helpers.RIGHT, "double": THIEF}, 1.0, {
             "double--small": f"{UNKNOWN} {OTHERS}"}),
@@ -212,6 +214,27 @@ def test_a_file_that_cannot_be_graded_can_count_as_zero(tmp_path: Path) -> None:
     validate(content)
     assert content["score"] == 0
     assert "save it in Jupyter" in content["tests"][0]["output"]
+
+
+def test_what_is_worth_a_look_is_not_for_students(tmp_path: Path) -> None:
+    """They read where their code was stopped, and what did not run."""
+    root = helpers.make_course(tmp_path / "course")
+    form = submission.load(*(
+        root / room / sample.NAME / "sample.ipynb" for room in ("exercises", "solutions")))
+    result = Result(
+        "", State.GRADED, dict.fromkeys(form.most, 0.0),
+        {"double--zero": NOT_RUN}, {"double--zero": NOT_RUN},
+        reasons=["ended in double--small: limit on time", "worth a look: inner: a: ptrace"])
+    content = gradescope_run.results(form, result, Rule(form), 1.0)
+    validate(content)
+    assert content["output"] == "Your code ended in double--small: limit on time."
+    assert "This test did not run" in content["tests"][1]["output"]
+
+
+def test_two_passes_fit_a_container() -> None:
+    """Ten minutes, with the cell that runs at the end of the second."""
+    times, longest = gradescope_run.TIMES, sandboxed.CELL_SECONDS
+    assert pipeline.PASSES * times.submission + longest < 600 - 30
 
 
 def test_a_suspect_submission_has_no_results(packed: Path, tmp_path: Path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from grading.lms.lti.book import Book
 from grading.lms.lti.http import Patience
 from grading.lms.lti.launch import Tool
 from grading.lms.lti.platforms import Configuration
-from grading.lms.lti.store import Store
+from grading.lms.lti.store import Course, Store
 from grading.lms.lti.visit import from_claims
 from grading.lms.lti.web import Web, server
 from tests.grading.lti import course
@@ -63,8 +63,9 @@ def tool(tmp_path: Path, stub: Stub, key_pair: keys.Keys) -> Tool:
 @pytest.fixture
 def visited(tool: Tool, stub: Stub) -> int:
     """The number of a course that a teacher came from."""
+    stub.set_up(tool.store)
     claims = stub.claims(tool.public_url, "t01", TEACHER)
-    return tool.store.save_course(from_claims(claims, CLIENT))
+    return tool.store.enter(from_claims(claims, CLIENT))
 
 
 @dataclass
@@ -88,9 +89,9 @@ def naps() -> Naps:
 class Pages:
     """The tool's pages, served from a thread, and a browser of sorts for each visitor."""
 
-    def __init__(self, tool: Tool, book: Book) -> None:
+    def __init__(self, tool: Tool, books: Callable[[Course], Book]) -> None:
         self.tool, self.ready, self.url = tool, threading.Event(), ""
-        self._book = book
+        self._books = books
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._thread.start()
         assert self.ready.wait(10), "the pages are not served"
@@ -102,7 +103,7 @@ class Pages:
         if not self.tool.secure:
             self.tool.configuration = Configuration(
                 self.url, self.tool.configuration.platforms)
-        listening = server(Web(self.tool, self._book))
+        listening = server(Web(self.tool, self._books))
         listening.add_socket(socket)
         self.ready.set()
         await self._stop.wait()
@@ -121,8 +122,9 @@ class Pages:
 
 
 @pytest.fixture
-def pages(tool: Tool, root: Path) -> Iterator[Pages]:
-    """The tool's pages."""
-    served = Pages(tool, Book(course.url(root), root / "feedback"))
+def pages(tool: Tool, root: Path, stub: Stub) -> Iterator[Pages]:
+    """The tool's pages, for the platform's course."""
+    stub.set_up(tool.store)
+    served = Pages(tool, lambda _course: Book(course.url(root), root / "feedback"))
     yield served
     served.close()

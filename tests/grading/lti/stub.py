@@ -16,10 +16,12 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from grading.lms.lti.membership import CLAIM
 from grading.lms.lti.platforms import Platform
-from grading.lms.lti.visit import CLAIM, GRADES, MEMBERS
+from grading.lms.lti.store import Course, Store
+from grading.lms.lti.visit import GRADES, MEMBERS
 
-CLIENT, DEPLOYMENT = "client-1", "deployment-1"
+CLIENT, DEPLOYMENT, CONTEXT = "client-1", "deployment-1", "course-1"
 LEARNER = "http://purl.imsglobal.org/vocab/lis/v2/membership#Learner"
 TEACHER = "http://purl.imsglobal.org/vocab/lis/v2/membership#Instructor"
 SCOPES = [f"https://purl.imsglobal.org/spec/lti-ags/scope/{name}"
@@ -46,6 +48,9 @@ class Stub:
     answers of each status were sent.
     """
 
+    #: What the platform says it is.
+    product = ""
+
     def __init__(self) -> None:
         self.line_items: dict[str, dict] = {}
         self.scores: dict[tuple[str, str], dict] = {}
@@ -54,6 +59,8 @@ class Stub:
         self.paths: list[str] = []
         self.answers: Counter = Counter()
         self.members: list[dict] = []
+        #: The context that the roster says it is of, "" to say nothing.
+        self.roster_of = CONTEXT
         self.hook: Callable[[str, dict], Answer | None] = lambda _step, _score: None
         self.tokens = 0
         stub = self
@@ -80,6 +87,10 @@ class Stub:
         return Platform(self.url, CLIENT, f"{self.url}/authorise", f"{self.url}/token",
                         f"{self.url}/keys", (DEPLOYMENT,))
 
+    def set_up(self, store: Store) -> Course:
+        """Have the tool let this platform's course in."""
+        return store.set_up(self.url, CLIENT, DEPLOYMENT, CONTEXT)
+
     def claims(self, public_url: str, user: str = "u01", role: str = LEARNER,
                nonce: str | None = "", **changes: object) -> dict:
         """Return the claims of a launch; `changes` replace claims, None removes one."""
@@ -91,10 +102,11 @@ class Stub:
             f"{CLAIM}deployment_id": DEPLOYMENT, f"{CLAIM}roles": [role],
             f"{CLAIM}target_link_uri": f"{public_url}/launch",
             f"{CLAIM}resource_link": {"id": "link-1"},
-            f"{CLAIM}context": {"id": "course-1", "title": "Attention"},
+            f"{CLAIM}context": {"id": CONTEXT, "title": "Attention"},
             MEMBERS: {"context_memberships_url": f"{self.url}/members",
                       "service_versions": ["2.0"]},
             GRADES: {"scope": SCOPES, "lineitems": f"{self.url}/line_items"},
+            f"{CLAIM}tool_platform": {"guid": "g", "product_family_code": self.product},
         }
         claims.update(changes)
         return {name: value for name, value in claims.items() if value is not None}
@@ -118,7 +130,8 @@ class Stub:
             start = int(query.get("start", ["0"])[0])
             more = start + 2 < len(self.members)
             link = {"Link": f'<{self.url}/members?start={start + 2}>; rel="next"'} if more else {}
-            return Answer(200, link, {"members": self.members[start:start + 2]})
+            whose = {"context": {"id": self.roster_of}} if self.roster_of else {}
+            return Answer(200, link, {**whose, "members": self.members[start:start + 2]})
         if path == "/line_items" and method == "POST":
             url = f"{self.url}/line_items/{len(self.line_items)}"
             self.line_items[url] = {**json.loads(body), "id": url}
@@ -128,12 +141,15 @@ class Stub:
         if found := re.fullmatch(r"(/line_items/\d+)/scores", path):
             return self.score(self.url + found[1], json.loads(body))
         if found := re.fullmatch(r"(/line_items/\d+)/results", path):
-            return Answer(200, body=[
-                {"userId": user, "resultScore": score["scoreGiven"],
-                 "resultMaximum": score["scoreMaximum"], "comment": score.get("comment")}
-                for (item, user), score in self.scores.items()
-                if item == self.url + found[1] and "scoreGiven" in score])
+            return Answer(200, body=self.shown(self.url + found[1]))
         return Answer(404)
+
+    def shown(self, item: str) -> list[dict]:
+        """Return the results of a line item."""
+        return [{"userId": user, "resultScore": score["scoreGiven"],
+                 "resultMaximum": score["scoreMaximum"], "comment": score.get("comment")}
+                for (where, user), score in self.scores.items()
+                if where == item and "scoreGiven" in score]
 
     def score(self, item: str, score: dict) -> Answer:
         """Take a score as the specification says: a time that is not later is a conflict."""

@@ -14,9 +14,19 @@ import pytest
 import requests
 from cryptography.hazmat.primitives import serialization
 
-from grading.lms.lti.visit import CLAIM, GRADES, role_of
+from grading.lms.lti.membership import CLAIM, role_of
+from grading.lms.lti.visit import GRADES
 from tests.grading.lti.conftest import Pages
-from tests.grading.lti.stub import CLIENT, KEY, LEARNER, OTHER_KEY, TEACHER, Stub
+from tests.grading.lti.stub import (
+    CLIENT,
+    CONTEXT,
+    DEPLOYMENT,
+    KEY,
+    LEARNER,
+    OTHER_KEY,
+    TEACHER,
+    Stub,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -260,6 +270,7 @@ def test_two_clients_of_one_issuer(pages: Pages, stub: Stub) -> None:
 
     other = replace(stub.platform, client_id="client-2")
     pages.tool.configuration = pages.tool.configuration.with_platform(other)
+    pages.tool.store.set_up(stub.url, "client-2", DEPLOYMENT, CONTEXT)
     visitor, state, nonce = start(pages, stub)
     token = stub.token(stub.claims(pages.url, "t01", TEACHER, nonce, aud="client-2"))
     assert_refused(finish(pages, visitor, state, token))

@@ -202,7 +202,7 @@ def test_dry_run_says_and_sends_nothing(
     """A line a student, and not one request."""
     folder = tool.store.file.parent
     keys.write_private(folder / keys.PRIVATE, key_pair.private.encode())
-    tool.store.add_links(tool.store.course(visited), {"u01": ("s01", "test")})
+    tool.store.add_links(visited, {"u01": ("s01", "test")})
     options = ["publish", "02", "--root", str(root), "--folder", str(folder),
                "--db", course.url(root)]
     assert cli.main([*options, "--dry-run"]) == 0
@@ -222,20 +222,18 @@ def test_courses_are_told_apart(
     key_pair: keys.Keys,
 ) -> None:
     """With two courses, one has to be named; a launch without services forgets none."""
-    from grading.lms.lti.visit import CLAIM, GRADES, MEMBERS, from_claims
+    from grading.lms.lti.visit import GRADES, MEMBERS, from_claims
 
     poor = stub.claims(tool.public_url, "u01", LEARNER, **{GRADES: None, MEMBERS: None})
-    assert tool.store.save_course(from_claims(poor, "client-1")) == visited
+    assert tool.store.enter(from_claims(poor, "client-1")) == visited
     assert tool.store.course(visited).line_items_url
     assert tool.store.course(visited).scopes
-    second = stub.claims(tool.public_url, "t01", TEACHER,
-                         **{f"{CLAIM}context": {"id": "course-2", "title": "Again"}})
-    assert tool.store.save_course(from_claims(second, "client-1")) != visited
+    assert tool.store.set_up(stub.url, "client-1", "deployment-1", "course-2").id != visited
     folder = tool.store.file.parent
     keys.write_private(folder / keys.PRIVATE, key_pair.private.encode())
     assert cli.main(["publish", "02", "--dry-run", "--root", str(root), "--folder", str(folder),
                      "--db", course.url(root)]) == 2
-    assert "--course 2   Again" in capsys.readouterr().err
+    assert "--course 2   course-2" in capsys.readouterr().err
 
 
 def test_store_needs_no_second_look(tmp_path: Path) -> None:

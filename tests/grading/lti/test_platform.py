@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import stat
@@ -18,14 +19,13 @@ from pathlib import Path
 import pytest
 import requests
 
+from grading.states import State
 from tests.grading.lti import course
 from tests.grading.lti.platform import environment
+from tests.grading.lti.platform.serve import COURSE, OTHER, TASK
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVE = environment.HERE / "serve.py"
-
-#: The platform's link that has a column of its own.
-TASK = "block-v1:school+attention+2026+type@lti_consumer+block@task"
 
 pytestmark = pytest.mark.slow
 
@@ -102,6 +102,8 @@ def world(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[
         second = subprocess.run(
             tool_command(root, "register", *options), cwd=ROOT, check=True,
             capture_output=True, text=True)
+        subprocess.run(tool_command(root, "course", "--add", COURSE), cwd=ROOT, check=True,
+                       capture_output=True, text=True)
         tool_log = folder / "tool.log"
         with tool_log.open("w") as output:
             tool = subprocess.Popen(
@@ -251,6 +253,37 @@ def test_student_sees_the_own_feedback(world: World, visit: Callable) -> None:
         assert answer.status == status
         assert "This is not possible" in answer.text()
     assert page.request.get(own).status == 200
+
+
+def test_another_course_of_the_platform(world: World, visit: Callable, tmp_path: Path) -> None:
+    """Its teacher and its students are refused; set up as the page says, it has its own grades."""
+    before = world.state()
+    _, frame = visit(2, OTHER)
+    assert frame.locator("h1").inner_text() == "This is not possible"
+    page, frame = visit(1, OTHER)
+    told = frame.locator("main").inner_text()
+    assert page.request.get(f"{world.tool}/roster").status == 401
+    command = shlex.split(re.search(r"python -m grading lms (course \S+ \S+)", told)[1])
+    second = Path(shutil.copytree(world.root, tmp_path / "second"))
+    course.grade(second, "s01", State.GRADED, (1.0, 0.0, 0.0))
+    subprocess.run(tool_command(world.root, *command, "--grades-of", str(second)), cwd=ROOT,
+                   check=True, capture_output=True, text=True)
+    _, frame = visit(1, OTHER)
+    assert "Biology, 2026" in frame.locator("header").inner_text()
+    frame.get_by_role("link", name="Roster", exact=True).click()
+    assert frame.get_by_label("Student id").all() == []
+    frame.get_by_role("button", name=re.compile("Fetch")).click()
+    frame.get_by_text("the e-mail address").first.wait_for()
+    frame.get_by_role("link", name="Assignments").click()
+    frame.get_by_role("link", name=course.ASSIGNMENT).click()
+    assert "0 failed" in published(frame)
+    after = world.state()["scores"]
+    assert after[:len(before["scores"])] == before["scores"], "the first course's stay as they are"
+    assert [score["given"] for score in after if score not in before["scores"]] == [1.0, 0.0, None]
+    _, frame = visit(2)
+    assert "7.5 / 10" in frame.locator("table").inner_text()
+    _, frame = visit(2, OTHER)
+    assert "1 / 10" in frame.locator("table").inner_text()
 
 
 def test_replay_in_the_browser_is_refused(world: World, visit: Callable) -> None:

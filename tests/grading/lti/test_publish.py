@@ -232,7 +232,7 @@ def test_intended_and_not_arrived_is_sent(publisher: Publisher, stub: Stub) -> N
                     if one.student == "s01")
     row = ledger.intend("u01", message(standing))
     assert ledger.latest()["u01"].state == INTENDED
-    steps = plan([standing], USERS, ledger.latest())
+    steps = plan([standing], USERS, ledger)
     assert steps[0].step is Step.AGAIN
     assert publisher.publish().fine
     assert json.loads(row.body) in stub.taken
@@ -266,6 +266,6 @@ def test_any_retry_after_is_a_wait(value: str) -> None:
 def test_answers_waiting_for_nobody(publisher: Publisher) -> None:
     """A student whom the platform does not know is told about, not sent."""
     standings = publisher.book.standings(course.ASSIGNMENT)
-    steps = {step.standing.student: step for step in plan(standings, {}, {})}
+    steps = {step.standing.student: step for step in plan(standings, {}, None)}
     assert steps["s01"].step is Step.KEEP
     assert "nobody" in steps["s01"].why

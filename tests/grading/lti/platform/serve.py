@@ -20,6 +20,8 @@ from urllib.parse import quote
 COURSE = "course-v1:school+attention+2026"
 LINK = "block-v1:school+attention+2026+type@lti_consumer+block@tool"
 TASK = "block-v1:school+attention+2026+type@lti_consumer+block@task"
+#: A link to the same tool, with the same client and deployment, in another course.
+OTHER = "block-v1:school+biology+2026+type@lti_consumer+block@tool"
 
 #: Who is in the course: number -> (id that tools see, name, e-mail address, role).
 PEOPLE = {
@@ -31,6 +33,11 @@ PEOPLE = {
 
 #: What the platform's own gradebook was given.
 GRADES: list[dict] = []
+
+
+def course_of(location: object) -> str:
+    """Return the course in which a link stands."""
+    return f"course-v1:{str(location).removeprefix('block-v1:').partition('+type@')[0]}"
 
 
 def configure(folder: Path, base: str) -> None:
@@ -72,7 +79,7 @@ def stand_in() -> None:
 
     def block(location: object) -> types.SimpleNamespace:
         return types.SimpleNamespace(
-            location=location, display_name="Attention", context_id=COURSE, weight=10,
+            location=location, display_name="Attention", context_id=course_of(location), weight=10,
             lti_1p3_passport_id=None, has_score=True, accept_grades_past_due=True,
             is_past_due=lambda: False, max_score=lambda: 10,
             scope_ids=types.SimpleNamespace(usage_id=location),
@@ -87,7 +94,7 @@ def stand_in() -> None:
 
 
 def make(tool: str) -> dict:
-    """Make the database with two links to the tool; returns what the tool must know."""
+    """Make the database with three links to the tool; returns what the tool must know."""
     from django.conf import settings
     from django.core.management import call_command
     from lti_consumer.models import (
@@ -98,11 +105,12 @@ def make(tool: str) -> dict:
     from opaque_keys.edx.keys import CourseKey
 
     call_command("migrate", verbosity=0)
-    CourseAllowPIISharingInLTIFlag(
-        course_id=CourseKey.from_string(COURSE), enabled=True).save()
+    for name in (COURSE, course_of(OTHER)):
+        CourseAllowPIISharingInLTIFlag(course_id=CourseKey.from_string(name), enabled=True).save()
     passport = Lti1p3Passport.objects.create(
         name="tool", lti_1p3_tool_keyset_url=f"{tool}/jwks.json")
-    for location, mode in ((LINK, "programmatic"), (TASK, "declarative")):
+    for location, mode in (
+            (LINK, "programmatic"), (TASK, "declarative"), (OTHER, "programmatic")):
         LtiConfiguration.objects.create(
             version=LtiConfiguration.LTI_1P3, config_store=LtiConfiguration.CONFIG_ON_DB,
             location=location, lti_1p3_passport=passport,
@@ -130,8 +138,9 @@ def enter(request: object) -> object:
     config = LtiConfiguration.objects.get(location=location)
     return HttpResponseRedirect(get_lti_1p3_launch_start_url(Lti1p3LaunchData(
         user_id=number, external_user_id=user, user_role=role, config_id=config.config_id,
-        resource_link_id=location, name=name, email=email, context_id=COURSE,
-        context_type=["course_offering"], context_title="Attention, 2026",
+        resource_link_id=location, name=name, email=email,
+        context_id=course_of(location), context_type=["course_offering"],
+        context_title="Biology, 2026" if location == OTHER else "Attention, 2026",
         custom_parameters=custom)))
 
 

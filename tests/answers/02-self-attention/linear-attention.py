@@ -1,0 +1,364 @@
+# %% right: base
+# What most wrong answers change.
+# -     memory, normaliser = 0.0, 0.0
+# +     memory = torch.zeros(key.shape[0], key.shape[2], value.shape[2], dtype=key.dtype)
+# +     normaliser = torch.zeros(key.shape[0], key.shape[2], dtype=key.dtype)
+#       for t in range(query.shape[1]):
+# -         new_memory, new_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+# -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
+# +         one_memory, one_normaliser = write_memory(
+# +             key[:, t : t + 1], value[:, t : t + 1]
+# +         )
+# +         memory = memory + one_memory
+# +         normaliser = normaliser + one_normaliser
+
+
+# %% right: cumsum_einsum
+def write_memory(key, value, valid=None):
+    k = phi(key)
+    if valid is not None:
+        k = k.masked_fill(~valid.unsqueeze(-1), 0.0)
+    return torch.einsum("btf,btv->bfv", k, value), torch.einsum("btf->bf", k)
+
+
+def read_memory(query, memory, normaliser):
+    q = phi(query)
+    top = torch.einsum("bqf,bfv->bqv", q, memory)
+    bottom = torch.einsum("bqf,bf->bq", q, normaliser)
+    bottom = torch.where(bottom == 0, 1.0, bottom)
+    return top / bottom.unsqueeze(-1)
+
+
+def causal_linear_attention(query, key, value):
+    q, k = phi(query), phi(key)
+    memory = torch.einsum("btf,btv->btfv", k, value).cumsum(1)
+    top = torch.einsum("btf,btfv->btv", q, memory)
+    bottom = torch.einsum("btf,btf->bt", q, k.cumsum(1))
+    return top / bottom.unsqueeze(-1)
+
+
+# %% right: loops
+def write_memory(key, value, valid=None):
+    batch, size, d_k = key.shape
+    memories, normalisers = [], []
+    for b in range(batch):
+        memory = torch.zeros(d_k, value.shape[-1], dtype=value.dtype)
+        normaliser = torch.zeros(d_k, dtype=value.dtype)
+        for j in range(size):
+            if valid is None or bool(valid[b, j]):
+                memory = memory + torch.outer(phi(key[b, j]), value[b, j])
+                normaliser = normaliser + phi(key[b, j])
+        memories.append(memory)
+        normalisers.append(normaliser)
+    return torch.stack(memories), torch.stack(normalisers)
+
+
+def read_memory(query, memory, normaliser):
+    q = phi(query)
+    return q @ memory / ((q * normaliser[:, None]).sum(-1, keepdim=True) + 1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    steps = []
+    for t in range(query.shape[1]):
+        memory, normaliser = write_memory(key[:, : t + 1], value[:, : t + 1])
+        steps.append(read_memory(query[:, t : t + 1], memory, normaliser))
+    return torch.cat(steps, dim=1)
+
+
+# %% right: masked_table
+def write_memory(key, value, valid=None):
+    features = phi(key)
+    if valid is not None:
+        features = features * valid[:, :, None]
+    memory = features.transpose(1, 2) @ value
+    return memory, features.sum(dim=1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    denominator = features @ normaliser[:, :, None]
+    return features @ memory / denominator.clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    table = phi(query) @ phi(key).mT
+    table = table.tril()
+    return table @ value / table.sum(dim=-1, keepdim=True)
+
+
+# %% wrong: causal_no_division, of: masked_table | says: causal output: the division by phi
+# The causal form is not normalised.
+# -     table = phi(query) @ phi(key).mT
+# -     table = table.tril()
+# -     return table @ value / table.sum(dim=-1, keepdim=True)
+# +     table = (phi(query) @ phi(key).mT).tril()
+# +     return table @ value
+
+# %% wrong: divides_by_own_sum, of: base | says: divided by its own sum
+# The output is made to sum to 1.
+# -     denominator = features @ normaliser[:, :, None]
+# -     return features @ memory / denominator.clamp(min=1e-9)
+# +     denominator = (features @ memory).sum(dim=-1, keepdim=True)
+# +     return features @ memory / denominator
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: elu_without_one, of: base | says: features are elu\(key\) without
+# The + 1 is forgotten.
+# -     features = phi(key)
+# +     features = F.elu(key)
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: empty_memory, of: base | says: empty memory gives 0 / 0
+# 0 / 0 in an empty memory.
+# -     return features @ memory / denominator.clamp(min=1e-9)
+# +     return features @ memory / denominator
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: features_of_values, of: base | says: phi acts on the values too
+# The feature map is applied to everything.
+# -     memory = features.transpose(1, 2) @ value
+# +     memory = features.transpose(1, 2) @ phi(value)
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: forgets | says: memory holds position t only
+# The memory is overwritten at each step.
+# -     memory, normaliser = 0.0, 0.0
+#       for t in range(query.shape[1]):
+# -         new_memory, new_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+# -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
+# +         memory, normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: loops_in_float32, of: base | says: expected data type torch\.float64
+# A memory made by torch.zeros is float32 whatever comes.
+# -     memory = features.transpose(1, 2) @ value
+# +     memory = torch.zeros(key.shape[0], key.shape[2], value.shape[2]) + (features.transpose(1, 2) @ value).float()
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: memory_is_a_mean, of: base | says: memory: it is a mean
+# Means instead of sums: the ratio is the same, but memories can't be added.
+# -     memory = features.transpose(1, 2) @ value
+# -     return memory, features.sum(dim=1)
+# +     memory = features.transpose(1, 2) @ value / key.shape[1]
+# +     return memory, features.mean(dim=1)
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: memory_transposed, of: base | says: memory is transposed
+# Values times keys.
+# -     memory = features.transpose(1, 2) @ value
+# +     memory = value.transpose(1, 2) @ features
+
+# -     return features @ memory / denominator.clamp(min=1e-9)
+# +     return features @ memory.mT / denominator.clamp(min=1e-9)
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: no_division, of: base | says: division by phi\(q\) \. z is missing
+# The weights are not normalised.
+# -     return features @ memory / denominator.clamp(min=1e-9)
+# +     return features @ memory
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: no_features_of_keys, of: base | says: memory is made of the keys themselves
+# The key is used as its own feature.
+# -     features = phi(key)
+# +     features = key
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: no_features_of_queries, of: base | says: the query has no features: use phi
+# Only keys have features.
+# -     features = phi(query)
+# +     features = query
+#       denominator = features @ normaliser[:, :, None]
+# -     return features @ memory / denominator.clamp(min=1e-9)
+# +     return features @ memory / denominator
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: normaliser_is_a_mean, of: base | says: normaliser: it is a mean
+# A mean instead of a sum, below the line only.
+# -     return memory, features.sum(dim=1)
+# +     return memory, features.mean(dim=1)
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: normaliser_not_causal, of: masked_table | says: normaliser sums over all positions
+# Only the memory is cumulated.
+# -     table = phi(query) @ phi(key).mT
+# -     table = table.tril()
+# -     return table @ value / table.sum(dim=-1, keepdim=True)
+# +     q, k = phi(query), phi(key)
+# +     memory = torch.cumsum(k[:, :, :, None] * value[:, :, None, :], dim=1)
+# +     normaliser = k.sum(dim=1, keepdim=True)
+# +     top = (q[:, :, :, None] * memory).sum(dim=2)
+# +     return top / (q * normaliser).sum(dim=-1, keepdim=True)
+
+# %% wrong: not_causal, of: masked_table | says: reads the future too
+# The whole memory is read by everyone.
+# -     table = phi(query) @ phi(key).mT
+# -     table = table.tril()
+# -     return table @ value / table.sum(dim=-1, keepdim=True)
+# +     return read_memory(query, *write_memory(key, value))
+
+# %% wrong: padding_before_features, of: base | says: phi\(0\) is 1
+# Padding keys are set to 0 before the feature map.
+# +     if valid is not None:
+# +         key = key * valid[:, :, None]
+#       features = phi(key)
+# -     if valid is not None:
+# -         features = features * valid[:, :, None]
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: padding_ignored, of: base | says: valid has no effect
+# The argument is not used.
+# -     if valid is not None:
+# -         features = features * valid[:, :, None]
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: padding_in_normaliser, of: base | says: still counts in the normaliser
+# Padding values are set to 0, and the keys are left in the sum.
+# -         features = features * valid[:, :, None]
+# +         value = value * valid[:, :, None]
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: padding_inverted, of: base | says: valid is inverted
+# valid is read as 'is padding'.
+# -         features = features * valid[:, :, None]
+# +         features = features.masked_fill(valid[:, :, None], 0.0)
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: query_raw_above, of: base | says: no features above the line
+# The feature map is forgotten above the line.
+# -     return features @ memory / denominator.clamp(min=1e-9)
+# +     return query @ memory / denominator.clamp(min=1e-9)
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: query_raw_below, of: base | says: no features below the line
+# The feature map is forgotten below the line.
+# -     denominator = features @ normaliser[:, :, None]
+# -     return features @ memory / denominator.clamp(min=1e-9)
+# +     denominator = query @ normaliser[:, :, None]
+# +     return features @ memory / denominator
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: reads_before_writing, of: base | says: doesn't see itself
+# The step reads first and writes then.
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         outputs.append(read_memory(query[:, t : t + 1], memory, normaliser))
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# -         outputs.append(read_memory(query[:, t : t + 1], memory, normaliser))
+
+# %% wrong: relu, of: base | says: features are relu
+# Another feature map.
+# -     features = phi(key)
+# +     features = torch.relu(key)
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: scaled_keys, of: base | says: keys are divided by sqrt\(d_k\)
+# The scale of softmax attention is kept.
+# -     features = phi(key)
+# +     features = phi(key / math.sqrt(key.shape[-1]))
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: sum_of_normaliser, of: base | says: divide by the sum of the normaliser
+# One number for all queries below the line.
+# -     denominator = features @ normaliser[:, :, None]
+# +     denominator = normaliser.sum(dim=-1)[:, None, None]
+
+# -         one_memory, one_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# %% wrong: sum_over_features, of: masked_table | says: sums over the features, not over the keys
+# The sum runs over the wrong axis.
+# -     return memory, features.sum(dim=1)
+# +     return memory, features.sum(dim=-1)
+
+# -     denominator = features @ normaliser[:, :, None]
+# +     denominator = torch.ones_like(features[..., :1])
+
+# -     table = phi(query) @ phi(key).mT
+# -     table = table.tril()
+# -     return table @ value / table.sum(dim=-1, keepdim=True)
+# +     q, k = phi(query), phi(key)
+# +     memory = torch.cumsum(k[:, :, :, None] * value[:, :, None, :], dim=1)
+# +     normaliser = torch.cumsum(k, dim=1)
+# +     top = (q[:, :, :, None] * memory).sum(dim=2)
+# +     return top / (q * normaliser).sum(dim=-1, keepdim=True)

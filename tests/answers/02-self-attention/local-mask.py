@@ -1,0 +1,181 @@
+# %% right: base
+# What most wrong answers change.
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window: expected at least 1, got {window}")
+    if causal:
+        left, right = window - 1, 0
+    else:
+        left, right = window // 2, (window - 1) // 2
+    position = torch.arange(valid.shape[1])
+    offset = position[None, :] - position[:, None]
+    near = (offset >= -left) & (offset <= right)
+    return near & valid[:, None, :]
+
+
+# %% right: loops
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window: expected at least 1, got {window}")
+    batch, size = valid.shape
+    mask = torch.zeros(batch, size, size, dtype=torch.bool)
+    for b in range(batch):
+        for i in range(size):
+            first = i - window + 1 if causal else i - window // 2
+            last = i if causal else i + (window - 1) // 2
+            for j in range(max(first, 0), min(last, size - 1) + 1):
+                mask[b, i, j] = valid[b, j]
+    return mask
+
+
+# %% right: slices
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window: expected at least 1, got {window}")
+    size = valid.shape[1]
+    mask = torch.zeros(len(valid), size, size, dtype=torch.bool)
+    for i in range(size):
+        first = max(0, i - (window - 1 if causal else window // 2))
+        stop = i + 1 + (0 if causal else (window - 1) // 2)
+        mask[:, i, first:stop] = valid[:, first:stop]
+    return mask
+
+
+# %% right: triangles
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError("window must be 1 or more")
+    size = valid.shape[1]
+    ones = torch.ones(size, size, dtype=torch.bool)
+    if causal:
+        near = ones.tril() & ones.triu(1 - window)
+    else:
+        near = ones.tril((window - 1) // 2) & ones.triu(-(window // 2))
+    return near.unsqueeze(0) & valid.unsqueeze(1)
+
+
+# %% wrong: additive, of: base | says: expected data type torch\.bool|table of numbers
+# A mask of 0 and -inf instead of booleans.
+# -     return near & valid[:, None, :]
+# +     return torch.zeros(near.shape).masked_fill(~(near & valid[:, None, :]), -math.inf)
+
+# %% wrong: causal_from_two_sided, of: base | says: cut the future off the two-sided window
+# The causal window is the lower half of the two-sided one.
+# -         left, right = window - 1, 0
+# +         left, right = window // 2, 0
+
+# %% wrong: causal_ignored, of: base | says: causal=True has no effect
+# The argument is not used.
+# -         left, right = window - 1, 0
+# +         left, right = window // 2, (window - 1) // 2
+
+# %% wrong: causal_one_too_wide, of: base | says: 4 keys wide, from i - w
+# Off by one at the left end.
+# -         left, right = window - 1, 0
+# +         left, right = window, 0
+
+# %% wrong: causal_upper, of: base | says: looks into the future
+# triu is taken for tril.
+# -         left, right = window - 1, 0
+# +         left, right = 0, window - 1
+
+# %% wrong: causal_whole_past, of: base | says: whole past
+# With causal=True the window is forgotten.
+# -         left, right = window - 1, 0
+# +         left, right = valid.shape[1], 0
+
+# %% wrong: causal_without_itself, of: base | says: the query itself is missing
+# Causal is read as 'strictly before'.
+# -         left, right = window - 1, 0
+# +         left, right = window - 1, -1
+
+# %% wrong: even_symmetric_narrow, of: base | says: \(w - 1\) // 2 on both sides
+# Even windows are made symmetric, one too narrow.
+# -         left, right = window // 2, (window - 1) // 2
+# +         left, right = (window - 1) // 2, (window - 1) // 2
+
+# %% wrong: even_symmetric_wide, of: base | says: w // 2 is right for odd windows only
+# Even windows are made symmetric, one too wide.
+# -         left, right = window // 2, (window - 1) // 2
+# +         left, right = window // 2, window // 2
+
+# %% wrong: even_to_the_right, of: base | says: reaches one further to the right
+# The odd one out goes to the right. Signs of i - j and j - i are confused.
+# -         left, right = window - 1, 0
+# +         left, right = 0, window - 1
+
+# -     offset = position[None, :] - position[:, None]
+# +     offset = position[:, None] - position[None, :]
+
+# %% wrong: inverted, of: base | says: mask is inverted
+# True is taken to mean 'masked out'.
+# -     return near & valid[:, None, :]
+# +     return ~(near & valid[:, None, :])
+
+# %% wrong: mutates_valid | says: must not change valid in place
+# The padding mask is negated in place.
+# -     position = torch.arange(valid.shape[1], device=valid.device)
+# +     position = torch.arange(valid.shape[1])
+
+# -     return near & valid[:, None, :]
+# +     padding = valid.logical_not_()
+# +     return near & ~padding[:, None, :]
+
+# %% wrong: no_error, of: base | says: window=0 must raise ValueError
+# A window of 0 is accepted.
+# -     if window < 1:
+# -         raise ValueError(f"window: expected at least 1, got {window}")
+
+# %% wrong: numbers, of: base | says: table of numbers
+# A mask of ones and zeros instead of booleans.
+# -     return near & valid[:, None, :]
+# +     return near.float() * valid[:, None, :].float()
+
+# %% wrong: or_for_and, of: base | says: combined with 'or'
+# Two masks are combined with |.
+# -     return near & valid[:, None, :]
+# +     return near | valid[:, None, :]
+
+# %% wrong: padding_on_both, of: base | says: rows of padding tokens are emptied
+# Padding is masked as query and as key.
+# -     return near & valid[:, None, :]
+# +     return near & valid[:, None, :] & valid[:, :, None]
+
+# %% wrong: padding_on_queries, of: base | says: masked on the query axis
+# The padding mask is put on the query axis.
+# -     return near & valid[:, None, :]
+# +     return near & valid[:, :, None]
+
+# %% wrong: valid_ignored, of: base | says: valid has no effect
+# Only the size of valid is used.
+# -     return near & valid[:, None, :]
+# +     return near.expand(len(valid), -1, -1)
+
+# %% wrong: valid_inverted, of: base | says: padding is inverted
+# valid is read as 'is padding'.
+# -     return near & valid[:, None, :]
+# +     return near & ~valid[:, None, :]
+
+# %% wrong: whole_window_each_side, of: base | says: 7 keys wide
+# The window is taken for the reach to one side.
+# -         left, right = window // 2, (window - 1) // 2
+# +         left, right = window, window
+
+# %% wrong: window_minus_one_each_side, of: base | says: 5 keys wide: you let \|i - j\| be anything below
+# The window is taken for the reach to one side, itself included.
+# -         left, right = window // 2, (window - 1) // 2
+# +         left, right = window - 1, window - 1
+
+
+# %% wrong: wraps_round | says: wraps round
+# Distances are taken modulo the length.
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window: expected at least 1, got {window}")
+    size = valid.shape[1]
+    near = torch.zeros(size, size, dtype=torch.bool)
+    steps = range(window) if causal else range(-((window - 1) // 2), window // 2 + 1)
+    for i in range(size):
+        for step in steps:
+            near[i, i - step if i - step < size else i - step - size] = True
+    return near & valid[:, None, :]

@@ -1,0 +1,142 @@
+# %% right: base
+# What most wrong answers change.
+def lookback_head(num_symbols, max_len, offset):
+    size = num_symbols + max_len
+    gain = 20 * math.sqrt(max_len)
+    W_q = torch.zeros(size, max_len)
+    W_k = torch.zeros(size, max_len)
+    W_v = torch.zeros(size, num_symbols)
+    for t in range(max_len):
+        W_q[num_symbols + t, max(t - offset, 0)] = gain
+        W_k[num_symbols + t, t] = 1.0
+    for s in range(num_symbols):
+        W_v[s, s] = 1.0
+    return W_q, W_k, W_v
+
+
+# %% right: circle
+def lookback_head(num_symbols, max_len, offset):
+    angle = torch.arange(max_len) * (math.pi / max_len)
+    place = torch.stack([angle.cos(), angle.sin()], dim=1)
+    W_k = torch.zeros(num_symbols + max_len, 2)
+    W_k[num_symbols:] = place
+    W_q = torch.zeros(num_symbols + max_len, 2)
+    W_q[num_symbols:] = 60000 * place[(torch.arange(max_len) - offset).clamp(min=0)]
+    W_v = torch.zeros(num_symbols + max_len, num_symbols)
+    W_v[:num_symbols] = torch.eye(num_symbols)
+    return W_q, W_k, W_v
+
+
+# %% right: gain_in_key
+def lookback_head(num_symbols, max_len, offset):
+    size = num_symbols + max_len
+    W_q = torch.zeros(size, size)
+    W_k = torch.zeros(size, size)
+    for t in range(max_len):
+        W_k[num_symbols + t, num_symbols + t] = 30 * size**0.5
+        W_q[num_symbols + t, num_symbols + max(0, t - offset)] = 1
+    W_v = torch.cat([torch.eye(num_symbols), torch.zeros(max_len, num_symbols)], dim=0)
+    return W_q, W_k, W_v
+
+
+# %% right: one_hot
+def lookback_head(num_symbols, max_len, offset):
+    nothing = torch.zeros(num_symbols, max_len)
+    wanted = (torch.arange(max_len) - offset).clamp(min=0)
+    looks_for = F.one_hot(wanted, max_len).float()
+    W_q = torch.cat([nothing, 1000.0 * looks_for])
+    W_k = torch.cat([nothing, torch.eye(max_len)])
+    W_v = torch.eye(num_symbols + max_len, num_symbols)
+    return W_q, W_k, W_v
+
+
+# %% wrong: gain_for_64, of: base | says: not sharply enough
+# A gain that suffices for the lengths of the visible tests.
+# -     gain = 20 * math.sqrt(max_len)
+# +     gain = 100.0
+
+# %% wrong: gain_without_root, of: base | says: make up for the division by sqrt\(d_k\)
+# A gain that suffices for a small d_k only.
+# -     gain = 20 * math.sqrt(max_len)
+# +     gain = 30.0
+
+# %% wrong: looks_ahead, of: base | says: looks ahead
+# Rows and columns of W_q are exchanged, so the head reads the next token.
+# -         W_q[num_symbols + t, max(t - offset, 0)] = gain
+# +         W_q[num_symbols + max(t - offset, 0), t] = gain
+
+
+# %% wrong: matches_symbols | says: same symbol, not for a position
+# Queries and keys are made of the symbols.
+def lookback_head(num_symbols, max_len, offset):
+    size = num_symbols + max_len
+    W_q = torch.zeros(size, num_symbols)
+    W_k = torch.zeros(size, num_symbols)
+    W_v = torch.zeros(size, num_symbols)
+    for s in range(num_symbols):
+        W_q[s, s] = 20 * math.sqrt(num_symbols)
+        W_k[s, s] = 1.0
+        W_v[s, s] = 1.0
+    return W_q, W_k, W_v
+
+
+# %% wrong: offset_added, of: base | says: looks ahead
+# The offset is added instead of subtracted.
+# -         W_q[num_symbols + t, max(t - offset, 0)] = gain
+# +         W_q[num_symbols + t, min(t + offset, max_len - 1)] = gain
+
+# %% wrong: reads_itself, of: base | says: every query reads itself
+# The offset is not used.
+# -         W_q[num_symbols + t, max(t - offset, 0)] = gain
+# +         W_q[num_symbols + t, t] = gain
+
+# %% wrong: same_weights, of: base | says: all keys get the same weight
+# The keys are all alike: each says 1 at every position.
+# -         W_k[num_symbols + t, t] = 1.0
+# +         W_k[num_symbols + t, :] = 1.0
+
+# %% wrong: start_forgotten, of: base | says: look for a position before the start
+# The first queries are left at zero.
+# -         W_q[num_symbols + t, max(t - offset, 0)] = gain
+# +         if t >= offset:
+# +             W_q[num_symbols + t, t - offset] = gain
+
+# %% wrong: too_soft, of: base | says: not sharply enough
+# One-hot vectors without a gain: the softmax stays nearly uniform.
+# -     gain = 20 * math.sqrt(max_len)
+# +     gain = 1.0
+
+# %% wrong: transposed, of: base | says: is W transposed
+# The matrices have the layout of nn.Linear, (out, in).
+# -     return W_q, W_k, W_v
+# +     return W_q.T, W_k.T, W_v.T
+
+# %% wrong: value_from_positions, of: base | says: values don't say which symbol|values x @ W_v
+# Symbols and positions are confused in the rows of W_v.
+# -         W_v[s, s] = 1.0
+# +         W_v[min(max_len + s, size - 1), s] = 1.0
+
+# %% wrong: value_is_everything, of: base | says: The output holds one feature a symbol
+# The value is the whole vector.
+# -     W_v = torch.zeros(size, num_symbols)
+# +     W_v = torch.zeros(size, size)
+
+# +         W_v[num_symbols + t, num_symbols + t] = 1.0
+#       for s in range(num_symbols):
+# -         W_v[s, s] = 1.0
+# +         pass
+
+# %% wrong: value_is_position, of: base | says: The output holds one feature a symbol
+# The values carry the position instead of the symbol.
+# -     W_v = torch.zeros(size, num_symbols)
+# +     W_v = torch.zeros(size, max_len)
+
+# +         W_v[num_symbols + t, t] = 1.0
+#       for s in range(num_symbols):
+# -         W_v[s, s] = 1.0
+# +         pass
+
+# %% wrong: wraps_round, of: base | says: wrap round to the end
+# A negative index, or torch.roll, leads the first tokens to the end.
+# -         W_q[num_symbols + t, max(t - offset, 0)] = gain
+# +         W_q[num_symbols + t, t - offset if offset <= max_len else 0] = gain

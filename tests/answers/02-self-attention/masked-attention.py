@@ -1,0 +1,215 @@
+# %% right: base
+# What most wrong answers change.
+def masked_attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        empty = ~mask.any(dim=-1, keepdim=True)
+        scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(empty, 0.0)
+    return weights @ value, weights
+
+
+# %% right: einsum
+def masked_attention(query, key, value, mask=None):
+    scores = torch.einsum("bqf,bkf->bqk", query, key) * query.shape[-1] ** -0.5
+    if mask is None:
+        mask = torch.ones(scores.shape[1:], dtype=torch.bool)
+    alive = mask.any(dim=-1, keepdim=True)
+    scores = torch.where(mask | ~alive, scores, -torch.inf)
+    weights = scores.softmax(-1) * alive
+    return torch.einsum("bqk,bkv->bqv", weights, value), weights
+
+
+# %% right: fused_kernel
+def masked_attention(query, key, value, mask=None):
+    batch, t_k = key.shape[:2]
+    identity = torch.eye(t_k, dtype=value.dtype).expand(batch, t_k, t_k)
+    both = torch.cat([value, identity], dim=-1)
+    alive = None
+    if mask is not None:
+        alive = mask.any(dim=-1, keepdim=True)
+        mask = (mask | ~alive).expand(batch, query.shape[1], t_k)
+    result = F.scaled_dot_product_attention(query, key, both, attn_mask=mask)
+    if alive is not None:
+        result = result * alive
+    return result[..., : value.shape[-1]], result[..., value.shape[-1] :]
+
+
+# %% right: large_negative_then_zero
+def masked_attention(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        weights = torch.softmax(scores, dim=-1)
+    else:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% right: loops
+def masked_attention(query, key, value, mask=None):
+    batch, t_q, d_k = query.shape
+    t_k, d_v = value.shape[1:]
+    if mask is None:
+        mask = torch.ones(t_q, t_k, dtype=torch.bool)
+    mask = mask.expand(batch, t_q, t_k)
+    outputs, all_weights = [], []
+    for b in range(batch):
+        for i in range(t_q):
+            row = torch.zeros(t_k, dtype=query.dtype)
+            allowed = mask[b, i].nonzero().flatten()
+            if len(allowed) > 0:
+                scores = key[b, allowed] @ query[b, i] / math.sqrt(d_k)
+                row = row.index_put((allowed,), torch.softmax(scores, dim=0))
+            all_weights.append(row)
+            outputs.append(row @ value[b])
+    weights = torch.stack(all_weights).reshape(batch, t_q, t_k)
+    return torch.stack(outputs).reshape(batch, t_q, d_v), weights
+
+
+# %% right: nan_to_num
+def masked_attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = torch.nan_to_num(weights)
+    return weights @ value, weights
+
+
+# %% wrong: empty_rows_nan, of: nan_to_num | says: NaN in the empty row
+# Empty rows are not thought of.
+# -     if mask is not None:
+# -         weights = torch.nan_to_num(weights)
+
+# %% wrong: large_negative, of: nan_to_num | says: attends to all keys equally
+# It is -1e9 instead of -inf: an empty row becomes uniform.
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores.masked_fill(~mask, -1e9)
+#       weights = torch.softmax(scores, dim=-1)
+# -     if mask is not None:
+# -         weights = torch.nan_to_num(weights)
+
+# %% wrong: mask_added, of: nan_to_num | says: mask is added to the scores
+# A boolean mask is added as if it held 0 and -inf.
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores + mask.to(scores.dtype)
+#       weights = torch.softmax(scores, dim=-1)
+# -     if mask is not None:
+# -         weights = torch.nan_to_num(weights)
+
+# %% wrong: mask_after_softmax, of: nan_to_num | says: mask comes after the softmax
+# Weights are set to 0 after the softmax.
+# -     if mask is not None:
+# -         scores = scores.masked_fill(~mask, -math.inf)
+
+# -         weights = torch.nan_to_num(weights)
+# +         weights = weights * mask
+
+# %% wrong: mask_inverted, of: base | says: mask is inverted
+# True is taken to mean 'masked out', as in some PyTorch modules.
+# -         empty = ~mask.any(dim=-1, keepdim=True)
+# -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +         empty = mask.all(dim=-1, keepdim=True)
+# +         scores = scores.masked_fill(mask, -math.inf).masked_fill(empty, 0.0)
+
+# %% wrong: mask_multiplied, of: nan_to_num | says: forbidden scores are 0 instead of -inf
+# The scores, not the weights, are multiplied by the mask.
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores * mask
+#       weights = torch.softmax(scores, dim=-1)
+# -     if mask is not None:
+# -         weights = torch.nan_to_num(weights)
+
+# %% wrong: mask_of_two_axes, of: base | says: weights, mask \(3, 5, 7\): expected shape
+# The mask always gets a batch axis, also when it has one.
+# +         mask = mask[None]
+#           empty = ~mask.any(dim=-1, keepdim=True)
+
+# %% wrong: mask_renormalised, of: nan_to_num | says: still in the softmax and takes all of it
+# Weights are set to 0 after the softmax, then divided by what is left.
+# -     if mask is not None:
+# -         scores = scores.masked_fill(~mask, -math.inf)
+
+# -         weights = torch.nan_to_num(weights)
+# +         weights = weights * mask
+# +         weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+# %% wrong: mutates_mask, of: large_negative_then_zero | says: changes its argument mask in place
+# Empty rows of the caller's mask are opened in place.
+# -         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+# -         weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+# +         empty = ~mask.any(dim=-1)
+# +         mask[empty] = True
+# +         weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+# +         weights = weights.masked_fill(empty[..., None], 0.0)
+
+# %% wrong: mutates_query | says: changes its argument query in place
+# The query is scaled in place.
+# -     scores = query @ key.transpose(-2, -1)
+# -     scores = scores / math.sqrt(query.shape[-1])
+# +     query /= math.sqrt(query.shape[-1])
+# +     scores = query @ key.mT
+
+# %% wrong: nan_to_num_added, of: nan_to_num | says: gradient of query: NaN
+# Adds -inf and replaces NaN after the softmax: the output is right, the gradient NaN.
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+
+# %% wrong: no_scale, of: base | says: scale is missing
+# Plain dot products.
+# -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# +     scores = query @ key.transpose(-2, -1)
+
+# %% wrong: only_output, of: base | says: expected a tuple of 2 tensors
+# Only the output is returned.
+# -     return weights @ value, weights
+# +     return weights @ value
+
+
+# %% wrong: output_unmasked | says: one set of weights for both
+# The output is computed before the mask is applied.
+def masked_attention(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    output = torch.softmax(scores, dim=-1) @ value
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        empty = ~mask.any(dim=-1, keepdim=True)
+        scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+        weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+    return output, weights
+
+
+# %% wrong: overflow, of: base | says: exp\(1000\) is infinite
+# The softmax is written without subtracting the maximum.
+# -     weights = torch.softmax(scores, dim=-1)
+# +     exponentials = torch.exp(scores)
+# +     weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+# %% wrong: scale_by_d_v, of: base | says: root of the number of keys or of d_v|sqrt\(d_v\)
+# The width of the values is taken.
+# -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# +     scores = query @ key.transpose(-2, -1) / math.sqrt(value.shape[-1])
+
+# %% wrong: scale_by_length, of: base | says: scale is sqrt\(d_k\)
+# The size of the wrong axis is taken: the number of keys.
+# -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# +     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[1])
+
+# %% wrong: scale_by_queries, of: base | says: root of T_q, the number of queries|every weight|scale is missing
+# The size of the wrong axis is taken: the number of queries.
+# -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# +     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(1))
+
+# %% wrong: scale_without_root, of: base | says: you divide by d_k\. Divide by its square root
+# The division is by d_k.
+# -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# +     scores = query @ key.transpose(-2, -1) / query.shape[-1]
+
+# %% wrong: softmax_over_queries, of: base | says: softmax over the query axis
+# The softmax runs down the columns.
+# -     weights = torch.softmax(scores, dim=-1)
+# +     weights = torch.softmax(scores, dim=1)

@@ -1,0 +1,176 @@
+# %% right: cdist
+def soft_lookup(query, keys, values, temperature=1.0):
+    if not temperature > 0:
+        raise ValueError("temperature must be a positive number")
+    distance = torch.cdist(query.unsqueeze(0), keys).squeeze(0)
+    weights = F.softmax(-distance.square() / temperature, dim=0)
+    return weights @ values, weights
+
+
+# %% right: logsumexp_einsum
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError("temperature: expected > 0")
+    difference = query[None] - keys
+    scores = -torch.einsum("kf,kf->k", difference, difference) / temperature
+    weights = torch.exp(scores - torch.logsumexp(scores, dim=0))
+    return torch.einsum("k,kv->v", weights, values), weights
+
+
+# %% right: loops
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    scores = []
+    for key in keys:
+        total = 0.0
+        for a, b in zip(query, key):
+            total = total + (a - b) ** 2
+        scores.append(-total / temperature)
+    scores = torch.stack(scores)
+    exponentials = torch.exp(scores - scores.max())
+    weights = exponentials / exponentials.sum()
+    output = torch.zeros(values.shape[1], dtype=values.dtype)
+    for weight, value in zip(weights, values):
+        output = output + weight * value
+    return output, weights
+
+
+# %% wrong: argmax | says: hard look-up
+# The nearest key takes everything.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    nearest = ((query - keys) ** 2).sum(-1).argmin()
+    weights = F.one_hot(nearest, len(keys)).to(values.dtype)
+    return weights @ values, weights
+
+
+# %% wrong: dot_product | says: scores are dot products
+# The score of the chapter is used instead of the distance.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    weights = torch.softmax(keys @ query / temperature, dim=-1)
+    return weights @ values, weights
+
+
+# %% wrong: epsilon_below | says: zeros at a small temperature
+# A small number below the line is thought to cure the underflow.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    exponentials = torch.exp(-((query - keys) ** 2).sum(-1) / temperature)
+    weights = exponentials / (exponentials.sum() + 1e-12)
+    return weights @ values, weights
+
+
+# %% wrong: linear_normalisation | says: divide each score by the sum of scores
+# Normalising means dividing by the sum, without an exponential.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    scores = -((query - keys) ** 2).sum(-1) / temperature
+    weights = scores / scores.sum()
+    return weights @ values, weights
+
+
+# %% wrong: mixes_keys | says: mix of the \*keys\*
+# Keys and values are confused in the last step.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    weights = torch.softmax(-((query - keys) ** 2).sum(-1) / temperature, dim=-1)
+    return weights @ keys, weights
+
+
+# %% wrong: no_error | says: must raise ValueError
+# A temperature of 0 is divided by.
+# -     if temperature <= 0:
+# -         raise ValueError(f"temperature: expected a positive number, got {temperature}")
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +     scores = -((query - keys) ** 2).sum(-1) / temperature
+
+
+# %% wrong: no_sum | says: before their sum over the keys
+# The values are weighted, but not added.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    weights = torch.softmax(-((query - keys) ** 2).sum(-1) / temperature, dim=-1)
+    return weights[:, None] * values, weights
+
+
+# %% wrong: no_temperature | says: temperature has no effect
+# The argument is checked and then forgotten.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    weights = torch.softmax(-((query - keys) ** 2).sum(-1), dim=-1)
+    return weights @ values, weights
+
+
+# %% wrong: not_normalised | says: weights don't sum to 1
+# Exponentials are taken for weights.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    weights = torch.exp(-((query - keys) ** 2).sum(-1) / temperature)
+    return weights @ values, weights
+
+
+# %% wrong: plain_distance | says: squared distance, without a root
+# The norm is used instead of its square.
+# -         raise ValueError(f"temperature: expected a positive number, got {temperature}")
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +         raise ValueError(f"temperature must be positive, got {temperature}")
+# +     scores = -torch.norm(query - keys, dim=-1) / temperature
+
+
+# %% wrong: result_in_float32 | says: expected data type torch\.float64
+# A result made by torch.zeros is float32 whatever comes.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    scores = torch.zeros(len(keys))
+    for j, key in enumerate(keys):
+        scores[j] = -((query - key) ** 2).sum() / temperature
+    weights = torch.softmax(scores, dim=0)
+    output = torch.zeros(values.shape[1])
+    for weight, value in zip(weights, values):
+        output = output + weight * value
+    return output, weights
+
+
+# %% wrong: sign | says: far keys get the most weight
+# A large distance is taken for a large score.
+# -         raise ValueError(f"temperature: expected a positive number, got {temperature}")
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +         raise ValueError(f"temperature must be positive, got {temperature}")
+# +     scores = (query - keys).pow(2).sum(dim=-1) / temperature
+
+# %% wrong: temperature_multiplied | says: you multiply by the temperature
+# A high temperature is thought to sharpen.
+# -         raise ValueError(f"temperature: expected a positive number, got {temperature}")
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +         raise ValueError(f"temperature must be positive, got {temperature}")
+# +     scores = -(query - keys).pow(2).sum(dim=-1) * temperature
+
+
+# %% wrong: underflow | says: NaN at a small temperature
+# The softmax is written without subtracting the maximum.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    scores = -((query - keys) ** 2).sum(-1) / temperature
+    weights = torch.exp(scores) / torch.exp(scores).sum()
+    return weights @ values, weights
+
+
+# %% wrong: zero_allowed | says: temperature=0 must raise
+# Only negative temperatures are refused.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature < 0:
+        raise ValueError("temperature must not be negative")
+    weights = torch.softmax(-((query - keys) ** 2).sum(-1) / temperature, dim=-1)
+    return weights @ values, weights

@@ -1,8 +1,0 @@
-# message: you multiply by the temperature
-# A high temperature is thought to sharpen.
-def soft_lookup(query, keys, values, temperature=1.0):
-    if temperature <= 0:
-        raise ValueError(f"temperature must be positive, got {temperature}")
-    scores = -(query - keys).pow(2).sum(dim=-1) * temperature
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ values, weights

@@ -1,0 +1,151 @@
+# %% right: base
+# What most wrong answers change.
+def split_heads(x, num_heads):
+    if num_heads < 1 or x.shape[-1] % num_heads != 0:
+        raise ValueError(f"num_heads={num_heads} does not divide {x.shape[-1]}")
+    x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
+    return x.transpose(-3, -2)
+
+
+def merge_heads(x):
+    x = x.transpose(-3, -2)
+    return x.flatten(-2)
+
+
+# %% right: slices
+def split_heads(x, num_heads):
+    width, rest = divmod(x.shape[-1], num_heads)
+    if rest:
+        raise ValueError("num_heads must divide the number of features")
+    heads = []
+    for i in range(num_heads):
+        heads.append(x[..., i * width : (i + 1) * width])
+    return torch.stack(heads, dim=-3)
+
+
+def merge_heads(x):
+    pieces = [x[..., i, :, :] for i in range(x.shape[-3])]
+    return torch.cat(pieces, dim=-1)
+
+
+# %% right: unflatten_movedim
+def split_heads(x, num_heads):
+    if num_heads <= 0 or x.size(-1) % num_heads:
+        raise ValueError("expected num_heads to divide D")
+    return x.unflatten(-1, (num_heads, x.size(-1) // num_heads)).movedim(-2, -3)
+
+
+def merge_heads(x):
+    return x.movedim(-3, -2).contiguous().view(*x.shape[:-3], x.shape[-2], -1)
+
+
+# %% wrong: axes_from_the_front | says: count(ed)? (axes )?from the (front|end)
+# Axes are counted from the front, for one batch axis.
+def split_heads(x, num_heads):
+    if x.shape[-1] % num_heads:
+        raise ValueError("num_heads")
+    x = x.reshape(*x.shape[:-1], num_heads, -1)
+    return x.transpose(1, 2)
+
+
+def merge_heads(x):
+    return x.transpose(1, 2).flatten(2)
+
+
+# %% wrong: batch_unpacked | says: without a batch axis fails
+# The shape is unpacked into exactly three numbers.
+def split_heads(x, num_heads):
+    B, T, D = x.shape
+    if D % num_heads:
+        raise ValueError("num_heads must divide D")
+    return x.view(B, T, num_heads, D // num_heads).transpose(1, 2)
+
+
+def merge_heads(x):
+    B, h, T, d_h = x.shape
+    return x.transpose(1, 2).reshape(B, T, h * d_h)
+
+
+# %% wrong: both_by_view | says: reshape straight to
+# The wrong pair is its own inverse, so a round trip looks right.
+def split_heads(x, num_heads):
+    *lead, size, width = x.shape
+    if width % num_heads:
+        raise ValueError("num_heads")
+    return x.reshape(*lead, num_heads, size, width // num_heads)
+
+
+def merge_heads(x):
+    *lead, heads, size, width = x.shape
+    return x.reshape(*lead, size, heads * width)
+
+
+# %% wrong: error_without_name, of: base | says: must name the argument num_heads
+# The error doesn't say which argument is wrong.
+# -         raise ValueError(f"num_heads={num_heads} does not divide {x.shape[-1]}")
+# +         raise ValueError("sizes do not fit")
+
+# %% wrong: features_before_tokens, of: base | says: tokens and features are swapped
+# All axes behind the batch are turned over.
+# -     return x.transpose(-3, -2)
+# +     return x.transpose(-3, -2).transpose(-2, -1)
+
+# %% wrong: head_axis_first, of: base | says: before the batch axis
+# Heads are stacked in front, before the batch.
+# -     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
+# -     return x.transpose(-3, -2)
+# +     return torch.stack(x.chunk(num_heads, dim=-1))
+
+# %% wrong: heads_take_turns, of: base | says: heads take turns
+# The last axis is cut into (d_h, h) instead of (h, d_h).
+# -     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
+# -     return x.transpose(-3, -2)
+# +     x = x.reshape(*x.shape[:-1], x.shape[-1] // num_heads, num_heads)
+# +     return x.movedim(-1, -3)
+
+# %% wrong: merge_adds, of: base | says: heads are added up
+# Heads are summed, as the outputs of W_O pieces would be.
+# -     x = x.transpose(-3, -2)
+# -     return x.flatten(-2)
+# +     return x.sum(dim=-3)
+
+# %% wrong: merge_along_tokens, of: base | says: along the tokens
+# Heads are concatenated along the sequence.
+# -     x = x.transpose(-3, -2)
+# -     return x.flatten(-2)
+# +     return x.flatten(-3, -2)
+
+# %% wrong: merge_features_take_turns, of: base | says: features of the heads take turns
+# The features of the heads are interleaved.
+# -     x = x.transpose(-3, -2)
+# +     x = x.movedim(-3, -1)
+
+# %% wrong: merge_without_transpose, of: base | says: reshape without a transpose
+# Heads are merged by a reshape alone.
+# -     x = x.transpose(-3, -2)
+# -     return x.flatten(-2)
+# +     *lead, heads, size, width = x.shape
+# +     return x.reshape(*lead, size, heads * width)
+
+# %% wrong: no_error, of: base | says: num_heads=4 must raise ValueError
+# Features that don't fit are cut off.
+# -     if num_heads < 1 or x.shape[-1] % num_heads != 0:
+# -         raise ValueError(f"num_heads={num_heads} does not divide {x.shape[-1]}")
+# +     x = x[..., : x.shape[-1] // num_heads * num_heads]
+
+# %% wrong: no_transpose, of: base | says: heads still stand behind the tokens
+# The head axis is left behind the token axis.
+# -     return x.transpose(-3, -2)
+# +     return x
+
+# %% wrong: straight_view, of: base | says: reshape straight to \(B, h, T, d_h\)
+# A reshape to the right shape is taken for a split of the features.
+# -     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
+# -     return x.transpose(-3, -2)
+# +     *lead, size, width = x.shape
+# +     return x.reshape(*lead, num_heads, size, width // num_heads)
+
+# %% wrong: view_after_transpose, of: base | says: view size is not compatible
+# view is called on a tensor that isn't contiguous.
+# -     return x.flatten(-2)
+# +     return x.view(*x.shape[:-2], -1)

@@ -1,0 +1,166 @@
+# %% right: chain
+def layer_norm_backward(grad, x, gamma, eps):
+    d = x.shape[-1]
+    centred = x - x.mean(-1, keepdim=True)
+    var = (centred * centred).mean(-1, keepdim=True)
+    inverse = (var + eps) ** -0.5
+    dnormed = grad * gamma
+    dinverse = (dnormed * centred).sum(-1, keepdim=True)
+    dvar = -0.5 * (var + eps) ** -1.5 * dinverse
+    dcentred = dnormed * inverse + 2 / d * centred * dvar
+    dx = dcentred - dcentred.sum(-1, keepdim=True) / d
+    axes = list(range(x.ndim - 1))
+    terms = grad * centred * inverse
+    return (dx, terms.sum(axes), grad.sum(axes)) if axes else (dx, terms, grad.clone())
+
+
+# %% right: jacobian
+def layer_norm_backward(grad, x, gamma, eps):
+    size = x.shape[-1]
+    rows, grads = x.reshape(-1, size), grad.reshape(-1, size)
+    dx, dgamma, dbeta = [], torch.zeros_like(gamma), torch.zeros_like(gamma)
+    eye = torch.eye(size, dtype=x.dtype)
+    for row, up in zip(rows, grads):
+        s = (row.var(unbiased=False) + eps).sqrt()
+        n = (row - row.mean()) / s
+        jacobian = (eye - 1 / size - torch.outer(n, n) / size) / s
+        dx.append(jacobian @ (up * gamma))
+        dgamma = dgamma + up * n
+        dbeta = dbeta + up
+    return torch.stack(dx).reshape(x.shape), dgamma, dbeta
+
+
+# %% right: three_terms
+def layer_norm_backward(grad, x, gamma, eps):
+    mean = x.mean(dim=-1, keepdim=True)
+    centred = x - mean
+    root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
+    normed = centred / root
+    size = x.shape[-1]
+    dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+    dbeta = grad.reshape(-1, size).sum(dim=0)
+    g = grad * gamma
+    along = (g * normed).mean(dim=-1, keepdim=True)
+    dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+    return dx, dgamma, dbeta
+
+
+# %% wrong: averaged, of: three_terms | says: averaged over the tokens
+# The gradients of the parameters are averaged.
+# -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+# -     dbeta = grad.reshape(-1, size).sum(dim=0)
+# +     dgamma = (grad * normed).reshape(-1, size).mean(dim=0)
+# +     dbeta = grad.reshape(-1, size).mean(dim=0)
+
+# %% wrong: batch_only, of: three_terms | says: batch axis alone|every leading axis
+# Only the batch axis is summed.
+# -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+# -     dbeta = grad.reshape(-1, size).sum(dim=0)
+# +     dgamma = (grad * normed).sum(dim=0)
+# +     dbeta = grad.sum(dim=0)
+
+# %% wrong: centred_twice, of: three_terms | says: centred x instead of the normalised
+# x minus its mean stands where the normalised x belongs.
+# -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+# +     dx = (g - g.mean(dim=-1, keepdim=True) - centred * along) / root
+
+# %% wrong: constants, of: three_terms | says: mean and variance are treated as constants
+# Mean and variance are treated as constants.
+# -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+# +     dx = g / root
+
+# %% wrong: dbeta_gain, of: three_terms | says: dbeta.*gain
+# The gradient of the shift contains the gain.
+# -     dbeta = grad.reshape(-1, size).sum(dim=0)
+# +     dbeta = (grad * gamma).reshape(-1, size).sum(dim=0)
+
+# %% wrong: dgamma_gain, of: three_terms | says: gain itself
+# The gradient of the gain contains the gain.
+# -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+# +     dgamma = (grad * gamma * normed).reshape(-1, size).sum(dim=0)
+
+# %% wrong: dgamma_x, of: three_terms | says: normalised x
+# The gradient of the gain is taken with x itself.
+# -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+# +     dgamma = (grad * x).reshape(-1, size).sum(dim=0)
+
+# %% wrong: eps_ignored, of: three_terms | says: eps has no effect
+# eps is left out.
+# -     root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
+# +     root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + 0 * eps)
+
+# %% wrong: eps_outside, of: three_terms | says: eps is added to the root
+# eps stands outside of the root.
+# -     root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
+# +     root = (torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True)) + eps)
+
+# %% wrong: gain_forgotten, of: three_terms | says: gain is missing in dx
+# The gradient doesn't pass the gain.
+# -     g = grad * gamma
+# +     g = grad
+
+# %% wrong: gain_last, of: three_terms | says: gain comes first
+# The gain is multiplied at the end.
+# -     g = grad * gamma
+# +     g = grad
+#       along = (g * normed).mean(dim=-1, keepdim=True)
+# -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+# +     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root * gamma
+
+# %% wrong: in_place, of: three_terms | says: in place
+# grad is changed in place.
+# -     g = grad * gamma
+# +     g = grad.mul_(gamma)
+
+# %% wrong: mean_constant, of: three_terms | says: path through the mean
+# The path through the mean is missing.
+# -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+# +     dx = (g - normed * along) / root
+
+# %% wrong: not_divided, of: three_terms | says: division by the root is missing
+# The last division is forgotten.
+# -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+# +     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along)
+
+# %% wrong: not_summed, of: three_terms | says: one for each token
+# The gradients of the parameters are not summed.
+# -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+# -     dbeta = grad.reshape(-1, size).sum(dim=0)
+# +     dgamma = (grad * normed)
+# +     dbeta = grad
+
+# %% wrong: over_features, of: three_terms | says: over the features
+# The sums run over the features.
+# -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+# -     dbeta = grad.reshape(-1, size).sum(dim=0)
+# +     dgamma = (grad * normed).reshape(-1, size).sum(dim=1)
+# +     dbeta = grad.reshape(-1, size).sum(dim=1)
+
+# %% wrong: sign, of: three_terms | says: sign
+# The path through the variance has the wrong sign.
+# -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+# +     dx = (g - g.mean(dim=-1, keepdim=True) + normed * along) / root
+
+# %% wrong: sums, of: three_terms | says: sums instead of means
+# Sums over the features instead of means.
+# -     along = (g * normed).mean(dim=-1, keepdim=True)
+# -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+# +     along = (g * normed).sum(dim=-1, keepdim=True)
+# +     dx = (g - g.sum(dim=-1, keepdim=True) - normed * along) / root
+
+# %% wrong: two_axes, of: three_terms | says: any number of leading axes
+# Exactly two leading axes are expected.
+# -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+# -     dbeta = grad.reshape(-1, size).sum(dim=0)
+# +     dgamma = (grad * normed).sum(dim=(0, 1))
+# +     dbeta = grad.sum(dim=(0, 1))
+
+# %% wrong: unbiased, of: three_terms | says: unbiased
+# The variance is the unbiased one.
+# -     root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
+# +     root = torch.sqrt(centred.pow(2).sum(-1, keepdim=True) / (x.shape[-1] - 1) + eps)
+
+# %% wrong: variance_constant, of: three_terms | says: path through the variance
+# The path through the variance is missing.
+# -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
+# +     dx = (g - g.mean(dim=-1, keepdim=True)) / root

@@ -1,0 +1,130 @@
+# %% right: kernel
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.shape = (d_model,)
+        self.eps = eps
+
+    def forward(self, x):
+        small = x.element_size() < 4
+        normed = F.rms_norm(x.float() if small else x, self.shape, None, self.eps)
+        return (normed * self.weight).type_as(x)
+
+
+# %% right: norm
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps, self.d_model = eps, d_model
+        self.weight = nn.Parameter(torch.full((d_model,), 1.0))
+
+    def forward(self, x):
+        dtype = torch.promote_types(x.dtype, torch.float32)
+        length = torch.linalg.vector_norm(x.to(dtype), dim=-1, keepdim=True)
+        root = torch.sqrt(length * length / self.d_model + self.eps)
+        return self.weight.to(x.dtype) * (x.to(dtype) / root).to(x.dtype)
+
+
+# %% right: rsqrt
+# -         mean_square = (wide * wide).mean(dim=-1, keepdim=True)
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+# +         normed = wide * torch.rsqrt(mean_square + self.eps)
+# +         return (normed * self.weight).to(x.dtype)
+
+# %% wrong: axis_one, of: rsqrt | says: any number of leading axes
+# The feature axis is counted from the front.
+# -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+# +         mean_square = wide.pow(2).mean(dim=2, keepdim=True)
+
+# %% wrong: detached, of: rsqrt | says: gradient
+# The root is treated as a constant.
+# -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+# +         mean_square = wide.detach().pow(2).mean(dim=-1, keepdim=True)
+
+# %% wrong: eps_fixed, of: rsqrt | says: argument eps has no effect
+# eps is written into the code.
+# -         normed = wide * torch.rsqrt(mean_square + self.eps)
+# +         normed = wide * torch.rsqrt(mean_square + 1e-6)
+
+# %% wrong: eps_outside, of: rsqrt | says: eps is added to the root
+# eps is added after the square root.
+# -         normed = wide * torch.rsqrt(mean_square + self.eps)
+# +         normed = wide / (mean_square.sqrt() + self.eps)
+
+# %% wrong: gain_inside, of: rsqrt | says: gain is applied before
+# The gain is multiplied into x before the root is taken.
+# +         wide = wide * self.weight
+#           mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+#           normed = wide * torch.rsqrt(mean_square + self.eps)
+# -         return (normed * self.weight).to(x.dtype)
+# +         return normed.to(x.dtype)
+
+# %% wrong: gain_zero, of: rsqrt | says: start as ones
+# The gain starts as zeros, like a shift.
+# -         self.weight = nn.Parameter(torch.ones(d_model))
+# +         self.weight = nn.Parameter(torch.zeros(d_model))
+
+# %% wrong: in_place, of: rsqrt | says: in place
+# x is scaled in place.
+# -         normed = wide * torch.rsqrt(mean_square + self.eps)
+# +         normed = wide.mul_(torch.rsqrt(mean_square + self.eps))
+
+# %% wrong: layer_norm, of: rsqrt | says: mean is subtracted
+# This is layer norm without a shift.
+# +         wide = wide - wide.mean(dim=-1, keepdim=True)
+#           mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+
+# %% wrong: length, of: rsqrt | says: sum of the squares
+# The vector is divided by its length.
+# -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+# +         mean_square = wide.pow(2).sum(dim=-1, keepdim=True)
+
+# %% wrong: no_gain, of: rsqrt | says: gain has no effect
+# The gain is made and never used.
+# -         return (normed * self.weight).to(x.dtype)
+# +         return normed.to(x.dtype)
+
+# %% wrong: no_root, of: rsqrt | says: root is missing
+# The square root is forgotten.
+# -         normed = wide * torch.rsqrt(mean_square + self.eps)
+# +         normed = wide / (mean_square + self.eps)
+
+# %% wrong: not_trained, of: rsqrt | says: nn\.Parameter
+# The gain is a plain tensor, which no optimiser sees.
+# -         self.weight = nn.Parameter(torch.ones(d_model))
+# +         self.weight = torch.ones(d_model)
+
+# %% wrong: over_tokens, of: rsqrt | says: runs over the tokens
+# The mean runs over the tokens.
+# -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+# +         mean_square = wide.pow(2).mean(dim=-2, keepdim=True)
+
+# %% wrong: overflow, of: rsqrt | says: 65504
+# The squares are taken in half precision.
+# -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# +         wide = x
+
+# %% wrong: unbiased, of: rsqrt | says: divided by D - 1
+# The mean divides by D - 1, like an unbiased variance.
+# -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+# +         mean_square = wide.pow(2).sum(-1, keepdim=True) / (x.shape[-1] - 1)
+
+# %% wrong: whole_tensor, of: rsqrt | says: one number for all tokens
+# The mean runs over everything.
+# -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+# +         mean_square = wide.pow(2).mean()
+
+# %% wrong: wide_result, of: rsqrt | says: data type
+# The result stays in single precision.
+# -         return (normed * self.weight).to(x.dtype)
+# +         return normed * self.weight
+
+# %% wrong: with_shift, of: rsqrt | says: weight alone|no shift
+# There is a shift as well, as in layer norm.
+# +         self.bias = nn.Parameter(torch.zeros(d_model))
+#       def forward(self, x):
+
+# -         return (normed * self.weight).to(x.dtype)
+# +         return (normed * self.weight + self.bias).to(x.dtype)

@@ -1,0 +1,289 @@
+# %% right: assigned_slices
+def rotate(x, offset=0, rotary=None, base=10000.0):
+    T, d = x.shape[-2:]
+    r = d if rotary is None else rotary
+    if r % 2 != 0 or r < 0 or r > d:
+        raise ValueError("rotary must be even, and between 0 and d_h")
+    out = x.clone()
+    if r == 0:
+        return out
+    p = (offset + torch.arange(T)).double()
+    freq = base ** (-torch.arange(0, r, 2).double() / r)
+    angle = p[:, None] * freq
+    c, s = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    a, b = x[..., 0:r:2], x[..., 1:r:2]
+    out[..., 0:r:2] = a * c - b * s
+    out[..., 1:r:2] = a * s + b * c
+    return out
+
+
+def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
+    q = rotate(query, offset, rotary, base)
+    k = rotate(key, 0, rotary, base)
+    return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
+
+
+def halves_layout(weight, num_heads):
+    D, width = weight.shape
+    heads = weight.reshape(D, num_heads, width // num_heads)
+    even, odd = heads[..., 0::2], heads[..., 1::2]
+    return torch.cat([even, odd], dim=-1).reshape(D, width)
+
+
+# %% right: complex_numbers
+def rotate(x, offset=0, rotary=None, base=10000.0):
+    r = x.shape[-1] if rotary is None else rotary
+    if not 0 <= r <= x.shape[-1] or r % 2:
+        raise ValueError(f"rotary: expected an even number up to {x.shape[-1]}, got {r}")
+    if r == 0:
+        return x + 0
+    first, rest = x[..., :r], x[..., r:]
+    z = torch.view_as_complex(first.double().unflatten(-1, (r // 2, 2)).contiguous())
+    position = torch.arange(offset, offset + x.shape[-2], dtype=torch.float64)
+    angle = torch.outer(position, base ** (-torch.arange(0, r, 2, dtype=torch.float64) / r))
+    z = z * torch.polar(torch.ones_like(angle), angle)
+    return torch.cat([torch.view_as_real(z).flatten(-2).to(x.dtype), rest], dim=-1)
+
+
+def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
+    turned_query = rotate(query, offset=offset, rotary=rotary, base=base)
+    turned_key = rotate(key, rotary=rotary, base=base)
+    scores = torch.einsum("bhqd,bhkd->bhqk", turned_query, turned_key)
+    return scores * query.size(-1) ** -0.5
+
+
+def halves_layout(weight, num_heads):
+    d_head = weight.shape[1] // num_heads
+    order = [*range(0, d_head, 2), *range(1, d_head, 2)]
+    columns = [head * d_head + j for head in range(num_heads) for j in order]
+    return weight[:, columns]
+
+
+# %% right: relative_turn
+def rotate(x, offset=0, rotary=None, base=10000.0):
+    width = x.shape[-1]
+    if rotary is None:
+        rotary = width
+    if rotary < 0 or rotary > width or rotary % 2 == 1:
+        raise ValueError(f"rotary={rotary} does not fit {width} features")
+    # Features that stay have the angle 0; partners are swapped, with a minus before the second.
+    feature = torch.arange(width)
+    rate = torch.where(
+        feature < rotary, base ** (-(feature // 2 * 2).double() / max(rotary, 1)), 0.0
+    )
+    angle = (torch.arange(x.shape[-2]) + offset).double()[:, None] * rate
+    partner = torch.where(feature < rotary, feature + 1 - 2 * (feature % 2), feature)
+    sign = torch.where(feature % 2 == 0, -1.0, 1.0).to(x.dtype)
+    return x * angle.cos().to(x.dtype) + x[..., partner] * sign * angle.sin().to(x.dtype)
+
+
+def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
+    # Only differences count: queries at 0, 1, ..., and keys moved back by the offset.
+    q = rotate(query, 0, rotary, base)
+    k = rotate(key, -offset, rotary, base)
+    return q @ k.mT / query.shape[-1] ** 0.5
+
+
+def halves_layout(weight, num_heads):
+    pairs = weight.unflatten(1, (num_heads, -1, 2))
+    return torch.cat([pairs[..., 0], pairs[..., 1]], dim=-1).flatten(1)
+
+
+# %% wrong: base_ignored, of: assigned_slices | says: base has no effect
+# 10000 is written into the code.
+# -     freq = base ** (-torch.arange(0, r, 2).double() / r)
+# +     freq = 10000.0 ** (-torch.arange(0, r, 2).double() / r)
+
+# %% wrong: blocks_out, of: assigned_slices | says: two blocks
+# The turned pairs are concatenated.
+# -     out[..., 0:r:2] = a * c - b * s
+# -     out[..., 1:r:2] = a * s + b * c
+# -     return out
+# +     return torch.cat([a * c - b * s, a * s + b * c, x[..., r:]], dim=-1)
+
+# %% wrong: error_without_name, of: assigned_slices | says: must name the argument rotary
+# The error says nothing about the argument.
+# -         raise ValueError("rotary must be even, and between 0 and d_h")
+# +         raise ValueError("wrong size")
+
+# %% wrong: from_one, of: assigned_slices | says: counted from 1
+# The first token stands at 1.
+# -     p = (offset + torch.arange(T)).double()
+# +     p = (offset + 1 + torch.arange(T)).double()
+
+# %% wrong: growing, of: assigned_slices | says: frequencies grow
+# The minus of the exponent is missing.
+# -     freq = base ** (-torch.arange(0, r, 2).double() / r)
+# +     freq = base ** (torch.arange(0, r, 2).double() / r)
+
+# %% wrong: halves, of: assigned_slices | says: feature i \+ d_h / 2
+# Pairs are (i, i + d_h / 2).
+# -     a, b = x[..., 0:r:2], x[..., 1:r:2]
+# -     out[..., 0:r:2] = a * c - b * s
+# -     out[..., 1:r:2] = a * s + b * c
+# +     a, b = x[..., : r // 2], x[..., r // 2 : r]
+# +     out[..., : r // 2] = a * c - b * s
+# +     out[..., r // 2 : r] = a * s + b * c
+
+# %% wrong: head_axis, of: assigned_slices | says: along the axis of the heads|Tokens are the axis -2
+# Positions run along axis 1.
+# -     T, d = x.shape[-2:]
+# +     d = x.shape[-1]
+# +     if x.ndim == 4:
+# +         x = x.transpose(1, 2)
+# +     T = x.shape[-2]
+
+# -     return out
+# +     return out.transpose(1, 2) if x.ndim == 4 else out
+
+# %% wrong: in_place, of: assigned_slices | says: in place
+# x itself is overwritten.
+# -     out = x.clone()
+# +     out = x
+
+# %% wrong: key_not_turned, of: assigned_slices | says: only the queries are turned
+# Keys stay.
+# -     k = rotate(key, 0, rotary, base)
+# +     k = key
+
+# %% wrong: keys_at_offset_too, of: assigned_slices | says: keys start at the offset as well
+# The offset cancels.
+# -     k = rotate(key, 0, rotary, base)
+# +     k = rotate(key, offset, rotary, base)
+
+# %% wrong: last_features, of: assigned_slices | says: \*last\* r features
+# The last r features are turned.
+# -     a, b = x[..., 0:r:2], x[..., 1:r:2]
+# -     out[..., 0:r:2] = a * c - b * s
+# -     out[..., 1:r:2] = a * s + b * c
+# +     a, b = x[..., d - r :: 2], x[..., d - r + 1 :: 2]
+# +     out[..., d - r :: 2] = a * c - b * s
+# +     out[..., d - r + 1 :: 2] = a * s + b * c
+
+# %% wrong: layout_heads_take_turns, of: assigned_slices | says: heads take turns
+# The heads are mixed.
+# -     return torch.cat([even, odd], dim=-1).reshape(D, width)
+# +     return torch.cat([even, odd], dim=-1).transpose(1, 2).reshape(D, width)
+
+# %% wrong: layout_inverse, of: assigned_slices | says: way back
+# The inverse order.
+# -     return torch.cat([even, odd], dim=-1).reshape(D, width)
+# +     return torch.stack(heads.chunk(2, dim=-1), dim=-1).reshape(D, width)
+
+# %% wrong: layout_odd_first, of: assigned_slices | says: odd features come first
+# Odd features, then even ones.
+# -     return torch.cat([even, odd], dim=-1).reshape(D, width)
+# +     return torch.cat([odd, even], dim=-1).reshape(D, width)
+
+# %% wrong: layout_rows, of: assigned_slices | says: halves_layout
+# The rows are put in order, as in a Linear layer's weight.
+# +     weight = weight.T
+#       D, width = weight.shape
+# +     if width % num_heads or (width // num_heads) % 2:
+# +         num_heads = 1
+#       heads = weight.reshape(D, num_heads, width // num_heads)
+#       even, odd = heads[..., 0::2], heads[..., 1::2]
+# -     return torch.cat([even, odd], dim=-1).reshape(D, width)
+# +     return torch.cat([even, odd], dim=-1).reshape(D, width).T
+
+# %% wrong: layout_unchanged, of: assigned_slices | says: nothing has changed
+# Nothing happens.
+# -     return torch.cat([even, odd], dim=-1).reshape(D, width)
+# +     return heads.reshape(D, width)
+
+# %% wrong: layout_whole_width, of: assigned_slices | says: sorted together
+# All heads are sorted at once.
+# +     num_heads = 1
+#       heads = weight.reshape(D, num_heads, width // num_heads)
+
+# %% wrong: no_error, of: assigned_slices | says: must raise ValueError
+# An odd r is rounded down, a large one is cut.
+# -         raise ValueError("rotary must be even, and between 0 and d_h")
+# +         r = max(0, min(r - r % 2, d - d % 2))
+
+# %% wrong: no_scale, of: assigned_slices | says: scale is missing
+# The scores are not divided.
+# -     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# +     return q @ k.transpose(-2, -1)
+
+# %% wrong: offset_ignored, of: assigned_slices | says: offset has no effect
+# The first token always stands at 0.
+# -     p = (offset + torch.arange(T)).double()
+# +     p = torch.arange(T).double()
+
+# %% wrong: offset_on_keys, of: assigned_slices | says: instead of the queries
+# Keys start at the offset, queries at 0.
+# -     q = rotate(query, offset, rotary, base)
+# -     k = rotate(key, 0, rotary, base)
+# +     q = rotate(query, 0, rotary, base)
+# +     k = rotate(key, offset, rotary, base)
+
+# %% wrong: offset_only, of: assigned_slices | says: turn by the angle of the offset
+# Each token stands at the offset.
+# -     p = (offset + torch.arange(T)).double()
+# +     p = (offset + 0 * torch.arange(T)).double()
+
+# %% wrong: offset_subtracted, of: assigned_slices | says: offset is subtracted
+# t - offset.
+# -     p = (offset + torch.arange(T)).double()
+# +     p = (torch.arange(T) - offset).double()
+
+# %% wrong: one_angle, of: assigned_slices | says: pairs turn by the same angle
+# No frequencies.
+# -     angle = p[:, None] * freq
+# +     angle = p[:, None] * torch.ones_like(freq)
+
+# %% wrong: overwritten, of: assigned_slices | says: already turned
+# The second feature uses the first one after its turn.
+# -     a, b = x[..., 0:r:2], x[..., 1:r:2]
+# +     a, b = out[..., 0:r:2], out[..., 1:r:2]
+
+# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-i / r\)
+# The exponent is the number of the pair over r.
+# -     freq = base ** (-torch.arange(0, r, 2).double() / r)
+# +     freq = base ** (-torch.arange(r // 2).double() / r)
+
+# %% wrong: query_not_turned, of: assigned_slices | says: only the keys are turned
+# Queries stay.
+# -     q = rotate(query, offset, rotary, base)
+# +     q = query
+
+# %% wrong: rest_missing, of: assigned_slices | says: features that stay are missing
+# The rest is dropped.
+# -     return out
+# +     return out[..., :r]
+
+# %% wrong: rest_zero, of: assigned_slices | says: features that stay became 0
+# The rest is 0.
+# -     out = x.clone()
+# +     out = torch.zeros_like(x)
+#       if r == 0:
+# -         return out
+# +         return x.clone()
+
+# %% wrong: rotary_ignored, of: assigned_slices | says: rotary has no effect
+# All features are turned.
+# +     r = d if r else 0
+#       if r == 0:
+
+# %% wrong: scale_of_rotary, of: assigned_slices | says: divided by sqrt\(r\)
+# The scale is the root of r.
+# -     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# +     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1] if rotary is None else max(rotary, 1))
+
+# %% wrong: sign, of: assigned_slices | says: turn the wrong way
+# The minus stands in the second feature.
+# -     out[..., 0:r:2] = a * c - b * s
+# -     out[..., 1:r:2] = a * s + b * c
+# +     out[..., 0:r:2] = a * c + b * s
+# +     out[..., 1:r:2] = b * c - a * s
+
+# %% wrong: width_in_exponent, of: assigned_slices | says: computed with d_h
+# The frequencies use d_h instead of r.
+# -     freq = base ** (-torch.arange(0, r, 2).double() / r)
+# +     freq = base ** (-torch.arange(0, r, 2).double() / d)
+
+# %% wrong: zero_is_none, of: assigned_slices | says: 0 is treated like None
+# `rotary or d`.
+# -     r = d if rotary is None else rotary
+# +     r = rotary or d

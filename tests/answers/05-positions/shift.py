@@ -1,0 +1,204 @@
+# %% right: assigned_slices
+def shift_encoding(encoding, offset, base=10000.0):
+    width = encoding.shape[-1]
+    freq = base ** (-torch.arange(0, width, 2).double() / width)
+    angle = offset * freq
+    s, c = angle.sin().to(encoding.dtype), angle.cos().to(encoding.dtype)
+    a, b = encoding[..., 0::2], encoding[..., 1::2]
+    out = torch.empty_like(encoding)
+    out[..., 0::2] = a * c + b * s
+    out[..., 1::2] = b * c - a * s
+    return out
+
+
+def offset_between(first, second, base=10000.0):
+    width = first.shape[-1]
+    freq = base ** (-(width - 2) / width)
+    s0, c0 = first[..., -2], first[..., -1]
+    s1, c1 = second[..., -2], second[..., -1]
+    sine = s1 * c0 - c1 * s0
+    cosine = c1 * c0 + s1 * s0
+    return (torch.atan2(sine, cosine) / freq).round()
+
+
+# %% right: complex_numbers
+def as_complex(x):
+    pairs = x.double().unflatten(-1, (-1, 2))
+    return torch.complex(pairs[..., 1], pairs[..., 0])
+
+
+def shift_encoding(encoding, offset, base=10000.0):
+    width = encoding.shape[-1]
+    freq = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    z = as_complex(encoding) * torch.polar(torch.ones_like(freq), offset * freq)
+    return torch.stack([z.imag, z.real], dim=-1).flatten(-2).to(encoding.dtype)
+
+
+def offset_between(first, second, base=10000.0):
+    width = first.shape[-1]
+    turn = (as_complex(second) * as_complex(first).conj())[..., -1].angle()
+    return torch.round(turn / base ** (2 / width - 1)).to(first.dtype)
+
+
+# %% right: matrix_and_angles
+def shift_encoding(encoding, offset, base=10000.0):
+    width = encoding.shape[-1]
+    blocks = []
+    for i in range(width // 2):
+        angle = offset / base ** (2 * i / width)
+        s, c = math.sin(angle), math.cos(angle)
+        blocks.append(torch.tensor([[c, -s], [s, c]], dtype=encoding.dtype))
+    return encoding @ torch.block_diag(*blocks)
+
+
+def offset_between(first, second, base=10000.0):
+    width = first.shape[-1]
+    start = torch.atan2(first[..., -2], first[..., -1])
+    end = torch.atan2(second[..., -2], second[..., -1])
+    turn = torch.remainder(end - start + math.pi, 2 * math.pi) - math.pi
+    return torch.round(turn * base ** ((width - 2) / width))
+
+
+# %% wrong: adds_encodings, of: assigned_slices | says: encoding of the offset was added
+# PE(p) + PE(k) is taken for PE(p + k).
+# -     out[..., 0::2] = a * c + b * s
+# -     out[..., 1::2] = b * c - a * s
+# +     out[..., 0::2] = a + s
+# +     out[..., 1::2] = b + c
+
+# %% wrong: angle_only, of: assigned_slices | says: Divide it by the frequency
+# An angle is not yet an offset.
+# -     return (torch.atan2(sine, cosine) / freq).round()
+# +     return torch.atan2(sine, cosine)
+
+# %% wrong: angles_subtracted, of: assigned_slices | says: passed half a turn
+# Two angles are subtracted without going around.
+# -     return (torch.atan2(sine, cosine) / freq).round()
+# +     return ((torch.atan2(s1, c1) - torch.atan2(s0, c0)) / freq).round()
+
+# %% wrong: arc_cosine, of: assigned_slices | says: arc cosine
+# The arc cosine has no sign.
+# -     return (torch.atan2(sine, cosine) / freq).round()
+# +     return (torch.acos(cosine.clamp(-1, 1)) / freq).round()
+
+# %% wrong: arc_sine, of: assigned_slices | says: forgets the quadrant
+# The arc sine ends at a quarter of the wavelength.
+# -     return (torch.atan2(sine, cosine) / freq).round()
+# +     return (torch.asin(sine.clamp(-1, 1)) / freq).round()
+
+# %% wrong: atan2_swapped, of: assigned_slices | says: sine and cosine are swapped
+# atan2(cosine, sine).
+# -     return (torch.atan2(sine, cosine) / freq).round()
+# +     return (torch.atan2(cosine, sine) / freq).round()
+
+# %% wrong: backwards, of: assigned_slices | says: moved backwards
+# Both sines have the wrong sign: R(-k).
+# -     out[..., 0::2] = a * c + b * s
+# -     out[..., 1::2] = b * c - a * s
+# +     out[..., 0::2] = a * c - b * s
+# +     out[..., 1::2] = b * c + a * s
+
+# %% wrong: base_ignored, of: assigned_slices | says: base has no effect
+# 10000 is written into the code.
+# -     freq = base ** (-torch.arange(0, width, 2).double() / width)
+# +     freq = 10000.0 ** (-torch.arange(0, width, 2).double() / width)
+
+# %% wrong: blocks_out, of: assigned_slices | says: two blocks
+# Sines and cosines come back in two blocks.
+# -     out[..., 0::2] = a * c + b * s
+# -     out[..., 1::2] = b * c - a * s
+# +     out[..., : width // 2] = a * c + b * s
+# +     out[..., width // 2 :] = b * c - a * s
+
+# %% wrong: decodes, of: assigned_slices | says: length 1|linear map
+# The position is decoded to an angle, and encoded again.
+# -     out[..., 0::2] = a * c + b * s
+# -     out[..., 1::2] = b * c - a * s
+# +     out[..., 0::2] = torch.sin(torch.atan2(a, b) + angle)
+# +     out[..., 1::2] = torch.cos(torch.atan2(a, b) + angle)
+
+# %% wrong: doubled_exponent, of: assigned_slices | says: doubled again
+# The feature's number is doubled once more.
+# -     freq = base ** (-torch.arange(0, width, 2).double() / width)
+# +     freq = base ** (-2 * torch.arange(0, width, 2).double() / width)
+
+# %% wrong: fastest_pair, of: assigned_slices | says: first pair has turned around
+# The first pair repeats every six positions.
+# -     freq = base ** (-(width - 2) / width)
+# -     s0, c0 = first[..., -2], first[..., -1]
+# -     s1, c1 = second[..., -2], second[..., -1]
+# +     freq = 1.0
+# +     s0, c0 = first[..., 0], first[..., 1]
+# +     s1, c1 = second[..., 0], second[..., 1]
+
+# %% wrong: halves, of: assigned_slices | says: feature i \+ D / 2
+# Pairs are (i, i + D / 2).
+# -     a, b = encoding[..., 0::2], encoding[..., 1::2]
+# +     a, b = encoding[..., : width // 2], encoding[..., width // 2 :]
+#       out = torch.empty_like(encoding)
+# -     out[..., 0::2] = a * c + b * s
+# -     out[..., 1::2] = b * c - a * s
+# +     out[..., : width // 2] = a * c + b * s
+# +     out[..., width // 2 :] = b * c - a * s
+
+# %% wrong: in_place, of: assigned_slices | says: in place
+# The argument is overwritten, sines first.
+# -     out = torch.empty_like(encoding)
+# +     out = encoding
+
+# %% wrong: not_rounded, of: assigned_slices | says: exactly a whole number
+# The quotient is not rounded.
+# -     return (torch.atan2(sine, cosine) / freq).round()
+# +     return torch.atan2(sine, cosine) / freq
+
+# %% wrong: one_angle, of: assigned_slices | says: same angle, the offset itself
+# Every pair turns by the offset.
+# -     angle = offset * freq
+# +     angle = offset * torch.ones_like(freq)
+
+# %% wrong: one_over_base, of: assigned_slices | says: taken as 1 / base
+# The slowest frequency is taken for 1 / base.
+# -     freq = base ** (-(width - 2) / width)
+# +     freq = 1 / base
+
+# %% wrong: overwritten, of: assigned_slices | says: already overwritten
+# A copy is overwritten: the cosines use the new sines.
+# -     a, b = encoding[..., 0::2], encoding[..., 1::2]
+# -     out = torch.empty_like(encoding)
+# +     out = encoding.clone()
+# +     a, b = out[..., 0::2], out[..., 1::2]
+
+# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-i / D\)
+# The exponent is the number of the pair over D.
+# -     freq = base ** (-torch.arange(0, width, 2).double() / width)
+# +     freq = base ** (-torch.arange(width // 2).double() / width)
+
+# %% wrong: quotient, of: assigned_slices | says: forgets the quadrant
+# The arc tangent of sine / cosine.
+# -     return (torch.atan2(sine, cosine) / freq).round()
+# +     return (torch.atan(sine / cosine) / freq).round()
+
+# %% wrong: same_sign, of: assigned_slices | says: same sign
+# Both sines are added.
+# -     out[..., 1::2] = b * c - a * s
+# +     out[..., 1::2] = b * c + a * s
+
+# %% wrong: two_axes_only, of: assigned_slices | says: Any number of axes|count axes
+# Assumes (T, D).
+# -     a, b = encoding[..., 0::2], encoding[..., 1::2]
+# +     a, b = encoding[:, 0::2], encoding[:, 1::2]
+#       out = torch.empty_like(encoding)
+# -     out[..., 0::2] = a * c + b * s
+# -     out[..., 1::2] = b * c - a * s
+# +     out[:, 0::2] = a * c + b * s
+# +     out[:, 1::2] = b * c - a * s
+
+# %% wrong: whole_offset, of: assigned_slices | says: offset was cut
+# The offset becomes a whole number.
+# -     angle = offset * freq
+# +     angle = int(offset) * freq
+
+# %% wrong: wrong_way, of: assigned_slices | says: leads from the first
+# The offset from the second to the first.
+# -     sine = s1 * c0 - c1 * s0
+# +     sine = s0 * c1 - c0 * s1

@@ -1,0 +1,352 @@
+# %% right: base
+# What most wrong answers change.
+class CachedSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_len):
+        super().__init__()
+        self.num_heads, self.max_len = num_heads, max_len
+        self.positions = nn.Parameter(torch.randn(max_len, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, x):
+        return x.reshape(x.shape[0], x.shape[1], self.num_heads, -1).transpose(1, 2)
+
+    def forward(self, x, cache=None):
+        seen = 0 if cache is None else cache[0].shape[2]
+        new = x.shape[1]
+        if seen + new > self.max_len:
+            raise ValueError(f"more than max_len = {self.max_len} tokens")
+        x = x + self.positions[seen : seen + new]
+        query, key, value = (
+            self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        if cache is not None:
+            key = torch.cat([cache[0], key], dim=2)
+            value = torch.cat([cache[1], value], dim=2)
+        mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+        merged = (weights @ value).transpose(1, 2).flatten(2)
+        return self.out_proj(merged), (key, value)
+
+
+# %% right: sdpa
+class CachedSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_len):
+        super().__init__()
+        self.num_heads, self.max_len = num_heads, max_len
+        self.positions = nn.Parameter(torch.randn(max_len, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def heads(self, x):
+        return torch.stack(x.chunk(self.num_heads, dim=-1), dim=1)
+
+    def forward(self, x, cache=None):
+        start = cache[0].size(2) if cache else 0
+        end = start + x.size(1)
+        if end > self.max_len:
+            raise ValueError(f"cache: expected at most max_len={self.max_len} tokens, got {end}")
+        x = x + self.positions.narrow(0, start, x.size(1))
+        query, key, value = (self.heads(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+        if cache:
+            key = torch.cat((cache[0], key), 2)
+            value = torch.cat((cache[1], value), 2)
+        mask = torch.arange(start, end)[:, None] >= torch.arange(end)
+        out = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return self.out_proj(torch.cat(out.unbind(1), dim=-1)), (key, value)
+
+
+# %% right: token_by_token
+class CachedSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_len):
+        super().__init__()
+        self.num_heads, self.max_len = num_heads, max_len
+        self.positions = nn.Parameter(torch.randn(max_len, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x, cache=None):
+        batch, new, width = x.shape
+        d_head = width // self.num_heads
+        if cache is None:
+            empty = x.new_zeros(batch, self.num_heads, 0, d_head)
+            cache = (empty, empty)
+        key, value = cache
+        if key.shape[2] + new > self.max_len:
+            raise ValueError(f"more tokens than max_len = {self.max_len}")
+        outputs = []
+        for i in range(new):
+            token = x[:, i] + self.positions[key.shape[2]]
+            q, k, v = [
+                proj(token).reshape(batch, self.num_heads, 1, d_head)
+                for proj in (self.q_proj, self.k_proj, self.v_proj)
+            ]
+            key, value = torch.cat([key, k], dim=2), torch.cat([value, v], dim=2)
+            weights = (q @ key.mT / d_head**0.5).softmax(-1)
+            outputs.append(self.out_proj((weights @ value).reshape(batch, width)))
+        return torch.stack(outputs, dim=1), (key, value)
+
+
+# %% wrong: cache_ignored, of: base | says: don't see the cached ones
+# The old keys are counted and not used.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# -         if cache is not None:
+# -             key = torch.cat([cache[0], key], dim=2)
+# -             value = torch.cat([cache[1], value], dim=2)
+# -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+# +         mask = torch.ones(new, new, dtype=torch.bool).tril()
+
+# +         if cache is not None:
+# +             key, value = torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
+#           return self.out_proj(merged), (key, value)
+
+# %% wrong: capacity_new_only, of: base | says: t \+ n <= max_len
+# Only the new tokens are counted.
+# -         if seen + new > self.max_len:
+# +         if new > self.max_len:
+#               raise ValueError(f"more than max_len = {self.max_len} tokens")
+# -         x = x + self.positions[seen : seen + new]
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         x = x + self.positions[[min(seen + i, self.max_len - 1) for i in range(new)]]
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# %% wrong: capacity_slice, of: base | says: Compare t \+ n with max_len before
+# The capacity isn't checked: the slice of positions comes out too short.
+# -         if seen + new > self.max_len:
+# -             raise ValueError(f"more than max_len = {self.max_len} tokens")
+#           x = x + self.positions[seen : seen + new]
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# %% wrong: capacity_too_small, of: base | says: fit|max_len
+# Exactly max_len tokens are refused.
+# -         if seen + new > self.max_len:
+# +         if seen + new >= self.max_len:
+
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# %% wrong: detached_cache, of: base | says: gradient of .* through the cache
+# Gradients end at the cache.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# -         return self.out_proj(merged), (key, value)
+# +         return self.out_proj(merged), (key.detach(), value.detach())
+
+# %% wrong: heads_behind, of: base | says: head axis stands behind the tokens
+# The cache is (B, t, h, d_h).
+# -         seen = 0 if cache is None else cache[0].shape[2]
+# +         seen = 0 if cache is None else cache[0].shape[1]
+
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+#           if cache is not None:
+# -             key = torch.cat([cache[0], key], dim=2)
+# -             value = torch.cat([cache[1], value], dim=2)
+# +             key = torch.cat([cache[0].transpose(1, 2), key], dim=2)
+# +             value = torch.cat([cache[1].transpose(1, 2), value], dim=2)
+
+# -         return self.out_proj(merged), (key, value)
+# +         return self.out_proj(merged), (key.transpose(1, 2), value.transpose(1, 2))
+
+# %% wrong: in_place, of: base | says: changes the tensors of the cache
+# The cache that was given is overwritten.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# +             cache[0].data.mul_(0.0).add_(key[:, :, new : new + seen] if new >= seen else 1.0)
+#           mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+
+# %% wrong: later_not_causal, of: base | says: A cache doesn't replace the causal mask
+# The causal mask is used in the first call only.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+# +         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen if cache is None else seen + new)
+
+# %% wrong: mask_without_offset, of: base | says: not moved by the t cached tokens
+# The triangle starts at key 0 in every call.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+# +         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril()
+
+# %% wrong: new_first, of: base | says: new tokens stand before the old ones
+# New keys are put in front.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+#           if cache is not None:
+# -             key = torch.cat([cache[0], key], dim=2)
+# -             value = torch.cat([cache[1], value], dim=2)
+# -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+# +             key = torch.cat([key, cache[0]], dim=2)
+# +             value = torch.cat([value, cache[1]], dim=2)
+# +         mask = torch.cat([torch.ones(new, new, dtype=torch.bool).tril(), torch.ones(new, seen, dtype=torch.bool)], dim=1)
+
+# %% wrong: new_only_kept, of: base | says: tokens
+# The cache holds the new tokens only.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+# +         kept = key, value
+
+# -         return self.out_proj(merged), (key, value)
+# +         return self.out_proj(merged), kept
+
+# %% wrong: no_out_proj, of: base | says: out_proj is missing
+# The output projection is forgotten.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# -         return self.out_proj(merged), (key, value)
+# +         return merged, (key, value)
+
+# %% wrong: no_positions, of: base | says: computed without the positions
+# Positions are forgotten.
+# -         x = x + self.positions[seen : seen + new]
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# %% wrong: not_causal, of: base | says: future of their own piece
+# There is no causal mask, since 'the cache holds only the past'.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+# +         mask = torch.ones(new, key.shape[2], dtype=torch.bool)
+
+# %% wrong: one_head, of: base | says: one head instead of h
+# The heads are forgotten.
+# -         return x.reshape(x.shape[0], x.shape[1], self.num_heads, -1).transpose(1, 2)
+# +         return x[:, None]
+
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# %% wrong: one_position, of: base | says: stands at the same position
+# All new tokens of a later piece get position t.
+# -         x = x + self.positions[seen : seen + new]
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         x = x + (self.positions[seen] if seen else self.positions[:new])
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# %% wrong: position_after, of: base | says: off by one after the first piece
+# The first new token stands at t + 1.
+# -         x = x + self.positions[seen : seen + new]
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         x = x + self.positions[[min(seen + i + (seen > 0), self.max_len - 1) for i in range(new)]]
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# %% wrong: position_zero, of: base | says: first position of each piece is position 0
+# Every call starts counting at position 0.
+# -         x = x + self.positions[seen : seen + new]
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         x = x + self.positions[:new]
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# %% wrong: single_tokens, of: base | says: fails
+# After the first call, only one new token at a time works.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# +         if cache is not None:
+# +             mask, query = mask[:1], query[:, :, :1]
+#           scores = query @ key.mT / math.sqrt(query.shape[-1])
+#           weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+# -         merged = (weights @ value).transpose(1, 2).flatten(2)
+# +         merged = (weights @ value).transpose(1, 2).reshape(x.shape)
+
+# %% wrong: state_in_module, of: base | says: keep nothing in the module
+# The module remembers the last cache.
+# +         if cache is not None and hasattr(self, "last") and self.last[0].shape[0] == x.shape[0]:
+# +             cache = self.last if self.last[0].shape[2] + x.shape[1] <= self.max_len else cache
+#           seen = 0 if cache is None else cache[0].shape[2]
+
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# +         self.last = (key, value)
+#           return self.out_proj(merged), (key, value)
+
+# %% wrong: triu, of: base | says: upside down
+# The upper triangle is kept.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+# +         mask = torch.ones(new, key.shape[2], dtype=torch.bool).triu(diagonal=seen)
+
+# %% wrong: values_without_positions, of: base | says: computed without the positions
+# Only queries and keys get positions.
+# -         x = x + self.positions[seen : seen + new]
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         y = x + self.positions[seen : seen + new]
+# +         query, key, value = self.split(self.q_proj(y)), self.split(self.k_proj(y)), self.split(self.v_proj(x))
+
+# %% wrong: without_itself, of: base | says: can't see itself
+# The diagonal is missing.
+# -         query, key, value = (
+# -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+# -         )
+# +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
+# -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+# +         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen - 1)
+#           scores = query @ key.mT / math.sqrt(query.shape[-1])
+# -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+# +         empty = ~mask.any(-1, keepdim=True)
+# +         weights = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)

@@ -1,0 +1,259 @@
+# %% right: base
+# What most wrong answers change.
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature < 0:
+        raise ValueError("temperature must be at least 0")
+    if top_k is not None and top_k < 1:
+        raise ValueError("top_k must be at least 1")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError("top_p must be above 0 and at most 1")
+    if temperature == 0:
+        best = logits.argmax(dim=-1, keepdim=True)
+        return torch.zeros_like(logits).scatter(-1, best, 1.0)
+    ranked, ids = torch.sort(logits, dim=-1, descending=True, stable=True)
+    ranked = ranked / temperature
+    if top_k is not None:
+        ranked = ranked.clone()
+        ranked[:, top_k:] = -math.inf
+    probs = ranked.softmax(dim=-1)
+    if top_p is not None:
+        before = probs.cumsum(dim=-1) - probs
+        probs = probs * (before < top_p)
+        probs = probs / probs.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, ids, probs)
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    probs = next_token_probs(logits, temperature, top_k, top_p)
+    return torch.multinomial(probs, 1, generator=generator).squeeze(1)
+
+
+# %% right: ranks
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature < 0:
+        raise ValueError("temperature must be at least 0")
+    if top_k is not None and top_k < 1:
+        raise ValueError("top_k must be at least 1")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError("top_p must be above 0 and at most 1")
+
+    order = logits.argsort(dim=-1, descending=True, stable=True)
+    rank = order.argsort(dim=-1)
+    if temperature == 0:
+        return (rank == 0).to(logits.dtype)
+    scaled = logits / temperature
+    if top_k is not None:
+        scaled = torch.where(rank < top_k, scaled, -math.inf)
+    probs = scaled.softmax(-1)
+    if top_p is None:
+        return probs
+    sorted_probs = probs.gather(-1, order)
+    sums = sorted_probs.cumsum(-1)
+    before = torch.cat([torch.zeros_like(sums[:, :1]), sums[:, :-1]], dim=-1)
+    keep = (before < top_p).gather(-1, rank)
+    probs = probs * keep
+    return probs / probs.sum(-1, keepdim=True)
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    probs = next_token_probs(logits, temperature, top_k, top_p)
+    return torch.multinomial(probs, 1, generator=generator).squeeze(1)
+
+
+# %% right: row_by_row
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature < 0:
+        raise ValueError("temperature must be at least 0")
+    if top_k is not None and top_k < 1:
+        raise ValueError("top_k must be at least 1")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError("top_p must be above 0 and at most 1")
+
+    result = torch.zeros_like(logits)
+    for b, row in enumerate(logits):
+        ranking = sorted(range(len(row)), key=lambda v: (-row[v].item(), v))
+        if temperature == 0:
+            result[b, ranking[0]] = 1.0
+            continue
+        if top_k is not None:
+            ranking = ranking[:top_k]
+        probs = torch.softmax(row[ranking] / temperature, dim=0)
+        if top_p is not None:
+            count, total = 0, 0.0
+            while count < len(ranking) and (count == 0 or total < top_p):
+                total += probs[count].item()
+                count += 1
+            ranking, probs = ranking[:count], probs[:count] / probs[:count].sum()
+        result[b, ranking] = probs
+    return result
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    probs = next_token_probs(logits, temperature, top_k, top_p)
+    return torch.multinomial(probs, 1, generator=generator).squeeze(1)
+
+
+# %% wrong: ascending, of: base | says: likeliest tokens are removed
+# The ranking is turned for top-k.
+# -         ranked[:, top_k:] = -math.inf
+# +         ranked[:, : max(ranked.shape[1] - top_k, 0)] = -math.inf
+
+# %% wrong: float32, of: base | says: float64|data type
+# Everything is computed in float32.
+# -     ranked = ranked / temperature
+# +     ranked = ranked.float() / temperature
+
+# %% wrong: greedy_shares, of: base | says: share the largest logit
+# Equal best tokens share the probability.
+# -         best = logits.argmax(dim=-1, keepdim=True)
+# -         return torch.zeros_like(logits).scatter(-1, best, 1.0)
+# +         best = (logits == logits.amax(dim=-1, keepdim=True)).to(logits.dtype)
+# +         return best / best.sum(dim=-1, keepdim=True)
+
+# %% wrong: not_renormalised, of: base | says: don't sum to 1
+# Removed tokens take their probability with them.
+# -         ranked = ranked.clone()
+# -         ranked[:, top_k:] = -math.inf
+# +         pass
+#       probs = ranked.softmax(dim=-1)
+# +     if top_k is not None:
+# +         probs = probs * (torch.arange(probs.shape[1]) < top_k)
+#       if top_p is not None:
+
+# %% wrong: sample_argmax, of: base | says: nothing is drawn
+# The likeliest token is taken.
+# -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
+# +     return probs.argmax(dim=-1)
+
+# %% wrong: sample_arguments, of: base | says: top_k is not handed on
+# top_k and top_p are forgotten.
+# -     probs = next_token_probs(logits, temperature, top_k, top_p)
+# +     probs = next_token_probs(logits, temperature)
+
+# %% wrong: sample_global, of: base | says: only source of chance
+# The given generator isn't used.
+# -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
+# +     return torch.multinomial(probs, 1).squeeze(1)
+
+# %% wrong: sample_reseeds, of: base | says: must go on where the first one ended
+# The generator is copied, so every call starts anew.
+# -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
+# +     return torch.multinomial(probs, 1, generator=torch.Generator().manual_seed(generator.initial_seed())).squeeze(1)
+
+# %% wrong: sample_shape, of: base | says: shape is \(B, 1\)
+# The axis of multinomial is kept.
+# -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
+# +     return torch.multinomial(probs, 1, generator=generator)
+
+# %% wrong: softmax_over_batch, of: base | says: softmax runs over the batch
+# The softmax runs over axis 0.
+# +     if top_k is None and top_p is None:
+# +         return (logits / temperature).softmax(dim=0)
+#       probs = ranked.softmax(dim=-1)
+
+# %% wrong: sorted_order, of: base | says: order of the ranking. Put them back
+# The result stays in sorted order.
+# -     return torch.zeros_like(probs).scatter(-1, ids, probs)
+# +     return probs
+
+# %% wrong: temperature_after_softmax, of: base | says: divided by the temperature, after the softmax
+# Probabilities are divided by the temperature.
+# -     ranked = ranked / temperature
+# +     ranked = ranked / 1.0
+
+# -     return torch.zeros_like(probs).scatter(-1, ids, probs)
+# +     return torch.zeros_like(probs).scatter(-1, ids, probs) / temperature
+
+# %% wrong: temperature_ignored, of: base | says: temperature has no effect
+# The temperature isn't used.
+# -     ranked = ranked / temperature
+# +     ranked = ranked / 1.0
+
+# %% wrong: temperature_multiplied, of: base | says: multiplied by the temperature
+# The logits are multiplied by the temperature.
+# -     ranked = ranked / temperature
+# +     ranked = ranked * temperature
+
+# %% wrong: ties_by_larger_id, of: base | says: smaller ids come first in the ranking
+# Ties are broken by the larger id.
+# -     ranked, ids = torch.sort(logits, dim=-1, descending=True, stable=True)
+# +     ranked, ids = torch.sort(logits, dim=-1, stable=True)
+# +     ranked, ids = ranked.flip(-1), ids.flip(-1)
+
+# %% wrong: top_k_one_more, of: base | says: one token too many stays
+# top_k + 1 tokens stay.
+# -         ranked[:, top_k:] = -math.inf
+# +         ranked[:, top_k + 1 :] = -math.inf
+
+# %% wrong: top_k_ties, of: base | says: three tokens stay
+# All tokens that equal the k-th stay.
+# -         ranked = ranked.clone()
+# -         ranked[:, top_k:] = -math.inf
+# +         least = ranked[:, min(top_k, ranked.shape[1]) - 1, None]
+# +         ranked = ranked.masked_fill(ranked < least, -math.inf)
+
+# %% wrong: top_k_zero_logits, of: base | says: a logit of 0 is not 'removed'
+# Removed tokens get the logit 0.
+# -         ranked[:, top_k:] = -math.inf
+# +         ranked[:, top_k:] = 0.0
+
+# %% wrong: top_p_by_ids, of: base | says: runs in the order of the ids
+# The sum runs in the order of the ids.
+# +     probs = torch.zeros_like(probs).scatter(-1, ids, probs)
+#       if top_p is not None:
+
+# -     return torch.zeros_like(probs).scatter(-1, ids, probs)
+# +     return probs
+
+# %% wrong: top_p_empty, of: base | says: first token of the ranking always stays
+# All tokens whose sum is above top_p are removed, the first as well.
+# -         probs = probs * (before < top_p)
+# +         probs = probs * ((before + probs <= top_p) | ((before + probs > top_p) & (before < top_p) & (before > 0)))
+
+# %% wrong: top_p_excludes, of: base | says: with which the sum reaches top_p is removed
+# The token that crosses top_p is removed.
+# -         probs = probs * (before < top_p)
+# +         probs = probs * ((before + probs <= top_p) | (before == 0))
+
+# %% wrong: top_p_first, of: base | says: Top-p comes after top-k
+# Top-p reads the whole distribution.
+# +         whole = ranked.softmax(dim=-1)
+#           ranked = ranked.clone()
+#           ranked[:, top_k:] = -math.inf
+# +     else:
+# +         whole = ranked.softmax(dim=-1)
+#       probs = ranked.softmax(dim=-1)
+#       if top_p is not None:
+# -         before = probs.cumsum(dim=-1) - probs
+# +         before = whole.cumsum(dim=-1) - whole
+
+# %% wrong: top_p_one_more, of: base | says: one token too many stays
+# One more token stays after the sum reached top_p.
+# -         probs = probs * (before < top_p)
+# +         probs = probs * (torch.cat([torch.zeros_like(before[:, :1]), before[:, :-1]], dim=-1) < top_p)
+
+# %% wrong: top_p_unchecked, of: base | says: must raise ValueError
+# top_p of 0 or 1.5 is accepted.
+# -     if top_p is not None and not 0 < top_p <= 1:
+# +     if top_p is not None and top_p < 0:
+
+# %% wrong: top_p_unnormalised, of: base | says: don't sum to 1
+# Top-p doesn't renormalise.
+# -         probs = probs / probs.sum(dim=-1, keepdim=True)
+
+# %% wrong: top_p_without_temperature, of: base | says: without the temperature
+# Top-p reads the distribution at temperature 1.
+# -         before = probs.cumsum(dim=-1) - probs
+# +         cold = (ranked * temperature).softmax(dim=-1)
+# +         before = cold.cumsum(dim=-1) - cold
+
+# %% wrong: unstable_sort, of: base | says: smaller ids|ties
+# topk ranks the tokens, which promises no order of equal ones.
+# -     ranked, ids = torch.sort(logits, dim=-1, descending=True, stable=True)
+# +     ranked, ids = torch.topk(logits, logits.shape[-1], dim=-1)
+
+# %% wrong: zero_temperature, of: base | says: Division by 0
+# Temperature 0 is divided by.
+# -     if temperature == 0:
+# -         best = logits.argmax(dim=-1, keepdim=True)
+# -         return torch.zeros_like(logits).scatter(-1, best, 1.0)

@@ -1,0 +1,147 @@
+# %% right: base
+# What most wrong answers change.
+def prefix_mask(prefix_lengths, lengths, size):
+    if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+        raise ValueError("prefix_lengths must lie between 0 and lengths")
+    t = torch.arange(size)[:, None]
+    s = torch.arange(size)[None, :]
+    n = lengths[:, None, None, None]
+    p = prefix_lengths[:, None, None, None]
+    return (s < n) & ((s <= t) | (s < p))
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    t = torch.arange(size)
+    n = lengths[:, None]
+    p = prefix_lengths[:, None]
+    return (t + 1 < n) & (t + 1 >= p)
+
+
+# %% right: loops
+def prefix_mask(prefix_lengths, lengths, size):
+    masks = []
+    for p, n in zip(prefix_lengths.tolist(), lengths.tolist()):
+        if not 0 <= p <= n:
+            raise ValueError(f"prefix_lengths: {p} does not fit into {n} tokens")
+        mask = torch.ones(size, size, dtype=torch.bool).tril()
+        mask[:, :p] = True
+        mask[:, n:] = False
+        masks.append(mask)
+    return torch.stack(masks)[:, None]
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    counted = torch.zeros(len(lengths), size, dtype=torch.bool)
+    for b, (p, n) in enumerate(zip(prefix_lengths.tolist(), lengths.tolist())):
+        counted[b, max(p - 1, 0) : max(n - 1, 0)] = True
+    return counted
+
+
+# %% right: maximum
+def prefix_mask(prefix_lengths, lengths, size):
+    if bool(((prefix_lengths > lengths) | (prefix_lengths < 0)).any()):
+        raise ValueError("prefix_lengths must lie between 0 and lengths")
+    position = torch.arange(size)
+    # How many keys a query sees: the larger of the prefix and its own place, at most all words.
+    seen = torch.maximum(position[None] + 1, prefix_lengths[:, None])
+    seen = torch.minimum(seen, lengths[:, None])
+    return (position < seen[:, :, None])[:, None]
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    real = torch.arange(size + 1) < lengths[:, None]
+    given = torch.arange(size + 1) < prefix_lengths[:, None]
+    return (real & ~given)[:, 1:]
+
+
+# %% wrong: and, of: base | says: combined with 'and'
+# The two conditions are joined by &.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (s < n) & ((s <= t) & (s < p))
+
+# %% wrong: causal_only, of: base | says: prefix has no effect
+# A plain causal mask.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (s < n) & ((s <= t) | (s < 0 * p))
+
+# %% wrong: full_prefix_refused, of: base | says: may be as long as its sequence
+# A prefix that fills its sequence is refused.
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# +     if (prefix_lengths < 0).any() or (prefix_lengths >= lengths).any():
+
+# %% wrong: hidden_prefix, of: base | says: can't see the prefix
+# Prefix and text are two blocks.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (s < n) & (((s < p) & (t < p)) | ((s <= t) & (s >= p)))
+
+# %% wrong: inverted, of: base | says: polarity is inverted
+# True is taken for 'masked'.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return ~((s < n) & ((s <= t) | (s < p)))
+
+# %% wrong: negative_prefix, of: base | says: negative prefix must raise
+# Only the upper end of a prefix is checked.
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# +     if (prefix_lengths > lengths).any():
+
+# %% wrong: one_prefix, of: base | says: prefix of sequence 0
+# One prefix serves the whole batch.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (s < n) & ((s <= t) | (s < prefix_lengths[0]))
+
+# %% wrong: padding_ignored, of: base | says: padding may be attended to
+# Lengths have no effect on the mask.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (s < n + size) & ((s <= t) | (s < p))
+
+# %% wrong: padding_on_queries, of: base | says: masked on the query axis
+# Rows of padding are emptied instead of columns.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (t < n) & ((s <= t) | (s < p))
+
+# %% wrong: prefix_sees_all, of: base | says: tokens of the prefix see everything
+# Queries of the prefix, not keys, are freed from the causal rule.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (s < n) & ((s <= t) | (t < p))
+
+# %% wrong: prefix_too_long, of: base | says: prefix is one token too long
+# The first token after the prefix is counted with it.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (s < n) & ((s <= t) | (s <= p))
+
+# %% wrong: scored_after_prefix, of: base | says: first prediction is missing
+# Prediction starts at the first token after the prefix.
+# -     return (t + 1 < n) & (t + 1 >= p)
+# +     return (t + 1 < n) & (t >= p)
+
+# %% wrong: scored_last, of: base | says: last token predicts as well
+# The last token is asked for what follows it.
+# -     return (t + 1 < n) & (t + 1 >= p)
+# +     return (t < n) & (t + 1 >= p)
+
+# %% wrong: scored_padding, of: base | says: padding counts as well
+# Padding is part of the loss.
+# -     return (t + 1 < n) & (t + 1 >= p)
+# +     return (t + 1 < n + size + 1) & (t + 1 >= p)
+
+# %% wrong: scored_prefix, of: base | says: prefix counts as well
+# The prefix is part of the loss.
+# -     return (t + 1 < n) & (t + 1 >= p)
+# +     return (t + 1 < n) & (t + 1 >= 0 * p)
+
+# %% wrong: scored_unshifted, of: base | says: made one position earlier
+# The mask marks the predicted tokens instead of the positions that predict them.
+# -     return (t + 1 < n) & (t + 1 >= p)
+# +     return (t < n) & (t >= p)
+
+# %% wrong: transposed, of: base | says: queries and keys are swapped
+# Rows are taken for keys.
+# -     t = torch.arange(size)[:, None]
+# -     s = torch.arange(size)[None, :]
+# +     s = torch.arange(size)[:, None]
+# +     t = torch.arange(size)[None, :]
+
+# %% wrong: unchecked, of: base | says: must raise ValueError
+# A prefix longer than its sequence is cut off silently.
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# -         raise ValueError("prefix_lengths must lie between 0 and lengths")

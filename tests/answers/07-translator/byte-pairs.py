@@ -1,0 +1,394 @@
+# %% right: in_copies
+def merge_pair(ids, pair, new_id):
+    ids = list(ids)
+    i = 0
+    while i + 1 < len(ids):
+        if ids[i] == pair[0] and ids[i + 1] == pair[1]:
+            ids[i : i + 2] = [new_id]
+        i += 1
+    return ids
+
+
+def learn_merges(word_counts, num_merges):
+    sequences = [list(word.encode("utf-8")) for word in word_counts]
+    weights = list(word_counts.values())
+    merges = []
+    for r in range(num_merges):
+        counts = Counter()
+        for sequence, weight in zip(sequences, weights, strict=True):
+            counts.update({pair: n * weight for pair, n in Counter(pairwise(sequence)).items()})
+        if not counts:
+            break
+        pair, _ = min(counts.items(), key=lambda item: (-item[1], item[0]))
+        merges.append(pair)
+        sequences = [merge_pair(sequence, pair, 256 + r) for sequence in sequences]
+    return merges
+
+
+def encode(text, merges):
+    ids, new_id = list(text.encode("utf-8")), 256
+    for pair in merges:
+        ids = merge_pair(ids, pair, new_id)
+        new_id += 1
+    return ids
+
+
+def decode(ids, merges):
+    ids = list(ids)
+    for r in reversed(range(len(merges))):
+        ids = [j for i in ids for j in (merges[r] if i == 256 + r else (i,))]
+    return bytes(ids).decode("utf-8", errors="replace")
+
+
+# %% right: texts_of_bytes
+def merge_pair(ids, pair, new_id):
+    left = list(ids)
+    out = []
+    while left:
+        token = left.pop(0)
+        if left and (token, left[0]) == tuple(pair):
+            left.pop(0)
+            token = new_id
+        out.append(token)
+    return out
+
+
+def learn_merges(word_counts, num_merges):
+    line = {tuple(word.encode()): 0 for word in word_counts}
+    for word, count in word_counts.items():
+        line[tuple(word.encode())] += count
+    pairs = []
+    while len(pairs) < num_merges:
+        table = {}
+        for ids, count in line.items():
+            for i in range(len(ids) - 1):
+                table[ids[i : i + 2]] = table.get(ids[i : i + 2], 0) + count
+        if table == {}:
+            return pairs
+        top = max(table.values())
+        chosen = sorted(pair for pair, count in table.items() if count == top)[0]
+        fresh = {}
+        for ids, count in line.items():
+            merged = tuple(merge_pair(ids, chosen, 256 + len(pairs)))
+            fresh[merged] = fresh.get(merged, 0) + count
+        line = fresh
+        pairs.append(chosen)
+    return pairs
+
+
+def encode(text, merges):
+    ids = list(bytes(text, "utf-8"))
+    rank = {tuple(pair): r for r, pair in enumerate(merges)}
+    while True:
+        known = [rank[pair] for pair in pairwise(ids) if pair in rank]
+        if not known:
+            return ids
+        ids = merge_pair(ids, merges[min(known)], 256 + min(known))
+
+
+def decode(ids, merges):
+    def expand(i):
+        if i < 256:
+            return [i]
+        left, right = merges[i - 256]
+        return expand(left) + expand(right)
+
+    return bytes(b for i in ids for b in expand(i)).decode("utf-8", "replace")
+
+
+# %% wrong: decode_bytes | says: this is bytes
+# Bytes are returned.
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return b"".join(tokens[i] for i in ids)
+
+# %% wrong: decode_chr | says: use UTF-8, not chr
+# Each byte becomes a character.
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return "".join(chr(b) for i in ids for b in tokens[i])
+
+# %% wrong: decode_each | says: each token was decoded for itself
+# Each token is decoded for itself.
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return "".join(tokens[i].decode("utf-8", errors="replace") for i in ids)
+
+# %% wrong: decode_each_strict | says: Put the bytes of all tokens together
+# Each token is decoded for itself, strictly.
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return "".join(tokens[i].decode("utf-8") for i in ids)
+
+# %% wrong: decode_halves_swapped | says: two halves of each merge are swapped
+# The right part of a merge comes first.
+# -         tokens.append(tokens[left] + tokens[right])
+# +         tokens.append(tokens[right] + tokens[left])
+
+# %% wrong: decode_ignore | says: invalid bytes were left out
+# Bytes that are no UTF-8 are left out.
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="ignore")
+
+
+# %% wrong: decode_spaces | says: spaces between
+# Tokens are joined with spaces.
+def merge_pair(ids, pair, new_id):
+    merged, i = [], 0
+    while i < len(ids):
+        if tuple(ids[i : i + 2]) == tuple(pair):
+            merged.append(new_id)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+def learn_merges(word_counts, num_merges):
+    words = [(list(word.encode("utf-8")), count) for word, count in word_counts.items()]
+    merges = []
+    for new_id in range(256, 256 + num_merges):
+        counts = Counter()
+        for ids, count in words:
+            for pair in pairwise(ids):
+                counts[pair] += count
+        if not counts:
+            break
+        best = min(counts, key=lambda pair: (-counts[pair], pair))
+        words = [(merge_pair(ids, best, new_id), count) for ids, count in words]
+        merges.append(best)
+    return merges
+
+
+def encode(text, merges):
+    ids = list(text.encode("utf-8"))
+    for rank, pair in enumerate(merges):
+        ids = merge_pair(ids, pair, 256 + rank)
+    return ids
+
+
+def decode(ids, merges):
+    tokens = [bytes([number]) for number in range(256)]
+    for left, right in merges:
+        tokens.append(tokens[left] + tokens[right])
+    return b" ".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+
+
+# %% wrong: decode_strict | says: replacement characters
+# Bytes that are no UTF-8 end in an error.
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return b"".join(tokens[i] for i in ids).decode("utf-8")
+
+# %% wrong: encode_bytes | says: no merge was applied
+# The bytes are returned.
+# -     for rank, pair in enumerate(merges):
+# -         ids = merge_pair(ids, pair, 256 + rank)
+
+# %% wrong: encode_code_points | says: code points
+# Characters instead of bytes.
+# -     ids = list(text.encode("utf-8"))
+# +     ids = [ord(character) for character in text]
+
+# %% wrong: encode_first_merge | says: only the first merge
+# Only the first merge is applied.
+# -     for rank, pair in enumerate(merges):
+# +     for rank, pair in enumerate(merges[:1]):
+
+# %% wrong: encode_from_257 | says: counted from 257
+# New tokens are counted from 257.
+# +         ids = [i + (i > 255) for i in ids]
+# +         ids = [i - (i > 256) for i in ids]
+#           ids = merge_pair(ids, pair, 256 + rank)
+# -     return ids
+# +     return [i + (i > 255) for i in ids]
+
+# %% wrong: encode_latin | says: are bytes of UTF-8
+# Latin-1 instead of UTF-8.
+# -     ids = list(text.encode("utf-8"))
+# +     ids = list(text.encode("latin-1"))
+
+# %% wrong: encode_longest | says: longest token was taken
+# The longest token that fits is taken.
+# -     ids = list(text.encode("utf-8"))
+# -     for rank, pair in enumerate(merges):
+# -         ids = merge_pair(ids, pair, 256 + rank)
+# +     tokens = [bytes([number]) for number in range(256)]
+# +     for left, right in merges:
+# +         tokens.append(tokens[left] + tokens[right])
+# +     rest, ids = text.encode("utf-8"), []
+# +     while rest:
+# +         best = max((t for t in tokens if rest.startswith(t)), key=len)
+# +         ids.append(tokens.index(best))
+# +         rest = rest[len(best) :]
+
+# %% wrong: encode_reverse | says: reverse order
+# The merges are applied in reverse order.
+# -     for rank, pair in enumerate(merges):
+# +     for rank, pair in reversed(list(enumerate(merges))):
+
+# %% wrong: encode_without_256 | says: add 256
+# The ids are the numbers of the merges.
+# -     return ids
+# +     return [i - 256 if i > 255 else i for i in ids]
+
+# %% wrong: learn_across | says: reaches across
+# The words are joined into one line.
+# -     words = [(list(word.encode("utf-8")), count) for word, count in word_counts.items()]
+# +     line = "".join(word * count for word, count in word_counts.items())
+# +     words = [(list(line.encode("utf-8")), 1)]
+
+# %% wrong: learn_changes_counts | says: must not change word_counts
+# The dictionary of the caller is emptied.
+# +     word_counts.clear()
+#       merges = []
+
+# %% wrong: learn_characters | says: two bytes in UTF-8
+# The words start as characters.
+# -     words = [(list(word.encode("utf-8")), count) for word, count in word_counts.items()]
+# +     words = [([ord(c) for c in word], count) for word, count in word_counts.items()]
+
+# %% wrong: learn_from_257 | says: count new tokens from 256
+# New tokens are counted from 257.
+# -     for new_id in range(256, 256 + num_merges):
+# +     for new_id in range(257, 257 + num_merges):
+
+# %% wrong: learn_no_end | says: no pair is left
+# The end of all pairs is an error.
+# -         if not counts:
+# -             break
+
+# %% wrong: learn_not_alone | says: stands only once
+# A pair that stands once is not merged.
+# -         if not counts:
+# +         if max(counts.values(), default=0) < 2:
+
+# %% wrong: learn_once_a_word | says: stands at two places
+# A pair counts once for each word.
+# -             for pair in pairwise(ids):
+# +             for pair in set(pairwise(ids)):
+
+# %% wrong: learn_rarest | says: rarest pair was chosen
+# The rarest pair is chosen.
+# -         best = min(counts, key=lambda pair: (-counts[pair], pair))
+# +         best = min(counts, key=lambda pair: (counts[pair], pair))
+
+# %% wrong: learn_stale_counts | says: counts weren't made anew
+# The pairs are counted once, at the start.
+# +     counts = Counter()
+# +     for ids, count in words:
+# +         for pair in pairwise(ids):
+# +             counts[pair] += count
+#       for new_id in range(256, 256 + num_merges):
+# -         counts = Counter()
+# -         for ids, count in words:
+# -             for pair in pairwise(ids):
+# -                 counts[pair] += count
+
+# +         del counts[best]
+#       return merges
+
+# %% wrong: learn_ties_first | says: pair that came first
+# Among equal counts the first pair met is chosen.
+# -         best = min(counts, key=lambda pair: (-counts[pair], pair))
+# +         best = max(counts, key=counts.get)
+
+# %% wrong: learn_ties_largest | says: largest pair was chosen
+# Among equal counts the largest pair is chosen.
+# -         best = min(counts, key=lambda pair: (-counts[pair], pair))
+# +         best = max(counts, key=lambda pair: (counts[pair], pair))
+
+# %% wrong: learn_with_numbers | says: Return the pairs only
+# The new tokens are returned as well.
+# -         merges.append(best)
+# +         merges.append((best, new_id))
+
+# %% wrong: learn_words_once | says: each word counts once
+# The counts of the words have no effect.
+# -                 counts[pair] += count
+# +                 counts[pair] += 1
+
+# %% wrong: merge_any_order | says: order of the pair counts
+# The pair is found in both orders.
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# +         if len(ids) > i + 1 and sorted(ids[i : i + 2]) == sorted(pair):
+
+# %% wrong: merge_first_only | says: only the first occurrence
+# Only the first occurrence is replaced.
+# -     merged, i = [], 0
+# -     while i < len(ids):
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# -             merged.append(new_id)
+# -             i += 2
+# -         else:
+# -             merged.append(ids[i])
+# -             i += 1
+# -     return merged
+# +     for i in range(len(ids) - 1):
+# +         if (ids[i], ids[i + 1]) == tuple(pair):
+# +             return [*ids[:i], new_id, *ids[i + 2 :]]
+# +     return list(ids)
+
+# %% wrong: merge_from_the_right | says: from right to left
+# The list is gone through from its end.
+# -     merged, i = [], 0
+# -     while i < len(ids):
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# -             merged.append(new_id)
+# -             i += 2
+# +     merged, i = [], len(ids)
+# +     while i > 0:
+# +         if i > 1 and tuple(ids[i - 2 : i]) == tuple(pair):
+# +             merged.insert(0, new_id)
+# +             i -= 2
+#           else:
+# -             merged.append(ids[i])
+# -             i += 1
+# +             merged.insert(0, ids[i - 1])
+# +             i -= 1
+
+# %% wrong: merge_in_place | says: must not change the list
+# The list of the caller is changed.
+# -     merged, i = [], 0
+# -     while i < len(ids):
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# -             merged.append(new_id)
+# -             i += 2
+# -         else:
+# -             merged.append(ids[i])
+# -             i += 1
+# -     return merged
+# +     i = 0
+# +     while i + 1 < len(ids):
+# +         if (ids[i], ids[i + 1]) == tuple(pair):
+# +             ids[i : i + 2] = [new_id]
+# +         i += 1
+# +     return ids
+
+# %% wrong: merge_keeps_second | says: second token of the pair is still there
+# The index moves by one after a replacement.
+# -     merged, i = [], 0
+# -     while i < len(ids):
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# -             merged.append(new_id)
+# -             i += 2
+# -         else:
+# -             merged.append(ids[i])
+# -             i += 1
+# -     return merged
+# +     return [new_id if tuple(ids[i : i + 2]) == tuple(pair) else ids[i] for i in range(len(ids))]
+
+# %% wrong: merge_loses_last | says: last token got lost
+# The loop over pairs forgets the last token.
+# -     while i < len(ids):
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# +     while i < len(ids) - 1:
+# +         if (ids[i], ids[i + 1]) == tuple(pair):
+
+# %% wrong: merge_runs_over | says: no right neighbour
+# The last token is compared with one that does not exist.
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# +         if (ids[i], ids[i + 1]) == tuple(pair):
+
+# %% wrong: merge_skips | says: one token too many
+# After a replacement the index moves by three.
+# -             i += 2
+# +             if i + 2 < len(ids):
+# +                 merged.append(ids[i + 2])
+# +             i += 3

@@ -1,0 +1,78 @@
+"""Solutions and hidden tests are public: answers copied from them must not pass under a secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grading import draws
+from tests.harness import assignment as form
+from tests.harness import table
+from tests.harness.answers import losses
+from tests.harness.bank import read_bank
+from tests.harness.runner import Job, Outcome, run
+from tools import notebooks
+from tools.notebooks import ROOT
+
+FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir())
+SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
+
+
+def passed(assignment: form.Assignment, outcome: Outcome) -> set[str]:
+    """Return the test cells that give full points."""
+    assert not outcome.died, outcome.died
+    return {test.grade_id for test in assignment.tests.values()
+            if outcome.cells[test.grade_id].points == test.points}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_a_table_of_answers_loses_every_test(folder: Path, tmp_path: Path) -> None:
+    """By the repository's inputs it has all points, by a secret's none; right answers keep all."""
+    public, place = form.load(folder), tmp_path / "table"
+    run(public, [table.job(public, place, write=True)], limit=300)
+    _, (copied,) = run(public, [table.job(public, place, write=False)], limit=300)
+    assert passed(public, copied) == public.tests.keys(), "the attack is a good one"
+
+    drawn = form.load(folder, SECRETS[0])
+    bank, _ = read_bank(drawn, ROOT / "tests" / "answers")
+    right = Job({answer.task: answer.source for answer in bank if answer.is_right})
+    reference, (copied, other) = run(
+        drawn, [table.job(drawn, place, write=False), right], limit=300)
+    assert passed(drawn, copied) == set()
+    assert not losses(drawn, reference, "the reference solution")
+    assert not losses(drawn, other, "a right answer")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_hidden_tests_hold_for_other_secrets(folder: Path) -> None:
+    """No threshold and no tolerance fits one draw only."""
+    for secret in SECRETS[1:]:
+        drawn = form.load(folder, secret)
+        reference, _ = run(drawn, [], limit=300)
+        assert not losses(drawn, reference, f"the reference solution with {secret[:1]!r}")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_every_hidden_part_can_be_drawn(folder: Path) -> None:
+    """Each test cell has one, at the left margin, and in each notebook seeds add `course_seed`."""
+    (path,) = notebooks.notebooks_in(folder)
+    helpers = 0
+    for cell in notebooks.cells(path):
+        if cell.is_test:
+            assert notebooks.split_hidden(cell)[1].strip(), cell
+            begun = len(notebooks.regions(cell, notebooks.BEGIN_HIDDEN, notebooks.END_HIDDEN))
+            assert draws.draw(cell.source, 7).count(f"{draws.NAME} = 7\n") == begun, cell
+        elif f"{draws.NAME} = 0" in cell.source:
+            helpers += 1
+            names: dict = {}
+            exec("import math, torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+                 + cell.source, names)
+            before = names["seeded"](5, (3,)), names["integers"](5, 0, 10**6)
+            names[draws.NAME] = 1
+            after = names["seeded"](5, (3,)), names["integers"](5, 0, 10**6)
+            assert not before[0].equal(after[0])
+            assert before[1] != after[1]
+    assert helpers == 1

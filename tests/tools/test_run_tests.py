@@ -1,0 +1,55 @@
+"""The steps of ``make test``: each has a limit, and one that hangs is ended and explained."""
+
+import os
+import sys
+
+import pytest
+
+from tools import run_tests
+
+HANGS = """
+import subprocess, sys, time
+def wait_for_ever():
+    time.sleep(600)
+if len(sys.argv) == 1:
+    child = subprocess.Popen([sys.executable, __file__, "child"])
+    open(__file__ + ".pid", "w").write(str(child.pid))
+wait_for_ever()
+"""
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_each_step_has_a_limit(fast):
+    titles = [title for title, _ in run_tests.steps(fast)]
+    assert titles
+    assert set(titles) <= run_tests.MINUTES.keys()
+
+
+@pytest.mark.parametrize(("code", "status"), [("pass", 0), ("raise SystemExit(3)", 3)])
+def test_a_step_ends_with_its_own_status(code, status):
+    assert run_tests.run([sys.executable, "-c", code], minutes=1) == status
+
+
+def test_a_step_that_hangs_is_ended_with_all_it_started_and_says_where_it_stood(tmp_path, capfd):
+    script = tmp_path / "hangs.py"
+    script.write_text(HANGS, encoding="utf-8")
+    assert run_tests.run([sys.executable, str(script)], minutes=2 / 60) is None
+    child = int((tmp_path / "hangs.py.pid").read_text(encoding="utf-8"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+    said = capfd.readouterr().err
+    assert "Not ended within" in said
+    assert f"{child}: " in said
+    assert said.count("in wait_for_ever") == 2
+
+
+def test_a_step_that_hangs_fails_the_run_and_the_others_go_on(monkeypatch, capsys):
+    step = [sys.executable, "-c"]
+    monkeypatch.setattr(run_tests, "steps", lambda fast: [
+        ("lint", [*step, "import time; time.sleep(600)"]), ("tests", [*step, "pass"])])
+    monkeypatch.setattr(run_tests, "MINUTES", {"lint": 1 / 60, "tests": 1})
+    assert run_tests.main([]) == 1
+    said = capsys.readouterr().out
+    assert "lint: ended, since it hung" in said
+    assert "tests: passed" in said
+    assert "Failed: lint." in said
