@@ -47,7 +47,10 @@ DIVERGING = "PuOr"
 
 def set_style() -> None:
     """Make every figure an SVG on a white card, in the book's fonts and colours."""
-    cycle = [PALETTE[name] for name in ("blue", "vermilion", "green", "purple", "orange", "sky")]
+    cycle = [
+        PALETTE[name]
+        for name in ("blue", "vermilion", "green", "purple", "orange", "sky")
+    ]
     mpl.rcParams.update(
         {
             "figure.figsize": (WIDTH, 3.4),
@@ -56,7 +59,9 @@ def set_style() -> None:
             "savefig.facecolor": "white",
             "savefig.bbox": "tight",
             "font.family": "sans-serif",
-            "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same everywhere
+            "font.sans-serif": [
+                "DejaVu Sans"
+            ],  # comes with matplotlib: the same everywhere
             "font.size": 10,
             "axes.titlesize": 11,
             "axes.titleweight": "bold",
@@ -109,14 +114,18 @@ def heatmap(
     ``colorbar`` the label of the colour scale, or None for no scale. A matrix of another shape
     than its labels raises ValueError.
     """
-    matrix = np.asarray(weights.detach() if hasattr(weights, "detach") else weights, dtype=float)
+    matrix = np.asarray(
+        weights.detach() if hasattr(weights, "detach") else weights, dtype=float
+    )
     if matrix.shape != (len(rows), len(columns)):
         raise ValueError(
             f"weights: expected shape {(len(rows), len(columns))} (rows, columns), "
             f"got {matrix.shape}"
         )
     image = ax.imshow(matrix, cmap=cmap, vmin=vmin, vmax=vmax, interpolation="nearest")
-    ax.set_xticks(range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor")
+    ax.set_xticks(
+        range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor"
+    )
     ax.set_yticks(range(len(rows)), rows)
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
     ax.grid(visible=False)
@@ -132,9 +141,14 @@ def heatmap(
             red, green, blue, _ = image.cmap(image.norm(number))
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
             ax.text(
-                j, i, annotate.format(number), ha="center", va="center", fontsize=8,
+                j,
+                i,
+                annotate.format(number),
+                ha="center",
+                va="center",
+                fontsize=8,
                 color="white" if dark else "black",
-            )  # fmt: skip
+            )
     if colorbar:
         bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
         bar.set_label(colorbar)
@@ -149,37 +163,85 @@ def canvas(width: float, height: float, units: tuple[float, float]) -> Axes:
     return ax
 
 
-def box(ax: Axes, x: float, y: float, width: float, height: float, text: str, color: str,
-        *, fill: float = 0.14, fontsize: float = 10, **text_style) -> None:  # fmt: skip
+def box(
+    ax: Axes,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    text: str,
+    color: str,
+    *,
+    fill: float = 0.14,
+    fontsize: float = 10,
+    **text_style,
+) -> None:
     """A rounded box with its lower left corner at (x, y) and ``text`` in its middle."""
     ax.add_patch(
         FancyBboxPatch(
-            (x, y), width, height, boxstyle="round,pad=0,rounding_size=0.12",
-            facecolor=mpl.colors.to_rgba(color, fill), edgecolor=color, linewidth=1.4,
+            (x, y),
+            width,
+            height,
+            boxstyle="round,pad=0,rounding_size=0.12",
+            facecolor=mpl.colors.to_rgba(color, fill),
+            edgecolor=color,
+            linewidth=1.4,
         )
-    )  # fmt: skip
+    )
     ax.text(
-        x + width / 2, y + height / 2, text, ha="center", va="center",
-        fontsize=fontsize, **text_style,
-    )  # fmt: skip
+        x + width / 2,
+        y + height / 2,
+        text,
+        ha="center",
+        va="center",
+        fontsize=fontsize,
+        **text_style,
+    )
 
 
-def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], *,
-          color: str = "#4B5563", width: float = 1.4, bend: float = 0.0,
-          alpha: float = 1.0, head: float = 10, gap: float = 2) -> None:  # fmt: skip
+def arrow(
+    ax: Axes,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    *,
+    color: str = "#4B5563",
+    width: float = 1.4,
+    bend: float = 0.0,
+    alpha: float = 1.0,
+    head: float = 10,
+    gap: float = 2,
+) -> None:
     """An arrow from ``start`` to ``end``; ``bend`` curves it, ``gap`` keeps its ends clear."""
     ax.add_patch(
         FancyArrowPatch(
-            start, end, arrowstyle=f"-|>,head_length={head / 25},head_width={head / 50}",
-            mutation_scale=12, connectionstyle=f"arc3,rad={bend}", color=color, linewidth=width,
-            alpha=alpha, shrinkA=gap, shrinkB=gap,
+            start,
+            end,
+            arrowstyle=f"-|>,head_length={head / 25},head_width={head / 50}",
+            mutation_scale=12,
+            connectionstyle=f"arc3,rad={bend}",
+            color=color,
+            linewidth=width,
+            alpha=alpha,
+            shrinkA=gap,
+            shrinkB=gap,
         )
-    )  # fmt: skip
+    )
 
 
-def matrix(ax: Axes, x: float, y: float, rows: int, columns: int, color: str, *,
-           cell: float = 0.3, name: str = "", shape: str = "", values=None,
-           highlight: int | None = None) -> tuple[float, float]:  # fmt: skip
+def matrix(
+    ax: Axes,
+    x: float,
+    y: float,
+    rows: int,
+    columns: int,
+    color: str,
+    *,
+    cell: float = 0.3,
+    name: str = "",
+    shape: str = "",
+    values=None,
+    highlight: int | None = None,
+) -> tuple[float, float]:
     """A grid of ``rows`` x ``columns`` cells with its lower left corner at (x, y).
 
     ``name`` stands above it and ``shape`` below. ``values`` in [0, 1] shade the cells, and
@@ -191,22 +253,47 @@ def matrix(ax: Axes, x: float, y: float, rows: int, columns: int, color: str, *,
             strength = 0.22 if values is None else 0.06 + 0.86 * float(values[i][j])
             ax.add_patch(
                 Rectangle(
-                    (x + j * cell, y + height - (i + 1) * cell), cell, cell,
-                    facecolor=mpl.colors.to_rgba(color, strength), edgecolor="white",
+                    (x + j * cell, y + height - (i + 1) * cell),
+                    cell,
+                    cell,
+                    facecolor=mpl.colors.to_rgba(color, strength),
+                    edgecolor="white",
                     linewidth=1.0,
                 )
-            )  # fmt: skip
+            )
     ax.add_patch(
-        Rectangle((x, y), width, height, facecolor="none", edgecolor=color, linewidth=1.4)
+        Rectangle(
+            (x, y), width, height, facecolor="none", edgecolor=color, linewidth=1.4
+        )
     )
     if highlight is not None:
         ax.add_patch(
             Rectangle(
-                (x, y + height - (highlight + 1) * cell), width, cell,
-                facecolor="none", edgecolor="black", linewidth=1.8, zorder=5,
+                (x, y + height - (highlight + 1) * cell),
+                width,
+                cell,
+                facecolor="none",
+                edgecolor="black",
+                linewidth=1.8,
+                zorder=5,
             )
-        )  # fmt: skip
-    ax.text(x + width / 2, y + height + 0.14, name, ha="center", va="bottom", fontsize=12,
-            color="black")  # fmt: skip
-    ax.text(x + width / 2, y - 0.14, shape, ha="center", va="top", fontsize=9, color="#374151")
+        )
+    ax.text(
+        x + width / 2,
+        y + height + 0.14,
+        name,
+        ha="center",
+        va="bottom",
+        fontsize=12,
+        color="black",
+    )
+    ax.text(
+        x + width / 2,
+        y - 0.14,
+        shape,
+        ha="center",
+        va="top",
+        fontsize=9,
+        color="#374151",
+    )
     return width, height

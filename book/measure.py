@@ -35,9 +35,14 @@ def peak_memory(run: Callable[[], object]) -> int:
     PyTorch's profiler reports each block that the CPU allocator hands out or takes back, those
     inside a kernel included; the peak is the highest running total.
     """
-    with _quiet_profiler(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof:
+    with (
+        _quiet_profiler(),
+        profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof,
+    ):
         run()
-    events = [e for e in prof.profiler.kineto_results.events() if e.name() == "[memory]"]
+    events = [
+        e for e in prof.profiler.kineto_results.events() if e.name() == "[memory]"
+    ]
     events.sort(key=lambda event: event.start_ns())
     return int(max(np.cumsum([event.nbytes() for event in events]), default=0))
 
@@ -52,7 +57,9 @@ def progress(items: Iterable, description: str) -> Iterator:
 
     What the cell printed before the bar ended is cleared with it: print afterwards.
     """
-    yield from tqdm(items, desc=description, file=sys.stdout, leave=False, mininterval=0.5)
+    yield from tqdm(
+        items, desc=description, file=sys.stdout, leave=False, mininterval=0.5
+    )
     clear_output()
 
 

@@ -57,11 +57,23 @@ def ensure(settings: Settings, name: str, role: str) -> pwd.struct_passwd:
     try:
         account = pwd.getpwnam(name)
     except KeyError:
-        _run("useradd", "--no-create-home", "--home-dir", str(home), "--no-user-group",
-             "--gid", wanted.gr_name, "--shell", "/bin/bash", name)
+        _run(
+            "useradd",
+            "--no-create-home",
+            "--home-dir",
+            str(home),
+            "--no-user-group",
+            "--gid",
+            wanted.gr_name,
+            "--shell",
+            "/bin/bash",
+            name,
+        )
         account = pwd.getpwnam(name)
     if account.pw_dir != str(home):
-        raise AccountError(f"the account {name} exists, with another home: {account.pw_dir}")
+        raise AccountError(
+            f"the account {name} exists, with another home: {account.pw_dir}"
+        )
     if account.pw_gid != wanted.gr_gid:
         _run("usermod", "--gid", wanted.gr_name, "--groups", "", name)
         account = pwd.getpwnam(name)
@@ -83,7 +95,10 @@ def inbox(settings: Settings, account: pwd.struct_passwd) -> Path:
     for folder in (top, top / settings.hub.course):
         own(folder, 0, teachers, 0o751)
     own(top / settings.hub.course / "inbound", account.pw_uid, teachers, 0o2770)
-    link(top / settings.hub.course / "outbound", exchange / settings.hub.course / "outbound")
+    link(
+        top / settings.hub.course / "outbound",
+        exchange / settings.hub.course / "outbound",
+    )
     return top
 
 
@@ -116,7 +131,9 @@ def link(place: Path, target: Path) -> None:
 def _run(*command: str) -> None:
     """Run a program of the system; raise AccountError with its last words if it fails."""
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=30
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise AccountError(f"{command[0]}: {error}") from None
     if done.returncode:

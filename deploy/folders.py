@@ -1,13 +1,13 @@
 """What the hub keeps on disk, made or brought up to date before it starts.
 
-    <state>/secrets/         root only: keys, generated at the first start
-    <state>/hub.sqlite       the hub's database
-    <state>/courses.json     the courses that were let in at the last start
-    <state>/exercises.git    what links fetch: exercises/ and nothing else
-    <state>/jupyter/         the kernel that notebooks run in: the course's environment
-    <state>/exchange/        released and handed-in assignments (see user/inboxes.py)
-    <state>/course/          instructors only: sources, submissions, gradebook
-    <state>/roster/          instructors only: who is who, noted at each login
+<state>/secrets/         root only: keys, generated at the first start
+<state>/hub.sqlite       the hub's database
+<state>/courses.json     the courses that were let in at the last start
+<state>/exercises.git    what links fetch: exercises/ and nothing else
+<state>/jupyter/         the kernel that notebooks run in: the course's environment
+<state>/exchange/        released and handed-in assignments (see user/inboxes.py)
+<state>/course/          instructors only: sources, submissions, gradebook
+<state>/roster/          instructors only: who is who, noted at each login
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ COURSE = ("exercises", "grading", "solutions", "tools", "nbgrader_config.py")
 #: What holds answers: closed to everybody but root in the checkout itself.
 CLOSED = ("solutions", "tests", ".git")
 #: What users' servers need of the checkout: must be open to everybody.
-NEEDED = (".venv/bin/python", "deploy/.venv/bin/jupyterhub-singleuser",
-          "deploy/user/students/nbgrader_config.py")
+NEEDED = (
+    ".venv/bin/python",
+    "deploy/.venv/bin/jupyterhub-singleuser",
+    "deploy/user/students/nbgrader_config.py",
+)
 
 
 def prepare(settings: Settings, root: Path = ROOT) -> None:
@@ -58,7 +61,9 @@ def prepare(settings: Settings, root: Path = ROOT) -> None:
     own(exchange / "inboxes", 0, teachers, 0o751)
     own(exchange / settings.hub.course, 0, teachers, 0o2775)
     own(exchange / settings.hub.course / "outbound", 0, teachers, 0o2775)
-    own(exchange / settings.hub.course / "inbound", 0, teachers, 0o2770)  # nobody uses it
+    own(
+        exchange / settings.hub.course / "inbound", 0, teachers, 0o2770
+    )  # nobody uses it
     own(state / "course", 0, teachers, 0o2770)
     own(state / "course" / "submitted", 0, teachers, 0o2770)
     own(state / "roster", 0, teachers, 0o2750)
@@ -81,13 +86,18 @@ def forget_logins(settings: Settings) -> bool:
     has both, and nothing else that counts: accounts, homes and what was handed in stay.
     """
     record = settings.hub.state / "courses.json"
-    now = {deployment: list(contexts) for deployment, contexts in settings.lti.courses.items()}
+    now = {
+        deployment: list(contexts)
+        for deployment, contexts in settings.lti.courses.items()
+    }
     try:
         before = json.loads(record.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         before = None
     kept = before is not None and all(
-        set(contexts) <= set(now.get(deployment, ())) for deployment, contexts in before.items())
+        set(contexts) <= set(now.get(deployment, ()))
+        for deployment, contexts in before.items()
+    )
     if not kept:
         for path in settings.hub.state.glob("hub.sqlite*"):
             path.unlink()
@@ -115,8 +125,10 @@ def secret(settings: Settings, name: str) -> str:
             file.write(secrets.token_hex(32))
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
-        raise SettingsError(f"{path}: its mode is {mode:03o}, so others may have read it. Delete "
-                            "it: the hub makes a new one, and everybody logs in again")
+        raise SettingsError(
+            f"{path}: its mode is {mode:03o}, so others may have read it. Delete "
+            "it: the hub makes a new one, and everybody logs in again"
+        )
     text = path.read_text(encoding="ascii")
     if len(text) != 64:
         raise SettingsError(f"{path}: not complete. Delete it, and start again")
@@ -130,16 +142,20 @@ def check_reachable(paths: list[Path], remedy: str) -> None:
             raise SettingsError(f"there is no {path}: run `{remedy}`")
         for folder in Path(os.path.realpath(path)).parents:
             if not folder.stat().st_mode & stat.S_IXOTH:
-                raise SettingsError(f"users can't reach {path}: {folder} is closed to them. Put "
-                                    "the course where all may read, for example into /opt")
+                raise SettingsError(
+                    f"users can't reach {path}: {folder} is closed to them. Put "
+                    "the course where all may read, for example into /opt"
+                )
 
 
 def check_repository(repository: str, root: Path) -> None:
     """Raise SettingsError if links would fetch this checkout's repository, answers and all."""
     if holds_answers(repository, root):
-        raise SettingsError(f"[hub] repository: {repository} holds solutions/: links would hand "
-                            "out the answers. Name a repository of the student edition (make "
-                            "student-edition), or leave it empty")
+        raise SettingsError(
+            f"[hub] repository: {repository} holds solutions/: links would hand "
+            "out the answers. Name a repository of the student edition (make "
+            "student-edition), or leave it empty"
+        )
 
 
 def close(root: Path) -> None:
@@ -163,14 +179,19 @@ def copy_course(root: Path, target: Path, teachers: int) -> None:
     for name in COURSE:
         source, place = root / name, target / name
         if not source.exists():
-            raise SettingsError(f"there is no {source}: the checkout of the course is not complete")
+            raise SettingsError(
+                f"there is no {source}: the checkout of the course is not complete"
+            )
         made = target / f".partial-{name}"
         old = target / f".old-{name}"
         for leftover in (made, old):
             _remove(leftover)
         if source.is_dir():
-            shutil.copytree(source, made, ignore=shutil.ignore_patterns(
-                "__pycache__", ".ipynb_checkpoints"))
+            shutil.copytree(
+                source,
+                made,
+                ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
+            )
             for folder, _, files in os.walk(made):
                 _open_to(Path(folder), teachers, 0o2750)
                 for file in files:
@@ -203,9 +224,15 @@ def write_kernel(root: Path, state: Path) -> None:
     folder = state / "jupyter" / "kernels" / "python3"
     folder.mkdir(parents=True, exist_ok=True)
     spec = {
-        "argv": [str(root / ".venv" / "bin" / "python"), "-m", "ipykernel_launcher", "-f",
-                 "{connection_file}"],
-        "display_name": "Python 3 (ipykernel)", "language": "python",
+        "argv": [
+            str(root / ".venv" / "bin" / "python"),
+            "-m",
+            "ipykernel_launcher",
+            "-f",
+            "{connection_file}",
+        ],
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
         "metadata": {"debugger": True},
     }
     made = folder / ".partial"
@@ -214,7 +241,9 @@ def write_kernel(root: Path, state: Path) -> None:
     # Git refuses to read what belongs to somebody else, unless told that it may.
     config = state / "gitconfig"
     partial = state / ".partial-gitconfig"
-    partial.write_text(f"[safe]\n\tdirectory = {state / 'exercises.git'}\n", encoding="utf-8")
+    partial.write_text(
+        f"[safe]\n\tdirectory = {state / 'exercises.git'}\n", encoding="utf-8"
+    )
     partial.replace(config)
     for path in (state / "jupyter", state / "jupyter" / "kernels", folder):
         path.chmod(0o755)
@@ -232,9 +261,19 @@ def publish(exercises: Path, repository: Path, branch: str) -> bool:
 
     """
     if not (repository / "HEAD").exists():
-        _git(None, "init", "--quiet", "--bare", f"--initial-branch={branch}", str(repository))
-    place = {"GIT_DIR": str(repository), "GIT_WORK_TREE": str(exercises),
-             "GIT_INDEX_FILE": str(repository / "publish.index")}
+        _git(
+            None,
+            "init",
+            "--quiet",
+            "--bare",
+            f"--initial-branch={branch}",
+            str(repository),
+        )
+    place = {
+        "GIT_DIR": str(repository),
+        "GIT_WORK_TREE": str(exercises),
+        "GIT_INDEX_FILE": str(repository / "publish.index"),
+    }
     _git(place, "read-tree", "--empty")
     _git(place, "add", "--all", "--force", "--", ":(glob)*/*.ipynb")
     tree = _git(place, "write-tree")
@@ -250,12 +289,27 @@ def publish(exercises: Path, repository: Path, branch: str) -> bool:
 
 def _git(place: dict[str, str] | None, *command: str, fails: bool = False) -> str:
     """Run git with no settings but its own, and return what it prints."""
-    who = {f"GIT_{role}_{field}": value for role in ("AUTHOR", "COMMITTER")
-           for field, value in (("NAME", "course"), ("EMAIL", "course@localhost"))}
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1",
-                   "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C", **who, **(place or {})}
-    done = subprocess.run(["git", *command], check=False, capture_output=True, text=True,
-                          env=environment, umask=0o022)
+    who = {
+        f"GIT_{role}_{field}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for field, value in (("NAME", "course"), ("EMAIL", "course@localhost"))
+    }
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "LC_ALL": "C",
+        **who,
+        **(place or {}),
+    }
+    done = subprocess.run(
+        ["git", *command],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment,
+        umask=0o022,
+    )
     if done.returncode and not fails:
         raise SettingsError(f"git {command[0]}: {done.stderr.strip()}")
     return done.stdout.strip()

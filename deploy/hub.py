@@ -1,7 +1,7 @@
 """Start the hub: ``make -C deploy hub``, as root, on a machine of its own.
 
-    python -m deploy.hub --config /etc/attention-hub.toml
-    python -m deploy.hub --check          only say whether the settings are right
+python -m deploy.hub --config /etc/attention-hub.toml
+python -m deploy.hub --check          only say whether the settings are right
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ PROXY = HERE / "node_modules" / ".bin" / "configurable-http-proxy"
 def check_machine(settings: Settings) -> None:
     """Raise SettingsError where the machine lacks something that the hub needs."""
     if os.geteuid() != 0:
-        raise SettingsError("the hub must be started as root: it runs each user's server in an "
-                            "account of its own")
+        raise SettingsError(
+            "the hub must be started as root: it runs each user's server in an "
+            "account of its own"
+        )
     for program in ("git", "node", "prlimit", "useradd"):
         if shutil.which(program) is None:
-            raise SettingsError(f"there is no program {program}: on Debian, apt-get install git "
-                                "nodejs npm util-linux passwd")
+            raise SettingsError(
+                f"there is no program {program}: on Debian, apt-get install git "
+                "nodejs npm util-linux passwd"
+            )
     if not PROXY.exists():
         raise SettingsError("the proxy is not installed: run `make -C deploy install`")
     if settings.hub.spawner == "systemd" and not Path("/run/systemd/system").is_dir():
@@ -43,27 +47,41 @@ def check_machine(settings: Settings) -> None:
 
 def environment(config: Path, settings: Settings) -> dict[str, str]:
     """Return what the hub's process gets to know."""
-    path = os.pathsep.join([str(HERE / ".venv" / "bin"), str(PROXY.parent),
-                            os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join(
+        [
+            str(HERE / ".venv" / "bin"),
+            str(PROXY.parent),
+            os.environ.get("PATH", os.defpath),
+        ]
+    )
     return {
         **{key: os.environ[key] for key in ("LANG", "TZ", "HOME") if key in os.environ},
-        "PATH": path, "PYTHONPATH": str(ROOT), "ATTENTION_HUB_CONFIG": str(config),
+        "PATH": path,
+        "PYTHONPATH": str(ROOT),
+        "ATTENTION_HUB_CONFIG": str(config),
         "CONFIGPROXY_AUTH_TOKEN": folders.secret(settings, "proxy_token"),
     }
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; returns the hub's exit status, 2 if it could not be started."""
-    parser = argparse.ArgumentParser(prog="python -m deploy.hub",
-                                     description=__doc__.splitlines()[0])
-    parser.add_argument("--config", type=Path, default=CONFIG, help=f"default: {CONFIG}")
-    parser.add_argument("--check", action="store_true", help="read the settings, start nothing")
+    parser = argparse.ArgumentParser(
+        prog="python -m deploy.hub", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--config", type=Path, default=CONFIG, help=f"default: {CONFIG}"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="read the settings, start nothing"
+    )
     options = parser.parse_args(argv)
     try:
         settings = load(options.config)
         if options.check:
-            print(f"{options.config}: the settings are right. Register the hub at the platform "
-                  f"with these addresses:\n{addresses(settings)}")
+            print(
+                f"{options.config}: the settings are right. Register the hub at the platform "
+                f"with these addresses:\n{addresses(settings)}"
+            )
             return 0
         check_machine(settings)
         folders.prepare(settings)
@@ -71,12 +89,19 @@ def main(argv: list[str] | None = None) -> int:
     except (SettingsError, AccountError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"The hub's addresses, for the learning platform:\n{addresses(settings)}", flush=True)
-    command = [str(HERE / ".venv" / "bin" / "jupyterhub"), "--config",
-               str(HERE / "jupyterhub_config.py")]
+    print(
+        f"The hub's addresses, for the learning platform:\n{addresses(settings)}",
+        flush=True,
+    )
+    command = [
+        str(HERE / ".venv" / "bin" / "jupyterhub"),
+        "--config",
+        str(HERE / "jupyterhub_config.py"),
+    ]
     try:
-        return subprocess.run(command, check=False, env=variables, umask=0o077,
-                              cwd=settings.hub.state).returncode
+        return subprocess.run(
+            command, check=False, env=variables, umask=0o077, cwd=settings.hub.state
+        ).returncode
     except KeyboardInterrupt:  # how one stops it in a terminal
         return 0
 
@@ -84,9 +109,15 @@ def main(argv: list[str] | None = None) -> int:
 def addresses(settings: Settings) -> str:
     """Return what a platform asks for when a tool is registered."""
     hub = settings.hub.address.rstrip("/")
-    return "\n".join(f"    {name:20}{hub}{path}" for name, path in (
-        ("target link", "/hub"), ("login initiation", "/hub/lti13/oauth_login"),
-        ("redirect", "/hub/lti13/oauth_callback"), ("JSON (Canvas)", "/hub/lti13/config")))
+    return "\n".join(
+        f"    {name:20}{hub}{path}"
+        for name, path in (
+            ("target link", "/hub"),
+            ("login initiation", "/hub/lti13/oauth_login"),
+            ("redirect", "/hub/lti13/oauth_callback"),
+            ("JSON (Canvas)", "/hub/lti13/config"),
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ if own_https:
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{hub.port + 1}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{hub.port + 2}"
 c.ConfigurableHTTPProxy.command = [
-    str(ROOT / "deploy" / "node_modules" / ".bin" / "configurable-http-proxy")]
+    str(ROOT / "deploy" / "node_modules" / ".bin" / "configurable-http-proxy")
+]
 c.ConfigurableHTTPProxy.pid_file = str(state / "proxy.pid")
 c.ConfigurableHTTPProxy.should_start = True
 c.JupyterHub.db_url = f"sqlite:///{state / 'hub.sqlite'}"
@@ -38,7 +39,9 @@ if settings.https:
     c.JupyterHub.tornado_settings = {
         "cookie_options": {"secure": True},
         # The platform may show the hub's error page of a failed launch in its frame.
-        "headers": {"Content-Security-Policy": f"frame-ancestors 'self' {settings.platform}"},
+        "headers": {
+            "Content-Security-Policy": f"frame-ancestors 'self' {settings.platform}"
+        },
     }
 
 # -- who gets in -----------------------------------------------------------------------------------
@@ -53,12 +56,17 @@ c.CourseLTI13Authenticator.roster = str(state / "roster" / "roster.csv")
 c.CourseLTI13Authenticator.tool_name = "Attention course"
 c.CourseLTI13Authenticator.tool_description = "The exercises, in JupyterLab"
 c.Authenticator.manage_groups = True  # the role of each launch decides anew
-c.Authenticator.allow_all = True  # everybody whom the platform sends, and who has a role
+c.Authenticator.allow_all = (
+    True  # everybody whom the platform sends, and who has a role
+)
 
 # -- users' servers --------------------------------------------------------------------------------
 systemd = hub.spawner == "systemd" or (
-    hub.spawner == "auto" and Path("/run/systemd/system").is_dir())
-c.JupyterHub.spawner_class = "systemd" if systemd else "jupyterhub.spawner.LocalProcessSpawner"
+    hub.spawner == "auto" and Path("/run/systemd/system").is_dir()
+)
+c.JupyterHub.spawner_class = (
+    "systemd" if systemd else "jupyterhub.spawner.LocalProcessSpawner"
+)
 c.Spawner.default_url = "/lab"
 c.Spawner.env_keep = []
 c.Spawner.start_timeout = 120
@@ -78,9 +86,15 @@ if systemd:
 def command(umask: str) -> list[str]:
     """Return what starts a server: within limits, its files closed to others."""
     return [
-        "/usr/bin/prlimit", "--core=0", f"--nproc={limits.processes}",
-        f"--fsize={limits.file_megabytes << 20}", "--",
-        "/bin/sh", "-c", f'umask {umask}; exec "$@"', "sh",
+        "/usr/bin/prlimit",
+        "--core=0",
+        f"--nproc={limits.processes}",
+        f"--fsize={limits.file_megabytes << 20}",
+        "--",
+        "/bin/sh",
+        "-c",
+        f'umask {umask}; exec "$@"',
+        "sh",
         str(bin_folder / "jupyterhub-singleuser"),
     ]
 
@@ -110,14 +124,28 @@ async def prepare(spawner):
 c.Spawner.pre_spawn_hook = prepare
 
 # -- idle servers are stopped ----------------------------------------------------------------------
-c.JupyterHub.services = [{
-    "name": "idle-culler",
-    "command": [sys.executable, "-m", "jupyterhub_idle_culler",
-                f"--timeout={60 * limits.idle_minutes}"],
-}]
+c.JupyterHub.services = [
+    {
+        "name": "idle-culler",
+        "command": [
+            sys.executable,
+            "-m",
+            "jupyterhub_idle_culler",
+            f"--timeout={60 * limits.idle_minutes}",
+        ],
+    }
+]
 c.JupyterHub.load_roles = [
-    {"name": "idle-culler", "services": ["idle-culler"],
-     "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"]},
+    {
+        "name": "idle-culler",
+        "services": ["idle-culler"],
+        "scopes": [
+            "list:users",
+            "read:users:activity",
+            "read:servers",
+            "delete:servers",
+        ],
+    },
     # No sharing of servers between users, whatever a later version has as its default.
     {"name": "user", "scopes": ["self"]},
 ]

@@ -46,7 +46,9 @@ class Link:
     url: str
 
 
-def git_pull(hub: str, repository: str, branch: str, notebook: str, *, target: str = "") -> str:
+def git_pull(
+    hub: str, repository: str, branch: str, notebook: str, *, target: str = ""
+) -> str:
     """Return the address that fetches a repository and opens one of its notebooks.
 
     Args:
@@ -61,8 +63,15 @@ def git_pull(hub: str, repository: str, branch: str, notebook: str, *, target: s
 
     """
     parts = urlsplit(hub)
-    if parts.scheme not in {"https", "http"} or not parts.hostname or parts.query or parts.fragment:
-        raise LinkError(f"hub: expected an address such as https://hub.example.org, found {hub!r}")
+    if (
+        parts.scheme not in {"https", "http"}
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+    ):
+        raise LinkError(
+            f"hub: expected an address such as https://hub.example.org, found {hub!r}"
+        )
     if parts.scheme == "http" and parts.hostname not in LOCAL:
         raise LinkError(f"hub: {hub}: must begin with https://")
     _check_repository(repository)
@@ -70,26 +79,38 @@ def git_pull(hub: str, repository: str, branch: str, notebook: str, *, target: s
         raise LinkError(f"branch: expected a branch's name, found {branch!r}")
     path = PurePosixPath(notebook)
     if path.is_absolute() or ".." in path.parts or path.suffix != ".ipynb":
-        raise LinkError(f"notebook: expected a path of a notebook in the repository, "
-                        f"found {notebook!r}")
+        raise LinkError(
+            f"notebook: expected a path of a notebook in the repository, "
+            f"found {notebook!r}"
+        )
     target = target or PurePosixPath(repository.rstrip("/")).name.removesuffix(".git")
     if not re.fullmatch(r"\w[\w.-]*", target):
         raise LinkError(f"target: expected the name of one folder, found {target!r}")
-    query = urlencode({
-        "repo": repository, "branch": branch, "targetpath": target,
-        "urlpath": f"lab/tree/{quote(target)}/{quote(str(path))}",
-    })
+    query = urlencode(
+        {
+            "repo": repository,
+            "branch": branch,
+            "targetpath": target,
+            "urlpath": f"lab/tree/{quote(target)}/{quote(str(path))}",
+        }
+    )
     return f"{hub.rstrip('/')}/hub/user-redirect/git-pull?{query}"
 
 
 def _check_repository(repository: str) -> None:
     """Raise LinkError unless git can clone this for a student, without a password in it."""
     parts = urlsplit(repository)
-    if parts.scheme not in {"https", "http", "git", "file"} or not parts.path.strip("/"):
-        raise LinkError("repository: expected an address such as https://git.example.org/c.git, "
-                        f"found {repository!r}")
+    if parts.scheme not in {"https", "http", "git", "file"} or not parts.path.strip(
+        "/"
+    ):
+        raise LinkError(
+            "repository: expected an address such as https://git.example.org/c.git, "
+            f"found {repository!r}"
+        )
     if parts.password or (parts.username and parts.scheme != "file"):
-        raise LinkError("repository: the address holds a name or password: everybody would see it")
+        raise LinkError(
+            "repository: the address holds a name or password: everybody would see it"
+        )
 
 
 def title(notebook: Path) -> str:
@@ -101,17 +122,27 @@ def title(notebook: Path) -> str:
     """
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+        texts = [
+            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
+        ]
     except (ValueError, KeyError, TypeError) as error:
-        raise LinkError(f"{notebook.name}: not a notebook ({type(error).__name__})") from None
+        raise LinkError(
+            f"{notebook.name}: not a notebook ({type(error).__name__})"
+        ) from None
     for text in texts:
         if found := re.search(r"^# +(.+?)\s*#*$", text, re.MULTILINE):
             return found[1]
     return notebook.stem
 
 
-def links(exercises: Path, hub: str, repository: str, branch: str = "main",
-          under: str = "", target: str = "") -> list[Link]:
+def links(
+    exercises: Path,
+    hub: str,
+    repository: str,
+    branch: str = "main",
+    under: str = "",
+    target: str = "",
+) -> list[Link]:
     """Return a link for each assignment in a folder, in order.
 
     Args:
@@ -126,7 +157,9 @@ def links(exercises: Path, hub: str, repository: str, branch: str = "main",
         LinkError: if there is nothing to link to, or a link could not work.
 
     """
-    found = sorted(p for p in exercises.glob("*/*.ipynb") if not p.parent.name.startswith("."))
+    found = sorted(
+        p for p in exercises.glob("*/*.ipynb") if not p.parent.name.startswith(".")
+    )
     if not found:
         raise LinkError(f"{exercises.name}/ holds no assignments: run `make exercises`")
     made = []
@@ -144,8 +177,10 @@ def render(made: list[Link], form: str) -> str:
     if form == "markdown":
         return "".join(f"- [{_escaped(link.title)}]({link.url})\n" for link in made)
     if form == "html":
-        items = "".join(f'  <li><a href="{_html(link.url)}">{_html(link.title)}</a></li>\n'
-                        for link in made)
+        items = "".join(
+            f'  <li><a href="{_html(link.url)}">{_html(link.title)}</a></li>\n'
+            for link in made
+        )
         return f"<ul>\n{items}</ul>\n"
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -177,27 +212,49 @@ def write(target: Path, text: str) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m deploy.links",
-                                     description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m deploy.links", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--hub", required=True, help="the hub's address")
-    parser.add_argument("--repository", default=OWN_REPOSITORY,
-                        help="what git clones (default: the repository that the hub makes)")
+    parser.add_argument(
+        "--repository",
+        default=OWN_REPOSITORY,
+        help="what git clones (default: the repository that the hub makes)",
+    )
     parser.add_argument("--branch", default="main")
-    parser.add_argument("--under", default="", metavar="FOLDER",
-                        help="where in the repository the assignments lie (default: at its top)")
-    parser.add_argument("--target", default="", metavar="FOLDER",
-                        help="the folder in a student's home (default: the repository's name)")
+    parser.add_argument(
+        "--under",
+        default="",
+        metavar="FOLDER",
+        help="where in the repository the assignments lie (default: at its top)",
+    )
+    parser.add_argument(
+        "--target",
+        default="",
+        metavar="FOLDER",
+        help="the folder in a student's home (default: the repository's name)",
+    )
     parser.add_argument("--exercises", type=Path, default=ROOT / "exercises")
-    parser.add_argument("--format", choices=["text", "markdown", "html", "csv"], default="text")
+    parser.add_argument(
+        "--format", choices=["text", "markdown", "html", "csv"], default="text"
+    )
     parser.add_argument("--output", type=Path, help="write here, not to the screen")
     options = parser.parse_args(argv)
     try:
         if holds_answers(options.repository, ROOT):
-            raise LinkError(f"repository: {options.repository} holds solutions/: students would "
-                            "get the answers. Name one of the student edition (make "
-                            "student-edition)")
-        made = links(options.exercises, options.hub, options.repository, options.branch,
-                     options.under, options.target)
+            raise LinkError(
+                f"repository: {options.repository} holds solutions/: students would "
+                "get the answers. Name one of the student edition (make "
+                "student-edition)"
+            )
+        made = links(
+            options.exercises,
+            options.hub,
+            options.repository,
+            options.branch,
+            options.under,
+            options.target,
+        )
         text = render(made, options.format)
         if options.output:
             write(options.output, text)

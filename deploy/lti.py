@@ -40,11 +40,16 @@ class CourseLTI13Authenticator(LTI13Authenticator):
     """LTI 1.3 login for one course."""
 
     login_handler = CrossSiteLogin
-    courses = Dict(List(Unicode()), config=True,
-                   help="The courses (contexts) that are let in, by deployment.")
+    courses = Dict(
+        List(Unicode()),
+        config=True,
+        help="The courses (contexts) that are let in, by deployment.",
+    )
     roster = Unicode("", config=True, help="Where to note who is who; empty: nowhere.")
 
-    async def authenticate(self, handler: Any, data: dict[str, Any] | None = None) -> dict:
+    async def authenticate(
+        self, handler: Any, data: dict[str, Any] | None = None
+    ) -> dict:
         """Return the account and group of a user whose token has been checked.
 
         Raises:
@@ -54,17 +59,27 @@ class CourseLTI13Authenticator(LTI13Authenticator):
         claims = data or {}
         subject = str(claims.get("sub") or "")
         if not subject:
-            raise HTTPError(403, "The learning platform did not say who you are: anonymous "
-                                 "launches are not let in.")
+            raise HTTPError(
+                403,
+                "The learning platform did not say who you are: anonymous "
+                "launches are not let in.",
+            )
         try:
             group = admit(claims, self.courses)
         except NotAdmitted as error:
             raise HTTPError(403, str(error)) from None
         name = username(self.issuer, subject)
         if self.roster and group == "students":
-            note(Path(self.roster), {
-                "id": name, "first_name": str(claims.get("given_name") or ""),
-                "last_name": str(claims.get("family_name") or claims.get("name") or ""),
-                "email": str(claims.get("email") or ""), "lms_user_id": subject,
-            })
+            note(
+                Path(self.roster),
+                {
+                    "id": name,
+                    "first_name": str(claims.get("given_name") or ""),
+                    "last_name": str(
+                        claims.get("family_name") or claims.get("name") or ""
+                    ),
+                    "email": str(claims.get("email") or ""),
+                    "lms_user_id": subject,
+                },
+            )
         return {"name": name, "groups": [group], "auth_state": None}

@@ -47,14 +47,18 @@ def admit(claims: dict[str, Any], courses: dict[str, Sequence[str]]) -> str:
     try:
         deployment, context = place(claims)
     except ValueError as error:
-        raise NotAdmitted("The learning platform did not say which course you come from: open the "
-                          f"hub by a link in the course itself ({error}).") from None
+        raise NotAdmitted(
+            "The learning platform did not say which course you come from: open the "
+            f"hub by a link in the course itself ({error})."
+        ) from None
     if context not in courses.get(deployment, ()):
         text = "The hub was not set up for the course that you come from. "
         if role == INSTRUCTOR:
-            text += ("If its teachers are to see this course's submissions, whoever runs the hub "
-                     "can add it to `courses` in the hub's settings, and start the hub again: "
-                     f"{json.dumps(deployment)} = [{json.dumps(context)}]")
+            text += (
+                "If its teachers are to see this course's submissions, whoever runs the hub "
+                "can add it to `courses` in the hub's settings, and start the hub again: "
+                f"{json.dumps(deployment)} = [{json.dumps(context)}]"
+            )
         raise NotAdmitted(text.strip())
     if not role:
         raise NotAdmitted("The hub is for students and instructors of the course.")

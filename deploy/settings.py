@@ -93,12 +93,16 @@ def load(path: Path) -> Settings:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise SettingsError(f"there is no {path}. Copy deploy/hub.example.toml there, and fill in "
-                            "what your learning platform shows when you register the hub") from None
+        raise SettingsError(
+            f"there is no {path}. Copy deploy/hub.example.toml there, and fill in "
+            "what your learning platform shows when you register the hub"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path.name}: {error}") from None
     if unknown := raw.keys() - {"hub", "lti", "limits"}:
-        raise SettingsError(f"{path.name}: [{min(unknown)}]: expected [hub], [lti] or [limits]")
+        raise SettingsError(
+            f"{path.name}: [{min(unknown)}]: expected [hub], [lti] or [limits]"
+        )
     made = Settings(
         _section(Hub, raw.get("hub", {}), "hub"),
         _section(Lti, raw.get("lti", {}), "lti"),
@@ -114,10 +118,15 @@ def _section(kind: type, raw: Any, name: str) -> Any:
         raise SettingsError(f"[{name}]: expected a section, found {raw!r}")
     known = {field.name: str(field.type) for field in fields(kind)}
     if unknown := raw.keys() - known.keys():
-        raise SettingsError(f"[{name}] {min(unknown)}: no such setting. There are: "
-                            f"{', '.join(known)}")
-    values = {key: _value(value, known[key], f"[{name}] {key}") for key, value in raw.items()}
-    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in values]
+        raise SettingsError(
+            f"[{name}] {min(unknown)}: no such setting. There are: {', '.join(known)}"
+        )
+    values = {
+        key: _value(value, known[key], f"[{name}] {key}") for key, value in raw.items()
+    }
+    missing = [
+        f.name for f in fields(kind) if f.default is MISSING and f.name not in values
+    ]
     if missing:
         raise SettingsError(f"[{name}]: {', '.join(missing)} must be set")
     return kind(**values)
@@ -136,42 +145,70 @@ def _value(value: Any, kind: str, where: str) -> Any:
         return float(value)
     if kind == "tuple[str, ...]":
         several = [value] if isinstance(value, str) else value
-        if isinstance(several, list) and several and all(
-                isinstance(one, str) and one for one in several):
+        if (
+            isinstance(several, list)
+            and several
+            and all(isinstance(one, str) and one for one in several)
+        ):
             return tuple(several)
     if kind == "dict[str, tuple[str, ...]]" and isinstance(value, dict):
-        return {key: _value(one, "tuple[str, ...]", f"{where}.{key}") for key, one in value.items()}
-    expected = {"str": "a text", "Path": "a path from /", "int": "a whole number above 0",
-                "float": "a number above 0", "tuple[str, ...]": "a text, or a list of texts",
-                "dict[str, tuple[str, ...]]": "a table of deployments, each with its courses"}[kind]
+        return {
+            key: _value(one, "tuple[str, ...]", f"{where}.{key}")
+            for key, one in value.items()
+        }
+    expected = {
+        "str": "a text",
+        "Path": "a path from /",
+        "int": "a whole number above 0",
+        "float": "a number above 0",
+        "tuple[str, ...]": "a text, or a list of texts",
+        "dict[str, tuple[str, ...]]": "a table of deployments, each with its courses",
+    }[kind]
     raise SettingsError(f"{where}: expected {expected}, found {value!r}")
 
 
 def _check(made: Settings) -> None:
     """Raise SettingsError where values make no sense."""
-    lti = {f"[lti] {name}": getattr(made.lti, name)
-           for name in ("issuer", "authorize_url", "jwks_endpoint")}
+    lti = {
+        f"[lti] {name}": getattr(made.lti, name)
+        for name in ("issuer", "authorize_url", "jwks_endpoint")
+    }
     for where, text in {"[hub] address": made.hub.address, **lti}.items():
         parts = urlsplit(text)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise SettingsError(f"{where}: expected an address such as https://lms.example.org, "
-                                f"found {text!r}")
+            raise SettingsError(
+                f"{where}: expected an address such as https://lms.example.org, "
+                f"found {text!r}"
+            )
         if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-            raise SettingsError(f"{where}: {text}: must begin with https://, otherwise anybody on "
-                                "the way can log in as anybody")
+            raise SettingsError(
+                f"{where}: {text}: must begin with https://, otherwise anybody on "
+                "the way can log in as anybody"
+            )
     if urlsplit(made.hub.address).path.strip("/"):
-        raise SettingsError(f"[hub] address: {made.hub.address}: expected a host alone, no path")
+        raise SettingsError(
+            f"[hub] address: {made.hub.address}: expected a host alone, no path"
+        )
     if made.hub.spawner not in {"auto", "systemd", "local"}:
-        raise SettingsError(f"[hub] spawner: expected auto, systemd or local, "
-                            f"found {made.hub.spawner!r}")
+        raise SettingsError(
+            f"[hub] spawner: expected auto, systemd or local, "
+            f"found {made.hub.spawner!r}"
+        )
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", made.hub.course):
-        raise SettingsError(f"[hub] course: expected up to 20 small letters, digits and hyphens, "
-                            f"found {made.hub.course!r}")
+        raise SettingsError(
+            f"[hub] course: expected up to 20 small letters, digits and hyphens, "
+            f"found {made.hub.course!r}"
+        )
     if bool(made.hub.certificate) != bool(made.hub.key):
-        raise SettingsError("[hub] certificate, key: set both, or neither (a web server in front "
-                            "of the hub then does HTTPS)")
+        raise SettingsError(
+            "[hub] certificate, key: set both, or neither (a web server in front "
+            "of the hub then does HTTPS)"
+        )
     if made.hub.certificate and not made.https:
-        raise SettingsError("[hub] address: must begin with https:// where there is a certificate")
+        raise SettingsError(
+            "[hub] address: must begin with https:// where there is a certificate"
+        )
     if not re.fullmatch(r"\d+[KMGT]", made.limits.memory):
-        raise SettingsError(f"[limits] memory: expected a size such as 2G, "
-                            f"found {made.limits.memory!r}")
+        raise SettingsError(
+            f"[limits] memory: expected a size such as 2G, found {made.limits.memory!r}"
+        )

@@ -46,16 +46,24 @@ ADVICE = {
 def parser() -> argparse.ArgumentParser:
     """Return what reads the command line."""
     made = argparse.ArgumentParser(
-        prog="python -m grading", description="Grade submissions, each in a process of its own.")
+        prog="python -m grading",
+        description="Grade submissions, each in a process of its own.",
+    )
     commands = made.add_subparsers(dest="command", required=True)
 
     run = commands.add_parser("run", help="grade an assignment's submissions")
     run.set_defaults(function=run_command)
     run.add_argument("--submitted", type=Path, help="the folder of submissions")
     run.add_argument("--jobs", type=int, help="how many at a time")
-    run.add_argument("--executor", help="where they are graded: local, or a Dask cluster's address")
-    run.add_argument("--student", action="append", help="only this one; may be repeated")
-    run.add_argument("--force", action="store_true", help="grade also what is graded already")
+    run.add_argument(
+        "--executor", help="where they are graded: local, or a Dask cluster's address"
+    )
+    run.add_argument(
+        "--student", action="append", help="only this one; may be repeated"
+    )
+    run.add_argument(
+        "--force", action="store_true", help="grade also what is graded already"
+    )
 
     secret = commands.add_parser("secret", help="make the course's secret, once")
     secret.set_defaults(function=secret_command)
@@ -65,34 +73,54 @@ def parser() -> argparse.ArgumentParser:
     states.add_argument("--submitted", type=Path, help="the folder of submissions")
     states.add_argument("--only", choices=["graded", "missing", "failed", "suspect"])
 
-    clear = commands.add_parser("clear", help="note that a suspect submission is what it seems")
+    clear = commands.add_parser(
+        "clear", help="note that a suspect submission is what it seems"
+    )
     clear.set_defaults(function=clear_command)
     check = commands.add_parser("check", help="tell a student what a grader would find")
     check.set_defaults(function=check_command)
     check.add_argument("notebook", type=Path, help="the notebook, or its folder")
 
-    bench = commands.add_parser("bench", help="measure, beside nbgrader's own autograder")
+    bench = commands.add_parser(
+        "bench", help="measure, beside nbgrader's own autograder"
+    )
     bench.set_defaults(function=bench_command)
     bench.add_argument("--assignment", default="02", help="its name, or how it begins")
     bench.add_argument("--students", type=int, help="how many are graded both ways")
-    bench.add_argument("--sizes", type=int, nargs="*", help="how many are graded here, one by one")
-    bench.add_argument("--jobs", type=int, default=2, help="how many at a time, and cores")
+    bench.add_argument(
+        "--sizes", type=int, nargs="*", help="how many are graded here, one by one"
+    )
+    bench.add_argument(
+        "--jobs", type=int, default=2, help="how many at a time, and cores"
+    )
     bench.add_argument("--quick", action="store_true", help="a few submissions")
     bench.add_argument("--json", type=Path, help="write the measurements here")
 
     for command in (run, states, clear):
-        command.add_argument("assignment", nargs="?" if command is run else None, default="",
-                             help="its name, or how it begins")
-        command.add_argument("--db", help="the gradebook's URL: sqlite:///FILE or postgresql://…")
+        command.add_argument(
+            "assignment",
+            nargs="?" if command is run else None,
+            default="",
+            help="its name, or how it begins",
+        )
+        command.add_argument(
+            "--db", help="the gradebook's URL: sqlite:///FILE or postgresql://…"
+        )
     clear.add_argument("student")
     clear.add_argument("--reason", required=True, help="what you saw, in a few words")
-    clear.add_argument("--who", help="your name, if another than the one you are logged in by")
+    clear.add_argument(
+        "--who", help="your name, if another than the one you are logged in by"
+    )
     run.add_argument(
-        "--unsafe-no-sandbox", action="store_true",
-        help="run the notebook's code with your rights: it can read and change what you can")
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="run the notebook's code with your rights: it can read and change what you can",
+    )
     run.add_argument("--engine", help=argparse.SUPPRESS)
     for command in (run, secret, states, clear, check, bench):
-        command.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
+        command.add_argument(
+            "--root", type=Path, default=ROOT, help="the course's folder"
+        )
     review.add_commands(commands)
     if importlib.util.find_spec("grading.lms.cli") is not None:
         from grading.lms.cli import add_commands
@@ -110,20 +138,31 @@ def run_command(given: argparse.Namespace) -> int:
         from grading.states import State
 
     chosen = {
-        "submitted": given.submitted and given.submitted.resolve(), "db": given.db,
-        "jobs": given.jobs, "students": given.student and tuple(given.student),
-        "engine": given.engine, "executor": given.executor,
+        "submitted": given.submitted and given.submitted.resolve(),
+        "db": given.db,
+        "jobs": given.jobs,
+        "students": given.student and tuple(given.student),
+        "engine": given.engine,
+        "executor": given.executor,
     }
     options = course.Options(
-        sandbox=not given.unsafe_no_sandbox, force=given.force, progress=True,
-        **{name: value for name, value in chosen.items() if value is not None})
+        sandbox=not given.unsafe_no_sandbox,
+        force=given.force,
+        progress=True,
+        **{name: value for name, value in chosen.items() if value is not None},
+    )
     done = course.grade(given.root.resolve(), given.assignment, options)
     unsandboxed = any(
-        not result.sandboxed for result in done.results.values() if result.state.has_points)
+        not result.sandboxed
+        for result in done.results.values()
+        if result.state.has_points
+    )
     name = done.course.assignment
     print(f"\n{report.table(done.standings, unsandboxed)}\n")
-    print(f"grades: grades.csv\nnotebooks with results: autograded/<student>/{name}/\n"
-          f"feedback: feedback/<student>/{name}/")
+    print(
+        f"grades: grades.csv\nnotebooks with results: autograded/<student>/{name}/\n"
+        f"feedback: feedback/<student>/{name}/"
+    )
     return 1 if any(one.state is State.FAILED for one in done.standings) else 0
 
 
@@ -138,15 +177,20 @@ def secret_command(given: argparse.Namespace) -> int:
         draws.make(path)
     except draws.SecretError as error:
         return refuse(str(error))
-    print(f"made: {path}\nHidden tests now draw their inputs from it. Keep a copy where you keep "
-          "passwords: with the same secret come the same grades. Never commit it.")
+    print(
+        f"made: {path}\nHidden tests now draw their inputs from it. Keep a copy where you keep "
+        "passwords: with the same secret come the same grades. Never commit it."
+    )
     with (
         contextlib.suppress(GradebookError),  # nothing is graded yet
-        reading(layout.database_url(root)) as engine, engine.connect() as connection,
+        reading(layout.database_url(root)) as engine,
+        engine.connect() as connection,
     ):
         if ledger.graded(connection):
-            print("The gradebook holds grades without it: grade those assignments anew, with "
-                  "--force.")
+            print(
+                "The gradebook holds grades without it: grade those assignments anew, with "
+                "--force."
+            )
     return 0
 
 
@@ -168,7 +212,9 @@ def clear_command(given: argparse.Namespace) -> int:
 
     found = layout.find(given.root.resolve(), given.assignment, db=given.db)
     result = suspects.clear(found, given.student, given.reason, given.who)
-    print(f"{given.student}: cleared, graded with {result.total:g} points. What had been found:")
+    print(
+        f"{given.student}: cleared, graded with {result.total:g} points. What had been found:"
+    )
     print("\n".join(f"  {reason}" for reason in result.suspicions))
     return 0
 
@@ -197,7 +243,11 @@ def bench_command(given: argparse.Namespace) -> int:
 
 def prepare(given: argparse.Namespace) -> None:
     """Let the processes that grade import torch while this one imports nbgrader."""
-    if given.command == "run" and given.executor in (None, "local") and not given.engine:
+    if (
+        given.command == "run"
+        and given.executor in (None, "local")
+        and not given.engine
+    ):
         jobs = (os.cpu_count() or 1) if given.jobs is None else given.jobs
         pool.prepare(jobs, ("grading.pipeline", "grading.sandboxed"))
 
@@ -210,14 +260,18 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # whoever read the output has seen enough, as `head` has
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # for Python's last flush
         return 128 + signal.SIGPIPE
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if (ROOT / package).is_dir():
             raise
         extra = "do" if given.command == "check" else "grade"
-        return refuse(f"the package {package} is not installed: make env EXTRAS={extra}")
+        return refuse(
+            f"the package {package} is not installed: make env EXTRAS={extra}"
+        )
 
 
 def is_unread() -> bool:
@@ -238,17 +292,26 @@ def perform(given: argparse.Namespace) -> int:
     try:
         return given.function(given)
     except (
-        GradingError, GradebookError, pool.PoolError, NotebookError, SandboxMissing
+        GradingError,
+        GradebookError,
+        pool.PoolError,
+        NotebookError,
+        SandboxMissing,
     ) as error:
         return refuse(str(error))
     except OSError as error:
         if isinstance(error, BrokenPipeError) and is_unread():
             raise
         place = f"{error.filename}: " if error.filename else ""
-        advice = ADVICE.get(error.errno, "nothing that is graded is lost: mend it, and run again")
+        advice = ADVICE.get(
+            error.errno, "nothing that is graded is lost: mend it, and run again"
+        )
         return refuse(f"{place}{error.strerror or error}. {advice}")
     except KeyboardInterrupt:
-        print("\nstopped; what is graded is kept: run the command again to go on", file=sys.stderr)
+        print(
+            "\nstopped; what is graded is kept: run the command again to go on",
+            file=sys.stderr,
+        )
         return 130
     finally:
         pool.discard()

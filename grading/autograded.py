@@ -13,7 +13,11 @@ from grading.submission import Form, Rebuilt, RebuiltCell
 #: Characters kept of one cell's output.
 MOST = 20_000
 
-KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+KERNEL = {
+    "display_name": "Python 3 (ipykernel)",
+    "language": "python",
+    "name": "python3",
+}
 
 
 def clean(text: str, most: int = MOST) -> str:
@@ -29,13 +33,20 @@ def checksums(form: Form) -> dict[str, str]:
     from nbgrader.utils import compute_checksum
 
     return {
-        cell.grade_id: compute_checksum(new_code_cell(cell.source, metadata=cell.metadata))
-        for cell in form.cells if cell.role == "test"
+        cell.grade_id: compute_checksum(
+            new_code_cell(cell.source, metadata=cell.metadata)
+        )
+        for cell in form.cells
+        if cell.role == "test"
     }
 
 
-def notebook(rebuilt: Rebuilt, outcomes: dict[int, CellOutcome | TestOutcome],
-             points: dict[str, float | None], sums: dict[str, str]) -> str:
+def notebook(
+    rebuilt: Rebuilt,
+    outcomes: dict[int, CellOutcome | TestOutcome],
+    points: dict[str, float | None],
+    sums: dict[str, str],
+) -> str:
     """Return a notebook as nbgrader's autograder leaves one, as the text of its file.
 
     Student's output is plain text: no HTML and no script of theirs gets into the page.
@@ -50,14 +61,20 @@ def notebook(rebuilt: Rebuilt, outcomes: dict[int, CellOutcome | TestOutcome],
     cells = []
     for index, cell in enumerate(rebuilt.cells):
         metadata = {
-            key: cell.metadata[key] for key in ("nbgrader", "deletable", "editable")
+            key: cell.metadata[key]
+            for key in ("nbgrader", "deletable", "editable")
             if key in cell.metadata
         }
         if cell.grade_id in sums:
-            metadata["nbgrader"] = {**metadata["nbgrader"], "checksum": sums[cell.grade_id]}
+            metadata["nbgrader"] = {
+                **metadata["nbgrader"],
+                "checksum": sums[cell.grade_id],
+            }
         made = {
-            "cell_type": cell.cell_type, "id": cell.cell_id or f"extra-{index}",
-            "metadata": metadata, "source": cell.source,
+            "cell_type": cell.cell_type,
+            "id": cell.cell_id or f"extra-{index}",
+            "metadata": metadata,
+            "source": cell.source,
         }
         if cell.cell_type == "code":
             made["execution_count"] = index + 1 if index in outcomes else None
@@ -68,8 +85,11 @@ def notebook(rebuilt: Rebuilt, outcomes: dict[int, CellOutcome | TestOutcome],
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
-def _outputs(cell: RebuiltCell, outcome: CellOutcome | TestOutcome | None,
-             points: dict[str, float | None]) -> list[dict]:
+def _outputs(
+    cell: RebuiltCell,
+    outcome: CellOutcome | TestOutcome | None,
+    points: dict[str, float | None],
+) -> list[dict]:
     """Return a cell's outputs: those by which nbgrader would find the same points."""
     if outcome is None:
         if cell.role != "test":
@@ -81,12 +101,22 @@ def _outputs(cell: RebuiltCell, outcome: CellOutcome | TestOutcome | None,
         made.append({"output_type": "stream", "name": "stdout", "text": text})
     if outcome.error:
         kind, _, message = clean(outcome.error).partition(": ")
-        made.append({
-            "output_type": "error", "ename": kind, "evalue": message,
-            "traceback": [f"{kind}: {message}"]})
+        made.append(
+            {
+                "output_type": "error",
+                "ename": kind,
+                "evalue": message,
+                "traceback": [f"{kind}: {message}"],
+            }
+        )
     elif isinstance(outcome, TestOutcome) and points.get(cell.grade_id) != cell.points:
         data = {"text/plain": repr(points.get(cell.grade_id))}
-        made.append({
-            "output_type": "execute_result", "data": data, "execution_count": None,
-            "metadata": {}})
+        made.append(
+            {
+                "output_type": "execute_result",
+                "data": data,
+                "execution_count": None,
+                "metadata": {},
+            }
+        )
     return made

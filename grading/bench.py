@@ -76,7 +76,9 @@ def ratio(ours: Cost, stock: Cost) -> float:
 
     """
     if ours.submissions != stock.submissions:
-        raise ValueError(f"stock: expected {ours.submissions} submissions, got {stock.submissions}")
+        raise ValueError(
+            f"stock: expected {ours.submissions} submissions, got {stock.submissions}"
+        )
     return ours.per_minute / stock.per_minute
 
 
@@ -96,9 +98,14 @@ def steps(costs: Sequence[Cost]) -> list[dict[str, float]]:
     found = []
     for small, large in itertools.pairwise(ordered):
         more = large.submissions - small.submissions
-        found.append({
-            "from": small.submissions, "to": large.submissions,
-            "wall": (large.wall - small.wall) / more, "cpu": (large.cpu - small.cpu) / more})
+        found.append(
+            {
+                "from": small.submissions,
+                "to": large.submissions,
+                "wall": (large.wall - small.wall) / more,
+                "cpu": (large.cpu - small.cpu) / more,
+            }
+        )
     return found
 
 
@@ -118,10 +125,16 @@ def right_answers(root: Path, assignment: str) -> dict[str, list[str]]:
     except ValueError as error:
         raise BenchError(str(error)) from None
     bank, problems = read_bank(loaded, root / "tests" / "answers")
-    found = {task: [answer.source for answer in bank if answer.task == task and answer.is_right]
-             for task in loaded.tasks}
+    found = {
+        task: [
+            answer.source for answer in bank if answer.task == task and answer.is_right
+        ]
+        for task in loaded.tasks
+    }
     if problems or not all(found.values()):
-        problems = problems or [f"no right answers to every task in tests/answers/{assignment}/"]
+        problems = problems or [
+            f"no right answers to every task in tests/answers/{assignment}/"
+        ]
         raise BenchError("\n".join(problems))
     return found
 
@@ -149,14 +162,22 @@ def make_course(root: Path, folder: Path, assignment: str, students: int) -> Non
     shutil.copytree(root / "solutions" / assignment, folder / "solutions" / assignment)
     done = exercises.nbgrader(folder, "generate_assignment", assignment)
     if done.returncode:
-        raise BenchError(f"nbgrader generate_assignment: {exercises.complaint(done.stderr)}")
+        raise BenchError(
+            f"nbgrader generate_assignment: {exercises.complaint(done.stderr)}"
+        )
     path = notebooks.notebooks_in(folder / "exercises" / assignment)[0]
     release, answers = notebooks.read(path), right_answers(root, assignment)
     for number in range(students):
         student = f"s{number + 1:04}"
         notebook = fill(release, answers, number)
-        notebook["cells"].append({
-            "cell_type": "markdown", "id": "own", "metadata": {}, "source": f"By {student}."})
+        notebook["cells"].append(
+            {
+                "cell_type": "markdown",
+                "id": "own",
+                "metadata": {},
+                "source": f"By {student}.",
+            }
+        )
         target = folder / "submitted" / student / assignment / path.name
         target.parent.mkdir(parents=True)
         target.write_text(json.dumps(notebook), encoding="utf-8")
@@ -174,13 +195,19 @@ def check(folder: Path, assignment: str, students: int) -> None:
     with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as book:
         found = list(book.find_assignment(assignment).submissions)
         for submission in found:
-            grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+            grades = [
+                grade for notebook in submission.notebooks for grade in notebook.grades
+            ]
             lost = [
-                grade.name for grade in grades
-                if grade.auto_score != grade.max_score or grade.needs_manual_grade]
+                grade.name
+                for grade in grades
+                if grade.auto_score != grade.max_score or grade.needs_manual_grade
+            ]
             if lost or not grades:
-                raise BenchError(f"{submission.student_id} has not full points for "
-                                 f"{', '.join(lost) or 'anything'}")
+                raise BenchError(
+                    f"{submission.student_id} has not full points for "
+                    f"{', '.join(lost) or 'anything'}"
+                )
     if len(found) != students:
         raise BenchError(f"{len(found)} of {students} submissions were graded")
 
@@ -192,10 +219,19 @@ def measure(command: list[str], folder: Path, submissions: int) -> Cost:
         BenchError: if it fails.
 
     """
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(notebooks.ROOT)}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(notebooks.ROOT),
+    }
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, *command], cwd=folder, env=environment,
-        capture_output=True, text=True, check=False)
+        [sys.executable, "-c", MEASURE, *command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     try:
         found = json.loads(done.stdout)
     except ValueError:
@@ -205,10 +241,22 @@ def measure(command: list[str], folder: Path, submissions: int) -> Cost:
     return Cost(submissions, found["wall"], found["cpu"])
 
 
-def grade_here(folder: Path, assignment: str, jobs: int, more: Sequence[str] = ()) -> list[str]:
+def grade_here(
+    folder: Path, assignment: str, jobs: int, more: Sequence[str] = ()
+) -> list[str]:
     """Return the command that grades a course's submissions here."""
-    return [sys.executable, "-m", "grading", "run", assignment, "--root", str(folder),
-            "--jobs", str(jobs), *more]
+    return [
+        sys.executable,
+        "-m",
+        "grading",
+        "run",
+        assignment,
+        "--root",
+        str(folder),
+        "--jobs",
+        str(jobs),
+        *more,
+    ]
 
 
 def grade_stock(folder: Path, assignment: str, jobs: int) -> list[str]:
@@ -229,8 +277,13 @@ def cores(count: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def cost_of(root: Path, assignment: str, students: int, jobs: int,
-            command: Callable[..., list[str]]) -> Cost:
+def cost_of(
+    root: Path,
+    assignment: str,
+    students: int,
+    jobs: int,
+    command: Callable[..., list[str]],
+) -> Cost:
     """Make a class, grade it by a command, and check that it is graded; return what it cost.
 
     Raises:
@@ -245,8 +298,16 @@ def cost_of(root: Path, assignment: str, students: int, jobs: int,
     return found
 
 
-def bench(root: Path, wanted: str, *, students: int, sizes: Sequence[int], jobs: int,
-          stock: bool = True, say: Callable[[str], None] = print) -> dict:
+def bench(
+    root: Path,
+    wanted: str,
+    *,
+    students: int,
+    sizes: Sequence[int],
+    jobs: int,
+    stock: bool = True,
+    say: Callable[[str], None] = print,
+) -> dict:
     """Return all measurements as a dictionary for JSON.
 
     Args:
@@ -264,8 +325,12 @@ def bench(root: Path, wanted: str, *, students: int, sizes: Sequence[int], jobs:
     """
     assignment = layout.find(root, wanted).assignment
     found: dict = {
-        "assignment": assignment, "cores": jobs, "load_before": os.getloadavg()[0],
-        "costs": {}, "sizes": []}
+        "assignment": assignment,
+        "cores": jobs,
+        "load_before": os.getloadavg()[0],
+        "costs": {},
+        "sizes": [],
+    }
     arms = {OURS: grade_here, **({STOCK: grade_stock} if stock else {})}
     costs = {}
     with cores(jobs):
@@ -273,7 +338,9 @@ def bench(root: Path, wanted: str, *, students: int, sizes: Sequence[int], jobs:
             say(f"{students} submissions: {name}")
             costs[name] = cost_of(root, assignment, students, jobs, command)
             found["costs"][name] = {
-                **asdict(costs[name]), "per_minute": costs[name].per_minute}
+                **asdict(costs[name]),
+                "per_minute": costs[name].per_minute,
+            }
         if stock:
             found["ratio"] = ratio(costs[OURS], costs[STOCK])
         by_size = {students: costs[OURS]}
@@ -291,11 +358,23 @@ def bench(root: Path, wanted: str, *, students: int, sizes: Sequence[int], jobs:
 def main(given: argparse.Namespace) -> int:
     """Measure as the command line says; print and save a table. 1 if it can't be done."""
     students = given.students or (6 if given.quick else STUDENTS)
-    sizes = given.sizes if given.sizes is not None else (2, 12) if given.quick else (10, 50, 500)
+    sizes = (
+        given.sizes
+        if given.sizes is not None
+        else (2, 12)
+        if given.quick
+        else (10, 50, 500)
+    )
     target = given.json or given.root / "_build" / "grading-bench.json"
     try:
-        found = bench(given.root.resolve(), given.assignment, students=students, sizes=sizes,
-                      jobs=given.jobs, say=lambda line: print(line, file=sys.stderr, flush=True))
+        found = bench(
+            given.root.resolve(),
+            given.assignment,
+            students=students,
+            sizes=sizes,
+            jobs=given.jobs,
+            say=lambda line: print(line, file=sys.stderr, flush=True),
+        )
     except (BenchError, layout.GradingError, ValueError) as error:
         print(f"python -m grading bench: {error}", file=sys.stderr)
         return 1
@@ -309,20 +388,32 @@ def main(given: argparse.Namespace) -> int:
 
 def table(found: dict) -> str:
     """Return the measurements as text."""
-    lines = [f"{found['assignment']}, {found['cores']} cores, load before "
-             f"{found['load_before']:.1f}, after {found['load_after']:.1f}", "",
-             f"{'':20}{'submissions':>12}{'wall s':>9}{'CPU s':>9}{'a minute':>10}"]
+    lines = [
+        f"{found['assignment']}, {found['cores']} cores, load before "
+        f"{found['load_before']:.1f}, after {found['load_after']:.1f}",
+        "",
+        f"{'':20}{'submissions':>12}{'wall s':>9}{'CPU s':>9}{'a minute':>10}",
+    ]
     lines += [
         f"{name:20}{cost['submissions']:12}{cost['wall']:9.1f}{cost['cpu']:9.1f}"
-        f"{cost['per_minute']:10.1f}" for name, cost in found["costs"].items()]
+        f"{cost['per_minute']:10.1f}"
+        for name, cost in found["costs"].items()
+    ]
     if "ratio" in found:
         lines.append(f"{found['ratio']:.1f} times as many a minute")
     if "one_more" in found:
         lines += ["", f"{'here':20}{'submissions':>12}{'wall s':>9}{'CPU s':>9}"]
-        lines += [f"{'':20}{cost['submissions']:12}{cost['wall']:9.1f}{cost['cpu']:9.1f}"
-                  for cost in found["sizes"]]
-        lines += ["", f"{'one submission more':20}{'from - to':>12}{'wall ms':>9}{'CPU ms':>9}"]
+        lines += [
+            f"{'':20}{cost['submissions']:12}{cost['wall']:9.1f}{cost['cpu']:9.1f}"
+            for cost in found["sizes"]
+        ]
+        lines += [
+            "",
+            f"{'one submission more':20}{'from - to':>12}{'wall ms':>9}{'CPU ms':>9}",
+        ]
         for step in found["one_more"]:
             place = f"{step['from']} - {step['to']}"
-            lines.append(f"{'':20}{place:>12}{1000 * step['wall']:9.0f}{1000 * step['cpu']:9.0f}")
+            lines.append(
+                f"{'':20}{place:>12}{1000 * step['wall']:9.0f}{1000 * step['cpu']:9.0f}"
+            )
     return "\n".join(lines)

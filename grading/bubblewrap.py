@@ -13,16 +13,37 @@ from pathlib import Path
 from grading.limits import Limits
 
 #: What the student's side needs of this package; nothing else of it enters the sandbox.
-FILES = ("codec.py", "confine.py", "limits.py", "magics.py", "peer.py", "remote.py",
-         "student.py", "tables.py", "watch.py", "wire.py", "zygote.py")  # fmt: skip
+FILES = (
+    "codec.py",
+    "confine.py",
+    "limits.py",
+    "magics.py",
+    "peer.py",
+    "remote.py",
+    "student.py",
+    "tables.py",
+    "watch.py",
+    "wire.py",
+    "zygote.py",
+)
 #: Programs and libraries, how they are found, what time it is, and which processors there are.
 #: Not all of /usr: nbgrader's exchange, with everybody's submissions, may lie in /usr/local/share.
 SYSTEM_FILES = (
-    "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
-    "/usr/local/lib", "/usr/share/fonts", "/usr/share/zoneinfo",
-    "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/fonts",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/local/lib",
+    "/usr/share/fonts",
+    "/usr/share/zoneinfo",
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/etc/localtime",
+    "/etc/fonts",
     "/sys/devices/system/cpu",
-)  # fmt: skip
+)
 
 #: Where a virtual environment is in the sandbox.
 ENVIRONMENT = "/environment"
@@ -33,7 +54,8 @@ PYTHON_PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")
 UNSAFE = """\
 Without the sandbox students' code runs with your rights: it can read the gradebook and your files.
 Where you trust everyone, say so by name: --unsafe-no-sandbox (sandbox=False)."""
-HELP = """{reason}
+HELP = (
+    """{reason}
 
 Student code is graded in a sandbox made by bubblewrap (0.8 or later). What helps:
   - no bwrap: install it. Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap;
@@ -43,7 +65,9 @@ Student code is graded in a sandbox made by bubblewrap (0.8 or later). What help
   - in a container: start it with --cap-add SYS_ADMIN --security-opt seccomp=unconfined
     --security-opt apparmor=unconfined --security-opt systempaths=unconfined
   - macOS, Windows: use a Linux machine, a virtual machine, or WSL 2
-""" + UNSAFE
+"""
+    + UNSAFE
+)
 
 MISPLACED = """Python is installed in {prefix}, and the sandbox has a folder of its own there.
 Make the course's environment with a Python from another place, such as the system's own."""
@@ -68,10 +92,14 @@ def find_bubblewrap() -> str:
 
     """
     if not sys.platform.startswith("linux"):
-        raise SandboxMissing(HELP.format(reason=f"the sandbox needs Linux, not {sys.platform}"))
+        raise SandboxMissing(
+            HELP.format(reason=f"the sandbox needs Linux, not {sys.platform}")
+        )
     path = shutil.which("bwrap")
     if path is None:
-        raise SandboxMissing(HELP.format(reason="bubblewrap is not installed: no bwrap in PATH"))
+        raise SandboxMissing(
+            HELP.format(reason="bubblewrap is not installed: no bwrap in PATH")
+        )
     return path
 
 
@@ -88,7 +116,10 @@ def contents(modules: Sequence[Path], user: int) -> dict[str, bytes]:
     here = Path(__file__).resolve().parent
     found = {f"/grader/grading/{name}": (here / name).read_bytes() for name in FILES}
     found.update({f"/grader/{path.name}": path.read_bytes() for path in modules})
-    return {**found, "/etc/passwd": b"student:x:%d:%d::/tmp/home:/bin/sh\n" % (user, user)}
+    return {
+        **found,
+        "/etc/passwd": b"student:x:%d:%d::/tmp/home:/bin/sh\n" % (user, user),
+    }
 
 
 def python_parts() -> tuple[list[tuple[str, str]], dict[str, str], str]:
@@ -105,11 +136,16 @@ def python_parts() -> tuple[list[tuple[str, str]], dict[str, str], str]:
     for prefix in (sys.base_prefix, base):
         if prefix.startswith(("/tmp/", "/dev/", "/proc/", "/grader/")):
             raise SandboxMissing(MISPLACED.format(prefix=prefix))
-    binds = [(f"{prefix}/{part}", f"{prefix}/{part}")
-             for prefix in dict.fromkeys((sys.base_prefix, base)) for part in PYTHON_PARTS]
+    binds = [
+        (f"{prefix}/{part}", f"{prefix}/{part}")
+        for prefix in dict.fromkeys((sys.base_prefix, base))
+        for part in PYTHON_PARTS
+    ]
     if sys.prefix == sys.base_prefix:
         return binds, {}, sys.executable
-    binds += [(f"{sys.prefix}/{part}", f"{ENVIRONMENT}/{part}") for part in PYTHON_PARTS[1:]]
+    binds += [
+        (f"{sys.prefix}/{part}", f"{ENVIRONMENT}/{part}") for part in PYTHON_PARTS[1:]
+    ]
     program, real = f"{ENVIRONMENT}/bin/python", os.path.realpath(sys.executable)
     if real.startswith(os.path.realpath(sys.prefix) + "/"):  # made with --copies
         return [*binds, (real, program)], {}, program
@@ -152,10 +188,20 @@ def command(bwrap: str, limits: Limits, files: dict[str, int]) -> list[str]:
 
     """
     call = [
-        bwrap, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-        "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--as-pid-1",
-        "--hostname", "sandbox", "--cap-drop", "ALL",
-    ]  # fmt: skip
+        bwrap,
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--die-with-parent",
+        "--new-session",
+        "--as-pid-1",
+        "--hostname",
+        "sandbox",
+        "--cap-drop",
+        "ALL",
+    ]
     if os.geteuid() == 0:
         # The warm process becomes a user without rights, who gets a user namespace of his own.
         # A user namespace made here would map the sandbox's user to root.
@@ -173,7 +219,9 @@ def command(bwrap: str, limits: Limits, files: dict[str, int]) -> list[str]:
     binds += environment
     targets = [*(target for _, target in binds), *files, *links]
     parents = {parent for target in targets for parent in Path(target).parents}
-    for parent in sorted(parents - {Path("/")}):  # else bubblewrap makes them for root alone
+    for parent in sorted(
+        parents - {Path("/")}
+    ):  # else bubblewrap makes them for root alone
         call += ["--dir", str(parent)]
     for source, target in dict.fromkeys(binds):
         call += ["--ro-bind-try", source, target]
@@ -183,8 +231,28 @@ def command(bwrap: str, limits: Limits, files: dict[str, int]) -> list[str]:
         call += ["--perms", "0444", "--ro-bind-data", str(fd), target]
     size = str(2 * limits.file_bytes)
     return [
-        *call, "--proc", "/proc", "--dev", "/dev",
-        "--ro-bind", "/dev/null", "/dev/zero",  # closed: mapped, it is memory that nobody counts
-        "--size", size, "--tmpfs", "/dev/shm", "--size", size, "--tmpfs", "/tmp",
-        "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--", python,
-    ]  # fmt: skip
+        *call,
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--ro-bind",
+        "/dev/null",
+        "/dev/zero",  # closed: mapped, it is memory that nobody counts
+        "--size",
+        size,
+        "--tmpfs",
+        "/dev/shm",
+        "--size",
+        size,
+        "--tmpfs",
+        "/tmp",
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/",
+        "--",
+        python,
+    ]

@@ -32,7 +32,12 @@ def canary() -> str:
     """
     for check in CANARIES:
         token = secrets.token_hex(8)
-        names = {"torch": torch, "token": token, "one": torch.ones(2), "other": torch.zeros(2)}
+        names = {
+            "torch": torch,
+            "token": token,
+            "one": torch.ones(2),
+            "other": torch.zeros(2),
+        }
         try:
             exec(_canary_code(check), names)
         except AssertionError as error:

@@ -25,7 +25,9 @@ class Changes:
         self.refused = False
         self.memories: dict[int, torch.Tensor] = {}
         self.containers: list[tuple[object, object]] = []
-        self.leaves: list[tuple[torch.Tensor, torch.Tensor, bool, torch.Tensor | None]] = []
+        self.leaves: list[
+            tuple[torch.Tensor, torch.Tensor, bool, torch.Tensor | None]
+        ] = []
 
     def __bool__(self) -> bool:
         """Whether there are some."""
@@ -66,7 +68,9 @@ class WatchedStorages(Storages):
             return
         self.grow(number, storage, len(blob))
         # What it is known to hold there is not what is here: so it is sent back.
-        there = torch.frombuffer(blob, dtype=torch.uint8) if blob else torch.empty(0).byte()
+        there = (
+            torch.frombuffer(blob, dtype=torch.uint8) if blob else torch.empty(0).byte()
+        )
         entry = self.entries[number]
         fits = entry[2] is not None and entry[2].shape == there.shape
         entry[1] = there & entry[2] if fits else there

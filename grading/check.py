@@ -23,6 +23,7 @@ STUB = "Replace this line with your code."
 #: From here on, printed text and the seconds of a run are worth a word.
 BIG_PRINT, LONG_RUN = 20_000, 60.0
 
+
 @dataclass
 class Task:
     """One task: how many of its visible tests there are, and what the failing ones say."""
@@ -52,7 +53,9 @@ class Report:
     @property
     def fine(self) -> bool:
         """Whether nothing needs mending."""
-        return all(task.fine for task in self.tasks) and not any(i.mend for i in self.items)
+        return all(task.fine for task in self.tasks) and not any(
+            i.mend for i in self.items
+        )
 
     @property
     def lines(self) -> list[str]:
@@ -62,12 +65,24 @@ class Report:
             if not task.answered:
                 lines.append(f"  not answered  {task.title}")
                 continue
-            mark = words.failures(task.tests, len(task.failed), task.unrun) or "all pass"
+            mark = (
+                words.failures(task.tests, len(task.failed), task.unrun) or "all pass"
+            )
             lines.append(f"  {mark:<12}  {task.title}")
             for aspect, told in task.failed:
-                text = told.text if not told.kind else f"{told.kind}: {told.text}".rstrip(": ")
-                lines += [f"      {aspect}:", *(f"        {line}" for line in text.splitlines())]
-        for heading, mend in (("Mend before you hand in:", True), ("Good to know:", False)):
+                text = (
+                    told.text
+                    if not told.kind
+                    else f"{told.kind}: {told.text}".rstrip(": ")
+                )
+                lines += [
+                    f"      {aspect}:",
+                    *(f"        {line}" for line in text.splitlines()),
+                ]
+        for heading, mend in (
+            ("Mend before you hand in:", True),
+            ("Good to know:", False),
+        ):
             chosen = [item for item in self.items if item.mend is mend]
             if chosen:
                 lines += ["", heading, *(f"  - {item}" for item in chosen)]
@@ -75,11 +90,15 @@ class Report:
         if self.seconds is not None:
             lines.append(f"It ran from the top in {self.seconds:.0f} s.")
         if self.fine:
-            lines.append("All the tests that you can see pass. Grading runs more tests, with "
-                         "other sizes and values.")
+            lines.append(
+                "All the tests that you can see pass. Grading runs more tests, with "
+                "other sizes and values."
+            )
         else:
-            lines.append("Not ready yet: see above. You can hand in all the same: each test that "
-                         "passes counts.")
+            lines.append(
+                "Not ready yet: see above. You can hand in all the same: each test that "
+                "passes counts."
+            )
         return lines
 
 
@@ -97,15 +116,17 @@ def check(notebook: Path, root: Path) -> Report:
     return check_run.finish(check_async(notebook, root))
 
 
-async def check_async(notebook: Path, root: Path,
-                      cell_seconds: float = check_run.CELL_SECONDS) -> Report:
+async def check_async(
+    notebook: Path, root: Path, cell_seconds: float = check_run.CELL_SECONDS
+) -> Report:
     """Do what `check` does, inside of a program that does other things meanwhile."""
     looked = check_file.look(check_file.find(notebook), root)
     report = Report(looked.title, looked.path, looked.items)
     if looked.rebuilt is not None:
         try:
             run = await check_run.execute_async(
-                looked.rebuilt.cells, looked.path.parent, cell_seconds)
+                looked.rebuilt.cells, looked.path.parent, cell_seconds
+            )
         except KernelError as error:
             raise CheckError(str(error)) from error
         _tell_run(report, looked, run)
@@ -132,26 +153,42 @@ def _tell_run(report: Report, looked: Looked, run: Run) -> None:
             task.failed.append((words.aspect_of(found.cell.grade_id), _message(found)))
         elif found.error and not (found.cell.role == "demo" and STUB in found.error):
             demo = found.cell.role == "demo"
-            report.items.append(Item(
-                f"{label(found.cell)} stops with an error: {_text(_message(found))}",
-                "It gives no points, but shows that something is wrong." if demo else
-                "What comes after it may fail for that reason alone: mend it first.",
-                mend=not demo))
+            report.items.append(
+                Item(
+                    f"{label(found.cell)} stops with an error: {_text(_message(found))}",
+                    "It gives no points, but shows that something is wrong."
+                    if demo
+                    else "What comes after it may fail for that reason alone: mend it first.",
+                    mend=not demo,
+                )
+            )
         if found.printed > BIG_PRINT:
-            report.items.append(Item(
-                f"{label(found.cell)} prints {found.printed} characters",
-                "Your feedback shows the first few thousand. Print less.", mend=False))
+            report.items.append(
+                Item(
+                    f"{label(found.cell)} prints {found.printed} characters",
+                    "Your feedback shows the first few thousand. Print less.",
+                    mend=False,
+                )
+            )
     if run.died is not None:
-        report.items.insert(0, Item(
-            f"Python ended, or could not be stopped, in {label(run.died)}",
-            "Look there for a loop that does not end, for a call that ends Python, or for a "
-            "tensor that is larger than the memory. The cells after it did not run."))
+        report.items.insert(
+            0,
+            Item(
+                f"Python ended, or could not be stopped, in {label(run.died)}",
+                "Look there for a loop that does not end, for a call that ends Python, or for a "
+                "tensor that is larger than the memory. The cells after it did not run.",
+            ),
+        )
     if run.seconds > LONG_RUN:
         slowest = max(run.cells, key=lambda found: found.seconds, default=None)
         where = f" The slowest is {label(slowest.cell)}." if slowest else ""
-        report.items.append(Item(
-            f"the notebook takes {run.seconds:.0f} s", "Grading stops a submission that takes "
-            f"several minutes.{where}", mend=False))
+        report.items.append(
+            Item(
+                f"the notebook takes {run.seconds:.0f} s",
+                f"Grading stops a submission that takes several minutes.{where}",
+                mend=False,
+            )
+        )
     for name, task in tasks.items():
         if task.tests and not (task.failed or task.unrun):
             task.answered = True  # by a cell of the student's own
@@ -163,14 +200,20 @@ def _tell_run(report: Report, looked: Looked, run: Run) -> None:
 
 def _answers_elsewhere(task: str, cells: tuple[RebuiltCell, ...]) -> list[Item]:
     """Return what to say of the student's own cells that define what a stub still leaves open."""
-    stubs = [cell for cell in cells
-             if cell.role == "solution" and words.task_of(cell.grade_id) == task]
+    stubs = [
+        cell
+        for cell in cells
+        if cell.role == "solution" and words.task_of(cell.grade_id) == task
+    ]
     wanted = {name for cell in stubs for name in _bound(cell.source)}
     return [
-        Item(f"{label(cell)} defines {', '.join(sorted(found))}, and {label(stubs[0])} still has "
-             "its stub", "Move your code into the cell with the stub: your answer belongs "
-             "there.")
-        for cell in cells if cell.role == "extra" and (found := wanted & _bound(cell.source))
+        Item(
+            f"{label(cell)} defines {', '.join(sorted(found))}, and {label(stubs[0])} still has "
+            "its stub",
+            "Move your code into the cell with the stub: your answer belongs there.",
+        )
+        for cell in cells
+        if cell.role == "extra" and (found := wanted & _bound(cell.source))
     ]
 
 
@@ -185,8 +228,10 @@ def _bound(source: str) -> set[str]:
 def _message(found: CellRun) -> Message:
     """Return what to tell about a cell's error, with the line of the student's code."""
     if found.late:
-        return Message(f"It took longer than {found.seconds:.0f} s, and was stopped. Look for a "
-                       "loop that does not end.")
+        return Message(
+            f"It took longer than {found.seconds:.0f} s, and was stopped. Look for a "
+            "loop that does not end."
+        )
     told = words.message(found.error)
     if found.place is None:
         return told
@@ -203,5 +248,7 @@ def label(cell: RebuiltCell) -> str:
     """Return words by which a student finds a cell."""
     if cell.grade_id:
         return f"the cell “{cell.grade_id}”"
-    first = next((line.strip() for line in cell.source.splitlines() if line.strip()), "")
+    first = next(
+        (line.strip() for line in cell.source.splitlines() if line.strip()), ""
+    )
     return f"the cell that begins with “{words.printable(first, 50)}”"

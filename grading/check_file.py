@@ -74,11 +74,14 @@ def find(path: Path) -> Path:
             raise CheckError(
                 f"{path} holds {len(found)} notebooks{f' ({names})' if names else ''}: give the "
                 "one to check, as in: python -m grading check "
-                f"{found[0] if found else path / 'name.ipynb'}")
+                f"{found[0] if found else path / 'name.ipynb'}"
+            )
         return found[0]
     if not path.exists():
-        raise CheckError(f"there is no {path}. Give the notebook or its folder, for example: "
-                         "python -m grading check exercises/02-self-attention")
+        raise CheckError(
+            f"there is no {path}. Give the notebook or its folder, for example: "
+            "python -m grading check exercises/02-self-attention"
+        )
     return path
 
 
@@ -93,7 +96,8 @@ def look(notebook: Path, root: Path) -> Looked:
     if size > MAX_BYTES:
         too_large = Item(
             f"the file has {size / 2**20:.0f} MiB, and at most {MAX_BYTES / 2**20:.0f} are read",
-            "Clear the outputs: in JupyterLab, Edit, Clear Outputs of All Cells. Then save.")
+            "Clear the outputs: in JupyterLab, Edit, Clear Outputs of All Cells. Then save.",
+        )
         return Looked(notebook.stem, notebook, [too_large])
     data = notebook.read_bytes()
     try:
@@ -103,8 +107,12 @@ def look(notebook: Path, root: Path) -> Looked:
     release = _released(notebook, cells, root)
     items = []
     if release.name != notebook.name:
-        items.append(Item(f"the file is called {notebook.name}",
-                          f"Name it {release.name}: the grader looks for that name."))
+        items.append(
+            Item(
+                f"the file is called {notebook.name}",
+                f"Name it {release.name}: the grader looks for that name.",
+            )
+        )
     form, lost = _form(release, notebook, cells)
     looked = Looked(words.title(form), notebook, items)
     try:
@@ -113,7 +121,9 @@ def look(notebook: Path, root: Path) -> Looked:
         items.append(Item(str(error)))
         return looked
     items += lost + [
-        Item(*words.finding(str(found)), mend=found.kind in TO_MEND) for found in rebuilt.findings]
+        Item(*words.finding(str(found)), mend=found.kind in TO_MEND)
+        for found in rebuilt.findings
+    ]
     items += _file_items(data, cells)
     looked.form, looked.rebuilt = form, rebuilt
     return looked
@@ -121,7 +131,9 @@ def look(notebook: Path, root: Path) -> Looked:
 
 def _ids(cells: list[dict]) -> list[str]:
     """Return the grade_ids of a notebook's cells."""
-    return [name for cell in cells if isinstance(name := tags_of(cell).get("grade_id"), str)]
+    return [
+        name for cell in cells if isinstance(name := tags_of(cell).get("grade_id"), str)
+    ]
 
 
 def _released(notebook: Path, cells: list[dict], root: Path) -> Path:
@@ -137,7 +149,8 @@ def _released(notebook: Path, cells: list[dict], root: Path) -> Path:
         known = ", ".join(path.name for path in released) or "none"
         raise CheckError(
             f"{notebook.name} is no notebook of this course. Known: {known}. Hand in the notebook "
-            "that was handed out, with your answers in it")
+            "that was handed out, with your answers in it"
+        )
     return best
 
 
@@ -155,7 +168,11 @@ def _form(release: Path, notebook: Path, cells: list[dict]) -> tuple[Form, list[
     Students often work in the released file itself. Then the version in git is taken, and without
     one their own file, of which the checksums tell which locked cells were changed.
     """
-    copies = [] if release.exists() and release.samefile(notebook) else [release.read_bytes()]
+    copies = (
+        []
+        if release.exists() and release.samefile(notebook)
+        else [release.read_bytes()]
+    )
     for copy in [*copies, *_versions(release)]:
         try:
             found = parse(copy, release.name)
@@ -163,7 +180,10 @@ def _form(release: Path, notebook: Path, cells: list[dict]) -> tuple[Form, list[
             continue
         if _ids(found) and not _lost(found) and not _changed(found):
             return _load(copy, release.name), []
-    items = [Item(*words.finding(f"edited: {name}: -"), mend=False) for name in _changed(cells)]
+    items = [
+        Item(*words.finding(f"edited: {name}: -"), mend=False)
+        for name in _changed(cells)
+    ]
     items += [Item(*words.finding(f"missing: {name}: -")) for name in _lost(cells)]
     return _load(_only_last(notebook.read_bytes(), _ids(cells)), release.name), items
 
@@ -182,8 +202,12 @@ def _versions(path: Path) -> list[bytes]:
     for version in ("@{upstream}", "HEAD"):
         try:
             done = subprocess.run(
-                ["git", "show", f"{version}:./{path.name}"], cwd=path.parent, capture_output=True,
-                timeout=20, check=False)
+                ["git", "show", f"{version}:./{path.name}"],
+                cwd=path.parent,
+                capture_output=True,
+                timeout=20,
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired):
             return []
         if done.returncode == 0:
@@ -197,10 +221,15 @@ def _changed(cells: list[dict]) -> list[str]:
     from nbgrader.utils import compute_checksum
 
     return [
-        str(tags["grade_id"]) for cell in cells
-        if (tags := tags_of(cell)).get("locked") and tags.get("checksum") and tags.get("grade_id")
-        and tags["checksum"] != compute_checksum(
-            from_dict({**cell, "source": text_of(cell), "metadata": {"nbgrader": tags}}))
+        str(tags["grade_id"])
+        for cell in cells
+        if (tags := tags_of(cell)).get("locked")
+        and tags.get("checksum")
+        and tags.get("grade_id")
+        and tags["checksum"]
+        != compute_checksum(
+            from_dict({**cell, "source": text_of(cell), "metadata": {"nbgrader": tags}})
+        )
     ]
 
 
@@ -210,10 +239,16 @@ def _lost(cells: list[dict]) -> list[str]:
     tested = {words.task_of(name) for name in names if SEPARATOR in name}
     # An answer that a person grades (solution and grade) has no tests.
     answers = {
-        tags["grade_id"] for cell in cells
-        if (tags := tags_of(cell)).get("solution") and not tags.get("grade")
-        and isinstance(tags.get("grade_id"), str)}
-    return [*sorted(tested - names), *(f"{name}{SEPARATOR}…" for name in sorted(answers - tested))]
+        tags["grade_id"]
+        for cell in cells
+        if (tags := tags_of(cell)).get("solution")
+        and not tags.get("grade")
+        and isinstance(tags.get("grade_id"), str)
+    }
+    return [
+        *sorted(tested - names),
+        *(f"{name}{SEPARATOR}…" for name in sorted(answers - tested)),
+    ]
 
 
 def _only_last(data: bytes, names: list[str]) -> bytes:
@@ -237,17 +272,31 @@ def _file_items(data: bytes, cells: list[dict]) -> list[Item]:
     name = spec.get("name") if isinstance(spec, dict) else None
     language = spec.get("language", "python") if isinstance(spec, dict) else "python"
     if language != "python":
-        items.append(Item(f"the notebook's kernel is {str(name)[:40]}, for {str(language)[:40]}",
-                          "Choose Kernel, Change Kernel, Python 3 in JupyterLab, and save."))
+        items.append(
+            Item(
+                f"the notebook's kernel is {str(name)[:40]}, for {str(language)[:40]}",
+                "Choose Kernel, Change Kernel, Python 3 in JupyterLab, and save.",
+            )
+        )
     elif name not in (None, check_run.KERNEL):
-        items.append(Item(
-            f"the notebook's kernel is called {str(name)[:40]}",
-            f"It is checked and graded with {check_run.KERNEL}: what you installed for the other "
-            "one may be missing there.", mend=False))
+        items.append(
+            Item(
+                f"the notebook's kernel is called {str(name)[:40]}",
+                f"It is checked and graded with {check_run.KERNEL}: what you "
+                "installed for the other "
+                "one may be missing there.",
+                mend=False,
+            )
+        )
     sizes = [len(json.dumps(cell.get("outputs") or [])) for cell in cells]
     if sum(sizes) > BIG_OUTPUTS:
-        items.append(Item(
-            f"the outputs in the file take {sum(sizes) / 1e6:.1f} MB",
-            "Grading makes them anew. Clear them before you hand in: Edit, Clear Outputs of All "
-            "Cells.", mend=False))
+        items.append(
+            Item(
+                f"the outputs in the file take {sum(sizes) / 1e6:.1f} MB",
+                "Grading makes them anew. Clear them before you hand in: Edit, "
+                "Clear Outputs of All "
+                "Cells.",
+                mend=False,
+            )
+        )
     return items

@@ -73,8 +73,9 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
         return thread.submit(asyncio.run, coroutine).result()
 
 
-async def execute_async(cells: tuple[RebuiltCell, ...], folder: Path,
-                        cell_seconds: float = CELL_SECONDS) -> Run:
+async def execute_async(
+    cells: tuple[RebuiltCell, ...], folder: Path, cell_seconds: float = CELL_SECONDS
+) -> Run:
     """Run the code cells in order; a cell with an error does not stop the next ones.
 
     Args:
@@ -88,12 +89,21 @@ async def execute_async(cells: tuple[RebuiltCell, ...], folder: Path,
     """
     code = [cell for cell in cells if cell.cell_type == "code" and cell.source.strip()]
     notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(MEASURED.sub("%%time", cell.source)) for cell in code])
+        cells=[
+            nbformat.v4.new_code_cell(MEASURED.sub("%%time", cell.source))
+            for cell in code
+        ]
+    )
     # Without `error_on_timeout`, an interrupted cell ends with its KeyboardInterrupt.
     client = NotebookClient(
-        notebook, kernel_name=KERNEL, timeout=int(cell_seconds) or 1, interrupt_on_timeout=True,
-        error_on_timeout=None, kernel_manager_class=AsyncKernelManager,
-        resources={"metadata": {"path": str(folder)}})
+        notebook,
+        kernel_name=KERNEL,
+        timeout=int(cell_seconds) or 1,
+        interrupt_on_timeout=True,
+        error_on_timeout=None,
+        kernel_manager_class=AsyncKernelManager,
+        resources={"metadata": {"path": str(folder)}},
+    )
     run, started = Run(), time.monotonic()
     hanging, whole = set(), False
     try:
@@ -113,7 +123,8 @@ async def execute_async(cells: tuple[RebuiltCell, ...], folder: Path,
             whole = run.died is None
     except NoSuchKernel as error:
         raise KernelError(
-            f"Jupyter has no kernel called {KERNEL}: pip install ipykernel") from error
+            f"Jupyter has no kernel called {KERNEL}: pip install ipykernel"
+        ) from error
     except (RuntimeError, OSError) as error:
         if run.died is None and not whole:
             raise KernelError(f"the kernel can't be used: {error}") from error
@@ -121,15 +132,19 @@ async def execute_async(cells: tuple[RebuiltCell, ...], folder: Path,
     return run
 
 
-async def _one(client: NotebookClient, index: int, executed: list[RebuiltCell],
-               cell_seconds: float) -> CellRun | None:
+async def _one(
+    client: NotebookClient, index: int, executed: list[RebuiltCell], cell_seconds: float
+) -> CellRun | None:
     """Run one cell, the last of those executed so far; None if the kernel is gone after it."""
     started, error, place = time.monotonic(), "", None
     whole = cell_seconds + GRACE_SECONDS
     try:
         await asyncio.wait_for(
-            client.async_execute_cell(client.nb.cells[index], index, execution_count=index + 1),
-            whole)
+            client.async_execute_cell(
+                client.nb.cells[index], index, execution_count=index + 1
+            ),
+            whole,
+        )
     except CellExecutionError as found:
         error = f"{found.ename}: {found.evalue}"
         place = _place(found.traceback, executed)
@@ -146,11 +161,14 @@ async def _one(client: NotebookClient, index: int, executed: list[RebuiltCell],
     return CellRun(executed[-1], error, place, seconds, printed, late)
 
 
-def _place(traceback: str, executed: list[RebuiltCell]) -> tuple[RebuiltCell, int] | None:
+def _place(
+    traceback: str, executed: list[RebuiltCell]
+) -> tuple[RebuiltCell, int] | None:
     """Return the cell and the line in which an error arose, unless it is the last one itself."""
     frames = _FRAME.findall(_ANSI.sub("", traceback))
     own = [
-        (executed[int(count) - 1], int(line)) for count, line in frames
+        (executed[int(count) - 1], int(line))
+        for count, line in frames
         if 0 < int(count) <= len(executed)
         and executed[int(count) - 1].role in ("solution", "extra")
     ]

@@ -20,12 +20,24 @@ from grading.tables import DTYPES, LARGE, NAMES, is_integer
 from grading.wire import MAX_HEADER, WireError
 
 SEQUENCES = {
-    "l": list, "t": tuple, "S": set, "F": frozenset, "Q": collections.deque, "Z": torch.Size,
+    "l": list,
+    "t": tuple,
+    "S": set,
+    "F": frozenset,
+    "Q": collections.deque,
+    "Z": torch.Size,
 }
 MAPPINGS = {"d": dict, "o": collections.OrderedDict, "c": collections.Counter}
 TAGS = {kind: tag for tag, kind in (SEQUENCES | MAPPINGS).items()}
-CONTAINERS = (list, set, dict, collections.deque, collections.OrderedDict, collections.Counter,
-              collections.defaultdict)
+CONTAINERS = (
+    list,
+    set,
+    dict,
+    collections.deque,
+    collections.OrderedDict,
+    collections.Counter,
+    collections.defaultdict,
+)
 ARRAYS = "?bhilqBHILQefdFD"
 #: Deeper than that, what a function returned is no result but an attack or a cycle.
 DEEPEST = 60
@@ -73,9 +85,14 @@ class Codec:
 
     def __init__(self, first: int, weak: bool, max_bytes: int) -> None:
         self.first, self.max_bytes = first, max_bytes
-        self.storages, self.leaves = tables.Storages(first, weak), tables.Leaves(first, weak)
+        self.storages, self.leaves = (
+            tables.Storages(first, weak),
+            tables.Leaves(first, weak),
+        )
         self.generators = tables.Generators()
-        self.sent: dict[int, torch.Tensor] = {}  # tensors with a history, until the call is over
+        self.sent: dict[
+            int, torch.Tensor
+        ] = {}  # tensors with a history, until the call is over
         self.next_sent = first
         self.lent: list = []  # the containers among the arguments of the call in progress
         self.borrowed: dict[int, int] = {}  # on the other side: their places, by id
@@ -113,11 +130,22 @@ class Codec:
             return ["T", self.encode_tensor(value, out)]
         if kind in (list, tuple, set, frozenset, collections.deque, torch.Size):
             return [TAGS[kind], *[self.encode(part, out, depth + 1) for part in value]]
-        if kind in (dict, collections.OrderedDict, collections.Counter, collections.defaultdict):
-            return [TAGS.get(kind, "d"), *[
-                [self.encode(key, out, depth + 1), self.encode(part, out, depth + 1)]
-                for key, part in value.items()
-            ]]
+        if kind in (
+            dict,
+            collections.OrderedDict,
+            collections.Counter,
+            collections.defaultdict,
+        ):
+            return [
+                TAGS.get(kind, "d"),
+                *[
+                    [
+                        self.encode(key, out, depth + 1),
+                        self.encode(part, out, depth + 1),
+                    ]
+                    for key, part in value.items()
+                ],
+            ]
         if kind in (type({}.keys()), type({}.values()), type({}.items())):
             return self.encode(list(value), out, depth)
         if kind is torch.dtype and value in NAMES:
@@ -129,8 +157,13 @@ class Codec:
         if kind is complex:
             return ["z", value.real, value.imag]
         if kind is slice:
-            return ["s", *[self.encode(p, out, depth + 1)
-                           for p in (value.start, value.stop, value.step)]]
+            return [
+                "s",
+                *[
+                    self.encode(p, out, depth + 1)
+                    for p in (value.start, value.stop, value.step)
+                ],
+            ]
         if kind is range:
             return ["r", value.start, value.stop, value.step]
         if value is Ellipsis or value is NotImplemented:
@@ -138,12 +171,24 @@ class Codec:
         if isinstance(value, np.generic) and value.dtype.char in ARRAYS:
             return ["N", value.dtype.str, [], out.blob(value.tobytes()), True]
         if kind is np.ndarray and value.dtype.char in ARRAYS:
-            return ["N", value.dtype.str, list(value.shape), out.blob(value.tobytes()), False]
+            return [
+                "N",
+                value.dtype.str,
+                list(value.shape),
+                out.blob(value.tobytes()),
+                False,
+            ]
         if isinstance(value, tuple) and kind.__module__ == "torch.return_types":
             return ["t", *[self.encode(part, out, depth + 1) for part in tuple(value)]]
-        if isinstance(value, tuple) and isinstance(getattr(kind, "_fields", None), tuple):
-            return ["f", kind.__name__, list(kind._fields),
-                    *[self.encode(part, out, depth + 1) for part in tuple(value)]]
+        if isinstance(value, tuple) and isinstance(
+            getattr(kind, "_fields", None), tuple
+        ):
+            return [
+                "f",
+                kind.__name__,
+                list(kind._fields),
+                *[self.encode(part, out, depth + 1) for part in tuple(value)],
+            ]
         if isinstance(value, (torch.Generator, random.Random)):
             number = self.generators.id_of(value, add=not self.first)
             if number is not None:
@@ -164,15 +209,26 @@ class Codec:
         tag, *rest = tree
         try:
             return self._decode(tag, rest, tree, message)
-        except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
-            raise WireError(f"a value that can't be read: {type(error).__name__}") from None
+        except (
+            TypeError,
+            ValueError,
+            LookupError,
+            AttributeError,
+            OverflowError,
+        ) as error:
+            raise WireError(
+                f"a value that can't be read: {type(error).__name__}"
+            ) from None
 
     def _decode(self, tag: str, rest: list, tree: list, message: dict) -> object:
         if tag in SEQUENCES:
             return SEQUENCES[tag](self.decode(part, message) for part in rest)
         if tag in MAPPINGS:
             made = MAPPINGS[tag]()
-            for key, part in rest:  # step by step: what is slow on purpose can be interrupted
+            for (
+                key,
+                part,
+            ) in rest:  # step by step: what is slow on purpose can be interrupted
                 made[self.decode(key, message)] = self.decode(part, message)
             return made
         if tag == "T":
@@ -200,7 +256,9 @@ class Codec:
         if tag == "N":
             return decode_array(*rest, message["blobs"])
         if tag == "f":
-            return decode_namedtuple(rest[0], rest[1], [self.decode(p, message) for p in rest[2:]])
+            return decode_namedtuple(
+                rest[0], rest[1], [self.decode(p, message) for p in rest[2:]]
+            )
         if tag == "G":
             return self.generators.entries[rest[0]][0]
         return self.decode_reference(tree)
@@ -216,8 +274,10 @@ class Codec:
                 f"a {type(tensor).__name__}, which is a subclass of torch.Tensor: "
                 "a plain torch.Tensor is expected"
             )
-        if tensor.layout is not torch.strided or tensor.device.type != "cpu" or (
-            tensor.dtype not in NAMES
+        if (
+            tensor.layout is not torch.strided
+            or tensor.device.type != "cpu"
+            or (tensor.dtype not in NAMES)
         ):
             raise Unsupported(
                 f"a tensor of layout {tensor.layout}, dtype {tensor.dtype} on {tensor.device}: "
@@ -246,8 +306,13 @@ class Codec:
             if number is None:
                 number = self.leaves.add(tensor)
                 out.new_leaves.append(number)
-            entry.update(self.place(tensor, out), k="leaf", id=number, rg=tensor.requires_grad,
-                         p=type(tensor) is torch.nn.Parameter)
+            entry.update(
+                self.place(tensor, out),
+                k="leaf",
+                id=number,
+                rg=tensor.requires_grad,
+                p=type(tensor) is torch.nn.Parameter,
+            )
         else:
             entry.update(self.place(tensor, out))
         return place
@@ -258,8 +323,12 @@ class Codec:
         if number is None:
             return None
         stand = self.received(number)
-        if stand is tensor:  # unless it was changed in place: then it has another history
-            same = not hasattr(stand, "_wire_leaf") or stand.grad_fn is stand._wire_history
+        if (
+            stand is tensor
+        ):  # unless it was changed in place: then it has another history
+            same = (
+                not hasattr(stand, "_wire_leaf") or stand.grad_fn is stand._wire_history
+            )
             return number if same else None
         if stand is not None and getattr(stand, "_wire_leaf", None) is tensor:
             return number
@@ -303,7 +372,9 @@ class Codec:
                 if tensor is None:
                     if not is_integer(number) or number % 2 == self.first % 2:
                         raise WireError("a tensor with a history that is gone")
-                    tensor = tables.stand_in(entry, self.storages, self.max_bytes, number)
+                    tensor = tables.stand_in(
+                        entry, self.storages, self.max_bytes, number
+                    )
                     self.sent[number] = tensor
             elif kind == "leaf":
                 tensor = self.leaves.get(number)
@@ -322,7 +393,9 @@ class Codec:
             found.append(tensor)
         return found
 
-    def new_storage(self, number: object, size: object, blob: bytearray) -> torch.UntypedStorage:
+    def new_storage(
+        self, number: object, size: object, blob: bytearray
+    ) -> torch.UntypedStorage:
         """Enter a memory that the other side made."""
         if not is_integer(number) or number % 2 == self.first % 2 or size != len(blob):
             raise WireError("a memory that can't be read")
@@ -349,14 +422,18 @@ def containers(value: object, depth: int = 0) -> list:
 
 def contents(container: object) -> list:
     """Return what a container holds, to see later whether that changed."""
-    return list(container) if type(container) in (list, set, collections.deque) else [
-        part for pair in container.items() for part in pair]
+    return (
+        list(container)
+        if type(container) in (list, set, collections.deque)
+        else [part for pair in container.items() for part in pair]
+    )
 
 
 def same(now: list, before: list) -> bool:
     """Tell whether a container holds the same objects or equal plain values."""
     return len(now) == len(before) and all(
-        a is b or (type(a) is type(b) and type(a) in (int, float, str, bool, tuple) and a == b)
+        a is b
+        or (type(a) is type(b) and type(a) in (int, float, str, bool, tuple) and a == b)
         for a, b in zip(now, before, strict=True)
     )
 
@@ -377,7 +454,9 @@ def refill(container: object, held: object) -> None:
         container.extend(held)
 
 
-def decode_array(kind: str, shape: list, place: int, scalar: bool, blobs: list) -> object:
+def decode_array(
+    kind: str, shape: list, place: int, scalar: bool, blobs: list
+) -> object:
     """Return a numpy array, or a number of numpy's."""
     dtype = np.dtype(kind)
     if dtype.char not in ARRAYS:
@@ -388,7 +467,9 @@ def decode_array(kind: str, shape: list, place: int, scalar: bool, blobs: list) 
 
 def decode_namedtuple(name: str, fields: list, parts: list) -> tuple:
     """Return a named tuple of a class made here."""
-    fine = all(type(f) is str and f.isidentifier() and not keyword.iskeyword(f) for f in fields)
+    fine = all(
+        type(f) is str and f.isidentifier() and not keyword.iskeyword(f) for f in fields
+    )
     if not (fine and str(name).isidentifier() and len(fields) == len(parts) <= 100):
         raise WireError("a named tuple that can't be read")
     return collections.namedtuple(name, fields, rename=True)(*parts)

@@ -30,32 +30,69 @@ BUFFER_SIZES = (7, 8, 32, 33)
 #: Refused: numbers on x86_64 and aarch64, from the kernel's asm/unistd.h.
 REFUSED = {
     # reading or steering another process
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
-    "kcmp": (312, 272), "pidfd_getfd": (438, 438), "setpriority": (141, 140),
-    "sched_setparam": (142, 118), "sched_setattr": (314, 274), "ioprio_set": (251, 30),
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    "setpriority": (141, 140),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
+    "ioprio_set": (251, 30),
     # what neighbours would feel: the processor, a quota that all of a user's processes share,
     # the disk, the cache of its files
-    "sched_setaffinity": (203, 122), "inotify_init": (253, 26), "inotify_init1": (294, 26),
-    "fanotify_init": (300, 262), "io_setup": (206, 0), "sync": (162, 81), "syncfs": (306, 267),
+    "sched_setaffinity": (203, 122),
+    "inotify_init": (253, 26),
+    "inotify_init1": (294, 26),
+    "fanotify_init": (300, 262),
+    "io_setup": (206, 0),
+    "sync": (162, 81),
+    "syncfs": (306, 267),
     "fadvise64": (221, 223),
     # what would outlive the session's processes, or escape the count of its memory
-    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
-    "shmget": (29, 194), "shmctl": (31, 195), "shmat": (30, 196),
-    "semget": (64, 190), "semctl": (66, 191), "semop": (65, 193), "semtimedop": (220, 192),
-    "msgget": (68, 186), "msgctl": (71, 187), "msgrcv": (70, 188), "msgsnd": (69, 189),
-    "mq_open": (240, 180), "mq_unlink": (241, 181),
-    "memfd_create": (319, 279), "memfd_secret": (447, 447), "vmsplice": (278, 75),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "shmget": (29, 194),
+    "shmctl": (31, 195),
+    "shmat": (30, 196),
+    "semget": (64, 190),
+    "semctl": (66, 191),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgctl": (71, 187),
+    "msgrcv": (70, 188),
+    "msgsnd": (69, 189),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "vmsplice": (278, 75),
     "landlock_create_ruleset": (444, 444),
     # namespaces and mounts
-    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39),
-    "pivot_root": (155, 41), "chroot": (161, 51), "open_tree": (428, 428),
-    "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431),
-    "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
     # large and often attacked parts of the kernel that no exercise needs
-    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
     "personality": (135, 92),
-}  # fmt: skip
+}
 CLONE3 = (435, 435)
 #: Calls of which an argument decides: its number, the bits of it that count, and whether they must
 #: be or must not be one of these values.
@@ -114,7 +151,9 @@ def drop_capabilities() -> None:
     """
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     header = struct.pack("=Ii", 0x20080522, 0)  # version 3, this process
-    _call("capset", ctypes.create_string_buffer(header), ctypes.create_string_buffer(24))
+    _call(
+        "capset", ctypes.create_string_buffer(header), ctypes.create_string_buffer(24)
+    )
 
 
 def become(user: int) -> None:
@@ -128,7 +167,9 @@ def become(user: int) -> None:
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
     prctl(PR_SET_DUMPABLE, 1)  # the files below belong to root otherwise
-    with contextlib.suppress(OSError):  # not allowed everywhere, and the user has no rights anyway
+    with contextlib.suppress(
+        OSError
+    ):  # not allowed everywhere, and the user has no rights anyway
         _call("unshare", CLONE_NEWUSER)
         for name, text in (
             ("setgroups", "deny"),
@@ -168,7 +209,9 @@ def program(machine: str) -> bytes | None:
         unless_equal(numbers[column], 1)
         end(refuse)
     unless_equal(CLONE3[column], 1)
-    end(missing)  # its flags lie in memory, out of the filter's sight: the C library tries clone
+    end(
+        missing
+    )  # its flags lie in memory, out of the filter's sight: the C library tries clone
     for numbers, argument, bits, wanted, values in CHECKED.values():
         unless_equal(numbers[column], 4 + len(values))
         load(16 + 8 * argument)
@@ -196,5 +239,12 @@ def filter_system_calls() -> bool:
     head = struct.pack("@HP", len(filtered) // 8, ctypes.addressof(code))
     fprog = ctypes.create_string_buffer(head, len(head))
     two, zero = ctypes.c_ulong(2), ctypes.c_ulong(0)
-    _call("prctl", PR_SET_SECCOMP, two, ctypes.c_void_p(ctypes.addressof(fprog)), zero, zero)
+    _call(
+        "prctl",
+        PR_SET_SECCOMP,
+        two,
+        ctypes.c_void_p(ctypes.addressof(fprog)),
+        zero,
+        zero,
+    )
     return True

@@ -35,8 +35,10 @@ from tools import exercises
 #: The name that stands for the source notebook, which is graded first.
 REFERENCE = "(the solutions)"
 #: Said where a course has no secret.
-NO_SECRET = ("Hidden tests ask what everybody can read in the repository, so a table of answers "
-             "gets their points. A secret of your own changes that: python -m grading secret")
+NO_SECRET = (
+    "Hidden tests ask what everybody can read in the repository, so a table of answers "
+    "gets their points. A secret of your own changes that: python -m grading secret"
+)
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,9 @@ class _Run:
     def save_missing(self, result: Result, known: Result | None) -> None:
         """Note that nothing was handed in, unless there is a grade of something that was."""
         if known is not None and known.state.has_points:
-            self.say(f"{result.student}: the notebook is gone since it was graded; the grade stays")
+            self.say(
+                f"{result.student}: the notebook is gone since it was graded; the grade stays"
+            )
         elif known is None or known.reasons != result.reasons:
             self.book.save(self.course.assignment, self.course.notebook, result)
 
@@ -110,8 +114,14 @@ class _Run:
     def bar(self, count: int, what: str) -> tqdm:
         """Return a progress bar; in a file it is a line now and then."""
         return tqdm(
-            total=count, desc=what, unit="", file=sys.stderr, dynamic_ncols=True,
-            mininterval=0.2 if sys.stderr.isatty() else 10, disable=not self.options.progress)
+            total=count,
+            desc=what,
+            unit="",
+            file=sys.stderr,
+            dynamic_ncols=True,
+            mininterval=0.2 if sys.stderr.isatty() else 10,
+            disable=not self.options.progress,
+        )
 
     def grade(self, todo: list[dict]) -> None:
         """Grade files, and save each result as it comes; the reference solutions come first."""
@@ -119,8 +129,10 @@ class _Run:
             return
         jobs = [{"student": REFERENCE, "path": str(self.course.source)}, *todo]
         settings = {
-            "form": self.form, "factory": self.options.engine,
-            "options": {"sandbox": self.options.sandbox}, "times": self.options.times,
+            "form": self.form,
+            "factory": self.options.engine,
+            "options": {"sandbox": self.options.sandbox},
+            "times": self.options.times,
             "sums": checksums(self.form),
         }
         proven, waiting, usual = False, [], set()
@@ -141,7 +153,9 @@ class _Run:
                     result = with_doubts(result, usual)
                     self.save(result, text)
                     if result.state is not State.GRADED:
-                        self.say(f"{result.state}: {result.student}: {'; '.join(result.reasons)}")
+                        self.say(
+                            f"{result.state}: {result.student}: {'; '.join(result.reasons)}"
+                        )
                     bar.update()
 
     def write_feedback(self, found: list[Standing], results: dict[str, Result]) -> None:
@@ -166,9 +180,19 @@ class _Run:
                 text = file.read_text(encoding="utf-8") if file.exists() else None
                 try:
                     with feedback.limited(feedback.PAGE_SECONDS):
-                        feedback.write(course.root, one, results[one.student], form, text)
-                except (ValueError, TypeError, LookupError, RecursionError, TimeoutError) as error:
-                    self.say(f"no feedback for {one.student}: {type(error).__name__}: {error}")
+                        feedback.write(
+                            course.root, one, results[one.student], form, text
+                        )
+                except (
+                    ValueError,
+                    TypeError,
+                    LookupError,
+                    RecursionError,
+                    TimeoutError,
+                ) as error:
+                    self.say(
+                        f"no feedback for {one.student}: {type(error).__name__}: {error}"
+                    )
                 else:
                     done[one.student] = digest
                 bar.update()
@@ -189,10 +213,17 @@ def register(course: Course, form: Form, book: Book) -> None:
         made = f"sqlite:///{scratch}/made.db"
         database.prepare(made)
         done = exercises.nbgrader(
-            course.root, "generate_assignment", course.assignment, "--force",
-            f"--CourseDirectory.release_directory={scratch}/release", f"--db={made}")
+            course.root,
+            "generate_assignment",
+            course.assignment,
+            "--force",
+            f"--CourseDirectory.release_directory={scratch}/release",
+            f"--db={made}",
+        )
         if done.returncode:
-            raise GradingError(f"reading the tests failed:\n{exercises.complaint(done.stderr)}")
+            raise GradingError(
+                f"reading the tests failed:\n{exercises.complaint(done.stderr)}"
+            )
         with contextlib.closing(Gradebook(made, course.course)) as source:
             book.register(course.assignment, source)
 
@@ -210,13 +241,18 @@ def only_one(root: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise GradingError(
-                f"another run is grading {root.name}: wait until it has ended") from None
+                f"another run is grading {root.name}: wait until it has ended"
+            ) from None
         yield
 
 
 def sweep(course: Course) -> None:
     """Remove what killed runs left behind: files that were not yet at their place."""
-    for room in (".", f"autograded/*/{course.assignment}", f"feedback/*/{course.assignment}"):
+    for room in (
+        ".",
+        f"autograded/*/{course.assignment}",
+        f"feedback/*/{course.assignment}",
+    ):
         for path in course.root.glob(f"{room}/.partial-*"):
             path.unlink(missing_ok=True)
     for path in course.root.glob(".gradebook-*"):
@@ -244,12 +280,19 @@ def with_doubts(result: Result, usual: set[str]) -> Result:
         usual: tests that pass by such a change for the reference solutions as well.
 
     """
-    doubts = [f"{name}: passes only because the code changes what the test compares with"
-              for name in result.doubts if name not in usual]
+    doubts = [
+        f"{name}: passes only because the code changes what the test compares with"
+        for name in result.doubts
+        if name not in usual
+    ]
     if not doubts or not result.state.has_points:
         return result
-    return replace(result, state=State.SUSPECT, reasons=[*doubts, *result.reasons],
-                   suspicions=[*doubts, *result.suspicions])
+    return replace(
+        result,
+        state=State.SUSPECT,
+        reasons=[*doubts, *result.reasons],
+        suspicions=[*doubts, *result.suspicions],
+    )
 
 
 def check_reference(form: Form, result: Result) -> None:
@@ -268,7 +311,8 @@ def check_reference(form: Form, result: Result) -> None:
         why = "\n".join(lost) or f"  {'; '.join(result.reasons)}"
         raise GradingError(
             "the reference solutions don't get full points here, so nobody was graded. Mend the "
-            f"tests or the machine first:\n{why}")
+            f"tests or the machine first:\n{why}"
+        )
 
 
 def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
@@ -291,7 +335,9 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
     form = read_form(course)
     found = layout.find_submissions(course)
     if unknown := set(options.students) - found.keys():
-        raise GradingError(f"no folder of {', '.join(sorted(unknown))} in {course.submitted.name}/")
+        raise GradingError(
+            f"no folder of {', '.join(sorted(unknown))} in {course.submitted.name}/"
+        )
     try:
         penalty = penalty_of(course.config)
     except TraitError as error:
@@ -302,7 +348,9 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
         register(course, form, book)
         run.read_stamps(found)
         known = book.results(course.assignment)
-        check_draw(form, {name: known[name] for name in found.keys() & known.keys()}, options)
+        check_draw(
+            form, {name: known[name] for name in found.keys() & known.keys()}, options
+        )
         todo = []
         for student, entry in found.items():
             if options.students and student not in options.students:
@@ -321,15 +369,27 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
         results = book.results(course.assignment)
         class_ = standings(course.url, course.assignment, submitted=course.submitted)
         run.write_feedback(class_, results)
-        StateCsvExport(to=str(root / "grades.csv"), assignment=[course.assignment]).export(
-            book.gradebook)
+        StateCsvExport(
+            to=str(root / "grades.csv"), assignment=[course.assignment]
+        ).export(book.gradebook)
     shown = {one.student for one in class_}
-    odd = [entry for student, entry in found.items()
-           if not layout.is_name(student) and entry.student not in shown]
+    odd = [
+        entry
+        for student, entry in found.items()
+        if not layout.is_name(student) and entry.student not in shown
+    ]
     most = sum(form.most.values())
     class_ += [
-        Standing(entry.student, course.assignment, entry.state, None, most, tuple(entry.reasons))
-        for entry in odd]
+        Standing(
+            entry.student,
+            course.assignment,
+            entry.state,
+            None,
+            most,
+            tuple(entry.reasons),
+        )
+        for entry in odd
+    ]
     return Done(course, form, results, class_)
 
 
@@ -343,7 +403,9 @@ def read_form(course: Course) -> Form:
     """
     form = submission.load(course.release, course.source)
     secret = layout.read_secret(course.root, course.config)
-    return form.drawn(draws.seeds(secret, course.assignment, form.most), draws.label(secret))
+    return form.drawn(
+        draws.seeds(secret, course.assignment, form.most), draws.label(secret)
+    )
 
 
 def check_draw(form: Form, known: dict[str, Result], options: Options) -> None:
@@ -358,14 +420,18 @@ def check_draw(form: Form, known: dict[str, Result], options: Options) -> None:
         GradingError: if some would keep a grade by another secret.
 
     """
-    others = [name for name, result in known.items()
-              if result.state.has_points and result.draw != form.draw]
+    others = [
+        name
+        for name, result in known.items()
+        if result.state.has_points and result.draw != form.draw
+    ]
     if others and (options.students or not options.force):
         now = "is another one" if form.draw else "is not there"
         raise GradingError(
             f"{len(others)} submissions were graded with other hidden inputs: the course's secret "
             f"{now}, or they were graded before there was one. Put the file back as it was then, "
-            "or grade everybody anew: --force, without --student")
+            "or grade everybody anew: --force, without --student"
+        )
 
 
 def page_digest(standing: Standing, result: Result, form: Form) -> str:

@@ -23,8 +23,11 @@ from grading.ledger import METADATA
 
 #: Columns by which a submission's rows are found, and nbgrader makes no index for: without one,
 #: each submission reads the rows of everybody who was graded before.
-INDEXED = (("grade", "notebook_id"), ("comment", "notebook_id"),
-           ("submitted_notebook", "assignment_id"))
+INDEXED = (
+    ("grade", "notebook_id"),
+    ("comment", "notebook_id"),
+    ("submitted_notebook", "assignment_id"),
+)
 
 #: What a database says, and what it means for a teacher.
 ADVICE = {
@@ -33,7 +36,7 @@ ADVICE = {
     "database or disk is full": "the disk is full: make room, then run the command again",
     "no space left": "the disk is full: make room, then run the command again",
     "file is not a database": "the file is damaged, or is something else: put a copy of the "
-                              "gradebook there",
+    "gradebook there",
     "malformed": "the file is damaged: put a copy of the gradebook there",
     "database is locked": "another program is writing to it: wait until that has ended",
     "no such column": "another version of nbgrader made it: run `nbgrader db upgrade`",
@@ -64,7 +67,8 @@ def address(url: str) -> URL:
     except ArgumentError:
         raise GradebookError(
             f"the gradebook's URL can't be read: expected sqlite:///FILE or "
-            f"postgresql://USER@HOST/NAME, got {url[:60]!r}") from None
+            f"postgresql://USER@HOST/NAME, got {url[:60]!r}"
+        ) from None
 
 
 def shown(url: str) -> str:
@@ -78,7 +82,9 @@ def problem(url: str, what: str, error: Exception) -> GradebookError:
     advice = next((hint for key, hint in ADVICE.items() if key in said.lower()), "")
     line = " ".join(said.split())[:300]
     return GradebookError(
-        f"the gradebook {shown(url)} can't be {what}: {line}" + (f". {advice}" if advice else ""))
+        f"the gradebook {shown(url)} can't be {what}: {line}"
+        + (f". {advice}" if advice else "")
+    )
 
 
 @contextlib.contextmanager
@@ -93,7 +99,11 @@ def explained(url: str, what: str) -> Iterator[None]:
 def file_of(url: str) -> Path | None:
     """Return the file of an SQLite gradebook, None for another."""
     parts = address(url)
-    if parts.get_backend_name() == "sqlite" and parts.database not in (None, "", ":memory:"):
+    if parts.get_backend_name() == "sqlite" and parts.database not in (
+        None,
+        "",
+        ":memory:",
+    ):
         return Path(parts.database)
     return None
 
@@ -112,7 +122,9 @@ def prepare(url: str) -> None:
             _make(url)
         elif (target := file_of(url)) is not None and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".gradebook-") as folder:
+            with tempfile.TemporaryDirectory(
+                dir=target.parent, prefix=".gradebook-"
+            ) as folder:
                 made = Path(folder) / "gradebook.db"
                 _make(f"sqlite:///{made}")
                 with contextlib.suppress(FileExistsError):  # somebody else was faster
@@ -126,14 +138,20 @@ def _make(url: str) -> None:
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(
-                    text("SELECT pg_advisory_xact_lock(:key)"), {"key": key_of("make")})
+                    text("SELECT pg_advisory_xact_lock(:key)"), {"key": key_of("make")}
+                )
             there = inspect(connection).get_table_names()
             Base.metadata.create_all(connection)
             if "alembic_version" not in there:
-                connection.execute(text(
-                    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
                 connection.execute(
-                    text("INSERT INTO alembic_version VALUES (:version)"), {"version": version()})
+                    text(
+                        "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"
+                    )
+                )
+                connection.execute(
+                    text("INSERT INTO alembic_version VALUES (:version)"),
+                    {"version": version()},
+                )
             METADATA.create_all(connection)
     finally:
         engine.dispose()
@@ -144,17 +162,25 @@ def index(engine: Engine) -> None:
     if engine.dialect.name != "sqlite":
         return
     with engine.begin() as connection:
-        there = {row.name for row in connection.execute(
-            text("SELECT name FROM sqlite_master WHERE type = 'index'"))}
+        there = {
+            row.name
+            for row in connection.execute(
+                text("SELECT name FROM sqlite_master WHERE type = 'index'")
+            )
+        }
         for table, column in INDEXED:
             name = f"grading_{table}_{column}"
             if name not in there:
-                connection.execute(text(f"CREATE INDEX IF NOT EXISTS {name} ON {table} ({column})"))
+                connection.execute(
+                    text(f"CREATE INDEX IF NOT EXISTS {name} ON {table} ({column})")
+                )
 
 
 def version() -> str:
     """Return the version of the tables that this nbgrader makes, for `nbgrader db upgrade`."""
-    return ScriptDirectory(str(Path(nbgrader.__file__).parent / "alembic")).get_current_head()
+    return ScriptDirectory(
+        str(Path(nbgrader.__file__).parent / "alembic")
+    ).get_current_head()
 
 
 def key_of(name: str) -> int:
@@ -170,8 +196,11 @@ def take(connection: Connection, name: str) -> bool:
     if connection.dialect.name != "postgresql":
         return True
     with connection.begin():
-        return bool(connection.execute(
-            text("SELECT pg_try_advisory_lock(:key)"), {"key": key_of(name)}).scalar())
+        return bool(
+            connection.execute(
+                text("SELECT pg_try_advisory_lock(:key)"), {"key": key_of(name)}
+            ).scalar()
+        )
 
 
 @contextlib.contextmanager
@@ -189,10 +218,13 @@ def reading(url: str) -> Iterator[Engine]:
     if path is not None and not path.exists():
         raise GradebookError(
             f"there is no gradebook {shown(url)}. Grade first; or, if {path.parent} is not the "
-            "course's folder, name that with --root")
+            "course's folder, name that with --root"
+        )
     with explained(url, "read"):
         server = address(url).get_backend_name() == "postgresql"
-        engine = create_engine(url, **({"isolation_level": "REPEATABLE READ"} if server else {}))
+        engine = create_engine(
+            url, **({"isolation_level": "REPEATABLE READ"} if server else {})
+        )
         if not server:  # Python's driver begins no transaction to read: do it here
             event.listen(engine, "connect", _no_own_transactions)
             event.listen(engine, "begin", _begin)

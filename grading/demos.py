@@ -18,12 +18,24 @@ from grading.submission import RebuiltCell
 #: The name by which a cell of the release draws.
 PLOTTING = "plt"
 #: By these a cell may read any name.
-BY_TEXT = frozenset({"globals", "locals", "vars", "eval", "exec", "get_ipython", "__main__"})
+BY_TEXT = frozenset(
+    {"globals", "locals", "vars", "eval", "exec", "get_ipython", "__main__"}
+)
 #: A measurement, to its statement.
-MEASURES = re.compile(r"^%(?:time|timeit|prun)(?:[ \t]+-[a-zA-Z]\w*(?:[ \t]+\d+\b)?)*[ \t]+", re.M)
+MEASURES = re.compile(
+    r"^%(?:time|timeit|prun)(?:[ \t]+-[a-zA-Z]\w*(?:[ \t]+\d+\b)?)*[ \t]+", re.M
+)
 #: What has names of its own.
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp,
-          ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.Lambda,
+    ast.ClassDef,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -34,10 +46,16 @@ def names_of(source: str) -> tuple[frozenset[str], frozenset[str]] | None:
     as blank; None is returned for what is no Python, or too deeply nested.
     """
     plain = "\n".join(
-        "" if line.startswith(("%", "!")) else line for line in source.split("\n"))
+        "" if line.startswith(("%", "!")) else line for line in source.split("\n")
+    )
     try:
         return _names_of(plain)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deep
+    except (
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # the last two: nested too deep
         return None
 
 
@@ -50,7 +68,9 @@ def _names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
         waiting += scope.get_children()
         for symbol in scope.get_symbols():
             name, top = symbol.get_name(), scope is table
-            binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+            binds = (
+                symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+            )
             if binds and (top or symbol.is_declared_global()):
                 bound.add(name)
             if symbol.is_referenced() and (top or symbol.is_global()):
@@ -58,7 +78,9 @@ def _names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
     first: dict[str, bool] = {}
     for name, reads in _uses(tree):
         first.setdefault(name, reads)
-    return frozenset(name for name in read | bound if first.get(name, False)), frozenset(bound)
+    return frozenset(
+        name for name in read | bound if first.get(name, False)
+    ), frozenset(bound)
 
 
 def _uses(node: ast.AST, inner: bool = False) -> Iterator[tuple[str, bool]]:
@@ -75,9 +97,13 @@ def _uses(node: ast.AST, inner: bool = False) -> Iterator[tuple[str, bool]]:
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield node.target.id, True
     parts = list(ast.iter_child_nodes(node))
-    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor)):
+    if isinstance(
+        node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor)
+    ):
         value = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node.value
-        parts.sort(key=lambda part: part is not value)  # it is worked out before it gets a name
+        parts.sort(
+            key=lambda part: part is not value
+        )  # it is worked out before it gets a name
     for part in parts:
         yield from _uses(part, inner)
 
@@ -112,14 +138,20 @@ def called(source: str) -> frozenset[str]:
     if names is None:
         return frozenset()
     text = re.sub(r"^[%!].*", "", source, flags=re.M)
-    return names[0] & {node.func.id for node in ast.walk(ast.parse(text))
-                       if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return names[0] & {
+        node.func.id
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
 
 
 def is_needed(cells: Sequence[RebuiltCell], index: int) -> bool:
     """Tell whether a cell binds what a test or a later cell reads."""
-    names = [names_of(MEASURES.sub("", cell.source)) for cell in cells[index:]
-             if cell.cell_type == "code" and cell.role != "test"]
+    names = [
+        names_of(MEASURES.sub("", cell.source))
+        for cell in cells[index:]
+        if cell.cell_type == "code" and cell.role != "test"
+    ]
     if None in names or any(read & BY_TEXT for read, _ in names[1:]):
         return True
     offered = {name for cell in cells for name in cell.owns}

@@ -75,13 +75,20 @@ def read(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not a secret of `python -m grading secret`"
+        why = (
+            getattr(error, "strerror", None)
+            or "not a secret of `python -m grading secret`"
+        )
         raise SecretError(f"{path}: {why}") from None
     if mode & 0o027:  # a group may read it: a course's instructors
-        raise SecretError(f"{path}: its mode is {mode:03o}, so others may have read it. Close it: "
-                          f"chmod 600 {path}")
+        raise SecretError(
+            f"{path}: its mode is {mode:03o}, so others may have read it. Close it: "
+            f"chmod 600 {path}"
+        )
     if not FORM.fullmatch(text):
-        raise SecretError(f"{path}: not complete, or not made by `python -m grading secret`")
+        raise SecretError(
+            f"{path}: not complete, or not made by `python -m grading secret`"
+        )
     return bytes.fromhex(text)
 
 
@@ -93,10 +100,19 @@ def label(secret: bytes) -> str:
 def seeds(secret: bytes, assignment: str, names: Iterable[str]) -> dict[str, int]:
     """Return the number of each test cell, by grade_id; {} without a secret."""
     # PyTorch's generator takes 32 bits of a seed; what is added to must stay below.
-    return {
-        name: int.from_bytes(
-            hmac.digest(secret, f"{assignment}\0{name}".encode(), hashlib.sha256)[:4]) >> 1
-        for name in names} if secret else {}
+    return (
+        {
+            name: int.from_bytes(
+                hmac.digest(secret, f"{assignment}\0{name}".encode(), hashlib.sha256)[
+                    :4
+                ]
+            )
+            >> 1
+            for name in names
+        }
+        if secret
+        else {}
+    )
 
 
 def draw(source: str, seed: int | None) -> str:

@@ -46,7 +46,9 @@ class TestOutcome:
 class Process(Protocol):
     """One submission's process, with the trusted namespace that belongs to it."""
 
-    def run(self, source: str, *, here: bool, owns: tuple[str, ...] = ()) -> CellOutcome:
+    def run(
+        self, source: str, *, here: bool, owns: tuple[str, ...] = ()
+    ) -> CellOutcome:
         """Execute a cell in the student's process, and on the trusted side too (here).
 
         owns: names that are the submission's from now on, for the tests.

@@ -50,8 +50,15 @@ the cluster: make env EXTRAS=grade"""
 class Executor(Protocol):
     """Does a list of jobs somewhere."""
 
-    def run(self, jobs: list[dict], handler: str, settings: dict, *, deadline: float,
-            load: Callable[[dict], dict] | None = None) -> Iterator[tuple[int, dict]]:
+    def run(
+        self,
+        jobs: list[dict],
+        handler: str,
+        settings: dict,
+        *,
+        deadline: float,
+        load: Callable[[dict], dict] | None = None,
+    ) -> Iterator[tuple[int, dict]]:
         """Do the jobs; see `grading.pool.run`."""
 
 
@@ -61,11 +68,24 @@ class Local:
     def __init__(self, processes: int) -> None:
         self.processes = processes
 
-    def run(self, jobs: list[dict], handler: str, settings: dict, *, deadline: float,
-            load: Callable[[dict], dict] | None = None) -> Iterator[tuple[int, dict]]:
+    def run(
+        self,
+        jobs: list[dict],
+        handler: str,
+        settings: dict,
+        *,
+        deadline: float,
+        load: Callable[[dict], dict] | None = None,
+    ) -> Iterator[tuple[int, dict]]:
         """Do the jobs; see `grading.pool.run`."""
         return pool.run(
-            jobs, handler, settings, processes=self.processes, deadline=deadline, load=load)
+            jobs,
+            handler,
+            settings,
+            processes=self.processes,
+            deadline=deadline,
+            load=load,
+        )
 
 
 class Futures:
@@ -77,8 +97,15 @@ class Futures:
     def __init__(self, engine: object, slots: int) -> None:
         self.engine, self.slots = engine, getattr(engine, "slots", lambda: slots)
 
-    def run(self, jobs: list[dict], handler: str, settings: dict, *, deadline: float,
-            load: Callable[[dict], dict] | None = None) -> Iterator[tuple[int, dict]]:
+    def run(
+        self,
+        jobs: list[dict],
+        handler: str,
+        settings: dict,
+        *,
+        deadline: float,
+        load: Callable[[dict], dict] | None = None,
+    ) -> Iterator[tuple[int, dict]]:
         """Do the jobs; see `grading.pool.run`.
 
         A job whose worker is lost is tried once more, after all the others.
@@ -94,10 +121,16 @@ class Futures:
                     number = waiting.popleft()
                     job = load(jobs[number]) if load else jobs[number]
                     tries[number] += 1
-                    flying[number] = self.engine.submit(unit, code, packed, handler, job, deadline)
-                    flying[number].add_done_callback(functools.partial(_note, ended, number))
+                    flying[number] = self.engine.submit(
+                        unit, code, packed, handler, job, deadline
+                    )
+                    flying[number].add_done_callback(
+                        functools.partial(_note, ended, number)
+                    )
                 if not flying:
-                    raise PoolError("the executor takes no jobs: all its workers are gone")
+                    raise PoolError(
+                        "the executor takes no jobs: all its workers are gone"
+                    )
                 number = ended.get()
                 answer = _answer(flying.pop(number))
                 if "cannot_start" in answer:
@@ -132,7 +165,10 @@ def _answer(future: Future) -> dict:
         ) from error
     except Exception as error:  # each engine has errors of its own
         reason = f"{type(error).__name__}: {error}".rstrip(": ")
-        return {"lost": f"the worker that graded it was lost ({reason})"[:500], "died": True}
+        return {
+            "lost": f"the worker that graded it was lost ({reason})"[:500],
+            "died": True,
+        }
 
 
 def open_executor(spec: str, jobs: int) -> contextlib.AbstractContextManager[Executor]:
@@ -166,7 +202,8 @@ def _engine(spec: str, jobs: int) -> Iterator[Futures]:
             raise PoolError(DASK_MISSING.format(spec=spec)) from error
         raise PoolError(
             f"--executor {spec}: expected local, the address of a Dask scheduler such as "
-            f"tcp://host:8786, or module:factory ({error})") from error
+            f"tcp://host:8786, or module:factory ({error})"
+        ) from error
     try:
         yield Futures(engine, jobs)
     finally:
@@ -184,7 +221,9 @@ def _cluster(spec: str, address: str) -> Iterator[Futures]:
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        raise PoolError(f"--executor {spec}: no Dask scheduler answers there: {error}") from error
+        raise PoolError(
+            f"--executor {spec}: no Dask scheduler answers there: {error}"
+        ) from error
     with client:
         engine = Cluster(client)
         try:
@@ -215,7 +254,8 @@ class Cluster:
         except TimeoutError:
             raise PoolError(
                 f"the Dask scheduler has had no worker for {WORKER_SECONDS:.0f} s: start one with "
-                "`dask worker ADDRESS --nthreads 1` in the course's environment") from None
+                "`dask worker ADDRESS --nthreads 1` in the course's environment"
+            ) from None
         self.workers: dict[str, int] = {}
         self._look()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -237,7 +277,12 @@ class Cluster:
             load = collections.Counter(worker for worker, _ in self.jobs.values())
             worker = max(workers, key=lambda name: workers[name] - load[name])
             remote = self.client.submit(
-                function, *arguments, workers=[worker], allow_other_workers=False, pure=False)
+                function,
+                *arguments,
+                workers=[worker],
+                allow_other_workers=False,
+                pure=False,
+            )
             self.jobs[found] = worker, remote
         remote.add_done_callback(functools.partial(self._ended, found))
         return found
@@ -323,11 +368,14 @@ def unit(code: str, packed: bytes, handler: str, job: dict, deadline: float) -> 
 
     """
     if code != version():
-        return {"cannot_start": f"{socket.gethostname()} has another version of the course's "
-                                "grader, or of torch: install the same on all machines"}
+        return {
+            "cannot_start": f"{socket.gethostname()} has another version of the course's "
+            "grader, or of torch: install the same on all machines"
+        }
     key = hashlib.sha256(handler.encode() + packed).digest()
     process = _take(key) or pool.start(
-        handler, pickle.loads(zlib.decompress(packed)), idle_seconds=IDLE_SECONDS)
+        handler, pickle.loads(zlib.decompress(packed)), idle_seconds=IDLE_SECONDS
+    )
     try:
         answer = process.ask(job, deadline)
     except PoolError as error:

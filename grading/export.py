@@ -23,8 +23,17 @@ from grading.standing import Person, Standing, roster, standings
 
 #: What nbgrader writes into its CSV files, and what is added.
 COLUMNS = (
-    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
-    "raw_score", "late_submission_penalty", "score", "max_score",
+    "assignment",
+    "duedate",
+    "timestamp",
+    "student_id",
+    "last_name",
+    "first_name",
+    "email",
+    "raw_score",
+    "late_submission_penalty",
+    "score",
+    "max_score",
 )
 ADDED = ("state", "reason")
 
@@ -50,10 +59,14 @@ class StateCsvExport(ExportPlugin):
                 for assignment in gradebook.assignments:
                     if wanted and assignment.name not in wanted:
                         continue
-                    found = {one.student: one for one in standings(url, assignment.name)}
+                    found = {
+                        one.student: one for one in standings(url, assignment.name)
+                    }
                     for person in people:
                         if person.id in found:
-                            writer.writerow(_row(assignment.duedate, person, found[person.id]))
+                            writer.writerow(
+                                _row(assignment.duedate, person, found[person.id])
+                            )
             os.chmod(partial, 0o644)
             os.replace(partial, target)
         finally:
@@ -64,14 +77,22 @@ def _row(due: object, person: Person, standing: Standing) -> list:
     """Return one student's row."""
     stamp = standing.submitted_at
     row = {
-        "assignment": standing.assignment, "duedate": due,
-        "timestamp": stamp and stamp.replace(tzinfo=None), "student_id": person.id,
-        "last_name": person.last_name, "first_name": person.first_name, "email": person.email,
-        "max_score": standing.max_points, "state": str(standing.state),
+        "assignment": standing.assignment,
+        "duedate": due,
+        "timestamp": stamp and stamp.replace(tzinfo=None),
+        "student_id": person.id,
+        "last_name": person.last_name,
+        "first_name": person.first_name,
+        "email": person.email,
+        "max_score": standing.max_points,
+        "state": str(standing.state),
         "reason": "; ".join(standing.reasons),
     }
     row |= {key: guarded(text) for key, text in row.items() if isinstance(text, str)}
     if standing.points is not None:
-        row.update(raw_score=standing.raw_points, score=standing.points,
-                   late_submission_penalty=standing.late_penalty)
+        row.update(
+            raw_score=standing.raw_points,
+            score=standing.points,
+            late_submission_penalty=standing.late_penalty,
+        )
     return ["" if row.get(key) is None else row[key] for key in (*COLUMNS, *ADDED)]

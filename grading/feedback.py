@@ -62,12 +62,17 @@ STATES = {
         "Your submission was graded automatically. Something in the file was not as the grader "
         "expects it, so a person looks at it before the points count. This also happens by "
         "accident, for example when a program rewrites a notebook. You need not do anything: if "
-        "there is a question, your instructor will ask you."),
+        "there is a question, your instructor will ask you.",
+    ),
     State.FAILED: (
         "Not graded yet",
         "The grader could not grade this submission. This is not a zero: there are no points yet. "
-        "Your instructor sees it, too."),
-    State.MISSING: ("Nothing found", "No notebook of this assignment was found under your name."),
+        "Your instructor sees it, too.",
+    ),
+    State.MISSING: (
+        "Nothing found",
+        "No notebook of this assignment was found under your name.",
+    ),
 }
 
 
@@ -122,15 +127,17 @@ class Task:
         if self.full:
             return "all tests pass"
         if told := words.failures(
-            len(self.tests), sum(test.ran and not test.passed for test in self.tests),
-            sum(not test.ran for test in self.tests)
+            len(self.tests),
+            sum(test.ran and not test.passed for test in self.tests),
+            sum(not test.ran for test in self.tests),
         ):
             return told
         return "points from a person" if self.points != self.most else ""
 
 
-def write(root: Path, standing: Standing, result: Result, form: Form, notebook: str | None
-          ) -> Path:
+def write(
+    root: Path, standing: Standing, result: Result, form: Form, notebook: str | None
+) -> Path:
     """Write a student's page, and return where it is.
 
     Args:
@@ -165,6 +172,7 @@ def limited(seconds: float) -> Iterator[None]:
 
     For the main thread, as all that handles signals.
     """
+
     def stop(*_: object) -> None:
         raise TimeoutError(f"it takes more than {seconds:g} s")
 
@@ -187,30 +195,53 @@ def page(standing: Standing, result: Result, form: Form, notebook: str | None) -
     others, left = _code(tasks, result, cells, rule) if tasks else ([], [])
     late = None
     if standing.late_seconds > 0:
-        late = {"for": duration(standing.late_seconds), "penalty": number(standing.late_penalty)}
+        late = {
+            "for": duration(standing.late_seconds),
+            "penalty": number(standing.late_penalty),
+        }
     return _template().render(
-        style=Markup(style), policy=policy, state=state, kind=str(standing.state), meaning=meaning,
+        style=Markup(style),
+        policy=policy,
+        state=state,
+        kind=str(standing.state),
+        meaning=meaning,
         title=words.printable(words.title(form), 200),
         student=words.printable(standing.student, 130),
-        total=number(standing.points), raw=number(standing.raw_points),
-        most=number(standing.max_points), late=late, tasks=tasks, others=others,
-        graded_at=standing.graded_at if tasks else None, handed_in_at=standing.submitted_at,
-        why=_why(standing, result, form), file=_file(result) if tasks else [],
-        stopped=_stopped(result), left_out=left,
-        unsafe=standing.state.has_points and not result.sandboxed)
+        total=number(standing.points),
+        raw=number(standing.raw_points),
+        most=number(standing.max_points),
+        late=late,
+        tasks=tasks,
+        others=others,
+        graded_at=standing.graded_at if tasks else None,
+        handed_in_at=standing.submitted_at,
+        why=_why(standing, result, form),
+        file=_file(result) if tasks else [],
+        stopped=_stopped(result),
+        left_out=left,
+        unsafe=standing.state.has_points and not result.sandboxed,
+    )
 
 
 def _why(standing: Standing, result: Result, form: Form) -> list[str]:
     """Return the reasons that a student can do something about."""
     if standing.state is State.MISSING:
         found = result.reasons
-    elif standing.state is State.FAILED:  # what is wrong with the file begins with its name
+    elif (
+        standing.state is State.FAILED
+    ):  # what is wrong with the file begins with its name
         found = [reason for reason in result.reasons if reason.startswith(form.name)]
         if any(reason.startswith(NO_TIME) for reason in result.reasons):
-            found += [words.TOO_SLOW, *(f"Your code {line}." for line in _stopped(result))]
+            found += [
+                words.TOO_SLOW,
+                *(f"Your code {line}." for line in _stopped(result)),
+            ]
     else:
         return []
-    return [words.without_paths(words.printable(reason, 300)) for reason in found[:MOST_LINES]]
+    return [
+        words.without_paths(words.printable(reason, 300))
+        for reason in found[:MOST_LINES]
+    ]
 
 
 def _stopped(result: Result) -> list[str]:
@@ -239,7 +270,9 @@ def _tasks(standing: Standing, result: Result, form: Form, rule: Rule) -> list[T
     for cell in form.cells:
         name = words.task_of(cell.grade_id)
         if cell.role == "solution" or cell.is_graded:
-            tasks.setdefault(name, Task(name, words.printable(titles.get(name, name), 200)))
+            tasks.setdefault(
+                name, Task(name, words.printable(titles.get(name, name), 200))
+            )
         if cell.role == "solution" and cell.grade_id in result.unchanged:
             tasks[name].answered = False
         if cell.role == "test":
@@ -248,11 +281,21 @@ def _tasks(standing: Standing, result: Result, form: Form, rule: Rule) -> list[T
             error = result.messages.get(cell.grade_id, "")
             told = None
             if not passed:
-                told = rule.of_test(cell.grade_id, result) if error else Message(
-                    "Part of this test passes.")
-            tasks[name].tests.append(Test(
-                words.aspect_of(cell.grade_id), number(points), number(cell.points), passed, told,
-                error != NOT_RUN))
+                told = (
+                    rule.of_test(cell.grade_id, result)
+                    if error
+                    else Message("Part of this test passes.")
+                )
+            tasks[name].tests.append(
+                Test(
+                    words.aspect_of(cell.grade_id),
+                    number(points),
+                    number(cell.points),
+                    passed,
+                    told,
+                    error != NOT_RUN,
+                )
+            )
     for name, task in tasks.items():
         points, most = standing.notebook_points.get(name, (None, None))
         task.points, task.most = number(points), number(most)
@@ -262,8 +305,9 @@ def _tasks(standing: Standing, result: Result, form: Form, rule: Rule) -> list[T
     return list(tasks.values())
 
 
-def _code(tasks: list[Task], result: Result, cells: list[dict], rule: Rule
-          ) -> tuple[list[Cell], list[str]]:
+def _code(
+    tasks: list[Task], result: Result, cells: list[dict], rule: Rule
+) -> tuple[list[Cell], list[str]]:
     """Put the student's cells into the tasks; return the others, and what was left out."""
     by_task = {task.name: task for task in tasks}
     room = MOST_BYTES - FRAME_BYTES
@@ -284,7 +328,9 @@ def _code(tasks: list[Task], result: Result, cells: list[dict], rule: Rule
         room -= size
         task = by_task.get(words.task_of(name))
         (others if task is None else task.cells).append(cell)
-    left = [f"{dropped} of your cells: this page would be too large."] if dropped else []
+    left = (
+        [f"{dropped} of your cells: this page would be too large."] if dropped else []
+    )
     return others, left
 
 
@@ -297,7 +343,9 @@ def _is_written(data: dict, result: Result) -> bool:
     """Tell whether a student wrote a cell."""
     tags = data["metadata"].get("nbgrader") or {}
     if tags:
-        return bool(tags.get("solution")) and tags.get("grade_id") not in result.unchanged
+        return (
+            bool(tags.get("solution")) and tags.get("grade_id") not in result.unchanged
+        )
     return _is_own(data)
 
 
@@ -306,24 +354,37 @@ def _is_own(data: dict) -> bool:
     return data["cell_type"] == "code" and str(data.get("id", "")).startswith("extra-")
 
 
-def _cell(data: dict, error: str, rule: Rule, *, coloured: bool, after: bool) -> tuple[Cell, int]:
+def _cell(
+    data: dict, error: str, rule: Rule, *, coloured: bool, after: bool
+) -> tuple[Cell, int]:
     """Return a cell, and how many bytes it takes; after: of a hidden test."""
     source = "".join(data["source"])
-    outputs = [part for part in data.get("outputs", []) if part["output_type"] == "stream"]
-    errors = [part for part in data.get("outputs", []) if part["output_type"] == "error"]
+    outputs = [
+        part for part in data.get("outputs", []) if part["output_type"] == "stream"
+    ]
+    errors = [
+        part for part in data.get("outputs", []) if part["output_type"] == "error"
+    ]
     output = "".join("".join(part["text"]) for part in outputs)
     left = []
-    if after and _is_own(data):  # their number is the student's choice: each would be a letter
+    if after and _is_own(
+        data
+    ):  # their number is the student's choice: each would be a letter
         output, error, errors, left = "", "", [], [HAPPENED]
     elif after and output:
         output, left = "", [PRINTED]
     left += [
         f"the {kind} has {len(text)} characters, {most} are shown"
-        for kind, text, most in (("code", source, MOST_CODE), ("output", output, MOST_OUTPUT))
+        for kind, text, most in (
+            ("code", source, MOST_CODE),
+            ("output", output, MOST_OUTPUT),
+        )
         if len(text) > most
     ]
     code = words.printable(source, MOST_CODE)
-    html = coloured_code(code) if coloured and len(code) <= MOST_COLOURED else escape(code)
+    html = (
+        coloured_code(code) if coloured and len(code) <= MOST_COLOURED else escape(code)
+    )
     if not error and errors:
         error = f"{errors[0].get('ename', '')}: {errors[0].get('evalue', '')}"
     told = rule.of_cell(error, source, after=after) if error else None
@@ -343,8 +404,14 @@ def number(value: float | None) -> str:
 def duration(seconds: float) -> str:
     """Return how long something is, in the two largest units."""
     minutes = math.ceil(seconds / 60)
-    units = ((minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute"))
-    parts = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in units if count]
+    units = (
+        (minutes // 1440, "day"),
+        (minutes // 60 % 24, "hour"),
+        (minutes % 60, "minute"),
+    )
+    parts = [
+        f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in units if count
+    ]
     return " and ".join(parts[:2])
 
 
@@ -354,17 +421,27 @@ def style_sheet() -> tuple[str, str]:
     sheet = (FOLDER / "feedback_page.css").read_text(encoding="utf-8")
     for mode, style in STYLES:
         rules = HtmlFormatter(style=style).get_token_style_defs(".code")
-        sheet += f"@media (prefers-color-scheme: {mode}) {{\n" + "\n".join(rules) + "\n}\n"
+        sheet += (
+            f"@media (prefers-color-scheme: {mode}) {{\n" + "\n".join(rules) + "\n}\n"
+        )
     digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
-    return sheet, (f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
-                   "form-action 'none'")
+    return sheet, (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
 
 
 @functools.cache
 def _template() -> object:
     """Return the page's template: every value is escaped, an unknown one is an error."""
     environment = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True)
-    environment.filters["day"] = lambda when: when.strftime("%d %B %Y, %H:%M UTC").lstrip("0")
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["day"] = lambda when: when.strftime(
+        "%d %B %Y, %H:%M UTC"
+    ).lstrip("0")
     return environment.get_template("feedback_page.html.j2")

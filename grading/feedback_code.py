@@ -13,7 +13,16 @@ from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import RegexLexer, bygroups, words
-from pygments.token import Comment, Keyword, Name, Number, Operator, String, Text, Whitespace
+from pygments.token import (
+    Comment,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    String,
+    Text,
+    Whitespace,
+)
 
 _PREFIX = r"(?i:[rbuft]{0,2})"
 _CONSTANTS = ("None", "True", "False")
@@ -44,7 +53,10 @@ class Lexer(RegexLexer):
             (_names(*_CONSTANTS), Keyword.Constant),
             (_names(*_OPERATORS), Operator.Word),
             (_names(*_IMPORTS), Keyword.Namespace),
-            (_names(*(name for name in dir(builtins) if name.isidentifier())), Name.Builtin),
+            (
+                _names(*(name for name in dir(builtins) if name.isidentifier())),
+                Name.Builtin,
+            ),
             (r"\.?\d(?:[eE][-+]\d|[\w.])*+", Number),
             (r"\w++", Name),
             (r"[-+*/%@&|^~<>=!:]++", Operator),

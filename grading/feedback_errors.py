@@ -23,10 +23,14 @@ from grading.told import HOLE, STUB
 #: What a failed assert is called that the test's author did not write: the code tested raised it.
 RAISED = "RaisedAssertionError"
 UNKNOWN = "The result is not what the test expects."
-OTHERS = ("The lines of this test that you can see in the notebook may pass: it has others, with "
-          "other sizes and edge cases.")
-VALUES = ("“…” stands for a value. The values of hidden lines are not shown; run this test in your "
-          "notebook to see the others.")
+OTHERS = (
+    "The lines of this test that you can see in the notebook may pass: it has others, with "
+    "other sizes and edge cases."
+)
+VALUES = (
+    "“…” stands for a value. The values of hidden lines are not shown; run this test in your "
+    "notebook to see the others."
+)
 PRINTED = "what it printed: hidden tests had run by then"
 HAPPENED = "what became of this cell of your own: hidden tests had run by then"
 
@@ -49,7 +53,9 @@ class Rule:
     def of_test(self, grade_id: str, result: Result) -> Message:
         """Return what to tell about the error of a test."""
         kind, text = parts(result.told.get(grade_id, "Error: "))
-        advice = OTHERS if grade_id in self.hidden else "Run this test in your notebook."
+        advice = (
+            OTHERS if grade_id in self.hidden else "Run this test in your notebook."
+        )
         kind = "AssertionError" if kind == RAISED else kind
         if kind == "AssertionError" and not text:
             return Message(f"{UNKNOWN} {advice}")
@@ -91,7 +97,9 @@ def parts(error: str) -> tuple[str, str]:
 
 def syntax_problem(source: str) -> str:
     """Return why a cell is no Python, "" if it is: what depends on nothing but its text."""
-    plain = "\n".join("" if line.startswith(("%", "!")) else line for line in source.split("\n"))
+    plain = "\n".join(
+        "" if line.startswith(("%", "!")) else line for line in source.split("\n")
+    )
     try:
         ast.parse(plain)
     except SyntaxError as error:

@@ -19,7 +19,8 @@ MOST_MESSAGE = 1500
 
 _ANSI = re.compile("[\x1b\N{REPLACEMENT CHARACTER}]\\[[0-9;?]*[A-Za-z]")
 _PATH = re.compile(
-    r"(?:(?<![\w/.])~?(?:/[\w.@+~-]+){2,}/?|(?<!\w)[A-Za-z]:\\[^\s\"'<>|]+)")
+    r"(?:(?<![\w/.])~?(?:/[\w.@+~-]+){2,}/?|(?<!\w)[A-Za-z]:\\[^\s\"'<>|]+)"
+)
 _FRAME = re.compile(r"^[ \t]*File \"[^\n]*\n?", re.MULTILINE)
 _HEADING = re.compile(r"^(#+)\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
@@ -28,16 +29,22 @@ _HEADING = re.compile(r"^(#+)\s+(.+?)\s*#*\s*$", re.MULTILINE)
 FIXED_WORDS = {
     "StudentLost": "Your code ended Python, or had to be stopped, while this test ran.",
     "TimeoutError": "This test took too long. Look for a loop that doesn't end.",
-    "NotRun": ("This test did not run, because your code for this task had to be stopped before. "
-               "Mend that first: look for a loop that doesn't end."),
+    "NotRun": (
+        "This test did not run, because your code for this task had to be stopped before. "
+        "Mend that first: look for a loop that doesn't end."
+    ),
 }
 #: What it says of a process that did not answer, and of one that ended in a student's own cell.
 LATE = "the submission's code did not answer in time"
-STOPPED = ("Your code ended Python, or had to be stopped, while this cell ran. Look for a loop "
-           "that doesn't end.")
+STOPPED = (
+    "Your code ended Python, or had to be stopped, while this cell ran. Look for a loop "
+    "that doesn't end."
+)
 #: What is told where not all tests could run.
-TOO_SLOW = ("Your code took too long, so not all tests could run. `python -m grading check` names "
-            "the slowest cell: make it shorter, or take it out, and hand in again.")
+TOO_SLOW = (
+    "Your code took too long, so not all tests could run. `python -m grading check` names "
+    "the slowest cell: make it shorter, or take it out, and hand in again."
+)
 
 
 def failures(tests: int, failed: int, unrun: int) -> str:
@@ -77,7 +84,9 @@ def message(error: str) -> Message:
         kind, text = "", error
     elif not found:
         text = ""
-    text = printable(without_paths(printable(text, 2 * MOST_MESSAGE)).strip(), MOST_MESSAGE)
+    text = printable(
+        without_paths(printable(text, 2 * MOST_MESSAGE)).strip(), MOST_MESSAGE
+    )
     if kind == "AssertionError":
         if text and text != "AssertionError":
             return Message(text)
@@ -92,7 +101,8 @@ def has_hidden(form: Form) -> dict[str, bool]:
     """Return for each test whether it has lines that students don't see."""
     return {
         cell.grade_id: text_key(form.released[cell.grade_id]) != text_key(cell.source)
-        for cell in form.cells if cell.role == "test"
+        for cell in form.cells
+        if cell.role == "test"
     }
 
 
@@ -131,34 +141,54 @@ def aspect_of(grade_id: str) -> str:
 
 #: What findings mean to a student: what is so, and what to do.
 _FINDINGS: dict[str, tuple[str, str]] = {
-    "duplicated": ("the cell {cell} is there more than once",
-                   "Only the last one counts as your answer. Put everything into one of them and "
-                   "delete the others."),
-    "missing": ("the cell {cell} is missing",
-                "It counts as it was handed out. If it held your answer, take the cell from a "
-                "fresh copy of the notebook and put your answer into it."),
-    "moved": ("the cell {cell} is at another place than in the notebook handed out",
-              "It is graded at its own place: make sure that it needs nothing that comes later."),
-    "edited": ("the locked cell {cell} was changed",
-               "The change is ignored: the cell is graded as it was handed out. Keep your own code "
-               "in the answer cells."),
-    "untagged": ("the cell {cell} has lost its nbgrader metadata",
-                 "It was recognised all the same. Edit the notebook in JupyterLab, which keeps "
-                 "the metadata."),
-    "re-tagged": ("what the notebook keeps about the cell {cell} was changed (its metadata)",
-                  "Take the cell from a fresh copy of the notebook. A person looks at a notebook "
-                  "like this before its points count."),
-    "re-typed": ("the cell {cell} has changed its type",
-                 "Turn it back: a code cell into a code cell, a text cell into Markdown."),
-    "unknown": ("there is a graded cell {cell} that this assignment doesn't have",
-                "Delete it. A person looks at a notebook like this before its points count."),
-    "inner": ("the code at {cell} has a word that few answers need ({detail})",
-              "It costs nothing. Your instructor sees it beside your points."),
+    "duplicated": (
+        "the cell {cell} is there more than once",
+        "Only the last one counts as your answer. Put everything into one of them and "
+        "delete the others.",
+    ),
+    "missing": (
+        "the cell {cell} is missing",
+        "It counts as it was handed out. If it held your answer, take the cell from a "
+        "fresh copy of the notebook and put your answer into it.",
+    ),
+    "moved": (
+        "the cell {cell} is at another place than in the notebook handed out",
+        "It is graded at its own place: make sure that it needs nothing that comes later.",
+    ),
+    "edited": (
+        "the locked cell {cell} was changed",
+        "The change is ignored: the cell is graded as it was handed out. Keep your own code "
+        "in the answer cells.",
+    ),
+    "untagged": (
+        "the cell {cell} has lost its nbgrader metadata",
+        "It was recognised all the same. Edit the notebook in JupyterLab, which keeps "
+        "the metadata.",
+    ),
+    "re-tagged": (
+        "what the notebook keeps about the cell {cell} was changed (its metadata)",
+        "Take the cell from a fresh copy of the notebook. A person looks at a notebook "
+        "like this before its points count.",
+    ),
+    "re-typed": (
+        "the cell {cell} has changed its type",
+        "Turn it back: a code cell into a code cell, a text cell into Markdown.",
+    ),
+    "unknown": (
+        "there is a graded cell {cell} that this assignment doesn't have",
+        "Delete it. A person looks at a notebook like this before its points count.",
+    ),
+    "inner": (
+        "the code at {cell} has a word that few answers need ({detail})",
+        "It costs nothing. Your instructor sees it beside your points.",
+    ),
     "extra": ("you added or changed cells {cell}", "They run, too: that is fine."),
 }
 
 
-def finding(text: str, quote: Callable[[str], str] = lambda cell: f"“{cell}”") -> tuple[str, str]:
+def finding(
+    text: str, quote: Callable[[str], str] = lambda cell: f"“{cell}”"
+) -> tuple[str, str]:
     """Return a finding "kind: cell: detail" in a student's words: what is so, and what to do.
 
     Args:
@@ -173,4 +203,6 @@ def finding(text: str, quote: Callable[[str], str] = lambda cell: f"“{cell}”
     fact, advice = _FINDINGS[kind]
     name = printable(cell if detail else rest, 80)
     detail = printable(detail.rpartition(": ")[2], 120)
-    return fact.format(cell=name if kind == "extra" else quote(name), detail=detail), advice
+    return fact.format(
+        cell=name if kind == "extra" else quote(name), detail=detail
+    ), advice

@@ -34,8 +34,10 @@ class AutogradeExporter(NotebookExporter):
 
     #: The folders that the grader writes into; nbgrader lets them have other names.
     folders: ClassVar[dict[str, str]] = {
-        "source_directory": "solutions", "release_directory": "exercises",
-        "autograded_directory": "autograded", "feedback_directory": "feedback",
+        "source_directory": "solutions",
+        "release_directory": "exercises",
+        "autograded_directory": "autograded",
+        "feedback_directory": "feedback",
     }
     again = True
 
@@ -57,10 +59,20 @@ class AutogradeExporter(NotebookExporter):
             if getattr(course, name) != usual:
                 raise NbGraderException(
                     f"CourseDirectory.{name} is {getattr(course, name)!r}: this course grades "
-                    f"with {usual!r} only")
+                    f"with {usual!r} only"
+                )
         root, url = Path(course.root).resolve(), _url(converter)
-        command = [sys.executable, "-m", "grading", "run", course.assignment_id,
-                   "--root", str(root), "--submitted", str(root / course.submitted_directory)]
+        command = [
+            sys.executable,
+            "-m",
+            "grading",
+            "run",
+            course.assignment_id,
+            "--root",
+            str(root),
+            "--submitted",
+            str(root / course.submitted_directory),
+        ]
         if course.student_id != "*":
             command += [f"--student={student}" for student in students]
         if self.again and converter.force:
@@ -68,10 +80,15 @@ class AutogradeExporter(NotebookExporter):
         if url != _url(converter, given=False):
             command += ["--db", url]
         # The grader is where this file is, also when the course's folder is another.
-        found = {**os.environ, "PYTHONPATH": os.pathsep.join(
-            filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+        found = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(
+                filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
+            ),
+        }
         done = subprocess.run(
-            command, cwd=root, env=found, text=True, capture_output=True, check=False)
+            command, cwd=root, env=found, text=True, capture_output=True, check=False
+        )
         for line in (*done.stderr.splitlines(), *done.stdout.splitlines()):
             if line.strip() and "%|" not in line:  # no progress bar
                 converter.log.info(line)
@@ -81,7 +98,8 @@ class AutogradeExporter(NotebookExporter):
         lost = [
             f"{one.state}: {one.student}: {'; '.join(one.reasons)}"
             for one in standings(url, course.assignment_id)
-            if one.student in students and one.state is State.FAILED]
+            if one.student in students and one.state is State.FAILED
+        ]
         if lost:
             converter.log.error("\n".join(lost))
             raise NbGraderException("\n".join(lost))
@@ -95,7 +113,9 @@ class FeedbackExporter(AutogradeExporter):
 
 def _students(converter: BaseConverter) -> list[str]:
     """Return the students whose notebooks the converter found."""
-    pattern = converter._format_source("(?P<assignment_id>.*)", "(?P<student_id>.*)", escape=True)
+    pattern = converter._format_source(
+        "(?P<assignment_id>.*)", "(?P<student_id>.*)", escape=True
+    )
     found = [re.match(pattern, folder) for folder in converter.assignments]
     return sorted({match.group("student_id") for match in found if match})
 

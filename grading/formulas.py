@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: Characters with which a text after + or - can do something in a spreadsheet program.
-ACTIVE = set("()|!\"=[]{}:*/^&<>%$#@;\\") | set("0123456789")
+ACTIVE = set('()|!"=[]{}:*/^&<>%$#@;\\') | set("0123456789")
 
 
 def is_formula(text: str) -> bool:

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
     from grading.submission import Form
 
 __all__ = [
-    "Book", "GradebookError", "Person", "Standing", "StateCsvExport", "roster", "standings",
+    "Book",
+    "GradebookError",
+    "Person",
+    "Standing",
+    "StateCsvExport",
+    "roster",
+    "standings",
 ]
 
 #: How often a submission's grade is written, a second apart, while the database is busy.
@@ -64,7 +70,9 @@ class Book:
 
     """
 
-    def __init__(self, url: str, course: str = "default_course", *, alone: bool = False) -> None:
+    def __init__(
+        self, url: str, course: str = "default_course", *, alone: bool = False
+    ) -> None:
         self.url, self.course = url, course
         database.prepare(url)
         with database.explained(url, "opened"):
@@ -75,7 +83,8 @@ class Book:
             if alone and not database.take(self._lock, "run"):
                 self.close()
                 raise GradebookError(
-                    f"another run is writing to {database.shown(url)}: wait until it has ended")
+                    f"another run is writing to {database.shown(url)}: wait until it has ended"
+                )
 
     def close(self) -> None:
         """Close the database."""
@@ -95,7 +104,8 @@ class Book:
         with self.gradebook.engine.connect() as connection, connection.begin():
             # nbgrader's commits write to the connection; only leaving this block commits there.
             make = sessionmaker(
-                bind=connection, join_transaction_mode="rollback_only", autoflush=False)
+                bind=connection, join_transaction_mode="rollback_only", autoflush=False
+            )
             self.gradebook.db = scoped_session(make)
             try:
                 yield connection
@@ -123,7 +133,9 @@ class Book:
                 raise GradebookError(f"nbgrader refuses an entry: {error}") from error
             except SQLAlchemyError as error:
                 passing = isinstance(error, DBAPIError) and (
-                    error.connection_invalidated or "database is locked" in str(error.orig))
+                    error.connection_invalidated
+                    or "database is locked" in str(error.orig)
+                )
                 if not passing or attempt == ATTEMPTS - 1:
                     raise database.problem(self.url, "written", error) from error
                 time.sleep(1)
@@ -131,17 +143,24 @@ class Book:
 
     def results(self, assignment: str) -> dict[str, Result]:
         """Return what the ledger holds for an assignment, by student."""
-        with database.explained(self.url, "read"), self.gradebook.engine.connect() as connection:
+        with (
+            database.explained(self.url, "read"),
+            self.gradebook.engine.connect() as connection,
+        ):
             found = ledger.entries(connection, assignment)
         return {student: entry.result for student, entry in found.items()}
 
     def pages(self, assignment: str) -> dict[str, str]:
         """Return the digest of each student's page of feedback that was written."""
-        with database.explained(self.url, "read"), self.gradebook.engine.connect() as connection:
+        with (
+            database.explained(self.url, "read"),
+            self.gradebook.engine.connect() as connection,
+        ):
             return ledger.pages(connection, assignment)
 
     def note_pages(self, assignment: str, digests: dict[str, str]) -> None:
         """Note that pages of feedback were written, by student."""
+
         def change(connection: Connection) -> None:
             for student, digest in digests.items():
                 ledger.note_page(connection, assignment, student, digest)
@@ -153,39 +172,61 @@ class Book:
         with self.transaction():
             return {student.id for student in self.gradebook.students}
 
-    def save(self, assignment: str, notebook: str, result: Result, timestamp: str | None = None,
-             penalty: Penalty = no_penalty) -> None:
+    def save(
+        self,
+        assignment: str,
+        notebook: str,
+        result: Result,
+        timestamp: str | None = None,
+        penalty: Penalty = no_penalty,
+    ) -> None:
         """Write a submission's points, late penalty and state, in one transaction.
 
         Raises:
             GradebookError: if the database can't be written, or has not the cells that were graded.
 
         """
-        self.write(lambda connection: self._save(
-            connection, assignment, notebook, result, timestamp, penalty))
+        self.write(
+            lambda connection: self._save(
+                connection, assignment, notebook, result, timestamp, penalty
+            )
+        )
 
-    def _save(self, connection: Connection, assignment: str, notebook: str, result: Result,
-              timestamp: str | None, penalty: Penalty) -> None:
+    def _save(
+        self,
+        connection: Connection,
+        assignment: str,
+        notebook: str,
+        result: Result,
+        timestamp: str | None,
+        penalty: Penalty,
+    ) -> None:
         """Write a submission, inside a transaction."""
         book = self.gradebook
         book.update_or_create_student(result.student)
         if result.state is not State.MISSING:
             submission = book.update_or_create_submission(
-                assignment, result.student, timestamp=timestamp)
+                assignment, result.student, timestamp=timestamp
+            )
             found = [nb for nb in submission.notebooks if nb.name == notebook]
             if not found:
-                raise GradebookError(f"no notebook {notebook} of {assignment} in the gradebook")
+                raise GradebookError(
+                    f"no notebook {notebook} of {assignment} in the gradebook"
+                )
             known = ledger.clearances(connection, assignment, result.student)
             clearance = known.get(result.student)
             cleared = clearance is not None and clearance.covers(result)
             self._write_grades(found[0], result, cleared)
             found[0].late_submission_penalty = penalty(
-                result.student, sum(score(grade) for grade in found[0].grades),
-                late_seconds(submission))
+                result.student,
+                sum(score(grade) for grade in found[0].grades),
+                late_seconds(submission),
+            )
         ledger.note(connection, assignment, result)
 
-    def update_late(self, assignment: str, penalty: Penalty, stamps: dict[str, str | None]
-                    ) -> None:
+    def update_late(
+        self, assignment: str, penalty: Penalty, stamps: dict[str, str | None]
+    ) -> None:
         """Bring times and late penalties up to date, without grading again.
 
         A due date, an extension, a time, the policy, or points by hand may be new.
@@ -201,12 +242,16 @@ class Book:
         """
         self.write(lambda _: self._update_late(assignment, penalty, stamps))
 
-    def _update_late(self, assignment: str, penalty: Penalty, stamps: dict[str, str | None]
-                     ) -> None:
+    def _update_late(
+        self, assignment: str, penalty: Penalty, stamps: dict[str, str | None]
+    ) -> None:
         """Bring times and late penalties up to date, inside a transaction."""
         query = (
             self.gradebook.db.query(SubmittedNotebook, SubmittedAssignment)
-            .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(
+                SubmittedAssignment,
+                SubmittedNotebook.assignment_id == SubmittedAssignment.id,
+            )
             .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
             .filter(Assignment.name == assignment)
         )
@@ -215,7 +260,9 @@ class Book:
                 stamp = parse_utc(stamps[submission.student_id])
                 if submission.timestamp != stamp:
                     submission.timestamp = stamp
-            wanted = penalty(submission.student_id, notebook.score, late_seconds(submission))
+            wanted = penalty(
+                submission.student_id, notebook.score, late_seconds(submission)
+            )
             if (notebook.late_submission_penalty or 0.0) != wanted:
                 notebook.late_submission_penalty = wanted
 
@@ -226,26 +273,34 @@ class Book:
             GradebookError: if it is not suspect, or the database can't be written.
 
         """
+
         def change(connection: Connection) -> Result:
             entry = ledger.entries(connection, assignment).get(student)
             if entry is None or entry.result.state is not State.SUSPECT:
                 state = entry.result.state if entry else "not graded"
                 raise GradebookError(
                     f"{student}: {state}, not suspect: there is nothing to clear in {assignment}. "
-                    f"`python -m grading states {assignment}` lists who is")
+                    f"`python -m grading states {assignment}` lists who is"
+                )
             ledger.note_clearance(connection, assignment, entry.result, who, reason)
-            for notebook in self.gradebook.find_submission(assignment, student).notebooks:
+            for notebook in self.gradebook.find_submission(
+                assignment, student
+            ).notebooks:
                 self._write_grades(notebook, entry.result, cleared=True)
             return entry.result
 
         return self.write(change)
 
-    def _write_grades(self, notebook: SubmittedNotebook, result: Result, cleared: bool) -> None:
+    def _write_grades(
+        self, notebook: SubmittedNotebook, result: Result, cleared: bool
+    ) -> None:
         """Write the points into the rows that nbgrader made, by nbgrader's rules."""
         grades = {grade.name: grade for grade in notebook.grades}
         if result.state.has_points and grades.keys() != result.points.keys():
             odd = ", ".join(sorted(grades.keys() ^ result.points.keys()))
-            raise GradebookError(f"the gradebook has other cells than the assignment: {odd}")
+            raise GradebookError(
+                f"the gradebook has other cells than the assignment: {odd}"
+            )
         for name, grade in grades.items():
             grade.auto_score = result.points[name] if result.state.has_points else None
             grade.needs_manual_grade = (
@@ -254,7 +309,9 @@ class Book:
                 or (result.state is State.SUSPECT and not cleared)
             )
         for comment in notebook.comments:
-            comment.auto_comment = "No response." if comment.name in result.unchanged else None
+            comment.auto_comment = (
+                "No response." if comment.name in result.unchanged else None
+            )
         self.gradebook.db.flush()
 
     def is_registered(self, assignment: str, notebook: str, form: Form) -> bool:
@@ -291,7 +348,8 @@ class Book:
         if _has(book.find_notebook, name, assignment):
             old = book.find_notebook(name, assignment)
             changed = [
-                cell for kind in kinds
+                cell
+                for kind in kinds
                 for cell in {c.name for c in getattr(old, f"{kind}_cells")}
                 ^ {c.name for c in getattr(notebook, f"{kind}_cells")}
             ]
@@ -300,7 +358,8 @@ class Book:
                 raise GradebookError(
                     f"{assignment}: cells were added or removed after submissions had been "
                     f"graded: {cells}. Give the changed assignment a new name, or remove the old "
-                    f"grades: nbgrader db assignment remove {assignment} --force")
+                    f"grades: nbgrader db assignment remove {assignment} --force"
+                )
             if changed:
                 book.remove_notebook(name, assignment)
         if not _has(book.find_notebook, name, assignment):

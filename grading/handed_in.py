@@ -41,8 +41,11 @@ def read(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise SubmissionError(
-                f"{path.name} is a link, not a file: hand in the notebook itself") from None
-        raise SubmissionError(f"{path.name} cannot be opened: {error.strerror}") from None
+                f"{path.name} is a link, not a file: hand in the notebook itself"
+            ) from None
+        raise SubmissionError(
+            f"{path.name} cannot be opened: {error.strerror}"
+        ) from None
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
@@ -52,7 +55,8 @@ def read(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     if status.st_size > max_bytes or len(data) > max_bytes:
         raise SubmissionError(
             f"{path.name} has {status.st_size / 2**20:.0f} MiB, and at most "
-            f"{max_bytes / 2**20:.0f} are read: clear the outputs and hand in again")
+            f"{max_bytes / 2**20:.0f} are read: clear the outputs and hand in again"
+        )
     return data
 
 
@@ -63,29 +67,42 @@ def parse(data: bytes, name: str = "the file") -> list[dict]:
         SubmissionError: if it is no notebook of format 4, or has more parts than any.
 
     """
-    if sum(1 for _ in itertools.islice(_PART.finditer(data), MOST_PARTS + 1)) > MOST_PARTS:
+    if (
+        sum(1 for _ in itertools.islice(_PART.finditer(data), MOST_PARTS + 1))
+        > MOST_PARTS
+    ):
         raise SubmissionError(
             f"{name} has more than {MOST_PARTS:,} lines, texts and numbers: clear the outputs and "
-            "hand in again")
+            "hand in again"
+        )
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        kind = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:120]
-        raise SubmissionError(f"{name} is not a notebook ({kind}): save it in Jupyter and hand "
-                              "in again") from None
+        kind = (
+            "nested too deeply"
+            if isinstance(error, RecursionError)
+            else str(error)[:120]
+        )
+        raise SubmissionError(
+            f"{name} is not a notebook ({kind}): save it in Jupyter and hand in again"
+        ) from None
     if not isinstance(notebook, dict):
-        raise SubmissionError(f"{name} is JSON, but not a notebook: hand in the .ipynb file")
+        raise SubmissionError(
+            f"{name} is JSON, but not a notebook: hand in the .ipynb file"
+        )
     form, cells = notebook.get("nbformat"), notebook.get("cells")
     if form != 4:
         raise SubmissionError(
             f"{name} has notebook format {str(form)[:20]}, expected 4: open it in JupyterLab, "
-            "save it and hand in again")
+            "save it and hand in again"
+        )
     if not isinstance(cells, list):
         raise SubmissionError(f"{name} has no list of cells: hand in the .ipynb file")
     if len(cells) > MOST_IN_FILE:
         raise SubmissionError(
             f"{name} has {len(cells):,} cells, and at most {MOST_IN_FILE:,} are read: delete those "
-            "that aren't yours or the assignment's, and hand in again")
+            "that aren't yours or the assignment's, and hand in again"
+        )
     return [cell for cell in cells if isinstance(cell, dict)]
 
 
@@ -101,4 +118,5 @@ def check_size(name: str, texts: list[str]) -> None:
         raise SubmissionError(
             f"{name} has {size:,} characters of your own code in {len(texts):,} cells, and at most "
             f"{MOST_CODE:,} in {MOST_CELLS:,} are graded: take out data and copies that stand in "
-            "code cells, and hand in again")
+            "code cells, and hand in again"
+        )

@@ -46,19 +46,32 @@ from grading.sandbox import Exit, Limits, SandboxMissing, Session, Worker, Worke
 
 #: What Jupyter calls the kernel, and the entry point in pyproject.toml.
 NAME, PROVISIONER = "python3-sandboxed", "course-sandbox"
-KERNELSPEC = {"display_name": "Python 3 (sandboxed)", "language": "python", "name": NAME}
+KERNELSPEC = {
+    "display_name": "Python 3 (sandboxed)",
+    "language": "python",
+    "name": NAME,
+}
 #: A person reads and thinks meanwhile: more time than for grading, the same memory.
 LIMITS = Limits(wall_seconds=12 * 3600.0, cpu_seconds=3600, processes=64)
-PRELOAD = ("torch", "torch.optim", "torch.autograd", "numpy", "matplotlib",
-           "matplotlib_inline.backend_inline", "kernel_inside")
+PRELOAD = (
+    "torch",
+    "torch.optim",
+    "torch.autograd",
+    "numpy",
+    "matplotlib",
+    "matplotlib_inline.backend_inline",
+    "kernel_inside",
+)
 INSIDE = Path(__file__).with_name("kernel_inside.py")
 #: What a kernel gets of its folder, at most.
 MOST_BYTES, MOST_FILES = 64 << 20, 1000
 #: The first descriptor of a session after its two pipes.
 FIRST_DESCRIPTOR = 5
 
-WITHOUT = ("The kernel python3 needs no sandbox, and runs a notebook's code with your rights: use "
-           "it where you trust who wrote it.")
+WITHOUT = (
+    "The kernel python3 needs no sandbox, and runs a notebook's code with your rights: use "
+    "it where you trust who wrote it."
+)
 
 
 def make_limits(given: dict[str, float]) -> Limits:
@@ -69,7 +82,9 @@ def make_limits(given: dict[str, float]) -> Limits:
 
     """
     if unknown := sorted(given.keys() - asdict(LIMITS).keys()):
-        raise ValueError(f"limits: expected some of {', '.join(asdict(LIMITS))}, got {unknown[0]}")
+        raise ValueError(
+            f"limits: expected some of {', '.join(asdict(LIMITS))}, got {unknown[0]}"
+        )
     return Limits(**{**asdict(LIMITS), **given})
 
 
@@ -87,16 +102,25 @@ def spec(limits: dict[str, float] | None = None, folder: str = "") -> dict:
         ValueError: if a limit is unknown, or not a positive number.
 
     """
-    refuse = ("raise SystemExit('this program starts kernels without their provisioner: the "
-              "notebook would run outside of the sandbox. Use JupyterLab or nbconvert.')")
+    refuse = (
+        "raise SystemExit('this program starts kernels without their provisioner: the "
+        "notebook would run outside of the sandbox. Use JupyterLab or nbconvert.')"
+    )
     return {
         "argv": ["python", "-c", refuse, "{connection_file}"],
         "display_name": KERNELSPEC["display_name"],
         "language": KERNELSPEC["language"],
         "interrupt_mode": "signal",
-        "metadata": {"debugger": False, "kernel_provisioner": {
-            "provisioner_name": PROVISIONER,
-            "config": {"limits": asdict(make_limits(limits or {})), "folder": folder}}},
+        "metadata": {
+            "debugger": False,
+            "kernel_provisioner": {
+                "provisioner_name": PROVISIONER,
+                "config": {
+                    "limits": asdict(make_limits(limits or {})),
+                    "folder": folder,
+                },
+            },
+        },
     }
 
 
@@ -114,13 +138,18 @@ def files_of(folder: Path) -> list[tuple[str, bytes]]:
             path = Path(place, name)
             if name.startswith(".") or not stat.S_ISREG(path.lstat().st_mode):
                 continue
-            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                found.append((str(path.relative_to(folder)), file.read(MOST_BYTES + 1 - size)))
+            with open(
+                os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb"
+            ) as file:
+                found.append(
+                    (str(path.relative_to(folder)), file.read(MOST_BYTES + 1 - size))
+                )
             size += len(found[-1][1])
             if size > MOST_BYTES or len(found) > MOST_FILES:
                 raise ValueError(
                     f"{folder}: expected at most {MOST_FILES} files of {MOST_BYTES >> 20} MiB "
-                    "together, got more: the kernel gets a copy of them")
+                    "together, got more: the kernel gets a copy of them"
+                )
     return found
 
 
@@ -181,10 +210,17 @@ class SandboxProvisioner(KernelProvisionerBase):
     """Runs one kernel, as a session of a sandbox."""
 
     limits = Dict(help="what the kernel may use; see grading.limits", config=True)
-    folder = Unicode("", help="whose files the kernel gets a copy of: '' for none, '.' for those "
-                     "beside the notebook", config=True)
-    keep_warm = Bool(help="keep a warm sandbox in reserve for the next kernel; by default where "
-                     "a server runs many", config=True)
+    folder = Unicode(
+        "",
+        help="whose files the kernel gets a copy of: '' for none, '.' for those "
+        "beside the notebook",
+        config=True,
+    )
+    keep_warm = Bool(
+        help="keep a warm sandbox in reserve for the next kernel; by default where "
+        "a server runs many",
+        config=True,
+    )
 
     _session: Session | None = None
     _worker: Worker | None = None
@@ -240,8 +276,13 @@ class SandboxProvisioner(KernelProvisionerBase):
         ports = [self.connection_info[name] for name in port_names]
         listening = _listen(self._place, ports)
         order = {
-            "connection": {**self.connection_info, "key": self.connection_info["key"].decode()},
-            "descriptors": {port: FIRST_DESCRIPTOR + place for place, port in enumerate(ports)},
+            "connection": {
+                **self.connection_info,
+                "key": self.connection_info["key"].decode(),
+            },
+            "descriptors": {
+                port: FIRST_DESCRIPTOR + place for place, port in enumerate(ports)
+            },
             "files": [(name, len(data)) for name, data in files],
         }
         try:
@@ -251,7 +292,10 @@ class SandboxProvisioner(KernelProvisionerBase):
             for one in listening:
                 one.close()
         to = self._session.write_fd
-        with contextlib.suppress(BrokenPipeError), open(to, "wb", closefd=False) as pipe:
+        with (
+            contextlib.suppress(BrokenPipeError),
+            open(to, "wb", closefd=False) as pipe,
+        ):
             pipe.write(json.dumps(order).encode() + b"\n")
             for _, data in files:
                 pipe.write(data)
@@ -290,7 +334,9 @@ class SandboxProvisioner(KernelProvisionerBase):
         session, self._session = self._session, None
         end = session.close()
         if end.limit not in (None, "killed"):
-            self.log.warning("The sandboxed kernel was ended by its limit: %s.", end.limit)
+            self.log.warning(
+                "The sandboxed kernel was ended by its limit: %s.", end.limit
+            )
         elif not self._asked:
             self.log.warning("The sandboxed kernel ended by itself.\n%s", end.output)
         return _status(end)
@@ -355,7 +401,9 @@ def check_bubblewrap() -> None:
 def _private_folder() -> str:
     """Make a folder that only its owner can enter, with a short path: a socket's has 107 bytes."""
     wanted = (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp")
-    places = [place for place in wanted if 0 < len(place) < 80 and os.access(place, os.W_OK)]
+    places = [
+        place for place in wanted if 0 < len(place) < 80 and os.access(place, os.W_OK)
+    ]
     return tempfile.mkdtemp(prefix="kernel-", dir=places[0] if places else None)
 
 

@@ -51,11 +51,15 @@ class SandboxedApp(IPKernelApp):
     def init_control(self, context: zmq.Context) -> None:
         """Open the control channel; the debugger's way into the shell channel leads nowhere."""
         super().init_control(context)
-        self.debug_shell_socket.disconnect(self.shell_socket.getsockopt(zmq.LAST_ENDPOINT))
+        self.debug_shell_socket.disconnect(
+            self.shell_socket.getsockopt(zmq.LAST_ENDPOINT)
+        )
 
     def init_heartbeat(self) -> None:
         """Start the heartbeat."""
-        self.heartbeat = HandedHeartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
+        self.heartbeat = HandedHeartbeat(
+            zmq.Context(), (self.transport, self.ip, self.hb_port)
+        )
         self.heartbeat.descriptor = self.descriptors[self.hb_port]
         self.heartbeat.start()
 
@@ -81,7 +85,11 @@ def serve(read_fd: int, write_fd: int) -> None:
     with open(connection, "w", encoding="utf-8") as file:
         json.dump({**order["connection"], "ip": ip}, file)
     sys.path[:] = ["", *(path for path in sys.path if path != "/grader")]
-    SandboxedApp.descriptors = {int(port): fd for port, fd in order["descriptors"].items()}
+    SandboxedApp.descriptors = {
+        int(port): fd for port, fd in order["descriptors"].items()
+    }
     app = SandboxedApp.instance()
-    app.initialize(["-f", connection, "--matplotlib=inline", "--HistoryManager.enabled=False"])
+    app.initialize(
+        ["-f", connection, "--matplotlib=inline", "--HistoryManager.enabled=False"]
+    )
     app.start()

@@ -27,7 +27,10 @@ class LatePolicy(LateSubmissionPlugin):
     """Takes off a percentage of the points that were earned, for each day that has begun."""
 
     percent_per_day = Float(
-        0.0, min=0.0, max=100.0, help="Percent of the points for each day begun; 0 takes nothing."
+        0.0,
+        min=0.0,
+        max=100.0,
+        help="Percent of the points for each day begun; 0 takes nothing.",
     ).tag(config=True)
     most_percent = Float(
         100.0, min=0.0, max=100.0, help="Percent of the points that are taken at most."
@@ -67,7 +70,10 @@ def penalty_of(config: Config) -> Penalty:
     def penalty(student: str, points: float, seconds: float) -> float:
         if seconds <= 0:
             return 0.0
-        taken = nbgraders.plugin_inst.late_submission_penalty(student, points, seconds) or 0.0
+        taken = (
+            nbgraders.plugin_inst.late_submission_penalty(student, points, seconds)
+            or 0.0
+        )
         return min(max(float(taken), 0.0), max(points, 0.0))
 
     return penalty

@@ -20,8 +20,10 @@ from tools import exercises, notebooks
 #: The most characters of a student's name that nbgrader's tables hold.
 LONGEST_NAME = 128
 #: What is said of a folder with another name.
-ODD_NAME = (f"rename the folder: the gradebook holds names of at most {LONGEST_NAME} characters, "
-            "none of them a control character or a backslash")
+ODD_NAME = (
+    f"rename the folder: the gradebook holds names of at most {LONGEST_NAME} characters, "
+    "none of them a control character or a backslash"
+)
 #: What a time is written with. A slash stands in a date or in the name of a time zone, which is a
 #: file's: from elsewhere than the system's time zones none may be read.
 TIME = re.compile(r"(?:[\w:., +-]|(?<=\w)/(?=\w))+", re.ASCII)
@@ -60,7 +62,9 @@ class Course:
 
     def feedback_file(self, student: str) -> Path:
         """Return where a student's page is."""
-        return self.root / "feedback" / student / self.assignment / f"{self.notebook}.html"
+        return (
+            self.root / "feedback" / student / self.assignment / f"{self.notebook}.html"
+        )
 
 
 def read_config(root: Path) -> Config:
@@ -74,11 +78,17 @@ def read_config(root: Path) -> Config:
         return Config()
     try:
         return PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
-    except Exception as error:  # the file is a program: whatever it raises is its mistake
-        raise GradingError(f"nbgrader_config.py: {type(error).__name__}: {error}") from error
+    except (
+        Exception
+    ) as error:  # the file is a program: whatever it raises is its mistake
+        raise GradingError(
+            f"nbgrader_config.py: {type(error).__name__}: {error}"
+        ) from error
 
 
-def database_url(root: Path, given: str | None = None, config: Config | None = None) -> str:
+def database_url(
+    root: Path, given: str | None = None, config: Config | None = None
+) -> str:
     """Return the gradebook's URL: the given one, else the course's, else nbgrader's default.
 
     A file without a leading slash lies in the course's folder, where nbgrader runs.
@@ -89,7 +99,11 @@ def database_url(root: Path, given: str | None = None, config: Config | None = N
 
     """
     config = read_config(root) if config is None else config
-    url = given or config.get("CourseDirectory", {}).get("db_url") or "sqlite:///gradebook.db"
+    url = (
+        given
+        or config.get("CourseDirectory", {}).get("db_url")
+        or "sqlite:///gradebook.db"
+    )
     path = database.file_of(url)
     if path is not None and not path.is_absolute():
         return f"sqlite:///{root / path}"
@@ -142,8 +156,9 @@ def find_assignment(root: Path, wanted: str) -> str:
     return found[0]
 
 
-def find(root: Path, wanted: str, *, submitted: Path | None = None, db: str | None = None
-         ) -> Course:
+def find(
+    root: Path, wanted: str, *, submitted: Path | None = None, db: str | None = None
+) -> Course:
     """Return where an assignment's files are.
 
     Args:
@@ -160,15 +175,26 @@ def find(root: Path, wanted: str, *, submitted: Path | None = None, db: str | No
     assignment = find_assignment(root, wanted)
     found = notebooks.notebooks_in(root / "solutions" / assignment)
     if len(found) != 1:
-        raise GradingError(f"solutions/{assignment}: expected one notebook, found {len(found)}")
+        raise GradingError(
+            f"solutions/{assignment}: expected one notebook, found {len(found)}"
+        )
     release = root / "exercises" / assignment / found[0].name
     if not release.is_file():
-        raise GradingError(f"there is no exercises/{assignment}/{found[0].name}: run "
-                           "`make exercises`")
+        raise GradingError(
+            f"there is no exercises/{assignment}/{found[0].name}: run `make exercises`"
+        )
     config = read_config(root)
     course = config.get("CourseDirectory", {}).get("course_id") or "default_course"
-    return Course(root, assignment, release, found[0], submitted or root / "submitted",
-                  database_url(root, db, config), course, config)
+    return Course(
+        root,
+        assignment,
+        release,
+        found[0],
+        submitted or root / "submitted",
+        database_url(root, db, config),
+        course,
+        config,
+    )
 
 
 def find_submissions(course: Course) -> dict[str, Path | Result]:
@@ -184,7 +210,8 @@ def find_submissions(course: Course) -> dict[str, Path | Result]:
         raise GradingError(f"there is no folder {folder.name}/. {place}")
     try:
         names = sorted(
-            entry.name for entry in os.scandir(folder)
+            entry.name
+            for entry in os.scandir(folder)
             if not entry.name.startswith(".") and (entry.is_dir() or entry.is_symlink())
         )
     except OSError as error:
@@ -192,10 +219,15 @@ def find_submissions(course: Course) -> dict[str, Path | Result]:
     if not names:
         raise GradingError(f"{folder.name}/ is empty. {place}")
     found = {name: _find_one(course, name) for name in names}
-    missing = {name: one.reasons[0] for name, one in found.items()
-               if isinstance(one, Result) and one.state is State.MISSING}
+    missing = {
+        name: one.reasons[0]
+        for name, one in found.items()
+        if isinstance(one, Result) and one.state is State.MISSING
+    }
     if len(missing) == len(found):
-        looked = "; ".join(f"{name}: {reason}" for name, reason in list(missing.items())[:10])
+        looked = "; ".join(
+            f"{name}: {reason}" for name, reason in list(missing.items())[:10]
+        )
         raise GradingError(f"nobody handed in {course.assignment} ({looked}). {place}")
     return found
 
@@ -210,16 +242,23 @@ def _find_one(course: Course, student: str) -> Path | Result:
         for place in (folder.parent, folder):
             if place.is_symlink():
                 return failed(
-                    student, f"{place.name} is a link, not a folder: copy the files there")
+                    student,
+                    f"{place.name} is a link, not a folder: copy the files there",
+                )
         if path.is_symlink() or path.exists():
             return path
-        others = sorted(p.name for p in folder.iterdir() if p.suffix == ".ipynb") if (
-            folder.is_dir()) else []
+        others = (
+            sorted(p.name for p in folder.iterdir() if p.suffix == ".ipynb")
+            if (folder.is_dir())
+            else []
+        )
     except OSError as error:
         return failed(student, f"its folder can't be read: {error.strerror}")
     reason = "nothing handed in"
     if folder.is_dir():
-        reason = f"no {path.name}" + (f", only {', '.join(others[:5])}" if others else "")
+        reason = f"no {path.name}" + (
+            f", only {', '.join(others[:5])}" if others else ""
+        )
     return Result(student, State.MISSING, reasons=[clean(reason, 300)])
 
 
@@ -230,7 +269,9 @@ def plain(text: str) -> str:
 
 def is_name(student: str) -> bool:
     """Tell whether the gradebook can hold a student's name."""
-    return student.isprintable() and len(student) <= LONGEST_NAME and "\\" not in student
+    return (
+        student.isprintable() and len(student) <= LONGEST_NAME and "\\" not in student
+    )
 
 
 def shown_name(student: str) -> str:

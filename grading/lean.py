@@ -20,7 +20,9 @@ def imports() -> Iterator[None]:
     gc.disable()  # an import makes much and leaves little to collect
     hides = GRAMMARS not in sys.modules
     if hides:
-        sys.modules[GRAMMARS] = None  # to import it is an ImportError, which jsonschema expects
+        sys.modules[GRAMMARS] = (
+            None  # to import it is an ImportError, which jsonschema expects
+        )
     try:
         yield
     finally:

@@ -47,9 +47,13 @@ class Limits:
             value = getattr(self, field.name)
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not number or not 0 < value < float("inf"):
-                raise ValueError(f"{field.name}: expected a positive number, got {value!r}")
+                raise ValueError(
+                    f"{field.name}: expected a positive number, got {value!r}"
+                )
             if field.name != "wall_seconds" and not isinstance(value, int):
-                raise ValueError(f"{field.name}: expected a whole number, got {value!r}")
+                raise ValueError(
+                    f"{field.name}: expected a whole number, got {value!r}"
+                )
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,9 @@ def impose(limits: Limits, *, own_namespace: bool) -> None:
         wanted[resource.RLIMIT_NPROC] = limits.processes + 1  # the warm process counts
     for kind, value in wanted.items():
         most = resource.getrlimit(kind)[1]
-        hard = value + 1 if kind == resource.RLIMIT_CPU else value  # SIGXCPU, then SIGKILL
+        hard = (
+            value + 1 if kind == resource.RLIMIT_CPU else value
+        )  # SIGXCPU, then SIGKILL
         if most != resource.RLIM_INFINITY:
             value, hard = min(value, most), min(hard, most)
         resource.setrlimit(kind, (value, hard))
@@ -118,7 +124,8 @@ def measure(processes: list[int], base_memory: int, volumes: list[str]) -> Usage
             cpu += sum(int(number) for number in numbers[11:15]) / ticks
             threads += int(numbers[17])
             memory += max(0, status.get("RssAnon", 0) - base_memory) + sum(
-                status.get(name, 0) for name in ("VmSwap", "VmPTE", "HugetlbPages"))
+                status.get(name, 0) for name in ("VmSwap", "VmPTE", "HugetlbPages")
+            )
             shared += status.get("RssShmem", 0)
             descriptors += status.get("FDSize", 0)
     held = [os.statvfs(folder) for folder in volumes]

@@ -44,7 +44,9 @@ def plain(source: str) -> str:
         ast.parse(source)
         return source
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        from IPython.core.inputtransformer2 import TransformerManager  # few cells need it
+        from IPython.core.inputtransformer2 import (
+            TransformerManager,
+        )  # few cells need it
     try:
         return TransformerManager().transform_cell(source)
     except (SyntaxError, RuntimeError):  # the latter: magics without end
@@ -96,7 +98,9 @@ class Shell:
         names = self.namespace
         if len(self.inputs) == 1:
             names.update(zip(LAST, self.last, strict=True))
-            names.update(In=self.inputs, _ih=self.inputs, Out=self.outputs, _oh=self.outputs)
+            names.update(
+                In=self.inputs, _ih=self.inputs, Out=self.outputs, _oh=self.outputs
+            )
         if source.strip():
             self.inputs.append(source)
         value = self.run(source)
@@ -104,7 +108,10 @@ class Shell:
             return
         number = len(self.inputs) - 1
         self.outputs[number] = names[f"_{number}"] = value
-        kept = all(names.get(name, old) is old for name, old in zip(LAST, self.last, strict=True))
+        kept = all(
+            names.get(name, old) is old
+            for name, old in zip(LAST, self.last, strict=True)
+        )
         self.last = [value, *self.last[:-1]]
         if kept:  # none of the names is the student's own by now
             names.update(zip(LAST, self.last, strict=True))
@@ -151,16 +158,28 @@ class Shell:
             return None
         options = ""
         while found := RUN_LINE[name].match(line := line.lstrip()):
-            options, line = options + found.group(), line[found.end():]
+            options, line = options + found.group(), line[found.end() :]
         started = time.perf_counter()
         # What %timeit assigns is its own, as in Jupyter.
         value = self.run(line, dict(self.namespace) if name == "timeit" else None)
         took = time.perf_counter() - started
         if name != "timeit":
             return value
-        return None if "o" not in options else SimpleNamespace(
-            average=took, best=took, worst=took, stdev=0.0, loops=1, repeat=1, timings=[took],
-            all_runs=[took], compile_time=0.0)
+        return (
+            None
+            if "o" not in options
+            else SimpleNamespace(
+                average=took,
+                best=took,
+                worst=took,
+                stdev=0.0,
+                loops=1,
+                repeat=1,
+                timings=[took],
+                all_runs=[took],
+                compile_time=0.0,
+            )
+        )
 
     def run_cell_magic(self, name: str, line: str, cell: str) -> object:
         """Execute what a magic measures or captures; write the file of `%%writefile`."""
@@ -168,11 +187,14 @@ class Shell:
             words = line.split()
             if name == "capture" and words and words[0].isidentifier():
                 self.namespace[words[0]] = SimpleNamespace(
-                    stdout="", stderr="", outputs=[], show=lambda: None)
+                    stdout="", stderr="", outputs=[], show=lambda: None
+                )
             return self.run(f"\n{cell}")  # lines keep their numbers
         if name in ("writefile", "file") and line.strip():
             path = Path(line.split()[-1].strip("'\""))
-            with path.open("a" if "-a" in line.split() else "w", encoding="utf-8") as file:
+            with path.open(
+                "a" if "-a" in line.split() else "w", encoding="utf-8"
+            ) as file:
                 file.write(cell)
         return None
 
@@ -192,8 +214,10 @@ class Introduction:
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
-        self.changes = {"IPython.core.getipython": self.answer,
-                        "IPython.core.interactiveshell": self.replace}
+        self.changes = {
+            "IPython.core.getipython": self.answer,
+            "IPython.core.interactiveshell": self.replace,
+        }
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: object = None, _: object = None) -> object:

@@ -8,15 +8,19 @@ import symtable
 
 #: What no answer to an exercise names: the parts of the grader that run beside it, other
 #: processes, and the parts of Jupyter by which a cell changes how others are executed.
-INNER = re.compile("|".join((
-    r"(?:from|import)[ \t]+grading\b",
-    r"\bgrading\.(?:student|peer|wire|codec|remote|tables|zygote|watch)\b",
-    r"\bStudentPeer\b|\b_wire_\w+",
-    r"/proc/(?:self|1|\d+|[{*])|/dev/(?:fd|shm)\b",
-    r"\bprocess_vm_\w+|\bPTRACE\w*|\bptrace\b",
-    r"get_ipython\(\)\s*\.\s*(?:ast_transf|input_transf|run_cell|events|kernel)",
-    r"\bast_transformers\b|\binput_transformers\w*|\brun_cell_async\b|\bgradebook\.db\b",
-)))
+INNER = re.compile(
+    "|".join(
+        (
+            r"(?:from|import)[ \t]+grading\b",
+            r"\bgrading\.(?:student|peer|wire|codec|remote|tables|zygote|watch)\b",
+            r"\bStudentPeer\b|\b_wire_\w+",
+            r"/proc/(?:self|1|\d+|[{*])|/dev/(?:fd|shm)\b",
+            r"\bprocess_vm_\w+|\bPTRACE\w*|\bptrace\b",
+            r"get_ipython\(\)\s*\.\s*(?:ast_transf|input_transf|run_cell|events|kernel)",
+            r"\bast_transformers\b|\binput_transformers\w*|\brun_cell_async\b|\bgradebook\.db\b",
+        )
+    )
+)
 
 
 def bound_names(source: str) -> set[str]:
@@ -59,7 +63,11 @@ def offered_names(source: str) -> set[str]:
             for part in node.body:
                 if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     found.add(f".{part.name}")
-                for name in ast.walk(part) if isinstance(part, (ast.Assign, ast.AnnAssign)) else ():
+                for name in (
+                    ast.walk(part)
+                    if isinstance(part, (ast.Assign, ast.AnnAssign))
+                    else ()
+                ):
                     if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
                         found.add(f".{name.id}")
     return found

@@ -36,8 +36,10 @@ class Bridge(torch.autograd.Function):
     def backward(ctx, *gradients):
         """Ask the other side for the gradients of the inputs."""
         found = ctx.token.backward(list(gradients))
-        if not isinstance(found, list) or len(found) != ctx.count or not all(
-            part is None or type(part) is torch.Tensor for part in found
+        if (
+            not isinstance(found, list)
+            or len(found) != ctx.count
+            or not all(part is None or type(part) is torch.Tensor for part in found)
         ):
             raise WireError("gradients that can't be read")
         return (None, None, *found)
@@ -69,8 +71,13 @@ class Peer(Codec):
         self.pins: list = []
         self.calls: dict[int, tuple[list, list]] = {}
         self.next_call = 0
-        self.gone: dict[str, list] = {"calls": [], "refs": [], "storages": [], "leaves": [],
-                                      "sent": []}
+        self.gone: dict[str, list] = {
+            "calls": [],
+            "refs": [],
+            "storages": [],
+            "leaves": [],
+            "sent": [],
+        }
 
     # -- to be changed by subclasses
 
@@ -92,15 +99,22 @@ class Peer(Codec):
 
         """
         if self.depth >= DEEPEST_CALLS:
-            raise RecursionError("calls back and forth between a test and the code it tests")
+            raise RecursionError(
+                "calls back and forth between a test and the code it tests"
+            )
         self.depth += 1
-        outer, self.lent = self.lent, containers(values["call"][1:]) if operation == "call" else []
+        outer, self.lent = (
+            self.lent,
+            containers(values["call"][1:]) if operation == "call" else [],
+        )
         try:
             self.sequence += 1
             number = self.sequence
             message = {"request": operation, "number": number, **plain}
             self.prepare(message)
-            self.channel.send(self.compose(message, values, reply=False), self.patience())
+            self.channel.send(
+                self.compose(message, values, reply=False), self.patience()
+            )
             while True:
                 answer = self.wait()
                 if "request" in answer:
@@ -145,7 +159,9 @@ class Peer(Codec):
             grad, dtype = message["modes"]
             with torch.set_grad_enabled(bool(grad)), default_dtype(DTYPES[dtype]):
                 value = handler(message)
-                return self.compose(dict(reply), {**self.changes(), "value": value}, reply=True)
+                return self.compose(
+                    dict(reply), {**self.changes(), "value": value}, reply=True
+                )
         except self.fatal():
             raise
         except BaseException as error:
@@ -170,10 +186,15 @@ class Peer(Codec):
         pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if g is not None]
         if not pairs:
             return [None] * len(inputs)
-        return list(torch.autograd.grad(
-            [o for o, _ in pairs], inputs, [g for _, g in pairs],
-            retain_graph=True, allow_unused=True,
-        ))
+        return list(
+            torch.autograd.grad(
+                [o for o, _ in pairs],
+                inputs,
+                [g for _, g in pairs],
+                retain_graph=True,
+                allow_unused=True,
+            )
+        )
 
     # -- messages
 
@@ -206,7 +227,9 @@ class Peer(Codec):
             for number in numbers:
                 data = self.storages.entries[number][1].numpy().tobytes()
                 message[name].append([number, out.blob(data)])
-        message.update(tensors=out.tensors, generators=self.generators.changed(), blobs=out.blobs)
+        message.update(
+            tensors=out.tensors, generators=self.generators.changed(), blobs=out.blobs
+        )
         return message
 
     @torch.no_grad()
@@ -237,9 +260,17 @@ class Peer(Codec):
             for number, kind, state in message["generators"]:
                 self.generators.write(number, kind, state, create=bool(self.first))
             self.pins.append((message["kept"], message["found"]))
-        except (TypeError, ValueError, LookupError, AttributeError, OverflowError,
-                RuntimeError) as error:
-            raise WireError(f"a message that can't be read: {type(error).__name__}") from None
+        except (
+            TypeError,
+            ValueError,
+            LookupError,
+            AttributeError,
+            OverflowError,
+            RuntimeError,
+        ) as error:
+            raise WireError(
+                f"a message that can't be read: {type(error).__name__}"
+            ) from None
 
     def forget(self, gone: dict) -> None:
         """Drop what the other side no longer needs."""
@@ -273,21 +304,27 @@ class Peer(Codec):
                 continue
             grad = None if tensor.grad is None else tensor.grad.detach()
             if number not in out.new_leaves or grad is not None:
-                places = [None if part is None else self.encode_tensor(part, out)
-                          for part in (tensor.detach(), grad)]
+                places = [
+                    None if part is None else self.encode_tensor(part, out)
+                    for part in (tensor.detach(), grad)
+                ]
                 found.append([number, places[0], tensor.requires_grad, places[1]])
             entry[1] = self.leaves.state(tensor, self.storages)
         return found
 
-    def change_leaf(self, number: int, found: list, place: int, needs_grad: bool, grad: int | None
-                    ) -> None:
+    def change_leaf(
+        self, number: int, found: list, place: int, needs_grad: bool, grad: int | None
+    ) -> None:
         """Make a leaf what it is on the other side."""
         tensor = self.leaves.get(number)
         if tensor is None:
             return  # it died here in the meantime
         here, there = tensor.detach(), found[place]
         if (here.data_ptr(), here.shape, here.stride(), here.dtype) != (
-            there.data_ptr(), there.shape, there.stride(), there.dtype
+            there.data_ptr(),
+            there.shape,
+            there.stride(),
+            there.dtype,
         ):
             tensor.data = there
         if tensor.requires_grad != bool(needs_grad) and tensor.is_leaf:
@@ -302,7 +339,11 @@ class Peer(Codec):
         places = [self.encode_tensor(leaf, out) for leaf in inputs]
         self.calls[self.next_call] = (outputs, inputs)
         self.next_call += 1
-        return {"call": self.next_call - 1, "outputs": list(out.outputs), "inputs": places}
+        return {
+            "call": self.next_call - 1,
+            "outputs": list(out.outputs),
+            "inputs": places,
+        }
 
     def connect(self, graph: dict, found: list) -> None:
         """Put a Bridge between the leaves of a message and its outputs with a history."""
@@ -350,13 +391,21 @@ class default_dtype:
 
 def describe_error(error: BaseException) -> dict:
     """Return an exception's name, the builtin class that it is, and its plain arguments."""
-    bases = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
+    bases = [
+        kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"
+    ]
     arguments = getattr(error, "args", ())
-    plain = isinstance(arguments, tuple) and len(arguments) < 8 and all(
-        type(part) in (str, int, float) for part in arguments)
+    plain = (
+        isinstance(arguments, tuple)
+        and len(arguments) < 8
+        and all(type(part) in (str, int, float) for part in arguments)
+    )
     try:
-        text = [_bounded(part) for part in arguments] if (
-            plain) else [str(error)[:LONGEST_TEXT]]
+        text = (
+            [_bounded(part) for part in arguments]
+            if (plain)
+            else [str(error)[:LONGEST_TEXT]]
+        )
     except Exception as other:
         text = [f"(an error whose text can't be made: {type(other).__name__})"]
     return {"name": type(error).__name__[:200], "bases": bases, "arguments": text}
@@ -366,7 +415,11 @@ def _bounded(part: str | float) -> str | int | float:
     """Return an error's argument in a size that a message takes."""
     if type(part) is str:
         return part[:LONGEST_TEXT]
-    return f"{part:#x}"[:LONGEST_TEXT] if type(part) is int and abs(part) >= 1 << 63 else part
+    return (
+        f"{part:#x}"[:LONGEST_TEXT]
+        if type(part) is int and abs(part) >= 1 << 63
+        else part
+    )
 
 
 def error_class(bases: tuple[str, ...]) -> type[Exception]:
@@ -385,7 +438,10 @@ def make_error(info: object) -> Exception:
     """Return the exception that the other side raised, as an instance of a class of this one."""
     try:
         name, arguments = info["name"], info["arguments"]
-        if not (isinstance(name, str) and all(type(a) in (str, int, float) for a in arguments)):
+        if not (
+            isinstance(name, str)
+            and all(type(a) in (str, int, float) for a in arguments)
+        ):
             raise TypeError
         kind = error_class(tuple(str(base) for base in info["bases"][:50]))
     except (TypeError, KeyError, ValueError):

@@ -43,8 +43,9 @@ class Graded:
     spent: bool = False
 
 
-def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Times | None = None
-              ) -> Graded:
+def grade_one(
+    rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Times | None = None
+) -> Graded:
     """Grade one submission.
 
     A process that dies costs the cell in which it died. The others are executed in a fresh one,
@@ -68,8 +69,12 @@ def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Tim
         run.go()
     finally:
         run.bury()
-    suspicions = [str(f) for f in rebuilt.findings if f.severity == "suspect"] + run.tampering
-    to_look_at = [f"worth a look: {f}" for f in rebuilt.findings if f.severity == "look"]
+    suspicions = [
+        str(f) for f in rebuilt.findings if f.severity == "suspect"
+    ] + run.tampering
+    to_look_at = [
+        f"worth a look: {f}" for f in rebuilt.findings if f.severity == "look"
+    ]
     notes = [str(f) for f in rebuilt.findings if f.severity == "note"]
     unrun = [f"{NO_TIME} {', '.join(run.unrun)}"] if run.unrun else []
     result = Result(
@@ -79,10 +84,16 @@ def grade_one(rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Tim
         messages=run.messages,
         told=run.told,
         doubts=run.doubts,
-        reasons=[clean(text, 500)
-                 for text in (unrun + suspicions + run.incidents + to_look_at)[:MOST_FINDINGS]],
+        reasons=[
+            clean(text, 500)
+            for text in (unrun + suspicions + run.incidents + to_look_at)[
+                :MOST_FINDINGS
+            ]
+        ],
         notes=[clean(text, 500) for text in notes[:MOST_FINDINGS]],
-        unchanged=[c.grade_id for c in rebuilt.cells if c.role == "solution" and c.unchanged],
+        unchanged=[
+            c.grade_id for c in rebuilt.cells if c.role == "solution" and c.unchanged
+        ],
         suspicions=[clean(text, 500) for text in suspicions[:MOST_FINDINGS]],
         seconds=time.monotonic() - started,
         sandboxed=worker.sandboxed,
@@ -118,10 +129,16 @@ class _Run:
         for index, cell in enumerate(self.cells):
             if cell.role == "test":
                 self._test(index, cell)
-            elif cell.is_graded:  # written answers are graded by a person, as in nbgrader
+            elif (
+                cell.is_graded
+            ):  # written answers are graded by a person, as in nbgrader
                 unanswered = cell.role == "solution" and cell.unchanged
                 self.points[cell.grade_id] = 0.0 if unanswered else None
-            runs = cell.role in THERE and cell.cell_type == "code" and index not in left_out
+            runs = (
+                cell.role in THERE
+                and cell.cell_type == "code"
+                and index not in left_out
+            )
             if runs and not self._shows_hanging(index, cell) and self._ready():
                 self._run(index, cell)
 
@@ -131,8 +148,11 @@ class _Run:
             names = demos.names_of(cell.source)
             return names is not None and bool(names[0] & self.avoided)
         hanging = self.avoided | self.blamed
-        return cell.role == "extra" and bool(hanging & demos.called(cell.source)) \
+        return (
+            cell.role == "extra"
+            and bool(hanging & demos.called(cell.source))
             and not demos.is_needed(self.cells, index)
+        )
 
     def _run(self, index: int, cell: RebuiltCell) -> None:
         """Execute a cell in the student's process."""
@@ -191,7 +211,9 @@ class _Run:
         self.outcomes[index] = outcome
         self.reached = self.reached or outcome.reached
         self.history.append(cell)  # a later test may use what it defines
-        self.points[cell.grade_id] = 0.0 if outcome.error else credit(cell, outcome.credit)
+        self.points[cell.grade_id] = (
+            0.0 if outcome.error else credit(cell, outcome.credit)
+        )
         if outcome.error:
             self.messages[cell.grade_id] = clean(outcome.error, 2000)
             told = outcome.told if self.reached else outcome.error
@@ -219,7 +241,9 @@ class _Run:
         """End the process, and note that it did; return the limit that it hit."""
         limit = self.bury() or limit
         self.incidents.append(
-            f"{ENDED} {where}" + (f": limit on {limit}" if limit else ": its process stopped"))
+            f"{ENDED} {where}"
+            + (f": limit on {limit}" if limit else ": its process stopped")
+        )
         return limit
 
     def bury(self) -> str:
@@ -229,7 +253,9 @@ class _Run:
             return ""
         limit = process.close()
         self.spent = self.spent or getattr(process, "spent", False)
-        self.tampering += [f"left in the sandbox: {what}" for what in getattr(process, "left", ())]
+        self.tampering += [
+            f"left in the sandbox: {what}" for what in getattr(process, "left", ())
+        ]
         return limit
 
 
@@ -245,7 +271,8 @@ def credit(cell: RebuiltCell, value: float | None) -> float:
     if value > cell.points:
         raise EngineError(
             f"the test {cell.grade_id} ends with {value:g}, but gives at most {cell.points:g}: "
-            "mend it in solutions/")
+            "mend it in solutions/"
+        )
     return float(value)
 
 
@@ -261,8 +288,9 @@ def load(job: dict) -> dict:
 
 
 @contextlib.contextmanager
-def handler(form: Form, factory: str, options: dict, times: Times, sums: dict[str, str]
-            ) -> Iterator[Callable[[dict], dict]]:
+def handler(
+    form: Form, factory: str, options: dict, times: Times, sums: dict[str, str]
+) -> Iterator[Callable[[dict], dict]]:
     """Yield the function that does one job of `load`, for a process of an executor.
 
     Args:
@@ -280,7 +308,9 @@ def handler(form: Form, factory: str, options: dict, times: Times, sums: dict[st
         worker.close()
 
 
-def grade_data(form: Form, worker: Engine, job: dict, times: Times, sums: dict[str, str]) -> dict:
+def grade_data(
+    form: Form, worker: Engine, job: dict, times: Times, sums: dict[str, str]
+) -> dict:
     """Grade the file in a job; whatever happens, return a result.
 
     Args:
@@ -310,15 +340,18 @@ def grade_data(form: Form, worker: Engine, job: dict, times: Times, sums: dict[s
         if result.state.has_points:
             text = autograded.notebook(rebuilt, graded.outcomes, result.points, sums)
     except SubmissionError as error:
-        result = failed(student, clean(str(error), 500), sandboxed=worker.sandboxed, **known)
+        result = failed(
+            student, clean(str(error), 500), sandboxed=worker.sandboxed, **known
+        )
     except Exception as error:  # one submission must not stop the others
         reason = clean(f"the grader failed: {type(error).__name__}: {error}", 500)
         result = failed(student, reason, sandboxed=worker.sandboxed, **known)
     return {"result": result.to_json(), "notebook": text, "spent": spent}
 
 
-def run_all(jobs: list[dict], settings: dict, times: Times, do: Callable[..., Iterator]
-            ) -> Iterator[tuple[dict, Result, str | None]]:
+def run_all(
+    jobs: list[dict], settings: dict, times: Times, do: Callable[..., Iterator]
+) -> Iterator[tuple[dict, Result, str | None]]:
     """Grade files; yield each job with its result and its graded notebook.
 
     Args:

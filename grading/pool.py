@@ -31,16 +31,25 @@ GRACE_SECONDS = 5.0
 
 _prepared: list[Process] = []
 
-START = ("import gc, sys; gc.disable(); sys.path[:] = sys.argv[2:]; "
-         "from grading.pool import serve; serve(int(sys.argv[1]))")
+START = (
+    "import gc, sys; gc.disable(); sys.path[:] = sys.argv[2:]; "
+    "from grading.pool import serve; serve(int(sys.argv[1]))"
+)
 
 
 class PoolError(RuntimeError):
     """No process of the pool can start; the message is its own."""
 
 
-def run(jobs: list[dict], handler: str, settings: dict, *, processes: int, deadline: float,
-        load: Callable[[dict], dict] | None = None) -> Iterator[tuple[int, dict]]:
+def run(
+    jobs: list[dict],
+    handler: str,
+    settings: dict,
+    *,
+    processes: int,
+    deadline: float,
+    load: Callable[[dict], dict] | None = None,
+) -> Iterator[tuple[int, dict]]:
     """Do the jobs and yield (number, answer) in the order in which they end.
 
     Args:
@@ -68,7 +77,10 @@ def run(jobs: list[dict], handler: str, settings: dict, *, processes: int, deadl
     def hand_out() -> None:
         """Give everybody who is free a job."""
         while waiting and len(having) < processes:
-            process, number = idle.pop() if idle else start(handler, settings), waiting[0]
+            process, number = (
+                idle.pop() if idle else start(handler, settings),
+                waiting[0],
+            )
             if process.send(load(jobs[number]) if load else jobs[number], deadline):
                 having[process] = waiting.popleft()
             else:
@@ -78,7 +90,9 @@ def run(jobs: list[dict], handler: str, settings: dict, *, processes: int, deadl
         hand_out()
         while having:
             until = min(process.until for process in having)
-            wait([process.pipe for process in having], max(0.0, until - time.monotonic()))
+            wait(
+                [process.pipe for process in having], max(0.0, until - time.monotonic())
+            )
             done = []
             for process, number in list(having.items()):
                 answer = process.receive()
@@ -144,8 +158,10 @@ class Process:
         with other:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", START, str(other.fileno()), *path],
-                stdin=subprocess.DEVNULL, pass_fds=[other.fileno()],
-                env={**os.environ, "OMP_NUM_THREADS": "1"})
+                stdin=subprocess.DEVNULL,
+                pass_fds=[other.fileno()],
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
         self.busy = self.ended = self.ready = False
         self.until = self.limit = 0.0
         self.job: dict | None = None  # kept until it can be sent
@@ -196,9 +212,13 @@ class Process:
         if not self.ready:
             if "ready" not in answer:
                 self.ended = True
-                raise PoolError(answer.get("cannot_start", "a grading process did not start"))
+                raise PoolError(
+                    answer.get("cannot_start", "a grading process did not start")
+                )
             self.ready = True
-            self._send(self.job)  # if it is gone, that is found out when its answer is read
+            self._send(
+                self.job
+            )  # if it is gone, that is found out when its answer is read
             self.ended, self.job = False, None
             return None
         self.busy = False
@@ -255,7 +275,9 @@ def serve(descriptor: int) -> None:
     # A key press ends the master, which ends this process: no traceback from here.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe, at_work = Connection(descriptor), threading.Event()
-    watcher = threading.Thread(target=_end_with_master, args=(descriptor, at_work), daemon=True)
+    watcher = threading.Thread(
+        target=_end_with_master, args=(descriptor, at_work), daemon=True
+    )
     watcher.start()
     at_work.set()
     with contextlib.ExitStack() as stack:
@@ -265,7 +287,9 @@ def serve(descriptor: int) -> None:
                 importlib.import_module(name)
             handler, settings, idle_seconds = pickle.loads(pipe.recv_bytes())
             module, _, name = handler.partition(":")
-            work = stack.enter_context(getattr(importlib.import_module(module), name)(**settings))
+            work = stack.enter_context(
+                getattr(importlib.import_module(module), name)(**settings)
+            )
         except EOFError:  # there was nothing to do
             return
         except Exception as error:  # whatever it is, the master must hear of it

@@ -31,7 +31,15 @@ MODULES = frozenset(dir(nn.Module))
 #: The part of them that is refused where no reference solution says what else is expected.
 COMPARISONS = {"eq", "ne", "equal", "allclose", "isclose", "dist"}
 #: Packages whose functions and classes are passed by name: the other side has its own.
-BY_NAME = ("torch", "math", "builtins", "operator", "functools", "itertools", "collections")
+BY_NAME = (
+    "torch",
+    "math",
+    "builtins",
+    "operator",
+    "functools",
+    "itertools",
+    "collections",
+)
 LONGEST_REPR = 2000
 
 
@@ -67,9 +75,14 @@ class Offer:
         refused = TENSORS - MODULES if module else TENSORS
         if not self.strict:
             refused = set() if module else COMPARISONS
-        if name in refused and f".{name}" not in self.names and name not in PLAIN_DUNDERS:
+        if (
+            name in refused
+            and f".{name}" not in self.names
+            and name not in PLAIN_DUNDERS
+        ):
             raise AttributeError(
-                f"a {kind} of the submission is no tensor: it has no {name!r} here")
+                f"a {kind} of the submission is no tensor: it has no {name!r} here"
+            )
 
     def type_name(self, name: object) -> str:
         """Return what a type of the submission's is called here: its name could carry an input."""
@@ -81,10 +94,16 @@ class Offer:
         inner: whether it is a module that was found inside another object.
         """
         return tuple(
-            name for name in SPECIAL
-            if name in given and (
-                not self.strict or name == "__call__" or f".{name}" in self.names
-                or (inner and name in ("__len__", "__getitem__", "__iter__"))))
+            name
+            for name in SPECIAL
+            if name in given
+            and (
+                not self.strict
+                or name == "__call__"
+                or f".{name}" in self.names
+                or (inner and name in ("__len__", "__getitem__", "__iter__"))
+            )
+        )
 
 
 class Proxy:
@@ -128,7 +147,9 @@ class Proxy:
         raise TypeError("a test can't make a subclass of a class of the submission")
 
     def __reduce_ex__(self, protocol: object) -> object:
-        raise TypeError(f"a {type(self).__name__} of the submission can't be copied to here")
+        raise TypeError(
+            f"a {type(self).__name__} of the submission can't be copied to here"
+        )
 
     @property
     def __class__(self) -> type:
@@ -156,7 +177,9 @@ def wire_of(proxy: Proxy) -> Wire:
 
 def special(proxy: Proxy, name: str, *arguments: object) -> object:
     """Have one of Python's own operations done on the other side."""
-    return wire_of(proxy).peer.request("special", {"call": (proxy, *arguments)}, name=name)
+    return wire_of(proxy).peer.request(
+        "special", {"call": (proxy, *arguments)}, name=name
+    )
 
 
 def call(proxy: Proxy, /, *arguments: object, **options: object) -> object:
@@ -174,14 +197,18 @@ def _special(name: str) -> object:
 @functools.lru_cache(maxsize=4096)
 def proxy_class(name: str, names: tuple[str, ...]) -> type[Proxy]:
     """Return a class of proxies with a type's name and these of Python's own methods."""
-    methods = {found: call if found == "__call__" else _special(found) for found in names}
+    methods = {
+        found: call if found == "__call__" else _special(found) for found in names
+    }
     return type(name, (Proxy,), {"__slots__": (), **methods})
 
 
 class TrustedPeer(Peer):
     """The trusted side of the wall."""
 
-    def __init__(self, channel: Channel, call_timeout: float | None, strict: bool = False) -> None:
+    def __init__(
+        self, channel: Channel, call_timeout: float | None, strict: bool = False
+    ) -> None:
         super().__init__(channel, first=0, weak=True)
         self.offer = Offer(strict)
         self.call_timeout = call_timeout
@@ -208,7 +235,9 @@ class TrustedPeer(Peer):
             # As in a generator: else a function could end what goes through its results.
             raise RuntimeError("the submission's code raised StopIteration") from None
         except MemoryError:
-            self.lose("memory", "what the submission's process sent takes too much memory")
+            self.lose(
+                "memory", "what the submission's process sent takes too much memory"
+            )
         except WireTimeout:
             self.lose("time", "the submission's code did not answer in time")
         except WireClosed:
@@ -219,7 +248,11 @@ class TrustedPeer(Peer):
 
     def take(self, answer: dict) -> object:
         """Return the value of an answer; note changed arguments."""
-        before = [(part, snapshot(part)) for part in self.lent] if answer.get("changed") else []
+        before = (
+            [(part, snapshot(part)) for part in self.lent]
+            if answer.get("changed")
+            else []
+        )
         try:
             return super().take(answer)
         finally:
@@ -227,12 +260,15 @@ class TrustedPeer(Peer):
             for container, held in before if self.altered.refused else ():
                 refill(container, held)
 
-    def change_leaf(self, number: int, found: list, place: int, needs_grad: bool, grad: int | None
-                    ) -> None:
+    def change_leaf(
+        self, number: int, found: list, place: int, needs_grad: bool, grad: int | None
+    ) -> None:
         """Make a leaf what it is on the other side; note that of a test's own."""
         tensor = self.leaves.get(number)
         if tensor is not None and number % 2 == self.first % 2:
-            self.altered.leaves.append((tensor, tensor.data, tensor.requires_grad, tensor.grad))
+            self.altered.leaves.append(
+                (tensor, tensor.data, tensor.requires_grad, tensor.grad)
+            )
             if self.altered.refused:
                 self.leaves.entries[number][1] = ()  # so it is sent back
                 return
@@ -249,8 +285,14 @@ class TrustedPeer(Peer):
 
     def patience(self) -> float | None:
         """Return for how many seconds from now an answer is waited for."""
-        left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
-        return min((t for t in (left, self.call_timeout) if t is not None), default=None)
+        left = (
+            None
+            if self.deadline is None
+            else max(0.0, self.deadline - time.monotonic())
+        )
+        return min(
+            (t for t in (left, self.call_timeout) if t is not None), default=None
+        )
 
     def wait(self) -> dict:
         """Return the next message; note if the global generator was used there."""
@@ -258,7 +300,9 @@ class TrustedPeer(Peer):
             raise WireTimeout("no answer, but questions without end")
         message = self.channel.receive(self.patience())
         if message.get("drew") is True:
-            torch.rand(1)  # so that a test sees it; and the other side goes on with its own
+            torch.rand(
+                1
+            )  # so that a test sees it; and the other side goes on with its own
             self.states[0] = torch.get_rng_state()
         return message
 
@@ -288,7 +332,13 @@ class TrustedPeer(Peer):
         named = by_name(value)
         if named is not None:
             return ["A", *named]
-        kind = "m" if isinstance(value, nn.Module) else "i" if isinstance(value, Iterator) else "c"
+        kind = (
+            "m"
+            if isinstance(value, nn.Module)
+            else "i"
+            if isinstance(value, Iterator)
+            else "c"
+        )
         if kind == "c" and not callable(value):
             raise Unsupported(
                 f"a test passes a {type(value).__name__}: tensors, numbers, strings, containers of "
@@ -298,7 +348,12 @@ class TrustedPeer(Peer):
         number = self.numbers.setdefault(id(value), len(self.exported))
         if number == len(self.exported):
             self.exported.append(value)
-        return ["X", number, kind, str(getattr(value, "__name__", type(value).__name__))]
+        return [
+            "X",
+            number,
+            kind,
+            str(getattr(value, "__name__", type(value).__name__)),
+        ]
 
     def decode_reference(self, tree: list) -> object:
         """Return a proxy, or the test's own object that the submission hands back."""
@@ -316,8 +371,12 @@ class TrustedPeer(Peer):
         if proxy is None:
             inner = info["module"] is True and self.asked == "get"
             names = self.offer.special(info["special"], inner)
-            proxy = object.__new__(proxy_class(self.offer.type_name(info["type"]), names))
-            object.__setattr__(proxy, "_wire", Wire(self, number, info["module"] is True))
+            proxy = object.__new__(
+                proxy_class(self.offer.type_name(info["type"]), names)
+            )
+            object.__setattr__(
+                proxy, "_wire", Wire(self, number, info["module"] is True)
+            )
             self.proxies[number] = weakref.ref(proxy)
         wire_of(proxy).count += 1
         return proxy
@@ -331,7 +390,9 @@ class TrustedPeer(Peer):
         if tag == "f":  # whose class has a name that the submission chose
             rest = ["namedtuple", *rest[1:]]
         found = super()._decode(tag, rest, tree, message)
-        if tag == "f":  # a named tuple with a field `allclose` that is a function of the submission
+        if (
+            tag == "f"
+        ):  # a named tuple with a field `allclose` that is a function of the submission
             for name, part in zip(type(found)._fields, found, strict=True):
                 if isinstance(part, Proxy):
                     self.offer.check(name, False, type(found).__name__)
@@ -369,9 +430,13 @@ class TrustedPeer(Peer):
             return None
         if what == "get" and not str(name).startswith("_"):
             found = getattr(target, name)
-            if isinstance(found, (torch.Tensor, nn.Module, bool, int, float, str, type(None))):
+            if isinstance(
+                found, (torch.Tensor, nn.Module, bool, int, float, str, type(None))
+            ):
                 return found
-        raise AttributeError(f"{type(target).__name__} of a test: {name!r:.60} can't be used")
+        raise AttributeError(
+            f"{type(target).__name__} of a test: {name!r:.60} can't be used"
+        )
 
 
 def by_name(value: object) -> tuple[str, str] | None:
@@ -384,7 +449,9 @@ def by_name(value: object) -> tuple[str, str] | None:
         if not isinstance(place, str) or place.partition(".")[0] not in BY_NAME:
             continue
         try:
-            found: object = builtins if place == "builtins" else importlib.import_module(place)
+            found: object = (
+                builtins if place == "builtins" else importlib.import_module(place)
+            )
             for part in name.split("."):
                 found = getattr(found, part)
         except (ImportError, AttributeError):

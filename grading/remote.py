@@ -11,9 +11,23 @@ from torch import nn
 #: What a proxy may have of Python's own methods. No comparison and no arithmetic: an object that
 #: lies in `<` or `-` must not decide what a test says about it.
 SPECIAL = (
-    "__call__", "__len__", "__getitem__", "__setitem__", "__delitem__", "__iter__", "__next__",
-    "__reversed__", "__enter__", "__exit__", "__bool__", "__int__", "__float__", "__index__",
+    "__call__",
+    "__len__",
+    "__getitem__",
+    "__setitem__",
+    "__delitem__",
+    "__iter__",
+    "__next__",
+    "__reversed__",
+    "__enter__",
+    "__exit__",
+    "__bool__",
+    "__int__",
+    "__float__",
+    "__index__",
 )
+
+
 class RemoteCallable:
     """A function of a test."""
 
@@ -92,7 +106,10 @@ for _kind in ("parameters", "buffers", "modules"):
 def ask(remote: Any, what: str, *arguments: object, **options: object) -> object:
     """Have something done with an object of a test."""
     return remote._wire_peer.request(
-        "use", {"call": [list(arguments), options]}, target=remote._wire_number, what=what
+        "use",
+        {"call": [list(arguments), options]},
+        target=remote._wire_number,
+        what=what,
     )
 
 

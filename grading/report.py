@@ -12,8 +12,10 @@ HEADINGS = ("student", "state", "points", "late", "reason")
 #: Characters of a reason in the table; `states` and grades.csv have all of it.
 LONGEST = 120
 
-UNSANDBOXED = ("warning: graded without a sandbox: the submissions' code could read and change "
-               "what you can")
+UNSANDBOXED = (
+    "warning: graded without a sandbox: the submissions' code could read and change "
+    "what you can"
+)
 
 
 def duration(seconds: float) -> str:
@@ -67,8 +69,10 @@ def table(standings: list[Standing], unsandboxed: bool = False) -> str:
     lines.append("")
     lines.append(f"of {most:g} points; " + ", ".join(f"{count[s]} {s}" for s in State))
     if count[State.SUSPECT]:
-        lines.append("suspect: look at the notebook, then: "
-                     "python -m grading clear ASSIGNMENT STUDENT --reason \"...\"")
+        lines.append(
+            "suspect: look at the notebook, then: "
+            'python -m grading clear ASSIGNMENT STUDENT --reason "..."'
+        )
     if unsandboxed:
         lines.append(UNSANDBOXED)
     return "\n".join(lines)
@@ -80,4 +84,6 @@ def listing(standings: list[Standing]) -> str:
     ranked = sorted(standings, key=lambda one: (order.index(one.state), one.student))
     width = max((len(one.student) for one in ranked), default=0)
     return "\n".join(
-        f"{one.state:<8} {one.student:<{width}}  {reasons(one)}".rstrip() for one in ranked)
+        f"{one.state:<8} {one.student:<{width}}  {reasons(one)}".rstrip()
+        for one in ranked
+    )

@@ -27,11 +27,13 @@ from pathlib import Path
 from tools.notebooks import ROOT
 
 #: Scripts and requests of the server's own pages; none that an output brings.
-POLICY = ("default-src 'self'; script-src 'self' 'unsafe-eval' {own}; "
-          "style-src 'self' 'unsafe-inline'; "
-          "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
-          "worker-src 'self' blob:; frame-src 'none'; object-src 'none'; form-action 'self'; "
-          "frame-ancestors 'self'; base-uri 'self'")
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-eval' {own}; "
+    "style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
+    "worker-src 'self' blob:; frame-src 'none'; object-src 'none'; form-action 'self'; "
+    "frame-ancestors 'self'; base-uri 'self'"
+)
 
 EXAMPLES = """examples:
   python -m grading open 02 s03                    copy, and open it in the browser
@@ -59,38 +61,62 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     """Add `open` and `kernel` to a parser's subcommands."""
     raw = argparse.RawDescriptionHelpFormatter
     show = commands.add_parser(
-        "open", help="open a copy of a submission in JupyterLab, its code in the sandbox",
+        "open",
+        help="open a copy of a submission in JupyterLab, its code in the sandbox",
         description="Opens a copy of a submitted notebook in a JupyterLab that can do nothing but "
-        "show it. Its code runs in the sandbox.", epilog=EXAMPLES, formatter_class=raw)
+        "show it. Its code runs in the sandbox.",
+        epilog=EXAMPLES,
+        formatter_class=raw,
+    )
     show.set_defaults(function=open_command)
     show.add_argument("assignment", help="its name, or how it begins")
     show.add_argument("student", help="the name of the folder in submitted/")
     show.add_argument("options", nargs="*", help="JupyterLab's own options, after --")
     show.add_argument("--submitted", type=Path, help="the folder of submissions")
-    show.add_argument("--no-lab", action="store_true", help="make the copy, and no more")
+    show.add_argument(
+        "--no-lab", action="store_true", help="make the copy, and no more"
+    )
     show.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
 
     kernel = commands.add_parser(
-        "kernel", help="let Jupyter's programs run notebooks in the sandbox",
+        "kernel",
+        help="let Jupyter's programs run notebooks in the sandbox",
         description="Installs or removes the kernel “Python 3 (sandboxed)”.",
-        epilog=KERNEL_EXAMPLES, formatter_class=raw)
+        epilog=KERNEL_EXAMPLES,
+        formatter_class=raw,
+    )
     kinds = kernel.add_subparsers(dest="kernel_command", required=True)
-    install = kinds.add_parser("install", help="let Jupyter find it", epilog=KERNEL_EXAMPLES,
-                               formatter_class=raw)
+    install = kinds.add_parser(
+        "install",
+        help="let Jupyter find it",
+        epilog=KERNEL_EXAMPLES,
+        formatter_class=raw,
+    )
     install.set_defaults(function=install_command)
     remove = kinds.add_parser("remove", help="take it away again")
     remove.set_defaults(function=remove_command)
     for one in (install, remove):
         where = one.add_mutually_exclusive_group()
-        where.add_argument("--sys-prefix", action="store_true",
-                           help="in this Python environment (the default)")
+        where.add_argument(
+            "--sys-prefix",
+            action="store_true",
+            help="in this Python environment (the default)",
+        )
         where.add_argument("--user", action="store_true", help="in your home")
         where.add_argument("--prefix", type=Path, help="in another environment")
-    install.add_argument("--limit", action="append", default=[], metavar="NAME=NUMBER",
-                         help="another limit than the usual: memory_bytes, cpu_seconds, "
-                         "wall_seconds, processes, file_bytes, output_bytes; may be repeated")
-    install.add_argument("--share-folder", action="store_true",
-                         help="give each kernel a copy of the files beside its notebook")
+    install.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="another limit than the usual: memory_bytes, cpu_seconds, "
+        "wall_seconds, processes, file_bytes, output_bytes; may be repeated",
+    )
+    install.add_argument(
+        "--share-folder",
+        action="store_true",
+        help="give each kernel a copy of the files beside its notebook",
+    )
 
 
 def install_command(given: argparse.Namespace) -> int:
@@ -101,15 +127,20 @@ def install_command(given: argparse.Namespace) -> int:
     from grading.layout import GradingError
 
     try:
-        limits = {name: float(value) if name == "wall_seconds" else int(value)
-                  for name, _, value in (one.partition("=") for one in given.limit)}
+        limits = {
+            name: float(value) if name == "wall_seconds" else int(value)
+            for name, _, value in (one.partition("=") for one in given.limit)
+        }
         made = spec(limits, "." if given.share_folder else "")
     except ValueError as error:
         raise GradingError(f"--limit: {error}") from None
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "kernel.json").write_text(json.dumps(made, indent=1), encoding="utf-8")
+        Path(folder, "kernel.json").write_text(
+            json.dumps(made, indent=1), encoding="utf-8"
+        )
         place = KernelSpecManager().install_kernel_spec(
-            folder, NAME, user=given.user, prefix=_prefix(given))
+            folder, NAME, user=given.user, prefix=_prefix(given)
+        )
     print(f"installed: {place}")
     _check_registered()
     return 0
@@ -128,8 +159,10 @@ def _check_registered() -> None:
     from grading.layout import GradingError
 
     if not entry_points(group="jupyter_client.kernel_provisioners", name=PROVISIONER):
-        raise GradingError("Jupyter does not find what runs the sandboxed kernel: install the "
-                           "course again by `make env`")
+        raise GradingError(
+            "Jupyter does not find what runs the sandboxed kernel: install the "
+            "course again by `make env`"
+        )
 
 
 def remove_command(given: argparse.Namespace) -> int:
@@ -139,7 +172,11 @@ def remove_command(given: argparse.Namespace) -> int:
     from grading.kernel import NAME
     from grading.layout import GradingError
 
-    data = Path(jupyter_data_dir()) if given.user else Path(_prefix(given), "share", "jupyter")
+    data = (
+        Path(jupyter_data_dir())
+        if given.user
+        else Path(_prefix(given), "share", "jupyter")
+    )
     place = data / "kernels" / NAME
     if not place.is_dir():
         raise GradingError(f"there is no {place}: nothing to remove")
@@ -157,8 +194,11 @@ def open_command(given: argparse.Namespace) -> int:
     """Copy a submission, and start a JupyterLab that can do nothing but show it."""
     from grading import kernel, layout
 
-    course = layout.find(given.root.resolve(), given.assignment,
-                         submitted=given.submitted and given.submitted.resolve())
+    course = layout.find(
+        given.root.resolve(),
+        given.assignment,
+        submitted=given.submitted and given.submitted.resolve(),
+    )
     notebook = copy(course, given.student)
     print(f"the copy: {notebook}")
     if given.no_lab:
@@ -168,7 +208,9 @@ def open_command(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="review-") as private:
         command, environment = lab(notebook, Path(private), given.options)
         try:  # not in the copy's folder: Python and Jupyter read files of the one they start in
-            return subprocess.run(command, cwd=private, env=environment, check=False).returncode
+            return subprocess.run(
+                command, cwd=private, env=environment, check=False
+            ).returncode
         except KeyboardInterrupt:  # how one stops the server
             return 0
 
@@ -193,8 +235,10 @@ def copy(course: object, student: str) -> Path:
 
     handed_in = course.submitted / student / course.assignment
     if Path(student).name != student or not handed_in.is_dir():
-        raise GradingError(f"{student} has handed in nothing: expected it at "
-                           f"{course.layout.replace('<student>', student)}")
+        raise GradingError(
+            f"{student} has handed in nothing: expected it at "
+            f"{course.layout.replace('<student>', student)}"
+        )
     if handed_in.is_symlink() or handed_in.parent.is_symlink():
         raise GradingError(f"{student}: the folder is a link: copy the files there")
     found = sorted(path.name for path in handed_in.glob("*.ipynb"))
@@ -224,11 +268,21 @@ def _plain(cells: list[dict]) -> dict:
     made = []
     for number, cell in enumerate(cells):
         kind = cell.get("cell_type")
-        new = {"cell_type": kind if kind in ("code", "markdown") else "raw", "id": f"c{number}",
-               "metadata": {}, "source": text_of(cell)}
-        made.append(new | ({"outputs": [], "execution_count": None} if kind == "code" else {}))
-    return {"cells": made, "metadata": {"kernelspec": KERNELSPEC}, "nbformat": 4,
-            "nbformat_minor": 5}
+        new = {
+            "cell_type": kind if kind in ("code", "markdown") else "raw",
+            "id": f"c{number}",
+            "metadata": {},
+            "source": text_of(cell),
+        }
+        made.append(
+            new | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+        )
+    return {
+        "cells": made,
+        "metadata": {"kernelspec": KERNELSPEC},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
 
 
 def _own_scripts() -> str:
@@ -237,11 +291,15 @@ def _own_scripts() -> str:
 
     page = Path(get_app_dir(), "static", "index.html").read_text(encoding="utf-8")
     scripts = re.findall("<script>(.*?)</script>", page, re.DOTALL)
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts]
+    hashes = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts
+    ]
     return " ".join(f"'sha256-{digest.decode()}'" for digest in hashes)
 
 
-def lab(notebook: Path, private: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
+def lab(
+    notebook: Path, private: Path, options: list[str]
+) -> tuple[list[str], dict[str, str]]:
     """Return the command and the environment of a JupyterLab for one notebook.
 
     Args:
@@ -256,15 +314,19 @@ def lab(notebook: Path, private: Path, options: list[str]) -> tuple[list[str], d
     from grading.kernel import NAME
 
     others = ExtensionConfigManager(
-        read_config_path=[str(private), *jupyter_config_path()]).get_jpserver_extensions()
+        read_config_path=[str(private), *jupyter_config_path()]
+    ).get_jpserver_extensions()
     settings = {
         "ServerApp": {
             "root_dir": str(notebook.parent),
             "jpserver_extensions": {**dict.fromkeys(others, False), "jupyterlab": True},
             "kernel_spec_manager_class": "grading.kernel.SandboxedOnly",
             "terminals_enabled": False,
-            "tornado_settings": {"headers": {
-                "Content-Security-Policy": POLICY.format(own=_own_scripts())}},
+            "tornado_settings": {
+                "headers": {
+                    "Content-Security-Policy": POLICY.format(own=_own_scripts())
+                }
+            },
         },
         "SandboxedOnly": {"folder": str(notebook.parent)},
         "MultiKernelManager": {"default_kernel_name": NAME},
@@ -276,24 +338,43 @@ def lab(notebook: Path, private: Path, options: list[str]) -> tuple[list[str], d
             "check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
         },
     }
-    Path(private, "jupyter_server_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    Path(private, "jupyter_server_config.json").write_text(
+        json.dumps(settings), encoding="utf-8"
+    )
     pages = Path(private, "labconfig", "page_config.json")
     pages.parent.mkdir()
-    off = ["@jupyterlab/javascript-extension", "@jupyterlab/extensionmanager-extension",
-           "@jupyterlab/apputils-extension:announcements"]
+    off = [
+        "@jupyterlab/javascript-extension",
+        "@jupyterlab/extensionmanager-extension",
+        "@jupyterlab/apputils-extension:announcements",
+    ]
     for place in map(Path, jupyter_path("labextensions")):
         found = [*place.glob("[!@]*/package.json"), *place.glob("@*/*/package.json")]
-        off += [str(path.parent.relative_to(place)) for path in found
-                if path.parent.name != "jupyterlab_pygments"]  # colours, and no more
-    pages.write_text(json.dumps({"disabledExtensions": dict.fromkeys(off, True)}),
-                     encoding="utf-8")
-    kept = {name: str(private / name.lower()) for name in (
-        "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
-        "JUPYTERLAB_WORKSPACES_DIR")}
+        off += [
+            str(path.parent.relative_to(place))
+            for path in found
+            if path.parent.name != "jupyterlab_pygments"
+        ]  # colours, and no more
+    pages.write_text(
+        json.dumps({"disabledExtensions": dict.fromkeys(off, True)}), encoding="utf-8"
+    )
+    kept = {
+        name: str(private / name.lower())
+        for name in (
+            "JUPYTER_DATA_DIR",
+            "JUPYTER_RUNTIME_DIR",
+            "JUPYTERLAB_SETTINGS_DIR",
+            "JUPYTERLAB_WORKSPACES_DIR",
+        )
+    }
     environment = {
-        **os.environ, **kept, "JUPYTER_CONFIG_DIR": str(private),
+        **os.environ,
+        **kept,
+        "JUPYTER_CONFIG_DIR": str(private),
         "PYTHONPATH": os.pathsep.join(
-            filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+            filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
+        ),
+    }
     command = [sys.executable, "-m", "jupyterlab"]
     if os.geteuid() == 0:
         command.append("--allow-root")  # in a container, where there is nobody else

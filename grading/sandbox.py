@@ -115,15 +115,24 @@ class Worker:
         self._group = shares.group() if sandbox else None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        setup = {"limits": asdict(limits), "preload": tuple(preload), "scratch": "/tmp",
-                 "shared": "/dev/shm", "user": None, "core": core, "sandboxed": sandbox}
+        setup = {
+            "limits": asdict(limits),
+            "preload": tuple(preload),
+            "scratch": "/tmp",
+            "shared": "/dev/shm",
+            "user": None,
+            "core": core,
+            "sandboxed": sandbox,
+        }
         if sandbox and os.geteuid() == 0:
             setup["user"] = secrets.choice(USERS)
         try:
             with theirs, contextlib.ExitStack() as stack:
                 if sandbox:
                     bwrap, files = find_bubblewrap(), {}
-                    for target, data in contents(modules, setup["user"] or 1000).items():
+                    for target, data in contents(
+                        modules, setup["user"] or 1000
+                    ).items():
                         file = stack.enter_context(tempfile.TemporaryFile())
                         file.write(data)
                         file.seek(0)
@@ -159,10 +168,14 @@ class Worker:
             self._group = None
         if self._group is not None:
             try:
-                self._group.limit(answer["memory"] + limits.memory_bytes, limits.processes)
+                self._group.limit(
+                    answer["memory"] + limits.memory_bytes, limits.processes
+                )
             except OSError as error:
                 self.close()
-                raise WorkerBroken(f"the worker's control group takes no limit: {error}") from None
+                raise WorkerBroken(
+                    f"the worker's control group takes no limit: {error}"
+                ) from None
 
     def _start(self, call: list[str], place: str, *fds: int) -> None:
         """Start the warm process; `fds` begin with its control socket."""
@@ -175,9 +188,15 @@ class Worker:
             cwd="/",
             pass_fds=fds,
             # Also for threads that libraries start when they are loaded. The rest it sets itself.
-            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0",
-                 "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
-        )  # fmt: skip
+            env={
+                "PATH": "/usr/bin:/bin",
+                "LANG": "C.UTF-8",
+                "PYTHONHASHSEED": "0",
+                "OMP_NUM_THREADS": "1",
+                "OPENBLAS_NUM_THREADS": "1",
+                "MKL_NUM_THREADS": "1",
+            },
+        )
 
     def _copy(self, place: str, modules: Sequence[Path]) -> str:
         """Put the student side's files into a folder, for want of a sandbox; return scratch."""
@@ -207,8 +226,12 @@ class Worker:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         with contextlib.suppress(OSError):
-            if poll.poll(max(0.0, seconds) * 1000) and (data := self._control.recv(MESSAGE_BYTES)):
-                return json.loads(data)  # it comes from this package's code in the sandbox
+            if poll.poll(max(0.0, seconds) * 1000) and (
+                data := self._control.recv(MESSAGE_BYTES)
+            ):
+                return json.loads(
+                    data
+                )  # it comes from this package's code in the sandbox
         return None
 
     def session(
@@ -229,7 +252,9 @@ class Worker:
         if not self.healthy:
             raise WorkerBroken("this worker was closed or thrown away: make a new one")
         if self._current is not None and not self._current.closed:
-            raise RuntimeError("a worker runs one session at a time: close the last one first")
+            raise RuntimeError(
+                "a worker runs one session at a time: close the last one first"
+            )
         self._current = Session(self, entry, descriptors)
         return self._current
 
@@ -280,7 +305,9 @@ class Session:
 
     """
 
-    def __init__(self, worker: Worker, entry: str, descriptors: Sequence[int] = ()) -> None:
+    def __init__(
+        self, worker: Worker, entry: str, descriptors: Sequence[int] = ()
+    ) -> None:
         self._worker = worker
         self.closed = False
         self._exit = Exit()
@@ -290,7 +317,9 @@ class Session:
         their_read, self.write_fd = os.pipe()
         self.read_fd, their_write = os.pipe()
         self._pipes = {fd: _identity(fd) for fd in (self.read_fd, self.write_fd)}
-        worker._send({"do": "session", "entry": entry}, (their_read, their_write, *descriptors))
+        worker._send(
+            {"do": "session", "entry": entry}, (their_read, their_write, *descriptors)
+        )
         os.close(their_read)
         os.close(their_write)
         self._began = time.monotonic()
@@ -301,7 +330,9 @@ class Session:
             if answer is not None:
                 raise ValueError(f"no session can run {entry!r}: {answer['reason']}")
             worker.discard()
-            raise WorkerBroken("the worker's warm process does not answer: make a new worker")
+            raise WorkerBroken(
+                "the worker's warm process does not answer: make a new worker"
+            )
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
@@ -309,7 +340,9 @@ class Session:
         worker = self._worker
         until = self._began + worker.limits.wall_seconds
         message = worker._receive(until - time.monotonic())
-        expired = message is None and time.monotonic() >= until and not self._stopped.is_set()
+        expired = (
+            message is None and time.monotonic() >= until and not self._stopped.is_set()
+        )
         if expired:
             worker._send({"do": "stop"})
             message = worker._receive(ANSWER_SECONDS)
@@ -321,7 +354,10 @@ class Session:
             if worker.killed > self._killed:
                 message["limit"] = "memory"
             self._exit = Exit(**{**message, "left": tuple(message["left"])})
-        except (TypeError, KeyError):  # no message, or one that the warm process never sends
+        except (
+            TypeError,
+            KeyError,
+        ):  # no message, or one that the warm process never sends
             self._exit = Exit(limit=stopped, left=("the warm process does not answer",))
         if self._exit.left:
             worker.discard()

@@ -44,10 +44,14 @@ class SandboxedProcess:
     def __init__(self, worker: Worker) -> None:
         self.session = worker.session()
         self.student = Student(
-            Channel(self.session.read_fd, self.session.write_fd), call_timeout=CELL_SECONDS,
-            strict=True)
+            Channel(self.session.read_fd, self.session.write_fd),
+            call_timeout=CELL_SECONDS,
+            strict=True,
+        )
 
-    def run(self, source: str, *, here: bool, owns: tuple[str, ...] = ()) -> CellOutcome:
+    def run(
+        self, source: str, *, here: bool, owns: tuple[str, ...] = ()
+    ) -> CellOutcome:
         """Execute a cell there, and if it is the release's here as well."""
         if here:
             found = self.student.run_given(source, CELL_SECONDS)
@@ -64,8 +68,15 @@ class SandboxedProcess:
         if lost is not None and lost.reason == "wire":
             tampered = "its process broke the rules of the channel to the tests"
         told = f"{found.error_name}: {found.told}" if found.error_name else ""
-        return TestOutcome(error_of(found), found.credit, found.student_died, tampered, told,
-                           found.reached, found.doubt)
+        return TestOutcome(
+            error_of(found),
+            found.credit,
+            found.student_died,
+            tampered,
+            told,
+            found.reached,
+            found.doubt,
+        )
 
     def recall(self, source: str) -> None:
         """Define again, here, what a test cell defined that ran beside an earlier process."""
@@ -93,7 +104,9 @@ def error_of(run: TestRun) -> str:
     if run.passed:
         return ""
     name = run.error_name or "Error"
-    return run.message if run.message.startswith(f"{name}: ") else f"{name}: {run.message}"
+    return (
+        run.message if run.message.startswith(f"{name}: ") else f"{name}: {run.message}"
+    )
 
 
 class SandboxEngine:
@@ -105,7 +118,9 @@ class SandboxEngine:
     """
 
     def __init__(
-        self, sandbox: bool = True, preload: tuple[str, ...] = (*PRELOAD, *BY_WORD.values())
+        self,
+        sandbox: bool = True,
+        preload: tuple[str, ...] = (*PRELOAD, *BY_WORD.values()),
     ) -> None:
         self.sandboxed, self.preload = sandbox, preload
         torch.set_num_threads(1)
@@ -146,6 +161,7 @@ def make(sandbox: bool = True, form: Form | None = None) -> SandboxEngine:
 def needed(form: Form | None) -> list[str]:
     """Return what is imported for an assignment beside the ordinary; all of it for none."""
     return [
-        module for word, module in BY_WORD.items()
+        module
+        for word, module in BY_WORD.items()
         if form is None or any(word in cell.source for cell in form.cells)
     ]

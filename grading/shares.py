@@ -72,8 +72,11 @@ class Group:
             OSError: if the kernel refuses.
 
         """
-        for name, value in (("memory.swap.max", 0), ("memory.max", memory_bytes + BYTES_BESIDE),
-                            ("pids.max", processes + PROCESSES_BESIDE)):
+        for name, value in (
+            ("memory.swap.max", 0),
+            ("memory.max", memory_bytes + BYTES_BESIDE),
+            ("pids.max", processes + PROCESSES_BESIDE),
+        ):
             # A kernel without swap has no such file.
             if name != "memory.swap.max" or (self.folder / name).exists():
                 (self.folder / name).write_text(str(value), encoding="ascii")
@@ -82,7 +85,9 @@ class Group:
     def killed(self) -> int:
         """How many processes were ended since they took too much memory."""
         with contextlib.suppress(OSError):
-            for line in (self.folder / "memory.events").read_text(encoding="ascii").splitlines():
+            for line in (
+                (self.folder / "memory.events").read_text(encoding="ascii").splitlines()
+            ):
                 if line.startswith("oom_kill "):
                     return int(line.split()[1])
         return 0
@@ -132,9 +137,13 @@ def _below(folder: Path) -> Group:
     for name in sorted(CONTROLLERS):
         if name not in _words(folder / "cgroup.subtree_control"):
             with contextlib.suppress(OSError):
-                (folder / "cgroup.subtree_control").write_text(f"+{name}", encoding="ascii")
+                (folder / "cgroup.subtree_control").write_text(
+                    f"+{name}", encoding="ascii"
+                )
     if CONTROLLERS - set(_words(folder / "cgroup.subtree_control")):
-        raise PermissionError(f"{folder}: holds processes, so that groups below have no limits")
+        raise PermissionError(
+            f"{folder}: holds processes, so that groups below have no limits"
+        )
     for old in folder.glob("grading-*-*"):  # of a grader that was killed
         if not Path("/proc", old.name.split("-")[1]).exists():
             with contextlib.suppress(OSError):

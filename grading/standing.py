@@ -64,7 +64,9 @@ class Standing:
     max_points: float
     reasons: tuple[str, ...] = ()
     late_seconds: float = 0.0
-    notebook_points: dict[str, tuple[float, float]] = field(default_factory=dict, hash=False)
+    notebook_points: dict[str, tuple[float, float]] = field(
+        default_factory=dict, hash=False
+    )
     graded_at: datetime | None = None
     late_penalty: float = 0.0
     submitted_at: datetime | None = None
@@ -99,14 +101,23 @@ def roster(db_url: str) -> list[Person]:
     """
     with reading(db_url) as engine, Session(engine) as session:
         people = [
-            Person(row.id, row.first_name or "", row.last_name or "", row.email or "",
-                   row.lms_user_id or "")
+            Person(
+                row.id,
+                row.first_name or "",
+                row.last_name or "",
+                row.email or "",
+                row.lms_user_id or "",
+            )
             for row in session.scalars(select(Student))
         ]
-    return sorted(people, key=lambda person: (person.last_name, person.first_name, person.id))
+    return sorted(
+        people, key=lambda person: (person.last_name, person.first_name, person.id)
+    )
 
 
-def standings(db_url: str, assignment: str, *, submitted: Path | None = None) -> list[Standing]:
+def standings(
+    db_url: str, assignment: str, *, submitted: Path | None = None
+) -> list[Standing]:
     """Return how each student of the roster stands in an assignment, by student.
 
     Args:
@@ -125,18 +136,30 @@ def standings(db_url: str, assignment: str, *, submitted: Path | None = None) ->
         cleared = ledger.clearances(session.connection(), assignment)
         there = _submissions(session, assignment)
         students = set(session.scalars(select(Student.id)))
-        names = session.scalars(select(Notebook.name).join(
-            Assignment, Notebook.assignment_id == Assignment.id).where(
-            Assignment.name == assignment)).all()
+        names = session.scalars(
+            select(Notebook.name)
+            .join(Assignment, Notebook.assignment_id == Assignment.id)
+            .where(Assignment.name == assignment)
+        ).all()
     handed_in = {}
     if submitted is not None:
-        handed_in = _handed_in(submitted, assignment, {f"{name}.ipynb" for name in names})
+        handed_in = _handed_in(
+            submitted, assignment, {f"{name}.ipynb" for name in names}
+        )
     odd = {shown_name(name) for name in handed_in if not is_name(name)}
     graded = [entry for entry in entries.values() if entry.result.state.has_points]
     draw = max(graded, key=lambda entry: entry.written).result.draw if graded else ""
     return [
-        _standing(assignment, most, name, entries.get(name), cleared.get(name), there.get(name),
-                  handed_in.get(name), draw)
+        _standing(
+            assignment,
+            most,
+            name,
+            entries.get(name),
+            cleared.get(name),
+            there.get(name),
+            handed_in.get(name),
+            draw,
+        )
         for name in sorted(students | {name for name in handed_in if is_name(name)})
     ] + [
         Standing(name, assignment, State.FAILED, None, sum(most.values()), (ODD_NAME,))
@@ -149,10 +172,13 @@ def _most(session: Session, assignment: str) -> dict[str, float]:
     names = list(session.scalars(select(Assignment.name).order_by(Assignment.name)))
     if assignment not in names:
         raise GradebookError(
-            f"no assignment {assignment!r} in the gradebook. Known: {', '.join(names) or 'none'}")
+            f"no assignment {assignment!r} in the gradebook. Known: {', '.join(names) or 'none'}"
+        )
     found = {}
     for kind in (GradeCell, TaskCell):
-        query = select(kind.name, kind.max_score).join(Notebook, kind.notebook_id == Notebook.id)
+        query = select(kind.name, kind.max_score).join(
+            Notebook, kind.notebook_id == Notebook.id
+        )
         query = query.join(Assignment, Notebook.assignment_id == Assignment.id)
         found.update(session.execute(query.where(Assignment.name == assignment)).all())
     return found
@@ -161,7 +187,8 @@ def _most(session: Session, assignment: str) -> dict[str, float]:
 def _submissions(session: Session, assignment: str) -> dict[str, _Submitted]:
     """Return each submission with its grades, in two queries."""
     query = select(SubmittedAssignment, Assignment.duedate).join(
-        Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+        Assignment, SubmittedAssignment.assignment_id == Assignment.id
+    )
     found: dict[str, _Submitted] = {}
     for row, due in session.execute(query.where(Assignment.name == assignment)):
         late = 0.0
@@ -173,7 +200,10 @@ def _submissions(session: Session, assignment: str) -> dict[str, _Submitted]:
     grades = (
         select(SubmittedAssignment.student_id, BaseCell.name, Grade)
         .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
-        .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(
+            SubmittedAssignment,
+            SubmittedNotebook.assignment_id == SubmittedAssignment.id,
+        )
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
         .join(BaseCell, Grade.cell_id == BaseCell.id)
         .where(Assignment.name == assignment)
@@ -181,8 +211,12 @@ def _submissions(session: Session, assignment: str) -> dict[str, _Submitted]:
     for student, name, grade in session.execute(grades):
         found[student].grades.append((name, grade))
     penalties = (
-        select(SubmittedAssignment.student_id, SubmittedNotebook.late_submission_penalty)
-        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        select(
+            SubmittedAssignment.student_id, SubmittedNotebook.late_submission_penalty
+        )
+        .join(
+            SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id
+        )
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
         .where(Assignment.name == assignment)
     )
@@ -191,7 +225,10 @@ def _submissions(session: Session, assignment: str) -> dict[str, _Submitted]:
     comments = (
         select(SubmittedAssignment.student_id, BaseCell.name, Comment.manual_comment)
         .join(SubmittedNotebook, Comment.notebook_id == SubmittedNotebook.id)
-        .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(
+            SubmittedAssignment,
+            SubmittedNotebook.assignment_id == SubmittedAssignment.id,
+        )
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
         .join(BaseCell, Comment.cell_id == BaseCell.id)
         .where(Assignment.name == assignment, Comment.manual_comment.is_not(None))
@@ -200,7 +237,9 @@ def _submissions(session: Session, assignment: str) -> dict[str, _Submitted]:
     for student, name, text in session.execute(comments):
         task, known = name.partition(SEPARATOR)[0], found[student].comments
         if text.strip():
-            known[task] = f"{known[task]}\n{text.strip()}" if task in known else text.strip()
+            known[task] = (
+                f"{known[task]}\n{text.strip()}" if task in known else text.strip()
+            )
     return found
 
 
@@ -221,38 +260,65 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _standing(assignment: str, most: dict[str, float], student: str, entry: Entry | None,
-              clearance: Clearance | None, submitted: _Submitted | None, content: str | None,
-              draw: str) -> Standing:
+def _standing(
+    assignment: str,
+    most: dict[str, float],
+    student: str,
+    entry: Entry | None,
+    clearance: Clearance | None,
+    submitted: _Submitted | None,
+    content: str | None,
+    draw: str,
+) -> Standing:
     """Return how one student stands."""
     state, reasons = _state(entry, clearance, submitted, content)
     if entry is not None and state.has_points and entry.result.draw != draw:
-        reasons.append("graded with other hidden inputs than the last one graded: see "
-                       "`python -m grading run`")
+        reasons.append(
+            "graded with other hidden inputs than the last one graded: see "
+            "`python -m grading run`"
+        )
     points, tasks, penalty, waiting = None, {}, 0.0, 0
     if state.has_points:
         tasks = {name.partition(SEPARATOR)[0]: (0.0, 0.0) for name in most}
         for name, grade in submitted.grades:
             task = name.partition(SEPARATOR)[0]
             sums = tasks.get(task, (0.0, 0.0))
-            tasks[task] = (sums[0] + (grade.score or 0.0), sums[1] + most.get(name, 0.0))
+            tasks[task] = (
+                sums[0] + (grade.score or 0.0),
+                sums[1] + most.get(name, 0.0),
+            )
         penalty = submitted.penalty
         points = max(0.0, sum(given for given, _ in tasks.values()) - penalty)
-        waiting = sum(g.auto_score is None and g.manual_score is None for _, g in submitted.grades)
+        waiting = sum(
+            g.auto_score is None and g.manual_score is None for _, g in submitted.grades
+        )
         if waiting:
             what = "1 answer waits" if waiting == 1 else f"{waiting} answers wait"
             reasons.append(f"{what} for a person: those points are not in the sum")
     stamp = submitted.timestamp if submitted else None
     return Standing(
-        student, assignment, state, points, sum(most.values()), tuple(reasons),
-        submitted.late_seconds if submitted else 0.0, tasks,
+        student,
+        assignment,
+        state,
+        points,
+        sum(most.values()),
+        tuple(reasons),
+        submitted.late_seconds if submitted else 0.0,
+        tasks,
         entry.written if entry and entry.result.state is not State.MISSING else None,
-        penalty, stamp.replace(tzinfo=UTC) if stamp else None,
-        submitted.comments if submitted else {}, waiting)
+        penalty,
+        stamp.replace(tzinfo=UTC) if stamp else None,
+        submitted.comments if submitted else {},
+        waiting,
+    )
 
 
-def _state(entry: Entry | None, clearance: Clearance | None, submitted: _Submitted | None,
-           content: str | None) -> tuple[State, list[str]]:
+def _state(
+    entry: Entry | None,
+    clearance: Clearance | None,
+    submitted: _Submitted | None,
+    content: str | None,
+) -> tuple[State, list[str]]:
     """Return a student's state, with the reasons."""
     if entry is not None:
         result = entry.result
@@ -261,22 +327,33 @@ def _state(entry: Entry | None, clearance: Clearance | None, submitted: _Submitt
             return State.FAILED, ["handed in, but not graded yet: run the grader"]
         if content and result.content and content != result.content:
             reasons.append("handed in again since it was graded: run the grader")
-        if state is State.SUSPECT and clearance is not None and clearance.covers(result):
+        if (
+            state is State.SUSPECT
+            and clearance is not None
+            and clearance.covers(result)
+        ):
             state = State.GRADED
             reasons.append(str(clearance))
         if state.has_points and _lost(result, submitted):
-            return State.FAILED, ["its points are gone from the gradebook: grade it with --force"]
+            return State.FAILED, [
+                "its points are gone from the gradebook: grade it with --force"
+            ]
     elif submitted is None:
         if content is not None:
             return State.FAILED, ["handed in, but not graded yet: run the grader"]
         return State.MISSING, ["nothing handed in"]
     else:  # graded by nbgrader's own autograder
         lost = not submitted.grades or any(
-            grade.auto_score is None and grade.needs_manual_grade for _, grade in submitted.grades)
+            grade.auto_score is None and grade.needs_manual_grade
+            for _, grade in submitted.grades
+        )
         state = State.FAILED if lost else State.GRADED
         reasons = ["nbgrader gave no score"] if lost else []
-    by_hand = submitted is not None and submitted.grades and all(
-        grade.manual_score is not None for _, grade in submitted.grades)
+    by_hand = (
+        submitted is not None
+        and submitted.grades
+        and all(grade.manual_score is not None for _, grade in submitted.grades)
+    )
     if state is State.FAILED and by_hand:
         return State.GRADED, [*reasons, "all points given by hand"]
     return state, reasons
@@ -287,6 +364,8 @@ def _lost(result: Result, submitted: _Submitted | None) -> bool:
     if submitted is None or not submitted.grades:
         return True
     return any(
-        grade.auto_score is None and grade.manual_score is None
+        grade.auto_score is None
+        and grade.manual_score is None
         and result.points.get(name) is not None
-        for name, grade in submitted.grades)
+        for name, grade in submitted.grades
+    )

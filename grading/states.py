@@ -109,7 +109,9 @@ class Result:
             values.pop("quoted", None)  # of results graded before there was `told`
             return cls(**{**values, "state": State(values["state"])})
         except (TypeError, KeyError) as error:
-            raise ValueError(f"text: expected a result as JSON, got {text[:80]!r}") from error
+            raise ValueError(
+                f"text: expected a result as JSON, got {text[:80]!r}"
+            ) from error
 
 
 def failed(student: str, reason: str, **known: object) -> Result:

@@ -49,7 +49,10 @@ class Output(io.StringIO):
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
-        self.descriptor, self.name = descriptor, ("stdin", "stdout", "stderr")[descriptor]
+        self.descriptor, self.name = (
+            descriptor,
+            ("stdin", "stdout", "stderr")[descriptor],
+        )
 
     def fileno(self) -> int:
         """Return the descriptor that this stands for."""
@@ -73,7 +76,10 @@ class Listed:
 
 def listed(value: object) -> object:
     """Return a value; parameters(), modules() and the like with all that they give."""
-    if isinstance(value, types.GeneratorType) and value.gi_code.co_filename == MODULE_FILE:
+    if (
+        isinstance(value, types.GeneratorType)
+        and value.gi_code.co_filename == MODULE_FILE
+    ):
         return Listed(list(value))
     return value
 
@@ -92,7 +98,9 @@ class StudentPeer(Peer):
         sys.modules["__main__"] = module
         self.namespace = module.__dict__
         self.shell = Shell(self.namespace)
-        self.namespace.update(display=lambda *_, **__: None, get_ipython=lambda: self.shell)
+        self.namespace.update(
+            display=lambda *_, **__: None, get_ipython=lambda: self.shell
+        )
         Introduction(self.shell)
 
     def answer(self, message: dict) -> dict:
@@ -143,13 +151,17 @@ class StudentPeer(Peer):
         kind = type(value)
         info = {
             "type": kind.__name__,
-            "special": [name for name in SPECIAL
-                        if any(name in base.__dict__ for base in kind.__mro__[:-1])],
+            "special": [
+                name
+                for name in SPECIAL
+                if any(name in base.__dict__ for base in kind.__mro__[:-1])
+            ],
             "module": isinstance(value, nn.Module),
         }
         if isinstance(value, type) and issubclass(value, BaseException):
-            info["error"] = [base.__name__ for base in value.__mro__
-                             if base.__module__ == "builtins"]
+            info["error"] = [
+                base.__name__ for base in value.__mro__ if base.__module__ == "builtins"
+            ]
             info["name"] = value.__name__
         return ["P", number, info]
 
@@ -166,7 +178,9 @@ class StudentPeer(Peer):
         if tag == "X":
             if what not in self.remotes:
                 kinds = {"m": RemoteModule, "i": RemoteIterator}
-                self.remotes[what] = kinds.get(rest[0], RemoteCallable)(self, what, rest[1])
+                self.remotes[what] = kinds.get(rest[0], RemoteCallable)(
+                    self, what, rest[1]
+                )
             return self.remotes[what]
         raise WireError(f"a value of an unknown kind {tag!r}")
 
@@ -181,13 +195,24 @@ class StudentPeer(Peer):
         except BaseException as raised:
             frames = traceback.extract_tb(raised.__traceback__)[1:]
             own = [frame for frame in frames if frame.filename.startswith("<cell ")]
-            error = {**describe_error(raised), "text": "".join(
-                [*traceback.format_list(own), *traceback.format_exception_only(raised)])[:OUTPUT]}
+            error = {
+                **describe_error(raised),
+                "text": "".join(
+                    [
+                        *traceback.format_list(own),
+                        *traceback.format_exception_only(raised),
+                    ]
+                )[:OUTPUT],
+            }
         finally:
             sys.stdout, sys.stderr = Output(1), Output(2)
             if "matplotlib.pyplot" in sys.modules:
                 sys.modules["matplotlib.pyplot"].close("all")
-        return {"error": error, "stdout": printed[0].getvalue(), "stderr": printed[1].getvalue()}
+        return {
+            "error": error,
+            "stdout": printed[0].getvalue(),
+            "stderr": printed[1].getvalue(),
+        }
 
     def on_name(self, message: dict) -> object:
         """Return what a name stands for."""
@@ -199,14 +224,21 @@ class StudentPeer(Peer):
     def on_call(self, message: dict) -> object:
         """Call an object, or a method of it."""
         target, arguments, options = self.decode(message["call"], message)
-        self.loans = [(part, contents(part)) for part in containers((arguments, options))]
+        self.loans = [
+            (part, contents(part)) for part in containers((arguments, options))
+        ]
         self.borrowed = {id(part): place for place, (part, _) in enumerate(self.loans)}
         return listed(target(*arguments, **options))
 
     def changes(self) -> dict:
         """Return the lists, dicts and sets among the arguments that the call changed."""
         changed = [
-            (place, list(part) if type(part) in (list, set, collections.deque) else dict(part))
+            (
+                place,
+                list(part)
+                if type(part) in (list, set, collections.deque)
+                else dict(part),
+            )
             for place, (part, before) in enumerate(self.loans)
             if not same(contents(part), before)
         ]
@@ -233,9 +265,17 @@ class StudentPeer(Peer):
             return isinstance(arguments[0], target)
         if name == "dir":
             return sorted(str(found) for found in dir(target))
-        functions = {"repr": repr, "str": str, "deepcopy": copy.deepcopy, "copy": copy.copy,
-                     "__len__": len, "__iter__": iter, "__next__": next, "__bool__": bool,
-                     "__getitem__": operator.getitem}
+        functions = {
+            "repr": repr,
+            "str": str,
+            "deepcopy": copy.deepcopy,
+            "copy": copy.copy,
+            "__len__": len,
+            "__iter__": iter,
+            "__next__": next,
+            "__bool__": bool,
+            "__getitem__": operator.getitem,
+        }
         if name in functions:
             return functions[name](target, *arguments)
         return getattr(type(target), name)(target, *arguments)
@@ -244,7 +284,9 @@ class StudentPeer(Peer):
 def serve(read_fd: int, write_fd: int) -> None:
     """Serve the trusted side until it closes the channel."""
     os.environ.setdefault("MPLBACKEND", "Agg")
-    sys.path.insert(0, os.getcwd())  # as in Jupyter: a cell may write a module and import it
+    sys.path.insert(
+        0, os.getcwd()
+    )  # as in Jupyter: a cell may write a module and import it
     with contextlib.suppress(OSError, ValueError):
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  as long as the process
     sys.stdout, sys.stderr = Output(1), Output(2)

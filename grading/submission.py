@@ -37,8 +37,11 @@ class Finding:
     severity: str = "note"
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.cell}: {self.detail}" if self.cell else (
-            f"{self.kind}: {self.detail}")
+        return (
+            f"{self.kind}: {self.cell}: {self.detail}"
+            if self.cell
+            else (f"{self.kind}: {self.detail}")
+        )
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,10 @@ class Form:
             return self
         cells = tuple(
             replace(cell, drawn=draws.draw(cell.source, seeds[cell.grade_id]))
-            if cell.role == "test" else cell for cell in self.cells)
+            if cell.role == "test"
+            else cell
+            for cell in self.cells
+        )
         text = "\0".join([self.fingerprint, *(cell.drawn for cell in cells)])
         fingerprint = hashlib.sha256(text.encode()).hexdigest()
         return replace(self, cells=cells, fingerprint=fingerprint, draw=draw)
@@ -148,7 +154,8 @@ class Form:
         if not submitted.slots:
             raise SubmissionError(
                 f"{self.name} holds no cell of this assignment: hand in the notebook that was "
-                "handed out, with your answers in it")
+                "handed out, with your answers in it"
+            )
         check_size(self.name, submitted.texts())
         cells: list[RebuiltCell] = []
         started = False
@@ -176,12 +183,18 @@ class _Submitted:
     def __init__(self, form: Form, cells: list[dict]) -> None:
         self.form = form
         self.known = {cell.grade_id: cell for cell in form.cells if cell.grade_id}
-        self.by_id = {cell.cell_id: cell.grade_id for cell in self.known.values() if cell.cell_id}
+        self.by_id = {
+            cell.cell_id: cell.grade_id for cell in self.known.values() if cell.cell_id
+        }
         self.slots: dict[str, list[dict]] = {}
         self.extras: dict[str, list[RebuiltCell]] = {}
         self.plain: set[str] = set()
         self.findings: list[Finding] = []
-        released = {text_key(cell.source) for cell in form.cells if cell.role in ("setup", "demo")}
+        released = {
+            text_key(cell.source)
+            for cell in form.cells
+            if cell.role in ("setup", "demo")
+        }
         anchor = ""
         for cell in cells:
             name = self._name(cell)
@@ -211,8 +224,14 @@ class _Submitted:
         if isinstance(name, str) and name in self.known:
             return name
         if name and tags.get("grade"):
-            self.findings.append(Finding(
-                "unknown", str(name)[:60], "a graded cell that the assignment hasn't", "suspect"))
+            self.findings.append(
+                Finding(
+                    "unknown",
+                    str(name)[:60],
+                    "a graded cell that the assignment hasn't",
+                    "suspect",
+                )
+            )
         # Some editors drop what nbgrader keeps in a cell, but not the cell's id.
         by_id = cell.get("id")
         return self.by_id.get(by_id, "") if isinstance(by_id, str) and not name else ""
@@ -223,7 +242,9 @@ class _Submitted:
         seen = [order.index(name) for name in self.slots]
         for position, name in enumerate(self.slots):
             if any(before > seen[position] for before in seen[:position]):
-                self.findings.append(Finding("moved", name, "graded at its released place"))
+                self.findings.append(
+                    Finding("moved", name, "graded at its released place")
+                )
         for name, released in self.known.items():
             found = self.slots.get(name, [])
             if not found:
@@ -234,12 +255,16 @@ class _Submitted:
                 self.findings.append(Finding("duplicated", name, f"{len(found)} cells"))
             for cell in found:
                 self._compare_cell(name, released, cell)
-        for name in [cell.grade_id for cell in self.form.cells if cell.role == "solution"]:
+        for name in [
+            cell.grade_id for cell in self.form.cells if cell.role == "solution"
+        ]:
             self._look(name, [text_of(cell) for cell in self.slots.get(name, [])])
         for anchor, cells in self.extras.items():
             self._look(f"after {anchor}", [cell.source for cell in cells])
             place = f"after {anchor}" if anchor else "at the start"
-            text = f"{len(cells)} code cell{'s' if len(cells) > 1 else ''} added or edited"
+            text = (
+                f"{len(cells)} code cell{'s' if len(cells) > 1 else ''} added or edited"
+            )
             self.findings.append(Finding("extra", place, text))
 
     def _look(self, place: str, texts: list[str]) -> None:
@@ -255,8 +280,14 @@ class _Submitted:
             self.findings.append(Finding("untagged", name, "found by its cell id"))
         changed = [tag for tag in TAGS if tags and tags.get(tag) != wanted.get(tag)]
         if changed:
-            self.findings.append(Finding(
-                "re-tagged", name, f"{', '.join(changed)} changed in its metadata", "suspect"))
+            self.findings.append(
+                Finding(
+                    "re-tagged",
+                    name,
+                    f"{', '.join(changed)} changed in its metadata",
+                    "suspect",
+                )
+            )
         if cell.get("cell_type") != released.cell_type:
             kind = str(cell.get("cell_type"))[:20]
             text = f"a {kind} cell, read as {released.cell_type}"
@@ -271,7 +302,9 @@ class _Submitted:
 
         A cell that was split or copied runs in all its parts, in order, as in a notebook.
         """
-        texts = [text_of(found) for found in self.slots.get(cell.grade_id, [])] or [cell.source]
+        texts = [text_of(found) for found in self.slots.get(cell.grade_id, [])] or [
+            cell.source
+        ]
         for upper in texts[:-1]:
             yield RebuiltCell("extra", upper, cell.cell_type)
         unchanged = all(text_key(text) == text_key(cell.source) for text in texts)
@@ -303,7 +336,9 @@ def load(release: Path, source: Path) -> Form:
         cells.append(made)
     lost = [name for name in full if name not in released]
     if lost:
-        raise NotebookError(f"{release}: {', '.join(lost)} missing: run `make exercises`")
+        raise NotebookError(
+            f"{release}: {', '.join(lost)} missing: run `make exercises`"
+        )
     text = "\0".join(f"{c.role}\0{c.grade_id}\0{c.points}\0{c.source}" for c in cells)
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
     return Form(release.name, tuple(cells), released, fingerprint)
@@ -313,7 +348,9 @@ def _released_cell(cell: Cell, full: dict[str, Cell], started: bool) -> RebuiltC
     """Return how a cell of the release notebook is graded."""
     text, points = cell.source, float(cell.nbgrader.get("points") or 0)
     if cell.grade_id and cell.grade_id not in full:
-        raise NotebookError(f"{cell.path}: {cell}: not in solutions/: run `make exercises`")
+        raise NotebookError(
+            f"{cell.path}: {cell}: not in solutions/: run `make exercises`"
+        )
     owns: tuple[str, ...] = ()
     if cell.is_solution:
         role = "solution"
@@ -324,7 +361,8 @@ def _released_cell(cell: Cell, full: dict[str, Cell], started: bool) -> RebuiltC
         visible, _ = notebooks.split_hidden(full[cell.grade_id])
         if text_key(visible) != text_key(text):
             raise NotebookError(
-                f"{cell.path}: {cell}: not what solutions/ makes: run `make exercises`")
+                f"{cell.path}: {cell}: not what solutions/ makes: run `make exercises`"
+            )
         text = full[cell.grade_id].source
     elif cell.kind != "code":
         role = "text"
@@ -333,8 +371,15 @@ def _released_cell(cell: Cell, full: dict[str, Cell], started: bool) -> RebuiltC
     else:
         role = "demo" if started else "setup"
     return RebuiltCell(
-        role, text, cell.kind, cell.grade_id, points, cell.data.get("id", ""), cell.metadata,
-        owns=owns)
+        role,
+        text,
+        cell.kind,
+        cell.grade_id,
+        points,
+        cell.data.get("id", ""),
+        cell.metadata,
+        owns=owns,
+    )
 
 
 def _offered(cell: Cell) -> set[str]:

@@ -19,8 +19,18 @@ from grading.wire import WireError
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
-        torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
-        torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128,
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+        torch.complex64,
+        torch.complex128,
     )
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
@@ -37,7 +47,9 @@ def octets(storage: torch.UntypedStorage) -> torch.Tensor:
 
 def end_of(tensor: torch.Tensor) -> int:
     """Return the bytes of memory up to a tensor's last number."""
-    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    last = sum(
+        (n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
+    )
     return (tensor.storage_offset() + last + 1) * tensor.itemsize
 
 
@@ -45,14 +57,19 @@ def octets_under(tensor: torch.Tensor, octets: torch.Tensor) -> torch.Tensor:
     """Return those of the octets of a memory in which a tensor lies, as a view of them."""
     width = tensor.itemsize
     return torch.empty(0, dtype=torch.uint8).set_(
-        octets.untyped_storage(), tensor.storage_offset() * width, (*tensor.shape, width),
-        (*(step * width for step in tensor.stride()), 1))
+        octets.untyped_storage(),
+        tensor.storage_offset() * width,
+        (*tensor.shape, width),
+        (*(step * width for step in tensor.stride()), 1),
+    )
 
 
 def is_same(storage: torch.UntypedStorage, known: torch.Tensor) -> bool:
     """Tell whether a memory holds these bytes: asked for every tensor before every message."""
     size = storage.nbytes()
-    return size == known.numel() and not memcmp(storage.data_ptr(), known.data_ptr(), size)
+    return size == known.numel() and not memcmp(
+        storage.data_ptr(), known.data_ptr(), size
+    )
 
 
 def is_integer(value: object) -> bool:
@@ -97,7 +114,10 @@ class Storages:
         if entry[2] is None:
             return
         storage = tensor.untyped_storage()
-        if tensor.is_contiguous() and tensor.numel() * tensor.itemsize == storage.nbytes():
+        if (
+            tensor.is_contiguous()
+            and tensor.numel() * tensor.itemsize == storage.nbytes()
+        ):
             entry[2] = None
         elif tensor.numel():
             octets_under(tensor, entry[2]).fill_(255)
@@ -163,13 +183,16 @@ class Storages:
 
         """
         if size < storage.nbytes() or (
-                size > storage.nbytes() and self.entries[number][2] is not None):
+            size > storage.nbytes() and self.entries[number][2] is not None
+        ):
             raise WireError("a memory of another size")
         if size > storage.nbytes():
             try:
                 storage.resize_(size)
             except RuntimeError as error:
-                raise WireError(f"a memory that can't change its size: {error}") from None
+                raise WireError(
+                    f"a memory that can't change its size: {error}"
+                ) from None
 
     def write(self, number: object, blob: bytearray) -> None:
         """Take over the bytes that the other side sent.
@@ -209,8 +232,11 @@ def check_booleans(tensor: torch.Tensor) -> None:
 def describe(tensor: torch.Tensor, storage_id: int) -> dict:
     """Return how a tensor lies in a memory."""
     return {
-        "s": storage_id, "dt": NAMES[tensor.dtype], "sh": list(tensor.shape),
-        "st": list(tensor.stride()), "of": tensor.storage_offset(),
+        "s": storage_id,
+        "dt": NAMES[tensor.dtype],
+        "sh": list(tensor.shape),
+        "st": list(tensor.stride()),
+        "of": tensor.storage_offset(),
     }
 
 
@@ -223,20 +249,34 @@ def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
     """
     shape, stride, offset = entry.get("sh"), entry.get("st"), entry.get("of")
     dtype, storage = DTYPES.get(str(entry.get("dt"))), storages.get(entry.get("s"))
-    if dtype is None or storage is None or not (
-        isinstance(shape, list) and isinstance(stride, list) and len(shape) == len(stride) <= 64
-        and all(is_integer(n) and 0 <= n < 1 << 40 for n in (*shape, *stride, offset))
+    if (
+        dtype is None
+        or storage is None
+        or not (
+            isinstance(shape, list)
+            and isinstance(stride, list)
+            and len(shape) == len(stride) <= 64
+            and all(
+                is_integer(n) and 0 <= n < 1 << 40 for n in (*shape, *stride, offset)
+            )
+        )
     ):
         raise WireError("a tensor that can't be read")
     count = 1
     for size in shape:
         count *= size
-    last = offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True)) if count else 0
+    last = (
+        offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+        if count
+        else 0
+    )
     if count * dtype.itemsize > max_bytes or (
         count and (last + 1) * dtype.itemsize > storage.nbytes()
     ):
         raise WireError("a tensor that does not fit into its memory")
-    tensor = torch.empty(0, dtype=dtype).set_(storage, offset if count else 0, shape, stride)
+    tensor = torch.empty(0, dtype=dtype).set_(
+        storage, offset if count else 0, shape, stride
+    )
     if count and not storages.shows(entry["s"], tensor):
         raise WireError("a tensor in memory that it was not given")
     if dtype is torch.bool:
@@ -259,7 +299,9 @@ class _Same(torch.autograd.Function):
         return gradient, None
 
 
-def stand_in(entry: dict, storages: Storages, max_bytes: int, number: int) -> torch.Tensor:
+def stand_in(
+    entry: dict, storages: Storages, max_bytes: int, number: int
+) -> torch.Tensor:
     """Return what stands here for the other side's tensor with a history.
 
     It is no leaf either, so code may change it in place. Gradients arrive at its `_wire_leaf`.
@@ -277,7 +319,9 @@ class Leaves:
 
     def __init__(self, first: int, weak: bool) -> None:
         self.first, self.next, self.weak = first, first, weak
-        self.entries: dict[int, list] = {}  # id -> [function that returns the tensor, its state]
+        self.entries: dict[
+            int, list
+        ] = {}  # id -> [function that returns the tensor, its state]
 
     def id_of(self, tensor: torch.Tensor) -> int | None:
         """Return a leaf's id, or None if it is not in the table."""
@@ -315,10 +359,14 @@ class Generators:
     """Generators that a test passed, by id; kept as long as the process."""
 
     def __init__(self) -> None:
-        self.entries: dict[int, list] = {}  # id -> [generator, state that both sides know]
+        self.entries: dict[
+            int, list
+        ] = {}  # id -> [generator, state that both sides know]
         self.next = 0
 
-    def id_of(self, generator: torch.Generator | random.Random, add: bool) -> int | None:
+    def id_of(
+        self, generator: torch.Generator | random.Random, add: bool
+    ) -> int | None:
         """Return a generator's id, or None; add: enter it if need be."""
         for number, entry in self.entries.items():
             if entry[0] is generator:
@@ -349,14 +397,17 @@ class Generators:
         """
         if number not in self.entries and create:
             self.entries[number] = [
-                torch.Generator() if kind == "torch" else random.Random(), None
+                torch.Generator() if kind == "torch" else random.Random(),
+                None,
             ]
         try:
             entry = self.entries[number]
             write_state(entry[0], state)
             entry[1] = read_state(entry[0])
         except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise WireError(f"the state of a generator: {type(error).__name__}") from None
+            raise WireError(
+                f"the state of a generator: {type(error).__name__}"
+            ) from None
 
 
 def read_state(generator: torch.Generator | random.Random) -> object:
@@ -370,7 +421,9 @@ def read_state(generator: torch.Generator | random.Random) -> object:
 def write_state(generator: torch.Generator | random.Random, state: object) -> None:
     """Set a generator to a state of `read_state`."""
     if isinstance(generator, torch.Generator):
-        generator.set_state(torch.frombuffer(bytearray(bytes.fromhex(state)), dtype=torch.uint8))
+        generator.set_state(
+            torch.frombuffer(bytearray(bytes.fromhex(state)), dtype=torch.uint8)
+        )
     else:
         version, numbers, gauss = state
         generator.setstate((version, tuple(numbers), gauss))

@@ -33,13 +33,29 @@ SHORTEST = 8
 MOST_NOTED = 20_000
 
 CONVERSIONS = {-1: lambda value: value, 115: str, 114: repr, 97: ascii}
-TYPES = frozenset({
-    *(name for name in dir(builtins) if isinstance(getattr(builtins, name), type)),
-    *(name for name in dir(torch.nn) if isinstance(getattr(torch.nn, name), type)),
-    "NoneType", "ellipsis", "function", "method", "builtin_function_or_method", "generator",
-    "module", "partial", "deque", "OrderedDict", "Counter", "Tensor", "Size", "dtype", "ndarray",
-    "namedtuple", FOREIGN,
-})
+TYPES = frozenset(
+    {
+        *(name for name in dir(builtins) if isinstance(getattr(builtins, name), type)),
+        *(name for name in dir(torch.nn) if isinstance(getattr(torch.nn, name), type)),
+        "NoneType",
+        "ellipsis",
+        "function",
+        "method",
+        "builtin_function_or_method",
+        "generator",
+        "module",
+        "partial",
+        "deque",
+        "OrderedDict",
+        "Counter",
+        "Tensor",
+        "Size",
+        "dtype",
+        "ndarray",
+        "namedtuple",
+        FOREIGN,
+    }
+)
 
 
 class Noted(ast.NodeTransformer):
@@ -49,10 +65,17 @@ class Noted(ast.NodeTransformer):
         """Hand on the parts: a text, or a value with how it is written and whether it's a size."""
         self.generic_visit(node)
         parts = [
-            part if isinstance(part, ast.Constant) else ast.Tuple([
-                part.value, ast.Constant(part.conversion), part.format_spec or ast.Constant(""),
-                ast.Constant(is_size(part.value)),
-            ], ast.Load())
+            part
+            if isinstance(part, ast.Constant)
+            else ast.Tuple(
+                [
+                    part.value,
+                    ast.Constant(part.conversion),
+                    part.format_spec or ast.Constant(""),
+                    ast.Constant(is_size(part.value)),
+                ],
+                ast.Load(),
+            )
             for part in node.values
         ]
         call = ast.Call(ast.Name(JOIN, ast.Load()), parts, [])
@@ -61,8 +84,10 @@ class Noted(ast.NodeTransformer):
 
 def is_size(node: ast.expr) -> bool:
     """Tell whether an expression asks for a shape: `tuple(x.shape)`, `x.dim()`."""
-    return any(isinstance(part, ast.Attribute) and part.attr in ("shape", "ndim", "dim")
-               for part in ast.walk(node))
+    return any(
+        isinstance(part, ast.Attribute) and part.attr in ("shape", "ndim", "dim")
+        for part in ast.walk(node)
+    )
 
 
 def noted(tree: ast.Module) -> ast.Module:
@@ -73,7 +98,11 @@ def noted(tree: ast.Module) -> ast.Module:
 def constants(tree: ast.AST) -> Iterator[str]:
     """Yield the texts in some code."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value
+        ):
             yield node.value
 
 
@@ -93,8 +122,11 @@ def words(tree: ast.Module, hidden: frozenset[int] = frozenset()) -> frozenset[s
             found.update(constants(statement))
             continue
         for node in ast.walk(statement):
-            said = node.msg if isinstance(node, ast.Assert) else (
-                node.exc if isinstance(node, ast.Raise) else None)
+            said = (
+                node.msg
+                if isinstance(node, ast.Assert)
+                else (node.exc if isinstance(node, ast.Raise) else None)
+            )
             found.update(constants(said) if said is not None else ())
     return frozenset(found)
 
@@ -129,8 +161,14 @@ class Texts:
             return self.made.get(value, written if self.is_known(value) else HOLE)
         if value is None or kind is torch.dtype or (size and is_small(value)):
             return written
-        if kind in (list, tuple) and value and all(type(part) is str for part in value[:MOST]):
-            known = [repr(part) if self.is_known(part) else HOLE for part in value[:MOST]]
+        if (
+            kind in (list, tuple)
+            and value
+            and all(type(part) is str for part in value[:MOST])
+        ):
+            known = [
+                repr(part) if self.is_known(part) else HOLE for part in value[:MOST]
+            ]
             return f"[{', '.join(known)}{', ' + HOLE if len(value) > MOST else ''}]"
         return HOLE
 
@@ -142,8 +180,15 @@ class Texts:
         """Return what may be told of a message."""
         if message in self.made or self.is_known(message):
             return self.made.get(message, message)
-        pieces = sorted((text for text in (*self.made, *self.words)
-                         if len(text) >= SHORTEST and text in message), key=len, reverse=True)
+        pieces = sorted(
+            (
+                text
+                for text in (*self.made, *self.words)
+                if len(text) >= SHORTEST and text in message
+            ),
+            key=len,
+            reverse=True,
+        )
         return self._covered(message, pieces)
 
     def _covered(self, message: str, pieces: list[str]) -> str:
@@ -152,8 +197,11 @@ class Texts:
             before, found, after = message.partition(piece)
             if found:
                 rest = pieces[number:]
-                return (self._covered(before, rest) + self.made.get(piece, piece)
-                        + self._covered(after, rest))
+                return (
+                    self._covered(before, rest)
+                    + self.made.get(piece, piece)
+                    + self._covered(after, rest)
+                )
         return HOLE if message.strip() else message
 
 
@@ -161,5 +209,6 @@ def is_small(value: object) -> bool:
     """Tell whether a value is a number of a shape or an index, or a few of them."""
     if type(value) in (list, tuple, torch.Size):
         return len(value) <= MOST and all(
-            type(part) is int and is_small(part) for part in value)
+            type(part) is int and is_small(part) for part in value
+        )
     return type(value) is int and 0 <= value < LARGEST

@@ -28,8 +28,11 @@ from tools.notebooks import ROOT, NotebookError
 
 def answer(report: Report) -> dict:
     """Return a report as the button shows it: each thing to mend with what to do about it."""
-    shown = [(item.what[:1].upper() + item.what[1:] + ".", item.advice)
-             for item in report.items if item.mend]
+    shown = [
+        (item.what[:1].upper() + item.what[1:] + ".", item.advice)
+        for item in report.items
+        if item.mend
+    ]
     for task in report.tasks:
         if not task.answered:
             shown.append((task.title, "Not answered yet."))
@@ -40,15 +43,23 @@ def answer(report: Report) -> dict:
         return {}
     # The button takes the first text as it is, and the second as HTML, in lines that don't wrap.
     wrapped = '<span style="white-space: pre-wrap">{}</span>'
-    return {"failed": [
-        {"source": what, "error": wrapped.format(html.escape(advice)), "raw_error": advice}
-        for what, advice in shown]}
+    return {
+        "failed": [
+            {
+                "source": what,
+                "error": wrapped.format(html.escape(advice)),
+                "raw_error": advice,
+            }
+            for what, advice in shown
+        ]
+    }
 
 
 def course_of(notebook: Path) -> Path:
     """Return the course to which a notebook belongs: the nearest folder above with exercises/."""
     return next(
-        (folder for folder in notebook.parents if (folder / "exercises").is_dir()), ROOT)
+        (folder for folder in notebook.parents if (folder / "exercises").is_dir()), ROOT
+    )
 
 
 class ValidateHandler(JupyterHandler):
@@ -57,8 +68,11 @@ class ValidateHandler(JupyterHandler):
     @web.authenticated
     async def post(self) -> None:
         """Check the notebook at the argument or the JSON value `path`."""
-        data = self.get_json_body() if not self.get_arguments("path") else {
-            "path": self.get_argument("path")}
+        data = (
+            self.get_json_body()
+            if not self.get_arguments("path")
+            else {"path": self.get_argument("path")}
+        )
         path = data.get("path") if isinstance(data, dict) else None
         root = Path(self.settings["server_root_dir"]).expanduser().resolve()
         if not isinstance(path, str):

@@ -95,8 +95,13 @@ class TestTimeout(BaseException):
 class Student:
     """A submission's process, and the namespace of its tests here."""
 
-    def __init__(self, channel: Channel, *, call_timeout: float | None = 30.0,
-                 strict: bool = False) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        call_timeout: float | None = 30.0,
+        strict: bool = False,
+    ) -> None:
         """Take over a channel; strict: tests use only what reference solutions offer."""
         self.peer = TrustedPeer(channel, call_timeout, strict)
         self.texts = Texts()
@@ -113,8 +118,9 @@ class Student:
         """Return the namespace in which tests are executed."""
         return self._namespace
 
-    def run_cell(self, source: str, timeout: float | None = None, *, owns: tuple[str, ...] = ()
-                 ) -> CellRun:
+    def run_cell(
+        self, source: str, timeout: float | None = None, *, owns: tuple[str, ...] = ()
+    ) -> CellRun:
         """Execute a cell in the submission's process.
 
         owns: what the submission offers from now on, as `offered_names` has it: names that a test
@@ -130,18 +136,27 @@ class Student:
             return CellRun(False, "StudentLost", str(lost), student_died=True)
         except TestTimeout:  # its answer takes long to read
             self.interrupted = True
-            self.peer.lose("time", "the answer of the submission's process takes too long to read")
+            self.peer.lose(
+                "time", "the answer of the submission's process takes too long to read"
+            )
             return CellRun(False, "StudentLost", self.lost, student_died=True)
         found = found if isinstance(found, dict) else {}
-        texts = [str(found.get(name, ""))[:LONGEST_TEXT * 10] for name in ("stdout", "stderr")]
+        texts = [
+            str(found.get(name, ""))[: LONGEST_TEXT * 10]
+            for name in ("stdout", "stderr")
+        ]
         error = found.get("error")
         if not isinstance(error, dict):
             return CellRun(True, "", "", *texts)
-        name, text = str(error.get("name", ""))[:200], str(error.get("text", ""))[:LONGEST_TEXT]
+        name, text = (
+            str(error.get("name", ""))[:200],
+            str(error.get("text", ""))[:LONGEST_TEXT],
+        )
         return CellRun(False, name, text, *texts)
 
-    def run_given(self, source: str, timeout: float | None = None, *, there: bool = True
-                  ) -> CellRun:
+    def run_given(
+        self, source: str, timeout: float | None = None, *, there: bool = True
+    ) -> CellRun:
         """Execute a cell of the release in the submission's process (there), and here.
 
         Here it runs at once if it needs nothing of the submission (imports, helpers), and else
@@ -169,8 +184,14 @@ class Namespace(dict):
 
     def __init__(self, student: Student) -> None:
         shell = Shell(self, GIVEN)
-        super().__init__({"__name__": "__main__", "__builtins__": builtins,
-                          "get_ipython": lambda: shell, JOIN: student.texts.join})
+        super().__init__(
+            {
+                "__name__": "__main__",
+                "__builtins__": builtins,
+                "get_ipython": lambda: shell,
+                JOIN: student.texts.join,
+            }
+        )
         self.student = student
         self.given: set[str] = set()
         self.later: list[tuple[str, frozenset[str]]] = []
@@ -183,7 +204,9 @@ class Namespace(dict):
                 del self.later[index]
                 self.execute_given(source)
                 return self[name]
-        if name.startswith("__") or (hasattr(builtins, name) and name not in self.owned):
+        if name.startswith("__") or (
+            hasattr(builtins, name) and name not in self.owned
+        ):
             raise KeyError(name)  # Python looks among its own names next
         if self.student.peer.offer.strict and name not in self.owned:
             raise KeyError(name)
@@ -201,7 +224,9 @@ class Namespace(dict):
         except SyntaxError:
             return
         self.student.texts.words |= texts
-        missing = {name for name in needed if name not in self and not hasattr(builtins, name)}
+        missing = {
+            name for name in needed if name not in self and not hasattr(builtins, name)
+        }
         if missing:
             self.later.append((source, bound))
         else:
@@ -213,7 +238,9 @@ class Namespace(dict):
         before = dict(self)
         with contextlib.suppress(Exception), silence():
             exec(given_cell(source)[0], self)
-        self.given |= {name for name in self if before.get(name, self) is not self[name]}
+        self.given |= {
+            name for name in self if before.get(name, self) is not self[name]
+        }
 
     def recall(self, source: str) -> None:
         """Define the functions and classes of a test cell that ran beside an earlier process."""
@@ -232,7 +259,9 @@ class Namespace(dict):
             self.owned.add(name)
 
 
-def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0) -> TestRun:
+def run_test_cell(
+    student: Student, source: str, *, timeout: float | None = 60.0
+) -> TestRun:
     """Execute a test cell here, and return how it ended; check that tests can still fail here."""
     peer = student.peer
     student.texts.made.clear()
@@ -248,7 +277,9 @@ def run_test_cell(student: Student, source: str, *, timeout: float | None = 60.0
     return replace(run, tampered=canary())
 
 
-def _without_changes(student: Student, source: str, timeout: float | None, run: TestRun) -> TestRun:
+def _without_changes(
+    student: Student, source: str, timeout: float | None, run: TestRun
+) -> TestRun:
     """Execute a test again that passed, and let no change of its own data through."""
     changes = student.peer.altered
     changes.undo(student.peer.storages)
@@ -257,7 +288,11 @@ def _without_changes(student: Student, source: str, timeout: float | None, run: 
         again = _run_test_cell(student, source, timeout)
     finally:
         changes.refused = False
-    doubt = "" if again.passed and again.credit == run.credit else again.message or "other points"
+    doubt = (
+        ""
+        if again.passed and again.credit == run.credit
+        else again.message or "other points"
+    )
     return replace(run, doubt=doubt, student_died=again.student_died)
 
 
@@ -274,13 +309,24 @@ def _run_test_cell(student: Student, source: str, timeout: float | None) -> Test
                 exec(body, namespace)
             value = None if last is None else eval(last, namespace)
     except StudentLost as lost:
-        return TestRun(False, str(lost), "StudentLost", student_died=True, told=str(lost),
-                       reached=reached)
+        return TestRun(
+            False,
+            str(lost),
+            "StudentLost",
+            student_died=True,
+            told=str(lost),
+            reached=reached,
+        )
     except TestTimeout:
         student.interrupted = True
         student.peer.lose("time", "the test did not end in time")
-        return TestRun(False, f"the test did not end within {timeout} s", "TimeoutError",
-                       student_died=True, reached=reached)
+        return TestRun(
+            False,
+            f"the test did not end within {timeout} s",
+            "TimeoutError",
+            student_died=True,
+            reached=reached,
+        )
     except BaseException as error:
         name, text, told = type(error).__name__, text_of(error), ""
         if name == "AssertionError" and not is_authors(error):
@@ -289,16 +335,26 @@ def _run_test_cell(student: Student, source: str, timeout: float | None) -> Test
             told = student.texts.told(text)
         elif text == f"{name}: {STUB}":
             told = STUB
-        return TestRun(False, text, name, bool(student.lost), told=told, reached=reached)
+        return TestRun(
+            False, text, name, bool(student.lost), told=told, reached=reached
+        )
     if student.lost:  # a test swallowed it
-        return TestRun(False, student.lost, "StudentLost", student_died=True, told=student.lost,
-                       reached=reached)
+        return TestRun(
+            False,
+            student.lost,
+            "StudentLost",
+            student_died=True,
+            told=student.lost,
+            reached=reached,
+        )
     credit = float(value) if type(value) in (int, float) else None
     return TestRun(True, credit=credit, reached=reached)
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled(source: str) -> tuple[
+def compiled(
+    source: str,
+) -> tuple[
     types.CodeType, types.CodeType | None, types.CodeType | None, frozenset[str]
 ]:
     """Return a test cell's code, the same for everybody.
@@ -315,30 +371,41 @@ def compiled(source: str) -> tuple[
     lines = hidden_lines(source)
     texts = words(tree, lines)
     tree = noted(tree)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = (
+        tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    )
     hidden = [
-        place for place, node in enumerate([*tree.body, *([last] if last else [])])
-        if node.lineno in lines and not isinstance(node, DEFINITIONS)]
+        place
+        for place, node in enumerate([*tree.body, *([last] if last else [])])
+        if node.lineno in lines and not isinstance(node, DEFINITIONS)
+    ]
     place = hidden[0] if hidden else len(tree.body)
     seen, rest = [
         compile(ast.Module(part, []), TEST, "exec", dont_inherit=True)
-        for part in (tree.body[:place], tree.body[place:])]
-    value = last and compile(ast.Expression(last.value), TEST, "eval", dont_inherit=True)
+        for part in (tree.body[:place], tree.body[place:])
+    ]
+    value = last and compile(
+        ast.Expression(last.value), TEST, "eval", dont_inherit=True
+    )
     return seen, rest if hidden else None, value, texts
 
 
 def hidden_lines(source: str) -> frozenset[int]:
     """Return the numbers of the lines of a test that students don't see."""
     return frozenset(
-        number for found in HIDDEN.finditer(source)
-        for number in range(source.count("\n", 0, found.start()) + 1,
-                            source.count("\n", 0, found.end()) + 1))
+        number
+        for found in HIDDEN.finditer(source)
+        for number in range(
+            source.count("\n", 0, found.start()) + 1,
+            source.count("\n", 0, found.end()) + 1,
+        )
+    )
 
 
 @functools.lru_cache(maxsize=256)
-def given_cell(source: str) -> tuple[
-    types.CodeType, frozenset[str], frozenset[str], frozenset[str]
-]:
+def given_cell(
+    source: str,
+) -> tuple[types.CodeType, frozenset[str], frozenset[str], frozenset[str]]:
     """Return the code of a cell of the release, the names it needs, those it binds, its texts.
 
     Raises:
@@ -362,7 +429,9 @@ def definitions(source: str) -> tuple[tuple[types.CodeType, ...], frozenset[str]
     texts = words(tree, hidden_lines(source))
     return tuple(
         compile(ast.Module([node], []), TEST, "exec", dont_inherit=True)
-        for node in noted(tree).body if isinstance(node, DEFINITIONS)), texts
+        for node in noted(tree).body
+        if isinstance(node, DEFINITIONS)
+    ), texts
 
 
 def is_authors(error: BaseException) -> bool:
@@ -412,7 +481,10 @@ class room:
             if room._count == 1:
                 room._before = soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
                 wanted = data_size() + ROOM
-                if all(limit == resource.RLIM_INFINITY or wanted < limit for limit in (soft, hard)):
+                if all(
+                    limit == resource.RLIM_INFINITY or wanted < limit
+                    for limit in (soft, hard)
+                ):
                     resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
 
     def __exit__(self, *_: object) -> None:
@@ -424,7 +496,10 @@ class room:
 
 def data_size() -> int:
     """Return the bytes of this process that RLIMIT_DATA counts; 0 where the system has no /proc."""
-    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii") as file:
+    with (
+        contextlib.suppress(OSError),
+        open("/proc/self/status", encoding="ascii") as file,
+    ):
         for line in file:
             if line.startswith("VmData:"):
                 return int(line.split()[1]) << 10
@@ -440,7 +515,11 @@ def interrupt(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    lock, over, thread = threading.Lock(), threading.Event(), ctypes.c_ulong(threading.get_ident())
+    lock, over, thread = (
+        threading.Lock(),
+        threading.Event(),
+        ctypes.c_ulong(threading.get_ident()),
+    )
     throw = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
     def watch() -> None:

@@ -117,7 +117,11 @@ class Watch:
         self.peak = max(self.peak, usage.memory_bytes)
         for limit, used, allowed in (
             ("cpu", self.cpu, most.cpu_seconds),
-            ("memory", usage.memory_bytes, most.memory_bytes + self.zygote.memory_slack),
+            (
+                "memory",
+                usage.memory_bytes,
+                most.memory_bytes + self.zygote.memory_slack,
+            ),
             ("processes", usage.processes, most.processes + 1),
             ("files", usage.descriptors, most.processes * limits.DESCRIPTORS_EACH),
             ("files", limits.count_files(volumes), limits.MOST_FILES),

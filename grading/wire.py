@@ -42,7 +42,9 @@ class Channel:
     A message is a dict of what JSON can hold, and under "blobs" a list of bytes.
     """
 
-    def __init__(self, read_fd: int, write_fd: int, *, max_bytes: int = 256 << 20) -> None:
+    def __init__(
+        self, read_fd: int, write_fd: int, *, max_bytes: int = 256 << 20
+    ) -> None:
         self.read_fd, self.write_fd, self.max_bytes = read_fd, write_fd, max_bytes
         os.set_blocking(read_fd, False)
         os.set_blocking(write_fd, False)
@@ -59,7 +61,9 @@ class Channel:
         message = dict(message)
         blobs = message.pop("blobs", [])
         try:
-            header = json.dumps({"m": message, "b": [len(blob) for blob in blobs]}).encode()
+            header = json.dumps(
+                {"m": message, "b": [len(blob) for blob in blobs]}
+            ).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise WireError(f"a message that JSON can't hold: {error}") from None
         size = sum(len(blob) for blob in blobs)
@@ -70,7 +74,9 @@ class Channel:
             )
         deadline = None if timeout is None else time.monotonic() + timeout
         start = PREFIX.pack(MAGIC, len(header), size) + header
-        if size <= TOGETHER:  # one call of the system's, and one awakening of the other side
+        if (
+            size <= TOGETHER
+        ):  # one call of the system's, and one awakening of the other side
             self._write(b"".join([start, *blobs]), deadline)
             return
         for part in (start, *blobs):
@@ -89,17 +95,25 @@ class Channel:
         if magic != MAGIC:
             raise WireError("bytes that are no message")
         if header_size > min(MAX_HEADER, self.max_bytes) or size > self.max_bytes:
-            raise WireError(f"a message of {header_size + size} bytes; allowed: {self.max_bytes}")
+            raise WireError(
+                f"a message of {header_size + size} bytes; allowed: {self.max_bytes}"
+            )
         raw = self._read(header_size, deadline)
         try:
             header = json.loads(raw)
             message, lengths = header["m"], header["b"]
-            if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # else it can't be that deep
+            if (
+                raw.count(b"[") + raw.count(b"{") > MAX_DEPTH
+            ):  # else it can't be that deep
                 check_depth(message)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise WireError(f"a header that can't be read: {type(error).__name__}") from None
-        if not isinstance(message, dict) or not isinstance(lengths, list) or any(
-            type(length) is not int or length < 0 for length in lengths
+            raise WireError(
+                f"a header that can't be read: {type(error).__name__}"
+            ) from None
+        if (
+            not isinstance(message, dict)
+            or not isinstance(lengths, list)
+            or any(type(length) is not int or length < 0 for length in lengths)
         ):
             raise WireError("a header without the expected parts")
         if sum(lengths) != size:
@@ -136,7 +150,7 @@ class Channel:
         view = memoryview(data)
         while view:
             try:
-                view = view[os.write(self.write_fd, view[:CHUNK]):]
+                view = view[os.write(self.write_fd, view[:CHUNK]) :]
             except BlockingIOError:
                 self._wait(self.write_fd, select.POLLOUT, deadline)
             except OSError as error:

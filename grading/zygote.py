@@ -62,17 +62,23 @@ class Zygote:
             os.sched_setaffinity(0, {self.setup.core})
         if self.setup.user is not None:
             for folder in (self.setup.scratch, self.setup.shared):
-                os.chown(folder, self.setup.user, self.setup.user)  # of its own: it may reset them
+                os.chown(
+                    folder, self.setup.user, self.setup.user
+                )  # of its own: it may reset them
             confine.become(self.setup.user)
         if self.setup.sandboxed:
             confine.drop_capabilities()
         else:
-            confine.prctl(confine.PR_SET_CHILD_SUBREAPER, 1)  # orphans come here, as to process 1
+            confine.prctl(
+                confine.PR_SET_CHILD_SUBREAPER, 1
+            )  # orphans come here, as to process 1
         confine.die_with_parent()  # the change of user has undone it
         confine.prctl(confine.PR_SET_DUMPABLE, 0)  # no ptrace, no /proc/<pid>/mem
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         # Roots of file systems of this sandbox alone, in which sessions can write.
-        self.volumes = [self.setup.scratch, self.setup.shared] if self.setup.sandboxed else []
+        self.volumes = (
+            [self.setup.scratch, self.setup.shared] if self.setup.sandboxed else []
+        )
         self._set_environment()
         self._folders()
         self._warm()
@@ -86,13 +92,24 @@ class Zygote:
         """Set the environment of this process and of each session: the same paths each time."""
         scratch = self.setup.scratch
         os.environ.clear()
-        os.environ.update({
-            "HOME": f"{scratch}/home", "TMPDIR": f"{scratch}/tmp", "MPLCONFIGDIR": f"{scratch}/mpl",
-            "XDG_CACHE_HOME": f"{scratch}/home", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8",
-            "USER": "student", "LOGNAME": "student", "MPLBACKEND": "Agg", "PYTHONHASHSEED": "0",
-            "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-            "CUDA_VISIBLE_DEVICES": "",
-        })  # fmt: skip
+        os.environ.update(
+            {
+                "HOME": f"{scratch}/home",
+                "TMPDIR": f"{scratch}/tmp",
+                "MPLCONFIGDIR": f"{scratch}/mpl",
+                "XDG_CACHE_HOME": f"{scratch}/home",
+                "PATH": "/usr/bin:/bin",
+                "LANG": "C.UTF-8",
+                "USER": "student",
+                "LOGNAME": "student",
+                "MPLBACKEND": "Agg",
+                "PYTHONHASHSEED": "0",
+                "OMP_NUM_THREADS": "1",
+                "OPENBLAS_NUM_THREADS": "1",
+                "MKL_NUM_THREADS": "1",
+                "CUDA_VISIBLE_DEVICES": "",
+            }
+        )
 
     def _folders(self) -> None:
         """Make a session's folders."""
@@ -112,10 +129,14 @@ class Zygote:
         if "torch.optim" in self.setup.preload:
             weight = torch.nn.Parameter(torch.zeros(1))
             weight.grad = torch.zeros(1)
-            torch.optim.Adam([weight]).step()  # the first optimiser imports for a second
+            torch.optim.Adam(
+                [weight]
+            ).step()  # the first optimiser imports for a second
         if "torch.autograd" in self.setup.preload:
             weight = torch.zeros(1, requires_grad=True)
-            torch.autograd.grad(2 * weight, weight, torch.ones(1))  # imports for half a second
+            torch.autograd.grad(
+                2 * weight, weight, torch.ones(1)
+            )  # imports for half a second
         self._check_warm()
         gc.collect()
         gc.freeze()  # never collected: forks share its memory
@@ -131,12 +152,18 @@ class Zygote:
         deadline = time.monotonic() + 10
         while (threads := len(os.listdir("/proc/self/task"))) > 1:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"the warm process has {threads} threads, it must have one")
+                raise RuntimeError(
+                    f"the warm process has {threads} threads, it must have one"
+                )
             time.sleep(0.01)  # of a library's timer that is about to end
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
-            shared = [line.strip() for line in file if line.split()[1].startswith("rw-s")]
+            shared = [
+                line.strip() for line in file if line.split()[1].startswith("rw-s")
+            ]
         if shared:
-            raise RuntimeError(f"the warm process has memory that sessions would share: {shared}")
+            raise RuntimeError(
+                f"the warm process has memory that sessions would share: {shared}"
+            )
 
     def _send(self, **message: object) -> None:
         self.control.send(json.dumps(message).encode())
@@ -144,7 +171,9 @@ class Zygote:
     def serve(self) -> None:
         """Run sessions, one after the other, until the grader closes the control socket."""
         while True:
-            data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, MOST_DESCRIPTORS)
+            data, fds, _, _ = socket.recv_fds(
+                self.control, MESSAGE_BYTES, MOST_DESCRIPTORS
+            )
             if not data:
                 return
             order = json.loads(data)
@@ -200,12 +229,19 @@ class Zygote:
     def others(self) -> list[int]:
         """Return the ids of all other processes in the sandbox; without one, of descendants."""
         me = os.getpid()
-        found = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != me]
+        found = [
+            int(name)
+            for name in os.listdir("/proc")
+            if name.isdigit() and int(name) != me
+        ]
         if self.setup.sandboxed:
             return found
         parents = {}
         for process in found:
-            with contextlib.suppress(OSError), open(f"/proc/{process}/stat", "rb") as file:
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{process}/stat", "rb") as file,
+            ):
                 parents[process] = int(file.read().rpartition(b")")[2].split()[1])
         tree = collections.deque([me])
         mine: list[int] = []
@@ -262,7 +298,9 @@ class Zygote:
                     continue
                 os.chmod(entry.path, 0o700)
                 for inner in list(os.scandir(entry.path)):
-                    if inner.is_dir(follow_symlinks=False):  # one level up: no path grows long
+                    if inner.is_dir(
+                        follow_symlinks=False
+                    ):  # one level up: no path grows long
                         os.chmod(inner.path, 0o700)
                         os.rename(inner.path, os.path.join(folder, f".{spare}"))
                         spare += 1
@@ -284,8 +322,12 @@ def _child(zygote: Zygote, entry: object, fds: list[int], output: int) -> None:
         while min(high) <= last:
             high = [os.dup(fd) for fd in high]
         null = os.open(os.devnull, os.O_RDONLY)
-        for source, target in ((null, 0), (high[-1], 1), (high[-1], 2),
-                               *zip(high[:-1], range(READ_FD, last + 1), strict=True)):
+        for source, target in (
+            (null, 0),
+            (high[-1], 1),
+            (high[-1], 2),
+            *zip(high[:-1], range(READ_FD, last + 1), strict=True),
+        ):
             os.dup2(source, target, inheritable=target < READ_FD)
         os.closerange(last + 1, os.sysconf("SC_OPEN_MAX"))
         os.setsid()

@@ -14,7 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 #: Where a distribution puts its own Chromium; where none is, playwright's copy is tried.
-SYSTEM_CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+SYSTEM_CHROMIUM = (
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+)
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -65,7 +69,9 @@ def browser() -> Iterator[object]:
     found = next((path for path in SYSTEM_CHROMIUM if Path(path).exists()), None)
     with sync_playwright() as playwright:
         try:
-            chromium = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+            chromium = playwright.chromium.launch(
+                executable_path=found, args=CHROMIUM_FLAGS
+            )
         except Error as error:
             # Reported outside the handler: the reason is the message, not a chain of tracebacks.
             reason = str(error).strip().splitlines()[0]

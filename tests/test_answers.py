@@ -33,16 +33,24 @@ def test_every_bank_is_read_and_complete(folder: Path) -> None:
     """Each answer can be made, no two are the same, and there are enough; nothing is run."""
     loaded = assignment.load(folder)
     found, problems = bank.read_bank(loaded, ROOT / "tests" / "answers")
-    problems += answers.sizes(loaded, found, answers.Rules(), ROOT / "tests" / "answers")
+    problems += answers.sizes(
+        loaded, found, answers.Rules(), ROOT / "tests" / "answers"
+    )
     assert not problems, "\n".join(["", *problems])
 
 
 def test_assignments_and_banks_belong_together() -> None:
     """There is an assignment, and no folder of answers to an assignment that is gone."""
     known = {folder.name for folder in assignment.discover(ROOT / "solutions")}
-    assert known == {folder.name for folder in FOLDERS}, "an assignment is called NN-title"
-    banks = {path.name for path in (ROOT / "tests" / "answers").iterdir() if path.is_dir()}
-    assert banks <= known, f"answers to no assignment: {', '.join(sorted(banks - known))}"
+    assert known == {folder.name for folder in FOLDERS}, (
+        "an assignment is called NN-title"
+    )
+    banks = {
+        path.name for path in (ROOT / "tests" / "answers").iterdir() if path.is_dir()
+    }
+    assert banks <= known, (
+        f"answers to no assignment: {', '.join(sorted(banks - known))}"
+    )
 
 
 @pytest.fixture
@@ -90,11 +98,13 @@ def test_one_task_alone(made: Path) -> None:
 
 BAD = {
     "survivor": (
-        "double", "# %% wrong: survivor | says: anything\ndef double(x):\n    return x * 2\n",
+        "double",
+        "# %% wrong: survivor | says: anything\ndef double(x):\n    return x * 2\n",
         r"survivor: survives",
     ),
     "right that fails": (
-        "double", "# %% right: not\n# -     return 2 * x\n# +     return 3 * x\n",
+        "double",
+        "# %% right: not\n# -     return 2 * x\n# +     return 3 * x\n",
         r"right not: a right answer scores 0 of 2 in double--small: AssertionError",
     ),
     "right that breaks a later task": (
@@ -104,31 +114,38 @@ BAD = {
         r"right text: a right answer scores 0 of 3 in total--plain",
     ),
     "message that does not name it": (
-        "double", "# %% wrong: silent | says: axis\n# adds one\ndef double(x):\n    return x + 1\n",
+        "double",
+        "# %% wrong: silent | says: axis\n# adds one\ndef double(x):\n    return x + 1\n",
         r"silent: no message matches 'axis'; the student reads: AssertionError: double",
     ),
     "unknown task": (
-        "treble", "# %% right: one\ndef treble(x):\n    return 3 * x\n",
+        "treble",
+        "# %% right: one\ndef treble(x):\n    return 3 * x\n",
         r"treble\.py: no task of 90-sample",
     ),
     "same code twice": (
-        "double", "# %% right: again\ndef double(x):\n    # the same\n    return x + x\n",
+        "double",
+        "# %% right: again\ndef double(x):\n    # the same\n    return x + x\n",
         r"right again: the same code as .*double\.py:1: right add",
     ),
     "the reference itself": (
-        "double", "# %% right: again\ndef double(x):\n    return 2 * x\n",
+        "double",
+        "# %% right: again\ndef double(x):\n    return 2 * x\n",
         r"right again: the same code as the reference",
     ),
     "unknown name": (
-        "double", "# %% wrong: name | says: NameError\n# -     return 2 * x\n# +     return y\n",
+        "double",
+        "# %% wrong: name | says: NameError\n# -     return 2 * x\n# +     return y\n",
         r"wrong name: broken answer: NameError",
     ),
     "fails by itself": (
-        "double", "# %% wrong: itself | says: oops\n# raises\nraise ValueError('oops')\n",
+        "double",
+        "# %% wrong: itself | says: oops\n# raises\nraise ValueError('oops')\n",
         r"wrong itself: broken answer: its own cell ends in ValueError: oops",
     ),
     "ends the process": (
-        "double", "# %% right: exit\nimport os\n\ndef double(x):\n    os._exit(3)\n",
+        "double",
+        "# %% right: exit\nimport os\n\ndef double(x):\n    os._exit(3)\n",
         r"right exit: a right answer ended: SystemExit: the process ended with code 3",
     ),
     "noise on stderr": (
@@ -143,7 +160,8 @@ BAD = {
         r"right low: a right answer scores 0 of 2 in double--small: low",
     ),
     "over time": (
-        "double", "# %% right: slow\nimport time\n\ndef double(x):\n    time.sleep(60)\n",
+        "double",
+        "# %% right: slow\nimport time\n\ndef double(x):\n    time.sleep(60)\n",
         r"right slow: a right answer ended: TimeoutError: ran longer than 1 s",
     ),
     "over time without an alarm": (
@@ -156,7 +174,9 @@ BAD = {
 
 
 @pytest.mark.parametrize(("task", "text", "problem"), BAD.values(), ids=BAD.keys())
-def test_a_bad_answer_is_reported(made: Path, task: str, text: str, problem: str) -> None:
+def test_a_bad_answer_is_reported(
+    made: Path, task: str, text: str, problem: str
+) -> None:
     """Each kind of bad answer is reported by file, line and name, and nothing else is."""
     where = add(made, task, text)
     report = judge(made, limit=1)
@@ -170,9 +190,14 @@ def test_a_small_bank_is_reported(made: Path) -> None:
     """Too few tasks and too few answers are problems; the rules of the course ask for more."""
     report = judge(made, rules=answers.Rules())
     assert any("2 tasks, expected at least 6" in line for line in report.problems)
-    assert any("double.py: 2 wrong answers, expected" in line for line in report.problems)
+    assert any(
+        "double.py: 2 wrong answers, expected" in line for line in report.problems
+    )
     report = judge(made, rules=answers.Rules(2, 3, 2))
-    assert sum("2 right answers, expected at least 3" in line for line in report.problems) == 2
+    assert (
+        sum("2 right answers, expected at least 3" in line for line in report.problems)
+        == 2
+    )
 
 
 def test_a_task_without_answers_is_reported(made: Path) -> None:
@@ -183,14 +208,18 @@ def test_a_task_without_answers_is_reported(made: Path) -> None:
     problems = judge(made).problems
     assert f"{folder / 'total.py'}: 0 right answers, expected at least 2" in problems
     assert f"{folder / 'sum.py'}: no task of {sample.NAME} has this name" in problems
-    assert f"{folder / 'total'}: the answers to a task are one file, <task>.py" in problems
+    assert (
+        f"{folder / 'total'}: the answers to a task are one file, <task>.py" in problems
+    )
 
 
 def test_a_wrong_reference_is_reported(made: Path) -> None:
     """The source notebook's own solutions must score full."""
     path = made / "sample.ipynb"
     path.write_text(path.read_text().replace("return 2 * x", "return 2 + x"))
-    assert any("the reference solution scores 0" in line for line in judge(made).problems)
+    assert any(
+        "the reference solution scores 0" in line for line in judge(made).problems
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,7 +232,9 @@ def test_a_wrong_reference_is_reported(made: Path) -> None:
         ("### END HIDDEN TESTS", "###", "without END HIDDEN TESTS"),
     ],
 )
-def test_a_misshapen_notebook_is_refused(made: Path, old: str, new: str, message: str) -> None:
+def test_a_misshapen_notebook_is_refused(
+    made: Path, old: str, new: str, message: str
+) -> None:
     """The harness names file and cell where it can't tell tasks from tests."""
     path = made / "sample.ipynb"
     text = path.read_text()
@@ -226,8 +257,9 @@ def test_nothing_to_check_is_no_success(tmp_path: Path) -> None:
 def test_a_mix_of_answers_is_scored_cell_by_cell(made: Path) -> None:
     """Answers to several tasks run in one notebook; each cell has its own points."""
     loaded = assignment.load(made)
-    mix = runner.Job({"double": "def double(x):\n    return abs(2 * x)\n",
-                      "total": sample.TOTAL})
+    mix = runner.Job(
+        {"double": "def double(x):\n    return abs(2 * x)\n", "total": sample.TOTAL}
+    )
     reference, (outcome,) = runner.run(loaded, [mix])
     points = {name: outcome.cells[name].points for name in loaded.tests}
     assert points == {"double--small": 0, "double--zero": 1, "total--plain": 3}
@@ -237,12 +269,16 @@ def test_a_mix_of_answers_is_scored_cell_by_cell(made: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "points"), [(None, 2), (0.5, 0.5), (1, 1), (True, 2), ("0.5", 2), (-1, 2)]
 )
-def test_partial_credit_is_counted_as_nbgrader_does(value: object, points: float) -> None:
+def test_partial_credit_is_counted_as_nbgrader_does(
+    value: object, points: float
+) -> None:
     """A number as the last expression is the cell's score; anything else is full score."""
     from nbformat.v4 import new_code_cell, new_output
     from nbgrader.utils import determine_grade
 
-    cell = new_code_cell(metadata={"nbgrader": {"grade": True, "solution": False, "points": 2}})
+    cell = new_code_cell(
+        metadata={"nbgrader": {"grade": True, "solution": False, "points": 2}}
+    )
     if value is not None:
         data = {"text/plain": repr(value)}
         cell.outputs = [new_output("execute_result", data=data, execution_count=1)]

@@ -32,7 +32,9 @@ def random_corpus(seed: int, count: int, references: int) -> tuple[list, list]:
     for _ in range(count):
         hypotheses.append(chance.choices("abcdef", k=chance.randint(1, 12)))
         shared = [hypotheses[-1][: chance.randint(0, 8)] for _ in range(references)]
-        known.append([each + chance.choices("abcdef", k=chance.randint(1, 6)) for each in shared])
+        known.append(
+            [each + chance.choices("abcdef", k=chance.randint(1, 6)) for each in shared]
+        )
     return hypotheses, known
 
 
@@ -46,18 +48,24 @@ def test_bleu_by_hand_is_sacrebleu(
     theirs = sacrebleu.corpus_bleu(
         [" ".join(sentence) for sentence in hypotheses],
         [[" ".join(each[i]) for each in known] for i in range(references)],
-        smooth_method="none", tokenize="none", force=True,
-    )  # fmt: skip
+        smooth_method="none",
+        tokenize="none",
+        force=True,
+    )
     assert theirs.score > 0, "a corpus that shares nothing would prove nothing"
     assert corpus_bleu(hypotheses, known) == pytest.approx(theirs.score, abs=1e-9)
 
 
 @pytest.mark.parametrize(
     ("hypothesis", "reference"),
-    [("a b c d e f g h", "a b c d e f"), ("a b c d", "a b c d e f"), ("a b c", "a b c"),
-     ("a b c x", "a b c d")],
+    [
+        ("a b c d e f g h", "a b c d e f"),
+        ("a b c d", "a b c d e f"),
+        ("a b c", "a b c"),
+        ("a b c x", "a b c d"),
+    ],
     ids=["too long", "too short", "without a run of four", "no run of four shared"],
-)  # fmt: skip
+)
 def test_edges_are_those_of_sacrebleu(
     corpus_bleu: Callable[..., float], hypothesis: str, reference: str
 ) -> None:

@@ -56,15 +56,29 @@ def test_three_lines_make_a_wrong_answer() -> None:
     wrong = plain.replace("total + x", "x")
     assert wrong != plain
     assert changed("# -         total = total + x", "# +         total = x") == wrong
-    assert changed("# -         total=total  +x  # adds", "# +         total = x") == wrong
+    assert (
+        changed("# -         total=total  +x  # adds", "# +         total = x") == wrong
+    )
 
 
 def test_heads() -> None:
     """Name, kind, pattern with strokes in it, base, explanation, whole text, number of the line."""
     changes = "# Adds.\n# -     return x * by\n# +     return x + by\n"
-    right, wrong = read(f"{PRODUCT}\n\n# %% wrong: sum, of: product | says: a|b\n{changes}")
-    assert (right.name, right.is_right, right.message, right.line) == ("product", True, None, 1)
-    assert (wrong.name, wrong.is_right, wrong.task, wrong.line) == ("sum", False, "scale", 6)
+    right, wrong = read(
+        f"{PRODUCT}\n\n# %% wrong: sum, of: product | says: a|b\n{changes}"
+    )
+    assert (right.name, right.is_right, right.message, right.line) == (
+        "product",
+        True,
+        None,
+        1,
+    )
+    assert (wrong.name, wrong.is_right, wrong.task, wrong.line) == (
+        "sum",
+        False,
+        "scale",
+        6,
+    )
     assert right.source == "def scale(x, by=2):\n    return x * by\n"
     assert wrong.source == "def scale(x, by=2):\n    return x + by\n"
     assert wrong.message.pattern == "a|b"
@@ -74,11 +88,19 @@ def test_heads() -> None:
 def test_several_blocks() -> None:
     """Lines that stay say which; a line goes, one comes, in whatever order."""
     source = changed(
-        "# -     return total + scale(x)", "# +     return scale(x)", "",
-        "#   def twice(x):", "# -     total = 0", "# and, first of all:",
-        "# +     # a note", "# +     print(x)", "#       if by < 0:",
+        "# -     return total + scale(x)",
+        "# +     return scale(x)",
+        "",
+        "#   def twice(x):",
+        "# -     total = 0",
+        "# and, first of all:",
+        "# +     # a note",
+        "# +     print(x)",
+        "#       if by < 0:",
     )
-    assert source.startswith("def scale(x, by=2):\n    # a note\n    print(x)\n    if by < 0:\n")
+    assert source.startswith(
+        "def scale(x, by=2):\n    # a note\n    print(x)\n    if by < 0:\n"
+    )
     assert source.endswith("return total\ndef twice(x):\n    return scale(x)\n")
 
 
@@ -90,40 +112,86 @@ MESSAGES = {
         "'        total = total + x': write it as it stands there",
     ),
     "another indentation": (
-        "# -     total = total + x\n", "scale.py:2: no line of the reference is '    total = total"
+        "# -     total = total + x\n",
+        "scale.py:2: no line of the reference is '    total = total",
     ),
-    "a second line that is not there": (GOES + "# -     return x\n", "scale.py:3: no line of"),
-    "two places": ("# -     total = 0\n", "scale.py:2: 2 places of the reference read so: add the"),
+    "a second line that is not there": (
+        GOES + "# -     return x\n",
+        "scale.py:3: no line of",
+    ),
+    "two places": (
+        "# -     total = 0\n",
+        "scale.py:2: 2 places of the reference read so: add the",
+    ),
     "not together": (
         "# -     if by < 0:\n# -     return total\n",
         "scale.py:2: the reference has these lines, but not one after the other: write those",
     ),
-    "no place": ("# +     return x\n", "scale.py:2: does not say where in the reference: add the"),
-    "the same lines twice": (
-        f"{GOES}\n{GOES}", "scale.py:4: changes lines that line 2 changes: join them"
+    "no place": (
+        "# +     return x\n",
+        "scale.py:2: does not say where in the reference: add the",
     ),
-    "nothing": ("# It is wrong.\n", "scale.py:1: no code, and no changed lines: `# - <line>`"),
-    "only lines that stay": ("#       return total\n", "scale.py:2: these lines say where, but"),
-    "a sign without a space": (f"{GOES}\n# +import math\n", "scale.py:4: a space follows the sign"),
+    "the same lines twice": (
+        f"{GOES}\n{GOES}",
+        "scale.py:4: changes lines that line 2 changes: join them",
+    ),
+    "nothing": (
+        "# It is wrong.\n",
+        "scale.py:1: no code, and no changed lines: `# - <line>`",
+    ),
+    "only lines that stay": (
+        "#       return total\n",
+        "scale.py:2: these lines say where, but",
+    ),
+    "a sign without a space": (
+        f"{GOES}\n# +import math\n",
+        "scale.py:4: a space follows the sign",
+    ),
     "code and changes": (
-        f"{GOES}x = 1\n", "scale.py:2: an answer is either code or changed lines"
+        f"{GOES}x = 1\n",
+        "scale.py:2: an answer is either code or changed lines",
     ),
     "no Python any more": (
-        "# -     for _ in range(by):\n", "scale.py:1: x: broken answer: SyntaxError: unexpected"
+        "# -     for _ in range(by):\n",
+        "scale.py:1: x: broken answer: SyntaxError: unexpected",
     ),
-    "no Python": ("\ndef scale(x)\n    pass\n", "scale.py:3: x: broken answer: SyntaxError: exp"),
+    "no Python": (
+        "\ndef scale(x)\n    pass\n",
+        "scale.py:3: x: broken answer: SyntaxError: exp",
+    ),
 }
 HEADS = {
-    "no pattern": ("# %% wrong: x", "scale.py:1: '# %% wrong: x': an answer begins with"),
-    "a pattern too many": ("# %% right: x | says: y", "scale.py:1: '# %% right: x | says: y': an"),
+    "no pattern": (
+        "# %% wrong: x",
+        "scale.py:1: '# %% wrong: x': an answer begins with",
+    ),
+    "a pattern too many": (
+        "# %% right: x | says: y",
+        "scale.py:1: '# %% right: x | says: y': an",
+    ),
     "no kind": ("# %% maybe: x", "scale.py:1: '# %% maybe: x': an answer begins with"),
     "no space": ("#%% right: x", "scale.py:1: '#%% right: x': an answer begins with"),
     "one sign": ("# % right: x", "scale.py:1: '# % right: x': an answer begins with"),
-    "no name": ("# %% right: a b", "scale.py:1: '# %% right: a b': an answer begins with"),
-    "no base": ("# %% right: x, of: y", "scale.py:1: no right answer above is called y"),
-    "its own base": ("# %% right: x, of: x", "scale.py:1: no right answer above is called x"),
-    "any message": ("# %% wrong: x | says: .*", "scale.py:1: the pattern '.*' matches anything"),
-    "no expression": ("# %% wrong: x | says: (", "scale.py:1: the pattern '(' is no regular"),
+    "no name": (
+        "# %% right: a b",
+        "scale.py:1: '# %% right: a b': an answer begins with",
+    ),
+    "no base": (
+        "# %% right: x, of: y",
+        "scale.py:1: no right answer above is called y",
+    ),
+    "its own base": (
+        "# %% right: x, of: x",
+        "scale.py:1: no right answer above is called x",
+    ),
+    "any message": (
+        "# %% wrong: x | says: .*",
+        "scale.py:1: the pattern '.*' matches anything",
+    ),
+    "no expression": (
+        "# %% wrong: x | says: (",
+        "scale.py:1: the pattern '(' is no regular",
+    ),
 }
 
 
@@ -149,7 +217,9 @@ def test_names_are_used_once_and_code_has_a_head() -> None:
     first, said = read(PRODUCT + twin)
     assert first.name == "product"
     assert said == "scale.py:4: wrong product: line 1 has an answer of this name"
-    assert read("x = 1\n" + PRODUCT)[0].startswith("scale.py:1: code above the first answer")
+    assert read("x = 1\n" + PRODUCT)[0].startswith(
+        "scale.py:1: code above the first answer"
+    )
     *_, said = read(twin + "# %% right: y, of: product\n" + GOES)
     assert said == "scale.py:4: no right answer above is called product"
 
@@ -157,16 +227,23 @@ def test_names_are_used_once_and_code_has_a_head() -> None:
 def test_a_base_changed_by_right_answers_in_turn() -> None:
     """`of:` reaches what an answer above has made of the reference."""
     first = "# %% right: a\n# -     return total\n# +     return 1 * total\n"
-    *_, last = read(first + "# %% wrong: b, of: a | says: y\n# -     return 1 * total\n")
+    *_, last = read(
+        first + "# %% wrong: b, of: a | says: y\n# -     return 1 * total\n"
+    )
     assert "return total" not in last.source.partition("def twice")[0]
 
 
-LINE = st.sampled_from(["x = 0", "x = 1", "y = x  # a  b", "print('# no  comment')", "y = (x)"])
+LINE = st.sampled_from(
+    ["x = 0", "x = 1", "y = x  # a  b", "print('# no  comment')", "y = (x)"]
+)
 
 
 @settings(deadline=None)
-@given(st.lists(LINE, min_size=1, max_size=9), st.lists(LINE, min_size=1, max_size=9),
-       st.randoms(use_true_random=False))
+@given(
+    st.lists(LINE, min_size=1, max_size=9),
+    st.lists(LINE, min_size=1, max_size=9),
+    st.randoms(use_true_random=False),
+)
 def test_changes_give_what_they_were_made_from(
     base: list[str], wanted: list[str], chance: random.Random
 ) -> None:
@@ -178,7 +255,9 @@ def test_changes_give_what_they_were_made_from(
     if all(line.startswith("#   ") for line in lines):
         return
     for kept in (1.0, 0.5, 0.0):
-        text = [line if line[2] != " " or chance.random() <= kept else "" for line in lines]
+        text = [
+            line if line[2] != " " or chance.random() <= kept else "" for line in lines
+        ]
         text = "\n".join(["# %% right: x", *text])
         (item,) = bank.parse(FILE, text, "\n".join(base))
         if isinstance(item, BankError):
@@ -193,8 +272,11 @@ def without_docstrings(source: str) -> str:
     tree = ast.parse(source)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
-        if (isinstance(node, ast.FunctionDef | ast.ClassDef) and len(body) > 1
-                and ast.get_docstring(node) is not None):
+        if (
+            isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and len(body) > 1
+            and ast.get_docstring(node) is not None
+        ):
             del body[0]
     return ast.dump(tree)
 
@@ -202,9 +284,15 @@ def without_docstrings(source: str) -> str:
 def solutions() -> list[str]:
     """Return the source of every solution cell of the course, and of some worse ones."""
     loaded = map(assignment.load, assignment.discover(ROOT / "solutions"))
-    found = [one.cells[task.index].source for one in loaded for task in one.tasks.values()]
+    found = [
+        one.cells[task.index].source for one in loaded for task in one.tasks.values()
+    ]
     odd = 'def f():\n    """Alone."""\n\n\ntext = """a  # b\n\n    # c\n"""\nx = "# d"  # "e"\n'
-    return [*found, odd, f"class A:\n    '''B.\n\n    C.\n    '''\n\n    {odd.splitlines()[-1]}\n"]
+    return [
+        *found,
+        odd,
+        f"class A:\n    '''B.\n\n    C.\n    '''\n\n    {odd.splitlines()[-1]}\n",
+    ]
 
 
 def test_lines_of_code_are_the_same_program() -> None:

@@ -37,7 +37,7 @@ from tools.notebooks import ROOT, SEPARATOR
 
 NAME = "02-self-attention"
 NOTEBOOK = "self-attention"
-MISSING, BROKEN, SUSPECT = "ida-missing", "zed-broken", "sam, \"suspect\""
+MISSING, BROKEN, SUSPECT = "ida-missing", "zed-broken", 'sam, "suspect"'
 
 pytestmark = pytest.mark.slow
 
@@ -69,11 +69,19 @@ def fill(release: dict, answers: dict[str, str]) -> dict:
     return notebook
 
 
-def make_answers(assignment: form.Assignment, bank: list[Answer]) -> dict[str, dict[str, str]]:
+def make_answers(
+    assignment: form.Assignment, bank: list[Answer]
+) -> dict[str, dict[str, str]]:
     """Return the class: for each student, the text that they wrote in which solution cells."""
     tasks = list(assignment.tasks)
-    right = {task: [a.source for a in bank if a.task == task and a.is_right] for task in tasks}
-    wrong = {task: [a.source for a in bank if a.task == task and not a.is_right] for task in tasks}
+    right = {
+        task: [a.source for a in bank if a.task == task and a.is_right]
+        for task in tasks
+    }
+    wrong = {
+        task: [a.source for a in bank if a.task == task and not a.is_right]
+        for task in tasks
+    }
     return {
         "ada-all-right": {task: right[task][0] for task in tasks},
         "björn-übt-größer": {task: right[task][-1] for task in tasks},
@@ -105,7 +113,8 @@ def disturb(student: str, notebook: dict) -> None:
                 cell["source"] = "assert True"
     if student == "kim-split-cells":
         first = next(
-            number for number, cell in enumerate(cells)
+            number
+            for number, cell in enumerate(cells)
             if cell["metadata"].get("nbgrader", {}).get("solution")
         )
         upper = copy.deepcopy(cells[first])
@@ -118,7 +127,9 @@ def disturb(student: str, notebook: dict) -> None:
             cell.pop("id", None)
             cell["source"] = notebooks.joined(cell["source"]).replace("\n", "\r\n")
     if student == SUSPECT:
-        test = next(cell for cell in cells if cell["metadata"].get("nbgrader", {}).get("grade"))
+        test = next(
+            cell for cell in cells if cell["metadata"].get("nbgrader", {}).get("grade")
+        )
         test["metadata"]["nbgrader"]["points"] = 1000
 
 
@@ -157,7 +168,9 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Class:
     sample.write(root / "submitted" / BROKEN / NAME / path.name, "{")
     (root / "submitted" / MISSING).mkdir()
 
-    stubs = {cell.grade_id: cell.source for cell in notebooks.cells(path) if cell.is_solution}
+    stubs = {
+        cell.grade_id: cell.source for cell in notebooks.cells(path) if cell.is_solution
+    }
     jobs = [runner.Job({**stubs, **texts}) for texts in answers.values()]
     _, outcomes = runner.run(assignment, jobs)
     expected = {
@@ -177,7 +190,9 @@ def gradebook(graded: Class) -> Iterator[Gradebook]:
 def test_the_class_is_not_all_alike(graded: Class) -> None:
     """The expected grades hold full scores, zeros, and scores between: a real comparison."""
     most = sum(test.points for test in graded.assignment.tests.values())
-    totals = {student: sum(cells.values()) for student, cells in graded.expected.items()}
+    totals = {
+        student: sum(cells.values()) for student, cells in graded.expected.items()
+    }
     for student in ("ada-all-right", "björn-übt-größer", "kim-split-cells"):
         assert totals[student] == most
     assert totals["hal-untouched"] == 0
@@ -192,7 +207,9 @@ def test_every_cell_is_graded_as_deserved(graded: Class, gradebook: Gradebook) -
             found = gradebook.find_grade(name, NOTEBOOK, NAME, student)
             if found.auto_score != pytest.approx(points):
                 message = graded.done.results[student].messages.get(name, "")
-                wrong.append(f"{student}: {name}: {found.auto_score}, not {points}: {message}")
+                wrong.append(
+                    f"{student}: {name}: {found.auto_score}, not {points}: {message}"
+                )
     assert not wrong, "\n".join(["", *wrong])
 
 
@@ -201,7 +218,9 @@ def test_states_and_points(graded: Class) -> None:
     found = {one.student: one for one in graded.done.standings}
     assert {student: one.state for student, one in found.items()} == {
         **dict.fromkeys(graded.expected, State.GRADED),
-        SUSPECT: State.SUSPECT, BROKEN: State.FAILED, MISSING: State.MISSING,
+        SUSPECT: State.SUSPECT,
+        BROKEN: State.FAILED,
+        MISSING: State.MISSING,
     }
     assert found[BROKEN].points is found[MISSING].points is None
     for student, cells in graded.expected.items():
@@ -209,7 +228,10 @@ def test_states_and_points(graded: Class) -> None:
         for task in graded.assignment.tasks.values():
             deserved = sum(cells[test.grade_id] for test in task.tests)
             points, most = found[student].notebook_points[task.name]
-            assert (points, most) == (pytest.approx(deserved), task.points), (student, task.name)
+            assert (points, most) == (pytest.approx(deserved), task.points), (
+                student,
+                task.name,
+            )
     assert all(result.sandboxed for result in graded.done.results.values())
 
 
@@ -234,7 +256,9 @@ def test_feedback_names_the_mistake(graded: Class) -> None:
         assert page.is_file(), student
     assert not (graded.root / "feedback" / MISSING).exists()
     result = graded.done.results["eve-all-wrong"]
-    lost = [name for name, points in graded.expected["eve-all-wrong"].items() if points == 0]
+    lost = [
+        name for name, points in graded.expected["eve-all-wrong"].items() if points == 0
+    ]
     assert lost
     assert all(len(result.messages[name]) > 20 for name in lost)
 
@@ -255,7 +279,8 @@ def test_nbgrader_exports_the_scores(graded: Class, tmp_path: Path) -> None:
     for student, cells in graded.expected.items():
         assert float(rows[student]["score"]) == pytest.approx(sum(cells.values()))
         assert float(rows[student]["max_score"]) == sum(
-            test.points for test in graded.assignment.tests.values())
+            test.points for test in graded.assignment.tests.values()
+        )
     assert rows["ada-all-right"]["timestamp"].startswith("2030-01-31 12:00")
     assert (rows[BROKEN]["state"], rows[BROKEN]["score"]) == ("failed", "")
     assert (rows[MISSING]["state"], rows[MISSING]["score"]) == ("missing", "")
@@ -267,14 +292,24 @@ def test_formgrader_shows_the_result(graded: Class, gradebook: Gradebook) -> Non
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [
-        sys.executable, "-m", "jupyter", "server", "--allow-root", "--no-browser",
-        f"--port={port}", "--IdentityProvider.token=", "--ServerApp.open_browser=False",
+        sys.executable,
+        "-m",
+        "jupyter",
+        "server",
+        "--allow-root",
+        "--no-browser",
+        f"--port={port}",
+        "--IdentityProvider.token=",
+        "--ServerApp.open_browser=False",
     ]
     server = subprocess.Popen(
-        command, cwd=graded.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command, cwd=graded.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
 
     def fetch(page: str) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/formgrader/{page}") as answer:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{port}/formgrader/{page}"
+        ) as answer:
             return answer.read().decode()
 
     try:
@@ -287,12 +322,18 @@ def test_formgrader_shows_the_result(graded: Class, gradebook: Gradebook) -> Non
             assert time.monotonic() < until
             time.sleep(0.5)
         odd = urllib.parse.quote(SUSPECT)
-        for page in (f"manage_submissions/{NAME}", f"gradebook/{NAME}/{NOTEBOOK}",
-                     f"manage_students/{odd}/{NAME}"):
+        for page in (
+            f"manage_submissions/{NAME}",
+            f"gradebook/{NAME}/{NOTEBOOK}",
+            f"manage_students/{odd}/{NAME}",
+        ):
             assert "nbgrader" in fetch(page)
         grades = json.loads(fetch(f"api/submitted_notebooks/{NAME}/{NOTEBOOK}"))
         assert {entry["student"] for entry in grades} == {*graded.expected}
-        table = {entry["student"]: entry for entry in json.loads(fetch(f"api/submissions/{NAME}"))}
+        table = {
+            entry["student"]: entry
+            for entry in json.loads(fetch(f"api/submissions/{NAME}"))
+        }
         for student, cells in graded.expected.items():
             assert table[student]["score"] == pytest.approx(sum(cells.values()))
             assert table[student]["autograded"]
@@ -313,9 +354,17 @@ def test_nbgraders_own_autograder_agrees(graded: Class, tmp_path: Path) -> None:
     copied = tmp_path / "gradebook.db"
     shutil.copy(graded.root / "gradebook.db", copied)
     student = "gil-one-mistake"
-    nbgrader(graded.root, "autograde", NAME, "--student", student, "--force",
-             "--Autograde.exporter_class=nbconvert.exporters.NotebookExporter",
-             f"--db=sqlite:///{copied}", f"--CourseDirectory.autograded_directory={tmp_path}")
+    nbgrader(
+        graded.root,
+        "autograde",
+        NAME,
+        "--student",
+        student,
+        "--force",
+        "--Autograde.exporter_class=nbconvert.exporters.NotebookExporter",
+        f"--db=sqlite:///{copied}",
+        f"--CourseDirectory.autograded_directory={tmp_path}",
+    )
     with Gradebook(f"sqlite:///{copied}", "attention") as book:
         for name, points in graded.expected[student].items():
             found = book.find_grade(name, NOTEBOOK, NAME, student)

@@ -22,8 +22,11 @@ SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
 def passed(assignment: form.Assignment, outcome: Outcome) -> set[str]:
     """Return the test cells that give full points."""
     assert not outcome.died, outcome.died
-    return {test.grade_id for test in assignment.tests.values()
-            if outcome.cells[test.grade_id].points == test.points}
+    return {
+        test.grade_id
+        for test in assignment.tests.values()
+        if outcome.cells[test.grade_id].points == test.points
+    }
 
 
 @pytest.mark.slow
@@ -39,7 +42,8 @@ def test_a_table_of_answers_loses_every_test(folder: Path, tmp_path: Path) -> No
     bank, _ = read_bank(drawn, ROOT / "tests" / "answers")
     right = Job({answer.task: answer.source for answer in bank if answer.is_right})
     reference, (copied, other) = run(
-        drawn, [table.job(drawn, place, write=False), right], limit=300)
+        drawn, [table.job(drawn, place, write=False), right], limit=300
+    )
     assert passed(drawn, copied) == set()
     assert not losses(drawn, reference, "the reference solution")
     assert not losses(drawn, other, "a right answer")
@@ -52,7 +56,9 @@ def test_hidden_tests_hold_for_other_secrets(folder: Path) -> None:
     for secret in SECRETS[1:]:
         drawn = form.load(folder, secret)
         reference, _ = run(drawn, [], limit=300)
-        assert not losses(drawn, reference, f"the reference solution with {secret[:1]!r}")
+        assert not losses(
+            drawn, reference, f"the reference solution with {secret[:1]!r}"
+        )
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
@@ -63,13 +69,20 @@ def test_every_hidden_part_can_be_drawn(folder: Path) -> None:
     for cell in notebooks.cells(path):
         if cell.is_test:
             assert notebooks.split_hidden(cell)[1].strip(), cell
-            begun = len(notebooks.regions(cell, notebooks.BEGIN_HIDDEN, notebooks.END_HIDDEN))
-            assert draws.draw(cell.source, 7).count(f"{draws.NAME} = 7\n") == begun, cell
+            begun = len(
+                notebooks.regions(cell, notebooks.BEGIN_HIDDEN, notebooks.END_HIDDEN)
+            )
+            assert draws.draw(cell.source, 7).count(f"{draws.NAME} = 7\n") == begun, (
+                cell
+            )
         elif f"{draws.NAME} = 0" in cell.source:
             helpers += 1
             names: dict = {}
-            exec("import math, torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
-                 + cell.source, names)
+            exec(
+                "import math, torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+                + cell.source,
+                names,
+            )
             before = names["seeded"](5, (3,)), names["integers"](5, 0, 10**6)
             names[draws.NAME] = 1
             after = names["seeded"](5, (3,)), names["integers"](5, 0, 10**6)

@@ -63,20 +63,31 @@ def test_nothing_hidden_is_released(source: Path) -> None:
             else:
                 open_lines.add(line.strip())
     # Closing brackets and the like tell nothing.
-    secret = {line: cell for line, cell in secret.items() if any(map(str.isalnum, line))}
-    assert len(secret) > 10, "hardly anything is hidden: is this test looking in the right place?"
-    leaked = {line: cell for line, cell in secret.items() if line in released - open_lines}
+    secret = {
+        line: cell for line, cell in secret.items() if any(map(str.isalnum, line))
+    }
+    assert len(secret) > 10, (
+        "hardly anything is hidden: is this test looking in the right place?"
+    )
+    leaked = {
+        line: cell for line, cell in secret.items() if line in released - open_lines
+    }
     assert not leaked
     assert len(secret.keys() - open_lines) > 10
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_an_untouched_release_notebook_scores_zero(source: Path, tmp_path: Path) -> None:
+def test_an_untouched_release_notebook_scores_zero(
+    source: Path, tmp_path: Path
+) -> None:
     """Run as handed out, each test ends in NotImplementedError, and nothing else fails."""
     notebook = nbformat.read(release_of(source), as_version=4)
     NotebookClient(
-        notebook, timeout=60, allow_errors=True, resources={"metadata": {"path": tmp_path}}
+        notebook,
+        timeout=60,
+        allow_errors=True,
+        resources={"metadata": {"path": tmp_path}},
     ).execute()
     scores, problems = [], []
     for number, cell in enumerate(notebook.cells, start=1):
@@ -86,8 +97,11 @@ def test_an_untouched_release_notebook_scores_zero(source: Path, tmp_path: Path)
         where = f"{release_of(source)}: cell {number} (id {cell.id})"
         if not is_grade(cell):
             # A cell that draws what the student's function returns has to wait for it, too.
-            problems += [f"{where}: {error.ename}: {error.evalue}" for error in errors
-                         if error.ename != "NotImplementedError"]
+            problems += [
+                f"{where}: {error.ename}: {error.evalue}"
+                for error in errors
+                if error.ename != "NotImplementedError"
+            ]
         elif [error.ename for error in errors] != ["NotImplementedError"]:
             names = ", ".join(error.ename for error in errors) or "no error"
             problems.append(f"{where}: expected NotImplementedError, got {names}")
@@ -96,15 +110,20 @@ def test_an_untouched_release_notebook_scores_zero(source: Path, tmp_path: Path)
     assert not problems, "\n".join(["", *problems])
     assert scores
     assert sum(score for score, _ in scores) == 0
-    loaded = {cell.grade_id: cell.nbgrader["points"] for cell in notebooks.cells(source)
-              if cell.is_test}
+    loaded = {
+        cell.grade_id: cell.nbgrader["points"]
+        for cell in notebooks.cells(source)
+        if cell.is_test
+    }
     assert sum(most for _, most in scores) == sum(loaded.values()) > 0
 
 
 @pytest.mark.slow
 def test_release_changes_what_it_must(tmp_path: Path) -> None:
     """On a small assignment: the stub, the locks, no outputs, hidden tests gone."""
-    (tmp_path / "nbgrader_config.py").write_bytes((ROOT / "nbgrader_config.py").read_bytes())
+    (tmp_path / "nbgrader_config.py").write_bytes(
+        (ROOT / "nbgrader_config.py").read_bytes()
+    )
     sample.make(tmp_path)
     assert exercises.write(tmp_path) == [sample.NAME]
     path = tmp_path / "exercises" / sample.NAME / "sample.ipynb"
@@ -125,14 +144,19 @@ def test_release_changes_what_it_must(tmp_path: Path) -> None:
     assert exercises.write(tmp_path) == [sample.NAME]
     assert path.read_bytes() == first
     assert {child.name for child in tmp_path.iterdir()} == {
-        "answers", "exercises", "nbgrader_config.py", "solutions"
+        "answers",
+        "exercises",
+        "nbgrader_config.py",
+        "solutions",
     }, "nothing else is left behind, no gradebook either"
 
 
 @pytest.mark.slow
 def test_a_refused_release_leaves_the_old_one(tmp_path: Path) -> None:
     """When nbgrader cannot make an assignment, exercises/ stays as it was."""
-    (tmp_path / "nbgrader_config.py").write_bytes((ROOT / "nbgrader_config.py").read_bytes())
+    (tmp_path / "nbgrader_config.py").write_bytes(
+        (ROOT / "nbgrader_config.py").read_bytes()
+    )
     folder = sample.make(tmp_path)
     old = sample.write(tmp_path / "exercises" / sample.NAME / "sample.ipynb", "old")
     path = folder / "sample.ipynb"

@@ -42,9 +42,14 @@ def call(made: Path, *arguments: object) -> subprocess.CompletedProcess:
     """Run the command from another folder."""
     command = [sys.executable, "-m", "tests.harness.answers", "judge", "--limit", "1"]
     return subprocess.run(
-        [*command, "--solutions", made / "solutions", *map(str, arguments)], cwd=made,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, encoding="utf-8",
-        check=False, timeout=120, start_new_session=True,  # an answer kills its group
+        [*command, "--solutions", made / "solutions", *map(str, arguments)],
+        cwd=made,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+        start_new_session=True,  # an answer kills its group
     )
 
 
@@ -65,12 +70,28 @@ def test_a_folder(made: Path) -> None:
     assert report["problems"] == []
     assert len(report["answers"]) == len(ANSWERS) - 2
     assert answers["sign"] == {
-        "task": "double", "name": "sign", "kind": "wrong", "file": "mine/double/wrong_sign.py",
+        "task": "double",
+        "name": "sign",
+        "kind": "wrong",
+        "file": "mine/double/wrong_sign.py",
         "cells": {
-            "double--small": {"points": 0.0, "maximum": 2.0, "visible": "", "hidden": SIGN},
-            "double--zero": {"points": 1.0, "maximum": 1.0, "visible": "", "hidden": ""},
+            "double--small": {
+                "points": 0.0,
+                "maximum": 2.0,
+                "visible": "",
+                "hidden": SIGN,
+            },
+            "double--zero": {
+                "points": 1.0,
+                "maximum": 1.0,
+                "visible": "",
+                "hidden": "",
+            },
         },
-        "lost": 2.0, "error": "", "died": "", "seconds": answers["sign"]["seconds"],
+        "lost": 2.0,
+        "error": "",
+        "died": "",
+        "seconds": answers["sign"]["seconds"],
     }
     small = answers["two"]["cells"]["double--small"]
     assert (small["visible"], small["hidden"], answers["two"]["lost"]) == (TWO, "", 3.0)
@@ -88,17 +109,27 @@ def test_a_folder(made: Path) -> None:
 def test_a_solved_notebook(made: Path) -> None:
     """Each cell is found by its grade_id; what was handed out and left so is no answer."""
     notebook = sample.source_notebook()
-    first, second = (cell for cell in notebook["cells"]
-                     if cell["metadata"].get("nbgrader", {}).get("solution"))
+    first, second = (
+        cell
+        for cell in notebook["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("solution")
+    )
     first["source"] = "def double(x):\n    return x + 2"
-    notebook["cells"] += [sample.code("def total(values): return 6"), sample.markdown("Done.")]
+    notebook["cells"] += [
+        sample.code("def total(values): return 6"),
+        sample.markdown("Done."),
+    ]
     sample.write(made / "ann.ipynb", notebook)
-    second["source"] = "def total(values):\n    raise NotImplementedError('Replace this line')"
+    second["source"] = (
+        "def total(values):\n    raise NotImplementedError('Replace this line')"
+    )
     sample.write(made / "ben.ipynb", notebook)
     report, _ = judged(made, "ann.ipynb", made / "ben.ipynb")
     assert report["unanswered"] == {"ann.ipynb": [], str(made / "ben.ipynb"): ["total"]}
-    found = [(answer["file"], answer["task"], answer["kind"], answer["name"], answer["lost"])
-             for answer in report["answers"]]
+    found = [
+        (answer["file"], answer["task"], answer["kind"], answer["name"], answer["lost"])
+        for answer in report["answers"]
+    ]
     assert found == [
         ("ann.ipynb", "double", "unknown", "ann", 3),
         (str(made / "ben.ipynb"), "double", "unknown", "ben", 3),
@@ -109,23 +140,49 @@ def test_a_solved_notebook(made: Path) -> None:
 def test_files_of_the_bank_and_single_ones(made: Path) -> None:
     """A bank is judged as it stands; so is one answer, from inside its folder."""
     report, answers = judged(made, f"answers/{sample.NAME}", "mine/double/idea.py")
-    assert {name: (answer["task"], answer["kind"]) for name, answer in answers.items()} == {
-        "add": ("double", "right"), "shift": ("double", "right"), "idea": ("double", "unknown"),
-        "plus_two": ("double", "wrong"), "sign": ("double", "wrong"),
-        "loop": ("total", "right"), "late": ("total", "right"),
-        "single": ("total", "wrong"), "first": ("total", "wrong"),
+    assert {
+        name: (answer["task"], answer["kind"]) for name, answer in answers.items()
+    } == {
+        "add": ("double", "right"),
+        "shift": ("double", "right"),
+        "idea": ("double", "unknown"),
+        "plus_two": ("double", "wrong"),
+        "sign": ("double", "wrong"),
+        "loop": ("total", "right"),
+        "late": ("total", "right"),
+        "single": ("total", "wrong"),
+        "first": ("total", "wrong"),
     }
     assert [name for name, answer in answers.items() if answer["lost"]] == [
-        "plus_two", "sign", "single", "first"]
+        "plus_two",
+        "sign",
+        "single",
+        "first",
+    ]
     assert report["unanswered"][f"answers/{sample.NAME}"] == []
 
 
 BAD = {
-    "mine/treble/wrong_x.py": ("x = 1\n", "mine/treble/wrong_x.py: neither its folder nor the"),
-    "mine/double/wrong_x.py": ("\ndef double(x)\n", "mine/double/wrong_x.py:2: double: SyntaxErr"),
-    "mine/double/wrong_bytes.py": ("\0", "mine/double/wrong_bytes.py:1: double: SyntaxError: sou"),
-    "mine/total/latin.py": (b"# \xe9\n", "mine/total/latin.py: not a text: 'utf-8' codec"),
-    "mine/total.py": ("# %% wrong: x\n", "mine/total.py:1: '# %% wrong: x': an answer begins"),
+    "mine/treble/wrong_x.py": (
+        "x = 1\n",
+        "mine/treble/wrong_x.py: neither its folder nor the",
+    ),
+    "mine/double/wrong_x.py": (
+        "\ndef double(x)\n",
+        "mine/double/wrong_x.py:2: double: SyntaxErr",
+    ),
+    "mine/double/wrong_bytes.py": (
+        "\0",
+        "mine/double/wrong_bytes.py:1: double: SyntaxError: sou",
+    ),
+    "mine/total/latin.py": (
+        b"# \xe9\n",
+        "mine/total/latin.py: not a text: 'utf-8' codec",
+    ),
+    "mine/total.py": (
+        "# %% wrong: x\n",
+        "mine/total.py:1: '# %% wrong: x': an answer begins",
+    ),
     "mine/x.ipynb": ("{", "mine/x.ipynb: not a notebook: Expecting property name"),
     "mine/y.ipynb": ('{"cells": [1]}', "mine/y.ipynb: not a notebook"),
 }
@@ -138,22 +195,33 @@ def test_what_cannot_be_judged_is_named(made: Path) -> None:
         (made / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     sample.write(made / "z.ipynb", sample.notebook([]))
     (made / "none").mkdir()
-    report, answers = judged(made, "mine", "gone", "none", "z.ipynb", "mine/double/notes.txt")
+    report, answers = judged(
+        made, "mine", "gone", "none", "z.ipynb", "mine/double/notes.txt"
+    )
     expected = [
-        *(message for _, message in BAD.values()), "gone: there is no such file",
-        "none: no answers to 90-sample", "z.ipynb: no answers to 90-sample",
+        *(message for _, message in BAD.values()),
+        "gone: there is no such file",
+        "none: no answers to 90-sample",
+        "z.ipynb: no answers to 90-sample",
         "mine/double/notes.txt: neither a folder, nor a notebook, nor an answer in Python",
     ]
     for message in expected:
-        assert [line for line in report["problems"] if line.startswith(message)], message
+        assert [line for line in report["problems"] if line.startswith(message)], (
+            message
+        )
     assert len(answers) == len(ANSWERS) - 2
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("91", "mine"), "no assignment 91; there are 90-sample"),
-    (("90",), "the following arguments are required: FILES"),
-])
-def test_a_command_that_makes_no_sense(made: Path, arguments: tuple, message: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("91", "mine"), "no assignment 91; there are 90-sample"),
+        (("90",), "the following arguments are required: FILES"),
+    ],
+)
+def test_a_command_that_makes_no_sense(
+    made: Path, arguments: tuple, message: str
+) -> None:
     """Nothing is printed but the reason, and the status is 2."""
     done = call(made, *arguments, "--json")
     assert (done.returncode, done.stdout) == (2, "")
@@ -163,7 +231,9 @@ def test_a_command_that_makes_no_sense(made: Path, arguments: tuple, message: st
 def test_a_reference_that_fails_judges_nothing(made: Path) -> None:
     """Whatever an answer loses beside it would mean nothing."""
     path = made / "solutions" / sample.NAME / "sample.ipynb"
-    path.write_text(path.read_text(encoding="utf-8").replace("return 2 * x", "return 2 + x"))
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("return 2 * x", "return 2 + x")
+    )
     done = call(made, "90", "mine/double/idea.py")
     assert (done.returncode, done.stdout) == (2, "")
     assert "the reference solution scores 0 of 2 in double--small" in done.stderr

@@ -34,7 +34,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings.mkdir(parents=True)
     # Cells outside the window stay in the page, where the test can find them.
     (settings / "tracker.jupyterlab-settings").write_text(
-        json.dumps({"windowingMode": "none"}), encoding="utf-8")
+        json.dumps({"windowingMode": "none"}), encoding="utf-8"
+    )
     return course
 
 
@@ -47,12 +48,23 @@ def server(course: Path) -> Iterator[str]:
     log = course / "server.log"
     with log.open("w", encoding="utf-8") as out:
         process = subprocess.Popen(
-            lab.command(course, "--no-browser", "--ServerApp.ip=127.0.0.1",
-                        f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
-                        "--IdentityProvider.token=exercise"),
-            cwd=course, stdout=out, stderr=out,
-            env={**os.environ, "JUPYTERLAB_SETTINGS_DIR": str(course / "settings"),
-                 "PYTHONPATH": str(ROOT)})
+            lab.command(
+                course,
+                "--no-browser",
+                "--ServerApp.ip=127.0.0.1",
+                f"--ServerApp.port={port}",
+                "--ServerApp.port_retries=0",
+                "--IdentityProvider.token=exercise",
+            ),
+            cwd=course,
+            stdout=out,
+            stderr=out,
+            env={
+                **os.environ,
+                "JUPYTERLAB_SETTINGS_DIR": str(course / "settings"),
+                "PYTHONPATH": str(ROOT),
+            },
+        )
     address = f"http://127.0.0.1:{port}"
     end = time.monotonic() + 60
     while True:
@@ -62,7 +74,9 @@ def server(course: Path) -> Iterator[str]:
         except OSError:
             if process.poll() is not None or time.monotonic() > end:
                 process.kill()
-                pytest.fail(f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')}")
+                pytest.fail(
+                    f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')}"
+                )
             time.sleep(0.2)
     yield address
     process.terminate()
@@ -72,7 +86,9 @@ def server(course: Path) -> Iterator[str]:
 @pytest.fixture
 def page(course, server, browser):
     """The release notebook, as handed out, opened in JupyterLab."""
-    shutil.copy(ROOT / "exercises" / NAME / NOTEBOOK, course / "exercises" / NAME / NOTEBOOK)
+    shutil.copy(
+        ROOT / "exercises" / NAME / NOTEBOOK, course / "exercises" / NAME / NOTEBOOK
+    )
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(WAIT)
     page.goto(f"{server}/lab/tree/exercises/{NAME}/{NOTEBOOK}?token=exercise&reset")
@@ -84,8 +100,11 @@ def page(course, server, browser):
 
 def cell_with(page, text: str):
     """The code cell whose source holds a text."""
-    return page.locator(".jp-Notebook .jp-CodeCell").filter(
-        has=page.locator(".cm-content", has_text=text)).first
+    return (
+        page.locator(".jp-Notebook .jp-CodeCell")
+        .filter(has=page.locator(".cm-content", has_text=text))
+        .first
+    )
 
 
 def answer(page, definition: str, source: str) -> None:
@@ -100,7 +119,9 @@ def answer(page, definition: str, source: str) -> None:
 @pytest.fixture(scope="module")
 def bank() -> dict[tuple[str, str], Answer]:
     """The answers to the assignment by task and name, right ones first."""
-    answers, problems = read_bank(form.load(ROOT / "solutions" / NAME), ROOT / "tests" / "answers")
+    answers, problems = read_bank(
+        form.load(ROOT / "solutions" / NAME), ROOT / "tests" / "answers"
+    )
     assert not problems
     return {(answer.task, answer.name): answer for answer in answers}
 
@@ -116,8 +137,10 @@ def test_a_right_answer_passes_and_a_wrong_one_is_told_why(page, bank, tmp_path)
     wrong = bank["masked-attention", "no_scale"]
     answer(page, "def masked_attention", wrong.source)
     run_all(page)
-    errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr'],"
-                          ".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']")
+    errors = page.locator(
+        ".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr'],"
+        ".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']"
+    )
     errors.first.wait_for()
     errors.first.scroll_into_view_if_needed()
     page.screenshot(path=tmp_path / "told-why.png")
@@ -130,7 +153,8 @@ def test_a_right_answer_passes_and_a_wrong_one_is_told_why(page, bank, tmp_path)
     model = page.evaluate(
         """() => Array.from(window.document.querySelectorAll('.jp-Notebook .jp-CodeCell')).map(
             cell => [cell.querySelector('.jp-InputPrompt').innerText,
-                     cell.querySelectorAll('.jp-OutputArea-output').length])""")
+                     cell.querySelectorAll('.jp-OutputArea-output').length])"""
+    )
     cells = [cell for cell in assignment.cells if cell.kind == "code"]
     for grade_id in ids:
         position = next(n for n, cell in enumerate(cells) if cell.grade_id == grade_id)
@@ -169,14 +193,18 @@ def test_the_validate_button_says_what_to_mend(page, bank, tmp_path):
     assert "assert " not in text
 
 
-def test_the_validate_button_bears_copied_and_edited_cells(page, bank, course, tmp_path):
+def test_the_validate_button_bears_copied_and_edited_cells(
+    page, bank, course, tmp_path
+):
     """What makes nbgrader's own button fail with a traceback, or claim success."""
     path = course / "exercises" / NAME / NOTEBOOK
     notebook = json.loads(path.read_text(encoding="utf-8"))
     places = {cell["id"]: place for place, cell in enumerate(notebook["cells"])}
     for task in form.load(ROOT / "solutions" / NAME).tasks:
         source = next(right.source for right in bank.values() if right.task == task)
-        if task == "soft-lookup":  # PyTorch's warnings about the machine come on stderr, too
+        if (
+            task == "soft-lookup"
+        ):  # PyTorch's warnings about the machine come on stderr, too
             source += "\nimport sys\nprint('[W1 x.cpp:1] Warning', file=sys.stderr)\n"
         notebook["cells"][places[task]]["source"] = source
     path.write_text(json.dumps(notebook), encoding="utf-8")
@@ -185,7 +213,11 @@ def test_the_validate_button_bears_copied_and_edited_cells(page, bank, course, t
     assert "Success!" in validate(page, tmp_path / "success.png")
     page.locator(".jp-Dialog-button").last.click()
 
-    copied = {**notebook["cells"][places["soft-lookup"]], "id": "copied", "source": "# <b>half</b>"}
+    copied = {
+        **notebook["cells"][places["soft-lookup"]],
+        "id": "copied",
+        "source": "# <b>half</b>",
+    }
     notebook["cells"].insert(places["soft-lookup"], copied)
     del notebook["cells"][places["masked-attention"] + 1]
     path.write_text(json.dumps(notebook), encoding="utf-8")

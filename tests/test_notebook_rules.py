@@ -63,7 +63,8 @@ def course(good: Path, tmp_path: Path) -> Path:
 def cell(notebook: dict, name: str) -> dict:
     """Return the cell with this grade_id."""
     return next(
-        cell for cell in notebook["cells"]
+        cell
+        for cell in notebook["cells"]
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == name
     )
 
@@ -108,7 +109,9 @@ def spoil_cell(index: int, **values: object) -> Callable[[dict], object]:
 
 def spoil_figure(part: str, key: str) -> Callable[[dict], object]:
     """Return a change that deletes a part of the figure's metadata."""
-    return lambda notebook: notebook["cells"][FIGURE]["metadata"]["mystnb"][part].pop(key)
+    return lambda notebook: notebook["cells"][FIGURE]["metadata"]["mystnb"][part].pop(
+        key
+    )
 
 
 ERROR = {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []}
@@ -119,93 +122,276 @@ PRIVATE = {"output_type": "stream", "name": "stdout", "text": "see /home/someone
 SPOILT = {
     # nbgrader's metadata
     "duplicate grade_id": (
-        SOURCE, spoil_grade("double--zero", grade_id="double--small"), "cell 6", "duplicate"),
+        SOURCE,
+        spoil_grade("double--zero", grade_id="double--small"),
+        "cell 6",
+        "duplicate",
+    ),
     "test cell without points": (
-        SOURCE, spoil_grade("double--zero", points=None), "cell 6", "without points"),
+        SOURCE,
+        spoil_grade("double--zero", points=None),
+        "cell 6",
+        "without points",
+    ),
     "test cell of no points": (
-        SOURCE, spoil_grade("double--zero", points=0), "cell 6", "without points"),
+        SOURCE,
+        spoil_grade("double--zero", points=0),
+        "cell 6",
+        "without points",
+    ),
     "test cell of no task": (
-        SOURCE, spoil_grade("double--zero", grade_id="triple--zero"), "cell 6", "<task>--<aspect>"),
+        SOURCE,
+        spoil_grade("double--zero", grade_id="triple--zero"),
+        "cell 6",
+        "<task>--<aspect>",
+    ),
     "unlocked test cell": (
-        SOURCE, spoil_grade("double--zero", locked=False), "cell 6", "locked"),
-    "no grade_id": (SOURCE, spoil_grade("double--zero", grade_id=None), "cell 6", "no grade_id"),
-    "task name": (SOURCE, spoil_grade("total", grade_id="Total_1"), "cell 8", "lower-case"),
+        SOURCE,
+        spoil_grade("double--zero", locked=False),
+        "cell 6",
+        "locked",
+    ),
+    "no grade_id": (
+        SOURCE,
+        spoil_grade("double--zero", grade_id=None),
+        "cell 6",
+        "no grade_id",
+    ),
+    "task name": (
+        SOURCE,
+        spoil_grade("total", grade_id="Total_1"),
+        "cell 8",
+        "lower-case",
+    ),
     "task without hidden tests": (
-        SOURCE, spoil_cell(8, source="assert total([1, 2]) == 6"), "cell 8", "hidden tests"),
+        SOURCE,
+        spoil_cell(8, source="assert total([1, 2]) == 6"),
+        "cell 8",
+        "hidden tests",
+    ),
     "hidden tests not closed": (
-        SOURCE, spoil_cell(8, source="### BEGIN HIDDEN TESTS\nx = 1"), "cell 9", "without END"),
+        SOURCE,
+        spoil_cell(8, source="### BEGIN HIDDEN TESTS\nx = 1"),
+        "cell 9",
+        "without END",
+    ),
     "solution without markers": (
-        SOURCE, spoil_cell(3, source="def double(x):\n    return 2"), "cell 4", "BEGIN SOLUTION"),
+        SOURCE,
+        spoil_cell(3, source="def double(x):\n    return 2"),
+        "cell 4",
+        "BEGIN SOLUTION",
+    ),
     "solution not closed": (
-        SOURCE, spoil_cell(3, source="### BEGIN SOLUTION\nx = 1"), "cell 4", "without END"),
+        SOURCE,
+        spoil_cell(3, source="### BEGIN SOLUTION\nx = 1"),
+        "cell 4",
+        "without END",
+    ),
     "import of the library": (
-        SOURCE, spoil_cell(1, source="import transformer"), "cell 2", "imports transformer"),
+        SOURCE,
+        spoil_cell(1, source="import transformer"),
+        "cell 2",
+        "imports transformer",
+    ),
     "import of one system's modules": (
-        SOURCE, spoil_cell(1, source="from resource import getrusage"), "cell 2",
-        "imports resource; an exercise runs alike on every system"),
+        SOURCE,
+        spoil_cell(1, source="from resource import getrusage"),
+        "cell 2",
+        "imports resource; an exercise runs alike on every system",
+    ),
     "import of the system's paths": (
-        SOURCE, spoil_cell(1, source="import os.path"), "cell 2", "imports os;"),
+        SOURCE,
+        spoil_cell(1, source="import os.path"),
+        "cell 2",
+        "imports os;",
+    ),
     "a file beside the exercise": (
-        SOURCE, spoil_cell(1, source="text = open('corpus.txt').read()"), "cell 2", "calls open;"),
+        SOURCE,
+        spoil_cell(1, source="text = open('corpus.txt').read()"),
+        "cell 2",
+        "calls open;",
+    ),
     "a compiler": (
-        SOURCE, spoil_cell(1, source="f = torch.compile(f)"), "cell 2", "calls compile;"),
+        SOURCE,
+        spoil_cell(1, source="f = torch.compile(f)"),
+        "cell 2",
+        "calls compile;",
+    ),
     "weights beside the exercise": (
-        SOURCE, spoil_cell(1, source="torch.load('model.pt')"), "cell 2", "calls load;"),
+        SOURCE,
+        spoil_cell(1, source="torch.load('model.pt')"),
+        "cell 2",
+        "calls load;",
+    ),
     # execution
     "unexecuted cell": (
-        SOURCE, lambda nb: nb["cells"][4].update(execution_count=None), "cell 5", "not executed"),
-    "executed out of order": (SOURCE, spoil_cell(4, execution_count=9), "cell 5", "in order"),
-    "stored error": (SOURCE, spoil_cell(4, outputs=[ERROR]), "cell 5", "ValueError: no"),
+        SOURCE,
+        lambda nb: nb["cells"][4].update(execution_count=None),
+        "cell 5",
+        "not executed",
+    ),
+    "executed out of order": (
+        SOURCE,
+        spoil_cell(4, execution_count=9),
+        "cell 5",
+        "in order",
+    ),
+    "stored error": (
+        SOURCE,
+        spoil_cell(4, outputs=[ERROR]),
+        "cell 5",
+        "ValueError: no",
+    ),
     "stored stderr": (SOURCE, spoil_cell(4, outputs=[NOISE]), "cell 5", "stderr"),
     "stored times": (
-        SOURCE, spoil_cell(1, metadata={"execution": {}}), "cell 2", "times of its execution"),
-    "chapter with outputs": (CHAPTER, spoil_cell(3, outputs=[VALUE]), "cell 4", "has outputs"),
-    "chapter with counts": (CHAPTER, spoil_cell(3, execution_count=1), "cell 4", "execution count"),
+        SOURCE,
+        spoil_cell(1, metadata={"execution": {}}),
+        "cell 2",
+        "times of its execution",
+    ),
+    "chapter with outputs": (
+        CHAPTER,
+        spoil_cell(3, outputs=[VALUE]),
+        "cell 4",
+        "has outputs",
+    ),
+    "chapter with counts": (
+        CHAPTER,
+        spoil_cell(3, execution_count=1),
+        "cell 4",
+        "execution count",
+    ),
     # figures and images
-    "figure without alt": (CHAPTER, spoil_figure("image", "alt"), "cell 6", "mystnb.image.alt"),
-    "figure without caption": (CHAPTER, spoil_figure("figure", "caption"), "cell 6", "caption"),
-    "figure without name": (CHAPTER, spoil_figure("figure", "name"), "cell 6", "without a name"),
-    "figure without metadata": (CHAPTER, spoil_cell(5, metadata={}), "cell 6", "mystnb.image.alt"),
+    "figure without alt": (
+        CHAPTER,
+        spoil_figure("image", "alt"),
+        "cell 6",
+        "mystnb.image.alt",
+    ),
+    "figure without caption": (
+        CHAPTER,
+        spoil_figure("figure", "caption"),
+        "cell 6",
+        "caption",
+    ),
+    "figure without name": (
+        CHAPTER,
+        spoil_figure("figure", "name"),
+        "cell 6",
+        "without a name",
+    ),
+    "figure without metadata": (
+        CHAPTER,
+        spoil_cell(5, metadata={}),
+        "cell 6",
+        "mystnb.image.alt",
+    ),
     "alt that is the caption": (
         CHAPTER,
-        lambda nb: nb["cells"][FIGURE]["metadata"]["mystnb"]["image"].update(alt="A line."),
-        "cell 6", "repeats its caption"),
+        lambda nb: nb["cells"][FIGURE]["metadata"]["mystnb"]["image"].update(
+            alt="A line."
+        ),
+        "cell 6",
+        "repeats its caption",
+    ),
     "image without alt": (
-        CHAPTER, spoil_cell(0, source="# Sample\n\n![](box.svg)"), "cell 1", "alternative text"),
+        CHAPTER,
+        spoil_cell(0, source="# Sample\n\n![](box.svg)"),
+        "cell 1",
+        "alternative text",
+    ),
     "<img> without alt": (
-        CHAPTER, spoil_cell(0, source='# Sample\n\n<img src="box.svg">'), "cell 1", "<img>"),
+        CHAPTER,
+        spoil_cell(0, source='# Sample\n\n<img src="box.svg">'),
+        "cell 1",
+        "<img>",
+    ),
     "directive without alt": (
-        CHAPTER, spoil_cell(0, source="# Sample\n\n:::{figure} box.svg\n:name: fig-box\nBox\n:::"),
-        "cell 1", "{figure} without :alt:"),
+        CHAPTER,
+        spoil_cell(
+            0, source="# Sample\n\n:::{figure} box.svg\n:name: fig-box\nBox\n:::"
+        ),
+        "cell 1",
+        "{figure} without :alt:",
+    ),
     # every notebook
-    "second title": (CHAPTER, spoil_cell(2, source="# Again"), "cell 3", "second heading"),
+    "second title": (
+        CHAPTER,
+        spoil_cell(2, source="# Again"),
+        "cell 3",
+        "second heading",
+    ),
     "no title": (CHAPTER, spoil_cell(0, source="Text"), "", "no title"),
     "no cell id": (CHAPTER, spoil_cell(3, id=None), "cell 4", "no cell id"),
-    "cell id twice": (CHAPTER, spoil_cell(3, id="cell-1"), "cell 4", "cell id of cell 2"),
-    "private path": (SOURCE, spoil_cell(4, outputs=[PRIVATE]), "cell 5", "path of one machine"),
+    "cell id twice": (
+        CHAPTER,
+        spoil_cell(3, id="cell-1"),
+        "cell 4",
+        "cell id of cell 2",
+    ),
+    "private path": (
+        SOURCE,
+        spoil_cell(4, outputs=[PRIVATE]),
+        "cell 5",
+        "path of one machine",
+    ),
     "private path in text": (
-        CHAPTER, spoil_cell(3, source="open('/Users/me/x')"), "cell 4", "path of one machine"),
+        CHAPTER,
+        spoil_cell(3, source="open('/Users/me/x')"),
+        "cell 4",
+        "path of one machine",
+    ),
     "jupytext": (
-        CHAPTER, lambda nb: nb["metadata"].update(jupytext={}), "", "metadata of jupytext"),
+        CHAPTER,
+        lambda nb: nb["metadata"].update(jupytext={}),
+        "",
+        "metadata of jupytext",
+    ),
     "other kernel": (
-        CHAPTER, lambda nb: nb["metadata"]["kernelspec"].update(name="mine"), "", "kernel python3"),
+        CHAPTER,
+        lambda nb: nb["metadata"]["kernelspec"].update(name="mine"),
+        "",
+        "kernel python3",
+    ),
     "old format": (CHAPTER, lambda nb: nb.update(nbformat_minor=4), "", "format 4.5"),
     # generated notebooks
     "edited exercise": (
-        RELEASE, spoil_cell(2, source="## Task one"), "cell 3 (id cell-2)", "source edited"),
+        RELEASE,
+        spoil_cell(2, source="## Task one"),
+        "cell 3 (id cell-2)",
+        "source edited",
+    ),
     "cell added to an exercise": (
-        RELEASE, lambda nb: nb["cells"].append({**sample.markdown("More"), "id": "more"}),
-        "cell 10 (id more)", "not in solutions/"),
+        RELEASE,
+        lambda nb: nb["cells"].append({**sample.markdown("More"), "id": "more"}),
+        "cell 10 (id more)",
+        "not in solutions/",
+    ),
     "cell taken from an exercise": (
-        RELEASE, lambda nb: nb["cells"].pop(1), "cell 2 (id cell-1)", "missing"),
+        RELEASE,
+        lambda nb: nb["cells"].pop(1),
+        "cell 2 (id cell-1)",
+        "missing",
+    ),
     "cells of an exercise moved": (
-        RELEASE, lambda nb: nb["cells"].insert(1, nb["cells"].pop(2)), "", "cells moved"),
+        RELEASE,
+        lambda nb: nb["cells"].insert(1, nb["cells"].pop(2)),
+        "",
+        "cells moved",
+    ),
 }
 
 
-@pytest.mark.parametrize(("file", "change", "where", "what"), SPOILT.values(), ids=SPOILT.keys())
+@pytest.mark.parametrize(
+    ("file", "change", "where", "what"), SPOILT.values(), ids=SPOILT.keys()
+)
 def test_a_spoilt_notebook_is_reported(
-    good: Path, course: Path, file: str, change: Callable[[dict], object], where: str, what: str
+    good: Path,
+    course: Path,
+    file: str,
+    change: Callable[[dict], object],
+    where: str,
+    what: str,
 ) -> None:
     """The report has a line that names the file, the cell and the flaw."""
     edit(course / file, change)
@@ -224,7 +410,9 @@ def test_no_json_is_reported(course: Path) -> None:
     """A notebook that cannot be read is named."""
     (course / CHAPTER).write_text("{", encoding="utf-8")
     problems = check_notebooks.check(course, generated=False)
-    assert [line for line in problems if line.startswith(f"{CHAPTER}: not a notebook")] == problems
+    assert [
+        line for line in problems if line.startswith(f"{CHAPTER}: not a notebook")
+    ] == problems
 
 
 def test_a_missing_exercise_is_reported(good: Path, course: Path) -> None:
@@ -264,7 +452,9 @@ def test_cells_that_draw_are_told_by_their_calls(source: str, draws: bool) -> No
         "from book.figures import heatmap, set_style\n\ndef draw(x):\n    plt.plot(x)\n"
     )
     assert not drawing.is_drawn_by(notebooks.Cell(Path("x"), 0, sample.code(first)))
-    assert drawing.is_drawn_by(notebooks.Cell(Path("x"), 1, sample.code(source))) is draws
+    assert (
+        drawing.is_drawn_by(notebooks.Cell(Path("x"), 1, sample.code(source))) is draws
+    )
 
 
 @pytest.mark.slow
@@ -278,11 +468,14 @@ def test_the_command_fails_with_the_problems(course: Path) -> None:
     edit(course / RELEASE, spoil_cell(2, source="## Task one"))
     shutil.copy(course / RELEASE, (course / RELEASE).with_name("other.ipynb"))
     command = [sys.executable, "-m", "tools.check_notebooks", "--root", str(course)]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 1
     problems = result.stderr.splitlines()
     assert any(
-        line.startswith(f"{CHAPTER}: cell 4 (id cell-3): has outputs") for line in problems
+        line.startswith(f"{CHAPTER}: cell 4 (id cell-3): has outputs")
+        for line in problems
     ), problems
     assert any("transformer/sample.py" in line for line in problems), problems
     assert any(

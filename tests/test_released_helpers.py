@@ -36,8 +36,13 @@ def test_no_released_function_is_an_answer(folder: Path) -> None:
     What the reference solutions call themselves is a tool that students are given.
     """
     tools = {
-        node.id for path in notebooks_in(folder) for cell in cells(path) if cell.is_solution
-        for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)}
+        node.id
+        for path in notebooks_in(folder)
+        for cell in cells(path)
+        if cell.is_solution
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Name)
+    }
     solved = released.solved(folder)
     assert {pair for pair in solved if pair.partition(" for ")[0] not in tools} == set()
 
@@ -47,13 +52,20 @@ def test_a_function_that_solves_a_task_is_noticed(tmp_path: Path, place: str) ->
     """In a given cell or a visible test it is, whatever the order of its arguments."""
     begin, end = "### BEGIN HIDDEN TESTS\n", "\n### END HIDDEN TESTS\n"
     test = CALL.format(expected="fused(value, query, key)")
-    tests = {"given": test, "visible": f"{FUSED}\n\n\n{test}",
-             "hidden": f"{begin}{FUSED}{end}value = 1\n{begin}{test}{end}"}
+    tests = {
+        "given": test,
+        "visible": f"{FUSED}\n\n\n{test}",
+        "hidden": f"{begin}{FUSED}{end}value = 1\n{begin}{test}{end}",
+    }
     cells = [sample.code("import torch")]
     if place == "given":
-        cells.append(sample.code(FUSED, "given", grade=False, solution=False, locked=True))
-    cells += [sample.solution("attention", ATTENTION),
-              sample.graded("attention--value", tests[place], 1)]
+        cells.append(
+            sample.code(FUSED, "given", grade=False, solution=False, locked=True)
+        )
+    cells += [
+        sample.solution("attention", ATTENTION),
+        sample.graded("attention--value", tests[place], 1),
+    ]
     sample.write(tmp_path / "sample.ipynb", sample.notebook(cells))
     found = released.solved(tmp_path)
     assert found == ({} if place == "hidden" else {"fused for attention": 1})

@@ -25,7 +25,8 @@ def test_every_trap_says_where_it_is_right() -> None:
     traps = sections()
     assert len(traps) > 20
     missing = [
-        name for name, text in traps.items()
+        name
+        for name, text in traps.items()
         if "**Right in the book**" not in text or not NAMED.search(text)
     ]
     assert not missing
@@ -37,8 +38,14 @@ def test_the_tests_that_it_names_exist() -> None:
     missing = []
     for file, name in sorted(named):
         path = ROOT / file
-        tree = ast.parse(path.read_text(encoding="utf-8")) if path.exists() else ast.Module([], [])
-        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        tree = (
+            ast.parse(path.read_text(encoding="utf-8"))
+            if path.exists()
+            else ast.Module([], [])
+        )
+        functions = {
+            node.name for node in tree.body if isinstance(node, ast.FunctionDef)
+        }
         if name not in functions:
             missing.append(f"{file}::{name}")
     assert not missing

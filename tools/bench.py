@@ -40,14 +40,20 @@ def layers(d_model: int, num_heads: int) -> dict[str, Callable[[Tensor], Tensor]
         BASE: lambda x: packed(x, x, x, need_weights=True)[0],
         "packed, fused": lambda x: packed(x, x, x)[0],
         "nn.MultiheadAttention": lambda x: module(x, x, x)[0],
-        "nn.MultiheadAttention, fused": lambda x: module(x, x, x, need_weights=False)[0],
+        "nn.MultiheadAttention, fused": lambda x: module(x, x, x, need_weights=False)[
+            0
+        ],
     }
 
 
-def disagreements(functions: dict[str, Callable[[Tensor], Tensor]], x: Tensor) -> list[str]:
+def disagreements(
+    functions: dict[str, Callable[[Tensor], Tensor]], x: Tensor
+) -> list[str]:
     """Return the names of those whose output or gradient is not that of the base."""
 
-    def output_and_gradient(function: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+    def output_and_gradient(
+        function: Callable[[Tensor], Tensor],
+    ) -> tuple[Tensor, Tensor]:
         output = function(x)
         return output, *torch.autograd.grad(output.square().sum(), x)
 
@@ -66,12 +72,16 @@ def measure(
     functions: dict[str, Callable[[Tensor], Tensor]], x: Tensor, rounds: int
 ) -> dict[str, dict[str, float]]:
     """Return, by name, milliseconds of a forward pass and of a step, and MiB of a step."""
-    forward = {name: lambda f=function: f(x.detach()) for name, function in functions.items()}
+    forward = {
+        name: lambda f=function: f(x.detach()) for name, function in functions.items()
+    }
     step = {
         name: lambda f=function: torch.autograd.grad(f(x).sum(), x)
         for name, function in functions.items()
     }
-    result = {name: {"forward": float("inf"), "step": float("inf")} for name in functions}
+    result = {
+        name: {"forward": float("inf"), "step": float("inf")} for name in functions
+    }
     for _ in range(rounds):
         for name in functions:
             with torch.no_grad():
@@ -102,22 +112,34 @@ def main(argv: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, default in (
-        ("batch", 4), ("length", 256), ("d-model", 256), ("heads", 8), ("rounds", 5),
-    ):  # fmt: skip
-        parser.add_argument(f"--{name}", type=int, default=default, help=f"default {default}")
+        ("batch", 4),
+        ("length", 256),
+        ("d-model", 256),
+        ("heads", 8),
+        ("rounds", 5),
+    ):
+        parser.add_argument(
+            f"--{name}", type=int, default=default, help=f"default {default}"
+        )
     arguments = parser.parse_args(argv)
     torch.manual_seed(0)
     functions = layers(arguments.d_model, arguments.heads)
-    x = torch.randn(arguments.batch, arguments.length, arguments.d_model, requires_grad=True)
+    x = torch.randn(
+        arguments.batch, arguments.length, arguments.d_model, requires_grad=True
+    )
     if wrong := disagreements(functions, x):
-        print(f"Not the same function as {BASE!r}: {', '.join(wrong)}. Nothing was timed.")
+        print(
+            f"Not the same function as {BASE!r}: {', '.join(wrong)}. Nothing was timed."
+        )
         return 1
     print(
         f"Multi-head self-attention, B = {arguments.batch}, T = {arguments.length}, "
         f"D = {arguments.d_model}, h = {arguments.heads}, float32, "
         f"CPU threads: {torch.get_num_threads()}, torch {torch.__version__}"
     )
-    print(f"step = forward and backward; ratio = to {BASE!r}; fastest of {arguments.rounds} rounds")
+    print(
+        f"step = forward and backward; ratio = to {BASE!r}; fastest of {arguments.rounds} rounds"
+    )
     print(table(measure(functions, x, arguments.rounds)))
     return 0
 

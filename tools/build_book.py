@@ -32,10 +32,15 @@ CELL_TIMEOUT = 600
 def pages(root):
     """Return the table of contents' notebooks that are executed, in order."""
     names = toc(root)
-    notebooks = [root / name if name.endswith(".ipynb") else root / f"{name}.ipynb"
-                 for name in names]
-    return [path for path in notebooks
-            if path.exists() and path.relative_to(root).parts[0] != "exercises"]
+    notebooks = [
+        root / name if name.endswith(".ipynb") else root / f"{name}.ipynb"
+        for name in names
+    ]
+    return [
+        path
+        for path in notebooks
+        if path.exists() and path.relative_to(root).parts[0] != "exercises"
+    ]
 
 
 def toc(root):
@@ -64,16 +69,23 @@ def execute(root, cache_path, notebooks):
         if record.uri not in wanted:
             cache.remove_nb_from_project(record.pk)
     for path in notebooks:
-        cache.add_nb_to_project(str(path), read_data={"name": "nbformat", "type": "plugin"})
+        cache.add_nb_to_project(
+            str(path), read_data={"name": "nbformat", "type": "plugin"}
+        )
         forget_stale(root, cache, path)
     waiting = [record.uri for record in cache.list_unexecuted()]
     if not waiting:
         print(f"All {len(notebooks)} notebooks are in the cache.", flush=True)
         return [], []
-    print(f"Executing {len(waiting)} of {len(notebooks)} notebooks, "
-          f"{os.cpu_count()} at a time ...", flush=True)
+    print(
+        f"Executing {len(waiting)} of {len(notebooks)} notebooks, "
+        f"{os.cpu_count()} at a time ...",
+        flush=True,
+    )
     began = time.perf_counter()
-    LastFirstExecutor(cache, root).run_and_cache(filter_uris=waiting, timeout=CELL_TIMEOUT)
+    LastFirstExecutor(cache, root).run_and_cache(
+        filter_uris=waiting, timeout=CELL_TIMEOUT
+    )
     print(f"Executed in {time.perf_counter() - began:.0f} s.", flush=True)
     failures = []
     for record in cache.list_project_records():
@@ -88,9 +100,11 @@ def answers_behind_buttons(root):
     url = config.get("repository", {}).get("url", "")
     if not holds_answers(url, root):
         return ""
-    return (f"_config.yml: repository: url: {url} is this repository, and solutions/ is in it: the "
-            "launch buttons would hand out the answers. Name the repository of the student edition "
-            "there (make student-edition).")
+    return (
+        f"_config.yml: repository: url: {url} is this repository, and solutions/ is in it: the "
+        "launch buttons would hand out the answers. Name the repository of the student edition "
+        "there (make student-edition)."
+    )
 
 
 def forget_stale(root, cache, path):
@@ -108,28 +122,49 @@ def forget_stale(root, cache, path):
 def write_config(root, cache_path):
     """Write _build/config.yml: _config.yml with the cache filled in, and paths made absolute."""
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    config.setdefault("execute", {}).update(execute_notebooks="cache", cache=str(cache_path))
+    config.setdefault("execute", {}).update(
+        execute_notebooks="cache", cache=str(cache_path)
+    )
     extensions = config.get("sphinx", {}).get("local_extensions", {})
-    for name, folder in extensions.items():  # looked up from the folder of the configuration
+    for (
+        name,
+        folder,
+    ) in extensions.items():  # looked up from the folder of the configuration
         extensions[name] = str(root / folder)
     path = root / "_build" / "config.yml"
-    path.write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    path.write_text(
+        yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8"
+    )
     return path
 
 
 def shared_hash(root, config):
     """Return a hash of what shows on more pages than its own: looks, order, titles, versions."""
-    sources = [path for name in toc(root) for suffix in ("", ".md", ".ipynb")
-               if (path := root / f"{name}{suffix}").is_file()]
+    sources = [
+        path
+        for name in toc(root)
+        for suffix in ("", ".md", ".ipynb")
+        if (path := root / f"{name}{suffix}").is_file()
+    ]
     digest = hashlib.sha256(sys.version.encode())
     for path in sources:
         title = TITLE.search(path.read_text(encoding="utf-8"))
         digest.update(f"{path.name}\0{title and title[1]}\0".encode())
-    shared = [config, root / "_toc.yml", *sorted(dependencies.environment(root)), Path(__file__)]
-    shared += sorted(path for path in (root / "book").rglob("*")
-                     if path.is_file() and path not in sources and "__pycache__" not in path.parts)
+    shared = [
+        config,
+        root / "_toc.yml",
+        *sorted(dependencies.environment(root)),
+        Path(__file__),
+    ]
+    shared += sorted(
+        path
+        for path in (root / "book").rglob("*")
+        if path.is_file() and path not in sources and "__pycache__" not in path.parts
+    )
     for path in shared:
-        digest.update(str(path.relative_to(path.anchor)).encode() + b"\0" + path.read_bytes())
+        digest.update(
+            str(path.relative_to(path.anchor)).encode() + b"\0" + path.read_bytes()
+        )
     return digest.hexdigest()
 
 
@@ -149,8 +184,20 @@ def build(root, config, executed):
             name = path.relative_to(root).with_suffix(".doctree")
             (root / "_build" / ".doctrees" / name).unlink(missing_ok=True)
     program = Path(sys.executable).with_name("jupyter-book")
-    command = [program, "build", root, "--config", config, "-W", "-n", "--keep-going", "--quiet"]
-    status = subprocess.run(command + ([] if kept else ["--all"]), check=False, cwd=root).returncode
+    command = [
+        program,
+        "build",
+        root,
+        "--config",
+        config,
+        "-W",
+        "-n",
+        "--keep-going",
+        "--quiet",
+    ]
+    status = subprocess.run(
+        command + ([] if kept else ["--all"]), check=False, cwd=root
+    ).returncode
     if not status:
         made.write_text(shared, encoding="utf-8")
     return status
@@ -176,12 +223,17 @@ def main(argv=None):
         print(f"\n{path.relative_to(root)} failed:\n{traceback}", file=sys.stderr)
     if failures:
         names = ", ".join(str(path.relative_to(root)) for path, _ in failures)
-        print(f"The book was not built: look above for what failed in {names}.", file=sys.stderr)
+        print(
+            f"The book was not built: look above for what failed in {names}.",
+            file=sys.stderr,
+        )
         return 1
     status = build(root, write_config(root, cache_path), executed)
     if status:
-        print("The book was not built: mend the warnings above (each is an error).",
-              file=sys.stderr)
+        print(
+            "The book was not built: mend the warnings above (each is an error).",
+            file=sys.stderr,
+        )
         return status
     site = root / "_build" / "html" / "index.html"
     print(f"Built in {time.perf_counter() - began:.0f} s. The site: {site}")

@@ -27,18 +27,48 @@ Problems = Iterator[tuple[Cell | None, str]]
 #: only what is the same on all of them: no processes, signals, files or paths.
 EXERCISE_LIBRARIES = {"torch", "numpy", "matplotlib"}
 EXERCISE_MODULES = {
-    "collections", "copy", "dataclasses", "functools", "itertools", "math", "random", "re",
-    "string", "textwrap", "time", "types", "typing", "unicodedata", "warnings",
+    "collections",
+    "copy",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "math",
+    "random",
+    "re",
+    "string",
+    "textwrap",
+    "time",
+    "types",
+    "typing",
+    "unicodedata",
+    "warnings",
 }
 #: What it may not call: these read or write files, start processes or need a compiler.
 EXERCISE_CALLS = {
-    "open", "__import__", "save", "load", "savefig", "tofile", "fromfile",
-    "savetxt", "loadtxt", "spawn", "DataLoader",
+    "open",
+    "__import__",
+    "save",
+    "load",
+    "savefig",
+    "tofile",
+    "fromfile",
+    "savetxt",
+    "loadtxt",
+    "spawn",
+    "DataLoader",
 }
 
 #: Calls of this module draw; `plt.rcParams` and the like are no calls.
 PLOTTING_MODULES = {"matplotlib.pyplot"}
-NOT_DRAWING = {"close", "rc", "set_theme", "set_style", "set_palette", "color_palette", "get_cmap"}
+NOT_DRAWING = {
+    "close",
+    "rc",
+    "set_theme",
+    "set_style",
+    "set_palette",
+    "color_palette",
+    "get_cmap",
+}
 
 LOCAL_PATH = re.compile(
     r"(?<![\w.~/:-])/(?:home|Users|root|tmp|work|mnt|private/var)/\w|\b[A-Z]:\\\w"
@@ -46,7 +76,9 @@ LOCAL_PATH = re.compile(
 IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(")
 HTML_IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
 HTML_ALT = re.compile(r"""\balt\s*=\s*("[^"]*\w[^"]*"|'[^']*\w[^']*')""", re.IGNORECASE)
-DIRECTIVE = re.compile(r"^(`{3,}|:{3,})\{(image|figure)\}(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
+DIRECTIVE = re.compile(
+    r"^(`{3,}|:{3,})\{(image|figure)\}(.*?)^\1\s*$", re.MULTILINE | re.DOTALL
+)
 FENCED = re.compile(r"^(`{3,}|~{3,}).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 
 
@@ -80,7 +112,10 @@ def no_local_paths(notebook: dict, cells: list[Cell]) -> Problems:
     for cell in cells:
         texts = [cell.source, *map(output_text, cell.outputs)]
         if found := next(filter(None, map(LOCAL_PATH.search, texts)), None):
-            yield cell, f"holds a path of one machine: {found.string[found.start():][:40]!r}"
+            yield (
+                cell,
+                f"holds a path of one machine: {found.string[found.start() :][:40]!r}",
+            )
 
 
 def one_title(notebook: dict, cells: list[Cell]) -> Problems:
@@ -143,7 +178,10 @@ def figures_described(notebook: dict, cells: list[Cell]) -> Problems:
         if not alt:
             yield cell, "figure without alternative text: metadata mystnb.image.alt"
         elif alt == str(figure.get("caption", "")).strip():
-            yield cell, "the figure's alternative text repeats its caption; say what one sees"
+            yield (
+                cell,
+                "the figure's alternative text repeats its caption; say what one sees",
+            )
         if not str(figure.get("caption", "")).strip():
             yield cell, "figure without caption: metadata mystnb.figure.caption"
         if not str(figure.get("name", "")).startswith("fig-"):
@@ -219,18 +257,30 @@ def run_once(notebook: dict, cells: list[Cell]) -> Problems:
                 yield cell, "was not executed: run the whole notebook, then save it"
             continue
         if count != last + 1:
-            yield cell, f"was executed as number {count} after {last}: run it once, in order"
+            yield (
+                cell,
+                f"was executed as number {count} after {last}: run it once, in order",
+            )
         last = count
         for output in cell.outputs:
             if output.get("output_type") == "error":
-                yield cell, f"stored an error: {output.get('ename')}: {output.get('evalue')}"
+                yield (
+                    cell,
+                    f"stored an error: {output.get('ename')}: {output.get('evalue')}",
+                )
             elif output.get("name") == "stderr":
-                yield cell, f"wrote to stderr, which costs points: {output_text(output)[:80]!r}"
+                yield (
+                    cell,
+                    f"wrote to stderr, which costs points: {output_text(output)[:80]!r}",
+                )
     timed = [cell for cell in cells if "execution" in cell.metadata]
     for cell in timed[:1]:
-        yield cell, (
-            f"stored the times of its execution, as did {len(timed) - 1} more cells: "
-            "remove metadata.execution, or execute with record_timing=False"
+        yield (
+            cell,
+            (
+                f"stored the times of its execution, as did {len(timed) - 1} more cells: "
+                "remove metadata.execution, or execute with record_timing=False"
+            ),
         )
 
 
@@ -244,15 +294,26 @@ def graded_as_meant(notebook: dict, cells: list[Cell]) -> Problems:
             yield cell, "has nbgrader's metadata and no grade_id"
             continue
         if name in seen and name:
-            yield cell, f"has the grade_id of cell {seen[name].index + 1}: a duplicate grade_id"
+            yield (
+                cell,
+                f"has the grade_id of cell {seen[name].index + 1}: a duplicate grade_id",
+            )
             continue
         seen[name] = cell
         if cell.is_solution:
             tasks[name] = (cell, [])
             if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-                yield cell, "a task's grade_id is lower-case words joined by single hyphens"
-            if not notebooks.regions(cell, notebooks.BEGIN_SOLUTION, notebooks.END_SOLUTION):
-                yield cell, f"has no ### {notebooks.BEGIN_SOLUTION}: its signature would be lost"
+                yield (
+                    cell,
+                    "a task's grade_id is lower-case words joined by single hyphens",
+                )
+            if not notebooks.regions(
+                cell, notebooks.BEGIN_SOLUTION, notebooks.END_SOLUTION
+            ):
+                yield (
+                    cell,
+                    f"has no ### {notebooks.BEGIN_SOLUTION}: its signature would be lost",
+                )
         elif cell.nbgrader.get("grade"):
             points = cell.nbgrader.get("points")
             if not isinstance(points, (int, float)) or points <= 0:
@@ -261,7 +322,10 @@ def graded_as_meant(notebook: dict, cells: list[Cell]) -> Problems:
             if task in tasks and separator and aspect:
                 tasks[task][1].append(cell)
             else:
-                yield cell, "a test cell is called <task>--<aspect> and stands below its task"
+                yield (
+                    cell,
+                    "a test cell is called <task>--<aspect> and stands below its task",
+                )
             if not cell.nbgrader.get("locked"):
                 yield cell, "a test cell is locked"
         elif notebooks.regions(cell, notebooks.BEGIN_HIDDEN, notebooks.END_HIDDEN):
@@ -294,14 +358,29 @@ def stands_alone(notebook: dict, cells: list[Cell]) -> Problems:
                 names = [node.module or "."]
             for name in names:
                 package = name.partition(".")[0]
-                if package in sys.stdlib_module_names and package not in EXERCISE_MODULES:
-                    yield cell, f"imports {package}; an exercise runs alike on every system"
+                if (
+                    package in sys.stdlib_module_names
+                    and package not in EXERCISE_MODULES
+                ):
+                    yield (
+                        cell,
+                        f"imports {package}; an exercise runs alike on every system",
+                    )
                 elif package not in EXERCISE_LIBRARIES | EXERCISE_MODULES:
-                    yield cell, f"imports {package}; an exercise runs with torch, numpy, matplotlib"
+                    yield (
+                        cell,
+                        f"imports {package}; an exercise runs with torch, numpy, matplotlib",
+                    )
             if isinstance(node, ast.Call):
                 called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if called in EXERCISE_CALLS or ast.unparse(node.func) == "torch.compile":
-                    yield cell, f"calls {called}; an exercise runs alone, alike on every system"
+                if (
+                    called in EXERCISE_CALLS
+                    or ast.unparse(node.func) == "torch.compile"
+                ):
+                    yield (
+                        cell,
+                        f"calls {called}; an exercise runs alone, alike on every system",
+                    )
 
 
 # All of them
@@ -351,7 +430,14 @@ def check(root: Path = ROOT, generated: bool = True) -> list[str]:
     problems = [problem.replace(f"{root}/", "") for problem in problems]
     if generated:
         problems += exercises.check(root)
-        library = [sys.executable, "-m", "tools.export_library", "--check", "--root", str(root)]
+        library = [
+            sys.executable,
+            "-m",
+            "tools.export_library",
+            "--check",
+            "--root",
+            str(root),
+        ]
         result = subprocess.run(
             library, cwd=ROOT, capture_output=True, encoding="utf-8", check=False
         )
@@ -362,7 +448,9 @@ def check(root: Path = ROOT, generated: bool = True) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print a line for each problem; 1 if there is any."""
-    parser = argparse.ArgumentParser(prog="python -m tools.check_notebooks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.check_notebooks", description=__doc__
+    )
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
     options = parser.parse_args(arguments)
     root = options.root.resolve()
@@ -371,7 +459,9 @@ def main(arguments: list[str] | None = None) -> int:
         problems.append(f"{root}: no notebooks there")
     for problem in problems:
         print(problem, file=sys.stderr)
-    counts = ", ".join(f"{len(notebooks.notebooks_in(root / room))} in {room}/" for room in RULES)
+    counts = ", ".join(
+        f"{len(notebooks.notebooks_in(root / room))} in {room}/" for room in RULES
+    )
     print(f"notebooks: {counts}: {len(problems)} problems")
     return 1 if problems else 0
 

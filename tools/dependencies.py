@@ -37,8 +37,11 @@ def read_files(root, log):
             files.add(path.with_suffix("") / "__init__.py")
         elif len(inside) > 1:
             files.add(root / inside[0])
-            files |= {other for other in path.parent.iterdir()
-                      if other.is_file() and other.suffix not in (".py", *PAGES)}
+            files |= {
+                other
+                for other in path.parent.iterdir()
+                if other.is_file() and other.suffix not in (".py", *PAGES)
+            }
     return files
 
 
@@ -50,8 +53,11 @@ def hashes(root, paths):
 def digest(path):
     """Return the SHA-256 of a file, or of the names below a folder; None where neither is."""
     if path.is_dir():
-        below = sorted(str(file.relative_to(path)) for file in path.rglob("*")
-                       if "__pycache__" not in file.parts)
+        below = sorted(
+            str(file.relative_to(path))
+            for file in path.rglob("*")
+            if "__pycache__" not in file.parts
+        )
         return hashlib.sha256("\0".join(below).encode()).hexdigest()
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 

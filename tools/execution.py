@@ -34,12 +34,21 @@ def execute(root, notebook, path, timeout, allow_errors):
     with tempfile.TemporaryDirectory(prefix="kernel-") as scratch:
         log = Path(scratch, "reads")
         os.environ.update(
-            COURSE_ROOT=str(root), COURSE_READS=str(log),
-            PYTHONPATH=os.pathsep.join(filter(None, [str(RECORDER), PYTHONPATH])))
+            COURSE_ROOT=str(root),
+            COURSE_READS=str(log),
+            PYTHONPATH=os.pathsep.join(filter(None, [str(RECORDER), PYTHONPATH])),
+        )
         began = time.time()
-        settings = Config(KernelManager={"transport": "ipc", "ip": str(Path(scratch, "s"))})
-        result = single_nb_execution(notebook, cwd=str(Path(path).parent), timeout=timeout,
-                                     allow_errors=allow_errors, config=settings)
+        settings = Config(
+            KernelManager={"transport": "ipc", "ip": str(Path(scratch, "s"))}
+        )
+        result = single_nb_execution(
+            notebook,
+            cwd=str(Path(path).parent),
+            timeout=timeout,
+            allow_errors=allow_errors,
+            config=settings,
+        )
         return result, dependencies.collect(root, log, began)
 
 
@@ -51,21 +60,31 @@ class LastFirstExecutor(JupyterExecutorAbstract):
         super().__init__(cache)
         self.root = root
 
-    def run_and_cache(self, *, filter_uris=None, filter_pks=None, timeout=30,
-                      allow_errors=False, force=False):
+    def run_and_cache(
+        self,
+        *,
+        filter_uris=None,
+        filter_pks=None,
+        timeout=30,
+        allow_errors=False,
+        force=False,
+    ):
         """Execute what the cache lacks; return the addresses by how it ended.
 
         What a notebook failed by, in a cell or before the first of them, is its record's
         traceback.
         """
-        records = self.get_records(filter_uris, filter_pks, clear_tracebacks=True, force=force)
+        records = self.get_records(
+            filter_uris, filter_pks, clear_tracebacks=True, force=force
+        )
         ended = ExecutorRunResult([], [], [])
         with ProcessPoolExecutor(os.cpu_count()) as pool:
             running = {}
             for record in reversed(records):
                 notebook = self.cache.get_project_notebook(record.pk).nb
                 future = pool.submit(
-                    execute, self.root, notebook, record.uri, timeout, allow_errors)
+                    execute, self.root, notebook, record.uri, timeout, allow_errors
+                )
                 running[future] = record
             for future in as_completed(running):
                 record = running[future]
@@ -90,6 +109,8 @@ class LastFirstExecutor(JupyterExecutorAbstract):
     def _store(self, record, result, depends):
         """Put an executed notebook into the cache, with what it depends on."""
         project = ProjectNb(record.pk, record.uri, result.nb, record.assets)
-        bundle = create_cache_bundle(project, result.cwd, None, result.time, result.exc_string)
+        bundle = create_cache_bundle(
+            project, result.cwd, None, result.time, result.exc_string
+        )
         bundle.data["depends"] = depends
         self.cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)

@@ -1,7 +1,7 @@
 """Makes exercises/ of solutions/ by nbgrader, and says where the two disagree.
 
-    python -m tools.exercises            write exercises/
-    python -m tools.exercises --check    compare only; 1 if anything differs
+python -m tools.exercises            write exercises/
+python -m tools.exercises --check    compare only; 1 if anything differs
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class GenerationError(RuntimeError):
 
 def assignments(root: Path = ROOT) -> list[str]:
     """Return the names of the assignments in solutions/."""
-    return sorted(path.name for path in (root / "solutions").glob("[0-9]*") if path.is_dir())
+    return sorted(
+        path.name for path in (root / "solutions").glob("[0-9]*") if path.is_dir()
+    )
 
 
 def generate(target: Path, root: Path = ROOT, name: str = "[0-9]*") -> None:
@@ -54,18 +56,32 @@ def generate(target: Path, root: Path = ROOT, name: str = "[0-9]*") -> None:
     wanted = set(assignments(root)) if "*" in name else {name}
     if result.returncode or made != wanted:
         missing = ", ".join(sorted(wanted - made)) or name
-        raise GenerationError(f"nbgrader could not make {missing}:\n{complaint(result.stderr)}")
+        raise GenerationError(
+            f"nbgrader could not make {missing}:\n{complaint(result.stderr)}"
+        )
 
 
 def nbgrader(root: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run an nbgrader command in the course, and return what it did and said."""
     command = [sys.executable, "-m", "nbgrader", *arguments]
     # nbgrader starts `alembic` by its name, which is found only in an activated environment.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = {**os.environ, "PATH": path, "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join(
+        [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    )
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "PYTHONUTF8": "1",
+        "OMP_NUM_THREADS": "1",
+    }
     environment.pop("MPLBACKEND", None)  # figures are shown by the kernel's own backend
     return subprocess.run(
-        command, cwd=root, env=environment, capture_output=True, encoding="utf-8", check=False
+        command,
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
 
 
@@ -73,10 +89,14 @@ def complaint(log: str) -> str:
     """Return the errors of a log of nbgrader, without colours and repetition."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", log)
     lines = [
-        line.strip() for line in text.splitlines()
+        line.strip()
+        for line in text.splitlines()
         if re.search(r"\b(ERROR|CRITICAL)\b|Error: ", line) and "Traceback" not in line
     ]
-    return "\n".join(f"  {line}" for line in dict.fromkeys(lines)) or f"  {text.strip()[-600:]}"
+    return (
+        "\n".join(f"  {line}" for line in dict.fromkeys(lines))
+        or f"  {text.strip()[-600:]}"
+    )
 
 
 def files(folder: Path) -> dict[str, Path]:
@@ -124,7 +144,8 @@ def notebook_differences(made: Path, kept: Path) -> list[str]:
             problems.append(f"{kept}: {cell}: not in solutions/; {advice}")
         elif original.data != cell.data:
             parts = [
-                key for key in sorted(original.data.keys() | cell.data.keys())
+                key
+                for key in sorted(original.data.keys() | cell.data.keys())
                 if original.data.get(key) != cell.data.get(key)
             ]
             problems.append(f"{kept}: {cell}: {', '.join(parts)} edited; {advice}")
@@ -143,7 +164,9 @@ def write(root: Path = ROOT) -> list[str]:
     with tempfile.TemporaryDirectory(prefix=".exercises-", dir=root) as scratch:
         made = Path(scratch) / "made"
         generate(made, root)
-        for name in sorted({path.name for path in kept.glob("[0-9]*")} | set(assignments(root))):
+        for name in sorted(
+            {path.name for path in kept.glob("[0-9]*")} | set(assignments(root))
+        ):
             new, old = made / name, kept / name
             if new.is_dir() and old.is_dir() and not differences(new, old):
                 continue
@@ -174,7 +197,9 @@ def check(root: Path = ROOT) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write or compare exercises/; 1 if they differ or cannot be made."""
-    parser = argparse.ArgumentParser(prog="python -m tools.exercises", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.exercises", description=__doc__
+    )
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
     options = parser.parse_args(arguments)

@@ -42,13 +42,17 @@ def collect(root):
     for chapter, default in sorted(settings["tool"]["course"]["library"].items()):
         path = root / chapter
         if not path.exists():
-            raise SystemExit(f"pyproject.toml [tool.course.library] names {chapter}: no such file.")
+            raise SystemExit(
+                f"pyproject.toml [tool.course.library] names {chapter}: no such file."
+            )
         for cell in nbformat.read(path, as_version=4).cells:
             module = module_of(cell, default)
             if module is None:
                 continue
             if cell.cell_type != "code":
-                raise SystemExit(f"{chapter}, cell {cell.id}: tagged export, but not a code cell.")
+                raise SystemExit(
+                    f"{chapter}, cell {cell.id}: tagged export, but not a code cell."
+                )
             chapters, cells = modules.setdefault(module, ([], []))
             if chapter not in chapters:
                 chapters.append(chapter)
@@ -66,8 +70,10 @@ def render(chapters, cells):
 
 def library(root):
     """Return {path: text} for every module of the library."""
-    return {root / "transformer" / f"{module}.py": render(*parts)
-            for module, parts in collect(root).items()}
+    return {
+        root / "transformer" / f"{module}.py": render(*parts)
+        for module, parts in collect(root).items()
+    }
 
 
 def differences(root):
@@ -88,16 +94,19 @@ def differences(root):
             problems.append(
                 f"{name}, line {line}: differs from the cells tagged `export` in "
                 f"{' and '.join(chapters)} ({cell_at(cells, text, line)}). Edit the chapter, "
-                "then run `make library`.")
+                "then run `make library`."
+            )
     for path in sorted((root / "transformer").glob("*.py")):
         if path not in wanted and path.name != "__init__.py":
-            problems.append(f"{path.relative_to(root)}: no chapter exports this module.")
+            problems.append(
+                f"{path.relative_to(root)}: no chapter exports this module."
+            )
     return problems
 
 
 def cell_at(cells, text, line):
     """Name the exported cell that ``line`` of the module's right ``text`` comes from."""
-    before = "\n".join(text.splitlines()[: line])
+    before = "\n".join(text.splitlines()[:line])
     current = cells[0]
     for cell in cells:
         if cell.source.strip().splitlines()[0] in before.splitlines():
@@ -108,7 +117,9 @@ def cell_at(cells, text, line):
 def main(argv=None):
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare only; fail on a difference")
+    parser.add_argument(
+        "--check", action="store_true", help="compare only; fail on a difference"
+    )
     parser.add_argument("--root", type=Path, default=ROOT)
     arguments = parser.parse_args(argv)
     if arguments.check:

@@ -18,7 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 def command(root: Path, *options: str) -> list[str]:
     """Return the command that serves the course at ``root``; run it with ``root`` as its cwd."""
     asked = [
-        sys.executable, "-m", "jupyterlab",
+        sys.executable,
+        "-m",
+        "jupyterlab",
         f"--ServerApp.root_dir={root}",
         "--LabApp.default_url=/lab/tree/exercises",
         # The Validate button says what `python -m grading check` says.

@@ -64,7 +64,11 @@ class Cell:
     @property
     def is_test(self) -> bool:
         """Whether it is an autograded test."""
-        return bool(self.nbgrader.get("grade")) and not self.is_solution and self.kind == "code"
+        return (
+            bool(self.nbgrader.get("grade"))
+            and not self.is_solution
+            and self.kind == "code"
+        )
 
     @property
     def outputs(self) -> list[dict]:
@@ -140,7 +144,10 @@ def split_hidden(cell: Cell) -> tuple[str, str]:
 
 def has_statements(source: str) -> bool:
     """Return whether Python text is more than blank lines and comments."""
-    return any(line.strip() and not line.lstrip().startswith("#") for line in source.split("\n"))
+    return any(
+        line.strip() and not line.lstrip().startswith("#")
+        for line in source.split("\n")
+    )
 
 
 def notebooks_in(folder: Path) -> list[Path]:

@@ -16,8 +16,13 @@ def holds_answers(url: str, root: Path) -> bool:
     What students open must be the student edition (`make student-edition`), in a repository of its
     own. Nothing is fetched: the address is compared with the checkout's place and its remotes.
     """
-    asked = subprocess.run(["git", "config", "--get-regexp", r"^remote\..*\.url$"], cwd=root,
-                           capture_output=True, text=True, check=False)
+    asked = subprocess.run(
+        ["git", "config", "--get-regexp", r"^remote\..*\.url$"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     own = {plain(line.partition(" ")[2]) for line in asked.stdout.splitlines()}
     return (root / "solutions").is_dir() and plain(url) in {*own, plain(str(root))}
 

@@ -12,15 +12,27 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
-NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120",
-         "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"]
+NBVAL = [
+    "--nbval",
+    "--nbval-current-env",
+    "--nbval-cell-timeout",
+    "120",
+    "--nbval-sanitize-with",
+    "tests/nbval_sanitize.cfg",
+]
 PARALLEL = ["-n", "2", "--dist", "loadscope"]
 # Many tests wait, for a browser or a time limit: a third process uses what two leave idle.
 WAITING = ["-n", "3", "--dist", "loadscope"]
 
 
 #: Minutes after which a step hangs: several times what it takes on two cores.
-MINUTES = {"lint": 5, "notebooks": 10, "book": 40, "solutions, cell by cell": 20, "tests": 60}
+MINUTES = {
+    "lint": 5,
+    "notebooks": 10,
+    "book": 40,
+    "solutions, cell by cell": 20,
+    "tests": 60,
+}
 
 
 def steps(fast):
@@ -53,11 +65,16 @@ def run(command, minutes):
     except subprocess.TimeoutExpired:
         top = psutil.Process(process.pid)
         family = [*top.children(recursive=True), top]
-        print(f"\n== Not ended within {minutes} minutes. What was running, and where it stood:",
-              file=sys.stderr)
+        print(
+            f"\n== Not ended within {minutes} minutes. What was running, and where it stood:",
+            file=sys.stderr,
+        )
         for member in family:
             with contextlib.suppress(psutil.NoSuchProcess):
-                print(f"  {member.pid}: {' '.join(member.cmdline())[:200]}", file=sys.stderr)
+                print(
+                    f"  {member.pid}: {' '.join(member.cmdline())[:200]}",
+                    file=sys.stderr,
+                )
         for name in (signal.SIGABRT, signal.SIGKILL):
             for member in family:
                 with contextlib.suppress(psutil.NoSuchProcess):
@@ -81,7 +98,13 @@ def main(argv=None):
         print(f"== {title}", flush=True)
         began = time.perf_counter()
         status = run(command, MINUTES[title])
-        ended = "ended, since it hung" if status is None else "failed" if status else "passed"
+        ended = (
+            "ended, since it hung"
+            if status is None
+            else "failed"
+            if status
+            else "passed"
+        )
         print(f"== {title}: {ended} ({time.perf_counter() - began:.0f} s)", flush=True)
         if status != 0:
             failed.append(title)  # go on: the later steps say what else is wrong

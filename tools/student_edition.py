@@ -70,15 +70,22 @@ def write(root: Path, out: Path) -> list[str]:
     if edited := edited_exercises(root):
         raise EditionError(
             "nothing was written: exercises/ is not what solutions/ makes. Keep your own work "
-            "elsewhere and run `make exercises`:\n" + "\n".join(edited))
+            "elsewhere and run `make exercises`:\n" + "\n".join(edited)
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".student-edition-", dir=out.parent) as scratch:
+    with tempfile.TemporaryDirectory(
+        prefix=".student-edition-", dir=out.parent
+    ) as scratch:
         made, old = Path(scratch, "made"), Path(scratch, "old")
         fill(root, made)
         leaks = find_answers(root, made)
         if leaks:
-            raise EditionError("nothing was written: answers would be in it:\n" + "\n".join(leaks))
-        names = sorted(p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file())
+            raise EditionError(
+                "nothing was written: answers would be in it:\n" + "\n".join(leaks)
+            )
+        names = sorted(
+            p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file()
+        )
         made.chmod(0o755)
         if out.exists():
             out.rename(old)
@@ -97,8 +104,10 @@ def check_place(root: Path, out: Path) -> None:
         raise EditionError(f"{out} is a folder of the course itself: name another one")
     held = {path.name for path in out.iterdir()} - {".git"} if out.exists() else set()
     if held and MARK not in held:
-        raise EditionError(f"{out} holds other files ({', '.join(sorted(held)[:5])}): name an "
-                           "empty folder, or one with an earlier edition")
+        raise EditionError(
+            f"{out} holds other files ({', '.join(sorted(held)[:5])}): name an "
+            "empty folder, or one with an earlier edition"
+        )
 
 
 def edited_exercises(root: Path) -> list[str]:
@@ -106,13 +115,21 @@ def edited_exercises(root: Path) -> list[str]:
     problems = []
     for path in notebooks_in(root / "exercises"):
         source = root / "solutions" / path.relative_to(root / "exercises")
-        known = {cell.data.get("id") for cell in cells(source)} if source.exists() else set()
+        known = (
+            {cell.data.get("id") for cell in cells(source)}
+            if source.exists()
+            else set()
+        )
         for cell in cells(path):
             data = nbformat.from_dict({**cell.data, "source": cell.source})
             answered = cell.is_solution and STUB not in cell.source
             checksum = cell.nbgrader.get("checksum")
-            if (cell.data.get("id") not in known or cell.outputs or answered
-                    or (checksum and compute_checksum(data) != checksum)):
+            if (
+                cell.data.get("id") not in known
+                or cell.outputs
+                or answered
+                or (checksum and compute_checksum(data) != checksum)
+            ):
                 problems.append(f"  {path.relative_to(root)}: {cell}")
     return problems
 
@@ -123,14 +140,22 @@ def course_files(root: Path, room: str) -> list[Path]:
     Of exercises/, notebooks that have a source; a class list beside them goes nowhere.
     """
     if (root / ".git").exists():
-        listed = subprocess.run(["git", "ls-files", "-z", "--", room], cwd=root, check=True,
-                                capture_output=True, text=True).stdout
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--", room],
+            cwd=root,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
         found = [root / name for name in listed.split("\0") if name]
     else:
         found = list((root / room).rglob("*"))
     if room == "exercises":
-        found = [path for path in found
-                 if (root / "solutions" / path.relative_to(root / room)).is_file()]
+        found = [
+            path
+            for path in found
+            if (root / "solutions" / path.relative_to(root / room)).is_file()
+        ]
     return sorted(found)
 
 
@@ -140,7 +165,12 @@ def fill(root: Path, made: Path) -> None:
         for path in course_files(root, room):
             inside = path.relative_to(root)
             hidden = any(part.startswith(".") for part in inside.parts)
-            if path.is_symlink() or not path.is_file() or hidden or LEFT & set(inside.parts):
+            if (
+                path.is_symlink()
+                or not path.is_file()
+                or hidden
+                or LEFT & set(inside.parts)
+            ):
                 continue
             if room != "book" or path.suffix in BOOK:
                 copy(path, made / inside)
@@ -154,7 +184,9 @@ def fill(root: Path, made: Path) -> None:
             copy(path, made / (".gitignore" if name == "gitignore" else name))
     text = requirements((root / "requirements.txt").read_text(encoding="utf-8"))
     (made / "requirements.txt").write_text(text, encoding="utf-8")
-    (made / MARK).write_text("Made by `make student-edition`: do not edit.\n", encoding="utf-8")
+    (made / MARK).write_text(
+        "Made by `make student-edition`: do not edit.\n", encoding="utf-8"
+    )
 
 
 def copy(source: Path, target: Path) -> None:
@@ -185,12 +217,17 @@ def answers(root: Path) -> dict[str, set[tuple[str, ...]]]:
     for path in notebooks_in(root / "solutions"):
         for cell in cells(path):
             text = [line.strip() for line in cell.source.split("\n")]
-            for begin, end in ((BEGIN_SOLUTION, END_SOLUTION), (BEGIN_HIDDEN, END_HIDDEN)):
+            for begin, end in (
+                (BEGIN_SOLUTION, END_SOLUTION),
+                (BEGIN_HIDDEN, END_HIDDEN),
+            ):
                 for first, last in regions(cell, begin, end):
                     block = [line for line in text[first + 1 : last] if line]
                     for piece in pieces(block):
                         if not shown.issuperset(piece):
-                            found.setdefault(f"{path.stem}: {cell.grade_id}", set()).add(piece)
+                            found.setdefault(
+                                f"{path.stem}: {cell.grade_id}", set()
+                            ).add(piece)
     return found
 
 
@@ -225,17 +262,22 @@ def find_answers(root: Path, made: Path) -> list[str]:
     problems = []
     for path in sorted(p for p in made.rglob("*") if p.is_file()):
         held = lines(path)
-        there = {tuple(held[i : i + n]) for n in range(1, RUN + 1) for i in range(len(held))}
-        problems += [f"  {path.relative_to(made)}: {where}: {' / '.join(piece)[:100]}"
-                     for where, all_pieces in wanted.items()
-                     for piece in sorted(all_pieces & there)]
+        there = {
+            tuple(held[i : i + n]) for n in range(1, RUN + 1) for i in range(len(held))
+        }
+        problems += [
+            f"  {path.relative_to(made)}: {where}: {' / '.join(piece)[:100]}"
+            for where, all_pieces in wanted.items()
+            for piece in sorted(all_pieces & there)
+        ]
     return problems
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the edition, and say what is in it; 2 if that can't be done."""
-    parser = argparse.ArgumentParser(prog="python -m tools.student_edition",
-                                     description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.student_edition", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("out", type=Path, nargs="?", help="the folder")
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
     given = parser.parse_args(arguments)
@@ -247,7 +289,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (EditionError, OSError) as error:
         print(f"student-edition: {error}", file=sys.stderr)
         return 2
-    rooms = sorted({name.partition("/")[0] + ("/" if "/" in name else "") for name in names})
+    rooms = sorted(
+        {name.partition("/")[0] + ("/" if "/" in name else "") for name in names}
+    )
     print(f"{given.out}: {len(names)} files\n  {'  '.join(rooms)}")
     return 0
 

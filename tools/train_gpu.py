@@ -56,46 +56,108 @@ def parts(device: str, data_dir: str | None) -> dict[str, Part]:
         return [
             ["prepare", "--config", config, *where],
             ["train", "--config", config, "--resume", "--quiet", *on, *settings],
-            ["evaluate", "--run", f"runs/{config}", "--beam", "1", "2", "4", "8",
-             "--record", str(record), *on],
-        ]  # fmt: skip
+            [
+                "evaluate",
+                "--run",
+                f"runs/{config}",
+                "--beam",
+                "1",
+                "2",
+                "4",
+                "8",
+                "--record",
+                str(record),
+                *on,
+            ],
+        ]
 
     def ablation(record: Path, names: tuple[str, ...], *settings: str) -> Part:
-        return Part(record, [
-            ["prepare", "--config", "base", *where],
-            ["ablate", "--config", "base", *settings, "--record", str(record), "--quiet", *on,
-             "--runs", *names],
-        ], names)  # fmt: skip
+        return Part(
+            record,
+            [
+                ["prepare", "--config", "base", *where],
+                [
+                    "ablate",
+                    "--config",
+                    "base",
+                    *settings,
+                    "--record",
+                    str(record),
+                    "--quiet",
+                    *on,
+                    "--runs",
+                    *names,
+                ],
+            ],
+            names,
+        )
 
     models = Path("models")
     short = ("--set", "training.max_seconds=150", "--set", "training.max_epochs=0")
     long = ("--set", "training.max_seconds=220", "--set", "training.max_epochs=0")
-    found = {"benchmark": Part(models / "multi30k" / "record.json",
-                               training("base", models / "multi30k" / "record.json")),
-             "nn.Transformer": ablation(models / "nn-transformer-gpu" / "record.json",
-                                        ("full", "nn.Transformer"), *long)}  # fmt: skip
+    found = {
+        "benchmark": Part(
+            models / "multi30k" / "record.json",
+            training("base", models / "multi30k" / "record.json"),
+        ),
+        "nn.Transformer": ablation(
+            models / "nn-transformer-gpu" / "record.json",
+            ("full", "nn.Transformer"),
+            *long,
+        ),
+    }
     for i, names in enumerate(ABLATIONS, start=1):
-        found[f"ablations-{i}"] = ablation(models / "ablations-gpu" / "record.json", names, *short)
-    found["big"] = Part(models / "big" / "record.json",
-                        training("big", models / "big" / "record.json"))  # fmt: skip
+        found[f"ablations-{i}"] = ablation(
+            models / "ablations-gpu" / "record.json", names, *short
+        )
+    found["big"] = Part(
+        models / "big" / "record.json", training("big", models / "big" / "record.json")
+    )
     # The one in models/ came with the repository, so that its record does not make this part done.
     translator = Path("runs") / "de-en" / "record.json"
-    found["translator"] = Part(translator, [
-        *training("de-en", translator, "--set", "training.max_seconds=400"),
-        ["export", "--run", "runs/de-en", "--out", "models/de-en", "--int8", "--onnx"],
-    ])  # fmt: skip
+    found["translator"] = Part(
+        translator,
+        [
+            *training("de-en", translator, "--set", "training.max_seconds=400"),
+            [
+                "export",
+                "--run",
+                "runs/de-en",
+                "--out",
+                "models/de-en",
+                "--int8",
+                "--onnx",
+            ],
+        ],
+    )
     bench = models / "bench" / "record.json"
-    found["bench"] = Part(bench, [
-        ["bench", "--config", "base", "--compile", "--sentences", "256", "--length", "32",
-         "--record", str(bench), *on],
-    ])  # fmt: skip
+    found["bench"] = Part(
+        bench,
+        [
+            [
+                "bench",
+                "--config",
+                "base",
+                "--compile",
+                "--sentences",
+                "256",
+                "--length",
+                "32",
+                "--record",
+                str(bench),
+                *on,
+            ],
+        ],
+    )
     return found
 
 
 def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     """Command line; returns the exit status, that of the first command that fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-dir", help="folder with the public corpora, instead of downloads")
+    parser.add_argument(
+        "--data-dir", help="folder with the public corpora, instead of downloads"
+    )
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", nargs="+", metavar="PART", help="default: all parts")
     parser.add_argument("--list", action="store_true", help="print the parts and stop")
@@ -103,7 +165,10 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     known = parts(arguments.device, arguments.data_dir)
     unknown = [name for name in arguments.only or () if name not in known]
     if unknown:
-        print(f"--only: expected some of {', '.join(known)}; got {unknown[0]}", file=sys.stderr)
+        print(
+            f"--only: expected some of {', '.join(known)}; got {unknown[0]}",
+            file=sys.stderr,
+        )
         return 2
     for name in arguments.only or known:
         part = known[name]
@@ -117,7 +182,10 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
                 [sys.executable, "-m", "translator", *command], cwd=root, check=False
             ).returncode
             if status:
-                print(f"{name}: stopped; mend the line above and run it again", file=sys.stderr)
+                print(
+                    f"{name}: stopped; mend the line above and run it again",
+                    file=sys.stderr,
+                )
                 return status
     return 0
 

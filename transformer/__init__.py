@@ -1,1 +1,1 @@
-"""The Transformer that the book builds: one module a chapter, exported by ``make library``."""
+"""The Transformer that the book builds, one module a chapter: see ``make library``."""

@@ -1,7 +1,9 @@
 # Exported from book/02-self-attention.ipynb by `make library`.
 # Edit the chapter, not this file.
 
-"""Scaled dot-product attention, its masks, and self-attention with one head (chapter 2)."""
+"""Scaled dot-product attention, its masks, and self-attention with one head (chapter
+2).
+"""
 
 import math
 
@@ -64,9 +66,9 @@ def scaled_dot_product_attention(
 
     query: (..., T_q, d_k). key: (..., T_k, d_k). value: (..., T_k, d_v).
     mask: boolean, broadcastable to (..., T_q, T_k), True = may attend; None allows all.
-    Returns (output, weights) of shapes (..., T_q, d_v) and (..., T_q, T_k). A query that
-    may attend to nothing gets zeros.
-    Raises ValueError if the shapes do not fit, or if the mask is not boolean.
+    Returns (output, weights) of shapes (..., T_q, d_v) and (..., T_q, T_k). A query
+    that may attend to nothing gets zeros. Raises ValueError if the shapes do not fit,
+    or if the mask is not boolean.
     Source: Vaswani et al. (2017), section 3.2.1, equation 1.
     """
     _check_shapes(query, key, value)

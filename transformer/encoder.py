@@ -1,7 +1,9 @@
 # Exported from book/04-encoder.ipynb by `make library`.
 # Edit the chapter, not this file.
 
-"""Layer normalisation, the feed-forward network, the encoder layer and the encoder (chapter 4)."""
+"""Layer normalisation, the feed-forward network, the encoder layer and the encoder
+(chapter 4).
+"""
 
 from collections.abc import Callable
 
@@ -46,35 +48,43 @@ def check_positive(**sizes: int) -> None:
 
 
 def check_width(name: str, x: Tensor, width: int) -> None:
-    """Raise ValueError, naming the argument, unless the last axis of x has this width."""
+    """Raise ValueError, naming the argument, unless x's last axis has this width."""
     if x.dim() < 1 or x.shape[-1] != width:
         raise ValueError(
-            f"{name}: expected a last axis of width d_model = {width}, got shape {tuple(x.shape)}"
+            f"{name}: expected a last axis of width d_model = {width}, got shape"
+            f" {tuple(x.shape)}"
         )
 
 
 def check_sequences(name: str, x: Tensor, width: int) -> None:
-    """Raise ValueError, naming the argument, unless x is (B, T, width), neither B nor T zero."""
+    """Raise ValueError, naming the argument, unless x is (B, T, width), neither B nor T
+    zero.
+    """
     if x.dim() != 3 or x.shape[-1] != width or 0 in x.shape:
         raise ValueError(
-            f"{name}: expected shape (B, T, d_model = {width}) with B and T of at least 1, "
-            f"got {tuple(x.shape)}"
+            f"{name}: expected shape (B, T, d_model = {width}) with B and T of at least"
+            f" 1, got {tuple(x.shape)}"
         )
 
 
 class FeedForward(nn.Module):
     """The same two-layer network at each position.
 
-    d_model: width D. d_ff: inner width. dropout: share of the inner features dropped in training.
+    d_model: width D. d_ff: inner width. dropout: share of the inner features dropped in
+    training.
     activation: a function of one tensor, applied to the inner features.
     Raises ValueError for a size below 1 or dropout outside [0, 1).
     Source: Vaswani et al. (2017), section 3.3, equation 2.
     """
 
     def __init__(
-        self, d_model: int, d_ff: int, *, dropout: float = 0.0,
+        self,
+        d_model: int,
+        d_ff: int,
+        *,
+        dropout: float = 0.0,
         activation: Callable[[Tensor], Tensor] = F.relu,
-    ):  # fmt: skip
+    ):
         super().__init__()
         check_positive(d_model=d_model, d_ff=d_ff)
         check_dropout(dropout)
@@ -106,22 +116,30 @@ class EncoderLayer(nn.Module):
     """Self-attention and a feed-forward network, each with a residual and a layer norm.
 
     d_model: width D. num_heads: h. d_ff: inner width of the feed-forward network.
-    dropout: share dropped in training from the attention weights, the inner features and the
-    output of each sublayer. norm_first: False normalises the sum, x = norm(x + f(x)), as in the
-    paper; True the input of the sublayer, x = x + f(norm(x)).
-    Raises ValueError for sizes that MultiHeadAttention or FeedForward refuse.
+    dropout: share dropped in training from the attention weights, the inner features
+    and the output of each sublayer. norm_first: False normalises the sum, x = norm(x +
+    f(x)), as in the paper; True the input of the sublayer, x = x + f(norm(x)). Raises
+    ValueError for sizes that MultiHeadAttention or FeedForward refuse.
     Source: Vaswani et al. (2017), section 3.1; norm_first: Xiong et al. (2020).
     """
 
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, *, dropout: float = 0.0,
-        norm_first: bool = False, activation: Callable[[Tensor], Tensor] = F.relu,
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        *,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: Callable[[Tensor], Tensor] = F.relu,
         eps: float = 1e-5,
-    ):  # fmt: skip
+    ):
         super().__init__()
         self.d_model, self.norm_first = d_model, norm_first
         self.self_attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
-        self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)
+        self.feed_forward = FeedForward(
+            d_model, d_ff, dropout=dropout, activation=activation
+        )
         self.norm1, self.norm2 = LayerNorm(d_model, eps), LayerNorm(d_model, eps)
         self.dropout = nn.Dropout(dropout)
 
@@ -136,7 +154,9 @@ class EncoderLayer(nn.Module):
         check_sequences("x", x, self.d_model)
         if self.norm_first:
             normed = self.norm1(x)
-            attended, weights = self.self_attention(normed, normed, normed, mask, need_weights)
+            attended, weights = self.self_attention(
+                normed, normed, normed, mask, need_weights
+            )
             x = x + self.dropout(attended)
             return x + self.dropout(self.feed_forward(self.norm2(x))), weights
         attended, weights = self.self_attention(x, x, x, mask, need_weights)
@@ -147,27 +167,40 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     """A stack of encoder layers.
 
-    num_layers: N. The rest is for each EncoderLayer. final_norm: whether a layer norm follows the
-    last layer; None means: where norm_first, whose last sum is otherwise not normalised.
-    Raises ValueError for num_layers below 1.
+    num_layers: N. The rest is for each EncoderLayer. final_norm: whether a layer norm
+    follows the last layer; None means: where norm_first, whose last sum is otherwise
+    not normalised. Raises ValueError for num_layers below 1.
     Source: Vaswani et al. (2017), section 3.1.
     """
 
     def __init__(
-        self, num_layers: int, d_model: int, num_heads: int, d_ff: int, *, dropout: float = 0.0,
-        norm_first: bool = False, activation: Callable[[Tensor], Tensor] = F.relu,
-        eps: float = 1e-5, final_norm: bool | None = None,
-    ):  # fmt: skip
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        *,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: Callable[[Tensor], Tensor] = F.relu,
+        eps: float = 1e-5,
+        final_norm: bool | None = None,
+    ):
         super().__init__()
         check_positive(num_layers=num_layers)
         self.d_model = d_model
         self.layers = nn.ModuleList(
             EncoderLayer(
-                d_model, num_heads, d_ff, dropout=dropout, norm_first=norm_first,
-                activation=activation, eps=eps,
+                d_model,
+                num_heads,
+                d_ff,
+                dropout=dropout,
+                norm_first=norm_first,
+                activation=activation,
+                eps=eps,
             )
             for _ in range(num_layers)
-        )  # fmt: skip
+        )
         use_norm = norm_first if final_norm is None else final_norm
         self.norm = LayerNorm(d_model, eps) if use_norm else None
 
@@ -176,10 +209,10 @@ class Encoder(nn.Module):
     ) -> tuple[Tensor, list[Tensor] | None]:
         """Transform (B, T, D) -> (B, T, D).
 
-        mask: boolean, True = may attend, (T, T), (B, T, T) or (B, h, T, T), each axis full or 1;
-        padding_mask(ids, pad_id), which is (B, 1, T), hides padding. Every layer gets it.
-        Returns the output, and with need_weights one (B, h, T, T) a layer, else None.
-        Raises ValueError for a shape that does not fit.
+        mask: boolean, True = may attend, (T, T), (B, T, T) or (B, h, T, T), each axis
+        full or 1; padding_mask(ids, pad_id), which is (B, 1, T), hides padding. Every
+        layer gets it. Returns the output, and with need_weights one (B, h, T, T) a
+        layer, else None. Raises ValueError for a shape that does not fit.
         """
         all_weights = []
         for layer in self.layers:
@@ -229,7 +262,8 @@ def names_from_torch(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def encoder_from_torch(module: nn.TransformerEncoder) -> Encoder:
-    """Return an Encoder with a copy of the weights of PyTorch's; batch first in either case.
+    """Return an Encoder with a copy of the weights of PyTorch's; batch first in either
+    case.
 
     Raises ValueError for layers without biases, or layers of different kinds.
     """
@@ -242,47 +276,69 @@ def encoder_from_torch(module: nn.TransformerEncoder) -> Encoder:
 
 
 def encoder_to_torch(encoder: Encoder) -> nn.TransformerEncoder:
-    """Return PyTorch's encoder, batch first, with a copy of the weights of an Encoder."""
+    """Return PyTorch's encoder, batch first, with a copy of an Encoder's weights."""
     module = nn.TransformerEncoder(
         nn.TransformerEncoderLayer(**torch_layer_settings(encoder)),
-        len(encoder.layers), norm=torch_norm(encoder), enable_nested_tensor=False,
-    )  # fmt: skip
+        len(encoder.layers),
+        norm=torch_norm(encoder),
+        enable_nested_tensor=False,
+    )
     module.to(encoder.layers[0].norm1.weight)
     module.load_state_dict(names_to_torch(encoder.state_dict()))
     return module.train(encoder.training)
 
 
 def layer_settings(module: nn.Module) -> dict:
-    """Return the arguments for an Encoder or Decoder like PyTorch's stack, but for num_layers."""
+    """Return the arguments for an Encoder or Decoder like PyTorch's stack, but for
+    num_layers.
+    """
     kinds = {
-        (layer.self_attn.embed_dim, layer.self_attn.num_heads, layer.linear1.out_features,
-         layer.dropout.p, layer.norm_first, layer.norm1.eps, layer.linear1.bias is not None,
-         getattr(layer.activation, "__name__", type(layer.activation).__name__))
+        (
+            layer.self_attn.embed_dim,
+            layer.self_attn.num_heads,
+            layer.linear1.out_features,
+            layer.dropout.p,
+            layer.norm_first,
+            layer.norm1.eps,
+            layer.linear1.bias is not None,
+            getattr(layer.activation, "__name__", type(layer.activation).__name__),
+        )
         for layer in module.layers
-    }  # fmt: skip
+    }
     if len(kinds) != 1:
         raise ValueError(f"module: expected layers of one kind, got {len(kinds)} kinds")
     d_model, num_heads, d_ff, dropout, norm_first, eps, bias, _ = kinds.pop()
     if not bias:
         raise ValueError("module: expected bias=True, got False")
     return {
-        "d_model": d_model, "num_heads": num_heads, "d_ff": d_ff, "dropout": dropout,
-        "norm_first": norm_first, "eps": eps, "activation": module.layers[0].activation,
+        "d_model": d_model,
+        "num_heads": num_heads,
+        "d_ff": d_ff,
+        "dropout": dropout,
+        "norm_first": norm_first,
+        "eps": eps,
+        "activation": module.layers[0].activation,
         "final_norm": module.norm is not None,
-    }  # fmt: skip
+    }
 
 
 def torch_layer_settings(stack: nn.Module) -> dict:
-    """Return the arguments for PyTorch's layer like those of an Encoder or a Decoder."""
+    """Return arguments for PyTorch's layer like those of an Encoder or a Decoder."""
     layer = stack.layers[0]
     return {
-        "d_model": layer.d_model, "nhead": layer.self_attention.num_heads,
-        "dim_feedforward": layer.feed_forward.d_ff, "dropout": layer.dropout.p,
-        "activation": layer.feed_forward.activation, "norm_first": layer.norm_first,
-        "layer_norm_eps": layer.norm1.eps, "batch_first": True,
-    }  # fmt: skip
+        "d_model": layer.d_model,
+        "nhead": layer.self_attention.num_heads,
+        "dim_feedforward": layer.feed_forward.d_ff,
+        "dropout": layer.dropout.p,
+        "activation": layer.feed_forward.activation,
+        "norm_first": layer.norm_first,
+        "layer_norm_eps": layer.norm1.eps,
+        "batch_first": True,
+    }
 
 
 def torch_norm(stack: nn.Module) -> nn.LayerNorm | None:
-    """Return a layer norm of PyTorch's for the end of a stack, where the stack has one."""
-    return None if stack.norm is None else nn.LayerNorm(stack.d_model, eps=stack.norm.eps)
+    """Return PyTorch's layer norm for the end of a stack, where the stack has one."""
+    return (
+        None if stack.norm is None else nn.LayerNorm(stack.d_model, eps=stack.norm.eps)
+    )

@@ -25,9 +25,13 @@ def frequencies(d_model: int, base: float = 10000.0) -> Tensor:
 
 
 def sinusoidal_encoding(
-    length: int, d_model: int, *, offset: int = 0, base: float = 10000.0,
+    length: int,
+    d_model: int,
+    *,
+    offset: int = 0,
+    base: float = 10000.0,
     dtype: torch.dtype = torch.float32,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return the vectors of the positions offset, ..., offset + length - 1.
 
     PE(pos, 2i) = sin(pos omega_i), PE(pos, 2i + 1) = cos(pos omega_i); see frequencies.
@@ -49,7 +53,11 @@ def sinusoidal_encoding(
 
 
 def rotation_matrix(
-    shift: float, d_model: int, *, base: float = 10000.0, dtype: torch.dtype = torch.float64
+    shift: float,
+    d_model: int,
+    *,
+    base: float = 10000.0,
+    dtype: torch.dtype = torch.float64,
 ) -> Tensor:
     """Return the block-diagonal R(k) with PE(pos + k) = R(k) PE(pos) for every pos.
 
@@ -157,8 +165,8 @@ class LearnedEncoding(nn.Module):
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """Add the vectors of positions offset, offset + 1, ...: (B, T, D) -> (B, T, D).
 
-        Raises ValueError if x is no sequence of width D, offset is negative, or a position
-        is not below max_len.
+        Raises ValueError if x is no sequence of width D, offset is negative, or a
+        position is not below max_len.
         """
         check_sequence(x, self.d_model, offset)
         end = offset + x.shape[-2]
@@ -174,9 +182,11 @@ def rotary(x: Tensor, offset: int = 0, *, base: float = 10000.0) -> Tensor:
     """Rotate each pair of features of row pos by the angle pos omega_i: row @ R(pos).
 
     x: queries or keys (..., T, d_h), d_h even; the first row has the position offset.
-    Returns (..., T, d_h). A dot product of two such rows depends on their distance only.
-    Raises ValueError if x is no sequence of an even width, offset is negative, or base <= 1.
-    Source: Su et al. (2024), section 3.2.2; the pairs are neighbours, as in equation 15.
+    Returns (..., T, d_h). A dot product of two such rows depends on their distance
+    only. Raises ValueError if x is no sequence of an even width, offset is negative, or
+    base <= 1.
+    Source: Su et al. (2024), section 3.2.2; the pairs are neighbours, as in equation
+    15.
     """
     if x.dim() < 2 or x.shape[-1] % 2:
         raise ValueError(f"x: expected shape (..., T, even d_h), got {tuple(x.shape)}")
@@ -195,10 +205,9 @@ def rotary(x: Tensor, offset: int = 0, *, base: float = 10000.0) -> Tensor:
 def alibi_bias(num_heads: int, query_len: int, key_len: int, offset: int = 0) -> Tensor:
     """Return what ALiBi adds to the scores: minus slope times distance, for each head.
 
-    The first query has the position offset, the first key 0. Head i of 1, ..., h has the
-    slope 2^(-8 i / h). Without a causal mask, both directions pay alike.
-    Returns (h, T_q, T_k).
-    Raises ValueError for a size below 1, or a negative offset.
+    The first query has the position offset, the first key 0. Head i of 1, ..., h has
+    the slope 2^(-8 i / h). Without a causal mask, both directions pay alike. Returns
+    (h, T_q, T_k). Raises ValueError for a size below 1, or a negative offset.
     Source: Press, Smith and Lewis (2022), section 3.
     """
     check_positive(num_heads=num_heads, query_len=query_len, key_len=key_len)

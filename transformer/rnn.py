@@ -1,7 +1,9 @@
 # Exported from book/01-rnn-attention.ipynb by `make library`.
 # Edit the chapter, not this file.
 
-"""Recurrent encoder and decoder, without attention or with any of six scores (chapter 1)."""
+"""Recurrent encoder and decoder, without attention or with any of six scores (chapter
+1).
+"""
 
 from typing import NamedTuple
 
@@ -22,17 +24,21 @@ class DotScore(nn.Module):
         super().__init__()
         if query_dim != key_dim:
             raise ValueError(
-                f"key_dim: expected query_dim = {query_dim} for a score without parameters, "
-                f"got {key_dim}"
+                f"key_dim: expected query_dim = {query_dim} for a score without"
+                f" parameters, got {key_dim}"
             )
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """Do once a sentence what does not depend on the query: (B, S, d_h) -> (B, S, d)."""
+        """Do once a sentence what does not depend on the query: (B, S, d_h) -> (B, S,
+        d).
+        """
         return keys
 
     def forward(self, query: Tensor, prepared: Tensor) -> Tensor:
         """Score query (B, d_s) against prepared keys (B, S, d): -> (B, S)."""
-        return torch.bmm(prepared, query.unsqueeze(-1)).squeeze(-1)  # (B, S, 1) -> (B, S)
+        return torch.bmm(prepared, query.unsqueeze(-1)).squeeze(
+            -1
+        )  # (B, S, 1) -> (B, S)
 
 
 class CosineScore(DotScore):
@@ -74,7 +80,8 @@ class GeneralScore(DotScore):
 
 
 class ReducedRankScore(DotScore):
-    """Bilinear score whose matrix U V^T has rank k: both sides are projected to width k.
+    """Bilinear score whose matrix U V^T has rank k: both sides are projected to width
+    k.
 
     rank: the width k. Raises ValueError if it is below 1.
     """
@@ -97,7 +104,8 @@ class ReducedRankScore(DotScore):
 class AdditiveScore(nn.Module):
     """A network with one hidden layer: v tanh(s W_s + h W_h).
 
-    rank: the hidden width r, the attention dimension. Raises ValueError if it is below 1.
+    rank: the hidden width r, the attention dimension. Raises ValueError if it is below
+    1.
     Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2.
     """
 
@@ -114,7 +122,9 @@ class AdditiveScore(nn.Module):
 
     def forward(self, query: Tensor, prepared: Tensor) -> Tensor:
         """Score query (B, d_s) against prepared keys (B, S, r): -> (B, S)."""
-        hidden = torch.tanh(self.W_s(query).unsqueeze(1) + prepared)  # (B, 1, r) -> (B, S, r)
+        hidden = torch.tanh(
+            self.W_s(query).unsqueeze(1) + prepared
+        )  # (B, 1, r) -> (B, S, r)
         return self.v(hidden).squeeze(-1)  # (B, S, r) -> (B, S)
 
 
@@ -134,10 +144,13 @@ def make_score(name: str, query_dim: int, key_dim: int, rank: int = 32) -> nn.Mo
     name: a key of SCORES. query_dim, key_dim: the widths d_s and d_h.
     rank: k of "reduced_rank", r of "additive"; the others have no use for it.
     Returns a module with prepare(keys) and forward(query, prepared), see DotScore.
-    Raises ValueError for an unknown name, or widths below 1, or widths that do not suit it.
+    Raises ValueError for an unknown name, or widths below 1, or widths that do not suit
+    it.
     """
     if name not in SCORES:
-        raise ValueError(f"attention: expected one of {', '.join(SCORES)}, got {name!r}")
+        raise ValueError(
+            f"attention: expected one of {', '.join(SCORES)}, got {name!r}"
+        )
     _check_positive("query_dim", query_dim)
     _check_positive("key_dim", key_dim)
     return SCORES[name](query_dim, key_dim, rank)
@@ -148,14 +161,16 @@ def _check_positive(name: str, value: int) -> None:
         raise ValueError(f"{name}: expected a number of at least 1, got {value}")
 
 
-def attend(scores: Tensor, values: Tensor, src_mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def attend(
+    scores: Tensor, values: Tensor, src_mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Turn the scores of one query a sentence into weights, and mix the values by them.
 
     scores: (B, S). values: (B, S, d_h).
     src_mask: boolean (B, S), True = may attend; None allows everything.
-    Returns (context, weights) of shapes (B, d_h) and (B, S). A sentence whose mask is all False
-    gets zeros.
-    Raises ValueError if the shapes do not fit, or for a mask that is not boolean.
+    Returns (context, weights) of shapes (B, d_h) and (B, S). A sentence whose mask is
+    all False gets zeros. Raises ValueError if the shapes do not fit, or for a mask that
+    is not boolean.
     Source: Bahdanau, Cho and Bengio (2015), equations 5 and 6.
     """
     if values.dim() != 3 or values.shape[:2] != scores.shape:
@@ -171,17 +186,22 @@ def attend(scores: Tensor, values: Tensor, src_mask: Tensor | None = None) -> tu
     weights = torch.softmax(scores, dim=-1)
     if src_mask is not None:
         weights = weights.masked_fill(~src_mask, 0.0)
-    context = torch.bmm(weights.unsqueeze(1), values).squeeze(1)  # (B, 1, d_h) -> (B, d_h)
+    context = torch.bmm(weights.unsqueeze(1), values).squeeze(
+        1
+    )  # (B, 1, d_h) -> (B, d_h)
     return context, weights
 
 
 def _check_mask(src_mask: Tensor, shape: tuple[int, ...]) -> None:
     if src_mask.dtype != torch.bool:
         raise ValueError(
-            f"src_mask: expected dtype torch.bool (True = may attend), got {src_mask.dtype}"
+            "src_mask: expected dtype torch.bool (True = may attend), got"
+            f" {src_mask.dtype}"
         )
     if src_mask.shape != shape:
-        raise ValueError(f"src_mask: expected shape {tuple(shape)}, got {tuple(src_mask.shape)}")
+        raise ValueError(
+            f"src_mask: expected shape {tuple(shape)}, got {tuple(src_mask.shape)}"
+        )
 
 
 class Encoder(nn.Module):
@@ -190,21 +210,28 @@ class Encoder(nn.Module):
     vocab_size: entries in the source vocabulary. d_embed: width of an embedding.
     d_model: width of an annotation, an even number: half for each direction.
     pad_id: the id that stands for padding.
-    Raises ValueError for a size below 1, an odd d_model, or a pad_id outside the vocabulary.
+    Raises ValueError for a size below 1, an odd d_model, or a pad_id outside the
+    vocabulary.
     Source: Bahdanau, Cho and Bengio (2015), section 3.2.
     """
 
     def __init__(self, vocab_size: int, d_embed: int, d_model: int, pad_id: int):
         super().__init__()
-        for name, size in (("vocab_size", vocab_size), ("d_embed", d_embed), ("d_model", d_model)):
+        for name, size in (
+            ("vocab_size", vocab_size),
+            ("d_embed", d_embed),
+            ("d_model", d_model),
+        ):
             _check_positive(name, size)
         if d_model % 2:
             raise ValueError(
-                f"d_model: expected an even number (half for each direction), got {d_model}"
+                "d_model: expected an even number (half for each direction), got"
+                f" {d_model}"
             )
         if not 0 <= pad_id < vocab_size:
             raise ValueError(
-                f"pad_id: expected an id of the vocabulary, 0 to {vocab_size - 1}, got {pad_id}"
+                f"pad_id: expected an id of the vocabulary, 0 to {vocab_size - 1}, got"
+                f" {pad_id}"
             )
         self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=pad_id)
         self.gru = nn.GRU(d_embed, d_model // 2, batch_first=True, bidirectional=True)
@@ -212,11 +239,10 @@ class Encoder(nn.Module):
     def forward(self, source: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Annotate each word, and sum up each sentence.
 
-        source: (B, S) token ids. src_mask: boolean (B, S), True at the words, False at the
-        padding, which stands at the end.
-        Returns (annotations, summary) of shapes (B, S, d_model) and (B, d_model); annotations
-        of padding are zeros.
-        Raises ValueError for an empty batch, an id outside the vocabulary, a mask of the wrong
+        source: (B, S) token ids. src_mask: boolean (B, S), True at the words, False at
+        the padding, which stands at the end. Returns (annotations, summary) of shapes
+        (B, S, d_model) and (B, d_model); annotations of padding are zeros. Raises
+        ValueError for an empty batch, an id outside the vocabulary, a mask of the wrong
         type or shape, a sentence without words, or padding before a word.
         """
         _check_ids("source", source, self.embedding.num_embeddings)
@@ -228,11 +254,18 @@ class Encoder(nn.Module):
                 f"{int((lengths == 0).nonzero()[0])}"
             )
         if (src_mask[:, 1:] & ~src_mask[:, :-1]).any():
-            raise ValueError("src_mask: expected the padding at the end, got a word behind padding")
+            raise ValueError(
+                "src_mask: expected the padding at the end, got a word behind padding"
+            )
         packed = pack_padded_sequence(
-            self.embedding(source), lengths.cpu(), batch_first=True, enforce_sorted=False
+            self.embedding(source),
+            lengths.cpu(),
+            batch_first=True,
+            enforce_sorted=False,
         )
-        states, last = self.gru(packed)  # last: (2, B, d_model / 2), one for each direction
+        states, last = self.gru(
+            packed
+        )  # last: (2, B, d_model / 2), one for each direction
         annotations, _ = pad_packed_sequence(
             states, batch_first=True, total_length=source.shape[1]
         )
@@ -242,21 +275,24 @@ class Encoder(nn.Module):
 def _check_ids(name: str, ids: Tensor, vocab_size: int) -> None:
     if ids.dim() != 2 or ids.numel() == 0:
         raise ValueError(
-            f"{name}: expected token ids of shape (B, T), both at least 1, got {tuple(ids.shape)}"
+            f"{name}: expected token ids of shape (B, T), both at least 1, got"
+            f" {tuple(ids.shape)}"
         )
     if ids.dtype != torch.int64:
         raise ValueError(f"{name}: expected dtype torch.int64, got {ids.dtype}")
     low, high = (int(bound) for bound in ids.aminmax())
     if low < 0 or high >= vocab_size:
         raise ValueError(
-            f"{name}: expected ids from 0 to {vocab_size - 1}, got {low if low < 0 else high}"
+            f"{name}: expected ids from 0 to {vocab_size - 1}, got"
+            f" {low if low < 0 else high}"
         )
 
 
 class Source(NamedTuple):
     """What the decoder knows of the source.
 
-    annotations: (B, S, d_model), the values. keys: what the score has prepared of them, or None.
+    annotations: (B, S, d_model), the values. keys: what the score has prepared of them,
+    or None.
     summary: (B, d_model). mask: boolean (B, S), True = may attend.
     """
 
@@ -275,7 +311,8 @@ class Seq2Seq(nn.Module):
     d_model: width of annotations and decoder states. d_embed: width of the embeddings.
     rank: inner width of the scores "reduced_rank" and "additive".
     Raises ValueError as Encoder and make_score do.
-    Source: Bahdanau, Cho and Bengio (2015), section 3; without attention Cho et al. (2014).
+    Source: Bahdanau, Cho and Bengio (2015), section 3; without attention Cho et al.
+    (2014).
     """
 
     def __init__(
@@ -293,30 +330,35 @@ class Seq2Seq(nn.Module):
         _check_positive("tgt_vocab_size", tgt_vocab_size)
         if not 0 <= pad_id < tgt_vocab_size:
             raise ValueError(
-                f"pad_id: expected an id of the target vocabulary, 0 to {tgt_vocab_size - 1}, "
-                f"got {pad_id}"
+                "pad_id: expected an id of the target vocabulary, 0 to"
+                f" {tgt_vocab_size - 1}, got {pad_id}"
             )
         self.pad_id = pad_id
         self.encoder = Encoder(src_vocab_size, d_embed, d_model, pad_id)
         self.embedding = nn.Embedding(tgt_vocab_size, d_embed, padding_idx=pad_id)
         self.first_state = nn.Linear(d_model, d_model)
-        self.score = None if attention is None else make_score(attention, d_model, d_model, rank)
+        self.score = (
+            None if attention is None else make_score(attention, d_model, d_model, rank)
+        )
         self.cell = nn.GRUCell(d_embed + d_model, d_model)
         self.output = nn.Linear(2 * d_model, tgt_vocab_size)
 
-    def encode(self, source: Tensor, src_mask: Tensor | None = None) -> tuple[Source, Tensor]:
+    def encode(
+        self, source: Tensor, src_mask: Tensor | None = None
+    ) -> tuple[Source, Tensor]:
         """Read the source, and make the decoder's first state.
 
-        source: (B, S) token ids. src_mask: boolean (B, S), True at the words; None means
-        wherever source is not pad_id.
-        Returns (memory, state): a Source, and the state s_0 of shape (B, d_model).
-        Raises ValueError as Encoder.forward does.
+        source: (B, S) token ids. src_mask: boolean (B, S), True at the words; None
+        means wherever source is not pad_id. Returns (memory, state): a Source, and the
+        state s_0 of shape (B, d_model). Raises ValueError as Encoder.forward does.
         """
         if src_mask is None:
             src_mask = source != self.pad_id
         annotations, summary = self.encoder(source, src_mask)
         keys = None if self.score is None else self.score.prepare(annotations)
-        return Source(annotations, keys, summary, src_mask), torch.tanh(self.first_state(summary))
+        return Source(annotations, keys, summary, src_mask), torch.tanh(
+            self.first_state(summary)
+        )
 
     def step(
         self, embedded: Tensor, state: Tensor, memory: Source
@@ -324,8 +366,8 @@ class Seq2Seq(nn.Module):
         """Take one step of the decoder.
 
         embedded: (B, d_embed), the word before. state: (B, d_model), s_{i-1}.
-        Returns (state s_i, context c_i, weights): (B, d_model), (B, d_model), and (B, S) or
-        None where there is no attention.
+        Returns (state s_i, context c_i, weights): (B, d_model), (B, d_model), and (B,
+        S) or None where there is no attention.
         """
         context, weights = memory.summary, None
         if self.score is not None:
@@ -341,22 +383,27 @@ class Seq2Seq(nn.Module):
 
         source: (B, S) and target_in: (B, T) token ids; target_in begins with <bos>.
         src_mask: as in encode.
-        Returns (logits, weights) of shapes (B, T, tgt_vocab_size) and (B, T, S); weights are
-        None where there is no attention.
-        Raises ValueError as encode does, and for target_in likewise.
+        Returns (logits, weights) of shapes (B, T, tgt_vocab_size) and (B, T, S);
+        weights are None where there is no attention. Raises ValueError as encode does,
+        and for target_in likewise.
         """
         _check_ids("target_in", target_in, self.embedding.num_embeddings)
         if len(target_in) != len(source):
             raise ValueError(
-                f"target_in: expected {len(source)} sentences as in source, got {len(target_in)}"
+                f"target_in: expected {len(source)} sentences as in source, got"
+                f" {len(target_in)}"
             )
         memory, state = self.encode(source, src_mask)
         outputs, rows = [], []
-        for embedded in self.embedding(target_in).unbind(dim=1):  # (B, T, d_embed) -> T tensors
+        for embedded in self.embedding(target_in).unbind(
+            dim=1
+        ):  # (B, T, d_embed) -> T tensors
             state, context, weights = self.step(embedded, state, memory)
             outputs.append(torch.cat([state, context], dim=-1))  # (B, 2 d_model)
             rows.append(weights)
-        logits = self.output(torch.stack(outputs, dim=1))  # (B, T, 2 d_model) -> (B, T, V)
+        logits = self.output(
+            torch.stack(outputs, dim=1)
+        )  # (B, T, 2 d_model) -> (B, T, V)
         return logits, None if self.score is None else torch.stack(rows, dim=1)
 
     @torch.no_grad()
@@ -370,18 +417,18 @@ class Seq2Seq(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Translate: take the likeliest word, feed it back, and go on until <eos>.
 
-        source: (B, S) token ids. src_mask: as in encode. max_len: the most words to write.
-        Returns (tokens, weights) of shapes (B, T) and (B, T, S), T <= max_len. tokens have no
-        <bos>; behind <eos> they are pad_id, and the weights 0. weights are None where there is
-        no attention.
-        Raises ValueError as encode does, for max_len below 1, and for ids outside the vocabulary.
+        source: (B, S) token ids. src_mask: as in encode. max_len: the most words to
+        write. Returns (tokens, weights) of shapes (B, T) and (B, T, S), T <= max_len.
+        tokens have no <bos>; behind <eos> they are pad_id, and the weights 0. weights
+        are None where there is no attention. Raises ValueError as encode does, for
+        max_len below 1, and for ids outside the vocabulary.
         """
         _check_positive("max_len", max_len)
         for name, token in (("bos_id", bos_id), ("eos_id", eos_id)):
             if not 0 <= token < self.embedding.num_embeddings:
                 raise ValueError(
-                    f"{name}: expected an id from 0 to {self.embedding.num_embeddings - 1}, "
-                    f"got {token}"
+                    f"{name}: expected an id from 0 to"
+                    f" {self.embedding.num_embeddings - 1}, got {token}"
                 )
         memory, state = self.encode(source, src_mask)
         token = source.new_full((len(source),), bos_id)
@@ -390,9 +437,13 @@ class Seq2Seq(nn.Module):
         while len(tokens) < max_len and not done.all():
             state, context, weights = self.step(self.embedding(token), state, memory)
             logits = self.output(torch.cat([state, context], dim=-1))  # -> (B, V)
-            token = logits.argmax(dim=-1).masked_fill(done, self.pad_id)  # (B, V) -> (B,)
+            token = logits.argmax(dim=-1).masked_fill(
+                done, self.pad_id
+            )  # (B, V) -> (B,)
             tokens.append(token)
-            rows.append(None if weights is None else weights.masked_fill(done.unsqueeze(1), 0.0))
+            rows.append(
+                None if weights is None else weights.masked_fill(done.unsqueeze(1), 0.0)
+            )
             done = done | (token == eos_id)
         weights = None if self.score is None else torch.stack(rows, dim=1)
         return torch.stack(tokens, dim=1), weights
@@ -401,10 +452,12 @@ class Seq2Seq(nn.Module):
 def alignment_hits(weights: Tensor, alignment: set[tuple[int, int]]) -> dict[int, bool]:
     """Tell for each aligned target word whether its largest weight lies on a partner.
 
-    weights: (T, S), row i the weights of target word i; rows beyond the target are ignored.
+    weights: (T, S), row i the weights of target word i; rows beyond the target are
+    ignored.
     alignment: pairs (j, i) where source word j and target word i say the same.
     Returns {i: hit} for the target words that have a partner.
-    Raises ValueError for weights that are not a matrix, or a pair that lies outside of them.
+    Raises ValueError for weights that are not a matrix, or a pair that lies outside of
+    them.
     """
     if weights.dim() != 2:
         raise ValueError(f"weights: expected shape (T, S), got {tuple(weights.shape)}")

@@ -11,6 +11,9 @@ if __name__ == "__main__":
         package = (error.name or "").partition(".")[0]
         if package in ("", "transformer", "translator"):
             raise
-        print(f"translator: error: the package {package} is not installed: "
-              "make env EXTRAS=translate", file=sys.stderr)
+        print(
+            f"translator: error: the package {package} is not installed: "
+            "make env EXTRAS=translate",
+            file=sys.stderr,
+        )
         sys.exit(2)

@@ -27,7 +27,10 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "no positions": ("no positional encoding", {"model.positions": "none"}),
     "no residuals": ("no residual around the sublayers", {}),
     "one head": ("one head of full width", {"model.num_heads": 1}),
-    "no warm-up": ("full learning rate from the first update", {"training.rising": False}),
+    "no warm-up": (
+        "full learning rate from the first update",
+        {"training.rising": False},
+    ),
     "post-norm": ("norm after the sum, as in the paper", {"model.norm_first": False}),
     "post-norm, no warm-up": (
         "norm after the sum, full rate from the first update",
@@ -41,7 +44,9 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 class _NoResidualEncoderLayer(EncoderLayer):
     """Pre-norm without the sum."""
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False):
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
+    ):
         """See EncoderLayer."""
         normed = self.norm1(x)
         x, weights = self.self_attention(normed, normed, normed, mask, need_weights)
@@ -52,9 +57,14 @@ class _NoResidualDecoderLayer(DecoderLayer):
     """Pre-norm without the sums."""
 
     def forward(
-        self, x: Tensor, memory: Tensor | None, tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None, need_weights: bool = False, cache: Any = None,
-    ):  # fmt: skip
+        self,
+        x: Tensor,
+        memory: Tensor | None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        need_weights: bool = False,
+        cache: Any = None,
+    ):
         """See DecoderLayer."""
         attention, cross = self.self_attention, self.cross_attention
         normed = self.norm1(x)
@@ -75,17 +85,24 @@ class _NoResidualDecoderLayer(DecoderLayer):
 
 def without_residuals(model: Transformer) -> Transformer:
     """Take the residuals out of a pre-norm model, in place."""
-    for stack, kind in ((model.encoder, _NoResidualEncoderLayer),
-                        (model.decoder, _NoResidualDecoderLayer)):  # fmt: skip
+    for stack, kind in (
+        (model.encoder, _NoResidualEncoderLayer),
+        (model.decoder, _NoResidualDecoderLayer),
+    ):
         for layer in stack.layers:
             layer.__class__ = kind  # the parameters are the same; only the sums go
     return model
 
 
 def run_one(
-    name: str, config: Config, corpus: PreparedCorpus, processes: Processes, *,
-    limit: int | None = None, show_progress: bool = True,
-) -> dict[str, Any]:  # fmt: skip
+    name: str,
+    config: Config,
+    corpus: PreparedCorpus,
+    processes: Processes,
+    *,
+    limit: int | None = None,
+    show_progress: bool = True,
+) -> dict[str, Any]:
     """Train and evaluate one of RUNS, greedily on the first ``limit`` sentences of the test split.
 
     Returns a row for the record: name, change, scores, curve.
@@ -99,22 +116,36 @@ def run_one(
     elif name == "nn.Transformer":
         make = lambda size, pad: TorchTransformer(config.model.build(size, pad))  # noqa: E731
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(config, corpus, Path(folder), processes, make_model=make,
-                          show_progress=show_progress)  # fmt: skip
+        trainer = Trainer(
+            config,
+            corpus,
+            Path(folder),
+            processes,
+            make_model=make,
+            show_progress=show_progress,
+        )
         summary = trainer.run()
     model = trainer.model
     model = model.to_ours() if isinstance(model, TorchTransformer) else model
     rows = corpus.texts("test")[:limit]
     results, _ = evaluate(
         Translator(model.eval(), corpus.tokenizer, config),
-        [row.source for row in rows], [row.target for row in rows], DecodingOptions(beam_size=1),
-    )  # fmt: skip
+        [row.source for row in rows],
+        [row.target for row in rows],
+        DecodingOptions(beam_size=1),
+    )
     return {
-        "name": name, "change": words, "settings": changes,
-        "bleu": results["bleu"]["score"], "signature": results["bleu"]["signature"],
-        "chrf": results["chrf"]["score"], "exact": results["exact"],
-        "validation_loss": summary["validation_loss"], "updates": summary["updates"],
-        "seconds": summary["seconds"], "parameters": summary["parameters"],
+        "name": name,
+        "change": words,
+        "settings": changes,
+        "bleu": results["bleu"]["score"],
+        "signature": results["bleu"]["signature"],
+        "chrf": results["chrf"]["score"],
+        "exact": results["exact"],
+        "validation_loss": summary["validation_loss"],
+        "updates": summary["updates"],
+        "seconds": summary["seconds"],
+        "parameters": summary["parameters"],
         "target_tokens_per_second": summary["target_tokens_per_second"],
         "device": summary["device"],
-    }  # fmt: skip
+    }

@@ -34,7 +34,9 @@ def join_pairs(rows: Sequence[Example], share: float, seed: int) -> list[Example
     out = []
     for members in by_corpus.values():
         for _ in range(round(share * len(members))):
-            chosen = [members[i] for i in rng.integers(len(members), size=rng.integers(2, 4))]
+            chosen = [
+                members[i] for i in rng.integers(len(members), size=rng.integers(2, 4))
+            ]
             source = " ".join(row.source for row in chosen)
             out.append(Example(source, " ".join(row.target for row in chosen), JOINED))
     return out
@@ -74,9 +76,15 @@ class SubwordDropout:
     ) -> tuple[np.ndarray, np.ndarray]:
         fresh = np.ones(len(ids), dtype=bool)  # not yet asked
         while fresh.any():
-            chosen = fresh & (self.left[ids] >= 0) & (rng.random(len(ids)) < self.probability)
+            chosen = (
+                fresh
+                & (self.left[ids] >= 0)
+                & (rng.random(len(ids)) < self.probability)
+            )
             copies = np.where(chosen, 2, 1)
-            ends = np.concatenate([[0], np.cumsum(copies)])  # where each old token begins now
+            ends = np.concatenate(
+                [[0], np.cumsum(copies)]
+            )  # where each old token begins now
             out = np.repeat(ids, copies)
             out[ends[:-1][chosen]] = self.left[ids[chosen]]
             out[ends[1:][chosen] - 1] = self.right[ids[chosen]]
@@ -88,7 +96,9 @@ def _halves(tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:
     """Return for each id the two it was merged from, -1 for bytes and specials: (V,) each."""
     model = json.loads(tokenizer.to_json())["model"]
     if model.get("type") != "BPE":
-        raise TokenizerError(f"tokenizer: expected byte-pair encoding, got {model.get('type')}")
+        raise TokenizerError(
+            f"tokenizer: expected byte-pair encoding, got {model.get('type')}"
+        )
     left = np.full(tokenizer.vocab_size, -1, dtype=np.int32)
     right = left.copy()
     for merge in model["merges"]:

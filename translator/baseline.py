@@ -26,13 +26,18 @@ class TorchTransformer(nn.Module):
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Return logits (B, T, V) for source (B, S) and the target (B, T) shifted right."""
         shell = self.shell
-        src_padding, tgt_padding = src == shell.pad_id, tgt == shell.pad_id  # True = hidden
+        src_padding, tgt_padding = (
+            src == shell.pad_id,
+            tgt == shell.pad_id,
+        )  # True = hidden
         hidden = self.stacks(
-            shell.embed(src, shell.src_embedding), shell.embed(tgt, shell.tgt_embedding),
+            shell.embed(src, shell.src_embedding),
+            shell.embed(tgt, shell.tgt_embedding),
             tgt_mask=~causal_mask(tgt.shape[1], device=tgt.device),
-            src_key_padding_mask=src_padding, tgt_key_padding_mask=tgt_padding,
+            src_key_padding_mask=src_padding,
+            tgt_key_padding_mask=tgt_padding,
             memory_key_padding_mask=src_padding,
-        )  # fmt: skip
+        )
         return shell.output_proj(hidden)  # (B, T, D) -> (B, T, V)
 
     @torch.no_grad()

@@ -79,20 +79,38 @@ class TokenBatches:
     """
 
     def __init__(
-        self, ids: TokenIds, max_tokens: int, *, pad_id: int, bos_id: int, eos_id: int,
-        seed: int = 0, shuffle: bool = True, rank: int = 0, world_size: int = 1,
-        accumulation: int = 1, pad_to_multiple: int = 1, max_sentences: int | None = None,
-    ):  # fmt: skip
+        self,
+        ids: TokenIds,
+        max_tokens: int,
+        *,
+        pad_id: int,
+        bos_id: int,
+        eos_id: int,
+        seed: int = 0,
+        shuffle: bool = True,
+        rank: int = 0,
+        world_size: int = 1,
+        accumulation: int = 1,
+        pad_to_multiple: int = 1,
+        max_sentences: int | None = None,
+    ):
         for name, value in (
-            ("max_tokens", max_tokens), ("world_size", world_size), ("accumulation", accumulation),
+            ("max_tokens", max_tokens),
+            ("world_size", world_size),
+            ("accumulation", accumulation),
             ("pad_to_multiple", pad_to_multiple),
             ("max_sentences", 1 if max_sentences is None else max_sentences),
-        ):  # fmt: skip
+        ):
             if value < 1:
                 raise TranslatorError(f"{name}: expected at least 1, got {value}")
         if not 0 <= rank < world_size:
             raise TranslatorError(f"rank: expected 0 to {world_size - 1}, got {rank}")
-        self.ids, self.max_tokens, self.seed, self.shuffle = ids, max_tokens, seed, shuffle
+        self.ids, self.max_tokens, self.seed, self.shuffle = (
+            ids,
+            max_tokens,
+            seed,
+            shuffle,
+        )
         self.pad_id, self.bos_id, self.eos_id = pad_id, bos_id, eos_id
         self.rank, self.world_size, self.accumulation = rank, world_size, accumulation
         self.pad_to_multiple = pad_to_multiple
@@ -155,8 +173,9 @@ class TokenBatches:
         rows = np.asarray(rows)
         chosen = self.ids.select(rows)
         width = int(self._src[rows].max())
-        src = ragged_to_rows(chosen.src_ids, chosen.src_offsets, width, self.pad_id,
-                             last=self.eos_id)  # fmt: skip
+        src = ragged_to_rows(
+            chosen.src_ids, chosen.src_offsets, width, self.pad_id, last=self.eos_id
+        )
         width = int(self._tgt[rows].max())
         tgt = chosen.tgt_ids, chosen.tgt_offsets, width, self.pad_id
         return Batch(
@@ -214,21 +233,31 @@ class TokenBatches:
     def _best_slabs(self) -> int:
         """Return the number of slabs that pads least, tried on the order without chance."""
         tried = [slabs for slabs in _SLABS if slabs <= max(1, len(self.ids) // 2)]
-        return min(tried, key=lambda s: self._padding(self._cut(self._order(s, None))).total)
+        return min(
+            tried, key=lambda s: self._padding(self._cut(self._order(s, None))).total
+        )
 
     def _padding(self, plan: list[np.ndarray]) -> Padding:
         cells = np.zeros(2, dtype=np.int64)
         for rows in plan:
-            cells += len(rows) * np.array([self._src[rows].max(), self._tgt[rows].max()])
-        used = np.array([self.ids.src_lengths.sum(), self.ids.tgt_lengths.sum()]) + len(self.ids)
+            cells += len(rows) * np.array(
+                [self._src[rows].max(), self._tgt[rows].max()]
+            )
+        used = np.array([self.ids.src_lengths.sum(), self.ids.tgt_lengths.sum()]) + len(
+            self.ids
+        )
         src, tgt = (1 - used / cells).tolist()
         return Padding(src, tgt, float(1 - used.sum() / cells.sum()))
 
 
 def source_batches(
-    sources: Sequence[Sequence[int]], max_tokens: int, *, pad_id: int, eos_id: int,
+    sources: Sequence[Sequence[int]],
+    max_tokens: int,
+    *,
+    pad_id: int,
+    eos_id: int,
     max_sentences: int | None = None,
-) -> Iterator[tuple[Tensor, Tensor]]:  # fmt: skip
+) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield (src, indices) for translating: src (B, S) ids and eos, longest sentences first.
 
     indices: (B,), the places in `sources`. A sentence longer than max_tokens is alone in its
@@ -244,7 +273,9 @@ def source_batches(
             count = min(count, max_sentences)
         rows = order[begin : begin + count]
         chosen = TokenIds.from_lists([sources[i] for i in rows], [[] for _ in rows])
-        src = ragged_to_rows(chosen.src_ids, chosen.src_offsets, width, pad_id, last=eos_id)
+        src = ragged_to_rows(
+            chosen.src_ids, chosen.src_offsets, width, pad_id, last=eos_id
+        )
         yield torch.from_numpy(src), torch.from_numpy(rows)
         begin += count
 

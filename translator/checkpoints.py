@@ -29,7 +29,9 @@ class CheckpointError(TranslatorError):
 
 def checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints of a folder, oldest first."""
-    return sorted(path for path in folder.glob("step-*.pt") if NAME.fullmatch(path.name))
+    return sorted(
+        path for path in folder.glob("step-*.pt") if NAME.fullmatch(path.name)
+    )
 
 
 def save(folder: Path, update: int, state: dict[str, Any], keep: int) -> Path:
@@ -45,7 +47,11 @@ def save(folder: Path, update: int, state: dict[str, Any], keep: int) -> Path:
         write_bytes(path, data)
     except OSError as error:
         last = checkpoints(folder)[-1:]
-        kept = f"the last one, {last[0].name}, is kept" if last else "there is no earlier one"
+        kept = (
+            f"the last one, {last[0].name}, is kept"
+            if last
+            else "there is no earlier one"
+        )
         raise CheckpointError(
             f"the checkpoint of update {update} was not written: {explain_os_error(error)}; {kept}"
         ) from error
@@ -78,8 +84,14 @@ def load(path: Path) -> dict[str, Any]:
     match = NAME.fullmatch(path.name)
     if match is None or hashlib.sha256(data).hexdigest()[:16] != match[2]:
         others = [other.name for other in checkpoints(path.parent) if other != path]
-        advice = f"delete it to go on from {others[-1]}" if others else "there is no other one"
-        raise CheckpointError(f"{path}: damaged, its contents do not match its name; {advice}")
+        advice = (
+            f"delete it to go on from {others[-1]}"
+            if others
+            else "there is no other one"
+        )
+        raise CheckpointError(
+            f"{path}: damaged, its contents do not match its name; {advice}"
+        )
     return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
 
 
@@ -93,10 +105,15 @@ def average(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     if not states:
         raise CheckpointError("expected at least one checkpoint to average, got none")
     for other in states[1:]:
-        shapes = [{name: tensor.shape for name, tensor in s.items()} for s in (states[0], other)]
+        shapes = [
+            {name: tensor.shape for name, tensor in s.items()}
+            for s in (states[0], other)
+        ]
         if shapes[0] != shapes[1]:
             raise CheckpointError("the checkpoints to average are of different models")
     return {
-        name: (sum(state[name].double() for state in states) / len(states)).to(tensor.dtype)
+        name: (sum(state[name].double() for state in states) / len(states)).to(
+            tensor.dtype
+        )
         for name, tensor in states[0].items()
     }

@@ -26,9 +26,13 @@ _RATIO_FROM = 6
 # Characters that nobody sees and that make equal sentences differ: soft hyphen, zero-width space
 # and word joiner, direction marks, byte-order mark. The two joiners that emoji and some scripts
 # are spelt with stay.
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # the others are white space
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]"
+)  # the others are white space
 _SPACE = re.compile(r"\s+")
 
 
@@ -50,7 +54,9 @@ class Rules:
     def __post_init__(self) -> None:
         for name in self.__slots__:
             if getattr(self, name) < 1:
-                raise ConfigError(f"{name}: expected at least 1, got {getattr(self, name)}")
+                raise ConfigError(
+                    f"{name}: expected at least 1, got {getattr(self, name)}"
+                )
 
 
 @dataclass(slots=True)

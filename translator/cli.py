@@ -46,16 +46,21 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        prog=f"python -m {PROGRAM}", description=DESCRIPTION, epilog=EPILOGUE,
+        prog=f"python -m {PROGRAM}",
+        description=DESCRIPTION,
+        epilog=EPILOGUE,
         formatter_class=layout,
-    )  # fmt: skip
+    )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in command_names():
         module = command(name)
         subparser = subparsers.add_parser(
-            name, help=module.HELP, description=module.HELP,
-            epilog=f"examples:\n{module.EXAMPLES}", formatter_class=layout,
-        )  # fmt: skip
+            name,
+            help=module.HELP,
+            description=module.HELP,
+            epilog=f"examples:\n{module.EXAMPLES}",
+            formatter_class=layout,
+        )
         module.add_arguments(subparser)
     return parser
 

@@ -45,9 +45,16 @@ class ModelConfig:
 
     def check(self) -> None:
         """Raise ConfigError for sizes that make no model."""
-        _at_least(self, "model", 1, "d_model num_heads d_ff num_encoder_layers num_decoder_layers")
+        _at_least(
+            self,
+            "model",
+            1,
+            "d_model num_heads d_ff num_encoder_layers num_decoder_layers",
+        )
         _at_least(self, "model", 1, "max_len")
-        shares = "dropout" if self.attention_dropout is None else "dropout attention_dropout"
+        shares = (
+            "dropout" if self.attention_dropout is None else "dropout attention_dropout"
+        )
         _within(self, "model", 0.0, 1.0, shares, upper_open=True)
         if self.d_model % self.num_heads:
             raise ConfigError(
@@ -105,20 +112,28 @@ class DataConfig:
     def check(self) -> None:
         """Raise ConfigError for values that make no data."""
         if not self.corpora:
-            raise ConfigError("data.corpora: expected at least one corpus, got an empty list")
+            raise ConfigError(
+                "data.corpora: expected at least one corpus, got an empty list"
+            )
         _at_least(self, "data", 0, "valid test")
         _at_least(self, "data", 260, "vocab_size")  # 256 bytes and 4 special tokens
         _at_least(self, "data", 1, "max_words max_chars max_ratio grammar_pairs")
         _within(self, "data", 0.0, 1.0, "join")
         bounds, shares = self.length_bounds, self.length_shares
         if list(bounds) != sorted(set(bounds)):
-            raise ConfigError(f"data.length_bounds: expected rising numbers, got {list(bounds)}")
+            raise ConfigError(
+                f"data.length_bounds: expected rising numbers, got {list(bounds)}"
+            )
         if len(shares) != (len(bounds) + 1 if bounds else 0):
-            raise ConfigError(f"data.length_shares: expected one more than data.length_bounds = "
-                              f"{list(bounds)}, got {list(shares)}")  # fmt: skip
+            raise ConfigError(
+                f"data.length_shares: expected one more than data.length_bounds = "
+                f"{list(bounds)}, got {list(shares)}"
+            )
         if shares and (min(shares) < 0 or abs(sum(shares) - 1) > 1e-9):
-            raise ConfigError(f"data.length_shares: expected shares that add up to 1, "
-                              f"got {list(shares)}")  # fmt: skip
+            raise ConfigError(
+                f"data.length_shares: expected shares that add up to 1, "
+                f"got {list(shares)}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +188,36 @@ class TrainingConfig:
 
     def check(self) -> None:
         """Raise ConfigError for values that train nothing."""
-        _at_least(self, "training", 1, "max_tokens accumulation pad_to_multiple average_last")
+        _at_least(
+            self, "training", 1, "max_tokens accumulation pad_to_multiple average_last"
+        )
         _at_least(self, "training", 1, "checkpoint_every keep_checkpoints log_every")
-        _at_least(self, "training", 0, "max_steps max_epochs max_seconds warmup_steps noam_scale")
-        _at_least(self, "training", 0, "weight_decay clip_norm validate_every patience threads")
-        _within(self, "training", 0.0, 1.0, "label_smoothing subword_dropout beta1 beta2",
-                upper_open=True)  # fmt: skip
+        _at_least(
+            self,
+            "training",
+            0,
+            "max_steps max_epochs max_seconds warmup_steps noam_scale",
+        )
+        _at_least(
+            self,
+            "training",
+            0,
+            "weight_decay clip_norm validate_every patience threads",
+        )
+        _within(
+            self,
+            "training",
+            0.0,
+            1.0,
+            "label_smoothing subword_dropout beta1 beta2",
+            upper_open=True,
+        )
         _within(self, "training", 0.0, 1.0, "min_lr_ratio decay_share")
         for key in ("peak_lr", "adam_eps"):
             if getattr(self, key) <= 0:
-                raise ConfigError(f"training.{key}: expected more than 0, got {getattr(self, key)}")
+                raise ConfigError(
+                    f"training.{key}: expected more than 0, got {getattr(self, key)}"
+                )
         if not (self.max_steps or self.max_epochs or self.max_seconds):
             raise ConfigError(
                 "training: expected an end: one of max_steps, max_epochs, max_seconds above 0"
@@ -220,7 +255,9 @@ class Config:
         """
         _check_keys("", values, ("name", *_SECTIONS))
         name = _checked("name", values.get("name", "unnamed"), str)
-        return cls(name, **{key: _section(key, values.get(key, {})) for key in _SECTIONS})
+        return cls(
+            name, **{key: _section(key, values.get(key, {})) for key in _SECTIONS}
+        )
 
     def replace(self, changes: dict[str, Any]) -> Config:
         """Return a copy in which each key, such as "training.seed", has its new value.
@@ -242,7 +279,8 @@ class Config:
 def plain(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings as they come back from JSON: a tuple is a list there."""
     return {
-        key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in settings.items()
     }
 
 
@@ -304,14 +342,18 @@ def _check_keys(section: str, values: Any, known: typing.Iterable[str]) -> None:
     for key in values:
         if key not in known:
             name = f"{section}.{key}" if section else str(key)
-            raise ConfigError(f"{name}: unknown key; expected one of {', '.join(known)}")
+            raise ConfigError(
+                f"{name}: unknown key; expected one of {', '.join(known)}"
+            )
 
 
 def _section(section: str, values: Any) -> Any:
     cls = _SECTIONS[section]
     hints = typing.get_type_hints(cls)
     _check_keys(section, values, hints)
-    return cls(**{k: _checked(f"{section}.{k}", v, hints[k]) for k, v in values.items()})
+    return cls(
+        **{k: _checked(f"{section}.{k}", v, hints[k]) for k, v in values.items()}
+    )
 
 
 def _checked(name: str, value: Any, kind: Any) -> Any:
@@ -320,8 +362,10 @@ def _checked(name: str, value: Any, kind: Any) -> Any:
     if origin is Literal:
         choices = typing.get_args(kind)
         if value not in choices:
-            raise ConfigError(f"{name}: expected one of {', '.join(map(repr, choices))}, "
-                              f"got {value!r}")  # fmt: skip
+            raise ConfigError(
+                f"{name}: expected one of {', '.join(map(repr, choices))}, "
+                f"got {value!r}"
+            )
         return value
     if origin in (types.UnionType, typing.Union):
         if value is None:
@@ -351,7 +395,12 @@ def _at_least(config: Any, section: str, least: float, keys: str) -> None:
 
 
 def _within(
-    config: Any, section: str, low: float, high: float, keys: str, upper_open: bool = False
+    config: Any,
+    section: str,
+    low: float,
+    high: float,
+    keys: str,
+    upper_open: bool = False,
 ) -> None:
     for key in keys.split():
         value = getattr(config, key)

@@ -74,26 +74,54 @@ _MULTI30K = (
 MULTI30K = {
     (split, side): Remote(f"{_MULTI30K}{name}.{side}.gz", digest)
     for split, name, side, digest in (
-        ("train", "train", "de",
-         "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6"),
-        ("train", "train", "en",
-         "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"),
-        ("valid", "val", "de",
-         "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a"),
-        ("valid", "val", "en",
-         "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28"),
-        ("test", "test_2016_flickr", "de",
-         "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8"),
-        ("test", "test_2016_flickr", "en",
-         "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9"),
+        (
+            "train",
+            "train",
+            "de",
+            "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+        ),
+        (
+            "train",
+            "train",
+            "en",
+            "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+        ),
+        (
+            "valid",
+            "val",
+            "de",
+            "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+        ),
+        (
+            "valid",
+            "val",
+            "en",
+            "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+        ),
+        (
+            "test",
+            "test_2016_flickr",
+            "de",
+            "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+        ),
+        (
+            "test",
+            "test_2016_flickr",
+            "en",
+            "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+        ),
     )
-}  # fmt: skip
+}
 #: This file grows with Tatoeba: the hash of the first download is recorded and checked later.
 TATOEBA = Remote("https://www.manythings.org/anki/deu-eng.zip")
 #: The files of Tatoeba that are read from a local folder, as many of them as are there.
 TATOEBA_LOCAL = (
-    "deu-eng.tsv", "deu-eng.tsv.gz", "deu-eng-2018.tsv", "deu-eng-2018.tsv.gz", "deu-eng.zip",
-)  # fmt: skip
+    "deu-eng.tsv",
+    "deu-eng.tsv.gz",
+    "deu-eng-2018.tsv",
+    "deu-eng-2018.tsv.gz",
+    "deu-eng.zip",
+)
 
 
 def load_corpus(
@@ -117,7 +145,9 @@ def load_corpus(
         return _own_files(_stem(path), read_tsv(path), [path])
     if kind == "text" and rest.count(",") == 1:
         source, target = map(Path, rest.split(","))
-        return _own_files(_stem(source), read_parallel(source, target), [source, target])
+        return _own_files(
+            _stem(source), read_parallel(source, target), [source, target]
+        )
     raise CorpusError(
         f"corpus: expected one of {', '.join(NAMES)}, tsv:FILE or text:FILE,FILE, got {spec!r}"
     )
@@ -146,18 +176,23 @@ def local_folder(data_dir: str | Path | None = None) -> Path | None:
 
 def _grammar(settings: DataConfig) -> Corpus:
     drawn = grammar.make_splits(
-        settings.grammar_split, settings.grammar_pairs, settings.valid, settings.test,
+        settings.grammar_split,
+        settings.grammar_pairs,
+        settings.valid,
+        settings.test,
         seed=settings.seed,
-    )  # fmt: skip
+    )
     write = as_sentence if settings.grammar_style == "sentence" else _plain
     splits = {
         name: [text for text in map(write, pairs) if text is not None]
         for name, pairs in zip(("train", "valid", "test"), drawn[:3], strict=True)
     }
     return Corpus(
-        "grammar", "the course's own licence (MIT)", "drawn from the course's grammar",
+        "grammar",
+        "the course's own licence (MIT)",
+        "drawn from the course's grammar",
         splits=splits,
-    )  # fmt: skip
+    )
 
 
 def _plain(pair: grammar.Pair) -> tuple[str, str]:
@@ -181,9 +216,12 @@ def _tatoeba(folder: Path | None) -> Corpus:
             pairs += read_tsv(path)
     kept = without_held_out(pairs, read_digests(HELD_OUT))
     return Corpus(
-        "tatoeba", **about, pairs=kept, dropped={"held out": len(pairs) - len(kept)},
+        "tatoeba",
+        **about,
+        pairs=kept,
+        dropped={"held out": len(pairs) - len(kept)},
         inputs={path.name: sha256(path) for path in (*paths, HELD_OUT)},
-    )  # fmt: skip
+    )
 
 
 def _multi30k(folder: Path | None) -> Corpus:
@@ -223,7 +261,9 @@ def _find_all(folder: Path, corpus: str, names: Sequence[str]) -> list[Path]:
         if found:
             return found
     places = [place / name for place in (folder / corpus, folder) for name in names]
-    raise CorpusError(f"{corpus}: expected a file {' or '.join(map(str, places))}, found none")
+    raise CorpusError(
+        f"{corpus}: expected a file {' or '.join(map(str, places))}, found none"
+    )
 
 
 def _fetch(corpus: str, file: Remote) -> Path:
@@ -270,7 +310,10 @@ def read_tsv(path: str | Path) -> Pairs:
     An empty line is an empty pair, which cleaning drops and counts. Raises CorpusError as
     `read_lines`, and for a line of more or fewer than two columns, with its number.
     """
-    return [_columns(line, 2, f"{path}, line {n}") for n, line in enumerate(read_lines(path), 1)]
+    return [
+        _columns(line, 2, f"{path}, line {n}")
+        for n, line in enumerate(read_lines(path), 1)
+    ]
 
 
 def read_parallel(source: str | Path, target: str | Path) -> Pairs:

@@ -46,9 +46,15 @@ def length_penalty(length: int, alpha: float) -> float:
 
 @torch.no_grad()
 def beam_search(
-    model: Transformer, src: Tensor, *, bos_id: int, eos_id: int, max_len: int | Sequence[int],
-    beam_size: int = 4, alpha: float = 0.6,
-) -> list[list[Hypothesis]]:  # fmt: skip
+    model: Transformer,
+    src: Tensor,
+    *,
+    bos_id: int,
+    eos_id: int,
+    max_len: int | Sequence[int],
+    beam_size: int = 4,
+    alpha: float = 0.6,
+) -> list[list[Hypothesis]]:
     """Search for the best translations of each source, keeping beam_size beginnings at a time.
 
     src: (B, S). max_len: the most tokens to write, the end included, for all sources or for each
@@ -63,7 +69,9 @@ def beam_search(
     """
     limits = [max_len] * len(src) if isinstance(max_len, int) else list(max_len)
     if len(limits) != len(src):
-        raise ValueError(f"max_len: expected one number, or {len(src)}, got {len(limits)}")
+        raise ValueError(
+            f"max_len: expected one number, or {len(src)}, got {len(limits)}"
+        )
     for name, number in (("beam_size", beam_size), ("max_len", min(limits, default=1))):
         if number < 1:
             raise ValueError(f"{name}: expected at least 1, got {number}")
@@ -92,9 +100,13 @@ def _search(model, src, bos_id, eos_id, limits, K, alpha):
     ended: list[list[Hypothesis]] = [[] for _ in range(B)]
     for length in range(1, max(limits) + 1):
         n = len(sentences)
-        logits, _ = model.decode(tokens[:, :, -1].flatten()[:, None], None, mask, cache=cache)
+        logits, _ = model.decode(
+            tokens[:, :, -1].flatten()[:, None], None, mask, cache=cache
+        )
         log_p = torch.log_softmax(logits[:, -1].float(), dim=-1)  # (n K, V)
-        log_p[:, model.pad_id] = -math.inf  # as greedy_decode: no padding before the end
+        log_p[
+            :, model.pad_id
+        ] = -math.inf  # as greedy_decode: no padding before the end
         log_p = log_p.unflatten(0, (n, K))  # (n K, V) -> (n, K, V)
         V = log_p.shape[-1]
         total = (scores.unsqueeze(-1) + log_p).flatten(1)  # (n, K, V) -> (n, K V)
@@ -106,9 +118,15 @@ def _search(model, src, bos_id, eos_id, limits, K, alpha):
         order = ends.long().argsort(dim=-1, stable=True)[:, :K]  # the K best that go on
         scores = best.gather(1, order)
         parent, token = parent.gather(1, order), token.gather(1, order)
-        scores = scores.masked_fill(ends.gather(1, order), -math.inf)  # where fewer than K go on
+        scores = scores.masked_fill(
+            ends.gather(1, order), -math.inf
+        )  # where fewer than K go on
         tokens = torch.cat(
-            [tokens.gather(1, parent[..., None].expand(-1, -1, length)), token[..., None]], dim=-1
+            [
+                tokens.gather(1, parent[..., None].expand(-1, -1, length)),
+                token[..., None],
+            ],
+            dim=-1,
         )  # (n, K, t) -> (n, K, t + 1)
         rows = torch.arange(n, device=device)[:, None] * K + parent  # (n, K), into n K
         going = []
@@ -177,7 +195,12 @@ class DecodingOptions:
     max_ratio: float = 2.0
 
     def __post_init__(self) -> None:
-        for name, least in (("beam_size", 1), ("alpha", 0), ("max_tokens", 1), ("max_ratio", 0)):
+        for name, least in (
+            ("beam_size", 1),
+            ("alpha", 0),
+            ("max_tokens", 1),
+            ("max_ratio", 0),
+        ):
             if getattr(self, name) < least:
                 raise TranslatorError(
                     f"{name}: expected at least {least}, got {getattr(self, name)}"
@@ -185,9 +208,11 @@ class DecodingOptions:
 
 
 def translate(
-    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str],
+    model: Transformer,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
     options: DecodingOptions | None = None,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Translate each text; the result is in the order of the texts.
 
     A text without a word gives an empty one. A text of more than LONGEST_SOURCE tokens is cut at
@@ -212,9 +237,11 @@ def translate(
 
 
 def decode_ids(
-    model: Transformer, tokenizer: Tokenizer, sources: Sequence[Sequence[int]],
+    model: Transformer,
+    tokenizer: Tokenizer,
+    sources: Sequence[Sequence[int]],
     options: DecodingOptions,
-) -> Iterator[tuple[list[int], list[list[int]]]]:  # fmt: skip
+) -> Iterator[tuple[list[int], list[list[int]]]]:
     """Yield (indices of the sources, their translations as ids), batch by batch."""
     device = next(model.parameters()).device
     ends = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
@@ -233,9 +260,13 @@ def decode_ids(
             ]
         else:
             found = beam_search(
-                model, src, max_len=limits, beam_size=options.beam_size, alpha=options.alpha,
+                model,
+                src,
+                max_len=limits,
+                beam_size=options.beam_size,
+                alpha=options.alpha,
                 **ends,
-            )  # fmt: skip
+            )
             written = [hypotheses[0].tokens for hypotheses in found]
         yield list(indices), written
 
@@ -280,9 +311,12 @@ def split_long(text: str, tokenizer: Tokenizer, limit: int) -> list[list[int]]:
 
 @torch.no_grad()
 def alignment(
-    model: Transformer, tokenizer: Tokenizer, source: Sequence[int], target: Sequence[int],
+    model: Transformer,
+    tokenizer: Tokenizer,
+    source: Sequence[int],
+    target: Sequence[int],
     layer: int = -1,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return the cross-attention for a sentence pair, averaged over the heads of one layer.
 
     source, target: ids without specials. Returns (T + 1, S + 1): rows for the target tokens and
@@ -299,4 +333,6 @@ def alignment(
         _, weights = model.decode(tgt, memory, mask, need_weights=True)
     finally:
         model.train(was_training)
-    return weights[layer][1][0].mean(dim=0).cpu()  # (1, h, T + 1, S + 1) -> (T + 1, S + 1)
+    return (
+        weights[layer][1][0].mean(dim=0).cpu()
+    )  # (1, h, T + 1, S + 1) -> (T + 1, S + 1)

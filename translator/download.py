@@ -19,7 +19,10 @@ from translator.errors import DownloadError, explain_os_error
 from translator.files import sha256, write_text
 
 _CHUNK = 1 << 16
-_HEADERS = {"User-Agent": "attention-course-translator/0.1", "Accept-Encoding": "identity"}
+_HEADERS = {
+    "User-Agent": "attention-course-translator/0.1",
+    "Accept-Encoding": "identity",
+}
 # Answers after which another attempt may go better.
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
@@ -33,9 +36,14 @@ class _Unfit(Exception):
 
 
 def download(
-    url: str, path: str | Path, *, expected: str | None = None,
-    attempts: int = 4, timeout: float = 30.0, pause: float = 1.0,
-) -> Path:  # fmt: skip
+    url: str,
+    path: str | Path,
+    *,
+    expected: str | None = None,
+    attempts: int = 4,
+    timeout: float = 30.0,
+    pause: float = 1.0,
+) -> Path:
     """Download a file unless it is there, and return its path.
 
     expected: its SHA-256. Where that is None the hash of the first download is recorded beside
@@ -85,7 +93,9 @@ def check_hash(path: Path, expected: str) -> None:
         )
 
 
-def _fetch_all(url: str, part: Path, attempts: int, timeout: float, pause: float) -> None:
+def _fetch_all(
+    url: str, part: Path, attempts: int, timeout: float, pause: float
+) -> None:
     """Fetch until `part` is whole; raises DownloadError after the last attempt."""
     reason = ""
     for attempt in range(attempts):
@@ -99,7 +109,9 @@ def _fetch_all(url: str, part: Path, attempts: int, timeout: float, pause: float
             reason = str(error)
         except _Interrupted as error:
             reason = str(error)
-    raise DownloadError(f"{url}: {reason} ({attempts} attempts); the same command goes on")
+    raise DownloadError(
+        f"{url}: {reason} ({attempts} attempts); the same command goes on"
+    )
 
 
 def _fetch(url: str, part: Path, timeout: float) -> None:
@@ -122,17 +134,27 @@ def _fetch(url: str, part: Path, timeout: float) -> None:
             if error.code == 416:
                 raise _Unfit("the server refuses to go on") from None
             if error.code in _PASSING:
-                raise _Interrupted(f"the server answers {error.code} {error.reason}") from None
-            raise DownloadError(f"{url}: the server answers {error.code} {error.reason}") from None
+                raise _Interrupted(
+                    f"the server answers {error.code} {error.reason}"
+                ) from None
+            raise DownloadError(
+                f"{url}: the server answers {error.code} {error.reason}"
+            ) from None
     except (OSError, http.client.HTTPException) as error:
-        raise _Interrupted(f"cannot be reached: {getattr(error, 'reason', error)}") from None
+        raise _Interrupted(
+            f"cannot be reached: {getattr(error, 'reason', error)}"
+        ) from None
     except ValueError as error:
-        raise DownloadError(f"{url}: not an address that can be downloaded: {error}") from None
+        raise DownloadError(
+            f"{url}: not an address that can be downloaded: {error}"
+        ) from None
     with response:
         have = have if response.status == 206 else 0
         length = response.headers.get("Content-Length")
         total = have + int(length) if length is not None else None
-        validator = response.headers.get("ETag") or response.headers.get("Last-Modified")
+        validator = response.headers.get("ETag") or response.headers.get(
+            "Last-Modified"
+        )
         if validator and validator.startswith("W/"):
             validator = response.headers.get("Last-Modified")  # weak tags fit no range
         write_text(_tag(part), json.dumps({"url": url, "validator": validator}))
@@ -143,11 +165,21 @@ def _fetch(url: str, part: Path, timeout: float) -> None:
 
 
 def _append(
-    response: http.client.HTTPResponse, file: Any, name: str, have: int, total: int | None
+    response: http.client.HTTPResponse,
+    file: Any,
+    name: str,
+    have: int,
+    total: int | None,
 ) -> None:
     # disable=None: no bar where stderr is not a terminal.
     with tqdm(
-        desc=name, initial=have, total=total, unit="B", unit_scale=True, disable=None, leave=False
+        desc=name,
+        initial=have,
+        total=total,
+        unit="B",
+        unit_scale=True,
+        disable=None,
+        leave=False,
     ) as bar:
         for chunk in _chunks(response):
             file.write(chunk)
@@ -193,4 +225,8 @@ def _recorded(record: Path) -> str | None:
         words = record.read_text(encoding="ascii").split()
     except (FileNotFoundError, UnicodeDecodeError):
         return None
-    return words[0] if words and len(words[0]) == hashlib.sha256().digest_size * 2 else None
+    return (
+        words[0]
+        if words and len(words[0]) == hashlib.sha256().digest_size * 2
+        else None
+    )

@@ -39,7 +39,9 @@ class PooledDropout(nn.Dropout):
 def pool_dropout(model: nn.Module) -> None:
     """Replace every nn.Dropout of a model by PooledDropout of the same share."""
     for module in list(model.modules()):
-        inside = isinstance(module, FeedForward)  # between two matrix products, both in bf16
+        inside = isinstance(
+            module, FeedForward
+        )  # between two matrix products, both in bf16
         for name, child in list(module.named_children()):
             if type(child) is nn.Dropout:
                 setattr(module, name, PooledDropout(child.p, to_float32=not inside))

@@ -43,5 +43,10 @@ _REASONS = {
 
 def explain_os_error(error: OSError) -> str:
     """Return one line that says what the operating system refused, and for which file."""
-    reason = _REASONS.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
+    reason = (
+        _REASONS.get(error.errno or 0)
+        or error.strerror
+        or str(error)
+        or type(error).__name__
+    )
     return f"{error.filename}: {reason}" if error.filename else reason

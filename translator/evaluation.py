@@ -43,41 +43,62 @@ def scores(
             result[name]["length_ratio"] = value.ratio
         if name == "bleu" and intervals:
             again = BLEU()
-            drawn = again.corpus_score(list(outputs), [list(references)], n_bootstrap=RESAMPLED)
-            result[name]["interval"] = [drawn._mean - drawn._ci, drawn._mean + drawn._ci]
+            drawn = again.corpus_score(
+                list(outputs), [list(references)], n_bootstrap=RESAMPLED
+            )
+            result[name]["interval"] = [
+                drawn._mean - drawn._ci,
+                drawn._mean + drawn._ci,
+            ]
             result[name]["signature"] = str(again.get_signature())
     result["sentences"] = len(outputs)
-    result["exact"] = sum(a == b for a, b in zip(outputs, references, strict=True)) / len(outputs)
+    result["exact"] = sum(
+        a == b for a, b in zip(outputs, references, strict=True)
+    ) / len(outputs)
     return result
 
 
 def by_length(
-    sources: Sequence[str], outputs: Sequence[str], references: Sequence[str],
-    bounds: Sequence[int] = LENGTH_BUCKETS, intervals: bool = False,
-) -> list[dict[str, Any]]:  # fmt: skip
+    sources: Sequence[str],
+    outputs: Sequence[str],
+    references: Sequence[str],
+    bounds: Sequence[int] = LENGTH_BUCKETS,
+    intervals: bool = False,
+) -> list[dict[str, Any]]:
     """Return the scores of each bucket of source length that holds a sentence."""
     rows = []
     low = 1
     for high in (*bounds, None):
         chosen = [
-            i for i, source in enumerate(sources)
-            if low <= max(len(source.split()), 1) and (high is None or len(source.split()) <= high)
-        ]  # fmt: skip
+            i
+            for i, source in enumerate(sources)
+            if low <= max(len(source.split()), 1)
+            and (high is None or len(source.split()) <= high)
+        ]
         if chosen:
             part = scores(*_rows(chosen, outputs, references), intervals)
-            rows.append({"words": [low, high], "sentences": len(chosen),
-                         "bleu": part["bleu"]["score"], "chrf": part["chrf"]["score"],
-                         "length_ratio": part["bleu"]["length_ratio"],
-                         **({"interval": part["bleu"]["interval"]} if intervals else {}),
-                         "exact": part["exact"]})  # fmt: skip
+            rows.append(
+                {
+                    "words": [low, high],
+                    "sentences": len(chosen),
+                    "bleu": part["bleu"]["score"],
+                    "chrf": part["chrf"]["score"],
+                    "length_ratio": part["bleu"]["length_ratio"],
+                    **({"interval": part["bleu"]["interval"]} if intervals else {}),
+                    "exact": part["exact"],
+                }
+            )
         low = (high or 0) + 1
     return rows
 
 
 def evaluate(
-    translator: Translator, sources: Sequence[str], references: Sequence[str],
-    options: DecodingOptions, trained_on: Iterable[str] = (),
-) -> tuple[dict[str, Any], list[str]]:  # fmt: skip
+    translator: Translator,
+    sources: Sequence[str],
+    references: Sequence[str],
+    options: DecodingOptions,
+    trained_on: Iterable[str] = (),
+) -> tuple[dict[str, Any], list[str]]:
     """Translate and compare; return (results, translations).
 
     trained_on: the sources of the training data, if it is known. The sentences that are not within
@@ -89,17 +110,23 @@ def evaluate(
     seconds = time.perf_counter() - began
     bounds = translator.config.data.length_bounds or LENGTH_BUCKETS
     results = {
-        "beam_size": options.beam_size, "alpha": options.alpha,
+        "beam_size": options.beam_size,
+        "alpha": options.alpha,
         **scores(outputs, references, intervals=True),
         "by_length": by_length(sources, outputs, references, bounds, intervals=True),
-        "seconds": round(seconds, 2), "sentences_per_second": round(len(sources) / seconds, 1),
-    }  # fmt: skip
+        "seconds": round(seconds, 2),
+        "sentences_per_second": round(len(sources) / seconds, 1),
+    }
     if len(set(sources)) < len(sources):
         results["several_references"] = several_references(sources, outputs, references)
     trained_on = list(trained_on)
-    far = [row for row, near in enumerate(near_sources(sources, trained_on)) if not near]
+    far = [
+        row for row, near in enumerate(near_sources(sources, trained_on)) if not near
+    ]
     if trained_on and far:
-        results["without_a_near_source"] = scores(*_rows(far, outputs, references), intervals=True)
+        results["without_a_near_source"] = scores(
+            *_rows(far, outputs, references), intervals=True
+        )
     return results, outputs
 
 
@@ -114,21 +141,37 @@ def several_references(
     columns = list(zip_longest(*known.values()))  # None where a source has fewer
     metric = BLEU()
     value = metric.corpus_score([answers[source] for source in known], columns)
-    return {"score": value.score, "signature": str(metric.get_signature()),
-            "sentences": len(known), "references": len(references)}  # fmt: skip
+    return {
+        "score": value.score,
+        "signature": str(metric.get_signature()),
+        "sentences": len(known),
+        "references": len(references),
+    }
 
 
 def best_alpha(
-    translator: Translator, sources: Sequence[str], references: Sequence[str],
-    beam_size: int, alphas: Sequence[float],
-) -> dict[str, Any]:  # fmt: skip
+    translator: Translator,
+    sources: Sequence[str],
+    references: Sequence[str],
+    beam_size: int,
+    alphas: Sequence[float],
+) -> dict[str, Any]:
     """Return the length penalty of the highest BLEU on validation pairs, and all those tried."""
     tried = []
     for alpha in alphas:
-        outputs = translator.translate(sources, DecodingOptions(beam_size=beam_size, alpha=alpha))
-        tried.append({"alpha": alpha, "bleu": scores(outputs, references)["bleu"]["score"]})
+        outputs = translator.translate(
+            sources, DecodingOptions(beam_size=beam_size, alpha=alpha)
+        )
+        tried.append(
+            {"alpha": alpha, "bleu": scores(outputs, references)["bleu"]["score"]}
+        )
     best = max(tried, key=lambda found: found["bleu"])["alpha"]
-    return {"alpha": best, "beam_size": beam_size, "sentences": len(sources), "tried": tried}
+    return {
+        "alpha": best,
+        "beam_size": beam_size,
+        "sentences": len(sources),
+        "tried": tried,
+    }
 
 
 def _rows(chosen: Sequence[int], *columns: Sequence[str]) -> tuple[list[str], ...]:

@@ -41,11 +41,15 @@ def read_digests(path: Path = HELD_OUT) -> frozenset[str]:
     try:
         lines = path.read_text(encoding="ascii").split()
     except FileNotFoundError:
-        raise CorpusError(f"{path}: the list of held-out sentences is missing") from None
+        raise CorpusError(
+            f"{path}: the list of held-out sentences is missing"
+        ) from None
     except UnicodeDecodeError:
         lines = [""]
     if not lines or any(len(line) != 64 for line in lines):
-        raise CorpusError(f"{path}: damaged: expected a SHA-256, 64 digits, in each line")
+        raise CorpusError(
+            f"{path}: damaged: expected a SHA-256, 64 digits, in each line"
+        )
     return frozenset(lines)
 
 
@@ -53,4 +57,6 @@ def without_held_out(
     pairs: Iterable[tuple[str, str]], digests: frozenset[str]
 ) -> list[tuple[str, str]]:
     """Return the pairs of which neither sentence is held out."""
-    return [pair for pair in pairs if not any(is_held_out(text, digests) for text in pair)]
+    return [
+        pair for pair in pairs if not any(is_held_out(text, digests) for text in pair)
+    ]

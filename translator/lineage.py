@@ -13,7 +13,9 @@ from translator.record import read_record
 from translator.training_log import read_log
 
 
-def earlier_trainings(training: dict[str, Any], folders: Sequence[Path]) -> list[dict[str, Any]]:
+def earlier_trainings(
+    training: dict[str, Any], folders: Sequence[Path]
+) -> list[dict[str, Any]]:
     """Return what is recorded of the trainings before this one, the oldest first.
 
     training: that of the last run, as in its training.json; folders: of the runs, or of exported
@@ -31,18 +33,29 @@ def earlier_trainings(training: dict[str, Any], folders: Sequence[Path]) -> list
         of_a_run = (folder / "model").is_dir()
         model = load_translator(folder / "model" if of_a_run else folder, "cpu")
         if digest(model.model.state_dict()) != began["weights"]:
-            raise TranslatorError(f"{folder}: the training after it began with other weights")
+            raise TranslatorError(
+                f"{folder}: the training after it began with other weights"
+            )
         if of_a_run:
-            training, curve = read_record(folder / "training.json"), read_log(folder / "log.jsonl")
+            training, curve = (
+                read_record(folder / "training.json"),
+                read_log(folder / "log.jsonl"),
+            )
         else:
             record = read_record(folder / "record.json")
             if "training" not in record:
-                raise TranslatorError(f"{folder / 'record.json'}: says nothing of the training")
+                raise TranslatorError(
+                    f"{folder / 'record.json'}: says nothing of the training"
+                )
             training, curve = record["training"], record["curve"]
         config = model.config.to_dict()
         name = config["name"]
-        found.append({"name": name, "config": config, "training": training, "curve": curve})
+        found.append(
+            {"name": name, "config": config, "training": training, "curve": curve}
+        )
     if folders and training.get("started_from"):
-        raise TranslatorError(f"{folders[0]}: this training began with other weights, too: name "
-                              "their folder before it")
+        raise TranslatorError(
+            f"{folders[0]}: this training began with other weights, too: name "
+            "their folder before it"
+        )
     return found[::-1]

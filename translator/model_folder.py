@@ -1,8 +1,8 @@
 """A trained translator as a folder: weights, sizes and tokeniser; written once, read by one call.
 
-    model.safetensors   the weights; a matrix that is tied to another is stored once
-    config.json         the configuration it was trained with, and the format
-    tokenizer.json
+model.safetensors   the weights; a matrix that is tied to another is stored once
+config.json         the configuration it was trained with, and the format
+tokenizer.json
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ class Translator:
 
 
 def save_translator(
-    folder: str | Path, translator: Translator, *, half: bool = False, int8: bool = False
+    folder: str | Path,
+    translator: Translator,
+    *,
+    half: bool = False,
+    int8: bool = False,
 ) -> Path:
     """Write a translator; a folder that is there is replaced whole or not at all.
 
@@ -62,7 +66,9 @@ def save_translator(
     Returns the folder.
     """
     folder = Path(folder)
-    kept = {name: (folder / name).read_bytes() for name in KEPT if (folder / name).is_file()}
+    kept = {
+        name: (folder / name).read_bytes() for name in KEPT if (folder / name).is_file()
+    }
     seen: dict[int, str] = {}
     weights = {}
     for name, tensor in translator.model.state_dict().items():
@@ -76,10 +82,13 @@ def save_translator(
     with new_folder(folder) as new:
         save_file(weights, new / WEIGHTS)
         settings = {
-            "format": FORMAT, "vocab_size": translator.tokenizer.vocab_size,
+            "format": FORMAT,
+            "vocab_size": translator.tokenizer.vocab_size,
             **translator.config.to_dict(),
-        }  # fmt: skip
-        (new / CONFIG).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        }
+        (new / CONFIG).write_text(
+            json.dumps(settings, indent=2) + "\n", encoding="utf-8"
+        )
         translator.tokenizer.save(new / TOKENIZER)
         for name, data in kept.items():
             (new / name).write_bytes(data)
@@ -98,11 +107,15 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
         found = settings.pop("format", None)
         vocab_size = settings.pop("vocab_size", None)
     except (FileNotFoundError, NotADirectoryError):
-        raise ModelFolderError(f"{folder}: no translator ({CONFIG} is missing)") from None
+        raise ModelFolderError(
+            f"{folder}: no translator ({CONFIG} is missing)"
+        ) from None
     except (ValueError, AttributeError) as error:
         raise ModelFolderError(f"{path}: damaged: {error}") from None
     if found != FORMAT:
-        raise ModelFolderError(f"{path}: expected a translator of format {FORMAT}, got {found}")
+        raise ModelFolderError(
+            f"{path}: expected a translator of format {FORMAT}, got {found}"
+        )
     config = Config.from_dict(settings)
     tokenizer = Tokenizer.load(folder / TOKENIZER)
     if tokenizer.vocab_size != vocab_size:
@@ -128,7 +141,9 @@ def _load_weights(model: Transformer, path: Path) -> None:
         raise ModelFolderError(f"{path}: missing") from None
     except SafetensorError as error:
         raise ModelFolderError(f"{path}: damaged: {error}") from None
-    for name in [name for name, tensor in weights.items() if tensor.dtype == torch.int8]:
+    for name in [
+        name for name, tensor in weights.items() if tensor.dtype == torch.int8
+    ]:
         scale = weights.get(name + SCALE)
         if scale is not None and scale.shape == weights[name].shape[:1]:
             weights[name] = weights[name] * weights.pop(name + SCALE)[:, None]
@@ -136,10 +151,18 @@ def _load_weights(model: Transformer, path: Path) -> None:
     places = {tensor.data_ptr() for name, tensor in own.items() if name in weights}
     missing = [name for name, tensor in own.items() if tensor.data_ptr() not in places]
     unknown = [name for name in weights if name not in own]
-    wrong = [name for name in weights if name in own and weights[name].shape != own[name].shape]
+    wrong = [
+        name
+        for name in weights
+        if name in own and weights[name].shape != own[name].shape
+    ]
     bare = [name for name, tensor in weights.items() if tensor.dtype == torch.int8]
-    for kind, names in (("missing", missing), ("unscaled", bare), ("unknown", unknown),
-                        ("misshapen", wrong)):  # fmt: skip
+    for kind, names in (
+        ("missing", missing),
+        ("unscaled", bare),
+        ("unknown", unknown),
+        ("misshapen", wrong),
+    ):
         if names:
             raise ModelFolderError(
                 f"{path}: does not fit {CONFIG}: {kind} weights {', '.join(names[:3])}"

@@ -13,7 +13,10 @@ def near_sources(sources: Sequence[str], trained_on: Iterable[str]) -> list[bool
 
     An edit puts in, takes out or exchanges a word; case and punctuation do not count.
     """
-    whole, shorter = defaultdict(list), defaultdict(list)  # sentences, and those less a word
+    whole, shorter = (
+        defaultdict(list),
+        defaultdict(list),
+    )  # sentences, and those less a word
     exchanged = defaultdict(list)  # those less the word at a place, with the place
     for row, text in enumerate(sources):
         words = _words(text)

@@ -11,7 +11,9 @@ from torch import Tensor
 from translator.config import TrainingConfig
 
 
-def token_loss(logits: Tensor, target: Tensor, pad_id: int, smoothing: float = 0.0) -> Tensor:
+def token_loss(
+    logits: Tensor, target: Tensor, pad_id: int, smoothing: float = 0.0
+) -> Tensor:
     """Return the cross-entropy summed over the real tokens, in nats.
 
     logits: (B, T, V). target: (B, T) token ids; pad_id does not count. smoothing: the share of the
@@ -19,7 +21,9 @@ def token_loss(logits: Tensor, target: Tensor, pad_id: int, smoothing: float = 0
     The sum, not the mean: whoever has several micro-batches or processes divides by all tokens.
     Source: Szegedy et al. (2016), section 7, for the smoothing.
     """
-    return _SmoothedCrossEntropy.apply(logits.flatten(0, 1), target.flatten(), pad_id, smoothing)
+    return _SmoothedCrossEntropy.apply(
+        logits.flatten(0, 1), target.flatten(), pad_id, smoothing
+    )
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -30,7 +34,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, logits: Tensor, target: Tensor, pad_id: int, smoothing: float) -> Tensor:
+    def forward(
+        ctx, logits: Tensor, target: Tensor, pad_id: int, smoothing: float
+    ) -> Tensor:
         rows = 32 if logits.device.type == "cpu" else len(logits)
         gradient = torch.empty_like(logits)  # (N, V)
         total = torch.zeros((), device=logits.device)
@@ -39,7 +45,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             wanted = wanted[:, None]  # (n,) -> (n, 1)
             real = (wanted != pad_id).float()
             log_p = F.log_softmax(given, dim=-1, dtype=torch.float32)  # (n, V)
-            losses = (1 - smoothing) * log_p.gather(1, wanted) + smoothing * log_p.mean(1, True)
+            losses = (1 - smoothing) * log_p.gather(1, wanted) + smoothing * log_p.mean(
+                1, True
+            )
             total -= (losses * real).sum()
             slope = log_p.exp_().sub_(smoothing / log_p.shape[1])
             slope.scatter_add_(1, wanted, torch.full_like(real, smoothing - 1))
@@ -53,7 +61,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         return gradient * factor.to(gradient.dtype), None, None, None
 
 
-def learning_rate(update: int, config: TrainingConfig, d_model: int, progress: float) -> float:
+def learning_rate(
+    update: int, config: TrainingConfig, d_model: int, progress: float
+) -> float:
     """Return the rate of this update.
 
     update: 1 for the first one. progress: the share of the training that is done, 0 to 1; only
@@ -81,7 +91,11 @@ def learning_rate(update: int, config: TrainingConfig, d_model: int, progress: f
         falling = 1 - math.sqrt(decay(config, progress))
     else:
         falling = 0.5 * (1 + math.cos(math.pi * progress))
-    return config.peak_lr * rising * (config.min_lr_ratio + (1 - config.min_lr_ratio) * falling)
+    return (
+        config.peak_lr
+        * rising
+        * (config.min_lr_ratio + (1 - config.min_lr_ratio) * falling)
+    )
 
 
 def decay(config: TrainingConfig, progress: float) -> float:

@@ -49,12 +49,16 @@ class EncoderGraph(nn.Module):
 class _Grown:
     """A layer's cache as tensors that come in and go out, for a graph without memory."""
 
-    def __init__(self, memory_key: Tensor, memory_value: Tensor, key: Tensor, value: Tensor):
+    def __init__(
+        self, memory_key: Tensor, memory_value: Tensor, key: Tensor, value: Tensor
+    ):
         self.memory_key, self.memory_value = memory_key, memory_value
         self.key, self.value = key, value
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        self.key = torch.cat([self.key, key], dim=2)  # (B, h, t, d_h) -> (B, h, t + 1, d_h)
+        self.key = torch.cat(
+            [self.key, key], dim=2
+        )  # (B, h, t, d_h) -> (B, h, t + 1, d_h)
         self.value = torch.cat([self.value, value], dim=2)
         return self.key, self.value
 
@@ -71,9 +75,15 @@ class DecoderStepGraph(nn.Module):
         self.register_buffer("table", table[0].detach())  # (longest, D)
 
     def forward(
-        self, token: Tensor, position: Tensor, src: Tensor, memory_keys: Tensor,
-        memory_values: Tensor, keys: Tensor, values: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+        self,
+        token: Tensor,
+        position: Tensor,
+        src: Tensor,
+        memory_keys: Tensor,
+        memory_values: Tensor,
+        keys: Tensor,
+        values: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """See the module's text for the shapes."""
         model = self.model
         x = model.tgt_embedding(token) + self.table[position]  # (B, 1) -> (B, 1, D)
@@ -94,7 +104,9 @@ class DecoderStepGraph(nn.Module):
         )
 
 
-def export_onnx(translator: Translator, folder: Path, longest: int = 512) -> dict[Path, float]:
+def export_onnx(
+    translator: Translator, folder: Path, longest: int = 512
+) -> dict[Path, float]:
     """Write encoder.onnx and decoder.onnx, and compare them with PyTorch by onnxruntime.
 
     longest: the most target positions. Returns for each file the largest difference.
@@ -110,7 +122,10 @@ def export_onnx(translator: Translator, folder: Path, longest: int = 512) -> dic
         ) from error
     model = translator.model.to("cpu").eval()
     encoder, decoder = EncoderGraph(model), DecoderStepGraph(model, longest)
-    layers, heads = len(model.decoder.layers), model.decoder.layers[0].self_attention.num_heads
+    layers, heads = (
+        len(model.decoder.layers),
+        model.decoder.layers[0].self_attention.num_heads,
+    )
     empty = torch.zeros(layers, 2, heads, 3, model.d_model // heads)
     src = torch.full((2, 5), translator.tokenizer.eos_id)
     with torch.no_grad():
@@ -118,15 +133,42 @@ def export_onnx(translator: Translator, folder: Path, longest: int = 512) -> dic
     token, position = torch.full((2, 1), translator.tokenizer.bos_id), torch.tensor([3])
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
-        _export(encoder, (src,), work / "encoder.onnx", ["src"], ["memory_keys", "memory_values"],
-                {"src": {0: "B", 1: "S"}, "memory_keys": {1: "B", 3: "S"},
-                 "memory_values": {1: "B", 3: "S"}})  # fmt: skip
+        _export(
+            encoder,
+            (src,),
+            work / "encoder.onnx",
+            ["src"],
+            ["memory_keys", "memory_values"],
+            {
+                "src": {0: "B", 1: "S"},
+                "memory_keys": {1: "B", 3: "S"},
+                "memory_values": {1: "B", 3: "S"},
+            },
+        )
         grown = {name: {1: "B", 3: "t"} for name in ("keys", "values")}
-        _export(decoder, (token, position, src, *memory, empty, empty), work / "decoder.onnx",
-                ["token", "position", "src", "memory_keys", "memory_values", "keys", "values"],
-                ["logits", "new_keys", "new_values"],
-                {"token": {0: "B"}, "src": {0: "B", 1: "S"}, "memory_keys": {1: "B", 3: "S"},
-                 "memory_values": {1: "B", 3: "S"}, "logits": {0: "B"}, **grown})  # fmt: skip
+        _export(
+            decoder,
+            (token, position, src, *memory, empty, empty),
+            work / "decoder.onnx",
+            [
+                "token",
+                "position",
+                "src",
+                "memory_keys",
+                "memory_values",
+                "keys",
+                "values",
+            ],
+            ["logits", "new_keys", "new_values"],
+            {
+                "token": {0: "B"},
+                "src": {0: "B", 1: "S"},
+                "memory_keys": {1: "B", 3: "S"},
+                "memory_values": {1: "B", 3: "S"},
+                "logits": {0: "B"},
+                **grown,
+            },
+        )
         differences = compare(translator, work)
         for name, difference in differences.items():
             if not difference <= TOLERANCE:
@@ -143,9 +185,15 @@ def _export(module, inputs, path, input_names, output_names, axes) -> None:
         # The tracer warns at each check of a shape; the comparison below is the real check.
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            module.eval(), inputs, path, input_names=input_names, output_names=output_names,
-            dynamic_axes=axes, opset_version=OPSET, dynamo=False,
-        )  # fmt: skip
+            module.eval(),
+            inputs,
+            path,
+            input_names=input_names,
+            output_names=output_names,
+            dynamic_axes=axes,
+            opset_version=OPSET,
+            dynamo=False,
+        )
 
 
 def compare(translator: Translator, folder: Path, steps: int = 6) -> dict[str, float]:
@@ -177,16 +225,25 @@ def compare(translator: Translator, folder: Path, steps: int = 6) -> dict[str, f
         cache = model.init_cache(encoded, steps)
         mask = padding_mask(src, tokenizer.pad_id)
         layers, heads = len(cache), model.decoder.layers[0].self_attention.num_heads
-        keys = values = np.zeros((layers, 3, heads, 0, model.d_model // heads), np.float32)
+        keys = values = np.zeros(
+            (layers, 3, heads, 0, model.d_model // heads), np.float32
+        )
         token = torch.full((3, 1), tokenizer.bos_id)
         worst = 0.0
         for t in range(steps):
             logits, _ = model.decode(token, None, mask, cache=cache)
-            found, keys, values = sessions["decoder.onnx"].run(None, {
-                "token": token.numpy(), "position": np.array([t]), "src": src.numpy(),
-                "memory_keys": memory[0], "memory_values": memory[1],
-                "keys": keys, "values": values,
-            })  # fmt: skip
+            found, keys, values = sessions["decoder.onnx"].run(
+                None,
+                {
+                    "token": token.numpy(),
+                    "position": np.array([t]),
+                    "src": src.numpy(),
+                    "memory_keys": memory[0],
+                    "memory_values": memory[1],
+                    "keys": keys,
+                    "values": values,
+                },
+            )
             worst = max(worst, _largest([found], [logits[:, -1].numpy()]))
             token = logits[:, -1].argmax(dim=-1, keepdim=True)
         differences["decoder.onnx"] = worst

@@ -26,23 +26,34 @@ from translator.prepared import (
     read_stats,
     write_prepared,
 )
-from translator.splitting import SPLITS, shared_sentences, split_by_groups, without_overlap
+from translator.splitting import (
+    SPLITS,
+    shared_sentences,
+    split_by_groups,
+    without_overlap,
+)
 from translator.tokenizer import Tokenizer
 
 #: Beside the rules of cleaning: what else is taken away, and why.
-LEAKS = {"held out": "a sentence is in the list of test data that is applied to every Tatoeba file",
-         "in valid or test": "a training pair with a sentence of another split",
-         "in test": "a validation pair with a sentence of the test"}  # fmt: skip
+LEAKS = {
+    "held out": "a sentence is in the list of test data that is applied to every Tatoeba file",
+    "in valid or test": "a training pair with a sentence of another split",
+    "in test": "a validation pair with a sentence of the test",
+}
 
 #: In the statistics: the SHA-256 of a vocabulary that was not learned from these corpora.
 GIVEN = "vocabulary given"
 
 
 def prepare(
-    settings: DataConfig, out: str | Path, *, data_dir: str | Path | None = None,
-    force: bool = False, say: Callable[[str], None] = lambda line: None,
+    settings: DataConfig,
+    out: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    force: bool = False,
+    say: Callable[[str], None] = lambda line: None,
     tokenizer: Tokenizer | None = None,
-) -> PreparedCorpus:  # fmt: skip
+) -> PreparedCorpus:
     """Prepare the corpora of `settings` in the folder `out` and return what is there.
 
     data_dir: as in `load_corpus`. tokenizer: a vocabulary to use instead of learning one, such as
@@ -55,9 +66,13 @@ def prepare(
     settings.check()
     out = Path(out)
     say(f"reading {', '.join(settings.corpora)}")
-    twice = [name for name, n in Counter(map(corpus_name, settings.corpora)).items() if n > 1]
+    twice = [
+        name for name, n in Counter(map(corpus_name, settings.corpora)).items() if n > 1
+    ]
     if twice:
-        raise CorpusError(f"corpora: expected different names, got {twice[0]} more than once")
+        raise CorpusError(
+            f"corpora: expected different names, got {twice[0]} more than once"
+        )
     corpora = [load_corpus(spec, settings, data_dir) for spec in settings.corpora]
     if tokenizer is not None:
         settings = dataclasses.replace(settings, vocab_size=tokenizer.vocab_size)
@@ -71,7 +86,11 @@ def prepare(
     if settings.both_directions:
         splits["train"] += reverse_pairs(splits["train"])
     if tokenizer is None:
-        texts = [normalise(text) for row in splits["train"] for text in (row.source, row.target)]
+        texts = [
+            normalise(text)
+            for row in splits["train"]
+            for text in (row.source, row.target)
+        ]
         say(f"learning a vocabulary from {len(splits['train']):,} pairs")
         tokenizer = Tokenizer.train(texts, settings.vocab_size)
     say(f"writing {out}")
@@ -108,12 +127,23 @@ def clean_and_split(
             counts[corpus.name]["normalised"] += cleaned.normalised
             counts[corpus.name]["dropped"].update(cleaned.dropped)
         for name in ("valid", "test"):
-            splits[name] += [Example(*pair, corpus.name) for pair in corpus.splits.get(name, [])]
-    dealt = split_by_groups(
-        [_normal(row) for row in loose], valid=_sizes(settings.valid, loose, settings),
-        test=_sizes(settings.test, loose, settings), seed=settings.seed, by=settings.group_by,
-        origins=[_kind(row.corpus, _part(row, settings), settings) for row in loose],
-    ) if loose else None  # fmt: skip
+            splits[name] += [
+                Example(*pair, corpus.name) for pair in corpus.splits.get(name, [])
+            ]
+    dealt = (
+        split_by_groups(
+            [_normal(row) for row in loose],
+            valid=_sizes(settings.valid, loose, settings),
+            test=_sizes(settings.test, loose, settings),
+            seed=settings.seed,
+            by=settings.group_by,
+            origins=[
+                _kind(row.corpus, _part(row, settings), settings) for row in loose
+            ],
+        )
+        if loose
+        else None
+    )
     if dealt is not None:
         for name, rows in zip(SPLITS, dealt, strict=True):
             splits[name] += [loose[row] for row in rows]
@@ -131,8 +161,11 @@ def clean_and_split(
             f"rules ({', '.join(RULES)}) and data.valid, data.test"
         )
     for found in counts.values():
-        found["dropped"] = {name: found["dropped"][name] for name in (*RULES, *LEAKS)
-                            if found["dropped"][name]}  # fmt: skip
+        found["dropped"] = {
+            name: found["dropped"][name]
+            for name in (*RULES, *LEAKS)
+            if found["dropped"][name]
+        }
     return splits, counts
 
 
@@ -145,13 +178,18 @@ def _kind(corpus: str, part: int, settings: DataConfig) -> str:
     """Name the pairs of a corpus that are held out together."""
     if not settings.length_bounds:
         return corpus
-    low, high = (0, *settings.length_bounds)[part] + 1, (*settings.length_bounds, "more")[part]
+    low, high = (
+        (0, *settings.length_bounds)[part] + 1,
+        (*settings.length_bounds, "more")[part],
+    )
     return f"{corpus} of {low} to {high} words"
 
 
 def _sizes(total: int, rows: Iterable[Example], settings: DataConfig) -> dict[str, int]:
     """Divide a number of held-out pairs, the same for each corpus, as the lengths' shares say."""
-    ends = [round(total * share) for share in accumulate(settings.length_shares or (1.0,))]
+    ends = [
+        round(total * share) for share in accumulate(settings.length_shares or (1.0,))
+    ]
     return {
         _kind(corpus, part, settings): end - begin
         for corpus in {row.corpus for row in rows}
@@ -160,7 +198,11 @@ def _sizes(total: int, rows: Iterable[Example], settings: DataConfig) -> dict[st
 
 
 def _drop_overlap(
-    rows: list[Example], others: list[Example], by: str, reason: str, counts: dict[str, Any]
+    rows: list[Example],
+    others: list[Example],
+    by: str,
+    reason: str,
+    counts: dict[str, Any],
 ) -> list[Example]:
     kept = without_overlap([_normal(row) for row in rows], map(_normal, others), by)
     left = set(kept)
@@ -222,7 +264,9 @@ def _is_there(out: Path, wanted: dict[str, Any], force: bool) -> bool:
     if force:
         return False
     stats = read_stats(out)
-    different = [key for key in {**wanted, GIVEN: None} if stats.get(key) != wanted.get(key)]
+    different = [
+        key for key in {**wanted, GIVEN: None} if stats.get(key) != wanted.get(key)
+    ]
     if not different:
         return True
     raise PreparedDataError(

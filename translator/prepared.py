@@ -28,7 +28,10 @@ from translator.tokenizer import Tokenizer
 #: Raised when a reader of this program could not read an older folder.
 FORMAT = 1
 STATS, TOKENIZER = "stats.json", "tokenizer.json"
-DATA_FILES = (*(f"{split}.{kind}" for split in SPLITS for kind in ("jsonl", "npz")), TOKENIZER)
+DATA_FILES = (
+    *(f"{split}.{kind}" for split in SPLITS for kind in ("jsonl", "npz")),
+    TOKENIZER,
+)
 
 
 class Example(NamedTuple):
@@ -102,9 +105,11 @@ def read_stats(folder: str | Path) -> dict[str, Any]:
 
 
 def write_prepared(
-    folder: Path, splits: Mapping[str, Sequence[Example]], tokenizer: Tokenizer,
+    folder: Path,
+    splits: Mapping[str, Sequence[Example]],
+    tokenizer: Tokenizer,
     stats: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Write all files into an empty folder and return the statistics with the hashes added.
 
     The same arguments give the same bytes.
@@ -146,7 +151,9 @@ def read_examples(path: str | Path) -> list[Example]:
                 row = json.loads(line)
                 out.append(Example(row["source"], row["target"], row["corpus"]))
             except (ValueError, KeyError, TypeError) as error:
-                raise PreparedDataError(f"{path}, line {number}: damaged: {error}") from None
+                raise PreparedDataError(
+                    f"{path}, line {number}: damaged: {error}"
+                ) from None
     return out
 
 

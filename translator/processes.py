@@ -60,7 +60,9 @@ def choose_device(name: str = "auto") -> torch.device:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise TranslatorError(f"--device: {name} cannot be used here: {reason}") from error
+        raise TranslatorError(
+            f"--device: {name} cannot be used here: {reason}"
+        ) from error
     return device
 
 

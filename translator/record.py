@@ -41,7 +41,9 @@ def code_revision() -> str | None:
 
     try:
         commit = git("rev-parse", "HEAD")
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", "../transformer")
+        changed = git(
+            "status", "--porcelain", "--untracked-files=no", "--", ".", "../transformer"
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit + ("+changes" if changed else "")

@@ -37,8 +37,9 @@ def as_sentence(pair: Pair) -> TextPair | None:
         f"{',' if i in commas else ''} {word}" for i, word in enumerate(pair.source)
     ).strip()
     mark = "?" if "question" in pair.phenomena else "."
-    german, english = (text[0].upper() + text[1:] + mark
-                       for text in (german, " ".join(pair.target)))  # fmt: skip
+    german, english = (
+        text[0].upper() + text[1:] + mark for text in (german, " ".join(pair.target))
+    )
     return TextPair(german, english)
 
 

@@ -73,7 +73,9 @@ class UnionFind:
 def groups(pairs: Sequence[TextPair], by: str = "exact") -> list[list[int]]:
     """Return the rows of each group, in order; groups come in the order of their first row."""
     joined = UnionFind()
-    keys = [(("source", group_key(s, by)), ("target", group_key(t, by))) for s, t in pairs]
+    keys = [
+        (("source", group_key(s, by)), ("target", group_key(t, by))) for s, t in pairs
+    ]
     for source, target in keys:
         joined.union(source, target)
     out: dict[Hashable, list[int]] = {}
@@ -103,8 +105,9 @@ def split_by_groups(
     """
     origins = origins if origins is not None else [""] * len(pairs)
     if len(origins) != len(pairs):
-        raise ConfigError(f"origins: expected one for each of {len(pairs)} pairs, "
-                          f"got {len(origins)}")  # fmt: skip
+        raise ConfigError(
+            f"origins: expected one for each of {len(pairs)} pairs, got {len(origins)}"
+        )
     wanted = {
         (name, origin): size.get(origin, 0) if isinstance(size, Mapping) else size
         for name, size in (("test", test), ("valid", valid))
@@ -162,7 +165,8 @@ def without_overlap(
     return [
         row
         for row, pair in enumerate(pairs)
-        if group_key(pair.source, by) not in sources and group_key(pair.target, by) not in targets
+        if group_key(pair.source, by) not in sources
+        and group_key(pair.target, by) not in targets
     ]
 
 

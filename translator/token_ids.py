@@ -28,7 +28,10 @@ class TokenIds:
 
     def __post_init__(self) -> None:
         for side in ("src", "tgt"):
-            ids, offsets = getattr(self, f"{side}_ids"), getattr(self, f"{side}_offsets")
+            ids, offsets = (
+                getattr(self, f"{side}_ids"),
+                getattr(self, f"{side}_offsets"),
+            )
             fits = (
                 ids.ndim == offsets.ndim == 1
                 and np.issubdtype(ids.dtype, np.integer)
@@ -49,7 +52,9 @@ class TokenIds:
             )
 
     @classmethod
-    def from_lists(cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> TokenIds:
+    def from_lists(
+        cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]
+    ) -> TokenIds:
         """Return the arrays for lists of ids, one list a sentence."""
         return cls(*_flat(src), *_flat(tgt))
 
@@ -82,9 +87,14 @@ class TokenIds:
 
 
 def ragged_to_rows(
-    ids: np.ndarray, offsets: np.ndarray, width: int, pad_id: int, *,
-    first: int | None = None, last: int | None = None,
-) -> np.ndarray:  # fmt: skip
+    ids: np.ndarray,
+    offsets: np.ndarray,
+    width: int,
+    pad_id: int,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+) -> np.ndarray:
     """Return the sentences as the rows of an int64 array (N, width), padded on the right.
 
     first, last: ids put before and after each sentence.

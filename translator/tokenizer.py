@@ -45,7 +45,9 @@ class Tokenizer:
         self._vocab_size = backend.get_vocab_size()
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int, min_frequency: int = 2) -> Tokenizer:
+    def train(
+        cls, texts: Iterable[str], vocab_size: int, min_frequency: int = 2
+    ) -> Tokenizer:
         """Learn at most vocab_size tokens, specials and the 256 bytes included.
 
         The same texts give the same vocabulary. A pair of pieces that occurs less than
@@ -60,9 +62,12 @@ class Tokenizer:
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         backend.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
-            vocab_size=vocab_size, min_frequency=min_frequency, show_progress=False,
-            special_tokens=list(SPECIALS), initial_alphabet=_alphabet(),
-        )  # fmt: skip
+            vocab_size=vocab_size,
+            min_frequency=min_frequency,
+            show_progress=False,
+            special_tokens=list(SPECIALS),
+            initial_alphabet=_alphabet(),
+        )
         backend.train_from_iterator(map(_checked, texts), trainer)
         return cls(backend)
 
@@ -75,7 +80,9 @@ class Tokenizer:
         except FileNotFoundError:
             raise TokenizerError(f"tokenizer: no file {path}") from None
         except UnicodeDecodeError:
-            raise TokenizerError(f"{path}: expected a tokenizer.json, got no UTF-8 text") from None
+            raise TokenizerError(
+                f"{path}: expected a tokenizer.json, got no UTF-8 text"
+            ) from None
         return cls.from_json(text, str(path))
 
     @classmethod
@@ -84,7 +91,9 @@ class Tokenizer:
         try:
             backend = tokenizers.Tokenizer.from_str(text)
         except Exception as error:  # the library raises nothing more precise
-            raise TokenizerError(f"{name}: expected a tokenizer.json: {error}") from None
+            raise TokenizerError(
+                f"{name}: expected a tokenizer.json: {error}"
+            ) from None
         return cls(backend)
 
     def to_json(self) -> str:

@@ -36,8 +36,15 @@ from translator.token_ids import TokenIds
 from translator.training_log import TrainingLog
 
 #: What may differ between a run and its continuation: where it ends, and how often it reports.
-MAY_CHANGE = {"max_steps", "max_epochs", "max_seconds", "decay_share", "log_every", "threads",
-              "patience"}  # fmt: skip
+MAY_CHANGE = {
+    "max_steps",
+    "max_epochs",
+    "max_seconds",
+    "decay_share",
+    "log_every",
+    "threads",
+    "patience",
+}
 
 
 class TrainingError(TranslatorError):
@@ -54,9 +61,15 @@ class Trainer:
     """
 
     def __init__(
-        self, config: Config, corpus: PreparedCorpus, folder: Path, processes: Processes,
-        *, show_progress: bool = True, make_model: Callable[[int, int], nn.Module] | None = None,
-    ):  # fmt: skip
+        self,
+        config: Config,
+        corpus: PreparedCorpus,
+        folder: Path,
+        processes: Processes,
+        *,
+        show_progress: bool = True,
+        make_model: Callable[[int, int], nn.Module] | None = None,
+    ):
         self.config, self.corpus, self.folder = config, corpus, Path(folder)
         self.processes, self.show_progress = processes, show_progress
         settings = config.training
@@ -77,22 +90,33 @@ class Trainer:
         self.update, self.epoch, self.step_in_epoch = 0, 0, 0
         self.seconds, self.tokens = 0.0, 0
         self.best_loss, self.best_update, self.without_progress = math.inf, 0, 0
-        self.stable = False  # whether the rate of "wsd" has been stable and has not yet fallen
+        self.stable = (
+            False  # whether the rate of "wsd" has been stable and has not yet fallen
+        )
         self.started_from: dict[str, Any] | None = None
-        self.surroundings = surroundings()  # of the code that runs, not of what it is at the end
+        self.surroundings = (
+            surroundings()
+        )  # of the code that runs, not of what it is at the end
 
     def batches_of(self, ids: TokenIds, *, shuffle: bool) -> TokenBatches:
         """Return the batches of a split; those of training are shared out among the processes."""
         tokenizer, settings = self.corpus.tokenizer, self.config.training
         shares = {
-            "rank": self.processes.rank, "world_size": self.processes.size,
-            "accumulation": settings.accumulation, "pad_to_multiple": settings.pad_to_multiple,
-        }  # fmt: skip
+            "rank": self.processes.rank,
+            "world_size": self.processes.size,
+            "accumulation": settings.accumulation,
+            "pad_to_multiple": settings.pad_to_multiple,
+        }
         return TokenBatches(
-            ids, settings.max_tokens, pad_id=tokenizer.pad_id, bos_id=tokenizer.bos_id,
-            eos_id=tokenizer.eos_id, seed=settings.seed, shuffle=shuffle,
+            ids,
+            settings.max_tokens,
+            pad_id=tokenizer.pad_id,
+            bos_id=tokenizer.bos_id,
+            eos_id=tokenizer.eos_id,
+            seed=settings.seed,
+            shuffle=shuffle,
             **(shares if shuffle else {}),
-        )  # fmt: skip
+        )
 
     def train_ids(self, epoch: int) -> TokenIds:
         """Return the training split as an epoch sees it: words may be cut differently in each."""
@@ -114,7 +138,9 @@ class Trainer:
             contexts.enter_context(sdpa_kernel(SDPBackend.MATH))
         return contexts
 
-    def train_step(self, network: nn.Module, parts: list[Batch]) -> tuple[float, float, float]:
+    def train_step(
+        self, network: nn.Module, parts: list[Batch]
+    ) -> tuple[float, float, float]:
         """Update the weights once, from the micro-batches of this process's share.
 
         Returns the loss a token in nats, over all processes, the norm of the gradient before
@@ -125,7 +151,7 @@ class Trainer:
         tokens = processes.total(sum(batch.num_tokens for batch in parts))
         rate = learning_rate(
             self.update + 1, settings, self.config.model.d_model, self.progress()
-        )  # fmt: skip
+        )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
@@ -138,9 +164,11 @@ class Trainer:
                 with self.autocast():
                     logits = network(batch.src, batch.tgt_in)
                     loss = token_loss(
-                        logits, batch.tgt_out, self.corpus.tokenizer.pad_id,
+                        logits,
+                        batch.tgt_out,
+                        self.corpus.tokenizer.pad_id,
                         settings.label_smoothing,
-                    )  # fmt: skip
+                    )
                 # DDP averages the gradients over the processes; we want their sum.
                 (loss * (processes.size / tokens)).backward()
             summed += loss.detach()
@@ -160,13 +188,17 @@ class Trainer:
         Raises TrainingError where its vocabulary or its sizes are others.
         """
         if translator.tokenizer.to_json() != self.corpus.tokenizer.to_json():
-            raise TrainingError("the translator to start from has another vocabulary than the data")
+            raise TrainingError(
+                "the translator to start from has another vocabulary than the data"
+            )
         weights = translator.model.state_dict()
         try:
             self.model.load_state_dict(weights)
         except RuntimeError as error:  # PyTorch names what differs, a line each
             first = " ".join(str(error).splitlines()[1:2]).strip()
-            raise TrainingError(f"the translator to start from has other sizes: {first}") from None
+            raise TrainingError(
+                f"the translator to start from has other sizes: {first}"
+            ) from None
         digest = checkpoints.digest(weights)
         self.started_from = {"config": translator.config.to_dict(), "weights": digest}
 
@@ -220,7 +252,9 @@ class Trainer:
         validated = self.update if stop else -1
         while not stop:
             if settings.subword_dropout:
-                self.train_batches = self.batches_of(self.train_ids(self.epoch), shuffle=True)
+                self.train_batches = self.batches_of(
+                    self.train_ids(self.epoch), shuffle=True
+                )
             # Sentences in an epoch do not depend on where it was interrupted.
             for parts in self.train_batches.steps(self.epoch, start=self.step_in_epoch):
                 self.model.train()
@@ -232,7 +266,10 @@ class Trainer:
                 self.step_in_epoch += 1
                 self.seconds = time.perf_counter() - began
                 log.step(loss, norm, rate, self.tokens, self.seconds)
-                if settings.validate_every and self.update % settings.validate_every == 0:
+                if (
+                    settings.validate_every
+                    and self.update % settings.validate_every == 0
+                ):
                     stop, validated = self._validated(log), self.update
                 stop = stop or self.progress() >= 1
                 if stop and validated < self.update:
@@ -243,7 +280,9 @@ class Trainer:
                     break
             else:
                 if self.step_in_epoch == 0:
-                    raise TrainingError("the training split holds no batch: it is empty")
+                    raise TrainingError(
+                        "the training split holds no batch: it is empty"
+                    )
                 if not settings.validate_every:
                     stop = self._validated(log)
                 self.epoch, self.step_in_epoch = self.epoch + 1, 0
@@ -262,10 +301,14 @@ class Trainer:
         return network
 
     def _explained(self, error: RuntimeError, parts: list[Batch]) -> Exception:
-        out_of_memory = isinstance(error, torch.OutOfMemoryError) or "alloc" in str(error).lower()
+        out_of_memory = (
+            isinstance(error, torch.OutOfMemoryError) or "alloc" in str(error).lower()
+        )
         if not out_of_memory:
             return error
-        shapes = ", ".join(f"{tuple(b.src.shape)} and {tuple(b.tgt_in.shape)}" for b in parts)
+        shapes = ", ".join(
+            f"{tuple(b.src.shape)} and {tuple(b.tgt_in.shape)}" for b in parts
+        )
         return TrainingError(
             f"out of memory at update {self.update + 1} with batches of shape {shapes}: set "
             f"training.max_tokens below {self.config.training.max_tokens} and "
@@ -274,11 +317,19 @@ class Trainer:
 
     def _validated(self, log: TrainingLog) -> bool:
         """Measure the validation loss; return whether to stop early."""
-        loss = self.processes.agree(self.validation_loss() if self.processes.first else 0.0)
+        loss = self.processes.agree(
+            self.validation_loss() if self.processes.first else 0.0
+        )
         if loss < self.best_loss:
-            self.best_loss, self.best_update, self.without_progress = loss, self.update, 0
+            self.best_loss, self.best_update, self.without_progress = (
+                loss,
+                self.update,
+                0,
+            )
             if self.processes.first:
-                checkpoints.save(self.folder / "best", self.update, self.model.state_dict(), 1)
+                checkpoints.save(
+                    self.folder / "best", self.update, self.model.state_dict(), 1
+                )
         else:
             self.without_progress += 1
         log.validation(loss)
@@ -294,7 +345,9 @@ class Trainer:
             batch = batch.to(self.processes.device)
             with self.autocast():
                 logits = self.model(batch.src, batch.tgt_in)
-            summed += token_loss(logits, batch.tgt_out, self.corpus.tokenizer.pad_id).item()
+            summed += token_loss(
+                logits, batch.tgt_out, self.corpus.tokenizer.pad_id
+            ).item()
             tokens += batch.num_tokens
         return summed / max(tokens, 1)
 
@@ -316,8 +369,16 @@ class Trainer:
         """
         if not self.processes.first:
             return
-        counters = ("update", "epoch", "step_in_epoch", "seconds", "tokens",
-                    "best_loss", "best_update", "without_progress")  # fmt: skip
+        counters = (
+            "update",
+            "epoch",
+            "step_in_epoch",
+            "seconds",
+            "tokens",
+            "best_loss",
+            "best_update",
+            "without_progress",
+        )
         state = {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -350,7 +411,9 @@ class Trainer:
         before = Config.from_dict(state["config"]).to_dict()
         changed = _differences(before, self.config.to_dict())
         if changed:
-            raise CheckpointError(f"{found[-1]}: trained with other settings: {', '.join(changed)}")
+            raise CheckpointError(
+                f"{found[-1]}: trained with other settings: {', '.join(changed)}"
+            )
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.started_from = state.get("started_from")
@@ -362,7 +425,9 @@ class Trainer:
         best = checkpoints.checkpoints(self.folder / "best")
         chosen = f"update {self.update}"
         if self.processes.first:
-            last = checkpoints.checkpoints(self.checkpoint_folder)[-settings.average_last :]
+            last = checkpoints.checkpoints(self.checkpoint_folder)[
+                -settings.average_last :
+            ]
             if settings.average_last > 1:
                 states = [checkpoints.load(path)["model"] for path in last]
                 self.model.load_state_dict(checkpoints.average(states))
@@ -373,17 +438,23 @@ class Trainer:
         final_loss = self.validation_loss() if self.processes.first else 0.0
         self.processes.wait()
         return {
-            "updates": self.update, "epochs": self.epoch + self.step_in_epoch
-            / max(self.train_batches.num_steps(self.epoch), 1),
-            "seconds": round(self.seconds, 1), "target_tokens": self.tokens,
+            "updates": self.update,
+            "epochs": self.epoch
+            + self.step_in_epoch / max(self.train_batches.num_steps(self.epoch), 1),
+            "seconds": round(self.seconds, 1),
+            "target_tokens": self.tokens,
             "target_tokens_per_second": round(self.tokens / max(self.seconds, 1e-9)),
-            "weights": chosen, "validation_loss": final_loss,
-            "best_validation_loss": self.best_loss, "best_update": self.best_update,
+            "weights": chosen,
+            "validation_loss": final_loss,
+            "best_validation_loss": self.best_loss,
+            "best_update": self.best_update,
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "padding": self.train_batches.padding(0).total,
-            "surroundings": self.surroundings, "started_from": self.started_from,
-            "processes": self.processes.size, "device": describe_device(self.processes.device),
-        }  # fmt: skip
+            "surroundings": self.surroundings,
+            "started_from": self.started_from,
+            "processes": self.processes.size,
+            "device": describe_device(self.processes.device),
+        }
 
 
 def make_optimizer(model: nn.Module, config: Config) -> torch.optim.Optimizer:
@@ -391,9 +462,13 @@ def make_optimizer(model: nn.Module, config: Config) -> torch.optim.Optimizer:
     settings = config.training
     kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
     return kind(
-        model.parameters(), lr=settings.peak_lr, betas=(settings.beta1, settings.beta2),
-        eps=settings.adam_eps, weight_decay=settings.weight_decay, fused=True,
-    )  # fmt: skip
+        model.parameters(),
+        lr=settings.peak_lr,
+        betas=(settings.beta1, settings.beta2),
+        eps=settings.adam_eps,
+        weight_decay=settings.weight_decay,
+        fused=True,
+    )
 
 
 def describe_device(device: torch.device) -> str:
@@ -417,5 +492,6 @@ def _differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         f"{section}.{key} was {old[section].get(key)!r}, now {value!r}"
         for section in ("model", "data", "training")
         for key, value in new[section].items()
-        if old[section].get(key) != value and not (section == "training" and key in MAY_CHANGE)
+        if old[section].get(key) != value
+        and not (section == "training" and key in MAY_CHANGE)
     ]

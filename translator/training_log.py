@@ -32,17 +32,26 @@ class TrainingLog:
         if not self.enabled:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        kept = [line for line in read_log(self.path) if line["update"] <= update] if update else []
+        kept = (
+            [line for line in read_log(self.path) if line["update"] <= update]
+            if update
+            else []
+        )
         text = "".join(json.dumps(line) + "\n" for line in kept)
         write_bytes(self.path, text.encode())
         self.last_tokens, self.last_seconds = self.trainer.tokens, self.trainer.seconds
         self.bar = tqdm(
-            total=1000, initial=round(1000 * self.trainer.progress()), file=sys.stderr,
-            disable=not self.trainer.show_progress, mininterval=0.5,
+            total=1000,
+            initial=round(1000 * self.trainer.progress()),
+            file=sys.stderr,
+            disable=not self.trainer.show_progress,
+            mininterval=0.5,
             bar_format="{percentage:5.1f} % |{bar:20}| {elapsed}<{remaining} {postfix}",
-        )  # fmt: skip
+        )
 
-    def step(self, loss: float, norm: float, rate: float, tokens: int, seconds: float) -> None:
+    def step(
+        self, loss: float, norm: float, rate: float, tokens: int, seconds: float
+    ) -> None:
         """Take note of an update; write a line every log_every of them."""
         self.summed, self.count = self.summed + loss, self.count + 1
         if not self.enabled:
@@ -57,9 +66,13 @@ class TrainingLog:
         self.bar.update(0)
         if self.trainer.update % self.trainer.config.training.log_every == 0:
             self._write(
-                loss=self.summed / self.count, gradient_norm=norm, learning_rate=rate,
-                tokens=tokens, seconds=seconds, tokens_per_second=speed,
-            )  # fmt: skip
+                loss=self.summed / self.count,
+                gradient_norm=norm,
+                learning_rate=rate,
+                tokens=tokens,
+                seconds=seconds,
+                tokens_per_second=speed,
+            )
             self.summed, self.count = 0.0, 0
             self.last_tokens, self.last_seconds = tokens, seconds
 
@@ -67,10 +80,17 @@ class TrainingLog:
         """Write a line with the validation loss."""
         if self.enabled:
             perplexity = math.exp(min(loss, 50.0))
-            self._write(validation_loss=loss, perplexity=perplexity, seconds=self.trainer.seconds)
+            self._write(
+                validation_loss=loss,
+                perplexity=perplexity,
+                seconds=self.trainer.seconds,
+            )
             if self.trainer.show_progress:
-                self.bar.write(f"update {self.trainer.update}: validation loss {loss:.3f}, "
-                               f"perplexity {perplexity:.2f}", file=sys.stderr)  # fmt: skip
+                self.bar.write(
+                    f"update {self.trainer.update}: validation loss {loss:.3f}, "
+                    f"perplexity {perplexity:.2f}",
+                    file=sys.stderr,
+                )
 
     def end(self, summary: dict[str, Any]) -> None:
         """Close the bar and write the summary."""
@@ -80,7 +100,9 @@ class TrainingLog:
             write_bytes(self.path.with_name("training.json"), data.encode())
 
     def _write(self, **values: float) -> None:
-        line = json.dumps({"update": self.trainer.update, "epoch": self.trainer.epoch, **values})
+        line = json.dumps(
+            {"update": self.trainer.update, "epoch": self.trainer.epoch, **values}
+        )
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 

@@ -18,17 +18,24 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 #: Where --set-file takes the text of each extra file from (README.md).
-FILES = {"lti": HERE.parent / "lti.py", "people": HERE.parent / "people.py",
-         "membership": HERE.parent.parent / "grading" / "lms" / "lti" / "membership.py",
-         "course": HERE / "course.py"}
+FILES = {
+    "lti": HERE.parent / "lti.py",
+    "people": HERE.parent / "people.py",
+    "membership": HERE.parent.parent / "grading" / "lms" / "lti" / "membership.py",
+    "course": HERE / "course.py",
+}
 
 
 def merged(below: Any, above: Any) -> Any:
     """Return the chart's values with ours over them, as Helm merges them."""
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
-    return {key: merged(below[key], above[key]) if key in below and key in above
-            else above.get(key, below.get(key)) for key in [*below, *above]}
+    return {
+        key: merged(below[key], above[key])
+        if key in below and key in above
+        else above.get(key, below.get(key))
+        for key in [*below, *above]
+    }
 
 
 def values() -> dict[str, Any]:
@@ -41,15 +48,22 @@ def values() -> dict[str, Any]:
 
 def problems(chart: Path) -> list[str]:
     """Return what the chart's schema has against our values, a line each."""
-    schema = next(chart / name for name in ("values.schema.json", "values.schema.yaml")
-                  if (chart / name).exists())
+    schema = next(
+        chart / name
+        for name in ("values.schema.json", "values.schema.yaml")
+        if (chart / name).exists()
+    )
     text = schema.read_text(encoding="utf-8")
     rules = json.loads(text) if schema.suffix == ".json" else yaml.safe_load(text)
     below = yaml.safe_load((chart / "values.yaml").read_text(encoding="utf-8"))
     checker = jsonschema.validators.validator_for(rules)(rules)
-    found = sorted(checker.iter_errors(merged(below, values())), key=lambda e: list(e.path))
-    return [f"{'.'.join(str(part) for part in error.path) or 'top'}: {error.message[:200]}"
-            for error in found]
+    found = sorted(
+        checker.iter_errors(merged(below, values())), key=lambda e: list(e.path)
+    )
+    return [
+        f"{'.'.join(str(part) for part in error.path) or 'top'}: {error.message[:200]}"
+        for error in found
+    ]
 
 
 def main(argv: list[str]) -> int:

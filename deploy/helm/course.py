@@ -18,8 +18,10 @@ lti.authorize_url = os.environ["LTI_AUTHORIZE_URL"]
 lti.jwks_endpoint = os.environ["LTI_JWKS_ENDPOINT"]
 
 COURSE = os.environ["COURSE_ID"]
-SHARED = {"name": "exchange",
-          "persistentVolumeClaim": {"claimName": os.environ["EXCHANGE_CLAIM"]}}
+SHARED = {
+    "name": "exchange",
+    "persistentVolumeClaim": {"claimName": os.environ["EXCHANGE_CLAIM"]},
+}
 PLACE = "/srv/exchange"
 
 
@@ -29,11 +31,17 @@ def mounts(name, teaches):
         parts = [(PLACE, "exchange", False), ("/home/jovyan/course", "course", False)]
     else:
         inbox = f"exchange/inboxes/{name}/{COURSE}/inbound"
-        parts = [(f"{PLACE}/{COURSE}/inbound", inbox, False),
-                 (f"{PLACE}/{COURSE}/outbound", f"exchange/{COURSE}/outbound", True)]
+        parts = [
+            (f"{PLACE}/{COURSE}/inbound", inbox, False),
+            (f"{PLACE}/{COURSE}/outbound", f"exchange/{COURSE}/outbound", True),
+        ]
     return {
-        f"exchange-{number}": {"name": "exchange", "mountPath": place, "subPath": part,
-                               "readOnly": closed}
+        f"exchange-{number}": {
+            "name": "exchange",
+            "mountPath": place,
+            "subPath": part,
+            "readOnly": closed,
+        }
         for number, (place, part, closed) in enumerate(parts)
     }
 
@@ -48,11 +56,15 @@ def owner(spawner, teaches):
     if teaches:
         own += [f"{PLACE}/inboxes", f"{PLACE}/{COURSE}", f"{PLACE}/{COURSE}/outbound"]
     return {
-        "name": "own-exchange", "image": spawner.image,
+        "name": "own-exchange",
+        "image": spawner.image,
         "command": ["sh", "-c", 'mkdir -p "$@" && chown 1000:100 "$@"', "sh", *own],
         "volumeMounts": [mount for mount in made.values() if not mount["readOnly"]],
-        "securityContext": {"runAsUser": 0, "allowPrivilegeEscalation": False,
-                            "capabilities": {"drop": ["ALL"], "add": ["CHOWN", "DAC_OVERRIDE"]}},
+        "securityContext": {
+            "runAsUser": 0,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"], "add": ["CHOWN", "DAC_OVERRIDE"]},
+        },
     }
 
 
@@ -61,11 +73,16 @@ async def prepare(spawner):
     teaches = "instructors" in {group.name for group in spawner.user.groups}
     # The chart keeps volumes and mounts by name.
     spawner.volumes = {**spawner.volumes, "exchange": SHARED}
-    spawner.volume_mounts = {**spawner.volume_mounts, **mounts(spawner.user.name, teaches)}
+    spawner.volume_mounts = {
+        **spawner.volume_mounts,
+        **mounts(spawner.user.name, teaches),
+    }
     spawner.init_containers = [*spawner.init_containers, owner(spawner, teaches)]
     role = "instructors" if teaches else "students"
     spawner.environment = {
-        **spawner.environment, "COURSE_ID": COURSE, "COURSE_EXCHANGE": PLACE,
+        **spawner.environment,
+        "COURSE_ID": COURSE,
+        "COURSE_EXCHANGE": PLACE,
         "JUPYTER_CONFIG_PATH": f"/opt/course/deploy/user/{role}",
     }
 

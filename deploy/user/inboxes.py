@@ -70,12 +70,16 @@ class CollectFromInboxes(ExchangeCollect):
             if wanted not in ("", "*", inbox.name):
                 continue
             try:
-                records = self.submissions(inbox.name, inbox / course / "inbound", assignment)
+                records = self.submissions(
+                    inbox.name, inbox / course / "inbound", assignment
+                )
             except OSError as error:
                 self.log.error("%s: not collected: %s", inbox.name, error.strerror)
                 continue
             if records:
-                self.src_records.append(max(records, key=lambda record: record["timestamp"]))
+                self.src_records.append(
+                    max(records, key=lambda record: record["timestamp"])
+                )
 
     def submissions(self, student: str, inbound: Path, assignment: str) -> list[dict]:
         """Return a record for each submission of an assignment in one inbox."""
@@ -89,28 +93,51 @@ class CollectFromInboxes(ExchangeCollect):
                 try:
                     with opened(name, box, PLAIN | os.O_DIRECTORY) as folder:
                         files = plain_files(folder, self.max_files)
-                except OSError as error:  # a link, a file, a folder closed to instructors
-                    self.log.warning("%s: a submission is left out: %s", student, error.strerror)
+                except (
+                    OSError
+                ) as error:  # a link, a file, a folder closed to instructors
+                    self.log.warning(
+                        "%s: a submission is left out: %s", student, error.strerror
+                    )
                     continue
                 changed = [when for file, when in files if file.endswith(".ipynb")]
                 if changed:
                     when = datetime.fromtimestamp(max(changed), UTC)
-                    records.append({"username": student, "filename": name, "inbound": inbound,
-                                    "timestamp": when.replace(tzinfo=None)})
+                    records.append(
+                        {
+                            "username": student,
+                            "filename": name,
+                            "inbound": inbound,
+                            "timestamp": when.replace(tzinfo=None),
+                        }
+                    )
         return records
 
     def copy_files(self) -> None:
         """Copy each submission that is new into the folder of submissions."""
         if not self.src_records:
-            self.log.warning("No submissions of '%s' for course '%s' to collect",
-                             self.coursedir.assignment_id, self.coursedir.course_id)
+            self.log.warning(
+                "No submissions of '%s' for course '%s' to collect",
+                self.coursedir.assignment_id,
+                self.coursedir.course_id,
+            )
         for record in self.src_records:
             student = record["username"]
-            target = Path(self.coursedir.format_path(
-                self.coursedir.submitted_directory, student, self.coursedir.assignment_id))
-            known = self.coursedir.get_existing_timestamp(str(target)) if target.is_dir() else None
-            if target.is_dir() and not (self.update and (
-                    known is None or record["timestamp"] > known)):
+            target = Path(
+                self.coursedir.format_path(
+                    self.coursedir.submitted_directory,
+                    student,
+                    self.coursedir.assignment_id,
+                )
+            )
+            known = (
+                self.coursedir.get_existing_timestamp(str(target))
+                if target.is_dir()
+                else None
+            )
+            if target.is_dir() and not (
+                self.update and (known is None or record["timestamp"] > known)
+            ):
                 self.log.info("Submission already exists: %s", student)
                 continue
             try:
@@ -118,8 +145,11 @@ class CollectFromInboxes(ExchangeCollect):
             except OSError as error:
                 self.log.error("%s: not collected: %s", student, error.strerror)
             else:
-                self.log.info("Collecting submission: %s %s", student,
-                              self.coursedir.assignment_id)
+                self.log.info(
+                    "Collecting submission: %s %s",
+                    student,
+                    self.coursedir.assignment_id,
+                )
 
     def take(self, record: dict, target: Path) -> None:
         """Copy one submission's plain files, and note when it came."""
@@ -127,16 +157,22 @@ class CollectFromInboxes(ExchangeCollect):
         shutil.rmtree(made, ignore_errors=True)
         made.mkdir(parents=True)
         most = 1000 * self.coursedir.max_file_size
-        with (opened(str(record["inbound"]), flags=PLAIN | os.O_DIRECTORY) as box,
-              opened(record["filename"], box, PLAIN | os.O_DIRECTORY) as folder):
+        with (
+            opened(str(record["inbound"]), flags=PLAIN | os.O_DIRECTORY) as box,
+            opened(record["filename"], box, PLAIN | os.O_DIRECTORY) as folder,
+        ):
             for name, _ in plain_files(folder, self.max_files):
                 with opened(name, folder) as source:
                     seen = os.fstat(source)
                     if not stat.S_ISREG(seen.st_mode) or name == "timestamp.txt":
                         continue
                     if seen.st_size > most:
-                        self.log.warning("%s: %s is larger than %d bytes, and left out",
-                                         record["username"], name, most)
+                        self.log.warning(
+                            "%s: %s is larger than %d bytes, and left out",
+                            record["username"],
+                            name,
+                            most,
+                        )
                         continue
                     copy(source, made / name, most)
         stamp = record["timestamp"].strftime("%Y-%m-%d %H:%M:%S.%f UTC\n")

@@ -20,7 +20,13 @@ from grading.lms.report import Problem, Report, Verdict
 from grading.lms.tables import read_table, write_whole
 
 __all__ = [
-    "canvas", "feedback", "gradescope", "moodle", "roster_command", "take", "worksheet",
+    "canvas",
+    "feedback",
+    "gradescope",
+    "moodle",
+    "roster_command",
+    "take",
+    "worksheet",
     "write_whole",
 ]
 
@@ -28,9 +34,12 @@ __all__ = [
 def _course(given: argparse.Namespace) -> Course:
     """Return where the assignment's files are."""
     submitted = getattr(given, "submitted", None)
-    return layout.find(given.root.resolve(), given.assignment,
-                       submitted=submitted and submitted.absolute(),
-                       db=getattr(given, "db", None))
+    return layout.find(
+        given.root.resolve(),
+        given.assignment,
+        submitted=submitted and submitted.absolute(),
+        db=getattr(given, "db", None),
+    )
 
 
 def _roster(given: argparse.Namespace) -> tuple[Roster, Path]:
@@ -60,7 +69,12 @@ def roster_command(given: argparse.Namespace) -> Report:
     for member in found.members.values():
         old = known.members.get(member.id)
         new = merge(member, **vars(old)) if old else member
-        report.add(Verdict.SAME if new == old else Verdict.TAKEN, member.id, "", member.full_name)
+        report.add(
+            Verdict.SAME if new == old else Verdict.TAKEN,
+            member.id,
+            "",
+            member.full_name,
+        )
         known.add(new)
     if not given.dry_run:
         known.write(path)
@@ -69,7 +83,9 @@ def roster_command(given: argparse.Namespace) -> Report:
         url = layout.database_url(root, given.db, config)
         with Book(url, course) as book, book.transaction():
             for member in found.members.values():
-                book.gradebook.update_or_create_student(member.id, **_columns_of(member))
+                book.gradebook.update_or_create_student(
+                    member.id, **_columns_of(member)
+                )
     return report
 
 
@@ -93,15 +109,21 @@ def take(given: argparse.Namespace) -> Report:
     try:
         zone = ZoneInfo(given.file_times) if given.file_times else None
     except (ZoneInfoNotFoundError, ValueError):
-        raise Problem(f"--file-times: expected a zone such as Europe/Berlin, got "
-                      f"{given.file_times!r}") from None
+        raise Problem(
+            f"--file-times: expected a zone such as Europe/Berlin, got "
+            f"{given.file_times!r}"
+        ) from None
     times = imports.read_times(given.times, known) if given.times else {}
-    options = Options(given.kind, given.replace, given.add_unknown, given.dry_run, times, zone)
+    options = Options(
+        given.kind, given.replace, given.add_unknown, given.dry_run, times, zone
+    )
     target = Target(course.submitted, course.assignment, course.source.name)
     report = imports.take(given.source, target, known, options)
     if set(known.members) - named or not path.exists() or given.roster is not None:
-        report.notes.append(f"students: {len(known)}, in {path.name}; "
-                            f"`lms roster {path.name}` brings their names into the gradebook")
+        report.notes.append(
+            f"students: {len(known)}, in {path.name}; "
+            f"`lms roster {path.name}` brings their names into the gradebook"
+        )
     if not given.dry_run and len(known):
         everyone = read_roster(path) if path.exists() else Roster()
         for member in known.members.values():
@@ -116,8 +138,10 @@ def _out(given: argparse.Namespace, *read: Path | None) -> None:
         raise Problem(f"--out {given.out}: expected a file, it is a folder")
     for path in read:
         if path is not None and given.out.resolve() == path.resolve():
-            raise Problem(f"--out {given.out}: the file that was read is not overwritten: name "
-                          "another")
+            raise Problem(
+                f"--out {given.out}: the file that was read is not overwritten: name "
+                "another"
+            )
 
 
 def _write(given: argparse.Namespace, data: bytes, report: Report) -> Report:
@@ -138,9 +162,12 @@ class _Grades:
         self.course = _course(given)
         self.report = Report(f"{what} of {self.course.assignment}", given.dry_run)
         self.standings = standings(
-            self.course.url, self.course.assignment, submitted=self.course.submitted)
+            self.course.url, self.course.assignment, submitted=self.course.submitted
+        )
         known, _ = _roster(given)
-        target = Target(self.course.submitted, self.course.assignment, self.course.source.name)
+        target = Target(
+            self.course.submitted, self.course.assignment, self.course.source.name
+        )
         self.record = imports.read_record(target.record)
         self.people = exports.people(roster(self.course.url), known, self.record)
 
@@ -155,12 +182,21 @@ class _Grades:
         if given.scale_to is not None:
             scale = read_number(given.scale_to)
             if scale is None or scale <= 0:
-                raise Problem(f"--scale-to: expected points above 0, got {given.scale_to!r}")
+                raise Problem(
+                    f"--scale-to: expected points above 0, got {given.scale_to!r}"
+                )
         if most is not None and most != (scale or self.most):
-            raise Problem(f"the maximum is {most} in the LMS and {scale or self.most} here: give "
-                          f"--scale-to {most}, or change it there")
-        found = exports.scores(self.standings, self.people, self.report,
-                               missing_as_zero=given.missing_as_zero, scale_to=scale)
+            raise Problem(
+                f"the maximum is {most} in the LMS and {scale or self.most} here: give "
+                f"--scale-to {most}, or change it there"
+            )
+        found = exports.scores(
+            self.standings,
+            self.people,
+            self.report,
+            missing_as_zero=given.missing_as_zero,
+            scale_to=scale,
+        )
         self.sends = scale or self.most
         return found
 
@@ -184,12 +220,16 @@ def canvas(given: argparse.Namespace) -> Report:
         data = canvas_files.fill(table, columns, scores, grades.people, grades.report)
         return _write(given, data, grades.report)
     if given.column_id is None and not given.new_column:
-        raise Problem("Canvas would propose a new assignment: give --template (a gradebook that it "
-                      "exported) or --column-id (the number in the assignment's address), or say "
-                      "--new-column")
+        raise Problem(
+            "Canvas would propose a new assignment: give --template (a gradebook that it "
+            "exported) or --column-id (the number in the assignment's address), or say "
+            "--new-column"
+        )
     column = canvas_files.heading(title, given.column_id)
     scores = grades.scores()
-    data = canvas_files.gradebook(scores, column, grades.sends, grades.people, grades.report)
+    data = canvas_files.gradebook(
+        scores, column, grades.sends, grades.people, grades.report
+    )
     return _write(given, data, grades.report)
 
 
@@ -199,8 +239,14 @@ def moodle(given: argparse.Namespace) -> Report:
     grades = _Grades(given, "Moodle gradebook")
     known = read_table(given.participants) if given.participants else None
     data = moodle_files.gradebook(
-        grades.scores(), given.title or grades.course.assignment, given.by, grades.report,
-        known=known, unlimited=given.unlimited, decimal=_decimal(given) or ".")
+        grades.scores(),
+        given.title or grades.course.assignment,
+        given.by,
+        grades.report,
+        known=known,
+        unlimited=given.unlimited,
+        decimal=_decimal(given) or ".",
+    )
     return _write(given, data, grades.report)
 
 
@@ -214,7 +260,9 @@ def worksheet(given: argparse.Namespace) -> Report:
     grades = _Grades(given, "Moodle worksheet")
     sheet = moodle_files.read_sheet(given.worksheet, given.grade_column)
     scores = grades.scores(sheet.most)
-    data = moodle_files.fill(sheet, scores, grades.people, grades.report, decimal=_decimal(given))
+    data = moodle_files.fill(
+        sheet, scores, grades.people, grades.report, decimal=_decimal(given)
+    )
     return _write(given, data, grades.report)
 
 
@@ -224,12 +272,23 @@ def feedback(given: argparse.Namespace) -> Report:
     grades = _Grades(given, f"feedback for {given.layout.title()}")
     if given.worksheet is not None:
         moodle_files.link(moodle_files.read_sheet(given.worksheet), grades.people)
-    pages = {one.student: grades.course.feedback_file(one.student) for one in grades.standings}
-    files = packing.feedback(grades.standings, pages, grades.people.members, grades.record,
-                             given.layout, grades.report)
+    pages = {
+        one.student: grades.course.feedback_file(one.student)
+        for one in grades.standings
+    }
+    files = packing.feedback(
+        grades.standings,
+        pages,
+        grades.people.members,
+        grades.record,
+        given.layout,
+        grades.report,
+    )
     if given.layout == "canvas":
-        grades.report.notes.append("Canvas shows each file under the name that the student had "
-                                   "given it; it is a notebook that shows the feedback")
+        grades.report.notes.append(
+            "Canvas shows each file under the name that the student had "
+            "given it; it is a notebook that shows the feedback"
+        )
     return _write(given, packing.make_zip(files), grades.report)
 
 
@@ -238,8 +297,12 @@ def gradescope(given: argparse.Namespace) -> Report:
     _out(given)
     course = _course(given)
     report = Report(f"Gradescope autograder of {course.assignment}", given.dry_run)
-    data = gradescope_zip.autograder(course.root, course.release, course.source,
-                                     zero_for_unreadable=given.zero_for_unreadable,
-                                     secret=layout.read_secret(course.root, course.config))
+    data = gradescope_zip.autograder(
+        course.root,
+        course.release,
+        course.source,
+        zero_for_unreadable=given.zero_for_unreadable,
+        secret=layout.read_secret(course.root, course.config),
+    )
     report.add(Verdict.SENT, "", given.out.name, f"{len(data):,} bytes")
     return _write(given, data, report)

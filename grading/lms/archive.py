@@ -77,18 +77,29 @@ class Source:
             raise Problem(f"{path}: no such file or folder")
         size = directory_size(path)
         if size > MAX_DIRECTORY:
-            raise Problem(f"{path.name}: its table of contents has {size:,} bytes, at most "
-                          f"{MAX_DIRECTORY:,} are read: unpack it and import the folder")
+            raise Problem(
+                f"{path.name}: its table of contents has {size:,} bytes, at most "
+                f"{MAX_DIRECTORY:,} are read: unpack it and import the folder"
+            )
         try:
             self._zip = zipfile.ZipFile(path)
         except UnicodeDecodeError:
-            raise Problem(f"{path.name}: a file name in it is not the UTF-8 that the zip says it "
-                          "is: unpack it and import the folder") from None
-        except (zipfile.BadZipFile, OSError, NotImplementedError, struct.error, ValueError
-                ) as error:
+            raise Problem(
+                f"{path.name}: a file name in it is not the UTF-8 that the zip says it "
+                "is: unpack it and import the folder"
+            ) from None
+        except (
+            zipfile.BadZipFile,
+            OSError,
+            NotImplementedError,
+            struct.error,
+            ValueError,
+        ) as error:
             raise Problem(f"{path.name}: no zip that can be read: {error}") from None
         if len(self._zip.infolist()) > MAX_ENTRIES:
-            raise Problem(f"{path.name}: more than {MAX_ENTRIES:,} files: is it the right zip?")
+            raise Problem(
+                f"{path.name}: more than {MAX_ENTRIES:,} files: is it the right zip?"
+            )
 
     def __enter__(self) -> Source:
         return self
@@ -141,8 +152,16 @@ class Source:
         try:
             with self._zip.open(info) as file:
                 data = file.read(most + 1)  # however much the header says
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError,
-                NotImplementedError, struct.error) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            OSError,
+            RuntimeError,
+            ValueError,
+            NotImplementedError,
+            struct.error,
+        ) as error:
             raise Unreadable(f"damaged in the zip: {error}") from None
         if len(data) > most:
             raise Unreadable(too_large(len(data), most))
@@ -151,8 +170,10 @@ class Source:
 
 def too_large(size: int, most: int) -> str:
     """Return why a file of this size is not read."""
-    return (f"{size / 2**20:,.0f} MiB, and at most {most / 2**20:.0f} are read: clear the outputs "
-            "and hand in again")
+    return (
+        f"{size / 2**20:,.0f} MiB, and at most {most / 2**20:.0f} are read: clear the outputs "
+        "and hand in again"
+    )
 
 
 def _entry(info: zipfile.ZipInfo) -> Entry:
@@ -214,7 +235,9 @@ def _in_folder(top: Path) -> Iterator[Entry]:
             name = unicodedata.normalize("NFC", prefix + item.name)
             count += 1
             if count > MAX_ENTRIES:
-                raise Problem(f"{top}: more than {MAX_ENTRIES:,} files: is it the right folder?")
+                raise Problem(
+                    f"{top}: more than {MAX_ENTRIES:,} files: is it the right folder?"
+                )
             if item.is_symlink():
                 yield Entry(name, "a link, not a file")
             elif item.is_dir():
@@ -243,24 +266,30 @@ def directory_size(path: Path) -> int:
         file.seek(start)
         tail = file.read()
         place = len(tail) - 22
-        if place < 0 or tail[place:place + 4] != END or tail[-2:] != b"\0\0":
+        if place < 0 or tail[place : place + 4] != END or tail[-2:] != b"\0\0":
             place = tail.rfind(END)
         if place < 0 or len(tail) < place + 22:
             return 0
         # The comment of the right one ends where the file does; another may stand in the comment.
         fitting = {
-            one.start() for one in re.finditer(END, tail)
-            if tail[one.start() + 20:one.start() + 22] == struct.pack(
-                "<H", max(0, len(tail) - one.start() - 22))}
+            one.start()
+            for one in re.finditer(END, tail)
+            if tail[one.start() + 20 : one.start() + 22]
+            == struct.pack("<H", max(0, len(tail) - one.start() - 22))
+        }
         if fitting - {place}:
-            raise Problem(f"{path.name}: has two tables of contents, and programs differ on which "
-                          "one they read: unpack it and import the folder")
+            raise Problem(
+                f"{path.name}: has two tables of contents, and programs differ on which "
+                "one they read: unpack it and import the folder"
+            )
         size = struct.unpack_from("<L", tail, place + 12)[0]
         position = start + place
         if position >= 76:  # room for the two records of a large zip
             file.seek(position - 76)
             large = file.read(76)
             if large[:4] == END64 and large[56:60] == LOCATOR:
-                size = max(0 if size == 0xFFFFFFFF else size,
-                           struct.unpack_from("<Q", large, 40)[0])
+                size = max(
+                    0 if size == 0xFFFFFFFF else size,
+                    struct.unpack_from("<Q", large, 40)[0],
+                )
     return size

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from grading.lms import names
 from grading.lms.archive import Entry, Source
 from grading.lms.names import Claim
-from grading.lms.people import Member, Roster, clean, id_problem, merge, slug, slugs, split_name
+from grading.lms.people import (
+    Member,
+    Roster,
+    clean,
+    id_problem,
+    merge,
+    slug,
+    slugs,
+    split_name,
+)
 from grading.lms.report import Problem, Report, Verdict
 
 KINDS = ("canvas", "moodle", "folder")
@@ -35,8 +44,9 @@ class Sorter:
 
     """
 
-    def __init__(self, roster: Roster, kind: str, report: Report, *, add_unknown: bool = False
-                 ) -> None:
+    def __init__(
+        self, roster: Roster, kind: str, report: Report, *, add_unknown: bool = False
+    ) -> None:
         self.roster, self.kind, self.report = roster, kind, report
         self.open = add_unknown or not len(roster)
         self.found = Sorted()
@@ -45,7 +55,11 @@ class Sorter:
     def sort(self, source: Source, assignment: str, notebook: str) -> Sorted:
         """Return the files by student."""
         entries = list(source.entries())
-        shift = names.shared_folders(entries, assignment, notebook) if self.kind == "folder" else 0
+        shift = (
+            names.shared_folders(entries, assignment, notebook)
+            if self.kind == "folder"
+            else 0
+        )
         for entry in entries:
             if entry.problem:
                 self.report.add(Verdict.REFUSED, "", entry.name, entry.problem)
@@ -57,7 +71,11 @@ class Sorter:
                         self.found.times[member.id] = claim.entry
                     continue
             else:
-                claim = self._canvas(entry) if self.kind == "canvas" else self._moodle(entry)
+                claim = (
+                    self._canvas(entry)
+                    if self.kind == "canvas"
+                    else self._moodle(entry)
+                )
             if claim is not None:
                 self._place(claim)
             elif self.kind == "folder":
@@ -75,18 +93,25 @@ class Sorter:
         claims = names.canvas(entry)
         if not claims:
             if names.canvas_anonymous(entry):
-                self._refuse(entry, "Canvas hid whose it is: switch anonymous grading off, or "
-                             "download again after the names are shown")
+                self._refuse(
+                    entry,
+                    "Canvas hid whose it is: switch anonymous grading off, or "
+                    "download again after the names are shown",
+                )
             elif names.canvas_text(entry):
                 self._skip(entry, names.TEXT_ENTRY)
             else:
-                self._refuse(entry, "not a name that Canvas gives: "
-                             "name_<user>_<number>_<file>")
+                self._refuse(
+                    entry, "not a name that Canvas gives: name_<user>_<number>_<file>"
+                )
             return None
         # A run of numbers can be read in more ways than one; one further on is the file's name.
         first = claims[0].prefix.count("_") if claims[0].prefix else -1
-        run = [claim for index, claim in enumerate(claims)
-               if (claim.prefix.count("_") if claim.prefix else -1) == first + index]
+        run = [
+            claim
+            for index, claim in enumerate(claims)
+            if (claim.prefix.count("_") if claim.prefix else -1) == first + index
+        ]
         if len(run) == 1:
             other = self._named(claims[0])
             if other is not None:
@@ -95,33 +120,47 @@ class Sorter:
             return claims[0]
         sure = [claim for claim in run if self._fits(claim)]
         if len(sure) != 1:
-            self._refuse(entry, "numbers in its name make it unclear whose it is: give a roster "
-                         "with lms_user_id and names, or place it by hand")
+            self._refuse(
+                entry,
+                "numbers in its name make it unclear whose it is: give a roster "
+                "with lms_user_id and names, or place it by hand",
+            )
             return None
         return sure[0]
 
     def _fits(self, claim: Claim) -> bool:
         """Tell whether the roster has this number with this name."""
-        return any(slug(claim.name) in slugs(m) for m in self.roster.by("lms_user_id", claim.owner))
+        return any(
+            slug(claim.name) in slugs(m)
+            for m in self.roster.by("lms_user_id", claim.owner)
+        )
 
     def _named(self, claim: Claim) -> str | None:
         """Return why a number can't be believed: it is one student's, the name another's."""
         owners = self.roster.by("lms_user_id", claim.owner)
         if not owners or not claim.name or self._fits(claim):
             return None
-        others = [m for m in self.roster.by_name(claim.name) if m.lms_user_id not in
-                  ("", claim.owner)]
+        others = [
+            m
+            for m in self.roster.by_name(claim.name)
+            if m.lms_user_id not in ("", claim.owner)
+        ]
         if others:
-            return (f"its number is {owners[0].id}'s and its name is {others[0].id}'s: place it by "
-                    "hand")
+            return (
+                f"its number is {owners[0].id}'s and its name is {others[0].id}'s: place it by "
+                "hand"
+            )
         return None
 
     def _moodle(self, entry: Entry) -> Claim | None:
         """Return how a name of Moodle's is read, or None with a line."""
         claim, plugin = names.moodle(entry)
         if claim is None:
-            self._refuse(entry, "not a name that Moodle gives: "
-                         "First Last_<number>_assignsubmission_file_/<file>")
+            self._refuse(
+                entry,
+                "not a name that Moodle gives: "
+                "First Last_<number>_assignsubmission_file_/<file>",
+            )
         elif plugin != "file" or not claim.file:
             self._skip(entry, names.TEXT_ENTRY)
             claim = None
@@ -129,7 +168,11 @@ class Sorter:
 
     def _place(self, claim: Claim) -> None:
         """Put a file to its student."""
-        find = {"canvas": self._by_number, "moodle": self._by_number, "folder": self._plain}
+        find = {
+            "canvas": self._by_number,
+            "moodle": self._by_number,
+            "folder": self._plain,
+        }
         member = find[self.kind](claim)
         if member is not None:
             self.found.files.setdefault(member.id, []).append(claim)
@@ -143,16 +186,24 @@ class Sorter:
         key = self._key()
         found = self.roster.by(key, claim.owner)
         if not found:
-            found = [m for m in self.roster.by_name(claim.name)
-                     if getattr(m, key) in ("", claim.owner)]
+            found = [
+                m
+                for m in self.roster.by_name(claim.name)
+                if getattr(m, key) in ("", claim.owner)
+            ]
             if len(found) > 1:
                 people = ", ".join(sorted(m.id for m in found))
-                self._refuse(claim.entry, f"{people} have this name: write {key} {claim.owner} "
-                             "into the roster")
+                self._refuse(
+                    claim.entry,
+                    f"{people} have this name: write {key} {claim.owner} "
+                    "into the roster",
+                )
                 return None
         if len(found) > 1:
             people = ", ".join(sorted(m.id for m in found))
-            self._refuse(claim.entry, f"the roster gives {key} {claim.owner} to {people}")
+            self._refuse(
+                claim.entry, f"the roster gives {key} {claim.owner} to {people}"
+            )
             return None
         if not found:
             return self._new(claim)
@@ -178,8 +229,11 @@ class Sorter:
         owner = f"{claim.owner}\0{claim.name}" if self.kind == "folder" else claim.owner
         before = self.owners.setdefault(member.id, owner)
         if before != owner and self.kind != "folder":
-            self._refuse(claim.entry, f"{member.id} is number {before} already: two students of "
-                         "one name? Write their numbers into the roster")
+            self._refuse(
+                claim.entry,
+                f"{member.id} is number {before} already: two students of "
+                "one name? Write their numbers into the roster",
+            )
             return None
         if member != self.roster.members.get(member.id):
             self.roster.put(member)
@@ -189,8 +243,10 @@ class Sorter:
     def _new(self, claim: Claim) -> Member | None:
         """Return a student whom the roster hasn't, if that is wanted."""
         if not self.open:
-            self._refuse(claim.entry, "not in the roster: write the student into it, or say "
-                         "--add-unknown")
+            self._refuse(
+                claim.entry,
+                "not in the roster: write the student into it, or say --add-unknown",
+            )
             return None
         first, last, name = "", "", claim.owner
         if self.kind == "moodle":  # its number is another one in the next assignment
@@ -201,10 +257,14 @@ class Sorter:
         known = {} if self.kind == "folder" else {self._key(): claim.owner}
         problem = id_problem(name)
         if problem:
-            self._refuse(claim.entry, f"{name!r} can't be a student's folder: {problem}")
+            self._refuse(
+                claim.entry, f"{name!r} can't be a student's folder: {problem}"
+            )
             return None
         for other in self.roster.by_folded("id", name):
-            self._refuse(claim.entry, f"{name} and {other.id} can't be told apart: give a roster")
+            self._refuse(
+                claim.entry, f"{name} and {other.id} can't be told apart: give a roster"
+            )
             return None
         member = Member(name, first, last, **known)
         try:
@@ -222,14 +282,19 @@ def guess(source: Source, assignment: str) -> str:
     if any(names.moodle(entry)[0] is not None for entry in entries):
         return "moodle"
     flat = [entry for entry in entries if len(entry.parts) == 1]
-    named = [e for e in flat if names.canvas(e) or names.canvas_text(e) or
-             names.canvas_anonymous(e)]
+    named = [
+        e
+        for e in flat
+        if names.canvas(e) or names.canvas_text(e) or names.canvas_anonymous(e)
+    ]
     if flat and len(named) * 2 > len(entries):
         return "canvas"
     return "folder"
 
 
-def choose(claims: list[Claim], notebook: str) -> tuple[list[Claim], list[tuple[Claim, str]]]:
+def choose(
+    claims: list[Claim], notebook: str
+) -> tuple[list[Claim], list[tuple[Claim, str]]]:
     """Return the files of one student that may be the notebook, and why the others are not.
 
     Of files that have the notebook's name, Canvas's latest; else the only notebook there is.
@@ -240,14 +305,18 @@ def choose(claims: list[Claim], notebook: str) -> tuple[list[Claim], list[tuple[
         if claim.file.casefold().endswith(".ipynb"):
             found.append(claim)
         else:
-            packed = claim.file.casefold().endswith((".zip", ".tar", ".gz", ".7z", ".rar"))
+            packed = claim.file.casefold().endswith(
+                (".zip", ".tar", ".gz", ".7z", ".rar")
+            )
             what = "an archive inside is not opened" if packed else "not a notebook"
             left.append((claim, f"{what}: the assignment is {notebook}"))
     named = [claim for claim in found if names.same_notebook(claim.file, notebook)]
     if named:
         left += [(claim, f"not {notebook}") for claim in found if claim not in named]
         if all(claim.number is not None for claim in named):
-            latest = max(named, key=lambda claim: (claim.number, names.order(claim.file)))
+            latest = max(
+                named, key=lambda claim: (claim.number, names.order(claim.file))
+            )
             left += [(c, "handed in again later") for c in named if c is not latest]
             named = [latest]
         return named, left

@@ -29,9 +29,12 @@ Exit status: 0 done; 1 done, but something was left out (a line each); 2 nothing
 def add_commands(commands: argparse._SubParsersAction) -> None:
     """Add `lms` with its subcommands to a parser's."""
     lms = commands.add_parser(
-        "lms", help="to and from a learning management system",
+        "lms",
+        help="to and from a learning management system",
         description="Takes submissions from an LMS, and brings grades and feedback to it.",
-        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     kinds = lms.add_subparsers(dest="lms_command", required=True)
     _add_roster(kinds)
     _add_import(kinds)
@@ -47,29 +50,56 @@ def _shared(parser: argparse.ArgumentParser, *, assignment: bool = True) -> None
     if assignment:
         parser.add_argument("assignment", help="its name, or how it begins")
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
-    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would "
-                        "be done")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, too; "
-                        "- prints it instead of the text")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="write nothing, and say what would be done",
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write the report as JSON, too; - prints it instead of the text",
+    )
 
 
 def _roster_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--roster", type=Path, help="the students (default: roster.csv in the "
-                        "course's folder, if it is there)")
-    parser.add_argument("--columns", nargs="+", default=[], metavar="FIELD=HEADING",
-                        help="the roster's own headings, as id=Matrikelnummer")
+    parser.add_argument(
+        "--roster",
+        type=Path,
+        help="the students (default: roster.csv in the "
+        "course's folder, if it is there)",
+    )
+    parser.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="FIELD=HEADING",
+        help="the roster's own headings, as id=Matrikelnummer",
+    )
 
 
 def _add_roster(kinds: argparse._SubParsersAction) -> None:
     roster = kinds.add_parser(
-        "roster", help="bring a list of students into roster.csv and the gradebook",
+        "roster",
+        help="bring a list of students into roster.csv and the gradebook",
         description="Reads a list of students: a Canvas gradebook, a table that Moodle exported, "
-        "or a CSV file with the columns id, first_name, last_name, email, lms_user_id.")
+        "or a CSV file with the columns id, first_name, last_name, email, lms_user_id.",
+    )
     roster.add_argument("file", type=Path, help="the CSV file; comma, semicolon or tab")
-    roster.add_argument("--id-from", default="", choices=["", "login", "email", "sis_user_id",
-                        "lms_user_id"], help="what names a student's folder")
-    roster.add_argument("--columns", nargs="+", default=[], metavar="FIELD=HEADING",
-                        help="the file's own headings, as id=Matrikelnummer")
+    roster.add_argument(
+        "--id-from",
+        default="",
+        choices=["", "login", "email", "sis_user_id", "lms_user_id"],
+        help="what names a student's folder",
+    )
+    roster.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="FIELD=HEADING",
+        help="the file's own headings, as id=Matrikelnummer",
+    )
     roster.add_argument("--db", help="the gradebook's URL")
     _shared(roster, assignment=False)
     roster.set_defaults(function=_run("roster_command"))
@@ -77,86 +107,161 @@ def _add_roster(kinds: argparse._SubParsersAction) -> None:
 
 def _add_import(kinds: argparse._SubParsersAction) -> None:
     take = kinds.add_parser(
-        "import", help="put downloaded submissions into submitted/",
+        "import",
+        help="put downloaded submissions into submitted/",
         description="Takes the notebooks from Canvas's bulk download, Moodle's “Download all "
         "submissions”, or a plain folder or zip. What is there already is never overwritten by an "
-        "older one; what a newer one replaces is kept in submitted/.replaced/.")
+        "older one; what a newer one replaces is kept in submitted/.replaced/.",
+    )
     take.add_argument("source", type=Path, help="a zip or a folder")
     _shared(take)
     _roster_options(take)
-    take.add_argument("--from", dest="kind", default="auto",
-                      choices=["auto", "canvas", "moodle", "folder"],
-                      help="how names are read (default: told by the names)")
-    take.add_argument("--submitted", type=Path, help="where they go (default: submitted/)")
-    take.add_argument("--worksheet", type=Path, help="Moodle's grading worksheet of this "
-                      "assignment: it has the students' numbers and addresses")
-    take.add_argument("--times", type=Path, help="when each student handed in: a CSV file with "
-                      "submitted_at and id, lms_user_id, email or login")
-    take.add_argument("--file-times", metavar="ZONE", help="the times in the zip or folder count; "
-                      "those in a zip are local times of this zone, as Europe/Berlin")
-    take.add_argument("--replace", action="store_true", help="take a differing notebook also where "
-                      "nothing tells which is newer")
-    take.add_argument("--add-unknown", action="store_true", help="take also those who aren't in "
-                      "the roster")
+    take.add_argument(
+        "--from",
+        dest="kind",
+        default="auto",
+        choices=["auto", "canvas", "moodle", "folder"],
+        help="how names are read (default: told by the names)",
+    )
+    take.add_argument(
+        "--submitted", type=Path, help="where they go (default: submitted/)"
+    )
+    take.add_argument(
+        "--worksheet",
+        type=Path,
+        help="Moodle's grading worksheet of this "
+        "assignment: it has the students' numbers and addresses",
+    )
+    take.add_argument(
+        "--times",
+        type=Path,
+        help="when each student handed in: a CSV file with "
+        "submitted_at and id, lms_user_id, email or login",
+    )
+    take.add_argument(
+        "--file-times",
+        metavar="ZONE",
+        help="the times in the zip or folder count; "
+        "those in a zip are local times of this zone, as Europe/Berlin",
+    )
+    take.add_argument(
+        "--replace",
+        action="store_true",
+        help="take a differing notebook also where nothing tells which is newer",
+    )
+    take.add_argument(
+        "--add-unknown",
+        action="store_true",
+        help="take also those who aren't in the roster",
+    )
     take.set_defaults(function=_run("take"))
 
 
 def _add_export(kinds: argparse._SubParsersAction) -> None:
     export = kinds.add_parser(
-        "export", help="write files for an LMS: grades, feedback, an autograder",
-        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+        "export",
+        help="write files for an LMS: grades, feedback, an autograder",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     files = export.add_subparsers(dest="lms_file", required=True)
 
     canvas = files.add_parser("canvas", help="a gradebook CSV for Canvas")
-    canvas.add_argument("--template", type=Path, help="a gradebook that Canvas exported: its rows "
-                        "and its column are used")
-    canvas.add_argument("--column-id", help="the number in the assignment's address in Canvas")
-    canvas.add_argument("--new-column", action="store_true", help="without a template and a "
-                        "number: let Canvas propose a new assignment")
+    canvas.add_argument(
+        "--template",
+        type=Path,
+        help="a gradebook that Canvas exported: its rows and its column are used",
+    )
+    canvas.add_argument(
+        "--column-id", help="the number in the assignment's address in Canvas"
+    )
+    canvas.add_argument(
+        "--new-column",
+        action="store_true",
+        help="without a template and a number: let Canvas propose a new assignment",
+    )
     canvas.set_defaults(function=_run("canvas"))
 
-    moodle = files.add_parser("moodle", help="a gradebook CSV for Moodle's grade import")
-    moodle.add_argument("--by", default="email", choices=["email", "username", "idnumber",
-                        "userid"], help="how Moodle finds a user")
-    moodle.add_argument("--participants", type=Path, help="a table of the course's users from "
-                        "Moodle: whoever isn't in it is left out")
-    moodle.add_argument("--unlimited", action="store_true", help="the site allows grades above 100")
+    moodle = files.add_parser(
+        "moodle", help="a gradebook CSV for Moodle's grade import"
+    )
+    moodle.add_argument(
+        "--by",
+        default="email",
+        choices=["email", "username", "idnumber", "userid"],
+        help="how Moodle finds a user",
+    )
+    moodle.add_argument(
+        "--participants",
+        type=Path,
+        help="a table of the course's users from "
+        "Moodle: whoever isn't in it is left out",
+    )
+    moodle.add_argument(
+        "--unlimited", action="store_true", help="the site allows grades above 100"
+    )
     moodle.set_defaults(function=_run("moodle"))
 
-    sheet = files.add_parser("worksheet", help="fill the grading worksheet that Moodle exported")
-    sheet.add_argument("--worksheet", type=Path, required=True, help="the file from Moodle")
-    sheet.add_argument("--grade-column", help="the heading of the grades, if that is unclear")
+    sheet = files.add_parser(
+        "worksheet", help="fill the grading worksheet that Moodle exported"
+    )
+    sheet.add_argument(
+        "--worksheet", type=Path, required=True, help="the file from Moodle"
+    )
+    sheet.add_argument(
+        "--grade-column", help="the heading of the grades, if that is unclear"
+    )
     sheet.set_defaults(function=_run("worksheet"))
 
     feedback = files.add_parser("feedback", help="a zip of every student's feedback")
-    feedback.add_argument("--for", dest="layout", required=True, choices=["canvas", "moodle"])
-    feedback.add_argument("--worksheet", type=Path, help="Moodle's grading worksheet: it has the "
-                          "students' numbers")
+    feedback.add_argument(
+        "--for", dest="layout", required=True, choices=["canvas", "moodle"]
+    )
+    feedback.add_argument(
+        "--worksheet",
+        type=Path,
+        help="Moodle's grading worksheet: it has the students' numbers",
+    )
     feedback.set_defaults(function=_run("feedback"))
 
     scope = files.add_parser("gradescope", help="an autograder zip for Gradescope")
-    scope.add_argument("--zero-for-unreadable", action="store_true", help="a file that can't be "
-                       "graded counts as zero, and the student reads why")
+    scope.add_argument(
+        "--zero-for-unreadable",
+        action="store_true",
+        help="a file that can't be graded counts as zero, and the student reads why",
+    )
     scope.set_defaults(function=_run("gradescope"))
 
     for command in (canvas, moodle, sheet, feedback, scope):
         _shared(command)
-        command.add_argument("--out", type=Path, required=True, help="the file to write")
+        command.add_argument(
+            "--out", type=Path, required=True, help="the file to write"
+        )
     for command in (canvas, moodle, sheet, feedback):
         command.add_argument("--db", help="the gradebook's URL")
         command.add_argument("--submitted", type=Path, help="the folder of submissions")
         _roster_options(command)
     for command in (canvas, moodle, sheet):
-        command.add_argument("--missing-as-zero", action="store_true", help="send 0 for those who "
-                             "handed in nothing")
-        command.add_argument("--scale-to", metavar="POINTS", help="the maximum in the LMS, if it "
-                             "is another one than the assignment's")
+        command.add_argument(
+            "--missing-as-zero",
+            action="store_true",
+            help="send 0 for those who handed in nothing",
+        )
+        command.add_argument(
+            "--scale-to",
+            metavar="POINTS",
+            help="the maximum in the LMS, if it is another one than the assignment's",
+        )
     for command in (canvas, moodle):
-        command.add_argument("--title", help="the assignment's title in the LMS (default: its "
-                             "name)")
+        command.add_argument(
+            "--title", help="the assignment's title in the LMS (default: its name)"
+        )
     for command in (moodle, sheet):
-        command.add_argument("--decimal", choices=["point", "comma"], help="the decimal separator "
-                             "(default: the file's, else a point)")
+        command.add_argument(
+            "--decimal",
+            choices=["point", "comma"],
+            help="the decimal separator (default: the file's, else a point)",
+        )
 
 
 def _run(name: str) -> object:

@@ -46,17 +46,29 @@ def read_number(text: str) -> Decimal | None:
         bare = bare.replace(first, "")
     bare = bare.replace(",", ".")
     whole = bare.lstrip("-").replace(".", "", 1)
-    return Decimal(bare) if whole.isascii() and whole.isdigit() and len(bare) < 20 else None
+    return (
+        Decimal(bare)
+        if whole.isascii() and whole.isdigit() and len(bare) < 20
+        else None
+    )
 
 
-def people(known: Iterable[Person], roster: Roster, record: dict[str, Origin]) -> Roster:
+def people(
+    known: Iterable[Person], roster: Roster, record: dict[str, Origin]
+) -> Roster:
     """Return all that is known about each student: from the gradebook, the roster and imports."""
     found = Roster(roster.members.values())
     for person in known:
         member = found.members.get(person.id, Member(person.id))
-        found.put(merge(
-            member, first_name=person.first_name, last_name=person.last_name, email=person.email,
-            lms_user_id=person.lms_user_id))
+        found.put(
+            merge(
+                member,
+                first_name=person.first_name,
+                last_name=person.last_name,
+                email=person.email,
+                lms_user_id=person.lms_user_id,
+            )
+        )
     for student, origin in record.items():
         key = {"canvas": "lms_user_id", "moodle": "participant"}.get(origin.kind)
         if key and student in found.members:
@@ -64,8 +76,14 @@ def people(known: Iterable[Person], roster: Roster, record: dict[str, Origin]) -
     return found
 
 
-def scores(standings: list[Standing], roster: Roster, report: Report, *,
-           missing_as_zero: bool = False, scale_to: Decimal | None = None) -> list[Score]:
+def scores(
+    standings: list[Standing],
+    roster: Roster,
+    report: Report,
+    *,
+    missing_as_zero: bool = False,
+    scale_to: Decimal | None = None,
+) -> list[Score]:
     """Return the scores that may be sent; the others get a line in the report.
 
     Args:
@@ -88,17 +106,25 @@ def scores(standings: list[Standing], roster: Roster, report: Report, *,
         points = one.points
         if one.state is State.MISSING:
             if not missing_as_zero:
-                report.add(Verdict.SKIPPED, one.student, "", "missing: nothing handed in")
+                report.add(
+                    Verdict.SKIPPED, one.student, "", "missing: nothing handed in"
+                )
                 continue
             points = 0.0
         elif one.state is not State.GRADED:
-            report.add(Verdict.REFUSED, one.student, "", f"{one.state}: not a score: {reason}")
+            report.add(
+                Verdict.REFUSED, one.student, "", f"{one.state}: not a score: {reason}"
+            )
             continue
         if one.waiting:
-            report.add(Verdict.SKIPPED, one.student, "", f"not graded to the end: {reason}")
+            report.add(
+                Verdict.SKIPPED, one.student, "", f"not graded to the end: {reason}"
+            )
             continue
         if points is None or not math.isfinite(points) or points < 0:
-            report.add(Verdict.REFUSED, one.student, "", f"no score that can be sent: {points}")
+            report.add(
+                Verdict.REFUSED, one.student, "", f"no score that can be sent: {points}"
+            )
             continue
         number = Decimal(str(points))
         if scale_to is not None:

@@ -23,9 +23,15 @@ class OtherUserWorker(Worker):
             os.chown(folder, USER, USER)
             for file in files:
                 os.chown(os.path.join(folder, file), USER, USER)
-        setpriv = [shutil.which("setpriv") or "/usr/bin/setpriv", f"--reuid={USER}",
-                   f"--regid={USER}", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all",
-                   "--no-new-privs"]
+        setpriv = [
+            shutil.which("setpriv") or "/usr/bin/setpriv",
+            f"--reuid={USER}",
+            f"--regid={USER}",
+            "--clear-groups",
+            "--inh-caps=-all",
+            "--bounding-set=-all",
+            "--no-new-privs",
+        ]
         super()._start([*setpriv, *call], place, *fds)
 
 
@@ -49,7 +55,9 @@ class OtherUserEngine:
                 self.worker = OtherUserWorker(LIMITS, sandbox=False)
             return SandboxedProcess(self.worker)
         except (WorkerBroken, ValueError, OSError) as error:
-            raise EngineError(f"the submission's process does not start: {error}") from error
+            raise EngineError(
+                f"the submission's process does not start: {error}"
+            ) from error
 
     def close(self) -> None:
         """End it."""
@@ -68,9 +76,12 @@ def make(place: Path) -> tuple[Engine, str]:
     except (SandboxMissing, WorkerBroken) as error:
         reason = str(error).strip().splitlines()[0]
     if os.geteuid() != 0:
-        raise EngineError(f"no sandbox ({reason}), and not root: the student's code could read the "
-                          "tests")
+        raise EngineError(
+            f"no sandbox ({reason}), and not root: the student's code could read the "
+            "tests"
+        )
     os.chmod(place, 0o700)
     return OtherUserEngine(), (
         f"no sandbox here ({reason}): the student's code runs as user {USER}, who can't read the "
-        "tests. It can use the network, if the container has one.")
+        "tests. It can use the network, if the container has one."
+    )

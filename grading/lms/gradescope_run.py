@@ -42,11 +42,14 @@ def find_notebook(folder: Path, wanted: str) -> bytes:
     """
     with Source(folder) as source:
         found = [e for e in source.entries() if e.name.casefold().endswith(".ipynb")]
-        named = [entry for entry in found if names.same_notebook(entry.name, wanted)] or found
+        named = [
+            entry for entry in found if names.same_notebook(entry.name, wanted)
+        ] or found
         if len(named) != 1:
             listed = ", ".join(entry.name for entry in named[:5]) or "none"
             raise SubmissionError(
-                f"expected one notebook, {wanted}, and found {len(named)}: {listed}")
+                f"expected one notebook, {wanted}, and found {len(named)}: {listed}"
+            )
         try:
             return source.read(named[0])
         except Unreadable as error:
@@ -62,14 +65,20 @@ def tests(form: Form, result: Result, rule: Rule) -> list[dict]:
             continue
         points = result.points.get(cell.grade_id) or 0.0
         task = words.task_of(cell.grade_id)
-        entry = {"name": f"{titles.get(task, task)}: {words.aspect_of(cell.grade_id)}",
-                 "number": cell.grade_id, "score": points, "max_score": cell.points,
-                 "status": "passed" if points >= cell.points else "failed",
-                 "visibility": "visible"}
+        entry = {
+            "name": f"{titles.get(task, task)}: {words.aspect_of(cell.grade_id)}",
+            "number": cell.grade_id,
+            "score": points,
+            "max_score": cell.points,
+            "status": "passed" if points >= cell.points else "failed",
+            "visibility": "visible",
+        }
         error = result.messages.get(cell.grade_id, "")
         if error:
             shown = rule.of_test(cell.grade_id, result)
-            entry["output"] = f"{shown.kind}: {shown.text}" if shown.kind else shown.text
+            entry["output"] = (
+                f"{shown.kind}: {shown.text}" if shown.kind else shown.text
+            )
         elif result.points.get(cell.grade_id) is None:
             entry["output"] = "A person grades this."
         entries.append(entry)
@@ -83,8 +92,11 @@ def results(form: Form, result: Result, rule: Rule, seconds: float) -> dict:
     output = "\n\n".join([*stopped, *notes]) or "Graded."
     return {
         "score": round(sum(points or 0.0 for points in result.points.values()), 6),
-        "execution_time": round(seconds, 1), "output": output, "output_format": "text",
-        "visibility": "visible", "stdout_visibility": "hidden",
+        "execution_time": round(seconds, 1),
+        "output": output,
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
         "extra_data": {"state": str(result.state), "sandboxed": result.sandboxed},
         "tests": tests(form, result, rule),
     }
@@ -93,10 +105,23 @@ def results(form: Form, result: Result, rule: Rule, seconds: float) -> dict:
 def unreadable(form: Form, reason: str) -> dict:
     """Return results.json of a submission that can't be read, where that counts as nothing."""
     most = sum(form.most.values())
-    return {"score": 0.0, "output": f"Not graded: {reason}", "output_format": "text",
-            "visibility": "visible", "stdout_visibility": "hidden",
-            "tests": [{"name": "Your file", "score": 0.0, "max_score": most, "status": "failed",
-                       "output": reason, "visibility": "visible"}]}
+    return {
+        "score": 0.0,
+        "output": f"Not graded: {reason}",
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "name": "Your file",
+                "score": 0.0,
+                "max_score": most,
+                "status": "failed",
+                "output": reason,
+                "visibility": "visible",
+            }
+        ],
+    }
 
 
 def grade(place: Path) -> int:
@@ -109,7 +134,9 @@ def grade(place: Path) -> int:
     form = submission.load(source / "release.ipynb", source / "source.ipynb")
     form = form.drawn(settings.get("seeds", {}))
     try:
-        rebuilt = form.rebuild(find_notebook(place / "submission", settings["notebook"]))
+        rebuilt = form.rebuild(
+            find_notebook(place / "submission", settings["notebook"])
+        )
     except (SubmissionError, Problem) as error:
         print(f"failed: {error}", file=sys.stderr)
         if not settings["zero_for_unreadable"]:
@@ -129,7 +156,10 @@ def grade(place: Path) -> int:
     for line in (*result.reasons, *result.notes):
         print(line)
     if result.state is not State.GRADED:
-        print(f"{result.state}: no points are sent; a person must look at it", file=sys.stderr)
+        print(
+            f"{result.state}: no points are sent; a person must look at it",
+            file=sys.stderr,
+        )
         return 1
     rule = Rule(form)
     write(target, results(form, result, rule, time.monotonic() - started))
@@ -143,7 +173,9 @@ def make_engine(place: Path) -> tuple[Engine, str]:
         EngineError: if there is none that keeps the tests from the student's code.
 
     """
-    from grading.lms import gradescope_engine  # torch takes its time: not for an unreadable file
+    from grading.lms import (
+        gradescope_engine,
+    )  # torch takes its time: not for an unreadable file
 
     return gradescope_engine.make(place)
 

@@ -1,9 +1,9 @@
 """Makes the zip that Gradescope calls an autograder, out of one assignment.
 
-    setup.sh, run_autograder            at the root, as Gradescope wants them
-    requirements.txt                    what setup.sh installs, in this course's versions
-    assignment/                         the release and the source notebook, and settings.json
-    grading/, tools/                    the modules that grade, as they are here
+setup.sh, run_autograder            at the root, as Gradescope wants them
+requirements.txt                    what setup.sh installs, in this course's versions
+assignment/                         the release and the source notebook, and settings.json
+grading/, tools/                    the modules that grade, as they are here
 """
 
 from __future__ import annotations
@@ -69,8 +69,14 @@ PYTHONPATH="$autograder/source" exec "$python" -s -P -m grading.lms.gradescope_r
 """
 
 
-def autograder(root: Path, release: Path, source: Path, *, zero_for_unreadable: bool = False,
-               secret: bytes = b"") -> bytes:
+def autograder(
+    root: Path,
+    release: Path,
+    source: Path,
+    *,
+    zero_for_unreadable: bool = False,
+    secret: bytes = b"",
+) -> bytes:
     """Return the zip.
 
     Args:
@@ -87,10 +93,14 @@ def autograder(root: Path, release: Path, source: Path, *, zero_for_unreadable: 
 
     """
     seeds = draws.seeds(secret, source.parent.name, load(release, source).most)
-    settings = {"notebook": release.name, "zero_for_unreadable": zero_for_unreadable,
-                "seeds": seeds}
+    settings = {
+        "notebook": release.name,
+        "zero_for_unreadable": zero_for_unreadable,
+        "seeds": seeds,
+    }
     files = {
-        "setup.sh": SETUP.encode(), "run_autograder": RUN.encode(),
+        "setup.sh": SETUP.encode(),
+        "run_autograder": RUN.encode(),
         "requirements.txt": requirements(root).encode(),
         "assignment/release.ipynb": release.read_bytes(),
         "assignment/source.ipynb": source.read_bytes(),
@@ -117,7 +127,9 @@ def requirements(root: Path) -> str:
                 pins[found[1].casefold().replace("_", "-")] = found[2]
     lost = [name for name in PACKAGES if name not in pins]
     if lost:
-        raise Problem(f"no version of {', '.join(lost)} in requirements.txt or constraints.txt")
+        raise Problem(
+            f"no version of {', '.join(lost)} in requirements.txt or constraints.txt"
+        )
     return "".join(f"{name}=={pins[name]}\n" for name in PACKAGES)
 
 
@@ -151,7 +163,11 @@ def _imports(source: str) -> list[str]:
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.append(node.module)
-            found += [f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*"]
+            found += [
+                f"{node.module}.{alias.name}"
+                for alias in node.names
+                if alias.name != "*"
+            ]
     return [name for name in found if name.partition(".")[0] in OWN and _exists(name)]
 
 

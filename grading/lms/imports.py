@@ -95,7 +95,9 @@ def read_record(path: Path) -> dict[str, Origin]:
         found = json.loads(read_file(path, 64 << 20))
         return {student: Origin(**origin) for student, origin in found.items()}
     except (SubmissionError, ValueError, TypeError, AttributeError) as error:
-        raise Problem(f"{path}: can't be read ({error}): remove it and import again") from None
+        raise Problem(
+            f"{path}: can't be read ({error}): remove it and import again"
+        ) from None
 
 
 def take(source: Path, target: Target, roster: Roster, options: Options) -> Report:
@@ -111,17 +113,27 @@ def take(source: Path, target: Target, roster: Roster, options: Options) -> Repo
         Problem: if nothing can be taken at all.
 
     """
-    report = Report(f"import of {source.name} into {target.assignment}", options.dry_run)
+    report = Report(
+        f"import of {source.name} into {target.assignment}", options.dry_run
+    )
     if target.submitted.is_symlink() or (
         target.submitted.exists() and not target.submitted.is_dir()
     ):
         raise Problem(f"{target.submitted}: expected a folder")
-    for place in (target.submitted / REPLACED, target.submitted / RECORDS, target.record):
+    for place in (
+        target.submitted / REPLACED,
+        target.submitted / RECORDS,
+        target.record,
+    ):
         if place.is_symlink():
             raise Problem(f"{place}: is a link: nothing is written through it")
     record = read_record(target.record)
     with Source(source, max_total=options.max_total) as archive:
-        kind = options.kind if options.kind != "auto" else claims.guess(archive, target.assignment)
+        kind = (
+            options.kind
+            if options.kind != "auto"
+            else claims.guess(archive, target.assignment)
+        )
         report.notes.append(f"read as: {kind}")
         if kind == "moodle":
             for student, origin in record.items():
@@ -147,8 +159,15 @@ def take(source: Path, target: Target, roster: Roster, options: Options) -> Repo
 class _Taker:
     """Takes one student's files after the other."""
 
-    def __init__(self, archive: Source, target: Target, options: Options,
-                 record: dict[str, Origin], report: Report, kind: str) -> None:
+    def __init__(
+        self,
+        archive: Source,
+        target: Target,
+        options: Options,
+        record: dict[str, Origin],
+        report: Report,
+        kind: str,
+    ) -> None:
         self.archive, self.target, self.options = archive, target, options
         self.record, self.report, self.kind = record, report, kind
         self.noted: dict[str, Origin] = {}
@@ -171,18 +190,27 @@ class _Taker:
                 first = first or data
                 digest = hashlib.sha256(data).hexdigest()
                 if digest in contents:
-                    self.report.add(Verdict.SKIPPED, student, claim.entry.name,
-                                    "the same content as another file")
+                    self.report.add(
+                        Verdict.SKIPPED,
+                        student,
+                        claim.entry.name,
+                        "the same content as another file",
+                    )
                 contents.setdefault(digest, claim)
         if len(contents) > 1:
             for claim in contents.values():
                 self.report.add(
-                    Verdict.REFUSED, student, claim.entry.name,
+                    Verdict.REFUSED,
+                    student,
+                    claim.entry.name,
                     f"{len(contents)} different notebooks of one student, and nothing tells which "
-                    f"is {self.target.notebook}: place the right one by hand")
+                    f"is {self.target.notebook}: place the right one by hand",
+                )
         for digest, claim in contents.items():
             if len(contents) == 1:
-                self._place(student, claim, first, digest, self._time(student, claim, stamp))
+                self._place(
+                    student, claim, first, digest, self._time(student, claim, stamp)
+                )
 
     def _time(self, student: str, claim: Claim, stamp: Entry | None) -> datetime | None:
         """Return when it was handed in, if anything says so."""
@@ -193,22 +221,32 @@ class _Taker:
                 text = self.archive.read(stamp, 200).decode()
                 return parse_time(text.strip()).replace(tzinfo=UTC)
             except (Unreadable, ValueError) as error:
-                self.report.add(Verdict.SKIPPED, student, stamp.name, f"no time: {error}")
+                self.report.add(
+                    Verdict.SKIPPED, student, stamp.name, f"no time: {error}"
+                )
         if self.options.zone is not None and claim.entry.modified is not None:
             local = claim.entry.modified.replace(tzinfo=self.options.zone)
             return local.astimezone(UTC)
         return None
 
-    def _place(self, student: str, claim: Claim, data: bytes, sha: str, time: datetime | None
-               ) -> None:
+    def _place(
+        self, student: str, claim: Claim, data: bytes, sha: str, time: datetime | None
+    ) -> None:
         """Put a notebook into its place, unless a newer one is there."""
         problem = id_problem(student) or self._in_the_way(student)
         if problem:
             self.report.add(Verdict.REFUSED, student, claim.entry.name, problem)
             return
         path = self.target.folder(student) / self.target.notebook
-        origin = Origin(self.kind, claim.owner, claim.prefix, claim.file.rpartition("/")[2],
-                        claim.number, claim.late, sha)
+        origin = Origin(
+            self.kind,
+            claim.owner,
+            claim.prefix,
+            claim.file.rpartition("/")[2],
+            claim.number,
+            claim.late,
+            sha,
+        )
         verdict, reason = self._compare(student, path, data, origin, time)
         if verdict in (Verdict.TAKEN, Verdict.REPLACED, Verdict.SAME):
             if claim.file.rpartition("/")[2] != self.target.notebook and not reason:
@@ -216,7 +254,9 @@ class _Taker:
             try:
                 self._write(path, data, time, verdict)
             except (OSError, Problem) as error:
-                self.report.add(Verdict.REFUSED, student, claim.entry.name, f"not written: {error}")
+                self.report.add(
+                    Verdict.REFUSED, student, claim.entry.name, f"not written: {error}"
+                )
                 return
             self.noted[student] = self.record[student] = origin
             self.folders[_fold(student)] = student
@@ -228,8 +268,12 @@ class _Taker:
         if other != student:
             return f"{other} is there already, and differs in case only"
         folder = self.target.folder(student)
-        for place in (folder.parent, folder, folder / self.target.notebook,
-                      folder / "timestamp.txt"):
+        for place in (
+            folder.parent,
+            folder,
+            folder / self.target.notebook,
+            folder / "timestamp.txt",
+        ):
             if place.is_symlink():
                 return f"{place.name} is a link: nothing is written through it"
         for place in (folder.parent, folder):
@@ -240,8 +284,9 @@ class _Taker:
                 return f"{place.name} is no file"
         return ""
 
-    def _compare(self, student: str, path: Path, data: bytes, new: Origin, time: datetime | None
-                 ) -> tuple[Verdict, str]:
+    def _compare(
+        self, student: str, path: Path, data: bytes, new: Origin, time: datetime | None
+    ) -> tuple[Verdict, str]:
         """Decide between a submission and the one that is there."""
         if not path.exists():
             return Verdict.TAKEN, ""
@@ -253,17 +298,32 @@ class _Taker:
             if time < old_time:
                 return Verdict.SKIPPED, "older than the one that is here"
             return Verdict.REPLACED, "newer; the one before is kept aside"
-        if old and old.number and new.number and (old.kind, old.owner) == (new.kind, new.owner):
+        if (
+            old
+            and old.number
+            and new.number
+            and (old.kind, old.owner) == (new.kind, new.owner)
+        ):
             if new.number < old.number:
-                return Verdict.SKIPPED, "older than the one that is here, by Canvas's numbers"
+                return (
+                    Verdict.SKIPPED,
+                    "older than the one that is here, by Canvas's numbers",
+                )
             if new.number > old.number:
-                return Verdict.REPLACED, "newer, by Canvas's numbers; the one before is kept aside"
+                return (
+                    Verdict.REPLACED,
+                    "newer, by Canvas's numbers; the one before is kept aside",
+                )
         if self.options.replace:
             return Verdict.REPLACED, "as --replace says; the one before is kept aside"
-        return Verdict.REFUSED, ("differs from the one that is here, and nothing tells which is "
-                                 "newer: --replace takes this one")
+        return Verdict.REFUSED, (
+            "differs from the one that is here, and nothing tells which is "
+            "newer: --replace takes this one"
+        )
 
-    def _write(self, path: Path, data: bytes, time: datetime | None, verdict: Verdict) -> None:
+    def _write(
+        self, path: Path, data: bytes, time: datetime | None, verdict: Verdict
+    ) -> None:
         """Write a notebook and its time, each as a whole; keep what they replace."""
         if self.options.dry_run:
             return
@@ -284,7 +344,9 @@ def keep(submitted: Path, *files: Path) -> Path:
     assignment = files[0].parent
     place = submitted / REPLACED / assignment.parent.name / assignment.name
     place.mkdir(parents=True, exist_ok=True)
-    number = 1 + max((int(p.name) for p in place.iterdir() if p.name.isdecimal()), default=0)
+    number = 1 + max(
+        (int(p.name) for p in place.iterdir() if p.name.isdecimal()), default=0
+    )
     folder = place / str(number)
     folder.mkdir()
     for file in files:
@@ -323,14 +385,24 @@ def read_times(path: Path, roster: Roster) -> dict[str, datetime]:
     """
     table = read_table(path)
     headings = [heading.casefold() for heading in table.headings]
-    when = next((headings.index(name) for name in ("submitted_at", "timestamp", "time")
-                 if name in headings), None)
-    keys = [(column, {"student": "id", "student_id": "id"}.get(name, name))
-            for column, name in enumerate(headings)
-            if name in ("id", "student", "student_id", "lms_user_id", "email", "login")]
+    when = next(
+        (
+            headings.index(name)
+            for name in ("submitted_at", "timestamp", "time")
+            if name in headings
+        ),
+        None,
+    )
+    keys = [
+        (column, {"student": "id", "student_id": "id"}.get(name, name))
+        for column, name in enumerate(headings)
+        if name in ("id", "student", "student_id", "lms_user_id", "email", "login")
+    ]
     if when is None or not keys:
-        raise Problem(f"{path.name}: expected a column submitted_at and one of id, lms_user_id, "
-                      "email, login")
+        raise Problem(
+            f"{path.name}: expected a column submitted_at and one of id, lms_user_id, "
+            "email, login"
+        )
     times = {}
     for row in table.rows:
         text = table.get(row, when).strip()
@@ -339,8 +411,10 @@ def read_times(path: Path, roster: Roster) -> dict[str, datetime]:
         try:
             time = datetime.fromisoformat(text)
         except ValueError:
-            raise Problem(f"{path.name}: row {row + 1}: expected a time such as "
-                          f"2026-01-31T23:59:00+01:00, got {text[:60]!r}") from None
+            raise Problem(
+                f"{path.name}: row {row + 1}: expected a time such as "
+                f"2026-01-31T23:59:00+01:00, got {text[:60]!r}"
+            ) from None
         time = time if time.tzinfo else time.replace(tzinfo=UTC)
         for column, key in keys:
             found = roster.by(key, table.get(row, column).strip())

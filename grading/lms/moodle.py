@@ -25,15 +25,25 @@ from grading.lms.tables import Table, make_table, read_table
 
 #: How Moodle can be told whose a row is: our field, and a heading that says so.
 KEYS = {
-    "email": ("email", "Email address"), "username": ("login", "Username"),
-    "idnumber": ("sis_user_id", "ID number"), "userid": ("lms_user_id", "User ID"),
+    "email": ("email", "Email address"),
+    "username": ("login", "Username"),
+    "idnumber": ("sis_user_id", "ID number"),
+    "userid": ("lms_user_id", "User ID"),
 }
 #: The highest grade that a site takes which does not allow unlimited grades.
 MOST = Decimal(100)
 
 
-def gradebook(scores: list[Score], title: str, by: str, report: Report, *,
-              known: Table | None = None, unlimited: bool = False, decimal: str = ".") -> bytes:
+def gradebook(
+    scores: list[Score],
+    title: str,
+    by: str,
+    report: Report,
+    *,
+    known: Table | None = None,
+    unlimited: bool = False,
+    decimal: str = ".",
+) -> bytes:
     """Return a CSV file for Moodle's grade import: one column for the user, one for the grade.
 
     Args:
@@ -52,12 +62,18 @@ def gradebook(scores: list[Score], title: str, by: str, report: Report, *,
     field, heading = KEYS[by]
     title = clean(title)
     if not title or is_formula(title):
-        raise Problem(f"title {shown(title, 60)!r}: empty, or a formula for a spreadsheet")
+        raise Problem(
+            f"title {shown(title, 60)!r}: empty, or a formula for a spreadsheet"
+        )
     if not unlimited and any(score.points > MOST for score in scores):
-        raise Problem("Moodle's import stops at a grade above 100: give --scale-to 100, or "
-                      "--unlimited if the site allows it")
+        raise Problem(
+            "Moodle's import stops at a grade above 100: give --scale-to 100, or "
+            "--unlimited if the site allows it"
+        )
     spellings = _spellings(known, {getattr(score.member, field) for score in scores})
-    users = [_user(getattr(score.member, field), field, by, spellings) for score in scores]
+    users = [
+        _user(getattr(score.member, field), field, by, spellings) for score in scores
+    ]
     shared = twins([(text,) if text else () for text, _ in users])
     rows = []
     for place, (score, (text, problem)) in enumerate(zip(scores, users, strict=True)):
@@ -71,8 +87,9 @@ def gradebook(scores: list[Score], title: str, by: str, report: Report, *,
     return make_table([[heading, title], *rows])
 
 
-def _user(text: str, field: str, by: str, spellings: dict[str, set[str]] | None
-          ) -> tuple[str, str]:
+def _user(
+    text: str, field: str, by: str, spellings: dict[str, set[str]] | None
+) -> tuple[str, str]:
     """Return the text by which Moodle finds a user, as Moodle spells it, and what is wrong."""
     problem = _user_problem(text, field, by)
     if problem or spellings is None:
@@ -109,9 +126,13 @@ def _spellings(table: Table | None, wanted: set[str]) -> dict[str, set[str]] | N
         [table.get(row, column).strip() for row in table.rows]
         for column in range(len(table.headings))
     ]
-    best = max(columns, key=lambda cells: len(folded & {cell.casefold() for cell in cells}))
+    best = max(
+        columns, key=lambda cells: len(folded & {cell.casefold() for cell in cells})
+    )
     if folded and not folded & {cell.casefold() for cell in best}:
-        raise Problem(f"{table.name}: no column has any of these users: is it the right course?")
+        raise Problem(
+            f"{table.name}: no column has any of these users: is it the right course?"
+        )
     spellings: dict[str, set[str]] = {}
     for cell in best:
         spellings.setdefault(cell.casefold(), set()).add(cell)
@@ -150,21 +171,32 @@ def read_sheet(path: Path, grade_heading: str | None = None) -> Sheet:
 
     """
     table = read_table(path)
-    rows = [row for row in table.rows if any(table.get(row, c) for c in range(len(table.raw[row])))]
+    rows = [
+        row
+        for row in table.rows
+        if any(table.get(row, c) for c in range(len(table.raw[row])))
+    ]
     if not rows:
         raise Problem(f"{table.name}: no students in it")
     short = [row + 1 for row in rows if len(table.raw[row]) != len(table.headings)]
     if short:
-        raise Problem(f"{table.name}: row {short[0]}: {len(table.raw[short[0] - 1])} fields, the "
-                      f"first row has {len(table.headings)}")
-    participant = next((c for c in range(len(table.headings)) if _is_identifier(table, rows, c)),
-                       None)
+        raise Problem(
+            f"{table.name}: row {short[0]}: {len(table.raw[short[0] - 1])} fields, the "
+            f"first row has {len(table.headings)}"
+        )
+    participant = next(
+        (c for c in range(len(table.headings)) if _is_identifier(table, rows, c)), None
+    )
     if participant is None:
-        raise Problem(f"{table.name}: no column holds a word and a number for each student, as in "
-                      "“Participant 17”: export the grading worksheet from Moodle again")
+        raise Problem(
+            f"{table.name}: no column holds a word and a number for each student, as in "
+            "“Participant 17”: export the grading worksheet from Moodle again"
+        )
     grade, most = _grade_column(table, rows, participant, grade_heading)
     name = participant + 1 if participant + 1 < grade - 1 else None
-    commas = any("," in table.get(row, column) for row in rows for column in (grade, grade + 1))
+    commas = any(
+        "," in table.get(row, column) for row in rows for column in (grade, grade + 1)
+    )
     return Sheet(table, participant, name, grade, most, "," if commas else ".")
 
 
@@ -177,8 +209,9 @@ def _is_identifier(table: Table, rows: list[int], column: int) -> bool:
     return len(words) == 1 and words != {""} and not set("+-@.,") & set(words.pop())
 
 
-def _grade_column(table: Table, rows: list[int], participant: int, heading: str | None
-                  ) -> tuple[int, Decimal]:
+def _grade_column(
+    table: Table, rows: list[int], participant: int, heading: str | None
+) -> tuple[int, Decimal]:
     """Return the column of the grades, and the maximum that stands in the column after it."""
     found = {}
     for column in range(participant + 1, len(table.headings) - 1):
@@ -186,17 +219,26 @@ def _grade_column(table: Table, rows: list[int], participant: int, heading: str 
         most = maxima.pop() if len(maxima) == 1 else None
         cells = [table.get(row, column).strip() for row in rows]
         numbers = [read_number(cell) for cell in cells if cell not in ("", "-")]
-        if most is not None and most > 0 and all(n is not None and n <= most for n in numbers):
+        if (
+            most is not None
+            and most > 0
+            and all(n is not None and n <= most for n in numbers)
+        ):
             found[column] = most
     if heading is not None:
         found = {c: most for c, most in found.items() if table.headings[c] == heading}
     if len(found) != 1:
         names = ", ".join(shown(table.headings[column], 60) for column in found)
         raise Problem(
-            f"{table.name}: " + (f"several columns could hold the grades: {names}: name one with "
-                                 "--grade-column" if found else
-                                 "no column of grades before one with the maximum: is the "
-                                 "assignment graded by points, not by a scale?"))
+            f"{table.name}: "
+            + (
+                f"several columns could hold the grades: {names}: name one with "
+                "--grade-column"
+                if found
+                else "no column of grades before one with the maximum: is the "
+                "assignment graded by points, not by a scale?"
+            )
+        )
     return next(iter(found.items()))
 
 
@@ -217,8 +259,9 @@ def match(sheet: Sheet, roster: Roster) -> tuple[dict[int, Member], dict[int, st
             for column in personal:
                 cell = table.get(row, column).strip()
                 people = roster.by_folded(key, cell) if column != sheet.name else []
-                found = found or only([m for m in people if m.participant in
-                                       ("", sheet.number(row))])
+                found = found or only(
+                    [m for m in people if m.participant in ("", sheet.number(row))]
+                )
         name = table.get(row, sheet.name)
         if found is None and names[slug(name)] == 1:
             found = only(roster.by_name(name))
@@ -234,8 +277,14 @@ def match(sheet: Sheet, roster: Roster) -> tuple[dict[int, Member], dict[int, st
     return matched, without
 
 
-def fill(sheet: Sheet, scores: list[Score], roster: Roster, report: Report, *,
-         decimal: str | None = None) -> bytes:
+def fill(
+    sheet: Sheet,
+    scores: list[Score],
+    roster: Roster,
+    report: Report,
+    *,
+    decimal: str | None = None,
+) -> bytes:
     """Return the worksheet with the grades in it; nothing else in the file changes."""
     by_student = {score.member.id: score for score in scores}
     matched, without = match(sheet, roster)
@@ -248,8 +297,13 @@ def fill(sheet: Sheet, scores: list[Score], roster: Roster, report: Report, *,
             continue
         before = sheet.table.get(row, sheet.grade)
         if score.points > sheet.most:
-            report.add(Verdict.REFUSED, member.id, where, f"{score.text()} is above the maximum "
-                       f"{sheet.most}, which Moodle leaves out without a word")
+            report.add(
+                Verdict.REFUSED,
+                member.id,
+                where,
+                f"{score.text()} is above the maximum "
+                f"{sheet.most}, which Moodle leaves out without a word",
+            )
             continue
         sheet.table.set(row, sheet.grade, score.text(decimal or sheet.decimal))
         sent(report, score, where, before.replace(",", "."))
@@ -257,8 +311,12 @@ def fill(sheet: Sheet, scores: list[Score], roster: Roster, report: Report, *,
         where = shown(sheet.table.get(row, sheet.participant), 60)
         report.add(Verdict.SKIPPED, "", where, reason)
     for student in sorted(by_student.keys() - done):
-        report.add(Verdict.REFUSED, student, "", f"not in {sheet.table.name}, or not to be told "
-                   "apart")
+        report.add(
+            Verdict.REFUSED,
+            student,
+            "",
+            f"not in {sheet.table.name}, or not to be told apart",
+        )
     return sheet.table.to_bytes()
 
 
@@ -278,11 +336,17 @@ def sheet_roster(sheet: Sheet) -> Roster:
         if not sheet.number(row):
             continue
         first, last = split_name(clean(table.get(row, sheet.name)))
-        cells = [table.get(row, c).strip() for c in range(sheet.participant + 1, sheet.grade)]
-        email = next((cell for cell in cells if cell.count("@") == 1 and " " not in cell), "")
+        cells = [
+            table.get(row, c).strip() for c in range(sheet.participant + 1, sheet.grade)
+        ]
+        email = next(
+            (cell for cell in cells if cell.count("@") == 1 and " " not in cell), ""
+        )
         name = email or "-".join(re.findall(r"\w+", f"{first} {last}".casefold()))
         if name in roster.members:
-            raise Problem(f"{table.name}: row {row + 1}: {name} stands there twice: give a roster "
-                          "with ids")
+            raise Problem(
+                f"{table.name}: row {row + 1}: {name} stands there twice: give a roster "
+                "with ids"
+            )
         roster.add(Member(name, first, last, email, participant=sheet.number(row)))
     return roster

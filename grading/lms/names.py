@@ -47,8 +47,8 @@ def canvas(entry: Entry) -> list[Claim]:
         user, number = parts[place], parts[place + 1]
         if user.isascii() and user.isdigit() and number.isascii() and number.isdigit():
             late = place > 0 and parts[place - 1] == "LATE"
-            name = "_".join(parts[:place - 1] if late else parts[:place])
-            file = "_".join(parts[place + 2:])
+            name = "_".join(parts[: place - 1] if late else parts[:place])
+            file = "_".join(parts[place + 2 :])
             prefix = "_".join(parts[:place])
             claims.append(Claim(entry, user, name, file, int(number), late, prefix))
     return claims
@@ -66,7 +66,9 @@ def canvas_anonymous(entry: Entry) -> bool:
 
 MOODLE = re.compile(
     r"(?P<name>.*?)_(?P<owner>\d+)_(?P<kind>assignsubmission|assignfeedback)_"
-    r"(?P<plugin>[a-z]+)(?:_(?P<file>.*))?", re.DOTALL | re.ASCII)
+    r"(?P<plugin>[a-z]+)(?:_(?P<file>.*))?",
+    re.DOTALL | re.ASCII,
+)
 
 
 def moodle(entry: Entry) -> tuple[Claim | None, str]:
@@ -79,10 +81,15 @@ def moodle(entry: Entry) -> tuple[Claim | None, str]:
     for place, part in enumerate(entry.parts):
         found = MOODLE.fullmatch(part)
         if found:
-            rest = [found["file"] or "", *entry.parts[place + 1:]]
+            rest = [found["file"] or "", *entry.parts[place + 1 :]]
             file = "/".join(piece for piece in rest if piece)
-            return Claim(entry, found["owner"].lstrip("0") or "0", found["name"].strip(), file,
-                         prefix=part), found["plugin"]
+            return Claim(
+                entry,
+                found["owner"].lstrip("0") or "0",
+                found["name"].strip(),
+                file,
+                prefix=part,
+            ), found["plugin"]
     return None, ""
 
 
@@ -98,8 +105,12 @@ def plain(entry: Entry, assignment: str, notebook: str, shift: int) -> Claim | N
         wanted = notebook.rpartition(".")[0]
         for tail in (f"_{wanted}", f"-{wanted}"):
             if stem.endswith(tail) and len(stem) > len(tail):
-                return Claim(entry, stem[:-len(tail)], "", notebook)
-        return Claim(entry, stem, "", notebook) if not same_notebook(parts[0], notebook) else None
+                return Claim(entry, stem[: -len(tail)], "", notebook)
+        return (
+            Claim(entry, stem, "", notebook)
+            if not same_notebook(parts[0], notebook)
+            else None
+        )
     if len(parts) > 2 and parts[1] != assignment and assignment in parts[1:-1]:
         return None
     if len(parts) > 2 and parts[1] == assignment:
@@ -117,7 +128,10 @@ def same_notebook(file: str, wanted: str) -> bool:
     if not dot or ending.casefold() != "ipynb":
         return False
     stem = stem.casefold().strip()
-    return stem == goal or re.sub(r"(-\d{1,4}|[ _]?\(\d{1,3}\))$", "", stem).strip() == goal
+    return (
+        stem == goal
+        or re.sub(r"(-\d{1,4}|[ _]?\(\d{1,3}\))$", "", stem).strip() == goal
+    )
 
 
 def order(file: str) -> int:
@@ -138,6 +152,12 @@ def shared_folders(entries: list[Entry], assignment: str, notebook: str) -> int:
     if any(len(e.parts) > 1 and e.parts[1] == assignment for e in entries):
         return 0  # <student>/<assignment>/…
     if shortest == 2:  # <folder>/<student>.ipynb, or one student's folder
-        files = [entry.parts[-1] for entry in entries if entry.parts[-1].lower().endswith(".ipynb")]
-        return int(len(files) > 1 and not any(same_notebook(file, notebook) for file in files))
+        files = [
+            entry.parts[-1]
+            for entry in entries
+            if entry.parts[-1].lower().endswith(".ipynb")
+        ]
+        return int(
+            len(files) > 1 and not any(same_notebook(file, notebook) for file in files)
+        )
     return 1

@@ -48,8 +48,14 @@ def make_zip(files: dict[str, bytes], executable: set[str] = frozenset()) -> byt
     return made.getvalue()
 
 
-def feedback(standings: list[Standing], pages: dict[str, Path], members: dict[str, Member],
-             record: dict[str, Origin], layout: str, report: Report) -> dict[str, bytes]:
+def feedback(
+    standings: list[Standing],
+    pages: dict[str, Path],
+    members: dict[str, Member],
+    record: dict[str, Origin],
+    layout: str,
+    report: Report,
+) -> dict[str, bytes]:
     """Return the pages of graded students, under the names that the LMS goes by.
 
     Args:
@@ -71,13 +77,20 @@ def feedback(standings: list[Standing], pages: dict[str, Path], members: dict[st
         try:
             page = read_file(pages[one.student], MOST_PAGE)
         except (SubmissionError, KeyError):
-            report.add(Verdict.REFUSED, one.student, "", "no page below feedback/: run the grader")
+            report.add(
+                Verdict.REFUSED,
+                one.student,
+                "",
+                "no page below feedback/: run the grader",
+            )
             continue
         member = members.get(one.student, Member(one.student))
         if layout == "moodle":
             name, problem = moodle_name(member, pages[one.student].name)
         else:
-            name, problem = canvas_name(record.get(one.student), pages[one.student].stem)
+            name, problem = canvas_name(
+                record.get(one.student), pages[one.student].stem
+            )
             page = as_notebook(page.decode("utf-8", "replace"))
         if not problem and name in files:
             problem = "another student has the same number"
@@ -92,10 +105,14 @@ def feedback(standings: list[Standing], pages: dict[str, Path], members: dict[st
 def moodle_name(member: Member, file: str) -> tuple[str, str]:
     """Return where Moodle looks for a student's file, and why it would not find it."""
     if not re.fullmatch(r"\d+", member.participant, re.ASCII):
-        return "", ("the number in this assignment (Participant …) isn't known: import Moodle's "
-                    "zip, or give --worksheet")
+        return "", (
+            "the number in this assignment (Participant …) isn't known: import Moodle's "
+            "zip, or give --worksheet"
+        )
     # Moodle splits at underscores: the number comes after the first.
-    name = "".join(c if c.isalnum() or c in " -.'" else " " for c in clean(member.full_name))
+    name = "".join(
+        c if c.isalnum() or c in " -.'" else " " for c in clean(member.full_name)
+    )
     name = name.strip(". ")[:100].rstrip(". ") or "student"
     return f"{name}_{member.participant}_assignfeedback_file_/{file}", ""
 
@@ -107,7 +124,12 @@ def canvas_name(origin: Origin | None, stem: str) -> tuple[str, str]:
     numbers = (origin.owner, str(origin.number))
     name = f"{origin.prefix}_{numbers[0]}_{numbers[1]}_{stem}-feedback.ipynb"
     passed_over = name.startswith("._") or stem.startswith("link")  # as Canvas does
-    if passed_over or canvas_numbers(name) != numbers or name_problem(name) or "/" in name:
+    if (
+        passed_over
+        or canvas_numbers(name) != numbers
+        or name_problem(name)
+        or "/" in name
+    ):
         name = f"student_{numbers[0]}_{numbers[1]}_feedback.ipynb"
     return name, ""
 
@@ -120,12 +142,30 @@ def canvas_numbers(name: str) -> tuple[str, ...]:
 def as_notebook(page: str) -> bytes:
     """Return a notebook that shows a page; Jupyter cleans it again before it shows it."""
     body = re.search(r"<body[^>]*>(.*)</body>", page, re.DOTALL | re.IGNORECASE)
-    style = "\n".join(re.findall(r"<style[^>]*>.*?</style>", page, re.DOTALL | re.IGNORECASE))
+    style = "\n".join(
+        re.findall(r"<style[^>]*>.*?</style>", page, re.DOTALL | re.IGNORECASE)
+    )
     html = style + (body[1] if body else page)
     cells = [
-        {"cell_type": "code", "id": "feedback", "metadata": {}, "execution_count": None,
-         "source": "# Your feedback is shown below. There is nothing to run.",
-         "outputs": [{"output_type": "display_data", "metadata": {},
-                      "data": {"text/html": html, "text/plain": "open this file in Jupyter"}}]}]
+        {
+            "cell_type": "code",
+            "id": "feedback",
+            "metadata": {},
+            "execution_count": None,
+            "source": "# Your feedback is shown below. There is nothing to run.",
+            "outputs": [
+                {
+                    "output_type": "display_data",
+                    "metadata": {},
+                    "data": {
+                        "text/html": html,
+                        "text/plain": "open this file in Jupyter",
+                    },
+                }
+            ],
+        }
+    ]
     whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode(
+        "utf-8", "replace"
+    )

@@ -55,12 +55,25 @@ FIELDS = tuple(field.name for field in fields(Member))
 
 #: The headings that other tables have for these fields, in lower case.
 HEADINGS = {
-    "student_id": "id", "student id": "id", "username": "login", "sis login id": "login",
-    "first name": "first_name", "firstname": "first_name", "given name": "first_name",
-    "last name": "last_name", "lastname": "last_name", "surname": "last_name",
-    "family name": "last_name", "email address": "email", "e-mail": "email",
-    "id number": "sis_user_id", "sis user id": "sis_user_id", "identifier": "participant",
-    "full name": "name", "student": "name", "name": "name",
+    "student_id": "id",
+    "student id": "id",
+    "username": "login",
+    "sis login id": "login",
+    "first name": "first_name",
+    "firstname": "first_name",
+    "given name": "first_name",
+    "last name": "last_name",
+    "lastname": "last_name",
+    "surname": "last_name",
+    "family name": "last_name",
+    "email address": "email",
+    "e-mail": "email",
+    "id number": "sis_user_id",
+    "sis user id": "sis_user_id",
+    "identifier": "participant",
+    "full name": "name",
+    "student": "name",
+    "name": "name",
 }
 
 
@@ -115,7 +128,9 @@ class Roster:
 
     def to_bytes(self) -> bytes:
         """Return roster.csv, without the numbers that hold for one assignment only."""
-        people = sorted(self.members.values(), key=lambda m: (m.last_name, m.first_name, m.id))
+        people = sorted(
+            self.members.values(), key=lambda m: (m.last_name, m.first_name, m.id)
+        )
         rows = [[guarded(text) for text in astuple(member)[:-1]] for member in people]
         return make_table([list(FIELDS[:-1]), *rows])
 
@@ -161,7 +176,9 @@ def id_problem(name: str) -> str:
     return ""
 
 
-def read_roster(path: Path, columns: dict[str, str] | None = None, id_from: str = "") -> Roster:
+def read_roster(
+    path: Path, columns: dict[str, str] | None = None, id_from: str = ""
+) -> Roster:
     """Read a roster: roster.csv itself, a Canvas gradebook, or a table that Moodle exported.
 
     Args:
@@ -176,23 +193,41 @@ def read_roster(path: Path, columns: dict[str, str] | None = None, id_from: str 
     table = read_table(path)
     places = _places(table, columns or {})
     if "id" not in places and not id_from:
-        id_from = next((name for name in ("login", "email", "sis_user_id", "lms_user_id",
-                                          "participant") if name in places), "")
+        id_from = next(
+            (
+                name
+                for name in (
+                    "login",
+                    "email",
+                    "sis_user_id",
+                    "lms_user_id",
+                    "participant",
+                )
+                if name in places
+            ),
+            "",
+        )
     if "id" not in places and id_from not in places:
         known = ", ".join(table.headings[:12])
-        raise Problem(f"{path.name}: no column with the students' ids. It has: {shown(known)}. "
-                      "Name one with --columns id=HEADING")
+        raise Problem(
+            f"{path.name}: no column with the students' ids. It has: {shown(known)}. "
+            "Name one with --columns id=HEADING"
+        )
     roster = Roster()
     folded: dict[str, int] = {}
     for row in table.rows:
-        if not any(table.get(row, column).strip() for column in range(len(table.raw[row]))):
+        if not any(
+            table.get(row, column).strip() for column in range(len(table.raw[row]))
+        ):
             continue
         member = _member(table, row, places, id_from)
         if member is None:
             continue
         if key := folded.get(member.id.casefold()):
-            raise Problem(f"{path.name}: row {row + 1}: the id {shown(member.id, 80)!r} stands in "
-                          f"row {key}, too (upper and lower case count as one)")
+            raise Problem(
+                f"{path.name}: row {row + 1}: the id {shown(member.id, 80)!r} stands in "
+                f"row {key}, too (upper and lower case count as one)"
+            )
         folded[member.id.casefold()] = row + 1
         try:
             roster.add(member)
@@ -205,8 +240,11 @@ def read_roster(path: Path, columns: dict[str, str] | None = None, id_from: str 
 
 def is_canvas(headings: list[str]) -> bool:
     """Tell whether these are the headings of Canvas's gradebook."""
-    return "Section" in headings and "ID" in headings and (
-        headings[0] == "Student" or headings[:2] == ["LastName", "FirstName"])
+    return (
+        "Section" in headings
+        and "ID" in headings
+        and (headings[0] == "Student" or headings[:2] == ["LastName", "FirstName"])
+    )
 
 
 def _places(table: Table, columns: dict[str, str]) -> dict[str, int]:
@@ -222,20 +260,33 @@ def _places(table: Table, columns: dict[str, str]) -> dict[str, int]:
             places.setdefault(name, column)
     for name, heading in columns.items():
         if name not in (*FIELDS, "name"):
-            raise Problem(f"--columns: {name}: expected one of {', '.join(FIELDS)}, name")
+            raise Problem(
+                f"--columns: {name}: expected one of {', '.join(FIELDS)}, name"
+            )
         if heading not in headings:
             raise Problem(f"--columns: {table.name} has no column {heading!r}")
         places[name] = headings.index(heading)
-    if "id" in places and columns.get("id") is None and places.get("name") is not None and (
-        headings[places["id"]].casefold() == "id" and "section" in map(str.casefold, headings)
+    if (
+        "id" in places
+        and columns.get("id") is None
+        and places.get("name") is not None
+        and (
+            headings[places["id"]].casefold() == "id"
+            and "section" in map(str.casefold, headings)
+        )
     ):
         del places["id"]  # Canvas's
     return places
 
 
-def _member(table: Table, row: int, places: dict[str, int], id_from: str) -> Member | None:
+def _member(
+    table: Table, row: int, places: dict[str, int], id_from: str
+) -> Member | None:
     """Return one row's student; None for a row of Canvas's that is no student."""
-    found = {name: _unguarded(clean(table.get(row, column))) for name, column in places.items()}
+    found = {
+        name: _unguarded(clean(table.get(row, column)))
+        for name, column in places.items()
+    }
     name = found.pop("name", "")
     if is_canvas(table.headings):
         if "Points Possible" in table.get(row, 0) or not any(
@@ -262,7 +313,11 @@ def clean(text: str) -> str:
 
 def _unquoted(name: str) -> str:
     """Return a name that Canvas wrote as ="=…", because a spreadsheet would compute it."""
-    return name[2:-1] if name.startswith('="') and name.endswith('"') and len(name) > 3 else name
+    return (
+        name[2:-1]
+        if name.startswith('="') and name.endswith('"') and len(name) > 3
+        else name
+    )
 
 
 def _unguarded(text: str) -> str:
@@ -281,5 +336,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 def merge(old: Member, **known: str) -> Member:
     """Return a student with what was not known before."""
-    return replace(old, **{key: text for key, text in known.items()
-                           if text and not getattr(old, key)})
+    return replace(
+        old,
+        **{key: text for key, text in known.items() if text and not getattr(old, key)},
+    )

@@ -55,7 +55,9 @@ class Report:
     lines: list[Line] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, verdict: Verdict, student: str = "", file: str = "", reason: str = "") -> None:
+    def add(
+        self, verdict: Verdict, student: str = "", file: str = "", reason: str = ""
+    ) -> None:
         """Add a line."""
         self.lines.append(Line(verdict, student, file, reason))
 
@@ -81,7 +83,9 @@ class Report:
 
     def to_json(self) -> str:
         """Return the report for a program."""
-        whole = asdict(self) | {"counts": {str(kind): self.count(kind) for kind in Verdict}}
+        whole = asdict(self) | {
+            "counts": {str(kind): self.count(kind) for kind in Verdict}
+        }
         # Half a surrogate pair, from a file name that is no Unicode, can't be written.
         return json.dumps(whole, indent=1)
 

@@ -19,8 +19,11 @@ from grading.submission import read as read_file
 
 MAX_BYTES = 32 << 20
 SEPARATORS = (",", ";", "\t")
-BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
-        (codecs.BOM_UTF16_BE, "utf-16-be"))
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 
 
 @dataclass
@@ -64,8 +67,11 @@ class Table:
         """Return the file, or only some of its columns; unchanged fields byte for byte."""
         lines = []
         for row, end in zip(self.raw, self.ends, strict=True):
-            kept = row if columns is None else [
-                row[column] if column < len(row) else "" for column in columns]
+            kept = (
+                row
+                if columns is None
+                else [row[column] if column < len(row) else "" for column in columns]
+            )
             lines.append(self.separator.join(kept) + end)
         return self.bom + "".join(lines).encode(self.encoding)
 
@@ -95,7 +101,7 @@ def parse_table(data: bytes, name: str = "the table") -> Table:
 
     """
     bom = next((mark for mark, _ in BOMS if data.startswith(mark)), b"")
-    text, encoding = _decode(data[len(bom):], dict(BOMS).get(bom), name)
+    text, encoding = _decode(data[len(bom) :], dict(BOMS).get(bom), name)
     if not text.strip():
         raise Problem(f"{name}: empty")
     if "\0" in text:
@@ -142,7 +148,9 @@ def _split(text: str, separator: str, name: str) -> tuple[list[list[str]], list[
         if place < length and text[place] == '"':
             place = _after_quotes(text, place)
             if place < 0:
-                raise Problem(f"{name}: row {len(raw) + 1}: a quotation mark is never closed")
+                raise Problem(
+                    f"{name}: row {len(raw) + 1}: a quotation mark is never closed"
+                )
         while place < length and text[place] not in (separator, "\r", "\n"):
             place += 1
         row.append(text[start:place])
@@ -151,7 +159,11 @@ def _split(text: str, separator: str, name: str) -> tuple[list[list[str]], list[
             if place < length:
                 continue
             row.append("")
-        end = text[place:place + 2] if text[place:place + 2] == "\r\n" else text[place:place + 1]
+        end = (
+            text[place : place + 2]
+            if text[place : place + 2] == "\r\n"
+            else text[place : place + 1]
+        )
         place += len(end)
         raw.append(row)
         ends.append(end)
@@ -165,7 +177,7 @@ def _after_quotes(text: str, place: int) -> int:
         place = text.find('"', place + 1)
         if place < 0:
             return -1
-        if text[place + 1:place + 2] != '"':
+        if text[place + 1 : place + 2] != '"':
             return place + 1
         place += 1
 
@@ -175,12 +187,14 @@ def value(raw: str) -> str:
     if not raw.startswith('"'):
         return raw
     end = _after_quotes(raw, 0)
-    return raw[1:end - 1].replace('""', '"') + raw[end:]
+    return raw[1 : end - 1].replace('""', '"') + raw[end:]
 
 
 def quote(text: str, separator: str = ",", *, always: bool = False) -> str:
     """Return a value as a field is written."""
-    needed = always or any(c in text for c in f'{separator}"\r\n') or text != text.strip()
+    needed = (
+        always or any(c in text for c in f'{separator}"\r\n') or text != text.strip()
+    )
     return '"' + text.replace('"', '""') + '"' if needed else text
 
 

@@ -10,8 +10,13 @@ from pathlib import Path
 
 import pytest
 
-USERS = {"s01": "Learner", "s02": "Learner", "s03": "Learner", "t01": "Instructor",
-         "m01": "Mentor"}
+USERS = {
+    "s01": "Learner",
+    "s02": "Learner",
+    "s03": "Learner",
+    "t01": "Instructor",
+    "m01": "Mentor",
+}
 
 
 @pytest.fixture(scope="package")

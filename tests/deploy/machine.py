@@ -68,18 +68,29 @@ def certificate(folder: Path) -> None:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
     made = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name)
-        .public_key(key.public_key()).serial_number(x509.random_serial_number())
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(
-            [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName(
+                [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+            ),
+            critical=False,
+        )
         .sign(key, hashes.SHA256())
     )
     (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    (folder / "key.pem").write_bytes(key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption()))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
 
 
 #: Mounts, of a kind that nobody outside sees, and then the hub. $1 is the machine's folder, $2 its
@@ -102,7 +113,9 @@ exec deploy/.venv/bin/python -m deploy.hub --config "$1/hub.toml"
 def python_folders() -> tuple[str, str]:
     """Return where this Python lies, and the outermost folder above it that is closed to users."""
     base = Path(os.path.realpath(sys.base_prefix))
-    closed = [folder for folder in base.parents if not folder.stat().st_mode & stat.S_IXOTH]
+    closed = [
+        folder for folder in base.parents if not folder.stat().st_mode & stat.S_IXOTH
+    ]
     return str(base), str(closed[-1]) if closed else ""
 
 
@@ -161,11 +174,24 @@ processes = 300
             RuntimeError: if it ends, or does not answer in time; with what it said.
 
         """
-        inside = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child",
-                  "sh", "-c", INSIDE, "sh", str(self.folder), *python_folders()]
+        inside = [
+            "unshare",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            "--kill-child",
+            "sh",
+            "-c",
+            INSIDE,
+            "sh",
+            str(self.folder),
+            *python_folders(),
+        ]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(inside, stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                inside, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self.process.poll() is not None:

@@ -58,7 +58,9 @@ class Person:
         self.page.wait_for_url(re.compile(re.escape(f"/user/{self.name}/lab")))
         self.page.locator("#jp-main-dock-panel").wait_for()
 
-    def fetch(self, path: str, method: str = "GET", body: str | None = None) -> tuple[int, str]:
+    def fetch(
+        self, path: str, method: str = "GET", body: str | None = None
+    ) -> tuple[int, str]:
         """Request an address of the own server, as its pages do."""
         status, text = self.page.evaluate(FETCH, [self.base + path, method, body])
         return status, text
@@ -68,8 +70,10 @@ class Person:
         mark = f"end-{time.monotonic_ns()}"
         # The terminal echoes the line itself, in which the marks stand in two pieces.
         split = f'{mark[:4]}""{mark[4:]}'
-        line = (f"stty -echo; echo begin={split}; {{ {command} ; }} 2>&1; "
-                f"echo status=$?={split}-done")
+        line = (
+            f"stty -echo; echo begin={split}; {{ {command} ; }} 2>&1; "
+            f"echo status=$?={split}-done"
+        )
         text = self.page.evaluate(TERMINAL, [self.base, line, f"{mark}-done"])
         text = text.replace("\r\n", "\n")
         found = re.search(rf"begin={mark}\n(.*?)status=(\d+)={mark}", text, re.DOTALL)

@@ -33,8 +33,10 @@ from tests.harness.bank import read_bank
 
 ASSETS = ROOT / "book" / "assets"
 ASSIGNMENT, NOTEBOOK = "02-self-attention", "self-attention.ipynb"
-NAMES = {f"s0{number}": ("Student", word) for number, word in enumerate(
-    ("One", "Two", "Three", "Four", "Five"), start=1)}
+NAMES = {
+    f"s0{number}": ("Student", word)
+    for number, word in enumerate(("One", "Two", "Three", "Four", "Five"), start=1)
+}
 
 
 def entry(cell: dict) -> dict:
@@ -47,16 +49,27 @@ def answered(leave_out: int = 0, wrong: str = "") -> dict:
 
     The wrong one comes from the bank of answers.
     """
-    made = json.loads((ROOT / "exercises" / ASSIGNMENT / NOTEBOOK).read_text(encoding="utf-8"))
-    source = json.loads((ROOT / "solutions" / ASSIGNMENT / NOTEBOOK).read_text(encoding="utf-8"))
-    right = {entry(cell)["grade_id"]: cell["source"] for cell in source["cells"]
-             if entry(cell).get("solution")}
-    for task in list(right)[len(right) - leave_out:]:
+    made = json.loads(
+        (ROOT / "exercises" / ASSIGNMENT / NOTEBOOK).read_text(encoding="utf-8")
+    )
+    source = json.loads(
+        (ROOT / "solutions" / ASSIGNMENT / NOTEBOOK).read_text(encoding="utf-8")
+    )
+    right = {
+        entry(cell)["grade_id"]: cell["source"]
+        for cell in source["cells"]
+        if entry(cell).get("solution")
+    }
+    for task in list(right)[len(right) - leave_out :]:
         del right[task]
     if wrong:
         task, _, name = wrong.partition("/")
-        bank, _ = read_bank(load(ROOT / "solutions" / ASSIGNMENT), ROOT / "tests" / "answers")
-        [right[task]] = [item.source for item in bank if (item.task, item.name) == (task, name)]
+        bank, _ = read_bank(
+            load(ROOT / "solutions" / ASSIGNMENT), ROOT / "tests" / "answers"
+        )
+        [right[task]] = [
+            item.source for item in bank if (item.task, item.name) == (task, name)
+        ]
     for cell in made["cells"]:
         if entry(cell).get("grade_id") in right:
             cell["source"] = right[entry(cell)["grade_id"]]
@@ -85,24 +98,46 @@ def grade(course: Path) -> None:
     hand_in(course, "s04", odd)
     (course / "submitted" / "s05").mkdir()
     rows = ["id,first_name,last_name,email,lms_user_id"]
-    rows += [f"{name},{first},{last},{name}@example.org,u{name[1:]}"
-             for name, (first, last) in NAMES.items()]
+    rows += [
+        f"{name},{first},{last},{name}@example.org,u{name[1:]}"
+        for name, (first, last) in NAMES.items()
+    ]
     (course / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    for command in (["lms", "roster", "people.csv"], ["run", ASSIGNMENT, "--jobs", "1"]):
-        done = subprocess.run([sys.executable, "-m", "grading", *command], cwd=course,
-                              check=False, capture_output=True, text=True)
+    for command in (
+        ["lms", "roster", "people.csv"],
+        ["run", ASSIGNMENT, "--jobs", "1"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "grading", *command],
+            cwd=course,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
         print(done.stdout, done.stderr, flush=True)
-        if done.returncode not in (0, 1):  # 1: somebody's submission failed, as it should
+        if done.returncode not in (
+            0,
+            1,
+        ):  # 1: somebody's submission failed, as it should
             raise SystemExit(f"{' '.join(command)}: status {done.returncode}")
 
 
-def take(browser: Browser, name: str, url: str, cookies: dict[str, str], **clip: Any) -> None:
+def take(
+    browser: Browser, name: str, url: str, cookies: dict[str, str], **clip: Any
+) -> None:
     """Photograph the top of a page in a window 900 wide, light, twice as sharp as needed."""
-    context = browser.new_context(viewport={"width": 900, "height": clip.pop("height", 700)},
-                                  color_scheme="light", device_scale_factor=1.5)
+    context = browser.new_context(
+        viewport={"width": 900, "height": clip.pop("height", 700)},
+        color_scheme="light",
+        device_scale_factor=1.5,
+    )
     host = urlsplit(url).hostname
-    context.add_cookies([{"name": key, "value": value, "domain": host, "path": "/"}
-                         for key, value in cookies.items()])
+    context.add_cookies(
+        [
+            {"name": key, "value": value, "domain": host, "path": "/"}
+            for key, value in cookies.items()
+        ]
+    )
     page = context.new_page()
     page.goto(url)
     made = ASSETS / f".{name}.partial.png"
@@ -118,27 +153,45 @@ def pictures(browser: Browser, folder: Path) -> None:
     lti = folder / "lti"
     configuration = Configuration("http://127.0.0.1:1", (stub.platform,))
     platforms.save(lti, configuration)
-    tool, book = (Tool(configuration, keys.load(lti), Store(lti)),
-                  Book(database_url(course, None), course / "feedback"))
+    tool, book = (
+        Tool(configuration, keys.load(lti), Store(lti)),
+        Book(database_url(course, None), course / "feedback"),
+    )
     stub.set_up(tool.store)
     pages = Pages(tool, lambda _course: book)
-    stub.members = [{"user_id": f"u{name[1:]}", "name": f"{first} {last}", "roles": [LEARNER],
-                     "email": f"{name}@example.org", "status": "Active"}
-                    for name, (first, last) in NAMES.items()]
+    stub.members = [
+        {
+            "user_id": f"u{name[1:]}",
+            "name": f"{first} {last}",
+            "roles": [LEARNER],
+            "email": f"{name}@example.org",
+            "status": "Active",
+        }
+        for name, (first, last) in NAMES.items()
+    ]
     try:
         teacher = enter(pages, stub, "t01", TEACHER)
         session = pages.tool.store.session(teacher.cookies["course-session"])
-        answer = teacher.post(f"{pages.url}/roster/match", data={"csrf": session.csrf},
-                              timeout=30)
+        answer = teacher.post(
+            f"{pages.url}/roster/match", data={"csrf": session.csrf}, timeout=30
+        )
         answer.raise_for_status()
         task = f"{pages.url}/assignments/{ASSIGNMENT}"
         cookies = teacher.cookies.get_dict()
-        take(browser, "lms-roster", f"{pages.url}/roster", cookies, height=300, full=True)
+        take(
+            browser, "lms-roster", f"{pages.url}/roster", cookies, height=300, full=True
+        )
         take(browser, "lms-publish", task, cookies, height=300, full=True)
         teacher.post(f"{task}/release", data={"csrf": session.csrf}, timeout=30)
         student = enter(pages, stub, "u01", LEARNER)
-        take(browser, "lms-student", f"{pages.url}/", student.cookies.get_dict(),
-             height=300, full=True)
+        take(
+            browser,
+            "lms-student",
+            f"{pages.url}/",
+            student.cookies.get_dict(),
+            height=300,
+            full=True,
+        )
     finally:
         pages.close()
         stub.close()
@@ -154,7 +207,9 @@ def main() -> int:
         (folder / "course").mkdir()
         grade(folder / "course")
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+            browser = playwright.chromium.launch(
+                executable_path=found, args=CHROMIUM_FLAGS
+            )
             pictures(browser, folder)
             browser.close()
     finally:

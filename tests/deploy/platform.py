@@ -50,8 +50,11 @@ class Platform:
                 """Serve a page, the keys, or an authorisation."""
                 parts = urlsplit(self.path)
                 query = {key: value[0] for key, value in parse_qs(parts.query).items()}
-                page = {"/jwks": platform.jwks, "/course": platform.course,
-                        "/authorize": platform.authorize}.get(parts.path)
+                page = {
+                    "/jwks": platform.jwks,
+                    "/course": platform.course,
+                    "/authorize": platform.authorize,
+                }.get(parts.path)
                 if page is None:
                     self.send_error(404)
                     return
@@ -77,8 +80,14 @@ class Platform:
     def jwks(self, query: dict[str, str]) -> tuple[str, str]:
         """The public key."""
         public = self.key.public_key().public_numbers()
-        key = {"kty": "RSA", "alg": "RS256", "use": "sig", "kid": KEY_ID,
-               "n": _number(public.n), "e": _number(public.e)}
+        key = {
+            "kty": "RSA",
+            "alg": "RS256",
+            "use": "sig",
+            "kid": KEY_ID,
+            "n": _number(public.n),
+            "e": _number(public.e),
+        }
         return "application/json", json.dumps({"keys": [key]})
 
     def course(self, query: dict[str, str]) -> tuple[str, str]:
@@ -89,30 +98,53 @@ class Platform:
 
     def login(self, user: str, target: str) -> str:
         """Return the address at which a launch begins."""
-        return f"{self.hub}/hub/lti13/oauth_login?" + urlencode({
-            "iss": self.address, "login_hint": user, "target_link_uri": target,
-            "lti_message_hint": target, "client_id": CLIENT})
+        return f"{self.hub}/hub/lti13/oauth_login?" + urlencode(
+            {
+                "iss": self.address,
+                "login_hint": user,
+                "target_link_uri": target,
+                "lti_message_hint": target,
+                "client_id": CLIENT,
+            }
+        )
 
     def authorize(self, query: dict[str, str]) -> tuple[str, str]:
         """Post a token to the tool, by a form that the browser sends at once."""
-        token = self.token(query["login_hint"], query["nonce"], query["lti_message_hint"])
-        fields = "".join(f'<input name="{name}" value="{html.escape(value)}">'
-                         for name, value in (("state", query["state"]), ("id_token", token)))
+        token = self.token(
+            query["login_hint"], query["nonce"], query["lti_message_hint"]
+        )
+        fields = "".join(
+            f'<input name="{name}" value="{html.escape(value)}">'
+            for name, value in (("state", query["state"]), ("id_token", token))
+        )
         return "text/html", (
             f'<form method="post" action="{html.escape(query["redirect_uri"])}">{fields}</form>'
-            "<script>document.forms[0].submit()</script>")
+            "<script>document.forms[0].submit()</script>"
+        )
 
     def token(self, user: str, nonce: str, target: str) -> str:
         """Return a signed launch of a user."""
         now = int(time.time())
         claims = {
-            "iss": self.address, "aud": CLIENT, "sub": user, "nonce": nonce, "iat": now,
-            "exp": now + 300, "jti": secrets.token_hex(8), "given_name": user.title(),
-            "family_name": "Test", "email": f"{user}@lms.example",
-            f"{CLAIM}message_type": "LtiResourceLinkRequest", f"{CLAIM}version": "1.3.0",
-            f"{CLAIM}deployment_id": DEPLOYMENT, f"{CLAIM}target_link_uri": target,
-            f"{CLAIM}resource_link": {"id": "link-1"}, f"{CLAIM}context": {"id": CONTEXT},
+            "iss": self.address,
+            "aud": CLIENT,
+            "sub": user,
+            "nonce": nonce,
+            "iat": now,
+            "exp": now + 300,
+            "jti": secrets.token_hex(8),
+            "given_name": user.title(),
+            "family_name": "Test",
+            "email": f"{user}@lms.example",
+            f"{CLAIM}message_type": "LtiResourceLinkRequest",
+            f"{CLAIM}version": "1.3.0",
+            f"{CLAIM}deployment_id": DEPLOYMENT,
+            f"{CLAIM}target_link_uri": target,
+            f"{CLAIM}resource_link": {"id": "link-1"},
+            f"{CLAIM}context": {"id": CONTEXT},
             f"{CLAIM}roles": [MEMBER + self.users[user]],
         }
         self.change(claims)
-        return jwt.encode(claims, self.sign_with, algorithm="RS256", headers={"kid": KEY_ID})
+        return jwt.encode(
+            claims, self.sign_with, algorithm="RS256", headers={"kid": KEY_ID}
+        )

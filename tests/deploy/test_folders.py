@@ -18,8 +18,12 @@ from tests.deploy.machine import ROOT
 
 def git(repository: Path, *command: str) -> str:
     """Return what git says of a repository."""
-    return subprocess.run(["git", "--git-dir", str(repository), *command], check=True,
-                          capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", "--git-dir", str(repository), *command],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
 
 
 def test_the_repository_holds_released_notebooks_alone(tmp_path: Path) -> None:
@@ -31,7 +35,9 @@ def test_the_repository_holds_released_notebooks_alone(tmp_path: Path) -> None:
     assert folders.publish(exercises, repository, "main")
     assert not folders.publish(exercises, repository, "main")
     assert git(repository, "ls-tree", "-r", "--name-only", "main").split("\n") == [
-        "01-a/a.ipynb", "02-b/b.ipynb"]
+        "01-a/a.ipynb",
+        "02-b/b.ipynb",
+    ]
     (exercises / "01-a/a.ipynb").write_text("changed", encoding="utf-8")
     assert folders.publish(exercises, repository, "main")
     assert git(repository, "show", "main:01-a/a.ipynb") == "changed"
@@ -80,15 +86,22 @@ def test_the_course_gets_a_secret_once(tmp_path: Path) -> None:
 def test_links_never_fetch_the_answers(tmp_path: Path, capsys) -> None:
     """Neither the hub nor its links take the repository that solutions/ is in."""
     (tmp_path / "solutions").mkdir()
-    for command in (["init", "--quiet"],
-                    ["remote", "add", "origin", "git@git.example.org:me/course.git"]):
+    for command in (
+        ["init", "--quiet"],
+        ["remote", "add", "origin", "git@git.example.org:me/course.git"],
+    ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     for repository in ("https://git.example.org/me/course", f"file://{tmp_path}/.git"):
         with pytest.raises(SettingsError, match="make student-edition"):
             folders.check_repository(repository, tmp_path)
     folders.check_repository("https://git.example.org/me/student-edition", tmp_path)
     folders.check_repository("", tmp_path)
-    assert links.main(["--hub", "https://hub.example.org", "--repository", f"file://{ROOT}"]) == 2
+    assert (
+        links.main(
+            ["--hub", "https://hub.example.org", "--repository", f"file://{ROOT}"]
+        )
+        == 2
+    )
     assert "holds solutions/" in capsys.readouterr().err
 
 
@@ -106,11 +119,17 @@ def test_a_closed_folder_is_named(tmp_path: Path) -> None:
 
 def test_all_that_is_installed_is_pinned() -> None:
     """The hub's requirements, the proxy, and where one file repeats the course's own pins."""
-    course = {line.split()[0] for line in (ROOT / "requirements.txt").read_text().splitlines()
-              if line.strip() and not line.startswith("#")}
+    course = {
+        line.split()[0]
+        for line in (ROOT / "requirements.txt").read_text().splitlines()
+        if line.strip() and not line.startswith("#")
+    }
     names = {pin.split("==")[0]: pin for pin in course}
-    lines = [line.split()[0] for line in (ROOT / "deploy" / "requirements.txt").read_text()
-             .splitlines() if line.strip() and not line.startswith("#")]
+    lines = [
+        line.split()[0]
+        for line in (ROOT / "deploy" / "requirements.txt").read_text().splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
     assert lines
     for line in lines:
         assert "==" in line
@@ -128,10 +147,16 @@ def test_logins_end_with_their_course(tmp_path: Path) -> None:
         """Start with these courses; tell whether those who were in still are."""
         (tmp_path / "hub.sqlite").write_text("users")
         (tmp_path / "hub.sqlite-journal").write_text("")
-        told = folders.forget_logins(dataclasses.replace(
-            example, hub=dataclasses.replace(example.hub, state=tmp_path),
-            lti=dataclasses.replace(example.lti, courses=courses)))
-        there = [(tmp_path / name).exists() for name in ("hub.sqlite", "hub.sqlite-journal")]
+        told = folders.forget_logins(
+            dataclasses.replace(
+                example,
+                hub=dataclasses.replace(example.hub, state=tmp_path),
+                lti=dataclasses.replace(example.lti, courses=courses),
+            )
+        )
+        there = [
+            (tmp_path / name).exists() for name in ("hub.sqlite", "hub.sqlite-journal")
+        ]
         assert there == [not told] * 2
         return not told
 

@@ -31,28 +31,44 @@ DOCKER = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The hub's configuration, with the environment that values.yaml gives it."""
-    extra = yaml.safe_load((HELM / "values.yaml").read_text(encoding="utf-8"))["hub"]["extraEnv"]
+    extra = yaml.safe_load((HELM / "values.yaml").read_text(encoding="utf-8"))["hub"][
+        "extraEnv"
+    ]
     for name, value in extra.items():
-        text = value if isinstance(value, str) else f"{value['valueFrom']['secretKeyRef']['key']} b"
+        text = (
+            value
+            if isinstance(value, str)
+            else f"{value['valueFrom']['secretKeyRef']['key']} b"
+        )
         if text == "courses b":
             text = '{"1:a": ["b"]}'
         monkeypatch.setenv(name, text)
     config = Config()
     space: dict[str, Any] = {"get_config": lambda: config}
-    exec(compile((HELM / "course.py").read_text(encoding="utf-8"), "course.py", "exec"), space)
+    exec(
+        compile((HELM / "course.py").read_text(encoding="utf-8"), "course.py", "exec"),
+        space,
+    )
     return SimpleNamespace(config=config, **space)
 
 
 def spawned(hub: SimpleNamespace, group: str) -> SimpleNamespace:
     """A user's spawner after the hook, begun as the chart begins it."""
     spawner = SimpleNamespace(
-        user=SimpleNamespace(name="uaaaaaaaaaaaa", groups=[SimpleNamespace(name=group)]),
-        image="r/i:t", volumes={"home": {"name": "home"}}, init_containers=[{"name": "first"}],
+        user=SimpleNamespace(
+            name="uaaaaaaaaaaaa", groups=[SimpleNamespace(name=group)]
+        ),
+        image="r/i:t",
+        volumes={"home": {"name": "home"}},
+        init_containers=[{"name": "first"}],
         volume_mounts={"home": {"name": "home", "mountPath": "/home/jovyan"}},
-        environment={"OTHER": "1"})
+        environment={"OTHER": "1"},
+    )
     # In a thread of its own: the browser's tests leave a loop running in this one.
     with ThreadPoolExecutor(max_workers=1) as thread:
-        thread.submit(asyncio.run, hub.config.KubeSpawner.pre_spawn_hook(spawner)).result()
+        thread.submit(
+            asyncio.run, hub.config.KubeSpawner.pre_spawn_hook(spawner)
+        ).result()
     return spawner
 
 
@@ -72,11 +88,16 @@ def test_the_platforms_values_come_from_the_secret(hub: SimpleNamespace) -> None
 def test_a_student_mounts_the_own_inbox_alone(hub: SimpleNamespace) -> None:
     """Nothing of others, and what was released only to read."""
     spawner = spawned(hub, "students")
-    ours = {mount["mountPath"]: (mount["subPath"], mount["readOnly"])
-            for mount in spawner.volume_mounts.values() if mount["name"] == "exchange"}
+    ours = {
+        mount["mountPath"]: (mount["subPath"], mount["readOnly"])
+        for mount in spawner.volume_mounts.values()
+        if mount["name"] == "exchange"
+    }
     assert ours == {
-        "/srv/exchange/attention/inbound":
-            ("exchange/inboxes/uaaaaaaaaaaaa/attention/inbound", False),
+        "/srv/exchange/attention/inbound": (
+            "exchange/inboxes/uaaaaaaaaaaaa/attention/inbound",
+            False,
+        ),
         "/srv/exchange/attention/outbound": ("exchange/attention/outbound", True),
     }
     assert spawner.environment["JUPYTER_CONFIG_PATH"].endswith("/students")
@@ -86,18 +107,24 @@ def test_a_student_mounts_the_own_inbox_alone(hub: SimpleNamespace) -> None:
     assert first == {"name": "first"}
     assert own["command"][4:] == ["/srv/exchange/attention/inbound"]
     assert {mount["mountPath"] for mount in own["volumeMounts"]} == {
-        "/srv/exchange/attention/inbound"}
+        "/srv/exchange/attention/inbound"
+    }
     assert own["securityContext"]["capabilities"]["drop"] == ["ALL"]
 
 
 def test_an_instructor_mounts_course_and_exchange(hub: SimpleNamespace) -> None:
     """By the same paths as nbgrader's configuration expects them."""
     spawner = spawned(hub, "instructors")
-    ours = {mount["mountPath"]: mount["subPath"] for mount in spawner.volume_mounts.values()
-            if mount["name"] == "exchange"}
+    ours = {
+        mount["mountPath"]: mount["subPath"]
+        for mount in spawner.volume_mounts.values()
+        if mount["name"] == "exchange"
+    }
     assert ours == {"/srv/exchange": "exchange", "/home/jovyan/course": "course"}
     assert spawner.environment["JUPYTER_CONFIG_PATH"].endswith("/instructors")
-    assert spawned(hub, "nobody").environment["JUPYTER_CONFIG_PATH"].endswith("/students")
+    assert (
+        spawned(hub, "nobody").environment["JUPYTER_CONFIG_PATH"].endswith("/students")
+    )
 
 
 def test_nothing_secret_and_nothing_missing() -> None:
@@ -120,22 +147,40 @@ def test_nothing_secret_and_nothing_missing() -> None:
 
 def test_the_extra_files_are_all_that_a_login_needs(tmp_path: Path) -> None:
     """In the hub's pod there is nothing of the course but these files, at these places."""
-    extra = yaml.safe_load((HELM / "values.yaml").read_text(encoding="utf-8"))["hub"]["extraFiles"]
+    extra = yaml.safe_load((HELM / "values.yaml").read_text(encoding="utf-8"))["hub"][
+        "extraFiles"
+    ]
     for name in ("people", "membership"):
         place = tmp_path / extra[name]["mountPath"].removeprefix("/opt/course/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(check.FILES[name].read_bytes())
-    subprocess.run([sys.executable, "-S", "-c", "import deploy.people"], cwd=tmp_path, check=True,
-                   env={"PYTHONPATH": str(tmp_path)})
+    subprocess.run(
+        [sys.executable, "-S", "-c", "import deploy.people"],
+        cwd=tmp_path,
+        check=True,
+        env={"PYTHONPATH": str(tmp_path)},
+    )
 
 
 def test_values_are_held_against_a_charts_schema(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What the schema does not know or wants otherwise is named."""
-    rules = {"type": "object", "properties": {"cull": {
-        "type": "object", "additionalProperties": False,
-        "properties": {"enabled": {"type": "boolean"}, "timeout": {"type": "integer"},
-                       "every": {"type": "integer"}, "users": {"type": "boolean"}}}}}
+    rules = {
+        "type": "object",
+        "properties": {
+            "cull": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    "enabled": {"type": "boolean"},
+                    "timeout": {"type": "integer"},
+                    "every": {"type": "integer"},
+                    "users": {"type": "boolean"},
+                },
+            }
+        },
+    }
     (tmp_path / "values.yaml").write_text("cull: {users: false}\n", encoding="utf-8")
     schema = tmp_path / "values.schema.json"
     schema.write_text(json.dumps(rules), encoding="utf-8")
@@ -152,8 +197,11 @@ def test_values_are_held_against_a_charts_schema(
 
 def test_no_answers_reach_the_image() -> None:
     """Only what is copied is let through, and all of that is there."""
-    copied = [word for line in re.findall(r"^COPY (.+)$", DOCKER, re.MULTILINE)
-              for word in line.split()[:-1]]
+    copied = [
+        word
+        for line in re.findall(r"^COPY (.+)$", DOCKER, re.MULTILINE)
+        for word in line.split()[:-1]
+    ]
     ignore = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text(encoding="utf-8")
     lines = [line for line in ignore.splitlines() if line and not line.startswith("#")]
     assert lines[0] == "*"

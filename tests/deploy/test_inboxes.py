@@ -49,21 +49,35 @@ class Class:
         config.Exchange.root = str(self.exchange / "inboxes" / student)
         config.Exchange.cache = str(self.home / student / "cache")
         config.Exchange.assignment_dir = str(work.parent)
-        config.CourseDirectory.update(course_id="attention", assignment_id=ASSIGNMENT,
-                                      groupshared=True, student_id=claimed or student,
-                                      root=str(work.parent))
-        ExchangeSubmit(coursedir=CourseDirectory(config=config), config=config,
-                       authenticator=Authenticator(config=config)).start()
+        config.CourseDirectory.update(
+            course_id="attention",
+            assignment_id=ASSIGNMENT,
+            groupshared=True,
+            student_id=claimed or student,
+            root=str(work.parent),
+        )
+        ExchangeSubmit(
+            coursedir=CourseDirectory(config=config),
+            config=config,
+            authenticator=Authenticator(config=config),
+        ).start()
 
     def collect(self, update: bool = True, student: str = "*") -> dict[str, str]:
         """Collect with nbgrader; return who is there now, and with what."""
         config = Config()
         config.Exchange.root = str(self.exchange)
-        config.CourseDirectory.update(course_id="attention", assignment_id=ASSIGNMENT,
-                                      groupshared=True, root=str(self.course),
-                                      student_id=student)
-        collector = CollectFromInboxes(coursedir=CourseDirectory(config=config), config=config,
-                                       authenticator=Authenticator(config=config))
+        config.CourseDirectory.update(
+            course_id="attention",
+            assignment_id=ASSIGNMENT,
+            groupshared=True,
+            root=str(self.course),
+            student_id=student,
+        )
+        collector = CollectFromInboxes(
+            coursedir=CourseDirectory(config=config),
+            config=config,
+            authenticator=Authenticator(config=config),
+        )
         collector.update = update
         collector.start()
         found = (self.course / "submitted").glob(f"*/{ASSIGNMENT}/b.ipynb")
@@ -152,7 +166,10 @@ def test_a_submission_is_bounded(course: Class) -> None:
     for number in range(100):
         (made / f"x{number}").touch()
     assert course.collect() == {"s01": "fine"}
-    taken = {path.name for path in (course.course / "submitted" / "s01" / ASSIGNMENT).iterdir()}
+    taken = {
+        path.name
+        for path in (course.course / "submitted" / "s01" / ASSIGNMENT).iterdir()
+    }
     assert "big" not in taken
     assert len(taken) <= CollectFromInboxes.max_files.default_value + 1
 

@@ -18,9 +18,19 @@ HUB, GIT = "https://hub.example.org", "https://git.example.org/course.git"
 
 def made(**changes: str) -> str:
     """Return a link with some of its parts changed."""
-    parts = {"hub": HUB, "repository": GIT, "branch": "main", "notebook": "a/b.ipynb"} | changes
-    return git_pull(parts["hub"], parts["repository"], parts["branch"], parts["notebook"],
-                    target=parts.get("target", ""))
+    parts = {
+        "hub": HUB,
+        "repository": GIT,
+        "branch": "main",
+        "notebook": "a/b.ipynb",
+    } | changes
+    return git_pull(
+        parts["hub"],
+        parts["repository"],
+        parts["branch"],
+        parts["notebook"],
+        target=parts.get("target", ""),
+    )
 
 
 def test_a_link_says_what_nbgitpuller_reads() -> None:
@@ -29,27 +39,32 @@ def test_a_link_says_what_nbgitpuller_reads() -> None:
     assert (url.scheme, url.netloc) == ("https", "hub.example.org")
     assert url.path == "/hub/user-redirect/git-pull"
     assert parse_qs(url.query, strict_parsing=True) == {
-        "repo": [GIT], "branch": ["term/2"], "targetpath": ["course"],
+        "repo": [GIT],
+        "branch": ["term/2"],
+        "targetpath": ["course"],
         "urlpath": ["lab/tree/course/02%20f%C3%BCr/self%20%26%20other.ipynb"],
     }
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"hub": "hub.example.org"}, "hub: expected an address"),
-    ({"hub": "http://hub.example.org"}, "https"),
-    ({"hub": "https://hub.example.org/?x=1"}, "hub: expected an address"),
-    ({"hub": "javascript:alert(1)"}, "hub: expected an address"),
-    ({"repository": "git@git.example.org:course.git"}, "repository: expected"),
-    ({"repository": "https://me:secret@git.example.org/c.git"}, "name or password"),
-    ({"repository": "https://git.example.org/"}, "repository: expected"),
-    ({"branch": "--upload-pack=x"}, "branch"),
-    ({"branch": "a b"}, "branch"),
-    ({"notebook": "../x.ipynb"}, "notebook"),
-    ({"notebook": "/etc/x.ipynb"}, "notebook"),
-    ({"notebook": "x.py"}, "notebook"),
-    ({"target": "../x"}, "target"),
-    ({"target": ".ssh"}, "target"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hub": "hub.example.org"}, "hub: expected an address"),
+        ({"hub": "http://hub.example.org"}, "https"),
+        ({"hub": "https://hub.example.org/?x=1"}, "hub: expected an address"),
+        ({"hub": "javascript:alert(1)"}, "hub: expected an address"),
+        ({"repository": "git@git.example.org:course.git"}, "repository: expected"),
+        ({"repository": "https://me:secret@git.example.org/c.git"}, "name or password"),
+        ({"repository": "https://git.example.org/"}, "repository: expected"),
+        ({"branch": "--upload-pack=x"}, "branch"),
+        ({"branch": "a b"}, "branch"),
+        ({"notebook": "../x.ipynb"}, "notebook"),
+        ({"notebook": "/etc/x.ipynb"}, "notebook"),
+        ({"notebook": "x.py"}, "notebook"),
+        ({"target": "../x"}, "target"),
+        ({"target": ".ssh"}, "target"),
+    ],
+)
 def test_what_cannot_work_is_refused(changes: dict[str, str], message: str) -> None:
     """With a message that names the argument."""
     with pytest.raises(LinkError, match=message):
@@ -59,11 +74,16 @@ def test_what_cannot_work_is_refused(changes: dict[str, str], message: str) -> N
 def test_every_assignment_of_the_course_has_its_link() -> None:
     """In order, with the title that stands in the notebook."""
     found = links(ROOT / "exercises", HUB, GIT, under="exercises")
-    names = sorted(path.name for path in (ROOT / "exercises").iterdir()
-                   if path.is_dir() and not path.name.startswith("."))
+    names = sorted(
+        path.name
+        for path in (ROOT / "exercises").iterdir()
+        if path.is_dir() and not path.name.startswith(".")
+    )
     assert [link.assignment for link in found] == names
     for link in found:
-        place = parse_qs(urlsplit(link.url).query)["urlpath"][0].removeprefix("lab/tree/course/")
+        place = parse_qs(urlsplit(link.url).query)["urlpath"][0].removeprefix(
+            "lab/tree/course/"
+        )
         assert (ROOT / place).is_file()
         assert link.title == title(ROOT / place)
         assert not link.title.startswith("#")
@@ -89,7 +109,9 @@ def test_titles_are_shown_as_they_are(tmp_path: Path) -> None:
     assert r"\<b>" in render(found, "markdown")
     assert r"\[x\]" in render(found, "markdown")
     rows = list(csv.DictReader(io.StringIO(render(found, "csv"))))
-    assert [(row["title"], row["url"]) for row in rows] == [(x.title, x.url) for x in found]
+    assert [(row["title"], row["url"]) for row in rows] == [
+        (x.title, x.url) for x in found
+    ]
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

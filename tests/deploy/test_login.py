@@ -49,8 +49,10 @@ class Visitor:
         self.jar = http.cookiejar.CookieJar()
         context = ssl.create_default_context(cafile=str(machine.folder / "cert.pem"))
         self.opener = urllib.request.build_opener(
-            Stay(), urllib.request.HTTPSHandler(context=context),
-            urllib.request.HTTPCookieProcessor(self.jar))
+            Stay(),
+            urllib.request.HTTPSHandler(context=context),
+            urllib.request.HTTPCookieProcessor(self.jar),
+        )
 
     def ask(self, url: str, form: dict[str, str] | None = None) -> Answer:
         """Request an address, with a form if there is one."""
@@ -62,8 +64,12 @@ class Visitor:
         except urllib.error.HTTPError as error:
             got = error
         with got:
-            return Answer(got.status, got.headers.get("Location", ""), got.read().decode(),
-                          got.headers.get_all("Set-Cookie") or [])
+            return Answer(
+                got.status,
+                got.headers.get("Location", ""),
+                got.read().decode(),
+                got.headers.get_all("Set-Cookie") or [],
+            )
 
     def begin(self, user: str, target: str = "") -> dict[str, str]:
         """Begin a launch; return what the hub asks the platform."""
@@ -71,12 +77,19 @@ class Visitor:
         answer = self.ask(self.machine.platform.login(user, target))
         assert answer.status == 302, answer.text
         assert answer.location.startswith(f"{self.machine.platform.address}/authorize?")
-        return {key: value[0] for key, value in parse_qs(urlsplit(answer.location).query).items()}
+        return {
+            key: value[0]
+            for key, value in parse_qs(urlsplit(answer.location).query).items()
+        }
 
-    def finish(self, asked: dict[str, str], token: str, state: str | None = None) -> Answer:
+    def finish(
+        self, asked: dict[str, str], token: str, state: str | None = None
+    ) -> Answer:
         """Post a token to the hub, as the platform's form does."""
-        return self.ask("/hub/lti13/oauth_callback",
-                        {"state": asked["state"] if state is None else state, "id_token": token})
+        return self.ask(
+            "/hub/lti13/oauth_callback",
+            {"state": asked["state"] if state is None else state, "id_token": token},
+        )
 
     def is_in(self) -> bool:
         """Whether the hub knows who this is."""
@@ -92,15 +105,26 @@ def visitor(machine: Machine) -> Iterator[Visitor]:
     platform.sign_with = platform.key
 
 
-def test_a_launch_begins_with_the_right_question(visitor: Visitor, machine: Machine) -> None:
+def test_a_launch_begins_with_the_right_question(
+    visitor: Visitor, machine: Machine
+) -> None:
     """OpenID Connect's redirect as LTI 1.3 asks for it; cookies fit for another site's form."""
     answer = visitor.ask(machine.platform.login("s01", f"{machine.address}/hub"))
     assert answer.status == 302
-    asked = {key: value[0] for key, value in parse_qs(urlsplit(answer.location).query).items()}
-    fixed = {"response_type": "id_token", "response_mode": "form_post", "scope": "openid",
-             "prompt": "none", "client_id": CLIENT, "login_hint": "s01",
-             "lti_message_hint": f"{machine.address}/hub",
-             "redirect_uri": f"{machine.address}/hub/lti13/oauth_callback"}
+    asked = {
+        key: value[0]
+        for key, value in parse_qs(urlsplit(answer.location).query).items()
+    }
+    fixed = {
+        "response_type": "id_token",
+        "response_mode": "form_post",
+        "scope": "openid",
+        "prompt": "none",
+        "client_id": CLIENT,
+        "login_hint": "s01",
+        "lti_message_hint": f"{machine.address}/hub",
+        "redirect_uri": f"{machine.address}/hub/lti13/oauth_callback",
+    }
     assert {key: asked[key] for key in fixed} == fixed
     assert asked.keys() - fixed.keys() == {"state", "nonce"}
     again = visitor.begin("s01")
@@ -115,10 +139,13 @@ def test_a_launch_begins_with_the_right_question(visitor: Visitor, machine: Mach
 
 @pytest.mark.parametrize("lacking", ["iss", "login_hint", "target_link_uri"])
 def test_a_launch_that_lacks_something_does_not_begin(
-        visitor: Visitor, machine: Machine, lacking: str) -> None:
+    visitor: Visitor, machine: Machine, lacking: str
+) -> None:
     """A clear 400 instead of a redirect."""
     url = urlsplit(machine.platform.login("s01", f"{machine.address}/hub"))
-    query = {key: value[0] for key, value in parse_qs(url.query).items() if key != lacking}
+    query = {
+        key: value[0] for key, value in parse_qs(url.query).items() if key != lacking
+    }
     answer = visitor.ask(f"{url.path}?{urlencode(query)}")
     assert answer.status == 400
     assert lacking in answer.text
@@ -143,21 +170,41 @@ def now() -> int:
     return int(time.time())
 
 
-@pytest.mark.parametrize(("change", "status"), [
-    pytest.param(lambda c: c.update(aud="another-tool"), 401, id="made for another tool"),
-    pytest.param(lambda c: c.update(iss="https://evil.example"), 400, id="another issuer"),
-    pytest.param(lambda c: c.update(exp=now() - 5, iat=now() - 300), 400, id="expired"),
-    pytest.param(lambda c: c.update(nonce="0" * 64), 400, id="another nonce"),
-    pytest.param(lambda c: c.update({f"{CLAIM}version": "1.1"}), 400, id="another version"),
-    pytest.param(lambda c: c.update({f"{CLAIM}deployment_id": "x"}), 403, id="deployment"),
-    pytest.param(lambda c: c.pop(f"{CLAIM}deployment_id"), 400, id="no deployment"),
-    pytest.param(lambda c: c.update({f"{CLAIM}context": {"id": "x"}}), 403, id="another course"),
-    pytest.param(lambda c: c.pop(f"{CLAIM}context"), 403, id="no course"),
-    pytest.param(lambda c: c.update({f"{CLAIM}roles": [f"{MEMBER}Mentor"]}), 403, id="role"),
-    pytest.param(lambda c: c.update({f"{CLAIM}roles": []}), 403, id="no role"),
-])
-def test_a_wrong_token_is_refused(visitor: Visitor, machine: Machine,
-                                  change: Callable[[dict], object], status: int) -> None:
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        pytest.param(
+            lambda c: c.update(aud="another-tool"), 401, id="made for another tool"
+        ),
+        pytest.param(
+            lambda c: c.update(iss="https://evil.example"), 400, id="another issuer"
+        ),
+        pytest.param(
+            lambda c: c.update(exp=now() - 5, iat=now() - 300), 400, id="expired"
+        ),
+        pytest.param(lambda c: c.update(nonce="0" * 64), 400, id="another nonce"),
+        pytest.param(
+            lambda c: c.update({f"{CLAIM}version": "1.1"}), 400, id="another version"
+        ),
+        pytest.param(
+            lambda c: c.update({f"{CLAIM}deployment_id": "x"}), 403, id="deployment"
+        ),
+        pytest.param(lambda c: c.pop(f"{CLAIM}deployment_id"), 400, id="no deployment"),
+        pytest.param(
+            lambda c: c.update({f"{CLAIM}context": {"id": "x"}}),
+            403,
+            id="another course",
+        ),
+        pytest.param(lambda c: c.pop(f"{CLAIM}context"), 403, id="no course"),
+        pytest.param(
+            lambda c: c.update({f"{CLAIM}roles": [f"{MEMBER}Mentor"]}), 403, id="role"
+        ),
+        pytest.param(lambda c: c.update({f"{CLAIM}roles": []}), 403, id="no role"),
+    ],
+)
+def test_a_wrong_token_is_refused(
+    visitor: Visitor, machine: Machine, change: Callable[[dict], object], status: int
+) -> None:
     """Signed by the platform, and still not for this launch."""
     asked = visitor.begin("s03")
     machine.platform.change = change
@@ -166,10 +213,14 @@ def test_a_wrong_token_is_refused(visitor: Visitor, machine: Machine,
     assert not visitor.is_in()
 
 
-def test_a_foreign_teacher_reads_how_to_add_the_course(visitor: Visitor, machine: Machine) -> None:
+def test_a_foreign_teacher_reads_how_to_add_the_course(
+    visitor: Visitor, machine: Machine
+) -> None:
     """On the hub's own page, with the line for its settings."""
     asked = visitor.begin("t01")
-    machine.platform.change = lambda claims: claims.update({f"{CLAIM}context": {"id": "x%s"}})
+    machine.platform.change = lambda claims: claims.update(
+        {f"{CLAIM}context": {"id": "x%s"}}
+    )
     answer = visitor.finish(asked, machine.platform.token("t01", asked["nonce"], ""))
     assert answer.status == 403
     assert f'"{DEPLOYMENT}" = ["x%s"]' in html.unescape(answer.text)
@@ -191,7 +242,9 @@ def test_only_the_platforms_key_counts(visitor: Visitor, machine: Machine) -> No
     assert not visitor.is_in()
 
 
-def test_a_token_is_good_once_and_for_one_browser(visitor: Visitor, machine: Machine) -> None:
+def test_a_token_is_good_once_and_for_one_browser(
+    visitor: Visitor, machine: Machine
+) -> None:
     """Sent again, or from elsewhere, or with a state of somebody's making, it opens nothing."""
     asked = visitor.begin("s03")
     token = machine.platform.token("s03", asked["nonce"], "")
@@ -210,17 +263,25 @@ def test_a_token_is_good_once_and_for_one_browser(visitor: Visitor, machine: Mac
     assert not visitor.is_in()
 
 
-def test_the_role_counts_anew_at_each_launch(visitor: Visitor, machine: Machine) -> None:
+def test_the_role_counts_anew_at_each_launch(
+    visitor: Visitor, machine: Machine
+) -> None:
     """An instructor who is a student at the next launch is one on the hub, too."""
     groups = []
     for given in ("Instructor", "Learner"):
         machine.platform.change = lambda claims, given=given: claims.update(
-            {f"{CLAIM}roles": [MEMBER + given], "sub": "changing"})
+            {f"{CLAIM}roles": [MEMBER + given], "sub": "changing"}
+        )
         asked = visitor.begin("s03")
-        answer = visitor.finish(asked, machine.platform.token("s03", asked["nonce"], ""))
+        answer = visitor.finish(
+            asked, machine.platform.token("s03", asked["nonce"], "")
+        )
         assert answer.status == 302
-        xsrf = next(cookie.value for cookie in visitor.jar
-                    if cookie.name == "_xsrf" and cookie.path == "/hub/")
+        xsrf = next(
+            cookie.value
+            for cookie in visitor.jar
+            if cookie.name == "_xsrf" and cookie.path == "/hub/"
+        )
         answer = visitor.ask(f"/hub/api/user?_xsrf={xsrf}")
         seen = json.loads(answer.text)
         assert seen["name"] == username(machine.platform.address, "changing")

@@ -18,12 +18,17 @@ READMES = [ROOT / "deploy" / "README.md", ROOT / "deploy" / "helm" / "README.md"
 def commands() -> list[str]:
     """Return the lines of all code blocks, and commands within sentences."""
     blocks = re.findall(r"^( *)```bash\n(.*?)^\1```", TEXT, re.MULTILINE | re.DOTALL)
-    lines = [line.strip() for _, block in blocks
-             for line in block.replace("\\\n", " ").splitlines()]
+    lines = [
+        line.strip()
+        for _, block in blocks
+        for line in block.replace("\\\n", " ").splitlines()
+    ]
     return lines + re.findall(r"`((?:python -m|make) [^`]+)`", TEXT)
 
 
-@pytest.mark.parametrize("line", [x for x in commands() if x.startswith("python -m grading")])
+@pytest.mark.parametrize(
+    "line", [x for x in commands() if x.startswith("python -m grading")]
+)
 def test_grading_takes_the_command(line: str) -> None:
     """With these options and no others."""
     parser().parse_args(shlex.split(line)[3:])
@@ -45,7 +50,9 @@ def test_there_are_no_other_programs() -> None:
             assert re.search(rf"^{words[1]}:", text, re.MULTILINE), line
         elif words[0].endswith("python"):
             module = words[2].replace(".", "/")
-            assert any((ROOT / f"{module}{end}").exists() for end in (".py", "/__main__.py")), line
+            assert any(
+                (ROOT / f"{module}{end}").exists() for end in (".py", "/__main__.py")
+            ), line
     assert seen == {"python", "make", "cp", "cd", "nbgrader", "deploy/.venv/bin/python"}
 
 
@@ -53,7 +60,8 @@ def test_pictures_are_there_light_and_described() -> None:
     """Each with a text for those who can't see it, and none that nobody shows."""
     shown = re.findall(r"```\{figure\} assets/(\S+)\n(.*?)```", TEXT, re.DOTALL)
     assert {name for name, _ in shown} == {
-        path.name for path in (ROOT / "book" / "assets").glob("lms-*.png")}
+        path.name for path in (ROOT / "book" / "assets").glob("lms-*.png")
+    }
     for name, options in shown:
         assert len(re.search(r":alt: (.+)", options)[1]) > 60
         data = (ROOT / "book" / "assets" / name).read_bytes()

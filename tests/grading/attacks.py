@@ -53,20 +53,28 @@ def echo(read_fd, write_fd):
 def identity(read_fd, write_fd):
     with open("/proc/self/status", encoding="utf-8") as file:
         status = dict(line.strip().split(":", 1) for line in file if ":" in line)
-    answer(write_fd, {
-        "status": {name: value.strip() for name, value in status.items()},
-        "namespaces": {name: os.readlink(f"/proc/self/ns/{name}")
-                       for name in ("user", "pid", "net", "ipc", "uts", "mnt", "cgroup")},
-        "environment": dict(os.environ),
-        "folder": os.getcwd(),
-        "files": sorted(int(name) for name in os.listdir("/proc/self/fd") if
-                        os.path.exists(f"/proc/self/fd/{name}")),
-        "pid": os.getpid(),
-        "processes": [int(name) for name in os.listdir("/proc") if name.isdigit()],
-        "host": socket.gethostname(),
-        "core": resource.getrlimit(resource.RLIMIT_CORE),
-        "interfaces": [name for _, name in socket.if_nameindex()],
-    })  # fmt: skip
+    answer(
+        write_fd,
+        {
+            "status": {name: value.strip() for name, value in status.items()},
+            "namespaces": {
+                name: os.readlink(f"/proc/self/ns/{name}")
+                for name in ("user", "pid", "net", "ipc", "uts", "mnt", "cgroup")
+            },
+            "environment": dict(os.environ),
+            "folder": os.getcwd(),
+            "files": sorted(
+                int(name)
+                for name in os.listdir("/proc/self/fd")
+                if os.path.exists(f"/proc/self/fd/{name}")
+            ),
+            "pid": os.getpid(),
+            "processes": [int(name) for name in os.listdir("/proc") if name.isdigit()],
+            "host": socket.gethostname(),
+            "core": resource.getrlimit(resource.RLIMIT_CORE),
+            "interfaces": [name for _, name in socket.if_nameindex()],
+        },
+    )
 
 
 def network(read_fd, write_fd):
@@ -107,10 +115,13 @@ def write(read_fd, write_fd):
         with open(path, "a") as file:
             file.write("x")
 
-    answer(write_fd, {
-        path: attempt(touch if os.path.isdir(path) else overwrite, path)
-        for path in arguments(read_fd)
-    })  # fmt: skip
+    answer(
+        write_fd,
+        {
+            path: attempt(touch if os.path.isdir(path) else overwrite, path)
+            for path in arguments(read_fd)
+        },
+    )
 
 
 def scratch(read_fd, write_fd):
@@ -248,45 +259,71 @@ def steer_zygote(read_fd, write_fd):
     buffer = ctypes.create_string_buffer(8)
     vector = (ctypes.c_void_p * 2)(ctypes.addressof(buffer), 8)
     ctypes.set_errno(0)
-    answer(write_fd, {
-        "attach": errno_of(LIBC.ptrace(16, 1, 0, 0)),
-        "seize": errno_of(LIBC.ptrace(0x4206, 1, 0, 0)),
-        "read": errno_of(LIBC.process_vm_readv(1, vector, 1, vector, 1, 0)),
-        "mem": attempt(open_memory),
-        "files": attempt(os.listdir, "/proc/1/fd"),
-        "environ": attempt(lambda: open("/proc/1/environ").close()),
-        "cwd": attempt(os.readlink, "/proc/1/cwd"),
-        "limits": attempt(resource.prlimit, 1, resource.RLIMIT_NOFILE, (0, 0)),
-        "affinity": attempt(os.sched_setaffinity, 1, {0}),
-        "nice": attempt(os.setpriority, os.PRIO_PROCESS, 1, 19),
-        "pidfd": attempt(lambda: signal.pidfd_send_signal(os.pidfd_open(1), signal.SIGKILL)),
-    })  # fmt: skip
+    answer(
+        write_fd,
+        {
+            "attach": errno_of(LIBC.ptrace(16, 1, 0, 0)),
+            "seize": errno_of(LIBC.ptrace(0x4206, 1, 0, 0)),
+            "read": errno_of(LIBC.process_vm_readv(1, vector, 1, vector, 1, 0)),
+            "mem": attempt(open_memory),
+            "files": attempt(os.listdir, "/proc/1/fd"),
+            "environ": attempt(lambda: open("/proc/1/environ").close()),
+            "cwd": attempt(os.readlink, "/proc/1/cwd"),
+            "limits": attempt(resource.prlimit, 1, resource.RLIMIT_NOFILE, (0, 0)),
+            "affinity": attempt(os.sched_setaffinity, 1, {0}),
+            "nice": attempt(os.setpriority, os.PRIO_PROCESS, 1, 19),
+            "pidfd": attempt(
+                lambda: signal.pidfd_send_signal(os.pidfd_open(1), signal.SIGKILL)
+            ),
+        },
+    )
 
 
 def kernel(read_fd, write_fd):
     results = {}
     for name, args in {
-        "unshare": (0x10000000,), "mount": (b"none", b"/tmp", b"tmpfs", 0, 0),
-        "chroot": (b"/tmp",), "memfd_create": (b"x", 0), "personality": (0xFFFFFFFF,),
-        "shmget": (1234, 4096, 0o1666), "semget": (1234, 1, 0o1666), "msgget": (1234, 0o1666),
-        "setns": (0, 0), "umount2": (b"/proc", 2), "mq_open": None,
-    }.items():  # fmt: skip
+        "unshare": (0x10000000,),
+        "mount": (b"none", b"/tmp", b"tmpfs", 0, 0),
+        "chroot": (b"/tmp",),
+        "memfd_create": (b"x", 0),
+        "personality": (0xFFFFFFFF,),
+        "shmget": (1234, 4096, 0o1666),
+        "semget": (1234, 1, 0o1666),
+        "msgget": (1234, 0o1666),
+        "setns": (0, 0),
+        "umount2": (b"/proc", 2),
+        "mq_open": None,
+    }.items():
         if args is None:
             results[name] = errno_of(LIBC.mq_open(b"/mine", 0o102, 0o666, None))
         else:
             results[name] = errno_of(getattr(LIBC, name)(*args))
-    for name, number in {"keyctl": 250, "add_key": 248, "io_uring_setup": 425, "bpf": 321}.items():
+    for name, number in {
+        "keyctl": 250,
+        "add_key": 248,
+        "io_uring_setup": 425,
+        "bpf": 321,
+    }.items():
         if os.uname().machine == "x86_64":
             results[name] = errno_of(LIBC.syscall(number, 0, 0, 0, 0, 0))
     results["setuid"] = attempt(os.setuid, 0)
-    results["clone"] = errno_of(LIBC.syscall(56, 0x10000000 | 17, 0, 0, 0, 0)) if (
-        os.uname().machine == "x86_64") else 1
+    results["clone"] = (
+        errno_of(LIBC.syscall(56, 0x10000000 | 17, 0, 0, 0, 0))
+        if (os.uname().machine == "x86_64")
+        else 1
+    )
     answer(write_fd, results)
 
 
 def leave_traces(read_fd, write_fd):
-    for folder in (".", os.path.expanduser("~"), tempfile.gettempdir(), "/tmp", "/dev/shm",
-                   os.environ["MPLCONFIGDIR"]):
+    for folder in (
+        ".",
+        os.path.expanduser("~"),
+        tempfile.gettempdir(),
+        "/tmp",
+        "/dev/shm",
+        os.environ["MPLCONFIGDIR"],
+    ):
         with open(os.path.join(folder, "trace"), "w") as file:
             file.write("from the last session")
     os.symlink("/usr", "link")
@@ -317,27 +354,47 @@ def leave_traces(read_fd, write_fd):
 
 def find_traces(read_fd, write_fd):
     info = os.stat("/tmp")
-    answer(write_fd, {
-        "files": {folder: sorted(os.listdir(folder)) for folder in (
-            ".", os.path.expanduser("~"), tempfile.gettempdir(), "/tmp", "/dev/shm",
-            os.environ["MPLCONFIGDIR"])},
-        "attributes": os.listxattr("/tmp"),
-        "times": [info.st_mtime == 123, info.st_mode & 0o700],
-        "environment": "TRACE" in os.environ,
-        "random": random.random(),
-        "modules": [hasattr(json, "trace"), "trace_module" in sys.modules, hasattr(gc, "trace")],
-        "umask": os.umask(0),
-        "shared": LIBC.shmget(77, 4096, 0),
-        "processes": len([name for name in os.listdir("/proc") if name.isdigit()]),
-    })  # fmt: skip
+    answer(
+        write_fd,
+        {
+            "files": {
+                folder: sorted(os.listdir(folder))
+                for folder in (
+                    ".",
+                    os.path.expanduser("~"),
+                    tempfile.gettempdir(),
+                    "/tmp",
+                    "/dev/shm",
+                    os.environ["MPLCONFIGDIR"],
+                )
+            },
+            "attributes": os.listxattr("/tmp"),
+            "times": [info.st_mtime == 123, info.st_mode & 0o700],
+            "environment": "TRACE" in os.environ,
+            "random": random.random(),
+            "modules": [
+                hasattr(json, "trace"),
+                "trace_module" in sys.modules,
+                hasattr(gc, "trace"),
+            ],
+            "umask": os.umask(0),
+            "shared": LIBC.shmget(77, 4096, 0),
+            "processes": len([name for name in os.listdir("/proc") if name.isdigit()]),
+        },
+    )
 
 
 def generators(read_fd, write_fd):
     import numpy
     import torch
 
-    state = [random.random(), float(numpy.random.rand()), float(torch.rand(1)),
-             str(torch.get_default_dtype()), torch.allclose(torch.zeros(1), torch.ones(1))]
+    state = [
+        random.random(),
+        float(numpy.random.rand()),
+        float(torch.rand(1)),
+        str(torch.get_default_dtype()),
+        torch.allclose(torch.zeros(1), torch.ones(1)),
+    ]
     random.seed(5)
     numpy.random.seed(5)
     torch.manual_seed(5)

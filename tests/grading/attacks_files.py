@@ -59,10 +59,19 @@ def tests_deleted(course: Class, student: str, notebook: dict) -> None:
 @ends("graded")
 def tests_above_a_fake(course: Class, student: str, notebook: dict) -> None:
     moved = graded(notebook)
-    notebook["cells"] = moved + [cell for cell in notebook["cells"] if cell not in moved]
-    notebook["cells"].insert(0, {
-        "cell_type": "code", "metadata": {}, "execution_count": 1, "outputs": [],
-        "source": "soft_lookup = masked_attention = local_mask = lambda *a, **k: (1, 1)"})
+    notebook["cells"] = moved + [
+        cell for cell in notebook["cells"] if cell not in moved
+    ]
+    notebook["cells"].insert(
+        0,
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "execution_count": 1,
+            "outputs": [],
+            "source": "soft_lookup = masked_attention = local_mask = lambda *a, **k: (1, 1)",
+        },
+    )
     course.hand_in(student, notebook)
 
 
@@ -118,9 +127,13 @@ def graded_cells_of_its_own(course: Class, student: str, notebook: dict) -> None
 
 @ends("suspect")
 def names_swapped(course: Class, student: str, notebook: dict) -> None:
-    for test, solution in zip(graded(notebook)[20:], solutions(notebook)[1:], strict=False):
+    for test, solution in zip(
+        graded(notebook)[20:], solutions(notebook)[1:], strict=False
+    ):
         tags(test)["grade_id"], tags(solution)["grade_id"] = (
-            tags(solution)["grade_id"], tags(test)["grade_id"])
+            tags(solution)["grade_id"],
+            tags(test)["grade_id"],
+        )
     course.hand_in(student, notebook)
 
 
@@ -133,8 +146,16 @@ def solutions_as_text_cells(course: Class, student: str, notebook: dict) -> None
 
 @ends("suspect")
 def metadata_of_other_kinds(course: Class, student: str, notebook: dict) -> None:
-    values = [[], 3, None, "grade", {"nbgrader": []}, {"nbgrader": {"grade_id": {"a": 1}}},
-              {"nbgrader": {"grade_id": ["x"]}}, {"nbgrader": {"grade_id": None, "points": "9"}}]
+    values = [
+        [],
+        3,
+        None,
+        "grade",
+        {"nbgrader": []},
+        {"nbgrader": {"grade_id": {"a": 1}}},
+        {"nbgrader": {"grade_id": ["x"]}},
+        {"nbgrader": {"grade_id": None, "points": "9"}},
+    ]
     for number, cell in enumerate(graded(notebook)):
         cell["metadata"] = values[number % len(values)]
     notebook["metadata"] = [{"kernelspec": 7}]
@@ -144,17 +165,26 @@ def metadata_of_other_kinds(course: Class, student: str, notebook: dict) -> None
 @ends("graded")
 def another_kernel(course: Class, student: str, notebook: dict) -> None:
     notebook["metadata"] = {
-        "kernelspec": {"name": "bash", "display_name": "sh", "language": "bash",
-                       "argv": ["sh", "-c", f"touch {course.root}/executed"]},
-        "language_info": {"name": "bash"}, "celltoolbar": "Create Assignment",
-        "widgets": {"application/vnd.jupyter.widget-state+json": {"state": {}}}}
+        "kernelspec": {
+            "name": "bash",
+            "display_name": "sh",
+            "language": "bash",
+            "argv": ["sh", "-c", f"touch {course.root}/executed"],
+        },
+        "language_info": {"name": "bash"},
+        "celltoolbar": "Create Assignment",
+        "widgets": {"application/vnd.jupyter.widget-state+json": {"state": {}}},
+    }
     course.hand_in(student, notebook)
 
 
 @ends("graded")
 def outputs_forged(course: Class, student: str, notebook: dict) -> None:
-    output = {"output_type": "display_data", "metadata": {},
-              "data": {"text/html": "<script>alert(1)</script>", "text/plain": "5.0"}}
+    output = {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {"text/html": "<script>alert(1)</script>", "text/plain": "5.0"},
+    }
     for cell in graded(notebook):
         cell["outputs"] = [output]
     course.hand_in(student, notebook)
@@ -162,8 +192,18 @@ def outputs_forged(course: Class, student: str, notebook: dict) -> None:
 
 @ends("graded")
 def odd_sources(course: Class, student: str, notebook: dict) -> None:
-    values = [None, 3, [1, None, "x = 1\n"], {"a": 1}, "\ud800 = 1", "\x00", "def f(:", "\t\n x",
-              "### BEGIN HIDDEN TESTS\n### END HIDDEN TESTS", "### BEGIN SOLUTION"]
+    values = [
+        None,
+        3,
+        [1, None, "x = 1\n"],
+        {"a": 1},
+        "\ud800 = 1",
+        "\x00",
+        "def f(:",
+        "\t\n x",
+        "### BEGIN HIDDEN TESTS\n### END HIDDEN TESTS",
+        "### BEGIN SOLUTION",
+    ]
     for value, cell in zip(values, solutions(notebook)[1:], strict=False):
         cell["source"] = value
     notebook["cells"] += [3, None, [], {}, {"cell_type": 5, "source": 5}]
@@ -173,7 +213,9 @@ def odd_sources(course: Class, student: str, notebook: dict) -> None:
 @ends("graded")
 def thousands_of_cells(course: Class, student: str, notebook: dict) -> None:
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    notebook["cells"] += [{**cell, "source": f"x{number} = 1"} for number in range(1000)]
+    notebook["cells"] += [
+        {**cell, "source": f"x{number} = 1"} for number in range(1000)
+    ]
     course.hand_in(student, notebook)
 
 
@@ -203,7 +245,9 @@ def too_large(course: Class, student: str, notebook: dict) -> None:
 
 @ends("failed")
 def nested(course: Class, student: str, notebook: dict) -> None:
-    course.hand_in(student, b'{"nbformat": 4, "cells": ' + b"[" * 500_000 + b"]" * 500_000 + b"}")
+    course.hand_in(
+        student, b'{"nbformat": 4, "cells": ' + b"[" * 500_000 + b"]" * 500_000 + b"}"
+    )
 
 
 @ends("failed")
@@ -213,7 +257,9 @@ def no_unicode(course: Class, student: str, notebook: dict) -> None:
 
 @ends("failed")
 def numbers_of_a_million_digits(course: Class, student: str, notebook: dict) -> None:
-    course.hand_in(student, json.dumps(notebook).encode()[:-1] + b', "x": ' + b"9" * 10**6 + b"}")
+    course.hand_in(
+        student, json.dumps(notebook).encode()[:-1] + b', "x": ' + b"9" * 10**6 + b"}"
+    )
 
 
 @ends("failed")

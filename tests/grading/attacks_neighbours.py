@@ -16,10 +16,15 @@ from attacks import LIBC, answer, arguments, errno_of
 
 #: Calls by number, on x86_64 and aarch64.
 CALLS = {
-    "inotify_init1": (294, 26), "fanotify_init": (300, 262), "io_setup": (206, 0),
-    "landlock_create_ruleset": (444, 444), "vmsplice": (278, 75), "sync": (162, 81),
-    "syncfs": (306, 267), "fadvise64": (221, 223),
-}  # fmt: skip
+    "inotify_init1": (294, 26),
+    "fanotify_init": (300, 262),
+    "io_setup": (206, 0),
+    "landlock_create_ruleset": (444, 444),
+    "vmsplice": (278, 75),
+    "sync": (162, 81),
+    "syncfs": (306, 267),
+    "fadvise64": (221, 223),
+}
 
 
 def error_of(function, *args) -> int:
@@ -47,8 +52,12 @@ def quotas(read_fd, write_fd):
         "lock": error_of(fcntl.fcntl, file, 6, lock),
         "lock of a file": error_of(fcntl.fcntl, file, 37, lock),
         "size of a pipe": error_of(fcntl.fcntl, pipe, 1031, 1 << 20),
-        "send buffer": error_of(pair.setsockopt, socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20),
-        "receive buffer": error_of(pair.setsockopt, socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20),
+        "send buffer": error_of(
+            pair.setsockopt, socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20
+        ),
+        "receive buffer": error_of(
+            pair.setsockopt, socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20
+        ),
         "internet": error_of(socket.socket, socket.AF_INET, socket.SOCK_STREAM),
         "all processors": error_of(os.sched_setaffinity, 0, range(os.cpu_count())),
         "priority": error_of(os.setpriority, os.PRIO_PROCESS, 0, -1),
@@ -60,8 +69,17 @@ def quotas(read_fd, write_fd):
     for name, numbers in CALLS.items():
         ctypes.set_errno(0)
         context = ctypes.create_string_buffer(64)
-        made[name] = errno_of(LIBC.syscall(numbers[column], ctypes.c_long(
-            file if name in ("syncfs", "fadvise64") else 1), context, 0, 4, 0, 0))
+        made[name] = errno_of(
+            LIBC.syscall(
+                numbers[column],
+                ctypes.c_long(file if name in ("syncfs", "fadvise64") else 1),
+                context,
+                0,
+                4,
+                0,
+                0,
+            )
+        )
     answer(write_fd, made)
 
 
@@ -96,7 +114,9 @@ def ordinary(read_fd, write_fd):
     thread.start()
     thread.join()
     assert os.listdir("/usr/lib")
-    answer(write_fd, [sorted(os.sched_getaffinity(0)), os.getpriority(os.PRIO_PROCESS, 0)])
+    answer(
+        write_fd, [sorted(os.sched_getaffinity(0)), os.getpriority(os.PRIO_PROCESS, 0)]
+    )
 
 
 def hidden_memory(read_fd, write_fd):

@@ -161,7 +161,7 @@ torch.set_num_threads(8)
 torch.set_printoptions(threshold=10_000_000)
 def attack(name, args, options): return torch.zeros(3), torch.zeros(3)
 """,
-}  # fmt: skip
+}
 
 #: They end only when a limit ends them; one task of each hangs.
 HANGS = {
@@ -180,7 +180,7 @@ def attack(name, args, options):
     time.sleep(3.5)
     return torch.zeros(3), torch.zeros(3)
 """,
-}  # fmt: skip
+}
 
 #: They look for what is not theirs and tell in an error and in what they print.
 SPIES = {
@@ -251,7 +251,7 @@ def attack(name, args, options):
             look(ctypes.string_at(start, end - start))
     raise RuntimeError(f"SPY {found}")
 """,
-}  # fmt: skip
+}
 
 #: What one submission leaves and the next one looks for.
 TRACES = {
@@ -287,7 +287,7 @@ except OSError: pass
 if len([name for name in os.listdir("/proc") if name.isdigit()]) > 2: found.append("process")
 def attack(name, args, options): raise RuntimeError(f"SPY {found}")
 """,
-}  # fmt: skip
+}
 
 #: Text that does harm where it is shown.
 WORDS = {
@@ -304,12 +304,15 @@ def attack(name, args, options):
     if len(name) % 2: raise Odd("\\ud800\\ud800")
     return Other(), Other()
 """,
-}  # fmt: skip
+}
 
 ATTACKS = {**PROCESS, **HANGS, **SPIES, **TRACES, **WORDS}
 
 #: What a person must look at: not for its words, but for what it did.
 SUSPECT = {
-    "raw-bytes-in-the-channel", "forged-answers", "a-header-of-gigabytes",
-    "answers-of-its-own-peer", "named-tuple-that-compares",
+    "raw-bytes-in-the-channel",
+    "forged-answers",
+    "a-header-of-gigabytes",
+    "answers-of-its-own-peer",
+    "named-tuple-that-compares",
 }

@@ -179,4 +179,4 @@ import sys
 sys.setrecursionlimit(10 ** 9)
 def attack(name, args, options): return attack(name, args, options)
 """,
-}  # fmt: skip
+}

@@ -14,7 +14,13 @@ from grading.sandbox import Exit, Limits, SandboxMissing, Worker
 
 #: What is quick enough for `make check`; the others start sandboxes or grade a class.
 QUICK = {
-    "test_wire", "test_submission", "test_verdict", "test_demos", "test_late", "test_magics"}
+    "test_wire",
+    "test_submission",
+    "test_verdict",
+    "test_demos",
+    "test_late",
+    "test_magics",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,12 +31,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-ATTACKS = [Path(__file__).with_name(f"{name}.py") for name in ("attacks", "attacks_neighbours")]
+ATTACKS = [
+    Path(__file__).with_name(f"{name}.py") for name in ("attacks", "attacks_neighbours")
+]
 
 
-def make_worker(*, sandbox: bool = True, preload: tuple[str, ...] = (), **limits: float) -> Worker:
+def make_worker(
+    *, sandbox: bool = True, preload: tuple[str, ...] = (), **limits: float
+) -> Worker:
     """Return a worker that knows the attacks, without torch unless asked for."""
-    limits = {"wall_seconds": 60.0, "memory_bytes": 256 << 20, "file_bytes": 8 << 20, **limits}
+    limits = {
+        "wall_seconds": 60.0,
+        "memory_bytes": 256 << 20,
+        "file_bytes": 8 << 20,
+        **limits,
+    }
     return Worker(Limits(**limits), sandbox=sandbox, preload=preload, modules=ATTACKS)
 
 

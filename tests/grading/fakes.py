@@ -45,7 +45,9 @@ class FakeProcess:
             error = f"{kind}: {raised}"
             told = f"{kind}: {self.texts.told(str(raised)) if kind == 'AssertionError' else ''}"
         number = value if isinstance(value, (int, float)) else None
-        return TestOutcome(error, number, error.startswith("SystemExit"), "", told, reached)
+        return TestOutcome(
+            error, number, error.startswith("SystemExit"), "", told, reached
+        )
 
     def recall(self, source: str) -> None:
         """Define what a test cell defines."""

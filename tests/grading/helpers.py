@@ -11,8 +11,14 @@ from tools.notebooks import BEGIN_SOLUTION, ROOT, Cell, split_hidden
 
 STUB = 'raise NotImplementedError("Replace this line with your code.")'
 
-RIGHT = {"double": sample.sources("double")["add"], "total": sample.sources("total")["loop"]}
-WRONG = {"double": sample.sources("double")["sign"], "total": sample.sources("total")["first"]}
+RIGHT = {
+    "double": sample.sources("double")["add"],
+    "total": sample.sources("total")["loop"],
+}
+WRONG = {
+    "double": sample.sources("double")["sign"],
+    "total": sample.sources("total")["first"],
+}
 
 #: What RIGHT earns.
 FULL = {"double--small": 2.0, "double--zero": 1.0, "total--plain": 3.0}
@@ -44,7 +50,8 @@ def fill(answers: dict[str, str], notebook: dict | None = None) -> dict:
 def find(notebook: dict, grade_id: str) -> dict:
     """Return the cell of this name."""
     return next(
-        cell for cell in notebook["cells"]
+        cell
+        for cell in notebook["cells"]
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
     )
 
@@ -67,7 +74,7 @@ def hand_in(root: Path, student: str, content: dict | str | bytes) -> Path:
 def hand_in_all_states(root: Path) -> None:
     """Hand in a class in which every state occurs."""
     hand_in(root, "good", fill(RIGHT))
-    hand_in(root, "zoë, \"z\"", fill(WRONG))
+    hand_in(root, 'zoë, "z"', fill(WRONG))
     tampered = fill(RIGHT)
     find(tampered, "double--zero")["metadata"]["nbgrader"]["points"] = 50
     hand_in(root, "sam", tampered)

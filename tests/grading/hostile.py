@@ -30,14 +30,19 @@ class Secret:
     """What stands in the hidden tests of this class only: a text, and numbers that are expected."""
 
     token: str = field(default_factory=lambda: f"canary-{secrets.token_hex(12)}")
-    numbers: str = field(default_factory=lambda: str([
-        int.from_bytes(secrets.token_bytes(6)) / 1e9 for _ in range(3)]))
+    numbers: str = field(
+        default_factory=lambda: str(
+            [int.from_bytes(secrets.token_bytes(6)) / 1e9 for _ in range(3)]
+        )
+    )
 
     @property
     def lines(self) -> str:
         """Return lines for a hidden test."""
-        return (f'secret = "{self.token}"\n'
-                f"secret_numbers = torch.tensor({self.numbers}, dtype=torch.float64)\n")
+        return (
+            f'secret = "{self.token}"\n'
+            f"secret_numbers = torch.tensor({self.numbers}, dtype=torch.float64)\n"
+        )
 
     @property
     def parts(self) -> list[bytes]:
@@ -65,8 +70,13 @@ class Class:
         solved = notebooks.read(self.source)
         self.reference = {
             cell["metadata"]["nbgrader"]["grade_id"]: re.sub(
-                r"(?m)^ *### (BEGIN|END) SOLUTION\n?", "", notebooks.joined(cell["source"]))
-            for cell in solved["cells"] if cell["metadata"].get("nbgrader", {}).get("solution")}
+                r"(?m)^ *### (BEGIN|END) SOLUTION\n?",
+                "",
+                notebooks.joined(cell["source"]),
+            )
+            for cell in solved["cells"]
+            if cell["metadata"].get("nbgrader", {}).get("solution")
+        }
         for cell in solved["cells"]:
             text = notebooks.joined(cell["source"])
             cell["source"] = text.replace(HIDDEN, HIDDEN + self.secret.lines)
@@ -88,9 +98,17 @@ class Class:
             if name in answers:
                 cell["source"] = answers[name]
         if first:
-            made["cells"].insert(1, {
-                "cell_type": "code", "id": "first", "metadata": {}, "execution_count": None,
-                "outputs": [], "source": first})
+            made["cells"].insert(
+                1,
+                {
+                    "cell_type": "code",
+                    "id": "first",
+                    "metadata": {},
+                    "execution_count": None,
+                    "outputs": [],
+                    "source": first,
+                },
+            )
         return made
 
     def hand_in(self, student: str, content: dict | bytes) -> None:
@@ -103,8 +121,12 @@ class Class:
         text = self.secret.fill(text).replace("COURSE", str(self.root).encode().hex())
         answers = {
             name: calls(source, "attack" if only in ("", name) else "str")
-            for name, source in self.reference.items()}
-        self.hand_in(student, self.notebook(answers, f"import torch\nfrom torch import nn\n{text}"))
+            for name, source in self.reference.items()
+        }
+        self.hand_in(
+            student,
+            self.notebook(answers, f"import torch\nfrom torch import nn\n{text}"),
+        )
 
     def honest(self, student: str) -> None:
         """Hand in the reference solutions."""
@@ -112,8 +134,11 @@ class Class:
 
     def grade(self, jobs: int) -> None:
         """Grade the class."""
-        done = course.grade(self.root, NAME, Options(
-            jobs=jobs, engine=f"{quick.__name__}:make", times=TIMES))
+        done = course.grade(
+            self.root,
+            NAME,
+            Options(jobs=jobs, engine=f"{quick.__name__}:make", times=TIMES),
+        )
         self.results = done.results
         self.most = sum(done.form.most.values())
         self.tests = done.form.most
@@ -122,7 +147,10 @@ class Class:
         """Return all that a student gets."""
         folder = self.root / "feedback" / student
         return "\n".join(
-            path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file())
+            path.read_text(encoding="utf-8")
+            for path in folder.rglob("*")
+            if path.is_file()
+        )
 
     def printed(self, student: str) -> str:
         """Return what a student's code printed, or said in errors."""
@@ -130,7 +158,9 @@ class Class:
         if not path.exists():
             return ""
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        return json.dumps([cell.get("outputs", []) for cell in cells], ensure_ascii=False)
+        return json.dumps(
+            [cell.get("outputs", []) for cell in cells], ensure_ascii=False
+        )
 
     def check_honest(self, student: str) -> None:
         """Assert that an honest student has all points, and nobody wonders about anything."""
@@ -143,11 +173,23 @@ class Class:
         shown = self.shown(student)
         assert shown, f"{student} gets no feedback"
         assert len(shown.encode()) < 2_000_000
-        for secret in (self.secret.token, self.secret.numbers, str(self.root), "BEGIN SOLUTION",
-                       "BEGIN HIDDEN", "secret_numbers"):
+        for secret in (
+            self.secret.token,
+            self.secret.numbers,
+            str(self.root),
+            "BEGIN SOLUTION",
+            "BEGIN HIDDEN",
+            "secret_numbers",
+        ):
             assert secret not in shown, secret
-        for harm in (r"<script(?![^>]*type=.application/json)", r"<img", r"\bon\w+\s*=\s*[\"']",
-                     "\x1b", "\x00", "\u202e"):
+        for harm in (
+            r"<script(?![^>]*type=.application/json)",
+            r"<img",
+            r"\bon\w+\s*=\s*[\"']",
+            "\x1b",
+            "\x00",
+            "\u202e",
+        ):
             assert not re.search(harm, shown), harm
         assert self.secret.token not in self.printed(student)
 
@@ -160,8 +202,11 @@ def calls(source: str, function: str) -> str:
             made.append(
                 f"class {node.name}(nn.Module):\n"
                 "    def forward(self, *args, **options):\n"
-                f"        return {function}('{node.name}', args, options)")
+                f"        return {function}('{node.name}', args, options)"
+            )
         elif isinstance(node, ast.FunctionDef):
-            made.append(f"def {node.name}(*args, **options):\n"
-                        f"    return {function}('{node.name}', args, options)")
+            made.append(
+                f"def {node.name}(*args, **options):\n"
+                f"    return {function}('{node.name}', args, options)"
+            )
     return "\n".join(made)

@@ -31,8 +31,14 @@ class Kernel:
 
     closed = False
 
-    def __init__(self, cwd: Path | None = None, folder: str = "", keep_warm: bool = False,
-                 connect: bool = True, **limits: float) -> None:
+    def __init__(
+        self,
+        cwd: Path | None = None,
+        folder: str = "",
+        keep_warm: bool = False,
+        connect: bool = True,
+        **limits: float,
+    ) -> None:
         class Specs(KernelSpecManager):
             def get_kernel_spec(self, name: str) -> object:
                 found = super().get_kernel_spec(name)
@@ -41,7 +47,9 @@ class Kernel:
                 config.update(folder=folder, keep_warm=keep_warm)
                 return found
 
-        self.manager = KernelManager(kernel_name=kernel.NAME, kernel_spec_manager=Specs())
+        self.manager = KernelManager(
+            kernel_name=kernel.NAME, kernel_spec_manager=Specs()
+        )
         self.manager.start_kernel(**({"cwd": str(cwd)} if cwd else {}))
         self.connect(wait=connect)
 
@@ -68,7 +76,8 @@ class Kernel:
                 done.data.append(content["data"])
 
         reply = self.client.execute_interactive(
-            code, timeout=PATIENCE, output_hook=hear, allow_stdin=False)["content"]
+            code, timeout=PATIENCE, output_hook=hear, allow_stdin=False
+        )["content"]
         done.status = reply["status"]
         if done.status == "error":
             done.error = f"{reply['ename']}: {reply['evalue']}"

@@ -21,7 +21,8 @@ from tools.notebooks import ROOT
 
 #: Moments of one submission's transaction: before a statement, and around the commit.
 STATEMENTS = {
-    "the student": "INSERT INTO student ", "the points": "UPDATE grade ",
+    "the student": "INSERT INTO student ",
+    "the points": "UPDATE grade ",
     "the state": "INSERT INTO grading_ledger",
 }
 MOMENTS = (*STATEMENTS, "before the commit", "after the commit")
@@ -60,13 +61,29 @@ def arm(moment: str, count: int) -> None:
 def run(small: Path, url: str, log: Path, *killed: str) -> int:
     """Grade in another process; return its exit status."""
     command = [
-        sys.executable, "-m", *(("tests.grading.killing", *killed) if killed else ("grading",)),
-        "run", "90", "--root", str(small), "--db", url, "--jobs", "1",
-        "--engine", "tests.grading.fakes:make",
+        sys.executable,
+        "-m",
+        *(("tests.grading.killing", *killed) if killed else ("grading",)),
+        "run",
+        "90",
+        "--root",
+        str(small),
+        "--db",
+        url,
+        "--jobs",
+        "1",
+        "--engine",
+        "tests.grading.fakes:make",
     ]
     environment = {**os.environ, fakes.LOG: str(log)}
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False)
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode
 
@@ -74,20 +91,32 @@ def run(small: Path, url: str, log: Path, *killed: str) -> int:
 def recorded(url: str) -> dict[str, str]:
     """Return who is in the ledger, and assert that the gradebook holds nothing in part."""
     engine = create_engine(url)
-    with engine.connect() as db:  # what is read belongs together, also while somebody writes
+    with (
+        engine.connect() as db
+    ):  # what is read belongs together, also while somebody writes
         if engine.dialect.name != "sqlite":
             db.execution_options(isolation_level="REPEATABLE READ")
         else:
             db.exec_driver_sql("BEGIN")
             assert db.execute(text("PRAGMA integrity_check")).scalar() == "ok"
         assert db.execute(text("SELECT count(*) FROM alembic_version")).scalar() == 1
-        ledger = dict(db.execute(text("SELECT student, state FROM grading_ledger")).all())
-        submitted = dict(db.execute(text(
-            "SELECT s.student_id, count(g.id) FROM submitted_assignment s "
-            "JOIN submitted_notebook n ON n.assignment_id = s.id "
-            "JOIN grade g ON g.notebook_id = n.id AND g.auto_score IS NOT NULL "
-            "GROUP BY s.student_id")).all())
-        rows = {row[0] for row in db.execute(text("SELECT student_id FROM submitted_assignment"))}
+        ledger = dict(
+            db.execute(text("SELECT student, state FROM grading_ledger")).all()
+        )
+        submitted = dict(
+            db.execute(
+                text(
+                    "SELECT s.student_id, count(g.id) FROM submitted_assignment s "
+                    "JOIN submitted_notebook n ON n.assignment_id = s.id "
+                    "JOIN grade g ON g.notebook_id = n.id AND g.auto_score IS NOT NULL "
+                    "GROUP BY s.student_id"
+                )
+            ).all()
+        )
+        rows = {
+            row[0]
+            for row in db.execute(text("SELECT student_id FROM submitted_assignment"))
+        }
         students = {row[0] for row in db.execute(text("SELECT id FROM student"))}
     engine.dispose()
     assert submitted == dict.fromkeys(ledger, len(helpers.FULL))
@@ -119,11 +148,17 @@ def check(small: Path, url: str) -> None:
     log.write_text("", encoding="utf-8")
     assert run(small, url, log) == 0
     starts = log.read_text(encoding="utf-8").splitlines()
-    assert len(starts) == 1 + len(STUDENTS) - before, "the solutions, and who was not there"
+    assert len(starts) == 1 + len(STUDENTS) - before, (
+        "the solutions, and who was not there"
+    )
     assert recorded(url) == dict.fromkeys(STUDENTS, "graded")
     points = {one.student: one.points for one in standings(url, sample.NAME)}
-    assert points == {student: 6.0 if right else 1.0 for student, right in STUDENTS.items()}
-    pages = [path.parent.parent.name for path in (small / "feedback").glob("*/*/sample.html")]
+    assert points == {
+        student: 6.0 if right else 1.0 for student, right in STUDENTS.items()
+    }
+    pages = [
+        path.parent.parent.name for path in (small / "feedback").glob("*/*/sample.html")
+    ]
     assert sorted(pages) == sorted(STUDENTS)
     log.write_text("", encoding="utf-8")
     assert run(small, url, log) == 0

@@ -22,7 +22,9 @@ ROLE = "grader"
 
 def find_programs() -> Path | None:
     """Return the folder with initdb and postgres, None if there is none."""
-    newest = sorted(DEBIAN.glob("*/bin"), key=lambda path: float(path.parent.name))[::-1]
+    newest = sorted(DEBIAN.glob("*/bin"), key=lambda path: float(path.parent.name))[
+        ::-1
+    ]
     found = shutil.which("initdb")
     places = [*newest, *([Path(found).resolve().parent] if found else [])]
     return next((place for place in places if (place / "postgres").is_file()), None)
@@ -40,30 +42,56 @@ class Server:
 
     def __init__(self, programs: Path) -> None:
         self.programs = programs
-        self.folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a socket's path must be short
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="pg-")
+        )  # a socket's path must be short
         self.user: str | None = None
         if os.geteuid() == 0:  # PostgreSQL refuses to run as root
             self.user = "nobody"
             os.chown(self.folder, pwd.getpwnam(self.user).pw_uid, -1)
         self.process: subprocess.Popen | None = None
         self._run(
-            "initdb", "--no-locale", "--encoding=UTF8", "--auth=trust", "--no-sync",
-            f"--username={ROLE}", "--pgdata", str(self.folder / "data"))
+            "initdb",
+            "--no-locale",
+            "--encoding=UTF8",
+            "--auth=trust",
+            "--no-sync",
+            f"--username={ROLE}",
+            "--pgdata",
+            str(self.folder / "data"),
+        )
         self.start()
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
-            [str(self.programs / program), *arguments], user=self.user, cwd=self.folder,
-            extra_groups=[] if self.user else None, check=True, capture_output=True)
+            [str(self.programs / program), *arguments],
+            user=self.user,
+            cwd=self.folder,
+            extra_groups=[] if self.user else None,
+            check=True,
+            capture_output=True,
+        )
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [str(self.programs / "postgres"), "-D", str(self.folder / "data"), "-F",
-                 "-c", "listen_addresses=", "-c", f"unix_socket_directories={self.folder}"],
-                user=self.user, extra_groups=[] if self.user else None, cwd=self.folder,
-                stdout=log, stderr=log)
+                [
+                    str(self.programs / "postgres"),
+                    "-D",
+                    str(self.folder / "data"),
+                    "-F",
+                    "-c",
+                    "listen_addresses=",
+                    "-c",
+                    f"unix_socket_directories={self.folder}",
+                ],
+                user=self.user,
+                extra_groups=[] if self.user else None,
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+            )
         until = time.monotonic() + 60
         while True:
             try:

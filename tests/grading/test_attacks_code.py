@@ -35,18 +35,24 @@ def graded(bubblewrap: None, tmp_path_factory: pytest.TempPathFactory) -> Class:
 
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(ATTACKS)), ids=ATTACKS)
-def test_an_attack_gains_nothing_and_ends(graded: Class, number: int, name: str) -> None:
+def test_an_attack_gains_nothing_and_ends(
+    graded: Class, number: int, name: str
+) -> None:
     """It ends in a defined state within its limits, has no points, and its spies found nothing."""
     student = f"{number:02}-{name}"
     result = graded.results[student]
-    assert result.state is (State.SUSPECT if name in SUSPECT else State.GRADED), result.reasons
+    assert result.state is (State.SUSPECT if name in SUSPECT else State.GRADED), (
+        result.reasons
+    )
     told = [reason for reason in result.reasons if "worth a look" in reason]
     assert bool(told) == bool(inner_parts(ATTACKS[name]))
     assert result.total == 0, {n: p for n, p in result.points.items() if p}
     assert result.points.keys() == graded.tests.keys()
     assert result.seconds < PASSES * TIMES.submission + 5 * CELL_SECONDS
     if not any("a cell of the student's own" in reason for reason in result.reasons):
-        assert "name 'attack' is not defined" not in str(result.messages), "it was never made"
+        assert "name 'attack' is not defined" not in str(result.messages), (
+            "it was never made"
+        )
     if name in SPIES:
         told = [text for text in result.messages.values() if "SPY" in text]
         assert told, "the spy never ran"

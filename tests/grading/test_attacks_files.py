@@ -34,7 +34,8 @@ def test_a_file_earns_what_is_answered_in_it(graded: Class, name: str) -> None:
     if result.state.has_points:
         deserved = {
             test: points if test.startswith(FIRST + SEPARATOR) else 0.0
-            for test, points in graded.tests.items()}
+            for test, points in graded.tests.items()
+        }
         assert result.points == deserved
     else:
         assert not result.points
@@ -45,9 +46,14 @@ def test_a_file_earns_what_is_answered_in_it(graded: Class, name: str) -> None:
 
 def test_a_submission_finds_nothing_of_the_one_before(graded: Class) -> None:
     """No file, variable, module, socket or process; and its points are its own."""
-    before, after = (graded.results[f"c{number}-{name}"] for number, name in enumerate(TRACES))
+    before, after = (
+        graded.results[f"c{number}-{name}"] for number, name in enumerate(TRACES)
+    )
     for result in (before, after):
-        assert (result.state, result.total) in {(State.GRADED, 0.0), (State.SUSPECT, 0.0)}
+        assert (result.state, result.total) in {
+            (State.GRADED, 0.0),
+            (State.SUSPECT, 0.0),
+        }
     told = {text for text in after.messages.values() if "SPY" in text}
     assert told == {"RuntimeError: SPY []"}
 

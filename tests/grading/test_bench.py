@@ -50,7 +50,8 @@ def test_one_submission_more() -> None:
     costs = [Cost(n, wall=7 + 0.5 * n, cpu=9 + n) for n in (50, 10, 500)]
     assert steps(costs) == [
         {"from": 10, "to": 50, "wall": 0.5, "cpu": 1.0},
-        {"from": 50, "to": 500, "wall": 0.5, "cpu": 1.0}]
+        {"from": 50, "to": 500, "wall": 0.5, "cpu": 1.0},
+    ]
     square = steps([Cost(n, wall=n * n / 100, cpu=1.0) for n in (10, 50, 500)])
     assert square[1]["wall"] > 8 * square[0]["wall"]
     for wrong in ([Cost(10, 1.0, 1.0)], [Cost(10, 1.0, 1.0), Cost(10, 2.0, 2.0)]):
@@ -60,17 +61,21 @@ def test_one_submission_more() -> None:
 
 def test_time_of_all_processes_is_counted(tmp_path: Path) -> None:
     """Also that of a process whose parent was killed before it: so sandboxes end."""
-    orphan = ("import os, time\n"
-              "if os.fork() == 0:\n"
-              "    if os.fork() == 0:\n"
-              "        while time.process_time() < 0.6: pass\n"
-              "    os._exit(0)\n"
-              "os.wait()")
+    orphan = (
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    if os.fork() == 0:\n"
+        "        while time.process_time() < 0.6: pass\n"
+        "    os._exit(0)\n"
+        "os.wait()"
+    )
     found = bench.measure([sys.executable, "-c", orphan], tmp_path, 3)
     assert found.submissions == 3
     assert found.cpu > 0.6
     with pytest.raises(BenchError, match="its last words"):
-        bench.measure([sys.executable, "-c", "raise SystemExit('its last words')"], tmp_path, 1)
+        bench.measure(
+            [sys.executable, "-c", "raise SystemExit('its last words')"], tmp_path, 1
+        )
 
 
 def test_no_two_hand_in_the_same(small: Path, tmp_path: Path) -> None:
@@ -96,22 +101,38 @@ def here(folder: Path, assignment: str, jobs: int) -> list[str]:
     return GRADE(folder, assignment, jobs, FAKE)
 
 
-def test_both_ways_grade_everybody_in_full(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_grade_everybody_in_full(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """nbgrader's own autograder and this one, on the sample; then the table and the file."""
     monkeypatch.setattr(bench, "grade_here", here)
     given = argparse.Namespace(
-        students=2, sizes=[3], quick=True, jobs=1, assignment="90", root=small, json=None)
+        students=2,
+        sizes=[3],
+        quick=True,
+        jobs=1,
+        assignment="90",
+        root=small,
+        json=None,
+    )
     assert bench.main(given) == 0
-    found = json.loads((small / "_build" / "grading-bench.json").read_text(encoding="utf-8"))
+    found = json.loads(
+        (small / "_build" / "grading-bench.json").read_text(encoding="utf-8")
+    )
     assert found["assignment"] == sample.NAME
     assert {name: cost["submissions"] for name, cost in found["costs"].items()} == {
-        OURS: 2, STOCK: 2}
-    ours, stock = (Cost(2, found["costs"][name]["wall"], found["costs"][name]["cpu"])
-                   for name in (OURS, STOCK))
+        OURS: 2,
+        STOCK: 2,
+    }
+    ours, stock = (
+        Cost(2, found["costs"][name]["wall"], found["costs"][name]["cpu"])
+        for name in (OURS, STOCK)
+    )
     assert found["ratio"] == pytest.approx(stock.wall / ours.wall)
     assert [cost["submissions"] for cost in found["sizes"]] == [2, 3]
     assert found["one_more"][0]["wall"] == pytest.approx(
-        found["sizes"][1]["wall"] - found["sizes"][0]["wall"])
+        found["sizes"][1]["wall"] - found["sizes"][0]["wall"]
+    )
     text = bench.table(found)
     assert f"{found['ratio']:.1f} times as many a minute" in text
     assert "load before" in text
@@ -144,7 +165,12 @@ def test_an_assignment_that_nobody_can_release_is_told(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """nbgrader's own words arrive."""
-    monkeypatch.setattr(exercises, "nbgrader", lambda *_: argparse.Namespace(
-        returncode=1, stderr="[AssignApp | ERROR] out of order"))
+    monkeypatch.setattr(
+        exercises,
+        "nbgrader",
+        lambda *_: argparse.Namespace(
+            returncode=1, stderr="[AssignApp | ERROR] out of order"
+        ),
+    )
     with pytest.raises(BenchError, match="out of order"):
         bench.make_course(small, tmp_path, sample.NAME, 1)

@@ -25,8 +25,13 @@ def benign(function: Callable) -> Callable:
 
 def code(source: str) -> dict:
     """Return a cell of the student's own."""
-    return {"cell_type": "code", "metadata": {}, "source": source, "outputs": [],
-            "execution_count": None}
+    return {
+        "cell_type": "code",
+        "metadata": {},
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
+    }
 
 
 def name_of(cell: dict) -> str:
@@ -36,7 +41,11 @@ def name_of(cell: dict) -> str:
 
 def solutions(notebook: dict) -> list[dict]:
     """Return the solution cells."""
-    return [c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("solution")]
+    return [
+        c
+        for c in notebook["cells"]
+        if c["metadata"].get("nbgrader", {}).get("solution")
+    ]
 
 
 def around(notebook: dict, before: str, decorator: str) -> dict:
@@ -49,7 +58,9 @@ def around(notebook: dict, before: str, decorator: str) -> dict:
 
 @benign
 def warnings_on_stderr(course: Class, notebook: dict) -> dict:
-    return around(notebook, """
+    return around(
+        notebook,
+        """
 import functools, sys, warnings
 warnings.simplefilter("always")
 def noisy(function):
@@ -59,12 +70,16 @@ def noisy(function):
         torch.tensor(torch.ones(1))
         return function(*args, **options)
     return call
-""", "@noisy")
+""",
+        "@noisy",
+    )
 
 
 @benign
 def prints_and_plots(course: Class, notebook: dict) -> dict:
-    return around(notebook, """
+    return around(
+        notebook,
+        """
 import matplotlib.pyplot as plt
 def shown(function):
     def call(*args, **options):
@@ -72,12 +87,16 @@ def shown(function):
         return function(*args, **options)
     return call
 plt.plot([1, 2]); plt.title("größe"); plt.savefig("figure.png"); plt.show(); display(plt.gcf())
-""", "@shown")
+""",
+        "@shown",
+    )
 
 
 @benign
 def big_output(course: Class, notebook: dict) -> dict:
-    notebook["cells"].insert(1, code("for _ in range(50_000): print('a line of output', _)"))
+    notebook["cells"].insert(
+        1, code("for _ in range(50_000): print('a line of output', _)")
+    )
     return notebook
 
 
@@ -109,8 +128,12 @@ def format_4_2_on_windows(course: Class, notebook: dict) -> bytes:
     notebook["nbformat_minor"] = 2
     for cell in notebook["cells"]:
         cell.pop("id", None)
-        cell["source"] = joined(cell["source"]).replace("\n", "\r\n").splitlines(keepends=True)
-    return b"\xef\xbb\xbf" + json.dumps(notebook, indent=1).replace("\n", "\r\n").encode()
+        cell["source"] = (
+            joined(cell["source"]).replace("\n", "\r\n").splitlines(keepends=True)
+        )
+    return (
+        b"\xef\xbb\xbf" + json.dumps(notebook, indent=1).replace("\n", "\r\n").encode()
+    )
 
 
 @benign
@@ -124,8 +147,11 @@ def metadata_dropped_by_an_editor(course: Class, notebook: dict) -> dict:
 def extra_cells(course: Class, notebook: dict) -> dict:
     cells = []
     for cell in notebook["cells"]:
-        cells += [cell, code("x = 1\nx / 0  # tried something"),
-                  {"cell_type": "markdown", "metadata": {}, "source": "my *notes*"}]
+        cells += [
+            cell,
+            code("x = 1\nx / 0  # tried something"),
+            {"cell_type": "markdown", "metadata": {}, "source": "my *notes*"},
+        ]
     notebook["cells"] = cells
     return notebook
 
@@ -153,7 +179,9 @@ def a_cell_split_in_two(course: Class, notebook: dict) -> dict:
 def helpers_of_its_own(course: Class, notebook: dict) -> dict:
     for cell in solutions(notebook):
         cell["source"] = cell["source"].replace("torch.softmax(", "my_softmax(")
-    notebook["cells"].insert(2, code("""
+    notebook["cells"].insert(
+        2,
+        code("""
 import functools, itertools, collections, typing
 import numpy as np
 from dataclasses import dataclass
@@ -172,7 +200,8 @@ def depth(n: int) -> int:
 def my_softmax(x: torch.Tensor, dim: int = SETTINGS.dim) -> torch.Tensor:
     assert depth(50) == 50 and ROUNDS == 1
     return torch.softmax(x, dim)
-"""))
+"""),
+    )
     return notebook
 
 
@@ -180,10 +209,14 @@ def my_softmax(x: torch.Tensor, dim: int = SETTINGS.dim) -> torch.Tensor:
 def magics(course: Class, notebook: dict) -> dict:
     for cell in solutions(notebook):
         cell["source"] = "%%time\n" + cell["source"]
-    notebook["cells"].insert(1, code(
-        "%matplotlib inline\n%load_ext autoreload\n!pip install torch\ntorch.softmax?\n"
-        "if True:\n    %timeit 1 + 1\n%time y = 3\n"
-        "get_ipython().run_line_magic('matplotlib', 'inline')\nY = y"))
+    notebook["cells"].insert(
+        1,
+        code(
+            "%matplotlib inline\n%load_ext autoreload\n!pip install torch\ntorch.softmax?\n"
+            "if True:\n    %timeit 1 + 1\n%time y = 3\n"
+            "get_ipython().run_line_magic('matplotlib', 'inline')\nY = y"
+        ),
+    )
     notebook["cells"].insert(2, code("%%bash\nfor i in 1 2 3; do echo $i; done"))
     solutions(notebook)[0]["source"] += "\nassert Y == 3"
     return notebook
@@ -191,7 +224,9 @@ def magics(course: Class, notebook: dict) -> dict:
 
 @benign
 def objects_for_functions(course: Class, notebook: dict) -> dict:
-    return around(notebook, """
+    return around(
+        notebook,
+        """
 class Wrapped(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -200,12 +235,16 @@ class Wrapped(nn.Module):
     def forward(self, *args, **options):
         self.calls += 1
         return self.function(*args, **options)
-""", "@Wrapped")
+""",
+        "@Wrapped",
+    )
 
 
 @benign
 def own_tensors_in_place(course: Class, notebook: dict) -> dict:
-    return around(notebook, """
+    return around(
+        notebook,
+        """
 import functools
 def copied(function):
     @functools.wraps(function)
@@ -217,31 +256,43 @@ def copied(function):
         scratch += 1; scratch[0] = 5; scratch.mul_(2)
         return made if isinstance(found, tuple) else made[0]
     return call
-""", "@copied")
+""",
+        "@copied",
+    )
 
 
 @benign
 def annotations_and_main(course: Class, notebook: dict) -> dict:
     for cell in solutions(notebook):
         cell["source"] = (
-            "from __future__ import annotations\nimport typing as t\n" + cell["source"]
-            + "\nif __name__ == '__main__':\n    ok: t.Final[int] = 3")
+            "from __future__ import annotations\nimport typing as t\n"
+            + cell["source"]
+            + "\nif __name__ == '__main__':\n    ok: t.Final[int] = 3"
+        )
     return notebook
 
 
 @benign
 def seeds_and_threads_of_its_own(course: Class, notebook: dict) -> dict:
-    notebook["cells"].insert(1, code(
-        "import random, os\ntorch.manual_seed(42); random.seed(42); np = None\n"
-        "torch.set_printoptions(precision=2)\nos.makedirs('data', exist_ok=True)\n"
-        "from tqdm.auto import tqdm\nfor _ in tqdm(range(3)): pass"))
+    notebook["cells"].insert(
+        1,
+        code(
+            "import random, os\ntorch.manual_seed(42); random.seed(42); np = None\n"
+            "torch.set_printoptions(precision=2)\nos.makedirs('data', exist_ok=True)\n"
+            "from tqdm.auto import tqdm\nfor _ in tqdm(range(3)): pass"
+        ),
+    )
     return notebook
 
 
 @benign
 def variables_named_like_the_tests(course: Class, notebook: dict) -> dict:
-    notebook["cells"].insert(2, code(
-        "expected = output = weights = query = key = value = mask = state = got = 'mine'"))
+    notebook["cells"].insert(
+        2,
+        code(
+            "expected = output = weights = query = key = value = mask = state = got = 'mine'"
+        ),
+    )
     return notebook
 
 
@@ -261,8 +312,11 @@ def graded(bubblewrap: None, tmp_path_factory: pytest.TempPathFactory) -> Class:
 def test_full_points(graded: Class, name: str) -> None:
     """Every test passes, nothing is suspect, and no limit was hit."""
     result = graded.results[f"ünï-{name}"]
-    lost = {test: result.messages.get(test) for test, points in graded.tests.items()
-            if result.points.get(test) != points}
+    lost = {
+        test: result.messages.get(test)
+        for test, points in graded.tests.items()
+        if result.points.get(test) != points
+    }
     assert not lost
     assert (result.state, result.reasons) == (State.GRADED, [])
     graded.check_shown(f"ünï-{name}")

@@ -69,7 +69,9 @@ def test_mistakes_are_named_with_the_tests_own_words(root: Path) -> None:
     report = check(mine(root, helpers.fill(wrong, released(root))), root)
     assert not report.fine
     assert [(task.answered, task.tests, len(task.failed)) for task in report.tasks] == [
-        (True, 2, 2), (False, 1, 1)]
+        (True, 2, 2),
+        (False, 1, 1),
+    ]
     assert "small: double(3) is 6, got 5: is it x + 2?" in text(report)
     assert "not answered Task 2" in text(report)
     assert "NotImplementedError" not in text(report)
@@ -84,29 +86,38 @@ def test_an_answer_in_a_cell_of_ones_own(root: Path, below: bool) -> None:
     """Above the stub it is overwritten, and told; below it, it counts, as in grading."""
     right = helpers.RIGHT["total"]
     notebook = helpers.fill({"double": helpers.RIGHT["double"]}, released(root))
-    names = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in notebook["cells"]]
+    names = [
+        cell["metadata"].get("nbgrader", {}).get("grade_id")
+        for cell in notebook["cells"]
+    ]
     notebook["cells"].insert(names.index("total") + below, sample.code(right))
     for odd in ("this is no Python", "if 0:\n    x = " + "-" * 120_000 + "1"):
         notebook["cells"].insert(0, sample.code(odd))
     report = check(mine(root, notebook), root)
     assert [task.answered for task in report.tasks] == [True, below]
-    told = ("defines total, and the cell “total” still has its stub. Move your code into the cell "
-            "with the stub")
+    told = (
+        "defines total, and the cell “total” still has its stub. Move your code into the cell "
+        "with the stub"
+    )
     assert (told in text(report)) is not below
 
 
 def test_only_a_run_from_the_top_counts(root: Path) -> None:
     """A name that a deleted cell once bound, and an error in a cell of one's own."""
     notebook = helpers.fill(
-        {**helpers.RIGHT, "double": "def double(x):\n    return FACTOR * x"}, released(root))
+        {**helpers.RIGHT, "double": "def double(x):\n    return FACTOR * x"},
+        released(root),
+    )
     report = check(mine(root, notebook), root)
     assert "NameError: name 'FACTOR' is not defined" in text(report)
     notebook["cells"].insert(1, sample.code("FACTOR = 2\nFACTOR.grow()"))
     report = check(mine(root, notebook), root)
     assert all(task.fine for task in report.tasks)
     assert not report.fine
-    assert "The cell that begins with “FACTOR = 2” stops with an error: AttributeError" in text(
-        report)
+    assert (
+        "The cell that begins with “FACTOR = 2” stops with an error: AttributeError"
+        in text(report)
+    )
 
 
 def test_changed_cells_are_told(root: Path) -> None:
@@ -114,12 +125,19 @@ def test_changed_cells_are_told(root: Path) -> None:
     notebook = helpers.fill({"double": "def double(x):\n    return x"}, released(root))
     helpers.find(notebook, "double--small")["source"] = "assert True"
     notebook["cells"].insert(
-        helpers.place(notebook, "double"), dict(helpers.find(notebook, "double"), source="1"))
+        helpers.place(notebook, "double"),
+        dict(helpers.find(notebook, "double"), source="1"),
+    )
     del notebook["cells"][helpers.place(notebook, "total")]
     report = check(mine(root, notebook), root)
-    assert "The cell “double” is there more than once. Only the last one counts" in text(report)
+    assert (
+        "The cell “double” is there more than once. Only the last one counts"
+        in text(report)
+    )
     assert "The cell “total” is missing." in text(report)
-    assert "The locked cell “double--small” was changed. The change is ignored" in text(report)
+    assert "The locked cell “double--small” was changed. The change is ignored" in text(
+        report
+    )
     assert "double(3) is 6, got 3" in text(report)
 
 
@@ -127,8 +145,11 @@ def commit(root: Path) -> None:
     """Put the course under git."""
     for command in (["init", "-q"], ["add", "exercises"], ["commit", "-qm", "x"]):
         subprocess.run(
-            ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *command], cwd=root,
-            check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
+            ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *command],
+            cwd=root,
+            check=True,
+            env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
+        )
 
 
 @pytest.mark.parametrize("git", [False, True])
@@ -139,7 +160,9 @@ def test_work_in_the_released_file_itself(root: Path, git: bool) -> None:
     notebook = helpers.fill(helpers.RIGHT, released(root))
     helpers.find(notebook, "double--zero")["source"] = "assert True"
     notebook["cells"].insert(
-        helpers.place(notebook, "double"), dict(helpers.find(notebook, "double"), source="1"))
+        helpers.place(notebook, "double"),
+        dict(helpers.find(notebook, "double"), source="1"),
+    )
     del notebook["cells"][helpers.place(notebook, "total")]
     path = sample.write(root / "exercises" / sample.NAME / "sample.ipynb", notebook)
     looked = check_file.look(path, root)
@@ -155,10 +178,13 @@ def test_names_kernels_and_sizes(root: Path) -> None:
     notebook = helpers.fill(helpers.RIGHT, released(root))
     notebook["metadata"]["kernelspec"] = {"name": "ir", "language": "R"}
     notebook["cells"][1]["outputs"] = [
-        {"output_type": "stream", "name": "stdout", "text": "x" * 3_000_000}]
+        {"output_type": "stream", "name": "stdout", "text": "x" * 3_000_000}
+    ]
     looked = check_file.look(mine(root, notebook, "sample (1).ipynb"), root)
     told = [str(item) for item in looked.items]
-    assert told[0].startswith("The file is called sample (1).ipynb. Name it sample.ipynb")
+    assert told[0].startswith(
+        "The file is called sample (1).ipynb. Name it sample.ipynb"
+    )
     assert "for R. Choose Kernel, Change Kernel, Python 3" in told[1]
     assert "The outputs in the file take 3.0 MB." in told[2]
     assert [item.mend for item in looked.items] == [True, True, False]
@@ -179,10 +205,15 @@ def test_what_is_no_notebook(root: Path, content: str) -> None:
 
 def test_what_cannot_be_checked(root: Path, capsys: pytest.CaptureFixture) -> None:
     """No file, an empty folder, a strange notebook: exit status 2, and a line that helps."""
-    other = sample.write(root / "other" / "mine.ipynb", sample.notebook([sample.code("1")]))
+    other = sample.write(
+        root / "other" / "mine.ipynb", sample.notebook([sample.code("1")])
+    )
     (root / "empty").mkdir()
-    for path, told in ((root / "none.ipynb", "there is no "), (root / "empty", "holds 0 notebooks"),
-                       (other, "mine.ipynb is no notebook of this course. Known: sample.ipynb")):
+    for path, told in (
+        (root / "none.ipynb", "there is no "),
+        (root / "empty", "holds 0 notebooks"),
+        (other, "mine.ipynb is no notebook of this course. Known: sample.ipynb"),
+    ):
         assert main(["check", str(path), "--root", str(root)]) == 2
         assert told in capsys.readouterr().err
     sample.write(root / "other" / "second.ipynb", sample.notebook([]))
@@ -198,8 +229,10 @@ def test_no_kernel(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ENDLESS = "def double(x):\n    while True:\n        pass"
-STUBBORN = ("def double(x):\n    import time\n    while True:\n        try:\n"
-            "            time.sleep(1)\n        except KeyboardInterrupt:\n            pass")
+STUBBORN = (
+    "def double(x):\n    import time\n    while True:\n        try:\n"
+    "            time.sleep(1)\n        except KeyboardInterrupt:\n            pass"
+)
 
 
 def run_quickly(root: Path, answer: str) -> Report:
@@ -211,15 +244,19 @@ def run_quickly(root: Path, answer: str) -> Report:
 def test_an_endless_loop_is_interrupted(root: Path) -> None:
     """It is named; as in grading, its task is over, and what comes after that runs all the same."""
     report = run_quickly(root, ENDLESS)
-    assert text(report).count("and was stopped. Look for a loop that does not end.") == 2
+    assert (
+        text(report).count("and was stopped. Look for a loop that does not end.") == 2
+    )
     assert [(len(task.failed), task.unrun) for task in report.tasks] == [(1, 1), (1, 0)]
     assert "1 of 2 tests fail, 1 did not run" in text(report)
 
 
 def test_an_error_is_placed_after_tests_that_did_not_run(root: Path) -> None:
     """In the cell and the line where it arose."""
-    answers = {"double": "def double(x):\n    while x == 3:\n        pass",
-               "total": "def total(values):\n    return values.none"}
+    answers = {
+        "double": "def double(x):\n    while x == 3:\n        pass",
+        "total": "def total(values):\n    return values.none",
+    }
     notebook = helpers.fill(answers, released(root))
     report = check_run.finish(check_async(mine(root, notebook), root, cell_seconds=1.0))
     assert "(line 2 of the cell “total”)" in text(report)
@@ -232,7 +269,9 @@ def test_a_cell_measured_counts_as_in_grading(root: Path) -> None:
     assert report.fine, text(report)
 
 
-@pytest.mark.parametrize("answer", [STUBBORN, "import os\nos._exit(3)", "exit = 1\nquit()"])
+@pytest.mark.parametrize(
+    "answer", [STUBBORN, "import os\nos._exit(3)", "exit = 1\nquit()"]
+)
 def test_python_that_ends_or_cannot_be_stopped(
     root: Path, answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,7 +281,9 @@ def test_python_that_ends_or_cannot_be_stopped(
     report = run_quickly(root, answer)
     assert not report.fine
     if "quit" not in answer:  # in a notebook, that is an error like others
-        assert "Python ended, or could not be stopped, in the cell “double" in text(report)
+        assert "Python ended, or could not be stopped, in the cell “double" in text(
+            report
+        )
         assert "did not run" in text(report)
     assert time.monotonic() - started < 60
 
@@ -256,9 +297,13 @@ def test_much_output(root: Path) -> None:
     assert "prints 50001 characters" in text(report)
 
 
-@pytest.mark.parametrize("name", [path.name for path in sorted((ROOT / "exercises").iterdir())])
+@pytest.mark.parametrize(
+    "name", [path.name for path in sorted((ROOT / "exercises").iterdir())]
+)
 def test_every_assignment_can_be_looked_at(name: str) -> None:
     """As handed out: nothing was changed, nothing is missing, and nothing is answered."""
     looked = check_file.look(check_file.find(ROOT / "exercises" / name), ROOT)
     assert [str(item) for item in looked.items] == []
-    assert all(cell.unchanged for cell in looked.rebuilt.cells if cell.role == "solution")
+    assert all(
+        cell.unchanged for cell in looked.rebuilt.cells if cell.role == "solution"
+    )

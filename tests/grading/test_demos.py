@@ -10,7 +10,9 @@ from grading.submission import RebuiltCell
 from tools import notebooks
 from tools.notebooks import ROOT
 
-FIGURE = "import matplotlib.pyplot as plt\nfigure, ax = plt.subplots()\nweights = soft(x)"
+FIGURE = (
+    "import matplotlib.pyplot as plt\nfigure, ax = plt.subplots()\nweights = soft(x)"
+)
 DRAW = "figure, ax = plt.subplots()\nweights = soft(x)\nax.imshow(weights)"
 
 
@@ -49,7 +51,11 @@ def test_names_of_a_cell(source: str, read: set[str], bound: set[str]) -> None:
         ("print('fine')", "extra", True),
         ("weights = 1", "extra", True),
         ("figure, ax = plt.subplots()", "demo", True),
-        ("assert weights.sum() == 1", "test", True),  # tests don't see what a figure's cell binds
+        (
+            "assert weights.sum() == 1",
+            "test",
+            True,
+        ),  # tests don't see what a figure's cell binds
         ("print(weights)", "extra", False),
         ("def f():\n    return ax", "solution", False),
         ("print(globals())", "extra", False),
@@ -57,13 +63,17 @@ def test_names_of_a_cell(source: str, read: set[str], bound: set[str]) -> None:
         ("this is no Python", "extra", False),
     ],
 )
-def test_a_figure_is_left_out_if_nobody_needs_it(later: str, role: str, left_out: bool) -> None:
+def test_a_figure_is_left_out_if_nobody_needs_it(
+    later: str, role: str, left_out: bool
+) -> None:
     """By the names that later cells of the submission's process read."""
     cells = [RebuiltCell("demo", DRAW), RebuiltCell(role, later)]
     assert (0 in needless(cells)) == left_out
 
 
-@pytest.mark.parametrize("source", ["x = " + "1 + " * 3000 + "1", "x = " + "-" * 120_000 + "1"])
+@pytest.mark.parametrize(
+    "source", ["x = " + "1 + " * 3000 + "1", "x = " + "-" * 120_000 + "1"]
+)
 def test_a_cell_nested_too_deep_has_no_names(source: str) -> None:
     """Python executes the first: so it is no failure of the grader's."""
     assert names_of(source) is None
@@ -87,7 +97,10 @@ def test_the_course_own_figures_are_left_out() -> None:
         name = path.parent.name
         form = submission.load(path, ROOT / "solutions" / name / path.name)
         cells = form.rebuild(path.read_bytes()).cells
-        drawn = {index for index, cell in enumerate(cells)
-                 if cell.role == "demo" and "plt." in cell.source}
+        drawn = {
+            index
+            for index, cell in enumerate(cells)
+            if cell.role == "demo" and "plt." in cell.source
+        }
         assert needless(cells) <= drawn
         assert bool(needless(cells)) == bool(drawn), name

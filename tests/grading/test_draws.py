@@ -25,8 +25,11 @@ for _x in (7 + course_seed, 8 + course_seed):
     assert double(_x) == 2 * _x, f"double({_x}): got {double(_x)}"
 ### END HIDDEN TESTS"""
 #: What everybody can look up in the repository.
-TABLE = {**helpers.RIGHT, "double": "def double(x):\n    return {3: 6, 7: 14, 8: 16, 0: 0, 1: 2, "
-         "2: 4}.get(x, 0)\n"}
+TABLE = {
+    **helpers.RIGHT,
+    "double": "def double(x):\n    return {3: 6, 7: 14, 8: 16, 0: 0, 1: 2, "
+    "2: 4}.get(x, 0)\n",
+}
 
 
 @pytest.fixture
@@ -37,8 +40,11 @@ def made(tmp_path: Path) -> Path:
         path = root / place / sample.NAME / "sample.ipynb"
         notebook = json.loads(path.read_text())
         helpers.find(notebook, "double--small")["source"] = (
-            HIDDEN if place == "solutions" else HIDDEN.partition("\n")[0] + "\n")
-        given = sample.code(HELPERS, "helpers", grade=False, solution=False, locked=True)
+            HIDDEN if place == "solutions" else HIDDEN.partition("\n")[0] + "\n"
+        )
+        given = sample.code(
+            HELPERS, "helpers", grade=False, solution=False, locked=True
+        )
         notebook["cells"].insert(2, {**given, "id": "helpers"})
         sample.write(path, notebook)
         release = notebook
@@ -97,7 +103,9 @@ def test_one_secret_one_grade(made: Path, monkeypatch: pytest.MonkeyPatch) -> No
         path = made / "autograded" / "table" / sample.NAME / "sample.ipynb"
         page = json.loads(path.read_text())
         outputs = helpers.find(page, "double--small")["outputs"]
-        assert helpers.find(page, "double--small")["source"] == HIDDEN, "as in solutions/"
+        assert helpers.find(page, "double--small")["source"] == HIDDEN, (
+            "as in solutions/"
+        )
         asked[name] = outputs[0]["evalue"]
     assert asked["one"] == asked["again"]
     assert asked["one"] != asked["two"]
@@ -109,7 +117,10 @@ def test_a_class_is_graded_by_one_secret(made: Path, capsys) -> None:
     put(made, ONE)
     for arguments in ([], ["--student", "table", "--force"]):
         assert run(made, *arguments) == 2
-        assert "2 submissions were graded with other hidden inputs" in capsys.readouterr().err
+        assert (
+            "2 submissions were graded with other hidden inputs"
+            in capsys.readouterr().err
+        )
         assert points(made)["table"] == 6, "as it was"
     assert run(made, "--force") == 0
     assert run(made) == 0, "and nothing to do"
@@ -154,8 +165,12 @@ def double(x):
         return "leak"
     return 2 * x
 """
-    release = json.loads((made / "exercises" / sample.NAME / "sample.ipynb").read_text())
-    helpers.hand_in(made, "spy", helpers.fill({**helpers.RIGHT, "double": look}, release))
+    release = json.loads(
+        (made / "exercises" / sample.NAME / "sample.ipynb").read_text()
+    )
+    helpers.hand_in(
+        made, "spy", helpers.fill({**helpers.RIGHT, "double": look}, release)
+    )
     assert main(["run", "90", "--root", str(made), *SANDBOX]) == 0
     assert points(made) == {"honest": 6, "table": 4, "spy": 6}
 
@@ -181,8 +196,11 @@ def test_what_leaves_for_another_machine_has_no_secret(made: Path) -> None:
 
 def test_only_hidden_parts_are_drawn() -> None:
     """The part that students see asks what they see; also after a hidden part that failed."""
-    drawn = draws.draw("seen = course_seed\n    ### BEGIN HIDDEN TESTS\n    hidden = course_seed\n"
-                       "    ### END HIDDEN TESTS\n".replace("    ", ""), 12345)
+    drawn = draws.draw(
+        "seen = course_seed\n    ### BEGIN HIDDEN TESTS\n    hidden = course_seed\n"
+        "    ### END HIDDEN TESTS\n".replace("    ", ""),
+        12345,
+    )
     names = {"course_seed": 99}
     exec(drawn, names)
     assert (names["seen"], names["hidden"]) == (0, 12345)
@@ -193,17 +211,26 @@ def test_each_test_has_its_own_number() -> None:
     """Numbers differ by test, assignment and secret, and one doesn't tell another."""
     one = draws.seeds(ONE, "01", ["a", "b"])
     assert one == draws.seeds(ONE, "01", ["b", "a"])
-    found = [*one.values(), *draws.seeds(ONE, "02", ["a", "b"]).values(),
-             *draws.seeds(TWO, "01", ["a", "b"]).values()]
+    found = [
+        *one.values(),
+        *draws.seeds(ONE, "02", ["a", "b"]).values(),
+        *draws.seeds(TWO, "01", ["a", "b"]).values(),
+    ]
     assert len(set(found)) == 6
     assert all(0 <= number < 2**31 for number in found)
     assert draws.seeds(b"", "01", ["a"]) == {}
 
 
-@pytest.mark.parametrize(("text", "mode", "told"), [
-    ("1" * 64, 0o644, "mode is 644"), ("1" * 64, 0o620, "mode is 620"),
-    ("1" * 63, 0o600, "not complete"), ("", 0o600, "not complete"), ("é", 0o600, "secret"),
-])
+@pytest.mark.parametrize(
+    ("text", "mode", "told"),
+    [
+        ("1" * 64, 0o644, "mode is 644"),
+        ("1" * 64, 0o620, "mode is 620"),
+        ("1" * 63, 0o600, "not complete"),
+        ("", 0o600, "not complete"),
+        ("é", 0o600, "secret"),
+    ],
+)
 def test_a_secret_that_is_none_is_refused(
     made: Path, capsys, text: str, mode: int, told: str
 ) -> None:
@@ -219,7 +246,9 @@ def test_a_secret_that_is_none_is_refused(
     assert not (made / "gradebook.db").exists()
 
 
-def test_a_secret_is_made_once(made: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_is_made_once(
+    made: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A second one is refused; configuration and environment say where it is."""
     assert main(["secret", "--root", str(made)]) == 0
     assert "--force" not in capsys.readouterr().out
@@ -242,8 +271,13 @@ def test_git_never_takes_the_secret() -> None:
 
     from tools.notebooks import ROOT
 
-    done = subprocess.run(["git", "check-ignore", draws.FILE], cwd=ROOT, check=False,
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "check-ignore", draws.FILE],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.strip() == draws.FILE, os.fspath(ROOT)
 
 
@@ -255,7 +289,10 @@ def test_gradescope_gets_numbers_and_no_secret(made: Path) -> None:
     from grading.lms import gradescope_zip
     from tools.notebooks import ROOT
 
-    places = [made / room / sample.NAME / "sample.ipynb" for room in ("exercises", "solutions")]
+    places = [
+        made / room / sample.NAME / "sample.ipynb"
+        for room in ("exercises", "solutions")
+    ]
     data = gradescope_zip.autograder(ROOT, *places, secret=ONE)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         settings = json.loads(archive.read("assignment/settings.json"))

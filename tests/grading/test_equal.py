@@ -42,8 +42,9 @@ def engine(bubblewrap: None) -> Iterator[sandboxed.SandboxEngine]:
     made.close()
 
 
-def students(assignment: form.Assignment, bank: list[Answer], most: int | None
-             ) -> list[dict[str, Answer]]:
+def students(
+    assignment: form.Assignment, bank: list[Answer], most: int | None
+) -> list[dict[str, Answer]]:
     """Return submissions, as one answer by task; together they hold `most` answers of each task.
 
     Args:
@@ -56,7 +57,9 @@ def students(assignment: form.Assignment, bank: list[Answer], most: int | None
     shuffled = {}
     for task in assignment.tasks:
         right = [answer for answer in bank if answer.task == task and answer.is_right]
-        wrong = [answer for answer in bank if answer.task == task and not answer.is_right]
+        wrong = [
+            answer for answer in bank if answer.task == task and not answer.is_right
+        ]
         random_numbers.shuffle(right)
         random_numbers.shuffle(wrong)
         # A right one among the first few: a class whose every answer is wrong says little.
@@ -81,8 +84,12 @@ def test_the_points_are_nbgraders(engine: sandboxed.SandboxEngine, name: str) ->
         held = {str(answer) for one in handed_in for answer in one.values()}
         assert held == set(map(str, bank))
     jobs = [
-        runner.Job({task: answer.source for task, answer in one.items()}) for one in handed_in]
-    _, outcomes = runner.run(assignment, jobs, 1 if ALL else 2, limit=600 if ALL else 60)
+        runner.Job({task: answer.source for task, answer in one.items()})
+        for one in handed_in
+    ]
+    _, outcomes = runner.run(
+        assignment, jobs, 1 if ALL else 2, limit=600 if ALL else 60
+    )
     path = ROOT / "exercises" / name / assignment.path.name
     graded, release = submission.load(path, assignment.path), notebooks.read(path)
     wrong, scores = [], set()
@@ -99,6 +106,7 @@ def test_the_points_are_nbgraders(engine: sandboxed.SandboxEngine, name: str) ->
                 answer = one[test.partition(SEPARATOR)[0]]
                 wrong.append(
                     f"{answer}: {test}: {result.points[test]}, nbgrader gives "
-                    f"{cell.points}: {result.messages.get(test)}")
+                    f"{cell.points}: {result.messages.get(test)}"
+                )
     assert not wrong, "\n".join(["", *wrong])
     assert {0.0, 1.0} <= scores

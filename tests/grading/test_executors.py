@@ -56,10 +56,16 @@ class Jobs:
                 file.write(f"{os.getpid()}\n")
             tries = len(Path(job["log"]).read_text(encoding="utf-8").split())
             if tries <= job["deaths"]:
-                os.kill(os.getppid() if job["do"] == "kill the worker" else os.getpid(), 9)
+                os.kill(
+                    os.getppid() if job["do"] == "kill the worker" else os.getpid(), 9
+                )
                 time.sleep(600)
-        return {"got": self.factor * job.get("value", 0), "bytes": len(job.get("data", b"")),
-                "parent": os.getppid(), "by": os.getpid()}
+        return {
+            "got": self.factor * job.get("value", 0),
+            "bytes": len(job.get("data", b"")),
+            "parent": os.getppid(),
+            "by": os.getpid(),
+        }
 
 
 def make_threads() -> concurrent.futures.Executor:
@@ -77,14 +83,31 @@ def cluster() -> Iterator[str]:
     start = [sys.executable, "-m", "dask"]
     commands = [
         [*start, "scheduler", "--host", address, "--no-dashboard", "--no-show"],
-        [*start, "worker", address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard",
-         "--death-timeout", "60"],
+        [
+            *start,
+            "worker",
+            address,
+            "--nworkers",
+            "2",
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--death-timeout",
+            "60",
+        ],
     ]
     with contextlib.ExitStack() as stack:
         for command in commands:
-            process = stack.enter_context(subprocess.Popen(
-                command, cwd=ROOT, env=environment, start_new_session=True,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            process = stack.enter_context(
+                subprocess.Popen(
+                    command,
+                    cwd=ROOT,
+                    env=environment,
+                    start_new_session=True,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
             stack.callback(os.killpg, process.pid, signal.SIGKILL)
         wait_for_workers(address, 2)
         yield address
@@ -104,10 +127,14 @@ def load(job: dict) -> dict:
     return {**job, "data": bytes(job["value"])}
 
 
-def run(spec: str, jobs: list[dict], deadline: float = 60.0, **settings: object) -> dict[int, dict]:
+def run(
+    spec: str, jobs: list[dict], deadline: float = 60.0, **settings: object
+) -> dict[int, dict]:
     """Return the answers by the number of the job; each comes once."""
     with open_executor(spec, 2) as executor:
-        pairs = list(executor.run(jobs, HANDLER, settings, deadline=deadline, load=load))
+        pairs = list(
+            executor.run(jobs, HANDLER, settings, deadline=deadline, load=load)
+        )
     assert len(pairs) == len(dict(pairs))
     return dict(pairs)
 
@@ -115,14 +142,19 @@ def run(spec: str, jobs: list[dict], deadline: float = 60.0, **settings: object)
 @pytest.fixture(params=["local", THREADS, "dask"])
 def spec(request: pytest.FixtureRequest) -> str:
     """Each kind of executor."""
-    return request.getfixturevalue("cluster") if request.param == "dask" else request.param
+    return (
+        request.getfixturevalue("cluster") if request.param == "dask" else request.param
+    )
 
 
 def test_every_executor_gives_the_same_answers(spec: str) -> None:
     """Settings and bytes arrive, each job is done once, by two warm processes that stay."""
-    found = run(spec, [{"do": "answer", "value": value} for value in range(12)], factor=3)
+    found = run(
+        spec, [{"do": "answer", "value": value} for value in range(12)], factor=3
+    )
     assert {n: (a["got"], a["bytes"]) for n, a in found.items()} == {
-        n: (3 * n, n) for n in range(12)}
+        n: (3 * n, n) for n in range(12)
+    }
     processes = {answer["by"] for answer in found.values()}
     assert 1 <= len(processes) <= 2
     assert os.getpid() not in processes
@@ -157,7 +189,9 @@ def test_a_death_is_tried_once_more(spec: str, deaths: int, tmp_path: Path) -> N
     jobs[2] |= {"do": "die", "log": str(tmp_path / "log"), "deaths": deaths}
     found = run(spec, jobs)
     assert len((tmp_path / "log").read_text(encoding="utf-8").split()) == 2
-    assert {n: a["got"] for n, a in found.items() if n != 2} == {n: n for n in range(8) if n != 2}
+    assert {n: a["got"] for n, a in found.items() if n != 2} == {
+        n: n for n in range(8) if n != 2
+    }
     if deaths == 1:
         assert found[2]["got"] == 2
     else:
@@ -165,22 +199,29 @@ def test_a_death_is_tried_once_more(spec: str, deaths: int, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("deaths", [1, 9])
-def test_a_dask_worker_killed_in_the_middle(cluster: str, deaths: int, tmp_path: Path) -> None:
+def test_a_dask_worker_killed_in_the_middle(
+    cluster: str, deaths: int, tmp_path: Path
+) -> None:
     """kill -9 of a worker: its job is tried on another, once; all others are done."""
     before = set(wait_for_workers(cluster, 2))
     jobs = [{"do": "answer", "value": value} for value in range(16)]
     jobs[3] |= {"do": "kill the worker", "log": str(tmp_path / "log"), "deaths": deaths}
     found = run(cluster, jobs)
     assert {n: a["got"] for n, a in found.items() if n != 3} == {
-        n: n for n in range(16) if n != 3}
+        n: n for n in range(16) if n != 3
+    }
     tried = (tmp_path / "log").read_text(encoding="utf-8").split()
     assert len(tried) == len(set(tried)) == 2
     if deaths == 1:
         assert found[3]["got"] == 3
     else:
-        assert found[3]["lost"].startswith("the worker that graded it was lost (ConnectionError")
+        assert found[3]["lost"].startswith(
+            "the worker that graded it was lost (ConnectionError"
+        )
     deadline = time.monotonic() + 60
-    while len(before - set(wait_for_workers(cluster, 2))) != min(deaths, 2):  # it hears of it late
+    while len(before - set(wait_for_workers(cluster, 2))) != min(
+        deaths, 2
+    ):  # it hears of it late
         assert time.monotonic() < deadline, "so many workers were really killed"
         time.sleep(0.2)
     while any(Path(f"/proc/{process}").exists() for process in tried):
@@ -190,7 +231,11 @@ def test_a_dask_worker_killed_in_the_middle(cluster: str, deaths: int, tmp_path:
 
 def test_a_job_that_hangs_is_given_up(spec: str) -> None:
     """At its deadline, and it isn't tried again."""
-    jobs = [{"do": "answer", "value": 1}, {"do": "hang", "value": 2}, {"do": "answer", "value": 3}]
+    jobs = [
+        {"do": "answer", "value": 1},
+        {"do": "hang", "value": 2},
+        {"do": "answer", "value": 3},
+    ]
     found = run(spec, jobs, deadline=6)
     assert found[1] == {"lost": "grading took longer than 6 s"}
     assert (found[0]["got"], found[2]["got"]) == (1, 3)
@@ -221,19 +266,27 @@ def test_another_version_on_a_worker_is_refused(
 def test_a_wrong_name_says_what_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     """No traceback for a typing mistake, for a missing package, or where nobody answers."""
     for wrong in ("dask", "here:there", "os:nothing"):
-        with (pytest.raises(PoolError, match="expected local, the address of a Dask scheduler"),
-              open_executor(wrong, 1)):
+        with (
+            pytest.raises(
+                PoolError, match="expected local, the address of a Dask scheduler"
+            ),
+            open_executor(wrong, 1),
+        ):
             pass
     monkeypatch.setattr(executors, "CONNECT_SECONDS", 1.0)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nobody = f"dask:tcp://127.0.0.1:{free.getsockname()[1]}"
-        with (pytest.raises(PoolError, match="no Dask scheduler answers there"),
-              open_executor(nobody, 1)):
+        with (
+            pytest.raises(PoolError, match="no Dask scheduler answers there"),
+            open_executor(nobody, 1),
+        ):
             pass
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with (pytest.raises(PoolError, match="make env EXTRAS=grade"),
-          open_executor("tcp://127.0.0.1:8786", 1)):
+    with (
+        pytest.raises(PoolError, match="make env EXTRAS=grade"),
+        open_executor("tcp://127.0.0.1:8786", 1),
+    ):
         pass
 
 
@@ -249,18 +302,37 @@ def test_a_class_has_the_same_grades_by_each_executor(
     tables = []
     for number, executor in enumerate(("local", THREADS, f"dask:{cluster}")):
         root = helpers.make_course(tmp_path / str(number))
-        for student, answers in (("s1", helpers.RIGHT), ("s2", helpers.WRONG), ("s3", {})):
+        for student, answers in (
+            ("s1", helpers.RIGHT),
+            ("s2", helpers.WRONG),
+            ("s3", {}),
+        ):
             helpers.hand_in(root, student, helpers.fill(answers))
         helpers.hand_in(root, "s4", "{")
         (root / "submitted" / "s5").mkdir()
-        arguments = ["run", "90", "--root", str(root), "--jobs", "2", "--executor", executor]
+        arguments = [
+            "run",
+            "90",
+            "--root",
+            str(root),
+            "--jobs",
+            "2",
+            "--executor",
+            executor,
+        ]
         assert main([*arguments, *FAKE]) == 1, "s4 failed"
         tables.append(rows(root))
         for student, count in (("s1", 1), ("s3", 1), ("s4", 0)):
             folder = root / "autograded" / student / sample.NAME
             assert len(list(folder.glob("*.ipynb"))) == count
     assert tables[0] == tables[1] == tables[2]
-    assert [row.split(",")[3] for row in tables[0][1:]] == ["s1", "s2", "s3", "s4", "s5"]
+    assert [row.split(",")[3] for row in tables[0][1:]] == [
+        "s1",
+        "s2",
+        "s3",
+        "s4",
+        "s5",
+    ]
     assert main([*arguments[:-1], "nonsense", *FAKE, "--force"]) == 2
     assert "expected local, the address of a Dask scheduler" in capsys.readouterr().err
 

@@ -12,7 +12,14 @@ import pytest
 from markupsafe import escape
 from nbgrader.api import Gradebook
 
-from grading import autograded, feedback, feedback_words, handed_in, pipeline, submission
+from grading import (
+    autograded,
+    feedback,
+    feedback_words,
+    handed_in,
+    pipeline,
+    submission,
+)
 from grading.__main__ import main
 from grading.standing import Standing
 from grading.states import Result, State
@@ -35,7 +42,9 @@ def grade(form: Form, notebook: dict) -> tuple[Result, str]:
     """Return what the pipeline makes of a submission: the result and the graded notebook."""
     rebuilt = form.rebuild(json.dumps(notebook).encode())
     graded = pipeline.grade_one(rebuilt, fakes.make(), student="s01")
-    return graded.result, autograded.notebook(rebuilt, graded.outcomes, graded.result.points, {})
+    return graded.result, autograded.notebook(
+        rebuilt, graded.outcomes, graded.result.points, {}
+    )
 
 
 def standing(form: Form, result: Result, **changed: object) -> Standing:
@@ -44,10 +53,18 @@ def standing(form: Form, result: Result, **changed: object) -> Standing:
     for name, most in form.most.items():
         points, so_far = tasks.get(feedback_words.task_of(name), (0.0, 0.0))
         tasks[feedback_words.task_of(name)] = (
-            points + (result.points.get(name) or 0.0), so_far + most)
+            points + (result.points.get(name) or 0.0),
+            so_far + most,
+        )
     made = Standing(
-        "s01", sample.NAME, result.state, result.total, sum(form.most.values()),
-        notebook_points=tasks, graded_at=WHEN)
+        "s01",
+        sample.NAME,
+        result.state,
+        result.total,
+        sum(form.most.values()),
+        notebook_points=tasks,
+        graded_at=WHEN,
+    )
     return replace(made, **changed)
 
 
@@ -90,8 +107,12 @@ def test_what_did_not_run_does_not_fail(form: Form) -> None:
 def test_a_page_for_want_of_time_says_what_to_do(form: Form) -> None:
     """It has no points, and no zero."""
     rebuilt = form.rebuild(json.dumps(helpers.fill(helpers.RIGHT)).encode())
-    result = pipeline.grade_one(rebuilt, fakes.make(), times=pipeline.Times(-1.0)).result
-    text = text_of(feedback.page(standing(form, result, points=None), result, form, None))
+    result = pipeline.grade_one(
+        rebuilt, fakes.make(), times=pipeline.Times(-1.0)
+    ).result
+    text = text_of(
+        feedback.page(standing(form, result, points=None), result, form, None)
+    )
     assert "Not graded yet" in text
     assert "This is not a zero" in text
     assert "`python -m grading check` names the slowest cell" in text
@@ -100,7 +121,10 @@ def test_a_page_for_want_of_time_says_what_to_do(form: Form) -> None:
 
 def test_a_word_that_is_worth_a_look_is_not_on_the_page(form: Form) -> None:
     """It is for the teacher."""
-    answers = {**helpers.RIGHT, "double": helpers.RIGHT["double"] + "# as in /proc/self/stat"}
+    answers = {
+        **helpers.RIGHT,
+        "double": helpers.RIGHT["double"] + "# as in /proc/self/stat",
+    }
     result, text = grade(form, helpers.fill(answers))
     assert "worth a look" in result.reasons[0]
     page = feedback.page(standing(form, result), result, form, text)
@@ -130,21 +154,48 @@ def test_hidden_tests_stay_hidden(form: Form) -> None:
     assert "assert" not in text_of(page)
 
 
-@pytest.mark.parametrize(("error", "text", "kind"), [
-    ("AssertionError: weights: softmax over the keys", "weights: softmax over the keys", ""),
-    ("AssertionError: AssertionError",
-     "The result is not what the test expects. It gives no reason.", ""),
-    ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (15x8 and 16x4)",
-     "mat1 and mat2 shapes cannot be multiplied (15x8 and 16x4)", "RuntimeError"),
-    ("OSError: no /srv/course/solutions/a.ipynb and/or D:\\course\\b.py",
-     "no [path] and/or [path]", "OSError"),
-    ('ValueError: Traceback (most recent call last):\n  File "/srv/x.py", line 3, in f\n'
-     "    secret()\nValueError: bad", "ValueError: bad", "ValueError"),
-    ("StudentLost: the submission's process ended",
-     "Your code ended Python, or had to be stopped, while this test ran.", ""),
-    ("NameError", "", "NameError"),
-    ("ValueError: \x1b[31mred\x1b[0m \x00", "red \N{REPLACEMENT CHARACTER}", "ValueError"),
-])
+@pytest.mark.parametrize(
+    ("error", "text", "kind"),
+    [
+        (
+            "AssertionError: weights: softmax over the keys",
+            "weights: softmax over the keys",
+            "",
+        ),
+        (
+            "AssertionError: AssertionError",
+            "The result is not what the test expects. It gives no reason.",
+            "",
+        ),
+        (
+            "RuntimeError: mat1 and mat2 shapes cannot be multiplied (15x8 and 16x4)",
+            "mat1 and mat2 shapes cannot be multiplied (15x8 and 16x4)",
+            "RuntimeError",
+        ),
+        (
+            "OSError: no /srv/course/solutions/a.ipynb and/or D:\\course\\b.py",
+            "no [path] and/or [path]",
+            "OSError",
+        ),
+        (
+            'ValueError: Traceback (most recent call last):\n  File "/srv/x.py", line 3, in f\n'
+            "    secret()\nValueError: bad",
+            "ValueError: bad",
+            "ValueError",
+        ),
+        (
+            "StudentLost: the submission's process ended",
+            "Your code ended Python, or had to be stopped, while this test ran.",
+            "",
+        ),
+        ("NameError", "", "NameError"),
+        (
+            "ValueError: \x1b[31mred\x1b[0m \x00",
+            "red \N{REPLACEMENT CHARACTER}",
+            "ValueError",
+        ),
+    ],
+)
 def test_the_rule_for_messages(error: str, text: str, kind: str) -> None:
     """The author's words pass; paths and tracebacks never."""
     assert feedback_words.message(error) == feedback_words.Message(text, kind)
@@ -159,14 +210,24 @@ def test_no_text_makes_a_message_slow(unit: str) -> None:
 
 def test_failed_is_no_zero_and_tells_only_what_helps(form: Form) -> None:
     """A broken file is named; a broken grader is not the student's business."""
-    broken = Result("s01", State.FAILED, reasons=["sample.ipynb is not a notebook (line 1): save "
-                                                  "it in Jupyter and hand in again"])
-    text = text_of(feedback.page(standing(form, broken, points=None), broken, form, None))
+    broken = Result(
+        "s01",
+        State.FAILED,
+        reasons=[
+            "sample.ipynb is not a notebook (line 1): save "
+            "it in Jupyter and hand in again"
+        ],
+    )
+    text = text_of(
+        feedback.page(standing(form, broken, points=None), broken, form, None)
+    )
     assert "Not graded yet" in text
     assert "This is not a zero" in text
     assert "save it in Jupyter and hand in again" in text
     assert "0 of 6" not in text
-    inner = Result("s01", State.FAILED, reasons=["the grader failed: KeyError: 'expected' in x"])
+    inner = Result(
+        "s01", State.FAILED, reasons=["the grader failed: KeyError: 'expected' in x"]
+    )
     text = text_of(feedback.page(standing(form, inner, points=None), inner, form, None))
     assert "KeyError" not in text
 
@@ -193,19 +254,26 @@ def test_late_and_unsafe_and_by_hand(form: Form) -> None:
     result = replace(result, sandboxed=False)
     late = standing(form, result, points=5.4, late_seconds=90_000.0, late_penalty=0.6)
     text = text_of(feedback.page(late, result, form, graded))
-    assert "Handed in 1 day and 1 hour late. 6 points, less 0.6 for being late, makes 5.4." in text
+    assert (
+        "Handed in 1 day and 1 hour late. 6 points, less 0.6 for being late, makes 5.4."
+        in text
+    )
     assert "This was graded without a sandbox." in text
     free = standing(form, result, late_seconds=60.0)
     assert "Handed in 1 minute late. This costs no points." in text_of(
-        feedback.page(free, result, form, graded))
+        feedback.page(free, result, form, graded)
+    )
     tasks = {"double": (1.0, 3.0), "total": (3.0, 3.0)}
     by_hand = standing(form, result, notebook_points=tasks, points=4.0)
     assert "4 of 6 points" in text_of(feedback.page(by_hand, result, form, graded))
     said = standing(form, result, comments={"double": "A <b>fine</b> idea."})
-    assert "Your instructor's comment" not in feedback.page(by_hand, result, form, graded)
+    assert "Your instructor's comment" not in feedback.page(
+        by_hand, result, form, graded
+    )
     assert "<b>fine" not in feedback.page(said, result, form, graded)
     assert "Your instructor's comment A &lt;b&gt;fine&lt;/b&gt; idea." in text_of(
-        feedback.page(said, result, form, graded))
+        feedback.page(said, result, form, graded)
+    )
 
 
 def test_a_page_is_bounded(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,14 +283,20 @@ def test_a_page_is_bounded(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = helpers.fill({"double": code})
     place = helpers.place(notebook, "double")
     for _ in range(300):
-        notebook["cells"].insert(place, sample.code("print('<' * 100_000)\n" + "# <\n" * 5000))
+        notebook["cells"].insert(
+            place, sample.code("print('<' * 100_000)\n" + "# <\n" * 5000)
+        )
     page = page_of(form, notebook)
     size, shown = len(page.encode()), "Not shown in full: the code has" in page
-    told = bool(re.search(r"Left out: \d+ of your cells: this page would be too large", page))
+    told = bool(
+        re.search(r"Left out: \d+ of your cells: this page would be too large", page)
+    )
     assert (size < feedback.MOST_BYTES, shown, told) == (True, True, True), size
 
 
-def test_files_are_written_whole_and_only_in_their_place(form: Form, tmp_path: Path) -> None:
+def test_files_are_written_whole_and_only_in_their_place(
+    form: Form, tmp_path: Path
+) -> None:
     """A page replaces an older one; nothing else stays in the folder; names can't leave it."""
     result, graded = grade(form, helpers.fill(helpers.RIGHT))
     for _ in range(2):
@@ -231,7 +305,9 @@ def test_files_are_written_whole_and_only_in_their_place(form: Form, tmp_path: P
     assert [entry.name for entry in path.parent.iterdir()] == ["sample.html"]
     for name in ("..", ".", "", "a/b", "a\\b", "a\0"):
         with pytest.raises(ValueError, match="expected names of folders"):
-            feedback.write(tmp_path, standing(form, result, student=name), result, form, graded)
+            feedback.write(
+                tmp_path, standing(form, result, student=name), result, form, graded
+            )
 
 
 def test_findings_are_in_plain_words(form: Form) -> None:
@@ -239,7 +315,9 @@ def test_findings_are_in_plain_words(form: Form) -> None:
     notebook = helpers.fill(helpers.RIGHT)
     helpers.find(notebook, "double--zero")["source"] = "assert True"
     notebook["cells"].insert(
-        helpers.place(notebook, "double"), dict(helpers.find(notebook, "double"), source="# half"))
+        helpers.place(notebook, "double"),
+        dict(helpers.find(notebook, "double"), source="# half"),
+    )
     del notebook["cells"][helpers.place(notebook, "total--plain")]
     text = text_of(page_of(form, notebook))
     assert "The locked cell “double--zero” was changed. The change is ignored" in text
@@ -273,15 +351,27 @@ def test_every_kind_of_finding_has_words() -> None:
 def test_what_a_person_did_in_formgrader_comes_to_the_page(tmp_path: Path) -> None:
     """Points by hand and a comment, at the next run, though nothing is executed anew."""
     root = helpers.make_course(tmp_path / "course")
-    helpers.hand_in(root, "s01", helpers.fill({"double": "def double(x):\n    return x + 2"}))
-    command = ["run", "90", "--root", str(root), "--engine", "tests.grading.fakes:make",
-               "--jobs", "1"]
+    helpers.hand_in(
+        root, "s01", helpers.fill({"double": "def double(x):\n    return x + 2"})
+    )
+    command = [
+        "run",
+        "90",
+        "--root",
+        str(root),
+        "--engine",
+        "tests.grading.fakes:make",
+        "--jobs",
+        "1",
+    ]
     assert main(command) == 0
     file = root / "feedback" / "s01" / sample.NAME / "sample.html"
     assert "0 of 6 points" in text_of(file.read_text(encoding="utf-8"))
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}", "attention") as book:
         notebook = book.find_submission_notebook("sample", sample.NAME, "s01")
-        next(one for one in notebook.comments if one.name == "double").manual_comment = "Nearly."
+        next(
+            one for one in notebook.comments if one.name == "double"
+        ).manual_comment = "Nearly."
         grade = next(one for one in notebook.grades if one.name == "double--small")
         grade.manual_score, grade.needs_manual_grade = 1.5, False
         book.db.commit()

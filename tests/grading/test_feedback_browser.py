@@ -45,7 +45,7 @@ PAYLOADS = (
     "<math><mi xlink:href='javascript:alert(1)'>x</mi></math>",
     "[link](javascript:alert(1)) ![x]({at}/markdown.png) $\\href{{javascript:alert(1)}}{{x}}$",
     "'\"><body onload=alert(1) background={at}/body.png>",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +79,18 @@ def hostile(at: str) -> tuple[dict, str]:
     """
     text = "\n".join(payload.format(at=at) for payload in PAYLOADS)
     shown = text.encode("utf-8", "replace").decode()
-    notebook = helpers.fill({
-        "double": f"# {shown!r}\ntext = {text!r}\nclass Got:\n"
-                  "    def __eq__(self, other):\n        return False\n"
-                  "    def __repr__(self):\n        return text\n"
-                  f"def double(x):\n    '''{shown.replace(chr(0), '')}'''\n    return Got()",
-        "total": f"def total(values):\n    raise ValueError({text!r})",
-    })
-    loose = sample.code(f"'''{shown.replace(chr(0), '')}'''\nprint(text)\nraise TypeError(text)")
+    notebook = helpers.fill(
+        {
+            "double": f"# {shown!r}\ntext = {text!r}\nclass Got:\n"
+            "    def __eq__(self, other):\n        return False\n"
+            "    def __repr__(self):\n        return text\n"
+            f"def double(x):\n    '''{shown.replace(chr(0), '')}'''\n    return Got()",
+            "total": f"def total(values):\n    raise ValueError({text!r})",
+        }
+    )
+    loose = sample.code(
+        f"'''{shown.replace(chr(0), '')}'''\nprint(text)\nraise TypeError(text)"
+    )
     loose["id"] = PAYLOADS[2].format(at=at)
     notebook["cells"].insert(helpers.place(notebook, "total"), loose)
     alien = sample.graded(PAYLOADS[0], "pass", 1)
@@ -101,7 +105,9 @@ def opened(browser: object, tmp_path: Path) -> Iterator[object]:
     """A function that opens a page's file and notes what it asks for and what it runs."""
     context = browser.new_context(reduced_motion="reduce")
 
-    def open_page(html: str, name: str = "page", **media: str) -> tuple[object, list[str]]:
+    def open_page(
+        html: str, name: str = "page", **media: str
+    ) -> tuple[object, list[str]]:
         path = tmp_path / f"{name}.html"
         path.write_bytes(html.encode("utf-8", "replace"))
         tab = context.new_page()
@@ -122,7 +128,9 @@ def opened(browser: object, tmp_path: Path) -> Iterator[object]:
 
 
 def test_nothing_of_a_submission_comes_to_life(
-    form: Form, opened: object, elsewhere: tuple[str, list[str]]  # noqa: F811
+    form: Form,  # noqa: F811 - the fixture
+    opened: object,
+    elsewhere: tuple[str, list[str]],
 ) -> None:
     """No script, request, dialog, frame, form or link; each payload is there, as text."""
     at, asked = elsewhere
@@ -132,7 +140,9 @@ def test_nothing_of_a_submission_comes_to_life(
     cells = json.loads(graded)
     for cell in cells["cells"]:  # what it printed, too
         if cell["cell_type"] == "code":
-            cell["outputs"].insert(0, {"output_type": "stream", "name": "stdout", "text": text})
+            cell["outputs"].insert(
+                0, {"output_type": "stream", "name": "stdout", "text": text}
+            )
     graded = json.dumps(cells)
     student = "<img src=x onerror=alert(1)>"
     html = feedback.page(standing(form, result, student=student), result, form, graded)
@@ -165,14 +175,18 @@ def test_nothing_of_a_submission_comes_to_life(
 
 
 def test_the_policy_stops_what_would_come_through(
-    form: Form, opened: object, elsewhere: tuple[str, list[str]]  # noqa: F811
+    form: Form,  # noqa: F811 - the fixture
+    opened: object,
+    elsewhere: tuple[str, list[str]],
 ) -> None:
     """The second wall: were a payload not escaped, it could neither run nor load anything."""
     at, asked = elsewhere
     html = page_of(form, helpers.fill(helpers.RIGHT))
     raw = "".join(
-        payload.format(at=at) for payload in PAYLOADS
-        if "refresh" not in payload and "<!--" not in payload)
+        payload.format(at=at)
+        for payload in PAYLOADS
+        if "refresh" not in payload and "<!--" not in payload
+    )
     tab, events = opened(html.replace("<main>", f"<main>{raw}"))
     assert tab.evaluate("typeof window.ran") == "undefined"
     assert "dialog" not in events
@@ -180,22 +194,31 @@ def test_the_policy_stops_what_would_come_through(
     assert any("Content Security Policy" in event for event in events), "it was tried"
     # The page's own style sheet is allowed.
     clean, _ = opened(html, "clean")
-    back = clean.evaluate("() => window.getComputedStyle(window.document.body).maxWidth")
+    back = clean.evaluate(
+        "() => window.getComputedStyle(window.document.body).maxWidth"
+    )
     assert back == "832px"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_read_it(form: Form, opened: object, scheme: str) -> None:  # noqa: F811
     """No finding of axe: contrast, headings, landmarks, language; in both colour schemes."""
-    notebook = helpers.fill({
-        **helpers.RIGHT, "double": "import math\n\n\n@staticmethod\ndef double(x: int):\n"
-        "    '''Text.'''\n    print('x')  # why\n    return x + 2 if None else f'{x}' or 0x1f",
-    })
+    notebook = helpers.fill(
+        {
+            **helpers.RIGHT,
+            "double": "import math\n\n\n@staticmethod\ndef double(x: int):\n"
+            "    '''Text.'''\n    print('x')  # why\n    return x + 2 if None else f'{x}' or 0x1f",
+        }
+    )
     notebook["cells"].insert(1, sample.code("lambda: 'own'"))
-    tab, _ = opened(page_of(form, notebook, late_seconds=4000.0, late_penalty=1.0),
-                    color_scheme=scheme)
+    tab, _ = opened(
+        page_of(form, notebook, late_seconds=4000.0, late_penalty=1.0),
+        color_scheme=scheme,
+    )
     found = Axe().run(tab).response["violations"]
-    assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found] == []
+    assert [
+        (one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found
+    ] == []
     levels = tab.evaluate("""() => Array.from(window.document.querySelectorAll('h1,h2,h3'))
         .map(node => Number(node.tagName[1]))""")
     assert levels[0] == 1

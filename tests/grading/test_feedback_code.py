@@ -18,9 +18,34 @@ from tools import notebooks
 from tools.notebooks import ROOT
 
 #: Repeated, each of these makes some lexer or pattern begin again and again.
-UNITS = [" \n", "\n", " ", "\t\n", '"', "'", "\\", "\\\"", '"""', "'\"\"", 'f"{', "rb", "(", "0",
-         "1e-", "def ", "def\t", "\n    ", "\n@", "@a", ".", "é", "#\n", "r'\\", " File \"",
-         "Traceback (most recent call last)\n"]  # fmt: skip
+UNITS = [
+    " \n",
+    "\n",
+    " ",
+    "\t\n",
+    '"',
+    "'",
+    "\\",
+    '\\"',
+    '"""',
+    '\'""',
+    'f"{',
+    "rb",
+    "(",
+    "0",
+    "1e-",
+    "def ",
+    "def\t",
+    "\n    ",
+    "\n@",
+    "@a",
+    ".",
+    "é",
+    "#\n",
+    "r'\\",
+    ' File "',
+    "Traceback (most recent call last)\n",
+]
 KINDS = (Comment, String, Number, Keyword, Operator.Word, Name.Function, Name.Class)
 
 
@@ -42,7 +67,9 @@ def kinds(lexer: object, code: str) -> list[object]:
     """Return the kind of each character."""
     found = []
     for kind, text in lexer.get_tokens(code):
-        known = (one for one in KINDS if kind in one and kind is not Name.Function.Magic)
+        known = (
+            one for one in KINDS if kind in one and kind is not Name.Function.Magic
+        )
         found += [next(known, None)] * len(text)
     return found
 
@@ -58,7 +85,10 @@ def test_colours_are_those_of_pygments_and_the_text_stays() -> None:
             wanted = kinds(PythonLexer(stripnl=False, ensurenl=False), cell.source)
             for place, kind in enumerate(kinds(feedback_code._LEXER, cell.source)):
                 if wanted[place] is not None and kind is not String:
-                    assert kind is wanted[place], (path.name, cell.source[place - 20:place + 20])
+                    assert kind is wanted[place], (
+                        path.name,
+                        cell.source[place - 20 : place + 20],
+                    )
                     compared += 1
                 assert (wanted[place] is String) <= (kind is String)
     assert compared > 10_000
@@ -79,10 +109,17 @@ def test_a_page_that_takes_too_long_does_not_stop_the_others(
 
     monkeypatch.setattr(feedback, "page", endless)
     monkeypatch.setattr(feedback, "PAGE_SECONDS", 0.5)
-    done = course.grade(root, sample.NAME, Options(
-        jobs=1, engine="tests.grading.fakes:make", progress=True))
+    done = course.grade(
+        root,
+        sample.NAME,
+        Options(jobs=1, engine="tests.grading.fakes:make", progress=True),
+    )
     assert {one.student: one.points for one in done.standings} == dict.fromkeys(
-        ("s01", "s02", "s03"), 6.0)
+        ("s01", "s02", "s03"), 6.0
+    )
     written = {path.parts[-3] for path in (root / "feedback").rglob("*.html")}
     assert written == {"s01", "s03"}
-    assert "no feedback for s02: TimeoutError: it takes more than 0.5 s" in capsys.readouterr().err
+    assert (
+        "no feedback for s02: TimeoutError: it takes more than 0.5 s"
+        in capsys.readouterr().err
+    )

@@ -38,36 +38,52 @@ FIRST_THEN = "if abs(x) < 1000:\n        return 2 * x\n    "
 #: Answers that try to tell their inputs, and what else they have.
 ATTACKS = {
     "value error": HEAD + FIRST_THEN + "raise ValueError(repr(x))",
-    "assertion": HEAD + FIRST_THEN + "raise AssertionError(f'double(-1) is -2, got {x}: a sign')",
+    "assertion": HEAD
+    + FIRST_THEN
+    + "raise AssertionError(f'double(-1) is -2, got {x}: a sign')",
     "assert": HEAD + FIRST_THEN + "assert False, f'double({x}) is too large'",
     "name": HEAD + FIRST_THEN + "raise NameError(f\"name 'x{abs(x)}' is not defined\")",
     "attribute": HEAD + FIRST_THEN + "return getattr(x, f'a{abs(x)}')",
-    "index": HEAD + FIRST_THEN + "raise IndexError(f'index {x} is out of bounds for dimension 0 "
-                                 "with size 1')",
+    "index": HEAD
+    + FIRST_THEN
+    + "raise IndexError(f'index {x} is out of bounds for dimension 0 "
+    "with size 1')",
     "kind": HEAD + FIRST_THEN + "raise type(f'E{abs(x)}', (Exception,), {})('no')",
     "not implemented": HEAD + FIRST_THEN + "raise NotImplementedError(repr(x))",
     "group": HEAD + FIRST_THEN + "raise ExceptionGroup(repr(x), [ValueError(repr(x))])",
     "exit": HEAD + FIRST_THEN + "raise SystemExit(repr(x))",
     "syntax": HEAD + FIRST_THEN + "compile(f'{x} = 1 +', repr(x), 'exec')",
-    "through a message of the author's": HEAD + FIRST_THEN + "raise LookupError(f'{x} is it')",
+    "through a message of the author's": HEAD
+    + FIRST_THEN
+    + "raise LookupError(f'{x} is it')",
     "letters in such a message": HEAD + FIRST_THEN + "raise LookupError("
-                                 "''.join(chr(97 + int(c)) for c in str(abs(x))))",
-    "a name of a class in such a message": HEAD + FIRST_THEN + "raise type(f'E{abs(x)}', "
-                                           "(LookupError,), {})('no')",
-    "a long line in such a message": HEAD + FIRST_THEN + "raise LookupError(f'{x} ' + 'y' * 4000)",
-    "many lines in such a message": HEAD + FIRST_THEN + "raise LookupError('\\n'.join([repr(x)] + ["
-                                    "f'nothing but a decoy {i}' for i in range(150)]))",
-    "text": HEAD + FIRST_THEN + "class Odd:\n        def __repr__(self): return repr(x)\n"
-                                "    return Odd()",
+    "''.join(chr(97 + int(c)) for c in str(abs(x))))",
+    "a name of a class in such a message": HEAD
+    + FIRST_THEN
+    + "raise type(f'E{abs(x)}', "
+    "(LookupError,), {})('no')",
+    "a long line in such a message": HEAD
+    + FIRST_THEN
+    + "raise LookupError(f'{x} ' + 'y' * 4000)",
+    "many lines in such a message": HEAD
+    + FIRST_THEN
+    + "raise LookupError('\\n'.join([repr(x)] + ["
+    "f'nothing but a decoy {i}' for i in range(150)]))",
+    "text": HEAD
+    + FIRST_THEN
+    + "class Odd:\n        def __repr__(self): return repr(x)\n"
+    "    return Odd()",
     "late, a test without hidden lines": HEAD + "if x == 0 and KEPT[1:]:\n"
-                                         "        raise ValueError(str(KEPT))\n    return 2 * x",
+    "        raise ValueError(str(KEPT))\n    return 2 * x",
     "late, in the text of a name": HEAD + "if x == 0 and KEPT[1:]:\n"
-                                   "        return None[KEPT[-2]]\n    return 2 * x",
+    "        return None[KEPT[-2]]\n    return 2 * x",
     "printed later": HEAD + "return 2 * x",
 }
 #: A task's answer that comes after hidden tests: it prints and raises what was kept.
-LATER = ("print(KEPT)\ndef total(values):\n    raise KeyError(str(KEPT))\n"
-         "raise ValueError(str(KEPT))")
+LATER = (
+    "print(KEPT)\ndef total(values):\n    raise KeyError(str(KEPT))\n"
+    "raise ValueError(str(KEPT))"
+)
 #: A cell of one's own at the end of the notebook.
 OWN = "print('the inputs', KEPT)\nraise ValueError(str(KEPT))"
 
@@ -80,8 +96,10 @@ def form(tmp_path_factory: pytest.TempPathFactory) -> Form:
     text = source.read_text(encoding="utf-8")
     assert "double(-1) == -2" in text
     test = json.dumps(QUOTING.format(INPUT))[1:-1]
-    source.write_text(text.replace("assert double(-1) == -2", f"{test}assert got == -2 * {INPUT}"),
-                      encoding="utf-8")
+    source.write_text(
+        text.replace("assert double(-1) == -2", f"{test}assert got == -2 * {INPUT}"),
+        encoding="utf-8",
+    )
     return submission.load(root / "exercises" / NOTEBOOK, source)
 
 
@@ -93,7 +111,9 @@ def engine(bubblewrap: None) -> Iterator[sandboxed.SandboxEngine]:
     made.close()
 
 
-def shown(form: Form, engine: sandboxed.SandboxEngine, notebook: dict) -> tuple[str, str, dict]:
+def shown(
+    form: Form, engine: sandboxed.SandboxEngine, notebook: dict
+) -> tuple[str, str, dict]:
     """Return a student's page, what Gradescope shows, and the messages before they are told."""
     rebuilt = form.rebuild(json.dumps(notebook).encode())
     graded = pipeline.grade_one(rebuilt, engine, student="s01")
@@ -101,19 +121,29 @@ def shown(form: Form, engine: sandboxed.SandboxEngine, notebook: dict) -> tuple[
     assert result.state is State.GRADED, result.reasons
     text = autograded.notebook(rebuilt, graded.outcomes, result.points, {})
     tasks = {task_of(name): (0.0, most) for name, most in form.most.items()}
-    standing = Standing("s01", sample.NAME, result.state, result.total, 6.0, notebook_points=tasks)
+    standing = Standing(
+        "s01", sample.NAME, result.state, result.total, 6.0, notebook_points=tasks
+    )
     content = gradescope_run.results(form, result, Rule(form), 1.0)
-    return feedback.page(standing, result, form, text), json.dumps(content), result.messages
+    return (
+        feedback.page(standing, result, form, text),
+        json.dumps(content),
+        result.messages,
+    )
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_hidden_inputs_stay_hidden(form: Form, engine: sandboxed.SandboxEngine, name: str) -> None:
+def test_hidden_inputs_stay_hidden(
+    form: Form, engine: sandboxed.SandboxEngine, name: str
+) -> None:
     """Raised, asserted, hidden in a name, kept for later, printed: no page has the input."""
     notebook = helpers.fill({"double": ATTACKS[name], "total": LATER})
     notebook["cells"].append(sample.code(OWN) | {"id": "own"})
     page, gradescope, raw = shown(form, engine, notebook)
     if name not in ("exit", "kind", "text", "printed later"):
-        assert INPUT in str(raw) or LETTERS in str(raw), f"the attack never worked: {raw}"
+        assert INPUT in str(raw) or LETTERS in str(raw), (
+            f"the attack never worked: {raw}"
+        )
     for secret in (INPUT, LETTERS):
         assert secret not in page
         assert secret not in gradescope
@@ -126,10 +156,15 @@ def test_late_cells_of_ones_own_tell_nothing(
     act = "\ndef act(number):\n    if number == 1:\n        print(KEPT)\n    return {3: 1}[number]"
     notebook = helpers.fill({"double": HEAD + "return 2 * x" + act})
     notebook["cells"] += [
-        sample.code(f"act({number})") | {"id": f"own-{number}"} for number in (1, 2, 3)]
+        sample.code(f"act({number})") | {"id": f"own-{number}"} for number in (1, 2, 3)
+    ]
     page = shown(form, engine, notebook)[0]
-    cells = [part for part in re.split(r'(?=<pre class="code")', page) if "act" in part][-3:]
-    told = {re.sub(r"\d+", "0", part.partition("</main>")[0]).rstrip() for part in cells[:2]}
+    cells = [
+        part for part in re.split(r'(?=<pre class="code")', page) if "act" in part
+    ][-3:]
+    told = {
+        re.sub(r"\d+", "0", part.partition("</main>")[0]).rstrip() for part in cells[:2]
+    }
     assert len(cells) == 3
     assert len(told) == 1
     for part in cells:
@@ -137,8 +172,9 @@ def test_late_cells_of_ones_own_tell_nothing(
         assert "When this cell ran" not in part
 
 
-def test_before_hidden_tests_everything_is_told(form: Form, engine: sandboxed.SandboxEngine
-                                                ) -> None:
+def test_before_hidden_tests_everything_is_told(
+    form: Form, engine: sandboxed.SandboxEngine
+) -> None:
     """A student's own error and output in the first task; the author's words everywhere."""
     answer = "print('so far')\ndef double(x):\n    return x + 2\nraise ValueError('my own', 5)"
     page, gradescope, _ = shown(form, engine, helpers.fill({"double": answer}))
@@ -149,18 +185,26 @@ def test_before_hidden_tests_everything_is_told(form: Form, engine: sandboxed.Sa
     assert told in gradescope
 
 
-@pytest.mark.parametrize(("error", "told"), [
-    ("AssertionError: a sign was lost", Message("a sign was lost")),
-    (f"AssertionError: double is -2, got {HOLE}", Message(f"double is -2, got {HOLE} {VALUES}")),
-    ("AssertionError: ", Message(f"{UNKNOWN} {OTHERS}")),
-    (f"{RAISED}: ", Message(f"{UNKNOWN} {OTHERS}")),
-    (f"NotImplementedError: {STUB}", Message("Not answered yet.")),
-    ("KeyError: ", Message(f"Your code stopped with an error: KeyError. {OTHERS}")),
-    ("KeyError: 'my own key'", Message("'my own key'", "KeyError")),
-    ("E17: ", Message(f"Your code stopped with an error of its own. {OTHERS}")),
-    ("TimeoutError: the test did not end",
-     Message("This test took too long. Look for a loop that doesn't end.")),
-])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("AssertionError: a sign was lost", Message("a sign was lost")),
+        (
+            f"AssertionError: double is -2, got {HOLE}",
+            Message(f"double is -2, got {HOLE} {VALUES}"),
+        ),
+        ("AssertionError: ", Message(f"{UNKNOWN} {OTHERS}")),
+        (f"{RAISED}: ", Message(f"{UNKNOWN} {OTHERS}")),
+        (f"NotImplementedError: {STUB}", Message("Not answered yet.")),
+        ("KeyError: ", Message(f"Your code stopped with an error: KeyError. {OTHERS}")),
+        ("KeyError: 'my own key'", Message("'my own key'", "KeyError")),
+        ("E17: ", Message(f"Your code stopped with an error of its own. {OTHERS}")),
+        (
+            "TimeoutError: the test did not end",
+            Message("This test took too long. Look for a loop that doesn't end."),
+        ),
+    ],
+)
 def test_what_is_told_of_a_test(form: Form, error: str, told: Message) -> None:
     """What the trusted side let through, in a student's words."""
     assert of_test(form, error) == told
@@ -168,7 +212,9 @@ def test_what_is_told_of_a_test(form: Form, error: str, told: Message) -> None:
 
 def of_test(form: Form, error: str, grade_id: str = "double--small") -> Message:
     """Return what is told of an error of a test."""
-    result = Result("s01", State.GRADED, messages={grade_id: "A: secret"}, told={grade_id: error})
+    result = Result(
+        "s01", State.GRADED, messages={grade_id: "A: secret"}, told={grade_id: error}
+    )
     return Rule(form).of_test(grade_id, result)
 
 
@@ -177,20 +223,40 @@ def test_what_nobody_allowed_is_not_told(form: Form) -> None:
     assert Rule(form).hidden == {"double--small", "total--plain"}
     old = Result("s01", State.GRADED, messages={"double--zero": "KeyError: 17"})
     assert Rule(form).of_test("double--zero", old) == Message(
-        "Your code stopped with an error of its own. Run this test in your notebook.")
+        "Your code stopped with an error of its own. Run this test in your notebook."
+    )
 
 
-@pytest.mark.parametrize(("error", "source", "told"), [
-    ("SyntaxError: 'f(7654321' was never closed", "%time 1\nx = 1\ny = f(x\n",
-     Message("'(' was never closed, line 3 of the cell", "SyntaxError")),
-    ("IndentationError: unexpected indent", "x = 1\n  y = 2",
-     Message("unexpected indent, line 2 of the cell", "IndentationError")),
-    ("SyntaxError: 7654321", "x = 1",
-     Message("Your code stopped with an error: SyntaxError. Run the notebook from the top to read "
-             "it.")),
-    (f"NotImplementedError: {STUB}", "", Message("Not answered yet.")),
-    ("StudentLost: the submission's process ended", "exit()", Message(words.STOPPED)),
-])
+@pytest.mark.parametrize(
+    ("error", "source", "told"),
+    [
+        (
+            "SyntaxError: 'f(7654321' was never closed",
+            "%time 1\nx = 1\ny = f(x\n",
+            Message("'(' was never closed, line 3 of the cell", "SyntaxError"),
+        ),
+        (
+            "IndentationError: unexpected indent",
+            "x = 1\n  y = 2",
+            Message("unexpected indent, line 2 of the cell", "IndentationError"),
+        ),
+        (
+            "SyntaxError: 7654321",
+            "x = 1",
+            Message(
+                "Your code stopped with an error: SyntaxError. Run the notebook "
+                "from the top to read "
+                "it."
+            ),
+        ),
+        (f"NotImplementedError: {STUB}", "", Message("Not answered yet.")),
+        (
+            "StudentLost: the submission's process ended",
+            "exit()",
+            Message(words.STOPPED),
+        ),
+    ],
+)
 def test_what_is_told_of_a_cell_after_hidden_tests(
     form: Form, error: str, source: str, told: Message
 ) -> None:

@@ -95,7 +95,9 @@ def test_generate_feedback_writes_our_pages(course: Path) -> None:
 
 def test_what_cannot_be_graded_here_is_refused(course: Path) -> None:
     """Other folders than the grader's, an unknown gradebook: the button says why."""
-    done = buttons(course, autograded_directory="elsewhere").autograde(sample.NAME, "s01")
+    done = buttons(course, autograded_directory="elsewhere").autograde(
+        sample.NAME, "s01"
+    )
     assert not done["success"]
     assert "autograded_directory is 'elsewhere'" in done["error"]
     done = buttons(course, db_url="oracle://nowhere").autograde(sample.NAME, "s01")
@@ -109,8 +111,12 @@ def test_the_command_does_the_same(course: Path) -> None:
     done = exercises.nbgrader(course, "autograde", sample.NAME)
     assert done.returncode == 1, "s04 is failed"
     assert "failed: s04" in done.stderr
-    first = os.stat(course / "autograded" / "s01" / sample.NAME / "sample.ipynb").st_mtime_ns
+    first = os.stat(
+        course / "autograded" / "s01" / sample.NAME / "sample.ipynb"
+    ).st_mtime_ns
     assert states(course)["s02"] == (State.GRADED, 1.0)
     exercises.nbgrader(course, "autograde", sample.NAME)
-    again = os.stat(course / "autograded" / "s01" / sample.NAME / "sample.ipynb").st_mtime_ns
+    again = os.stat(
+        course / "autograded" / "s01" / sample.NAME / "sample.ipynb"
+    ).st_mtime_ns
     assert first == again, "graded once"

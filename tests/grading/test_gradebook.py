@@ -49,7 +49,9 @@ def book(released: Path, tmp_path: Path) -> Iterator[Book]:
     """A new gradebook of ours with the same cells."""
     with (
         Book(f"sqlite:///{tmp_path / 'gradebook.db'}", "attention") as made,
-        contextlib.closing(Gradebook(f"sqlite:///{released / 'gradebook.db'}")) as source,
+        contextlib.closing(
+            Gradebook(f"sqlite:///{released / 'gradebook.db'}")
+        ) as source,
     ):
         made.register(NAME, source)
         yield made
@@ -63,10 +65,14 @@ def test_cells_are_registered_as_nbgrader_does(book: Book, released: Path) -> No
         found = [notebook.kernelspec, notebook.assignment.course_id]
         for kind in ("grade", "solution", "task", "source"):
             for cell in getattr(notebook, f"{kind}_cells"):
-                found.append((kind, {k: v for k, v in cell.to_dict().items() if k != "id"}))
+                found.append(
+                    (kind, {k: v for k, v in cell.to_dict().items() if k != "id"})
+                )
         return found
 
-    with contextlib.closing(Gradebook(f"sqlite:///{released / 'gradebook.db'}")) as source:
+    with contextlib.closing(
+        Gradebook(f"sqlite:///{released / 'gradebook.db'}")
+    ) as source:
         assert len(rows(source)) > 8
         assert rows(book.gradebook) == rows(source)
 
@@ -81,11 +87,17 @@ def test_registered_cells_are_known(book: Book, released: Path) -> None:
 
 def test_points_comments_and_state(book: Book) -> None:
     """nbgrader's own API reads what was written."""
-    result = Result("ann", State.GRADED, dict(FULL), unchanged=["total"], fingerprint="f")
+    result = Result(
+        "ann", State.GRADED, dict(FULL), unchanged=["total"], fingerprint="f"
+    )
     book.save(NAME, NOTEBOOK, result, "2030-01-31 12:00:00")
     with contextlib.closing(Gradebook(book.url, "attention")) as plain:
         found = plain.find_submission(NAME, "ann")
-        assert (found.score, found.max_score, found.needs_manual_grade) == (6.0, 6.0, False)
+        assert (found.score, found.max_score, found.needs_manual_grade) == (
+            6.0,
+            6.0,
+            False,
+        )
         assert found.timestamp.isoformat() == "2030-01-31T12:00:00"
         comments = {c.name: c.auto_comment for c in found.notebooks[0].comments}
         assert comments == {"double": None, "total": "No response."}
@@ -99,7 +111,9 @@ def test_a_manual_score_stays(book: Book) -> None:
     grade = book.gradebook.find_grade("double--zero", NOTEBOOK, NAME, "ann")
     grade.manual_score = 0.5
     book.gradebook.db.commit()
-    book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, {**FULL, "double--zero": 0.0}))
+    book.save(
+        NAME, NOTEBOOK, Result("ann", State.GRADED, {**FULL, "double--zero": 0.0})
+    )
     grade = book.gradebook.find_grade("double--zero", NOTEBOOK, NAME, "ann")
     assert (grade.auto_score, grade.manual_score, grade.score) == (0.0, 0.5, 0.5)
     assert grade.needs_manual_grade
@@ -109,7 +123,9 @@ def test_failed_and_suspect_ask_for_a_person(book: Book) -> None:
     """Failed has no automatic score, even after an earlier one; suspect has its points."""
     book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, dict(FULL)))
     book.save(NAME, NOTEBOOK, failed("ann", "no notebook"))
-    book.save(NAME, NOTEBOOK, Result("bob", State.SUSPECT, dict(FULL), reasons=["re-tagged"]))
+    book.save(
+        NAME, NOTEBOOK, Result("bob", State.SUSPECT, dict(FULL), reasons=["re-tagged"])
+    )
     for student, scores in {"ann": {None}, "bob": set(FULL.values())}.items():
         found = book.gradebook.find_submission(NAME, student)
         assert {grade.auto_score for grade in found.notebooks[0].grades} == scores
@@ -139,11 +155,15 @@ def test_changed_cells_with_submissions_are_refused(book: Book, tmp_path: Path) 
     with contextlib.closing(Gradebook(f"sqlite:///{other / 'gradebook.db'}")) as source:
         book.register(NAME, source)
         assert book.gradebook.find_assignment(NAME).max_score == 7.0
-        book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, {**FULL, "total--new": 1.0}))
+        book.save(
+            NAME, NOTEBOOK, Result("ann", State.GRADED, {**FULL, "total--new": 1.0})
+        )
         changed = source.find_notebook(NOTEBOOK, NAME)
         source.db.delete(next(c for c in changed.grade_cells if c.name == "total--new"))
         source.db.commit()
-        with pytest.raises(GradebookError, match=r"after submissions had been graded: total--new"):
+        with pytest.raises(
+            GradebookError, match=r"after submissions had been graded: total--new"
+        ):
             book.register(NAME, source)
 
 
@@ -156,26 +176,42 @@ def exported(book: Book, path: Path) -> dict[str, dict[str, str]]:
 
 def test_the_export_computes_nothing(book: Book, tmp_path: Path) -> None:
     """A name that a spreadsheet would take for a formula is shown; others are as they are."""
-    book.gradebook.update_or_create_student("ann", first_name="=1+cmd|' /C calc'!A0", last_name="-")
-    book.gradebook.update_or_create_student("bob", first_name="Anne-Marie", last_name="'t Hooft")
+    book.gradebook.update_or_create_student(
+        "ann", first_name="=1+cmd|' /C calc'!A0", last_name="-"
+    )
+    book.gradebook.update_or_create_student(
+        "bob", first_name="Anne-Marie", last_name="'t Hooft"
+    )
     for student in ("ann", "bob"):
         book.save(NAME, NOTEBOOK, Result(student, State.GRADED, dict(FULL)))
     rows = exported(book, tmp_path / "ours.csv")
     assert rows["ann"]["first_name"] == "'=1+cmd|' /C calc'!A0"
     assert (rows["ann"]["last_name"], rows["ann"]["score"]) == ("-", "6.0")
-    assert (rows["bob"]["first_name"], rows["bob"]["last_name"]) == ("Anne-Marie", "'t Hooft")
+    assert (rows["bob"]["first_name"], rows["bob"]["last_name"]) == (
+        "Anne-Marie",
+        "'t Hooft",
+    )
 
 
-def test_the_export_has_no_score_where_there_is_none(book: Book, tmp_path: Path) -> None:
+def test_the_export_has_no_score_where_there_is_none(
+    book: Book, tmp_path: Path
+) -> None:
     """For failed and missing; a real zero is a zero. nbgrader's own columns are the same."""
     nothing = dict.fromkeys(FULL, 0.0)
     book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, dict(FULL)))
     book.save(NAME, NOTEBOOK, Result("bob", State.GRADED, nothing))
     book.save(NAME, NOTEBOOK, failed("eve", 'a "quoted", reason'))
-    book.save(NAME, NOTEBOOK, Result("ida", State.MISSING, reasons=["nothing handed in"]))
-    book.save(NAME, NOTEBOOK, Result("sam", State.SUSPECT, dict(FULL), reasons=["re-tagged"]))
+    book.save(
+        NAME, NOTEBOOK, Result("ida", State.MISSING, reasons=["nothing handed in"])
+    )
+    book.save(
+        NAME, NOTEBOOK, Result("sam", State.SUSPECT, dict(FULL), reasons=["re-tagged"])
+    )
     rows = exported(book, tmp_path / "ours.csv")
-    found = {student: (row["state"], row["score"], row["reason"]) for student, row in rows.items()}
+    found = {
+        student: (row["state"], row["score"], row["reason"])
+        for student, row in rows.items()
+    }
     assert found == {
         "ann": ("graded", "6.0", ""),
         "bob": ("graded", "0.0", ""),
@@ -211,7 +247,9 @@ def test_what_is_read_is_of_one_moment(book: Book) -> None:
     with reading(book.url) as engine, Session(engine) as session:
         state = select(ledger.LEDGER.c.state)
         assert session.scalars(state).all() == ["graded"]
-        with contextlib.closing(sqlite3.connect(book.url.partition("///")[2], timeout=0)) as other:
+        with contextlib.closing(
+            sqlite3.connect(book.url.partition("///")[2], timeout=0)
+        ) as other:
             with pytest.raises(sqlite3.OperationalError, match="locked"):  # noqa: PT012
                 other.execute("UPDATE grading_ledger SET state = 'failed'")
                 other.commit()
@@ -221,7 +259,11 @@ def test_what_is_read_is_of_one_moment(book: Book) -> None:
 
 def test_names_are_quoted(book: Book, tmp_path: Path) -> None:
     """Commas, quotation marks and line breaks in names shift no column."""
-    odd = {"last_name": 'of, the "Lake"', "first_name": "Two\nLines", "email": "a,b@example.org"}
+    odd = {
+        "last_name": 'of, the "Lake"',
+        "first_name": "Two\nLines",
+        "email": "a,b@example.org",
+    }
     book.gradebook.update_or_create_student("x, y", lms_user_id="17", **odd)
     book.save(NAME, NOTEBOOK, Result("x, y", State.GRADED, dict(FULL)))
     row = exported(book, tmp_path / "ours.csv")["x, y"]
@@ -244,7 +286,10 @@ def test_what_nbgrader_graded_itself_has_a_state(book: Book) -> None:
     ledger.METADATA.drop_all(book.gradebook.engine)
     found = {one.student: (one.state, one.points) for one in standings(book.url, NAME)}
     assert found == {
-        "ann": (State.GRADED, 6.0), "bob": (State.FAILED, None), "ida": (State.MISSING, None)}
+        "ann": (State.GRADED, 6.0),
+        "bob": (State.FAILED, None),
+        "ida": (State.MISSING, None),
+    }
     with pytest.raises(GradebookError, match="no assignment 'other' in the gradebook"):
         standings(book.url, "other")
 
@@ -259,13 +304,20 @@ def test_points_given_by_hand_are_exported(book: Book, tmp_path: Path) -> None:
     assert exported(book, tmp_path / "ours.csv")["ann"]["score"] == "3.0"
 
 
-def test_nbgrader_exports_with_our_plugin(book: Book, released: Path, tmp_path: Path) -> None:
+def test_nbgrader_exports_with_our_plugin(
+    book: Book, released: Path, tmp_path: Path
+) -> None:
     """By name on nbgrader's command line."""
     book.save(NAME, NOTEBOOK, failed("eve", "broken"))
     target = tmp_path / "by-nbgrader.csv"
     done = exercises.nbgrader(
-        exercises.ROOT, "export", "--exporter=grading.gradebook.StateCsvExport",
-        f"--db={book.url}", "--to", str(target))
+        exercises.ROOT,
+        "export",
+        "--exporter=grading.gradebook.StateCsvExport",
+        f"--db={book.url}",
+        "--to",
+        str(target),
+    )
     assert done.returncode == 0, done.stderr
     assert ",6.0,failed,broken" in target.read_text(encoding="utf-8")
 
@@ -297,7 +349,9 @@ def test_a_broken_gradebook_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_results_survive_their_text() -> None:
     """The ledger's text is read as it was written, and nonsense is refused."""
-    result = Result("björn", State.SUSPECT, {"a--b": None, "c--d": 1.5}, {"c--d": "é"}, ["r"])
+    result = Result(
+        "björn", State.SUSPECT, {"a--b": None, "c--d": 1.5}, {"c--d": "é"}, ["r"]
+    )
     assert Result.from_json(result.to_json()) == result
     assert result.by_task == {"a": 0.0, "c": 1.5}
     for text in ("", "[]", '{"state": "graded"}', '{"student": "a", "state": "fine"}'):

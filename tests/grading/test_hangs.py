@@ -24,8 +24,10 @@ FOREVER = "while True:\n    pass"
 @pytest.fixture(scope="module")
 def form() -> Form:
     """A real assignment with eight tasks."""
-    paths = [ROOT / room / hostile.NAME / f"{hostile.NOTEBOOK}.ipynb"
-             for room in ("exercises", "solutions")]
+    paths = [
+        ROOT / room / hostile.NAME / f"{hostile.NOTEBOOK}.ipynb"
+        for room in ("exercises", "solutions")
+    ]
     return submission.load(*paths)
 
 
@@ -41,23 +43,33 @@ def engine(bubblewrap: None) -> Iterator[SandboxEngine]:
 
 def answered(answers: dict[str, str], *own: str) -> dict:
     """Return the reference solutions with other answers to some tasks, and own cells above."""
-    notebook = notebooks.read(ROOT / "solutions" / hostile.NAME / f"{hostile.NOTEBOOK}.ipynb")
+    notebook = notebooks.read(
+        ROOT / "solutions" / hostile.NAME / f"{hostile.NOTEBOOK}.ipynb"
+    )
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("nbgrader", {})
         if tags.get("solution"):
             text = answers.get(tags["grade_id"], notebooks.joined(cell["source"]))
             cell["source"] = re.sub(r"(?m)^ *### (BEGIN|END) SOLUTION\n?", "", text)
     notebook["cells"][1:1] = [
-        {"cell_type": "code", "metadata": {}, "source": text, "outputs": []} for text in own]
+        {"cell_type": "code", "metadata": {}, "source": text, "outputs": []}
+        for text in own
+    ]
     return notebook
 
 
 def tasks_of(form: Form) -> dict[str, str]:
     """Return the reference's answer to each task, by its name."""
     notebook = answered({})
-    found = {cell["metadata"].get("nbgrader", {}).get("grade_id"): cell["source"]
-             for cell in notebook["cells"]}
-    return {cell.grade_id: found[cell.grade_id] for cell in form.cells if cell.role == "solution"}
+    found = {
+        cell["metadata"].get("nbgrader", {}).get("grade_id"): cell["source"]
+        for cell in notebook["cells"]
+    }
+    return {
+        cell.grade_id: found[cell.grade_id]
+        for cell in form.cells
+        if cell.role == "solution"
+    }
 
 
 def hanging(source: str) -> str:
@@ -69,7 +81,9 @@ def hanging(source: str) -> str:
     return ast.unparse(tree)
 
 
-def graded(form: Form, engine: SandboxEngine, notebook: dict, times: pipeline.Times) -> Result:
+def graded(
+    form: Form, engine: SandboxEngine, notebook: dict, times: pipeline.Times
+) -> Result:
     """Return a submission's result."""
     job = {"student": "ann", "data": json.dumps(notebook).encode()}
     return Result.from_json(pipeline.grade_data(form, engine, job, times, {})["result"])
@@ -84,12 +98,16 @@ def test_each_task_costs_itself(form: Form, engine: SandboxEngine) -> None:
     own = [FOREVER, "import time\ntime.sleep(2)", FOREVER]
     found = graded(form, engine, answered(answers, *own), pipeline.Times())
     assert found.state is State.GRADED, found.reasons
-    expected = {name: 0.0 if task_of(name) in answers else points
-                for name, points in form.most.items()}
+    expected = {
+        name: 0.0 if task_of(name) in answers else points
+        for name, points in form.most.items()
+    }
     assert found.points == expected, found.messages
     stopped = [reason for reason in found.reasons if reason.endswith("limit on time")]
     assert len(stopped) == len(answers) + 2, stopped
-    assert {found.messages[name] for name in expected if task_of(name) == defined} == {NOT_RUN}
+    assert {found.messages[name] for name in expected if task_of(name) == defined} == {
+        NOT_RUN
+    }
 
 
 def test_what_no_time_is_left_for_is_no_zero(form: Form, engine: SandboxEngine) -> None:

@@ -18,9 +18,17 @@ def config(plugin: str = "grading.late.LatePolicy", **options: float) -> Config:
     return made
 
 
-@pytest.mark.parametrize(("seconds", "taken"), [
-    (0, 0.0), (600, 0.0), (601, 1.0), (600 + DAY, 1.0), (601 + DAY, 2.0), (30 * DAY, 5.0),
-])
+@pytest.mark.parametrize(
+    ("seconds", "taken"),
+    [
+        (0, 0.0),
+        (600, 0.0),
+        (601, 1.0),
+        (600 + DAY, 1.0),
+        (601 + DAY, 2.0),
+        (30 * DAY, 5.0),
+    ],
+)
 def test_each_day_begun_after_the_grace_costs(seconds: float, taken: float) -> None:
     """A tenth of ten points a day, half of them at most, nothing in the first ten minutes."""
     penalty = penalty_of(config(percent_per_day=10, most_percent=50, grace_minutes=10))
@@ -41,9 +49,15 @@ def test_a_penalty_is_within_the_points() -> None:
     assert penalty_of(config(percent_per_day=100))("s01", 0.0, DAY) == 0.0
 
 
-@pytest.mark.parametrize("options", [
-    {"percent_per_day": -1}, {"percent_per_day": 101}, {"most_percent": -5}, {"grace_minutes": -1},
-])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"percent_per_day": -1},
+        {"percent_per_day": 101},
+        {"most_percent": -5},
+        {"grace_minutes": -1},
+    ],
+)
 def test_impossible_values_are_refused(options: dict[str, float]) -> None:
     """With traitlets' own error, which names the option."""
     with pytest.raises(TraitError, match=next(iter(options))):

@@ -26,9 +26,14 @@ def test_ordinary_programs_work(worker):
     assert (end.code, end.limit, end.output) == (0, None, "")
 
 
-@pytest.mark.parametrize(("attack", "limit"), [
-    ("hidden_memory", "memory"), ("full_sockets", "sockets"), ("many_descriptors", "files"),
-])
+@pytest.mark.parametrize(
+    ("attack", "limit"),
+    [
+        ("hidden_memory", "memory"),
+        ("full_sockets", "sockets"),
+        ("many_descriptors", "files"),
+    ],
+)
 def test_memory_of_the_kernel_and_of_nobody_is_counted(workers, attack, limit):
     worker = workers(memory_bytes=64 * MIB, file_bytes=48 * MIB, wall_seconds=20.0)
     _, end = ask(worker, f"attacks_neighbours:{attack}", 40 * MIB)

@@ -32,6 +32,7 @@ def dumped(notebook: dict, **options: object) -> bytes:
 
 
 for _minor in range(6):
+
     @odd
     def format_4(notebook: dict, minor: int = _minor) -> dict:
         """Older formats know no ids of cells."""
@@ -39,6 +40,7 @@ for _minor in range(6):
         for cell in notebook["cells"] if minor < 5 else ():
             cell.pop("id", None)
         return notebook
+
     FILES[f"format 4.{_minor}"] = FILES.pop("format 4")
 
 
@@ -88,7 +90,10 @@ def half_a_letter(notebook: dict) -> dict:
 @odd
 def another_kernel(notebook: dict) -> dict:
     notebook["metadata"]["kernelspec"] = {
-        "display_name": "my env", "language": "python", "name": "conda-env-x"}
+        "display_name": "my env",
+        "language": "python",
+        "name": "conda-env-x",
+    }
     return notebook
 
 
@@ -99,22 +104,35 @@ def no_metadata(notebook: dict) -> dict:
 
 @odd
 def metadata_of_colab(notebook: dict) -> dict:
-    notebook["metadata"] |= {"accelerator": "GPU", "colab": {"provenance": [], "gpuType": "T4"}}
+    notebook["metadata"] |= {
+        "accelerator": "GPU",
+        "colab": {"provenance": [], "gpuType": "T4"},
+    }
     for cell in notebook["cells"]:
-        cell["metadata"] |= {"id": "a" * 12, "outputId": "x", "colab": {"base_uri": "y"}}
+        cell["metadata"] |= {
+            "id": "a" * 12,
+            "outputId": "x",
+            "colab": {"base_uri": "y"},
+        }
     return notebook
 
 
 @odd
 def metadata_of_vscode(notebook: dict) -> dict:
     for cell in notebook["cells"]:
-        cell["metadata"] |= {"vscode": {"languageId": "python"}, "collapsed": True, "tags": ["x"]}
+        cell["metadata"] |= {
+            "vscode": {"languageId": "python"},
+            "collapsed": True,
+            "tags": ["x"],
+        }
     return notebook
 
 
 @odd
 def metadata_of_widgets(notebook: dict) -> dict:
-    notebook["metadata"]["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": {}}}
+    notebook["metadata"]["widgets"] = {
+        "application/vnd.jupyter.widget-state+json": {"state": {}}
+    }
     return notebook
 
 
@@ -141,7 +159,11 @@ def attachments(notebook: dict) -> dict:
 @odd
 def big_outputs(notebook: dict) -> dict:
     text = {"output_type": "stream", "name": "stdout", "text": ["a line\n"] * 200_000}
-    image = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "A" * 2_000_000}}
+    image = {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {"image/png": "A" * 2_000_000},
+    }
     outputs = [text, image]
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
@@ -160,7 +182,12 @@ def outputs_missing(notebook: dict) -> dict:
 
 @odd
 def outputs_of_errors(notebook: dict) -> dict:
-    error = {"output_type": "error", "ename": "E", "evalue": "x", "traceback": ["\x1b[31mx"]}
+    error = {
+        "output_type": "error",
+        "ename": "E",
+        "evalue": "x",
+        "traceback": ["\x1b[31mx"],
+    }
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"] = [error]
@@ -198,7 +225,10 @@ def text_deleted(notebook: dict) -> dict:
 @odd
 def deleted_tests(notebook: dict) -> dict:
     notebook["cells"] = [
-        c for c in notebook["cells"] if not c["metadata"].get("nbgrader", {}).get("grade")]
+        c
+        for c in notebook["cells"]
+        if not c["metadata"].get("nbgrader", {}).get("grade")
+    ]
     return notebook
 
 
@@ -212,7 +242,9 @@ def changed_tests(notebook: dict) -> dict:
 
 @odd
 def moved_tests(notebook: dict) -> dict:
-    notebook["cells"].sort(key=lambda c: bool(c["metadata"].get("nbgrader", {}).get("grade")))
+    notebook["cells"].sort(
+        key=lambda c: bool(c["metadata"].get("nbgrader", {}).get("grade"))
+    )
     return notebook
 
 
@@ -270,7 +302,9 @@ def an_answer_with_its_helper_in_a_cell_above(notebook: dict) -> dict:
 
 @odd
 def an_answer_with_its_helper_in_a_cell_below(notebook: dict) -> dict:
-    notebook["cells"].insert(helpers.place(notebook, "double") + 1, sample.code("TWO = 2"))
+    notebook["cells"].insert(
+        helpers.place(notebook, "double") + 1, sample.code("TWO = 2")
+    )
     helpers.find(notebook, "double")["source"] = "def double(x):\n    return TWO * x"
     return notebook
 
@@ -286,12 +320,15 @@ def an_answer_below_its_stub(notebook: dict) -> dict:
 @odd
 def an_answer_with_what_cells_above_left(notebook: dict) -> dict:
     """Their values, and a task that they began."""
-    above = ["import asyncio\nasync def two(): return 2\ntask = asyncio.create_task(two())",
-             "40 + 2"]
+    above = [
+        "import asyncio\nasync def two(): return 2\ntask = asyncio.create_task(two())",
+        "40 + 2",
+    ]
     notebook["cells"][1:1] = [sample.code(source) for source in above]
     helpers.find(notebook, "double")["source"] = (
         "assert 42 in Out.values() and _ == 42\nTWO = await task\n"
-        "def double(x):\n    return TWO * x")
+        "def double(x):\n    return TWO * x"
+    )
     return notebook
 
 
@@ -303,46 +340,68 @@ def an_answer_in_a_text_cell(notebook: dict) -> dict:
 
 @odd
 def an_answer_unlocked_by_hand(notebook: dict) -> dict:
-    helpers.find(notebook, "double")["metadata"] |= {"editable": True, "deletable": False}
+    helpers.find(notebook, "double")["metadata"] |= {
+        "editable": True,
+        "deletable": False,
+    }
     return notebook
 
 
 @odd
 def raw_cells_between(notebook: dict) -> dict:
     raw = {"cell_type": "raw", "metadata": {}, "source": "raw"}
-    notebook["cells"] = [part for cell in notebook["cells"] for part in (cell, dict(raw))]
+    notebook["cells"] = [
+        part for cell in notebook["cells"] for part in (cell, dict(raw))
+    ]
     return notebook
 
 
 @odd
 def empty_cells_between(notebook: dict) -> dict:
     notebook["cells"] = [
-        part for cell in notebook["cells"] for part in (sample.code(""), cell, sample.code("\n "))]
+        part
+        for cell in notebook["cells"]
+        for part in (sample.code(""), cell, sample.code("\n "))
+    ]
     return notebook
 
 
 @odd
 def cells_of_unknown_kinds(notebook: dict) -> dict:
-    notebook["cells"] += [{"cell_type": "sql", "source": "select 1"}, {"cell_type": "code"}, {}]
+    notebook["cells"] += [
+        {"cell_type": "sql", "source": "select 1"},
+        {"cell_type": "code"},
+        {},
+    ]
     return notebook
 
 
 @odd
 def five_hundred_cells(notebook: dict) -> dict:
-    notebook["cells"][1:1] = [sample.code(f"x{number} = {number}") for number in range(500)]
+    notebook["cells"][1:1] = [
+        sample.code(f"x{number} = {number}") for number in range(500)
+    ]
     return notebook
 
 
 #: Files that nobody can grade, and what is said about them.
 REFUSED = {
-    "format 3": ({"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": []},
-                 "has notebook format 3, expected 4: open it in JupyterLab"),
+    "format 3": (
+        {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": []},
+        "has notebook format 3, expected 4: open it in JupyterLab",
+    ),
     "a script": (b"def double(x):\n    return 2 * x\n", "is not a notebook"),
     "a page": (b"<!doctype html><html></html>", "is not a notebook"),
-    "utf-16": (dumped(helpers.fill(helpers.RIGHT)).decode().encode("utf-16"), "is not a notebook"),
+    "utf-16": (
+        dumped(helpers.fill(helpers.RIGHT)).decode().encode("utf-16"),
+        "is not a notebook",
+    ),
     "nothing": (b"", "is not a notebook"),
     "half a file": (dumped(helpers.fill(helpers.RIGHT))[:900], "is not a notebook"),
-    "another notebook": (sample.notebook([sample.code("1")]), "holds no cell of this assignment"),
+    "another notebook": (
+        sample.notebook([sample.code("1")]),
+        "holds no cell of this assignment",
+    ),
 }
 
 
@@ -354,11 +413,20 @@ def with_own(source: str) -> dict:
 
 
 KINDS: dict[str, Callable[[], dict | str | bytes]] = {
-    **{f"own cell: {name}": lambda text=text: with_own(text) for name, text in OWN_CELLS.items()},
-    **{f"answer: {name}": lambda text=text: helpers.fill({**helpers.RIGHT, "double": text})
-       for name, text in ANSWERS.items()},
-    **{f"file: {name}": lambda change=change: change(helpers.fill(helpers.RIGHT))
-       for name, change in FILES.items()},
+    **{
+        f"own cell: {name}": lambda text=text: with_own(text)
+        for name, text in OWN_CELLS.items()
+    },
+    **{
+        f"answer: {name}": lambda text=text: helpers.fill(
+            {**helpers.RIGHT, "double": text}
+        )
+        for name, text in ANSWERS.items()
+    },
+    **{
+        f"file: {name}": lambda change=change: change(helpers.fill(helpers.RIGHT))
+        for name, change in FILES.items()
+    },
 }
 
 
@@ -384,20 +452,28 @@ def graded(form: Form, engine: SandboxEngine, content: dict | str | bytes) -> Re
     """Return what a file gets."""
     data = dumped(content) if isinstance(content, dict) else content
     job = {"student": "ann", "data": data}
-    return Result.from_json(pipeline.grade_data(form, engine, job, pipeline.Times(), {})["result"])
+    return Result.from_json(
+        pipeline.grade_data(form, engine, job, pipeline.Times(), {})["result"]
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_right_answers_have_their_points(form: Form, engine: SandboxEngine, kind: str) -> None:
+def test_right_answers_have_their_points(
+    form: Form, engine: SandboxEngine, kind: str
+) -> None:
     """Whatever stands around them; nobody is suspect, and no limit was hit."""
     found = graded(form, engine, KINDS[kind]())
     assert found.points == helpers.FULL, found.messages
     assert found.state is State.GRADED, found.reasons
-    assert all(reason.startswith("worth a look: ") for reason in found.reasons), found.reasons
+    assert all(reason.startswith("worth a look: ") for reason in found.reasons), (
+        found.reasons
+    )
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_no_notebook_is_failed(form: Form, engine: SandboxEngine, kind: str) -> None:
+def test_what_is_no_notebook_is_failed(
+    form: Form, engine: SandboxEngine, kind: str
+) -> None:
     """With a line that says what to do, and no zero."""
     content, told = REFUSED[kind]
     found = graded(form, engine, content)

@@ -48,6 +48,7 @@ def test_a_new_gradebook_is_made_in_one_transaction(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error before its end leaves no table; then it is made, with nbgrader's version number."""
+
     def fail() -> str:
         raise OSError("the machine went away")
 
@@ -59,9 +60,14 @@ def test_a_new_gradebook_is_made_in_one_transaction(
     assert inspect(engine).get_table_names() == []
     with Book(url, "attention"):
         assert {"alembic_version", "grading_ledger", "grade"} <= set(
-            inspect(engine).get_table_names())
+            inspect(engine).get_table_names()
+        )
     with engine.connect() as connection:
-        made = connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all()
+        made = (
+            connection.execute(text("SELECT version_num FROM alembic_version"))
+            .scalars()
+            .all()
+        )
     engine.dispose()
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     assert made == [get_alembic_version()]
@@ -77,7 +83,9 @@ def test_the_same_grades_as_in_sqlite(small: Path, url: str) -> None:
     assert {one.state for one in there} == set(State)
 
     def comparable(found: list) -> list:
-        return [(o.student, o.state, o.points, o.reasons, o.notebook_points) for o in found]
+        return [
+            (o.student, o.state, o.points, o.reasons, o.notebook_points) for o in found
+        ]
 
     assert comparable(there) == comparable(lite)
     assert [person.id for person in roster(url)] == [one.student for one in there]
@@ -87,7 +95,8 @@ def test_the_same_grades_as_in_sqlite(small: Path, url: str) -> None:
     with target.open(encoding="utf-8", newline="") as file:
         scores = {row["student_id"]: row["score"] for row in csv.DictReader(file)}
     assert scores == {
-        one.student: "" if one.points is None else str(one.points) for one in there}
+        one.student: "" if one.points is None else str(one.points) for one in there
+    }
 
 
 def test_clearing_and_points_by_hand(small: Path, url: str) -> None:
@@ -95,11 +104,29 @@ def test_clearing_and_points_by_hand(small: Path, url: str) -> None:
     helpers.hand_in_all_states(small)
     run = ["run", "90", "--root", str(small), "--db", url, *FAKE]
     assert main(run) == 1
-    suspect = next(o.student for o in standings(url, sample.NAME) if o.state is State.SUSPECT)
-    assert main(["clear", "90", suspect, "--reason", "an editor did it", "--root", str(small),
-                 "--db", url]) == 0
+    suspect = next(
+        o.student for o in standings(url, sample.NAME) if o.state is State.SUSPECT
+    )
+    assert (
+        main(
+            [
+                "clear",
+                "90",
+                suspect,
+                "--reason",
+                "an editor did it",
+                "--root",
+                str(small),
+                "--db",
+                url,
+            ]
+        )
+        == 0
+    )
     with contextlib.closing(Gradebook(url, "attention")) as book:
-        book.find_grade("double--zero", "sample", sample.NAME, "good").manual_score = 0.5
+        book.find_grade(
+            "double--zero", "sample", sample.NAME, "good"
+        ).manual_score = 0.5
         book.db.commit()
     assert main([*run, "--force"]) == 1
     found = {one.student: one for one in standings(url, sample.NAME)}
@@ -122,14 +149,18 @@ def test_one_run_at_a_time(url: str) -> None:
     Book(url, alone=True).close()
 
 
-def test_a_restart_of_the_server_is_survived(server: servers.Server, small: Path, url: str) -> None:
+def test_a_restart_of_the_server_is_survived(
+    server: servers.Server, small: Path, url: str
+) -> None:
     """The connection is lost between two submissions: the next one is written on a new one."""
     helpers.hand_in(small, "ann", helpers.fill(helpers.RIGHT))
     assert main(["run", "90", "--root", str(small), "--db", url, *FAKE]) == 0
     with Book(url, "attention", alone=True) as book:
         server.stop()
         server.start()
-        book.save(sample.NAME, "sample", Result("bob", State.GRADED, dict(helpers.FULL)))
+        book.save(
+            sample.NAME, "sample", Result("bob", State.GRADED, dict(helpers.FULL))
+        )
     assert [one.points for one in standings(url, sample.NAME)] == [6.0, 6.0]
 
 
@@ -150,5 +181,6 @@ def test_a_server_that_does_not_answer(
     assert "is the name in the URL right?" in said
     assert "secret" not in said
     assert "is the server running" in message(
-        f"postgresql://{servers.ROLE}@/x?host={small}")
+        f"postgresql://{servers.ROLE}@/x?host={small}"
+    )
     assert "is the server running" in message("postgresql://x:y@127.0.0.1:1/grades")

@@ -55,7 +55,10 @@ def standing(small: Path) -> dict[str, Standing]:
 def rows(small: Path) -> dict[str, tuple[str, str]]:
     """Return state and score of everybody in grades.csv."""
     with (small / "grades.csv").open(encoding="utf-8", newline="") as file:
-        return {row["student_id"]: (row["state"], row["score"]) for row in csv.DictReader(file)}
+        return {
+            row["student_id"]: (row["state"], row["score"])
+            for row in csv.DictReader(file)
+        }
 
 
 def page(small: Path, student: str) -> str:
@@ -69,7 +72,9 @@ def hand_in_bad(small: Path) -> set[str]:
     helpers.hand_in(small, "not-json", "{")
     helpers.hand_in(small, "garbage", bytes(range(256)) * 100)
     helpers.hand_in(small, "old-format", {"nbformat": 3, "worksheets": []})
-    helpers.hand_in(small, "no-cells", {"nbformat": 4, "nbformat_minor": 5, "cells": []})
+    helpers.hand_in(
+        small, "no-cells", {"nbformat": 4, "nbformat_minor": 5, "cells": []}
+    )
     helpers.hand_in(small, "deep", "[" * 100_000)
     with helpers.hand_in(small, "huge", "").open("wb") as file:
         file.truncate(100 * 2**20)
@@ -81,8 +86,18 @@ def hand_in_bad(small: Path) -> set[str]:
     os.mkfifo(pipe)
     (small / "submitted" / "folder-link").symlink_to(small / "submitted" / "good")
     helpers.hand_in(small, "two\nlines", helpers.fill(helpers.RIGHT))
-    return {"not-json", "garbage", "old-format", "no-cells", "deep", "huge", "link", "pipe",
-            "folder-link", "two\N{REPLACEMENT CHARACTER}lines"}
+    return {
+        "not-json",
+        "garbage",
+        "old-format",
+        "no-cells",
+        "deep",
+        "huge",
+        "link",
+        "pipe",
+        "folder-link",
+        "two\N{REPLACEMENT CHARACTER}lines",
+    }
 
 
 def test_one_bad_submission_never_stops_the_others(
@@ -115,10 +130,18 @@ def test_one_bad_submission_never_stops_the_others(
 
     # Again, after one was mended: only what has no points yet is graded.
     helpers.hand_in(small, "not-json", helpers.fill(helpers.RIGHT))
-    before = (small / "autograded" / "good" / sample.NAME / "sample.ipynb").stat().st_mtime_ns
+    before = (
+        (small / "autograded" / "good" / sample.NAME / "sample.ipynb")
+        .stat()
+        .st_mtime_ns
+    )
     assert run(small) == 1
     assert rows(small)["not-json"] == ("graded", "6.0")
-    after = (small / "autograded" / "good" / sample.NAME / "sample.ipynb").stat().st_mtime_ns
+    after = (
+        (small / "autograded" / "good" / sample.NAME / "sample.ipynb")
+        .stat()
+        .st_mtime_ns
+    )
     assert after == before
 
 
@@ -132,20 +155,34 @@ def test_reference_solutions_that_lose_points_stop_the_run(
     helpers.hand_in(small, "ann", helpers.fill(helpers.RIGHT))
     assert run(small) == 2
     error = capsys.readouterr().err
-    assert "the reference solutions don't get full points here, so nobody was graded" in error
+    assert (
+        "the reference solutions don't get full points here, so nobody was graded"
+        in error
+    )
     assert "double--small: AssertionError: double(3) is 6, got 9" in error
     with contextlib.closing(Gradebook(url(small))) as book:
         assert book.students == []
 
 
-def test_a_suspect_is_cleared_by_a_person(small: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_suspect_is_cleared_by_a_person(
+    small: Path, capsys: pytest.CaptureFixture
+) -> None:
     """Who, when and why; over another run, but not for another file or another finding."""
     helpers.hand_in_all_states(small)
     assert run(small) == 1
     with contextlib.closing(Gradebook(url(small), "attention")) as book:
         assert book.find_submission(sample.NAME, "sam").needs_manual_grade
     capsys.readouterr()
-    clear = ["clear", "90", "sam", "--root", str(small), "--who", "T. Eacher", "--reason"]
+    clear = [
+        "clear",
+        "90",
+        "sam",
+        "--root",
+        str(small),
+        "--who",
+        "T. Eacher",
+        "--reason",
+    ]
     assert main([*clear, "  "]) == 2
     assert "--reason: say in a few words" in capsys.readouterr().err
     assert main([*clear, "an editor\ndid it"]) == 0
@@ -186,8 +223,12 @@ def test_a_new_submission_is_graded_and_points_by_hand_stay(small: Path) -> None
     assert run(small) == 0
     with contextlib.closing(Gradebook(url(small), "attention")) as book:
         book.find_grade("double--zero", "sample", sample.NAME, "ann").manual_score = 0.5
-        book.find_grade("total--plain", "sample", sample.NAME, "ann").extra_credit = 0.25
-        book.find_comment("double", "sample", sample.NAME, "ann").manual_comment = "nearly"
+        book.find_grade(
+            "total--plain", "sample", sample.NAME, "ann"
+        ).extra_credit = 0.25
+        book.find_comment(
+            "double", "sample", sample.NAME, "ann"
+        ).manual_comment = "nearly"
         book.db.commit()
     assert "0.75" not in page(small, "ann")
     assert standing(small)["ann"].points == 0.75
@@ -197,10 +238,15 @@ def test_a_new_submission_is_graded_and_points_by_hand_stay(small: Path) -> None
     helpers.hand_in(small, "ann", helpers.fill(helpers.RIGHT))
     waiting = standing(small)["ann"]
     assert (waiting.points, waiting.reasons) == (
-        0.75, ("handed in again since it was graded: run the grader",))
+        0.75,
+        ("handed in again since it was graded: run the grader",),
+    )
     assert run(small) == 0
     assert standing(small)["ann"].points == 2.0 + 0.5 + 3.25
-    assert standing(small)["ann"].notebook_points == {"double": (2.5, 3.0), "total": (3.25, 3.0)}
+    assert standing(small)["ann"].notebook_points == {
+        "double": (2.5, 3.0),
+        "total": (3.25, 3.0),
+    }
     assert rows(small)["bob"] == ("graded", "1.0")
     with contextlib.closing(Gradebook(url(small), "attention")) as book:
         found = book.find_submission(sample.NAME, "ann")
@@ -215,8 +261,10 @@ def test_late_work_costs_what_the_policy_says(
     config = small / "nbgrader_config.py"
     plain = config.read_text(encoding="utf-8")
     for student, stamp in {
-        "early": "2030-01-31 12:00:00 UTC", "late": "2030-02-02 13:00:00 UTC",
-        "never": "", "odd": "the day after",
+        "early": "2030-01-31 12:00:00 UTC",
+        "late": "2030-02-02 13:00:00 UTC",
+        "never": "",
+        "odd": "the day after",
     }.items():
         path = helpers.hand_in(small, student, helpers.fill(helpers.RIGHT))
         if stamp:
@@ -227,8 +275,13 @@ def test_late_work_costs_what_the_policy_says(
     assert run(small) == 0
     seconds = {name: one.late_seconds for name, one in standing(small).items()}
     assert seconds == {"early": 0.0, "late": 39 * 3600.0, "never": 0.0, "odd": 0.0}
-    assert all(one.points == 6.0 for one in standing(small).values()), "no penalty by default"
-    assert "odd: timestamp.txt can't be read: not counted as late" in capsys.readouterr().err
+    assert all(one.points == 6.0 for one in standing(small).values()), (
+        "no penalty by default"
+    )
+    assert (
+        "odd: timestamp.txt can't be read: not counted as late"
+        in capsys.readouterr().err
+    )
     stamp = small / "submitted" / "odd" / sample.NAME / "timestamp.txt"
     stamp.write_text("2030-02-01 00:00:00 CET", encoding="utf-8")
     assert run(small) == 0
@@ -236,14 +289,22 @@ def test_late_work_costs_what_the_policy_says(
     stamp.unlink()
 
     config.write_text(f"{plain}\nc.LatePolicy.percent_per_day = 25\n", encoding="utf-8")
-    before = (small / "autograded" / "late" / sample.NAME / "sample.ipynb").stat().st_mtime_ns
+    before = (
+        (small / "autograded" / "late" / sample.NAME / "sample.ipynb")
+        .stat()
+        .st_mtime_ns
+    )
     capsys.readouterr()
     assert run(small) == 0
     late = standing(small)["late"]
     assert (late.points, late.raw_points, late.late_penalty) == (3.0, 6.0, 3.0)
     assert rows(small)["late"] == ("graded", "3.0")
     assert "1 d 15 h (-3)" in capsys.readouterr().out
-    after = (small / "autograded" / "late" / sample.NAME / "sample.ipynb").stat().st_mtime_ns
+    after = (
+        (small / "autograded" / "late" / sample.NAME / "sample.ipynb")
+        .stat()
+        .st_mtime_ns
+    )
     assert after == before, "not graded again"
     with contextlib.closing(Gradebook(url(small), "attention")) as book:
         book.grant_extension(sample.NAME, "late", days=1)
@@ -256,7 +317,9 @@ def test_late_work_costs_what_the_policy_says(
     assert "nbgrader_config.py: " in capsys.readouterr().err
 
 
-def test_without_a_sandbox_the_report_says_so(small: Path, capsys: pytest.CaptureFixture) -> None:
+def test_without_a_sandbox_the_report_says_so(
+    small: Path, capsys: pytest.CaptureFixture
+) -> None:
     """The flag must be given by name, and its use is in the gradebook's ledger."""
     helpers.hand_in(small, "ann", helpers.fill(helpers.RIGHT))
     assert run(small, "--unsafe-no-sandbox") == 0
@@ -297,12 +360,25 @@ def test_killed_at_any_moment_and_run_again(small: Path, tmp_path: Path) -> None
     log = tmp_path / "starts.txt"
     log.touch()
     environment = {**os.environ, fakes.LOG: str(log), fakes.DELAY: "0.05"}
-    command = [sys.executable, "-m", "grading", "run", "90", "--root", str(small), *FAKE]
+    command = [
+        sys.executable,
+        "-m",
+        "grading",
+        "run",
+        "90",
+        "--root",
+        str(small),
+        *FAKE,
+    ]
 
     def start() -> subprocess.Popen:
         return subprocess.Popen(
-            command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL)
+            command,
+            cwd=ROOT,
+            env=environment,
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
 
     def wait_for(process: subprocess.Popen, count: int) -> None:
         """Wait until so many are in the ledger."""
@@ -333,5 +409,7 @@ def test_killed_at_any_moment_and_run_again(small: Path, tmp_path: Path) -> None
     log.write_text("", encoding="utf-8")
     assert start().wait() == 0
     # The reference solutions, and those who were not yet there.
-    assert len(log.read_text(encoding="utf-8").splitlines()) == 1 + len(students) - len(known)
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 1 + len(students) - len(
+        known
+    )
     assert rows(small) == dict.fromkeys(students, ("graded", "6.0"))

@@ -32,10 +32,14 @@ def test_messages_say_what_to_do(small: Path, capsys: pytest.CaptureFixture) -> 
         assert said.count("\n") == 1, said
         return said
 
-    assert "Known: 90-sample. For example: make grade ASSIGNMENT=90-sample" in message("run")
+    assert "Known: 90-sample. For example: make grade ASSIGNMENT=90-sample" in message(
+        "run"
+    )
     assert "no assignment is called '91'" in message("run", "91")
     layout = "submitted/<student>/90-sample/sample.ipynb"
-    assert f"there is no folder submitted/. Put each notebook at {layout}" in message("run", "90")
+    assert f"there is no folder submitted/. Put each notebook at {layout}" in message(
+        "run", "90"
+    )
     (small / "submitted").mkdir()
     assert f"submitted/ is empty. Put each notebook at {layout}" in message("run", "90")
     (small / "submitted" / "ann").mkdir()
@@ -49,7 +53,10 @@ def test_messages_say_what_to_do(small: Path, capsys: pytest.CaptureFixture) -> 
     assert "--jobs: expected at least 1, got 0" in message("run", "90", "--jobs", "0")
     assert "no folder of bob in submitted/" in message("run", "90", "--student", "bob")
     text = message("run", "90", "--db", "grades.db")
-    assert "expected sqlite:///FILE or postgresql://USER@HOST/NAME, got 'grades.db'" in text
+    assert (
+        "expected sqlite:///FILE or postgresql://USER@HOST/NAME, got 'grades.db'"
+        in text
+    )
     text = message("run", "90", "--db", "sqlite:////dev/null/x.db")
     assert "gradebook sqlite:////dev/null/x.db can't be opened" in text
     (small / "broken.db").write_bytes(b"not a database" * 100)
@@ -69,23 +76,43 @@ def test_nobody_who_reads_on_is_no_error(small: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "wb") as closed:
-        done = subprocess.run([sys.executable, "-m", "grading", "states", "90", "--root", small],
-                              cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "grading", "states", "90", "--root", small],
+            cwd=ROOT,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_an_engine_that_does_not_start(small: Path, capsys: pytest.CaptureFixture) -> None:
+def test_an_engine_that_does_not_start(
+    small: Path, capsys: pytest.CaptureFixture
+) -> None:
     """Its own words arrive: what to install."""
     helpers.hand_in(small, "ann", helpers.release())
-    arguments = ["--root", str(small), "--jobs", "1", "--engine", "tests.grading.fakes:make_none"]
+    arguments = [
+        "--root",
+        str(small),
+        "--jobs",
+        "1",
+        "--engine",
+        "tests.grading.fakes:make_none",
+    ]
     assert main(["run", "90", *arguments]) == 2
     assert capsys.readouterr().err.strip().endswith("apt-get install bubblewrap")
 
 
-@pytest.mark.parametrize(("view", "words"), [
-    (["--ro-bind", "{course}", "{course}"], "Read-only file system. the folder is read-only"),
-    (["--size", "1200000", "--tmpfs", "{course}"], "the disk is full: make room"),
-])
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        (
+            ["--ro-bind", "{course}", "{course}"],
+            "Read-only file system. the folder is read-only",
+        ),
+        (["--size", "1200000", "--tmpfs", "{course}"], "the disk is full: make room"),
+    ],
+)
 def test_a_folder_that_cannot_be_written(
     small: Path, bubblewrap: None, view: list[str], words: str
 ) -> None:
@@ -98,8 +125,23 @@ def test_a_folder_that_cannot_be_written(
     fill = f"cp -r {copy}/. {small}/ 2>/dev/null; " if "--tmpfs" in view else ""
     grader = [sys.executable, "-m", "grading", "run", "90", "--root", str(small), *FAKE]
     done = subprocess.run(
-        ["bwrap", "--dev-bind", "/", "/", *places, "sh", "-c", f'{fill}exec "$@"', "sh", *grader],
-        cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+        [
+            "bwrap",
+            "--dev-bind",
+            "/",
+            "/",
+            *places,
+            "sh",
+            "-c",
+            f'{fill}exec "$@"',
+            "sh",
+            *grader,
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
     assert done.returncode == 2, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("python -m grading: ")

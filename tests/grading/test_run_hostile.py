@@ -32,7 +32,9 @@ def small(tmp_path: Path) -> Path:
 
 def run(small: Path, command: str = "run") -> int:
     """Grade the class, or list its states."""
-    return main([command, "90", "--root", str(small), *(FAKE if command == "run" else [])])
+    return main(
+        [command, "90", "--root", str(small), *(FAKE if command == "run" else [])]
+    )
 
 
 def states(small: Path) -> dict[str, tuple[str, float | None]]:
@@ -44,8 +46,12 @@ def states(small: Path) -> dict[str, tuple[str, float | None]]:
 
 
 NAMES = (
-    "\x1b[2J\x1b[31mred\nfake  graded  6", os.fsdecode(b"bad\xff\xfe"), "\u202eevil", "x" * 200,
-    "a\\..\\b")
+    "\x1b[2J\x1b[31mred\nfake  graded  6",
+    os.fsdecode(b"bad\xff\xfe"),
+    "\u202eevil",
+    "x" * 200,
+    "a\\..\\b",
+)
 
 
 def test_a_folders_name_plays_no_tricks_on_who_reads_the_table(
@@ -68,7 +74,10 @@ def test_a_folders_name_plays_no_tricks_on_who_reads_the_table(
             assert "failed" in row
             assert "rename the folder" in row
     assert f"empty{ODD}" in tables["run"]
-    assert states(small) == {"good": ("graded", 6.0), **dict.fromkeys(names, ("failed", None))}
+    assert states(small) == {
+        "good": ("graded", 6.0),
+        **dict.fromkeys(names, ("failed", None)),
+    }
 
 
 def test_a_student_whose_folder_is_called_like_the_solutions(small: Path) -> None:
@@ -82,28 +91,42 @@ def test_a_reason_stays_on_its_line(small: Path, capsys: pytest.CaptureFixture) 
     """What a notebook holds can't look like a line about somebody else."""
     notebook = helpers.fill(helpers.RIGHT)
     cell = sample.code("1") | {"id": "more"}
-    cell["metadata"] = {"nbgrader": {"grade": True, "grade_id": "x\ngraded: good: 99 points"}}
+    cell["metadata"] = {
+        "nbgrader": {"grade": True, "grade_id": "x\ngraded: good: 99 points"}
+    }
     notebook["cells"].append(cell)
     helpers.hand_in(small, "sam", notebook)
     assert run(small) == 0
     lines = capsys.readouterr().err.replace("\r", "\n").splitlines()
-    assert any("suspect: sam: unknown: x graded: good: 99 points" in line for line in lines)
+    assert any(
+        "suspect: sam: unknown: x graded: good: 99 points" in line for line in lines
+    )
     assert not any(line.startswith("graded: good") for line in lines)
 
 
 STAMPS = (
-    "2030-01-31 12:00:00 ../../../etc/passwd", "2030-01-31 12:00:00 Europe/../../../etc/passwd",
-    "2030-01-31 12:00:00 /dev/stdin", "2030-01-31 12:00:00 PIPE", "1e999", "NaN", "\0 \0 \0",
-    "9999-12-31 23:59:59 -99999", "1 2 99999999999999999999",
+    "2030-01-31 12:00:00 ../../../etc/passwd",
+    "2030-01-31 12:00:00 Europe/../../../etc/passwd",
+    "2030-01-31 12:00:00 /dev/stdin",
+    "2030-01-31 12:00:00 PIPE",
+    "1e999",
+    "NaN",
+    "\0 \0 \0",
+    "9999-12-31 23:59:59 -99999",
+    "1 2 99999999999999999999",
 )
 
 
 def test_a_timestamp_stops_nobody(small: Path, capsys: pytest.CaptureFixture) -> None:
     """No file that it names is opened, as a pipe that never ends, and the class is graded."""
     for number, text in enumerate(STAMPS):
-        folder = helpers.hand_in(small, f"s{number}", helpers.fill(helpers.RIGHT)).parent
+        folder = helpers.hand_in(
+            small, f"s{number}", helpers.fill(helpers.RIGHT)
+        ).parent
         os.mkfifo(folder / "pipe")
-        (folder / "timestamp.txt").write_text(text.replace("PIPE", str(folder / "pipe")))
+        (folder / "timestamp.txt").write_text(
+            text.replace("PIPE", str(folder / "pipe"))
+        )
     assert run(small) == 0
     told = capsys.readouterr().err
     for number in range(len(STAMPS)):
@@ -111,11 +134,17 @@ def test_a_timestamp_stops_nobody(small: Path, capsys: pytest.CaptureFixture) ->
     assert set(states(small).values()) == {("graded", 6.0)}
 
 
-@pytest.mark.parametrize(("text", "hour"), [
-    ("2030-01-31 12:00:00 UTC", 12), ("2030-01-31 12:00:00.25 America/Argentina/Buenos_Aires", 15),
-    ("2030-01-31T12:00:00+01:00", 11), ("Thu, 31 Jan 2030 12:00:00 GMT", 12),
-    ("2030/01/31 12:00", 12), ("2030-01-31 12:00:00 CET", 11),
-])
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("2030-01-31 12:00:00 UTC", 12),
+        ("2030-01-31 12:00:00.25 America/Argentina/Buenos_Aires", 15),
+        ("2030-01-31T12:00:00+01:00", 11),
+        ("Thu, 31 Jan 2030 12:00:00 GMT", 12),
+        ("2030/01/31 12:00", 12),
+        ("2030-01-31 12:00:00 CET", 11),
+    ],
+)
 def test_times_are_read_in_the_forms_that_programs_write(text: str, hour: int) -> None:
     """nbgrader's own, with any zone, and the usual others."""
     assert parse_time(text).hour == hour

@@ -59,10 +59,17 @@ def test_a_session_is_nobody_with_nothing(worker):
 def _may_make_user_namespaces() -> bool:
     """Whether this system lets users without rights make user namespaces."""
     program = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    return subprocess.run([*program, "unshare", "-U", "true"], capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            [*program, "unshare", "-U", "true"], capture_output=True
+        ).returncode
+        == 0
+    )
 
 
-def test_nothing_of_the_graders_environment_or_files_gets_in(workers, monkeypatch, tmp_path):
+def test_nothing_of_the_graders_environment_or_files_gets_in(
+    workers, monkeypatch, tmp_path
+):
     monkeypatch.setenv("GRADING_SECRET", "token")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with (tmp_path / "gradebook.db").open("w") as secret:
@@ -87,7 +94,7 @@ def test_scratch_folders_are_there_and_new(worker):
     ("kind", "code", "number", "limit", "word"),
     [
         ("exit", 3, None, None, ""),
-        ("error", 1, None, None, "KeyError: \"a student's mistake\""),
+        ("error", 1, None, None, 'KeyError: "a student\'s mistake"'),
         ("segfault", None, 11, "killed", ""),
         ("kill", None, 9, "killed", ""),
     ],
@@ -137,11 +144,16 @@ def test_a_reader_may_close_the_pipes_itself(worker):
 
 
 def test_one_session_at_a_time(worker):
-    with worker.session("attacks:wait_for_end"), pytest.raises(RuntimeError, match="close the"):
+    with (
+        worker.session("attacks:wait_for_end"),
+        pytest.raises(RuntimeError, match="close the"),
+    ):
         worker.session("attacks:echo")
 
 
-@pytest.mark.parametrize("entry", ["attacks:nothing", "nothing:at_all", "grading.gradebook:Book"])
+@pytest.mark.parametrize(
+    "entry", ["attacks:nothing", "nothing:at_all", "grading.gradebook:Book"]
+)
 def test_an_entry_that_is_not_there_is_named(worker, entry):
     with pytest.raises(ValueError, match=f"can run '{entry}'.*(Error|attribute)"):
         worker.session(entry)
@@ -164,7 +176,9 @@ def test_sessions_leave_no_descriptor_and_no_thread_here(worker):
 def test_torch_is_warm_seeded_and_in_one_thread(workers):
     worker = workers(preload=("torch", "numpy", "matplotlib"), memory_bytes=1 << 30)
     first, end = ask(worker, "generators")
-    assert first == ask(worker, "generators")[0], "a session's generators or modules reach the next"
+    assert first == ask(worker, "generators")[0], (
+        "a session's generators or modules reach the next"
+    )
     assert first[3:] == ["torch.float32", False, 1]
     assert end.output == "", "torch or the machine said something"
     told, _ = ask(worker, "allocate_tensor")
@@ -187,7 +201,9 @@ def test_a_worker_whose_warm_process_dies_is_unhealthy(workers):
     worker = workers()
     session = worker.session("attacks:loop")
     outer = worker._process.pid
-    os.kill(int(Path(f"/proc/{outer}/task/{outer}/children").read_text()), signal.SIGKILL)
+    os.kill(
+        int(Path(f"/proc/{outer}/task/{outer}/children").read_text()), signal.SIGKILL
+    )
     assert os.read(session.read_fd, 1) == b""
     end = session.close()
     assert end.limit == "killed"
@@ -203,7 +219,11 @@ def test_workers_die_with_the_grader(bubblewrap):
         "os.kill(os.getpid(), 9)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=100,
     )
     assert done.returncode == -9, done.stderr
     outer = int(done.stdout)
@@ -233,10 +253,18 @@ def private(bubblewrap: None, tmp_path: Path) -> Iterator[Path]:
     folder.mkdir(mode=0o700)
     venv.create(folder / "env", symlinks=True)
     (folder / "grading").mkdir()
-    for name in ("__init__.py", "sandbox.py", "shares.py", *call.FILES, "bubblewrap.py"):
+    for name in (
+        "__init__.py",
+        "sandbox.py",
+        "shares.py",
+        *call.FILES,
+        "bubblewrap.py",
+    ):
         shutil.copy(ROOT / "grading" / name, folder / "grading")
     (folder / "told.py").write_text(
-        "import os\ndef tell(r, w):\n    os.write(w, b'%d' % os.getuid())\n", encoding="utf-8")
+        "import os\ndef tell(r, w):\n    os.write(w, b'%d' % os.getuid())\n",
+        encoding="utf-8",
+    )
     packages = next((folder / "env" / "lib").glob("python*/site-packages"))
     (packages / "needed.py").write_text("", encoding="utf-8")
     for path in (*(folder / "grading").iterdir(), folder / "told.py"):
@@ -260,8 +288,12 @@ with Worker(preload=["needed"], modules=[pathlib.Path("told.py")]) as worker:
 def tell(folder: Path) -> subprocess.CompletedProcess:
     """Start a worker of the copy, and have a session tell who it is."""
     return subprocess.run(
-        [folder / "env/bin/python", "-c", TELL], cwd=folder, capture_output=True, text=True,
-        timeout=100)
+        [folder / "env/bin/python", "-c", TELL],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
 
 
 def test_a_folder_closed_to_others_is_no_hindrance(private):
@@ -270,19 +302,25 @@ def test_a_folder_closed_to_others_is_no_hindrance(private):
     assert re.fullmatch(r"user [1-9]\d+\n", done.stdout)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user reads his own environment")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="an ordinary user reads his own environment"
+)
 def test_an_environment_closed_to_others_is_named_with_what_helps(private):
     (private / "env" / "lib").chmod(0o700)
     done = tell(private)
     assert done.returncode == 1
-    last = done.stderr[done.stderr.index("SandboxMissing"):]
+    last = done.stderr[done.stderr.index("SandboxMissing") :]
     assert "lib is closed to others" in last
     assert f"chmod -R go+rX {private / 'env'}" in last
 
 
-def test_where_namespaces_are_forbidden_the_error_says_what_to_do(monkeypatch, tmp_path):
+def test_where_namespaces_are_forbidden_the_error_says_what_to_do(
+    monkeypatch, tmp_path
+):
     fake = tmp_path / "bwrap"
-    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
+    fake.write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n"
+    )
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(SandboxMissing, match="No permissions") as missing:
@@ -314,9 +352,14 @@ def test_without_a_sandbox_the_worker_says_so():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"wall_seconds": 0}, {"cpu_seconds": 1.5}, {"processes": -1}, {"memory_bytes": "1 GB"},
-     {"wall_seconds": float("nan")}],
-)  # fmt: skip
+    [
+        {"wall_seconds": 0},
+        {"cpu_seconds": 1.5},
+        {"processes": -1},
+        {"memory_bytes": "1 GB"},
+        {"wall_seconds": float("nan")},
+    ],
+)
 def test_limits_are_positive_numbers(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Limits(**wrong)

@@ -31,7 +31,9 @@ def assert_as_new(worker):
     assert found["times"] == [False, 0o700]
     assert not found["environment"]
     assert found["modules"] == [False, False, False]
-    assert found["random"] == pytest.approx(0.8444218515250481)  # the first number after seed 0
+    assert found["random"] == pytest.approx(
+        0.8444218515250481
+    )  # the first number after seed 0
     assert found["umask"] == 0o077
     assert found["shared"] == -1
     assert found["processes"] == 2
@@ -54,35 +56,84 @@ def test_nothing_of_the_machine_can_be_read(worker, tmp_path):
     gradebook = tmp_path / "gradebook.db"
     gradebook.write_text("grades")
     closed = [
-        gradebook, ROOT / "pyproject.toml", ROOT / "solutions", ROOT / "tests", ROOT / ".git",
-        ROOT / "grading", Path.home() / ".bashrc", Path.home() / ".ssh", "/etc/shadow",
-        "/etc/hosts", "/etc/ssl", "/var/lib", "/usr/share/doc", "/usr/local/share",
-        "/usr/local/bin", "/home", "/run", "/proc/1/root/etc", "/proc/kcore",
-        "/sys/kernel", "/dev/vda", "/dev/mem", "/dev/kmsg", "/tmp/grading",
-    ]  # fmt: skip
+        gradebook,
+        ROOT / "pyproject.toml",
+        ROOT / "solutions",
+        ROOT / "tests",
+        ROOT / ".git",
+        ROOT / "grading",
+        Path.home() / ".bashrc",
+        Path.home() / ".ssh",
+        "/etc/shadow",
+        "/etc/hosts",
+        "/etc/ssl",
+        "/var/lib",
+        "/usr/share/doc",
+        "/usr/local/share",
+        "/usr/local/bin",
+        "/home",
+        "/run",
+        "/proc/1/root/etc",
+        "/proc/kcore",
+        "/sys/kernel",
+        "/dev/vda",
+        "/dev/mem",
+        "/dev/kmsg",
+        "/tmp/grading",
+    ]
     found, _ = ask(worker, "read", *map(str, closed))
     assert all(found.values()), [path for path, error in found.items() if not error]
 
 
 def test_only_the_students_side_of_the_grader_is_there(worker):
-    found, _ = ask(worker, "listing", "/grader", "/grader/grading", "/", "/etc", "/dev/shm")
+    found, _ = ask(
+        worker, "listing", "/grader", "/grader/grading", "/", "/etc", "/dev/shm"
+    )
     assert found["/grader"] == ["attacks.py", "attacks_neighbours.py", "grading"]
     assert found["/grader/grading"] == sorted(FILES)
-    trusted = ("verdict", "proxies", "submission", "pipeline", "gradebook", "course", "sandbox")
+    trusted = (
+        "verdict",
+        "proxies",
+        "submission",
+        "pipeline",
+        "gradebook",
+        "course",
+        "sandbox",
+    )
     assert not {f"{name}.py" for name in trusted} & set(FILES)
-    assert set(found["/etc"]) <= {"alternatives", "fonts", "ld.so.cache", "localtime", "passwd"}
+    assert set(found["/etc"]) <= {
+        "alternatives",
+        "fonts",
+        "ld.so.cache",
+        "localtime",
+        "passwd",
+    }
     assert not {"home", "var", "run", "mnt", "srv", "opt"} & set(found["/"])
     assert ask(worker, "read", str(ROOT))[0][str(ROOT)], "the course's folder is there"
 
 
 def test_nothing_outside_scratch_can_be_written(worker):
     closed = [
-        "/", "/usr", "/usr/lib", "/etc", "/etc/passwd", "/dev", "/grader", "/grader/grading",
-        "/grader/grading/zygote.py", "/proc/sys/kernel/core_pattern", "/proc/1/oom_score_adj",
-        "/proc/sysrq-trigger", "/sys", sys.base_prefix, ENVIRONMENT,
+        "/",
+        "/usr",
+        "/usr/lib",
+        "/etc",
+        "/etc/passwd",
+        "/dev",
+        "/grader",
+        "/grader/grading",
+        "/grader/grading/zygote.py",
+        "/proc/sys/kernel/core_pattern",
+        "/proc/1/oom_score_adj",
+        "/proc/sysrq-trigger",
+        "/sys",
+        sys.base_prefix,
+        ENVIRONMENT,
         f"{ENVIRONMENT}/lib",
-        os.path.dirname(os.__file__), os.__file__, "/proc/sys/kernel/hostname",
-    ]  # fmt: skip
+        os.path.dirname(os.__file__),
+        os.__file__,
+        "/proc/sys/kernel/hostname",
+    ]
     found, _ = ask(worker, "write", *closed)
     assert all(found.values()), [path for path, error in found.items() if not error]
     assert_as_new(worker)
@@ -101,7 +152,9 @@ def test_processes_are_counted(workers):
     worker = workers(processes=8)
     made, end = ask(worker, "count_forks")
     assert end.left == ()
-    assert made is not None, "the session was ended before the kernel refused it a process"
+    assert made is not None, (
+        "the session was ended before the kernel refused it a process"
+    )
     assert made <= 8
     assert_as_new(worker)
 
@@ -165,7 +218,9 @@ def test_a_flood_of_output(workers):
 
 
 def test_nobody_survives_a_session(worker):
-    answer, end = ask(worker, "daemon")  # its pipe's end is seen although survivors held it
+    answer, end = ask(
+        worker, "daemon"
+    )  # its pipe's end is seen although survivors held it
     assert answer == "left"
     assert end.left == ()
     assert_as_new(worker)
@@ -181,14 +236,20 @@ def test_the_warm_process_can_not_be_killed(worker):
 def test_the_warm_process_can_not_be_read_or_steered(worker):
     found, _ = ask(worker, "steer_zygote")
     assert found.pop("pidfd") == ""  # the signal is dropped
-    assert {found.pop("attach"), found.pop("seize"), found.pop("read")} <= {EPERM, ESRCH}
+    assert {found.pop("attach"), found.pop("seize"), found.pop("read")} <= {
+        EPERM,
+        ESRCH,
+    }
     assert set(found.values()) == {"PermissionError"}, found
     assert_as_new(worker)
 
 
 def test_the_kernel_gives_no_way_out(worker):
     found, _ = ask(worker, "kernel")
-    assert found.pop("setuid") in {"PermissionError", "OSError"}  # refused, or nobody is root there
+    assert found.pop("setuid") in {
+        "PermissionError",
+        "OSError",
+    }  # refused, or nobody is root there
     assert set(found.values()) <= {EPERM, ENOSYS, 1}, found
     assert_as_new(worker)
 
@@ -224,19 +285,28 @@ def test_stopped_processes_are_killed_too(workers):
 def _sessions(process: int) -> list[int]:
     """Return a process's grandchildren: the sessions of a worker."""
     text = Path(f"/proc/{process}/task/{process}/children").read_text()
-    return [int(inner) for child in text.split()
-            for inner in Path(f"/proc/{child}/task/{child}/children").read_text().split()]
+    return [
+        int(inner)
+        for child in text.split()
+        for inner in Path(f"/proc/{child}/task/{child}/children").read_text().split()
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="runs the tests of this folder as another user")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="runs the tests of this folder as another user"
+)
 def test_all_of_this_holds_for_a_grader_without_rights(bubblewrap):
     setpriv, bwrap = shutil.which("setpriv"), shutil.which("bwrap")
     assert setpriv, "setpriv (util-linux) is needed to become another user"
     needed = [sys.base_prefix, sys.prefix, str(ROOT)]
     # A private /tmp; and where a folder on the way is closed to others, only what is needed of it.
-    hidden = {"/tmp"} | {str(p) for name in needed for p in Path(name).parents
-                         if not p.stat().st_mode & 0o001}  # fmt: skip
+    hidden = {"/tmp"} | {
+        str(p)
+        for name in needed
+        for p in Path(name).parents
+        if not p.stat().st_mode & 0o001
+    }
     here = ["--dev-bind", "/", "/"]
     for folder in sorted(hidden):
         if not any(str(parent) in hidden for parent in Path(folder).parents):
@@ -244,17 +314,44 @@ def test_all_of_this_holds_for_a_grader_without_rights(bubblewrap):
     for name in sorted(needed):
         parents = [str(parent) for parent in reversed(Path(name).parents)]
         if hidden & set(parents):
-            for parent in parents[min(parents.index(p) for p in hidden & set(parents)) + 1 :]:
+            for parent in parents[
+                min(parents.index(p) for p in hidden & set(parents)) + 1 :
+            ]:
                 here += ["--dir", parent]
             here += ["--ro-bind", name, name]
     done = subprocess.run(
-        [bwrap, *here, "--", setpriv, "--reuid", USER, "--regid", USER, "--clear-groups",
-         sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider",
-         *(f"tests/grading/test_{name}.py" for name in (
-             "sandbox", "sandbox_attacks", "neighbours", "shares"))],
-        cwd=ROOT, env={**os.environ, "HOME": "/tmp", "TMPDIR": "/tmp", "CI": "true",
-                       "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True, text=True, timeout=500,
-    )  # fmt: skip
+        [
+            bwrap,
+            *here,
+            "--",
+            setpriv,
+            "--reuid",
+            USER,
+            "--regid",
+            USER,
+            "--clear-groups",
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            *(
+                f"tests/grading/test_{name}.py"
+                for name in ("sandbox", "sandbox_attacks", "neighbours", "shares")
+            ),
+        ],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "HOME": "/tmp",
+            "TMPDIR": "/tmp",
+            "CI": "true",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert re.search(r"\d\d passed, [2-4] skipped", done.stdout), done.stdout[-500:]

@@ -42,7 +42,10 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]
             if "busy" in words:
                 (folder / "busy").touch()
             enabled = words.replace("busy", "").replace("bare", "")
-            write(folder / "cgroup.controllers", "" if "bare" in words else "cpu io memory pids\n")
+            write(
+                folder / "cgroup.controllers",
+                "" if "bare" in words else "cpu io memory pids\n",
+            )
             write(folder / "cgroup.subtree_control", enabled)
         return folder
 
@@ -68,7 +71,9 @@ def test_or_below_one_above_it_that_has_the_controllers(tree):
     assert made(here) == here.parent.parent
 
 
-@pytest.mark.parametrize("levels", [("bare",), ("busy", "busy"), ("bare", "memory busy", "busy")])
+@pytest.mark.parametrize(
+    "levels", [("bare",), ("busy", "busy"), ("bare", "memory busy", "busy")]
+)
 def test_where_none_can_be_made_there_is_none(tree, levels):
     assert made(tree(*levels)) is None
 
@@ -86,8 +91,11 @@ def test_a_group_limits_memory_swap_and_processes(tree):
     (group.folder / "memory.swap.max").write_text("max")
     group.limit(1 << 30, 32)
     found = {path.name: path.read_text() for path in group.folder.iterdir()}
-    assert found == {"memory.max": str((1 << 30) + shares.BYTES_BESIDE), "memory.swap.max": "0",
-                     "pids.max": str(32 + shares.PROCESSES_BESIDE)}
+    assert found == {
+        "memory.max": str((1 << 30) + shares.BYTES_BESIDE),
+        "memory.swap.max": "0",
+        "pids.max": str(32 + shares.PROCESSES_BESIDE),
+    }
     assert group.killed == 0
     (group.folder / "memory.events").write_text("low 0\noom 2\noom_kill 1\n")
     assert group.killed == 1
@@ -108,7 +116,9 @@ def test_groups_of_a_dead_grader_are_removed_and_no_others(tree):
     assert not second.folder.exists()
 
 
-def test_a_worker_whose_group_can_not_be_entered_works_without(workers, monkeypatch, tmp_path):
+def test_a_worker_whose_group_can_not_be_entered_works_without(
+    workers, monkeypatch, tmp_path
+):
     (tmp_path / "group" / "cgroup.procs").mkdir(parents=True)
     group = shares.Group(tmp_path / "group")
     monkeypatch.setattr(shares, "group", lambda: group)
@@ -131,7 +141,9 @@ def test_a_worker_lives_in_its_group_and_is_ended_with_it(workers, monkeypatch):
     try:
         folder.mkdir()
     except OSError as error:
-        pytest.skip(f"no control group without controllers can be made: {error.strerror}")
+        pytest.skip(
+            f"no control group without controllers can be made: {error.strerror}"
+        )
     monkeypatch.setattr(shares, "group", lambda: shares.Group(folder))
     monkeypatch.setattr(shares.Group, "limit", lambda *_: None)
     worker = workers()
@@ -153,7 +165,9 @@ def test_memory_that_no_process_shows_is_limited_by_the_group(workers):
 
 
 def test_workers_claim_different_processors_and_give_them_back(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {9001, 9002})  # which nobody has
+    monkeypatch.setattr(
+        os, "sched_getaffinity", lambda _: {9001, 9002}
+    )  # which nobody has
     (first, one), (second, other), (third, none) = (shares.core() for _ in range(3))
     assert {first, second} == {9001, 9002}
     assert none is None
@@ -170,7 +184,7 @@ def test_a_worker_gives_its_processor_back(workers, monkeypatch):
     claim = shares.core
     monkeypatch.setattr(shares, "core", lambda: given.append(claim()) or given[-1])
     worker = workers()
-    (core, held), = given
+    ((core, held),) = given
     assert ask(worker, "attacks_neighbours:ordinary")[0][0] == [core]
     worker.close()
     assert held is None or held.fileno() == -1

@@ -29,7 +29,13 @@ from tests.harness import sample
 from tools.notebooks import ROOT
 
 #: Packages that take longer to import than a submission to grade.
-HEAVY = ("sympy", "torch.distributed.tensor", "torch._inductor", "lark", "matplotlib.pyplot")
+HEAVY = (
+    "sympy",
+    "torch.distributed.tensor",
+    "torch._inductor",
+    "lark",
+    "matplotlib.pyplot",
+)
 
 SIZES = (3, 6, 9)
 
@@ -38,24 +44,34 @@ def loaded_by(program: str) -> list[str]:
     """Return which of the heavy packages a fresh process has after a program."""
     end = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", f"{program}\n{end}"], cwd=ROOT, capture_output=True, text=True,
-        check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        [sys.executable, "-c", f"{program}\n{end}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     return json.loads(done.stdout.splitlines()[-1].replace("'", '"'))
 
 
 def test_no_grammars_are_parsed_to_grade() -> None:
     """The grader's master imports no parser generator; without care, nbgrader imports one."""
-    found = loaded_by("from grading import lean\nwith lean.imports(): import grading.course")
+    found = loaded_by(
+        "from grading import lean\nwith lean.imports(): import grading.course"
+    )
     assert found == []
     pytest.importorskip("rfc3987_syntax")
-    assert loaded_by("import nbgrader.api") == ["lark"], "then grading/lean.py is not needed"
+    assert loaded_by("import nbgrader.api") == ["lark"], (
+        "then grading/lean.py is not needed"
+    )
 
 
 def test_hidden_imports_are_hidden_for_a_while_only() -> None:
     """Afterwards whoever wants the package has it, and garbage is collected again."""
     found = loaded_by(
         "import gc\nfrom grading import lean\nwith lean.imports(): import jsonschema\n"
-        "assert gc.isenabled()\nimport rfc3987_syntax")
+        "assert gc.isenabled()\nimport rfc3987_syntax"
+    )
     assert found == ["lark"]
 
 
@@ -64,7 +80,8 @@ def test_comparing_tensors_imports_nothing() -> None:
     found = loaded_by(
         "import grading.sandboxed, grading.verdict as verdict\nassert verdict.canary() == ''\n"
         "import torch\ntry: torch.testing.assert_close(torch.ones(1), torch.zeros(1))\n"
-        "except AssertionError: pass\nelse: raise SystemExit('the canary lies')")
+        "except AssertionError: pass\nelse: raise SystemExit('the canary lies')"
+    )
     assert found == []
 
 
@@ -83,8 +100,11 @@ def test_a_gradient_imports_nothing_in_a_session(
 
 def test_the_warm_process_knows_what_the_assignment_needs() -> None:
     """Words of the assignment's cells decide; for any assignment it is all."""
+
     def form(text: str) -> submission.Form:
-        return submission.Form("x.ipynb", (submission.RebuiltCell("test", text),), {}, "")
+        return submission.Form(
+            "x.ipynb", (submission.RebuiltCell("test", text),), {}, ""
+        )
 
     assert sandboxed.needed(form("x = 1")) == []
     assert sandboxed.needed(form("loss.backward(); x.grad")) == ["torch.autograd"]
@@ -130,14 +150,20 @@ def test_work_grows_with_the_class_and_no_faster(
         options = course.Options(jobs=1, engine="tests.grading.fakes:make")
         done = course.grade(root, sample.NAME, options)
         assert [one.points for one in done.standings] == [6.0] * size
-        counts.append(collections.Counter(" ".join(s.split()) for s in statements) + opened)
+        counts.append(
+            collections.Counter(" ".join(s.split()) for s in statements) + opened
+        )
     first, second = counts[1] - counts[0], counts[2] - counts[1]
     assert first == second
-    assert first["replaced"] == 2 * 3, "the graded notebook and the page of each student"
+    assert first["replaced"] == 2 * 3, (
+        "the graded notebook and the page of each student"
+    )
     assert first.total() < 45 * 3, f"{first.total() / 3:.0f} steps for one submission"
 
 
-def test_no_statement_reads_everybodys_rows(tmp_path: Path, statements: list[str]) -> None:
+def test_no_statement_reads_everybodys_rows(
+    tmp_path: Path, statements: list[str]
+) -> None:
     """SQLite finds a submission's rows by an index, also in a gradebook that nbgrader made."""
     root = helpers.make_course(tmp_path / "course")
     url = f"sqlite:///{root / 'gradebook.db'}"
@@ -145,14 +171,26 @@ def test_no_statement_reads_everybodys_rows(tmp_path: Path, statements: list[str
     helpers.hand_in(root, "s1", helpers.fill(helpers.RIGHT))
     options = course.Options(jobs=1, engine="tests.grading.fakes:make")
     course.grade(root, sample.NAME, options)
-    one_row = re.compile(r"\? = (grade|comment|submitted_notebook)\.(notebook|assignment)_id")
-    asked = [one for one in set(statements) if one.startswith("SELECT") and one_row.search(one)]
+    one_row = re.compile(
+        r"\? = (grade|comment|submitted_notebook)\.(notebook|assignment)_id"
+    )
+    asked = [
+        one
+        for one in set(statements)
+        if one.startswith("SELECT") and one_row.search(one)
+    ]
     assert len(asked) > 2
     with contextlib.closing(sqlite3.connect(root / "gradebook.db")) as connection:
         for one in asked:
-            plan = connection.execute(f"EXPLAIN QUERY PLAN {one}", ["x"] * one.count("?"))
+            plan = connection.execute(
+                f"EXPLAIN QUERY PLAN {one}", ["x"] * one.count("?")
+            )
             steps = [row[-1] for row in plan]
-            read = [step for step in steps if re.match(r"SCAN (grade|comment|submitted)\w*$", step)]
+            read = [
+                step
+                for step in steps
+                if re.match(r"SCAN (grade|comment|submitted)\w*$", step)
+            ]
             assert not read, f"{read}: {one}"
 
 
@@ -168,7 +206,9 @@ def test_a_pool_starts_its_processes_once(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(subprocess, "Popen", popen)
     pool.prepare(2, ("json",))
     jobs = [{"do": str(number)} for number in range(8)]
-    answers = dict(pool.run(jobs, "tests.grading.fakes:Jobs", {}, processes=2, deadline=60))
+    answers = dict(
+        pool.run(jobs, "tests.grading.fakes:Jobs", {}, processes=2, deadline=60)
+    )
     assert [answers[number]["did"] for number in range(8)] == [str(n) for n in range(8)]
     assert len({answer["by"] for answer in answers.values()}) <= 2
     assert len(started) == 2
@@ -177,7 +217,8 @@ def test_a_pool_starts_its_processes_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_process_of_the_pool_collects_garbage_when_it_works() -> None:
     """It does not while it imports."""
     [(_, answer)] = pool.run(
-        [{}], "tests.grading.test_speed:collects", {}, processes=1, deadline=60)
+        [{}], "tests.grading.test_speed:collects", {}, processes=1, deadline=60
+    )
     assert answer == {"at start": False, "at work": True}
 
 

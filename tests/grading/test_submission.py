@@ -52,13 +52,19 @@ def test_an_honest_submission(form: Form) -> None:
     """Solutions are the student's, tests the source's with hidden parts, nothing is found."""
     found = rebuilt(form, helpers.fill(helpers.RIGHT))
     assert texts(found, "solution") == list(helpers.RIGHT.values())
-    assert texts(found, "test") == [sample.DOUBLE_SMALL, sample.DOUBLE_ZERO, sample.TOTAL_PLAIN]
+    assert texts(found, "test") == [
+        sample.DOUBLE_SMALL,
+        sample.DOUBLE_ZERO,
+        sample.TOTAL_PLAIN,
+    ]
     assert texts(found, "setup") == ["import math"]
     assert found.findings == ()
     assert form.most == helpers.FULL
 
 
-def test_no_reference_solution_and_no_hidden_test_in_the_students_cells(form: Form) -> None:
+def test_no_reference_solution_and_no_hidden_test_in_the_students_cells(
+    form: Form,
+) -> None:
     """What runs in the student's process holds neither."""
     found = rebuilt(form, helpers.release())
     own = "\n".join(texts(found, "setup", "given", "demo", "extra", "solution"))
@@ -74,7 +80,11 @@ def test_edited_and_deleted_tests_are_put_back(form: Form) -> None:
     helpers.find(notebook, "double--small")["source"] = "assert True"
     notebook["cells"].remove(helpers.find(notebook, "total--plain"))
     found = rebuilt(form, notebook)
-    assert texts(found, "test") == [sample.DOUBLE_SMALL, sample.DOUBLE_ZERO, sample.TOTAL_PLAIN]
+    assert texts(found, "test") == [
+        sample.DOUBLE_SMALL,
+        sample.DOUBLE_ZERO,
+        sample.TOTAL_PLAIN,
+    ]
     assert kinds(found) == {"edited": "note", "missing": "note"}
 
 
@@ -89,7 +99,8 @@ def test_a_deleted_solution_is_the_stub(form: Form) -> None:
 
 
 @pytest.mark.parametrize(
-    "upper", ["# my notes", "import itertools", "def double(x):\n    return 0"])
+    "upper", ["# my notes", "import itertools", "def double(x):\n    return 0"]
+)
 def test_a_split_or_copied_cell_runs_in_all_its_parts(form: Form, upper: str) -> None:
     """The parts run in order; the last is the answer."""
     notebook = helpers.fill(helpers.RIGHT)
@@ -114,7 +125,8 @@ def test_moved_cells_run_at_their_place(form: Form) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"points": 100}, {"grade": False}, {"solution": True}, {"locked": False}])
+    "change", [{"points": 100}, {"grade": False}, {"solution": True}, {"locked": False}]
+)
 def test_changed_tags_are_suspect_and_without_effect(form: Form, change: dict) -> None:
     """Nobody changes how a cell is graded by accident."""
     notebook = helpers.fill(helpers.RIGHT)
@@ -122,7 +134,9 @@ def test_changed_tags_are_suspect_and_without_effect(form: Form, change: dict) -
     found = rebuilt(form, notebook)
     assert kinds(found)["re-tagged"] == "suspect"
     assert found.is_suspect
-    assert {cell.grade_id: cell.points for cell in found.cells if cell.is_graded} == helpers.FULL
+    assert {
+        cell.grade_id: cell.points for cell in found.cells if cell.is_graded
+    } == helpers.FULL
 
 
 def test_a_graded_cell_of_the_students_own_is_suspect(form: Form) -> None:
@@ -131,10 +145,14 @@ def test_a_graded_cell_of_the_students_own_is_suspect(form: Form) -> None:
     notebook["cells"].append(sample.graded("bonus", "assert True", 50))
     found = rebuilt(form, notebook)
     assert kinds(found)["unknown"] == "suspect"
-    assert {cell.grade_id for cell in found.cells if cell.is_graded} == helpers.FULL.keys()
+    assert {
+        cell.grade_id for cell in found.cells if cell.is_graded
+    } == helpers.FULL.keys()
 
 
-def test_added_and_edited_cells_run_at_their_place_in_the_students_process(form: Form) -> None:
+def test_added_and_edited_cells_run_at_their_place_in_the_students_process(
+    form: Form,
+) -> None:
     """An import added to the first cell, and a helper function between two tasks."""
     notebook = helpers.fill(helpers.RIGHT)
     notebook["cells"][1]["source"] = "import math\nimport itertools"
@@ -143,7 +161,10 @@ def test_added_and_edited_cells_run_at_their_place_in_the_students_process(form:
     notebook["cells"].insert(0, sample.markdown("<script>alert(1)</script>"))
     found = rebuilt(form, notebook)
     assert texts(found, "setup", "extra", "solution") == [
-        "import math", "import math\nimport itertools", helpers.RIGHT["double"], helper,
+        "import math",
+        "import math\nimport itertools",
+        helpers.RIGHT["double"],
+        helper,
         helpers.RIGHT["total"],
     ]
     assert kinds(found) == {"extra": "note"}
@@ -193,12 +214,20 @@ BROKEN = [
     (b"[" * 200_000, "not a notebook"),
     (b"9" * 10_000, "not a notebook"),
     (b"[]", "but not a notebook"),
-    (json.dumps({"nbformat": 3, "worksheets": []}).encode(), "notebook format 3, expected 4"),
-    (json.dumps({"nbformat": 5, "cells": []}).encode(), "notebook format 5, expected 4"),
+    (
+        json.dumps({"nbformat": 3, "worksheets": []}).encode(),
+        "notebook format 3, expected 4",
+    ),
+    (
+        json.dumps({"nbformat": 5, "cells": []}).encode(),
+        "notebook format 5, expected 4",
+    ),
     (json.dumps({"nbformat": 4}).encode(), "no list of cells"),
     (json.dumps({"nbformat": 4, "cells": []}).encode(), "no cell of this assignment"),
-    *[(json.dumps({"nbformat": 4, **odd}).encode(), "no cell of this assignment")
-      for odd in NONSENSE],
+    *[
+        (json.dumps({"nbformat": 4, **odd}).encode(), "no cell of this assignment")
+        for odd in NONSENSE
+    ],
 ]
 
 
@@ -233,11 +262,17 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("source", "copies"), [("1\n" * 130_000, 1), ("x = 1", 2000)])
-def test_more_code_than_anybody_writes_is_not_read(form: Form, source: str, copies: int) -> None:
+def test_more_code_than_anybody_writes_is_not_read(
+    form: Form, source: str, copies: int
+) -> None:
     """A megabyte of it takes a gigabyte to parse, in the grader's own process."""
     notebook = helpers.fill(helpers.RIGHT)
-    notebook["cells"] += [sample.code(source) | {"id": f"x{number}"} for number in range(copies)]
-    with pytest.raises(SubmissionError, match=r"characters of your own code in [\d,]+ cells"):
+    notebook["cells"] += [
+        sample.code(source) | {"id": f"x{number}"} for number in range(copies)
+    ]
+    with pytest.raises(
+        SubmissionError, match=r"characters of your own code in [\d,]+ cells"
+    ):
         form.rebuild(json.dumps(notebook).encode())
     notebook["cells"] = notebook["cells"][: len(helpers.release()["cells"]) + 900]
     notebook["cells"][-1]["source"] = "x = 1\n" * 10_000
@@ -245,10 +280,15 @@ def test_more_code_than_anybody_writes_is_not_read(form: Form, source: str, copi
 
 
 #: What takes much more memory than it has bytes; the last ones have almost as many parts as may be.
-FLOODS = [(b"{}", 6_000_000), (b'"ab"', 4_000_000), (b'"\\"', 5_000_000),
-          (b'{"cell_type":"code","source":"x"}', 600_000),
-          (b'"' + b'\\"' * 9_000_000 + b'"', 1),
-          (b"[]", 990_000), (b'{"cell_type":"code","source":"x"}', 9_900)]
+FLOODS = [
+    (b"{}", 6_000_000),
+    (b'"ab"', 4_000_000),
+    (b'"\\"', 5_000_000),
+    (b'{"cell_type":"code","source":"x"}', 600_000),
+    (b'"' + b'\\"' * 9_000_000 + b'"', 1),
+    (b"[]", 990_000),
+    (b'{"cell_type":"code","source":"x"}', 9_900),
+]
 MEASURE = """
 import resource, sys
 from pathlib import Path
@@ -271,10 +311,17 @@ print(peak() - before)
 @pytest.mark.slow
 def test_no_file_takes_much_memory_to_read(small: Path) -> None:
     """Not even one of 20 MiB made of the smallest parts, in the grader's own process."""
-    paths = [small / kind / sample.NAME / "sample.ipynb" for kind in ("exercises", "solutions")]
+    paths = [
+        small / kind / sample.NAME / "sample.ipynb"
+        for kind in ("exercises", "solutions")
+    ]
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, *paths], cwd=ROOT, capture_output=True, text=True,
-        check=True)
+        [sys.executable, "-c", MEASURE, *paths],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     *said, more = done.stdout.splitlines()
     assert len(said) == len(FLOODS)
     assert sum("more than 2,000,000" in line for line in said) == 4
@@ -286,10 +333,20 @@ def test_a_large_honest_notebook_is_read(form: Form) -> None:
     notebook = helpers.fill(helpers.RIGHT)
     cell = notebook["cells"][-1]
     cell["outputs"] = [
-        {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBOR" * 2_000_000}},
-        {"output_type": "display_data", "metadata": {}, "data": {
-            "application/json": [[number / 7 for number in range(100)]] * 1000}},
-        {"output_type": "stream", "name": "stdout", "text": ["a line\n"] * 200_000}]
+        {
+            "output_type": "display_data",
+            "metadata": {},
+            "data": {"image/png": "iVBOR" * 2_000_000},
+        },
+        {
+            "output_type": "display_data",
+            "metadata": {},
+            "data": {
+                "application/json": [[number / 7 for number in range(100)]] * 1000
+            },
+        },
+        {"output_type": "stream", "name": "stdout", "text": ["a line\n"] * 200_000},
+    ]
     data = json.dumps(notebook).encode()
     assert len(data) > 12 << 20
     assert form.rebuild(data).cells
@@ -299,7 +356,9 @@ def test_more_cells_than_anybody_has_are_not_read(form: Form) -> None:
     """Cells of text included: it says how many there are."""
     notebook = helpers.fill(helpers.RIGHT)
     notebook["cells"] += [{"cell_type": "markdown", "source": "a"}] * 10_000
-    with pytest.raises(SubmissionError, match=r"has 10,0\d\d cells, and at most 10,000 are read"):
+    with pytest.raises(
+        SubmissionError, match=r"has 10,0\d\d cells, and at most 10,000 are read"
+    ):
         form.rebuild(json.dumps(notebook).encode())
 
 
@@ -315,7 +374,9 @@ def test_release_and_source_must_belong_together(small: Path) -> None:
     notebook = helpers.release()
     notebook["cells"].remove(helpers.find(notebook, "double--zero"))
     sample.write(release, notebook)
-    with pytest.raises(NotebookError, match=r"double--zero missing: run `make exercises`"):
+    with pytest.raises(
+        NotebookError, match=r"double--zero missing: run `make exercises`"
+    ):
         submission.load(release, source)
 
 
@@ -326,15 +387,18 @@ def test_the_fingerprint_follows_tests_and_text(form: Form, small: Path) -> None
     assert submission.fingerprint(form, data) == first
     assert submission.fingerprint(form, data + b" ") != first
     notebook = sample.source_notebook()
-    helpers.find(notebook, "double--small")["source"] += "\n### BEGIN HIDDEN TESTS\nx\n" \
-        "### END HIDDEN TESTS"
+    helpers.find(notebook, "double--small")["source"] += (
+        "\n### BEGIN HIDDEN TESTS\nx\n### END HIDDEN TESTS"
+    )
     source = sample.write(small / "solutions" / sample.NAME / "sample.ipynb", notebook)
     other = submission.load(small / "exercises" / sample.NAME / "sample.ipynb", source)
     assert submission.fingerprint(other, data) != first
 
 
 @pytest.mark.parametrize(
-    "name", sorted(path.name for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir()))
+    "name",
+    sorted(path.name for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir()),
+)
 def test_every_assignment_of_the_course_can_be_rebuilt(name: str) -> None:
     """Untouched release notebooks have no findings, and as many points as the source gives."""
     source = next((ROOT / "solutions" / name).glob("*.ipynb"))
@@ -342,4 +406,10 @@ def test_every_assignment_of_the_course_can_be_rebuilt(name: str) -> None:
     found = submission.rebuild(release, source, release)
     assert found.findings == ()
     assert sum(cell.points for cell in found.cells) > 0
-    assert {cell.role for cell in found.cells} >= {"setup", "given", "solution", "test", "text"}
+    assert {cell.role for cell in found.cells} >= {
+        "setup",
+        "given",
+        "solution",
+        "test",
+        "text",
+    }

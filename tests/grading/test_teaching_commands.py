@@ -11,8 +11,9 @@ from grading import feedback, handed_in, limits, pipeline, sandbox, sandboxed
 from grading.__main__ import parser
 from tools.notebooks import ROOT
 
-PAGES = sorted([*ROOT.glob("book/teaching*.md"), ROOT / "deploy" / "README.md",
-                ROOT / "README.md"])
+PAGES = sorted(
+    [*ROOT.glob("book/teaching*.md"), ROOT / "deploy" / "README.md", ROOT / "README.md"]
+)
 
 
 def commands(start: str) -> list[tuple[str, str]]:
@@ -23,7 +24,11 @@ def commands(start: str) -> list[tuple[str, str]]:
         blocks = re.findall(r"^ *```bash\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
         lines = [line.strip() for block in blocks for line in block.splitlines()]
         lines += re.findall(r"`([^`\n]+)`", text)
-        found += [(page.name, line.partition("  #")[0]) for line in lines if line.startswith(start)]
+        found += [
+            (page.name, line.partition("  #")[0])
+            for line in lines
+            if line.startswith(start)
+        ]
     return sorted(set(found))
 
 
@@ -43,7 +48,9 @@ def test_each_command_can_be_read(page: str, line: str) -> None:
 def test_there_are_commands() -> None:
     """The pages are read as they are written."""
     assert len(commands("python -m grading ")) > 25
-    assert ("teaching.md", "python -m grading states 02") in commands("python -m grading ")
+    assert ("teaching.md", "python -m grading states 02") in commands(
+        "python -m grading "
+    )
 
 
 @pytest.mark.parametrize(("page", "line"), commands("make "))
@@ -60,7 +67,9 @@ def test_each_target_is_there(page: str, line: str) -> None:
 def test_the_limits_are_those_of_the_programs() -> None:
     """Each row of the table."""
     text = (ROOT / "book" / "teaching-safety.md").read_text(encoding="utf-8")
-    table = dict(re.findall(r"^\| ([^|]+?) \| ([^|]+?) \| [^|]+ \|$", text, re.MULTILINE))
+    table = dict(
+        re.findall(r"^\| ([^|]+?) \| ([^|]+?) \| [^|]+ \|$", text, re.MULTILINE)
+    )
     ours = sandboxed.LIMITS
     assert isinstance(ours, sandbox.Limits)
     assert table["one cell or test"] == f"{sandboxed.CELL_SECONDS:g} seconds"
@@ -70,18 +79,27 @@ def test_the_limits_are_those_of_the_programs() -> None:
     assert table["one process"] == f"{ours.cpu_seconds:g} seconds of CPU time"
     # What many slow cells use up must not end the process under the one that runs at the moment.
     assert min(ours.wall_seconds, ours.cpu_seconds) > once + 2 * sandboxed.CELL_SECONDS
-    assert table["memory beyond Python and PyTorch"] == f"{ours.memory_bytes / 2**30:g} GiB"
+    assert (
+        table["memory beyond Python and PyTorch"]
+        == f"{ours.memory_bytes / 2**30:g} GiB"
+    )
     assert table["processes and threads"] == str(ours.processes)
     assert table["one file"] == f"{ours.file_bytes / 2**20:g} MiB"
     assert table["output"] == f"{ours.output_bytes / 2**20:g} MiB"
-    code = f"{handed_in.MOST_CODE:_} characters in {handed_in.MOST_CELLS} cells".replace("_", " ")
+    code = (
+        f"{handed_in.MOST_CODE:_} characters in {handed_in.MOST_CELLS} cells".replace(
+            "_", " "
+        )
+    )
     assert table["a student's own code in it"] == code
     assert table["its cells"] == f"{handed_in.MOST_IN_FILE:_}".replace("_", " ")
     assert table["its lines, texts and numbers, outputs included"] == (
-        f"{handed_in.MOST_PARTS:_}".replace("_", " "))
+        f"{handed_in.MOST_PARTS:_}".replace("_", " ")
+    )
     assert table["scratch files"] == f"{limits.MOST_FILES:_}".replace("_", " ")
     assert table["sockets"] == str(limits.MOST_SOCKETS)
     assert table["open files and pipes"] == (
-        f"{limits.OPEN_FILES} for a process, {ours.processes * limits.DESCRIPTORS_EACH} for all")
+        f"{limits.OPEN_FILES} for a process, {ours.processes * limits.DESCRIPTORS_EACH} for all"
+    )
     assert f"gets {feedback.PAGE_SECONDS:g} seconds of CPU time" in text
     assert table["the notebook handed in"] == f"{handed_in.MAX_BYTES / 2**20:g} MiB"

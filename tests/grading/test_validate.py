@@ -20,13 +20,25 @@ def test_a_fine_notebook_is_a_success() -> None:
 def test_everything_to_mend_is_shown_as_text() -> None:
     """Findings, stubs and messages of tests; what could be HTML is escaped."""
     tasks = [
-        Task("Task 1", answered=False, tests=1, failed=[("small", Message("never shown"))]),
-        Task("Task 2", tests=1, failed=[("big", Message("<img src=x onerror=alert(1)>", "Odd"))]),
+        Task(
+            "Task 1",
+            answered=False,
+            tests=1,
+            failed=[("small", Message("never shown"))],
+        ),
+        Task(
+            "Task 2",
+            tests=1,
+            failed=[("big", Message("<img src=x onerror=alert(1)>", "Odd"))],
+        ),
     ]
     items = [Item("the cell “x” is missing", "Take it from a fresh copy.")]
     shown = validate.answer(Report("A", Path("a.ipynb"), items, tasks))["failed"]
     assert [entry["source"] for entry in shown] == [
-        "The cell “x” is missing.", "Task 1", "Task 2: big"]
+        "The cell “x” is missing.",
+        "Task 1",
+        "Task 2: big",
+    ]
     assert shown[0]["raw_error"] == "Take it from a fresh copy."
     assert "Not answered yet." in shown[1]["error"]
     assert "Odd: &lt;img src=x onerror=alert(1)&gt;" in shown[2]["error"]

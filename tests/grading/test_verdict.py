@@ -9,7 +9,9 @@ from tests.grading.wall import fails, passes, submission
 
 
 def test_values_come_back_as_they_were():
-    passes("def same(x): return x", """
+    passes(
+        "def same(x): return x",
+        """
 import collections, numpy as np
 values = [None, True, 0, -3, 10**30, 2.5, "ä", b"ab", 1 + 2j, (1, [2, {"a": (3,)}]), {1, 2},
           frozenset([3]), {(1, 2): "pair"}, slice(1, None), range(3), ..., torch.float64,
@@ -27,24 +29,28 @@ for dtype in (torch.bool, torch.int64, torch.float16, torch.bfloat16, torch.comp
 assert same(torch.empty(0, 3)).shape == (0, 3) and same(torch.tensor(4.0)).item() == 4
 point = collections.namedtuple("Point", "x y")(1, torch.ones(2))
 assert same(point)._fields == ("x", "y") and isinstance(same(point), tuple)
-""")
+""",
+    )
 
 
 def test_an_assert_keeps_its_message_and_other_errors_their_name():
     assert fails("def f(): return 3", "assert f() == 4, f'expected 4, got {f()}'") == (
-        "expected 4, got 3")
+        "expected 4, got 3"
+    )
     assert fails("def f(): raise KeyError('a')", "f()") == "KeyError: 'a'"
     assert fails("", "nothing(1)") == "NameError: name 'nothing' is not defined"
     assert fails("def f(", "f()").startswith("NameError")
 
 
 def test_exceptions_are_of_the_builtin_class():
-    passes("""
+    passes(
+        """
 class Own(ValueError): pass
 def f(kind):
     raise {"value": ValueError("size: bad"), "index": IndexError("i"), "own": Own("mine"),
            "unicode": UnicodeDecodeError("utf-8", b"x", 0, 1, "why")}[kind]
-""", """
+""",
+        """
 for kind, expected in [("value", ValueError), ("index", IndexError), ("own", ValueError),
                        ("unicode", ValueError)]:
     try:
@@ -62,11 +68,14 @@ try:
     torch.ones(2) @ f_shape
 except NameError:
     pass
-""")
+""",
+    )
 
 
 def test_gradients_pass_the_wall():
-    passes("def f(x, y): return (x * y).sin(), x.sum() * 2, y.detach()", """
+    passes(
+        "def f(x, y): return (x * y).sin(), x.sum() * 2, y.detach()",
+        """
 x = torch.randn(3, dtype=torch.float64, requires_grad=True)
 y = torch.randn(3, dtype=torch.float64, requires_grad=True)
 a, b, c = f(x, 2 * y)
@@ -80,26 +89,38 @@ assert torch.allclose(torch.autograd.grad(z.sum(), x)[0],
                       torch.autograd.grad(((x * y).sin() * y).sin().sum(), x)[0])
 with torch.no_grad():
     assert not f(x, y)[0].requires_grad
-""")
+""",
+    )
 
 
 def test_a_missing_or_wrong_gradient_shows():
-    fails("def f(x): return x.detach() * 2", "x = torch.ones(2, requires_grad=True)\n"
-          "assert f(x).requires_grad, 'no gradient'")
-    assert fails("""
+    fails(
+        "def f(x): return x.detach() * 2",
+        "x = torch.ones(2, requires_grad=True)\n"
+        "assert f(x).requires_grad, 'no gradient'",
+    )
+    assert (
+        fails(
+            """
 class Bad(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x): return x * 2
     @staticmethod
     def backward(ctx, g): return g * 3
 f = Bad.apply
-""", """x = torch.ones(2, requires_grad=True)
+""",
+            """x = torch.ones(2, requires_grad=True)
 f(x).sum().backward()
-assert (x.grad == 2).all(), f'{x.grad}'""") == "tensor([3., 3.])"
+assert (x.grad == 2).all(), f'{x.grad}'""",
+        )
+        == "tensor([3., 3.])"
+    )
 
 
 def test_random_numbers_are_those_of_one_process():
-    passes("import random\ndef noise(n): return torch.randn(n)\npick = lambda: random.random()", """
+    passes(
+        "import random\ndef noise(n): return torch.randn(n)\npick = lambda: random.random()",
+        """
 torch.manual_seed(3)
 got, again = noise(4), noise(4)
 torch.manual_seed(3)
@@ -112,15 +133,19 @@ random.seed(5)
 got = pick()
 random.seed(5)
 assert got == random.random()
-""")
+""",
+    )
 
 
 def test_given_cells_run_here_and_are_not_replaced():
-    with submission("def matches(a, b): return True\ndef double(x): return x + 1", given="""
+    with submission(
+        "def matches(a, b): return True\ndef double(x): return x + 1",
+        given="""
 import torch
 def matches(a, b):
     return a == b
-""") as student:
+""",
+    ) as student:
         assert student.run_given("shown = double(4)\nlimit = 3").ok
         assert not run_test_cell(student, "assert matches(double(2), 4), 'no'").passed
         assert run_test_cell(student, "assert limit == 3 and shown == 5").passed
@@ -137,10 +162,16 @@ def test_a_name_that_a_test_used_can_become_the_submissions():
 
 def test_cells_report_output_and_errors():
     with submission() as student:
-        result = student.run_cell("%matplotlib inline\nprint('hello')\nimport sys\n"
-                                  "print('oh', file=sys.stderr)\n1 / 0")
+        result = student.run_cell(
+            "%matplotlib inline\nprint('hello')\nimport sys\n"
+            "print('oh', file=sys.stderr)\n1 / 0"
+        )
         assert (result.ok, result.error_name, result.stdout, result.stderr) == (
-            False, "ZeroDivisionError", "hello\n", "oh\n")
+            False,
+            "ZeroDivisionError",
+            "hello\n",
+            "oh\n",
+        )
         assert "line 5" in result.error_text
         assert "grading" not in result.error_text
         assert student.run_cell("def f(").error_name == "SyntaxError"
@@ -164,7 +195,9 @@ def test_hidden_parts_are_split_off():
 
 
 def test_names_of_cells():
-    source = "import a.b\nx = [y for y in z]\ndef f(p, q=w):\n    return p + g + x\nx += 1"
+    source = (
+        "import a.b\nx = [y for y in z]\ndef f(p, q=w):\n    return p + g + x\nx += 1"
+    )
     assert bound_names(source) == {"a", "x", "f"}
     assert needed_names(source) == {"z", "w"}
     assert needed_names(source + "\nf(1)") == {"z", "w", "f", "g"} - {"f"}
@@ -189,14 +222,16 @@ def test_a_swallowed_timeout_comes_again():
 
 def test_more_kinds_of_results():
     """What PyTorch names itself, a named tuple with renamed fields, an error with a huge number."""
-    passes("""
+    passes(
+        """
 from collections import namedtuple
 Odd = namedtuple("Odd", ["a", "def"], rename=True)
 def f(kind):
     if kind == "error":
         raise ValueError("size", 10 ** 5000)
     return torch.tensor([1.0, 3.0, 2.0]).topk(2) if kind == "top" else Odd(1, 2)
-""", """
+""",
+        """
 top = f("top")
 assert isinstance(top, tuple) and top[1].tolist() == [1, 2]
 assert tuple(f("odd")) == (1, 2)
@@ -207,4 +242,5 @@ except ValueError as error:
 else:
     assert False
 assert tuple(f("odd")) == (1, 2)
-""")
+""",
+    )

@@ -24,12 +24,17 @@ def load(name: str) -> tuple[assignments.Assignment, list[Answer]]:
     bank, problems = read_bank(assignment, ROOT / "tests" / "answers")
     assert bank, name
     assert not problems
-    return assignment, sorted(bank, key=lambda answer: hashlib.sha256(
-        f"{answer.task} {answer.name}".encode()).hexdigest())
+    return assignment, sorted(
+        bank,
+        key=lambda answer: hashlib.sha256(
+            f"{answer.task} {answer.name}".encode()
+        ).hexdigest(),
+    )
 
 
-def run(assignment: assignments.Assignment, answer: Answer | None = None
-        ) -> dict[str, TestRun]:
+def run(
+    assignment: assignments.Assignment, answer: Answer | None = None
+) -> dict[str, TestRun]:
     """Return how test cells end: all of them on the reference, one task's on an answer.
 
     With an answer, cells that only show something are left out.
@@ -38,10 +43,16 @@ def run(assignment: assignments.Assignment, answer: Answer | None = None
     with submission(given="") as student:
         for index, cell in enumerate(assignment.cells):
             name = cell.grade_id
-            if answer and cell.is_solution and index > assignment.tasks[answer.task].index:
+            if (
+                answer
+                and cell.is_solution
+                and index > assignment.tasks[answer.task].index
+            ):
                 break
             if cell.is_solution:
-                chosen = answer.source if answer and name == answer.task else cell.source
+                chosen = (
+                    answer.source if answer and name == answer.task else cell.source
+                )
                 student.run_cell(chosen, 60, owns=tuple(bound_names(cell.source)))
             elif not cell.is_test:
                 if name or not index or not answer:
@@ -56,7 +67,11 @@ def run(assignment: assignments.Assignment, answer: Answer | None = None
 def check(assignment: assignments.Assignment, answer: Answer) -> None:
     """Assert that a right answer passes, and that a wrong one is told its mistake."""
     found = run(assignment, answer)
-    told = [f"{test.error_name}: {test.message}" for test in found.values() if not test.passed]
+    told = [
+        f"{test.error_name}: {test.message}"
+        for test in found.values()
+        if not test.passed
+    ]
     assert found
     if answer.is_right:
         assert not told, f"{answer}: {told}"

@@ -17,7 +17,9 @@ torch.testing.assert_close(got, expected)
 """
 
 
-def verdict(*cells: str, timeout: float = 20.0, call_timeout: float = 20.0, test: str = TEST):
+def verdict(
+    *cells: str, timeout: float = 20.0, call_timeout: float = 20.0, test: str = TEST
+):
     """Return how a test ends on a submission, and a second test that needs nothing of it."""
     with submission(*cells, call_timeout=call_timeout) as student:
         return run_test_cell(student, test, timeout=timeout), student.lost
@@ -133,41 +135,56 @@ def test_lies_and_failures_fail_and_the_process_lives(cell):
 
 
 LOSSES = {
-    "builtins are patched": ("died", """
+    "builtins are patched": (
+        "died",
+        """
 import builtins
 builtins.isinstance = lambda *a: True
 builtins.all = builtins.any = lambda *a: True
 builtins.AssertionError = KeyError
 def f(x): return x
-"""),
+""",
+    ),
     "os._exit": ("died", "import os\ndef f(x): os._exit(0)"),
     "a signal": ("died", "import os\ndef f(x): os.kill(os.getpid(), 9)"),
     "os._exit in the cell": ("died", "import os\nos._exit(0)"),
     "endless": ("time", "def f(x):\n    while True: pass"),
-    "asleep in a bare except": ("time", """
+    "asleep in a bare except": (
+        "time",
+        """
 import time
 def f(x):
     while True:
         try: time.sleep(1000)
         except: pass
-"""),
-    "endless iterator": ("time", """
+""",
+    ),
+    "endless iterator": (
+        "time",
+        """
 def f(x):
     while True: yield x
-"""),
-    "garbage in the channel": ("wire", """
+""",
+    ),
+    "garbage in the channel": (
+        "wire",
+        """
 import gc, os
 def f(x):
     from grading.wire import Channel
     channel = next(o for o in gc.get_objects() if type(o) is Channel)
     os.write(channel.write_fd, b"garbage" * 100)
-"""),
+""",
+    ),
     # PyTorch would read what lies behind it, in the trusted process.
-    "the memory of an argument shrinks": ("wire", """
+    "the memory of an argument shrinks": (
+        "wire",
+        """
 def f(x):
     x.untyped_storage().resize_(4)
     return torch.zeros(3)
-"""),
+""",
+    ),
     "the channel is closed": ("died", "import os\ndef f(x): os.closerange(3, 4096)"),
 }
 
@@ -190,18 +207,18 @@ FORGERIES = {
     "a tensor that is not there": "value=['T', 5]",
     "a tensor before the first": "value=['T', -1]",
     "a tensor outside its memory": "value=['T', 0], tensors=[{'s': 0, 'dt': 'float32', "
-                                   "'sh': [100], 'st': [1], 'of': 0}]",
+    "'sh': [100], 'st': [1], 'of': 0}]",
     "a negative stride": "value=['T', 0], tensors=[{'s': 0, 'dt': 'float32', 'sh': [3], "
-                         "'st': [-1], 'of': 2}]",
+    "'st': [-1], 'of': 2}]",
     "a tensor of 2**38 numbers": "value=['T', 0], tensors=[{'s': 0, 'dt': 'float32', "
-                                 "'sh': [1 << 38], 'st': [0], 'of': 0}]",
+    "'sh': [1 << 38], 'st': [0], 'of': 0}]",
     "an object array": "value=['N', '|O', [1], 0, False], blobs=[bytes(8)]",
     "a callable that no test passed": "value=['X', 0]",
     "a request for anything": "request='exec', source='1'",
     "a leaf of the trusted side": "tensors=[{'k': 'leaf', 'id': 40, 's': 0, 'dt': 'float32', "
-                                  "'sh': [1], 'st': [1], 'of': 0}]",
+    "'sh': [1], 'st': [1], 'of': 0}]",
     "a history without leaves": "value=['T', 0], graph={'call': 0, 'outputs': [0], 'inputs': [], "
-                                "'kept': []}",
+    "'kept': []}",
     "changes that are none": "changed=[[0, 3]]",
     "changes of what was not passed": "changed=['l', ['t', 7, ['l']]]",
     "an error that is none": "error='text'",
@@ -209,20 +226,27 @@ FORGERIES = {
     "generators that no test passed": "generators=[[5, 'torch', '00']]",
     "a new memory with a taken number": "new=[[0, 0]], blobs=[bytes(4)]",
     "lists as numbers": "gone={'calls': [[]], 'storages': [{}], 'leaves': [], 'sent': [], "
-                        "'refs': []}",
+    "'refs': []}",
     "no parts": "gone=None, new=None, sync=None, leaves=None",
     "truth values that are 7": "value=['T', 0], new=[[99, 0]], sync=[], blobs=[bytes([7, 7, 7])], "
-                               "tensors=[{'s': 99, 'dt': 'bool', 'sh': [3], 'st': [1], 'of': 0}]",
+    "tensors=[{'s': 99, 'dt': 'bool', 'sh': [3], 'st': [1], 'of': 0}]",
 }
 
 
-@pytest.mark.parametrize("lines", [
-    # The second half of a memory, of which only the first was passed; what follows a view of it.
-    ("def f(x): return torch.as_strided(x, (3,), (1,), 3)",
-     "both = torch.randn(2, 3)\nx, want = both[0], both[1]"),
-    ("def f(x): return x.as_strided((2, 3), (5, 1), 2)",
-     "text = torch.arange(10).view(2, 5)\nx, want = text[:, :3], text[:, 2:]"),
-])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # The second half of a memory of which only the first was passed; what follows a view.
+        (
+            "def f(x): return torch.as_strided(x, (3,), (1,), 3)",
+            "both = torch.randn(2, 3)\nx, want = both[0], both[1]",
+        ),
+        (
+            "def f(x): return x.as_strided((2, 3), (5, 1), 2)",
+            "text = torch.arange(10).view(2, 5)\nx, want = text[:, :3], text[:, 2:]",
+        ),
+    ],
+)
 def test_what_lies_beside_an_argument_stays_hidden(lines):
     cell, data = lines
     result, lost = verdict(cell, test=f"{data}\nassert torch.equal(f(x), want)")
@@ -230,12 +254,18 @@ def test_what_lies_beside_an_argument_stays_hidden(lines):
     assert "memory that it was not given" in lost
     same = f"{data}\nassert torch.equal(f(x), x[..., 1:].flip(0))"
     assert verdict("def f(x): return x[..., 1:].flip(0)", test=same)[0].passed
-    assert verdict("def f(x): return x[..., 1:]", test=same.replace(".flip(0)", ""))[0].passed
+    assert verdict("def f(x): return x[..., 1:]", test=same.replace(".flip(0)", ""))[
+        0
+    ].passed
 
 
 @pytest.mark.parametrize(("reason", "cell"), LOSSES.values(), ids=LOSSES)
 def test_a_process_that_is_lost_is_named(reason, cell):
-    test = TEST + "\n" if reason != "time" else TEST.replace("got = f(x)", "got = list(f(x))")
+    test = (
+        TEST + "\n"
+        if reason != "time"
+        else TEST.replace("got = f(x)", "got = list(f(x))")
+    )
     with submission(cell, call_timeout=3.0) as student:
         result = run_test_cell(student, test, timeout=1.5)
         assert (result.passed, result.student_died) == (False, True)
@@ -309,7 +339,9 @@ def f(x):
         result = run_test_cell(student, f"secret = 'canary-{number}'\n{test}")
         assert result.passed, result.message
         # The spy does see what it is told.
-        result = run_test_cell(student, f"told = f.__name__, f('canary-{number}')\n{test}")
+        result = run_test_cell(
+            student, f"told = f.__name__, f('canary-{number}')\n{test}"
+        )
         assert not result.passed
 
 
@@ -366,11 +398,21 @@ def test_calls_back_and_forth_without_end_are_an_error():
     assert (result.passed, result.error_name, lost) == (False, "RecursionError", "")
 
 
-@pytest.mark.parametrize("test", [
-    "assert f(1) == 3", "assert f(1) - 3 == 0", "assert f(1) < 3", "assert f(1) <= 3",
-    "assert 3 in f(1)", "assert f(1).allclose(torch.ones(1))", "assert f(1).eq(3)",
-    "assert not f(1) != 3", "assert 3 == f(1)", "assert abs(3 - f(1)) < 1",
-])
+@pytest.mark.parametrize(
+    "test",
+    [
+        "assert f(1) == 3",
+        "assert f(1) - 3 == 0",
+        "assert f(1) < 3",
+        "assert f(1) <= 3",
+        "assert 3 in f(1)",
+        "assert f(1).allclose(torch.ones(1))",
+        "assert f(1).eq(3)",
+        "assert not f(1) != 3",
+        "assert 3 == f(1)",
+        "assert abs(3 - f(1)) < 1",
+    ],
+)
 def test_no_comparison_is_decided_by_the_submission(test):
     result, lost = verdict(LIES["lying arithmetic"], test=test)
     assert (result.passed, lost) == (False, "")
@@ -400,7 +442,9 @@ def test_questions_without_end_end():
 
 
 def test_values_of_a_submission_are_of_plain_classes():
-    cell = "class Int(int):\n    def __eq__(self, o): return True\n    __hash__ = None\n"
+    cell = (
+        "class Int(int):\n    def __eq__(self, o): return True\n    __hash__ = None\n"
+    )
     result, _ = verdict(cell + "def f(x): return Int(3)", test="assert f(1) == 4")
     assert not result.passed
 
@@ -417,10 +461,17 @@ def test_proxies_have_no_way_to_the_peer_by_name():
 
 def test_functions_of_an_earlier_test_can_be_had_again():
     """And nothing else of it: no assert, no call."""
-    test = ("import math as m\nassert f(1) == 5, 'no'\ndef half(x): return m.floor(x / 2)\n"
-            "def late(x=f(1)): return x\nclass Box: pass\nvalue = f(1)")
-    with submission("calls = []\ndef f(x):\n    calls.append(x)\n    return len(calls)") as student:
+    test = (
+        "import math as m\nassert f(1) == 5, 'no'\ndef half(x): return m.floor(x / 2)\n"
+        "def late(x=f(1)): return x\nclass Box: pass\nvalue = f(1)"
+    )
+    with submission(
+        "calls = []\ndef f(x):\n    calls.append(x)\n    return len(calls)"
+    ) as student:
         student.namespace().recall(test)
-        again = run_test_cell(student, "assert (half(5), Box.__name__) == (2, 'Box')\n"
-                                       "assert f(1) == late() + 1 == 2\nvalue")
+        again = run_test_cell(
+            student,
+            "assert (half(5), Box.__name__) == (2, 'Box')\n"
+            "assert f(1) == late() + 1 == 2\nvalue",
+        )
     assert again.error_name == "NameError", again.message

@@ -19,7 +19,9 @@ class Scale(nn.Module):
 
 
 def test_modules():
-    passes(SCALE, """
+    passes(
+        SCALE,
+        """
 torch.manual_seed(1)
 module = Scale(2)
 torch.manual_seed(1)
@@ -64,11 +66,13 @@ twin = copy.deepcopy(module)
 with torch.no_grad():
     twin.weight.zero_()
 assert module.weight.any() and not twin.weight.any()
-""")
+""",
+    )
 
 
 def test_training_in_the_submission_shows_here():
-    passes("""
+    passes(
+        """
 def step(parameters, loss_of, lr):
     loss = loss_of()
     loss.backward()
@@ -76,11 +80,13 @@ def step(parameters, loss_of, lr):
         for p in parameters:
             p -= lr * p.grad
     return loss.item()
-""", """
+""",
+        """
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 loss = step([w], lambda: (w ** 2).sum(), 0.25)
 assert loss == 5 and w.tolist() == [0.5, 1.0] and w.grad.tolist() == [2.0, 4.0]
-""")
+""",
+    )
 
 
 def test_changes_in_place_are_seen():
@@ -90,7 +96,9 @@ def grow(items): items.append(3); return items
 def rename(table): table["b"] = 1; del table["a"]
 def first(x): return x[0]
 """
-    passes(solution, """
+    passes(
+        solution,
+        """
 x = torch.zeros(2, 3)
 view = x[0]
 got = add_one(view)
@@ -104,26 +112,37 @@ items, table = [1, 2], {"a": [1]}
 assert grow(items) is items and items == [1, 2, 3]
 rename(table)
 assert table == {"b": 1}
-""")
-    assert fails(solution, "x = torch.zeros(2)\nadd_one(x)\n"
-                 "assert not x.any(), 'changed its argument'") == "changed its argument"
+""",
+    )
+    assert (
+        fails(
+            solution,
+            "x = torch.zeros(2)\nadd_one(x)\n"
+            "assert not x.any(), 'changed its argument'",
+        )
+        == "changed its argument"
+    )
 
 
 def test_only_the_part_of_a_memory_that_was_passed_is_seen():
-    passes("""
+    passes(
+        """
 def peek(x): return x.untyped_storage().tolist()
 def smash(x):
     x.untyped_storage().fill_(0)
-""", """
+""",
+        """
 secret = torch.tensor([1, 2, 3, 4], dtype=torch.uint8)
 assert peek(secret[:2]) == [1, 2, 0, 0]
 smash(secret[:2])
 assert secret.tolist() == [0, 0, 3, 4]
-""")
+""",
+    )
 
 
 def test_functions_modules_iterators_and_generators_of_a_test():
-    passes("""
+    passes(
+        """
 def apply(f, x): return f(x.clone()) * 2
 def total(batches): return sum(batch.sum() for batch in batches)
 def draw(generator, n): return torch.rand(n, generator=generator)
@@ -140,7 +159,8 @@ class Residual(nn.Module):
         super().__init__()
         self.inner = inner
     def forward(self, x): return x + self.inner(x)
-""", """
+""",
+        """
 import random
 w = torch.tensor(3.0, requires_grad=True)
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -172,19 +192,24 @@ residual(y).sum().backward()
 assert residual.inner.weight.grad.tolist() == [[1, 1], [1, 1]]
 residual.load_state_dict({"inner.weight": torch.eye(2), "inner.bias": torch.zeros(2)})
 assert torch.equal(residual(y), 2 * y) and residual.inner.weight[0, 1] == 0
-""")
+""",
+    )
 
 
 def test_an_error_in_a_function_of_a_test_comes_through():
-    passes("def call(f):\n    try:\n        f()\n    except IndexError:\n        return 'seen'", """
+    passes(
+        "def call(f):\n    try:\n        f()\n    except IndexError:\n        return 'seen'",
+        """
 def broken():
     raise IndexError("here")
 assert call(broken) == "seen"
-""")
+""",
+    )
 
 
 def test_objects_by_reference():
-    passes("""
+    passes(
+        """
 import dataclasses, enum
 @dataclasses.dataclass
 class Point:
@@ -203,7 +228,8 @@ def count():
     yield 2
 class Colour(enum.Enum):
     RED = 1
-""", """
+""",
+        """
 point = Point(1, [2])
 assert point.x == 1 and point.shifted(2).x == 3 and repr(point) == "Point(x=1, y=[2])"
 assert isinstance(point, Point) and not isinstance(3, Point) and not isinstance(Bag(), Point)
@@ -224,7 +250,8 @@ try:
     len(point)
 except TypeError:
     pass
-""")
+""",
+    )
 
 
 def test_a_test_cannot_make_a_subclass():
@@ -238,6 +265,8 @@ def test_what_a_test_cannot_pass_is_named():
 
 def test_many_calls_leave_nothing_behind():
     with submission(SCALE + "\ndef held(): return torch.zeros(3)") as student:
-        result = run_test_cell(student, "for _ in range(200):\n    t = held()\n    m = held")
+        result = run_test_cell(
+            student, "for _ in range(200):\n    t = held()\n    m = held"
+        )
         assert result.passed
         assert len(student.peer.storages.entries) < 20

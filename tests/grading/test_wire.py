@@ -6,14 +6,25 @@ import struct
 
 import pytest
 
-from grading.wire import MAGIC, PREFIX, Channel, WireClosed, WireError, WireTimeout, check_depth
+from grading.wire import (
+    MAGIC,
+    PREFIX,
+    Channel,
+    WireClosed,
+    WireError,
+    WireTimeout,
+    check_depth,
+)
 
 
 @pytest.fixture
 def pair():
     """Two channels that are connected to each other."""
     forth, back = os.pipe(), os.pipe()
-    ends = Channel(back[0], forth[1], max_bytes=4000), Channel(forth[0], back[1], max_bytes=4000)
+    ends = (
+        Channel(back[0], forth[1], max_bytes=4000),
+        Channel(forth[0], back[1], max_bytes=4000),
+    )
     yield ends
     for end in ends:
         end.close()
@@ -22,13 +33,21 @@ def pair():
 def raw(header: object, *blobs: bytes, lengths: list | None = None) -> bytes:
     """Return a frame made by hand."""
     lengths = [len(blob) for blob in blobs] if lengths is None else lengths
-    text = header if isinstance(header, bytes) else json.dumps({"m": header, "b": lengths}).encode()
+    text = (
+        header
+        if isinstance(header, bytes)
+        else json.dumps({"m": header, "b": lengths}).encode()
+    )
     return PREFIX.pack(MAGIC, len(text), sum(map(len, blobs))) + text + b"".join(blobs)
 
 
 def test_a_message_arrives_as_it_was_sent(pair):
     left, right = pair
-    message = {"a": [1, 2.5, None, "ß", True], "b": {"c": float("inf")}, "blobs": [b"", b"\0\xff"]}
+    message = {
+        "a": [1, 2.5, None, "ß", True],
+        "b": {"c": float("inf")},
+        "blobs": [b"", b"\0\xff"],
+    }
     left.send(message)
     left.send({"second": 2})
     assert right.receive(5) == message
@@ -48,32 +67,42 @@ def test_a_message_larger_than_a_pipe_arrives():
     right.close()
 
 
-@pytest.mark.parametrize("message", [
-    {"blobs": [bytes(5000)]}, {"text": "x" * 5000}, {"object": object()}, {"set": {1}},
-])
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"blobs": [bytes(5000)]},
+        {"text": "x" * 5000},
+        {"object": object()},
+        {"set": {1}},
+    ],
+)
 def test_what_is_too_large_or_no_json_is_not_sent(pair, message):
     with pytest.raises(WireError):
         pair[0].send(message)
 
 
-@pytest.mark.parametrize("frame", [
-    b"garbage" * 10,
-    PREFIX.pack(b"XXXX", 2, 0) + b"{}",
-    PREFIX.pack(MAGIC, 5000, 0),
-    PREFIX.pack(MAGIC, 2, 1 << 60) + b"{}",
-    raw(b"{}"),
-    raw(b"[1, 2]"),
-    raw(b'"text"'),
-    raw(b'{"m": '),
-    raw(b"\xff\xfe"),
-    raw([1]),
-    raw({}, b"12", lengths=[3]),
-    raw({}, b"12", lengths=[3, -1]),
-    raw({}, lengths=["0"]),
-    raw({}, lengths=7),
-    raw(b"[" * 1000 + b"]" * 1000),
-    raw(b'{"m": {"a": ' + b"[" * 300 + b"]" * 300 + b'}, "b": []}'),
-], ids=range(16))
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"garbage" * 10,
+        PREFIX.pack(b"XXXX", 2, 0) + b"{}",
+        PREFIX.pack(MAGIC, 5000, 0),
+        PREFIX.pack(MAGIC, 2, 1 << 60) + b"{}",
+        raw(b"{}"),
+        raw(b"[1, 2]"),
+        raw(b'"text"'),
+        raw(b'{"m": '),
+        raw(b"\xff\xfe"),
+        raw([1]),
+        raw({}, b"12", lengths=[3]),
+        raw({}, b"12", lengths=[3, -1]),
+        raw({}, lengths=["0"]),
+        raw({}, lengths=7),
+        raw(b"[" * 1000 + b"]" * 1000),
+        raw(b'{"m": {"a": ' + b"[" * 300 + b"]" * 300 + b'}, "b": []}'),
+    ],
+    ids=range(16),
+)
 def test_what_is_no_message_is_an_error(pair, frame):
     left, right = pair
     os.write(left.write_fd, frame)

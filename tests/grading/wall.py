@@ -13,8 +13,12 @@ from grading.wire import Channel
 
 
 @contextlib.contextmanager
-def submission(*cells: str, given: str = "import torch\nfrom torch import nn\nimport math",
-               call_timeout: float = 60.0, offers: set[str] | None = None) -> Iterator[Student]:
+def submission(
+    *cells: str,
+    given: str = "import torch\nfrom torch import nn\nimport math",
+    call_timeout: float = 60.0,
+    offers: set[str] | None = None,
+) -> Iterator[Student]:
     """Fork a process, execute cells in it, and yield the trusted side of it.
 
     offers: what the reference solution offers; None lets a test use all of the submission.

@@ -29,7 +29,13 @@ from tests.harness.runner import Job, Outcome, run
 from tools.notebooks import ROOT
 
 #: A wrong answer that fails with one of these does not run at all: it proves nothing.
-BROKEN = ("NameError", "SyntaxError", "IndentationError", "ImportError", "ModuleNotFoundError")
+BROKEN = (
+    "NameError",
+    "SyntaxError",
+    "IndentationError",
+    "ImportError",
+    "ModuleNotFoundError",
+)
 
 
 @dataclass(frozen=True)
@@ -68,20 +74,42 @@ class Report:
 
     def table(self) -> str:
         """Return the report as text."""
-        head = ["task", "points", "right", "wrong", "by visible", "by hidden", "survivors"]
+        head = [
+            "task",
+            "points",
+            "right",
+            "wrong",
+            "by visible",
+            "by hidden",
+            "survivors",
+        ]
         lines = [head] + [
-            [row.task.name, f"{row.task.points:g}", *map(str, (row.right, row.wrong)),
-             *(str(len(names)) for names in (row.visible, row.hidden, row.survivors))]
+            [
+                row.task.name,
+                f"{row.task.points:g}",
+                *map(str, (row.right, row.wrong)),
+                *(
+                    str(len(names))
+                    for names in (row.visible, row.hidden, row.survivors)
+                ),
+            ]
             for row in self.rows
         ]
         total = ["total", f"{sum(row.task.points for row in self.rows):g}"]
-        total += [str(sum(int(line[column]) for line in lines[1:])) for column in range(2, 7)]
+        total += [
+            str(sum(int(line[column]) for line in lines[1:])) for column in range(2, 7)
+        ]
         lines.append(total)
-        widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+        widths = [
+            max(len(line[column]) for line in lines) for column in range(len(head))
+        ]
         text = [self.assignment]
         for line in lines:
             cells = [line[0].ljust(widths[0])]
-            cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+            cells += [
+                cell.rjust(width)
+                for cell, width in zip(line[1:], widths[1:], strict=True)
+            ]
             text.append("  " + "  ".join(cells))
         text += [f"  note: {note}" for note in self.notes]
         text += [f"  PROBLEM: {problem}" for problem in self.problems]
@@ -113,7 +141,9 @@ def check(
     rules = rules or Rules()
     assignment = form.load(folder)
     if task is not None and task not in assignment.tasks:
-        raise form.BankError(f"{folder}: no task {task}; it has {', '.join(assignment.tasks)}")
+        raise form.BankError(
+            f"{folder}: no task {task}; it has {', '.join(assignment.tasks)}"
+        )
     bank, problems = read_bank(assignment, answers)
     report = Report(assignment.name, problems=problems)
     report.problems += sizes(assignment, bank, rules, answers)
@@ -122,25 +152,36 @@ def check(
     right = [answer for answer in bank if answer.is_right]
     wrong = [answer for answer in bank if not answer.is_right]
     jobs = [Job({answer.task: answer.source}) for answer in right]
-    jobs += [Job({answer.task: answer.source}, True, until=answer.task) for answer in wrong]
+    jobs += [
+        Job({answer.task: answer.source}, True, until=answer.task) for answer in wrong
+    ]
     reference, outcomes = run(assignment, jobs, processes, limit)
-    report.problems += losses(assignment, reference, f"{assignment.path}: the reference solution")
+    report.problems += losses(
+        assignment, reference, f"{assignment.path}: the reference solution"
+    )
 
-    report.rows = [Row(item) for name, item in assignment.tasks.items() if task in (None, name)]
+    report.rows = [
+        Row(item) for name, item in assignment.tasks.items() if task in (None, name)
+    ]
     rows = {row.task.name: row for row in report.rows}
     for answer, full in zip(right, outcomes[: len(right)], strict=True):
         rows[answer.task].right += 1
         report.problems += losses(assignment, full, f"{answer}: a right answer")
 
     # Hidden tests are run only where the visible ones have not settled the matter.
-    runs = {str(answer): [visible] for answer, visible in
-            zip(wrong, outcomes[len(right) :], strict=True)}
+    runs = {
+        str(answer): [visible]
+        for answer, visible in zip(wrong, outcomes[len(right) :], strict=True)
+    }
     open_ones = [
-        answer for answer in wrong
+        answer
+        for answer in wrong
         if not failing(rows[answer.task].task, *runs[str(answer)])
         or judge_messages(answer, rows[answer.task].task, runs[str(answer)])
     ]
-    jobs = [Job({answer.task: answer.source}, until=answer.task) for answer in open_ones]
+    jobs = [
+        Job({answer.task: answer.source}, until=answer.task) for answer in open_ones
+    ]
     _, outcomes = run(assignment, jobs, processes, limit) if jobs else (None, [])
     for answer, full in zip(open_ones, outcomes, strict=True):
         runs[str(answer)].append(full)
@@ -149,7 +190,9 @@ def check(
         fatal |= failing(rows[answer.task].task, *runs[str(answer)])
         report.problems += judge_wrong(answer, rows[answer.task], runs[str(answer)])
     idle = [
-        test.grade_id for row in report.rows for test in row.task.tests
+        test.grade_id
+        for row in report.rows
+        for test in row.task.tests
         if row.wrong and test.grade_id not in fatal
     ]
     if idle:
@@ -172,7 +215,9 @@ def sizes(
             if (found := counts[name, is_right]) < least:
                 kind = "right" if is_right else "wrong"
                 place = folder / assignment.name / f"{name}.py"
-                problems.append(f"{place}: {found} {kind} answers, expected at least {least}")
+                problems.append(
+                    f"{place}: {found} {kind} answers, expected at least {least}"
+                )
     return problems
 
 
@@ -200,7 +245,8 @@ def failing(task: Task, *outcomes: Outcome) -> set[str]:
         test.grade_id
         for outcome in outcomes
         for test in task.tests
-        if test.grade_id not in outcome.cells or outcome.cells[test.grade_id].points < test.points
+        if test.grade_id not in outcome.cells
+        or outcome.cells[test.grade_id].points < test.points
     }
 
 
@@ -264,7 +310,14 @@ def assignments(solutions: Path, name: str | None) -> list[Path]:
 def check_all(options: argparse.Namespace) -> int:
     """Print a table for each assignment asked for; 1 if there is any problem."""
     reports = [
-        check(folder, options.answers, options.task, None, options.processes, options.limit)
+        check(
+            folder,
+            options.answers,
+            options.task,
+            None,
+            options.processes,
+            options.limit,
+        )
         for folder in assignments(options.solutions, options.assignment)
     ]
     print("\n\n".join(report.table() for report in reports))
@@ -276,11 +329,17 @@ def judge_files(options: argparse.Namespace) -> int:
     folders = assignments(options.solutions, options.assignment)
     if len(folders) > 1:
         names = ", ".join(path.name for path in folders)
-        raise form.BankError(f"{options.assignment}: more than one assignment begins so: {names}")
+        raise form.BankError(
+            f"{options.assignment}: more than one assignment begins so: {names}"
+        )
     assignment = form.load(folders[0])
     report = judge.judge(assignment, options.files, options.processes, options.limit)
     print(json.dumps(report, indent=1) if options.json else judge.table(report))
-    print("\n".join(report["problems"]), end="\n" * bool(report["problems"]), file=sys.stderr)
+    print(
+        "\n".join(report["problems"]),
+        end="\n" * bool(report["problems"]),
+        file=sys.stderr,
+    )
     return 1 if report["problems"] else 0
 
 
@@ -289,20 +348,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.harness.answers")
     commands = parser.add_subparsers(required=True)
     for name, run_it, text in (
-        ("check", check_all, __doc__), ("judge", judge_files, judge.__doc__),
+        ("check", check_all, __doc__),
+        ("judge", judge_files, judge.__doc__),
     ):
         command = commands.add_parser(
             name, description=text, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         command.set_defaults(run=run_it)
-        command.add_argument("--processes", type=int, default=2, help="how many run at a time")
-        command.add_argument("--limit", type=int, default=60, help="seconds an answer may take")
+        command.add_argument(
+            "--processes", type=int, default=2, help="how many run at a time"
+        )
+        command.add_argument(
+            "--limit", type=int, default=60, help="seconds an answer may take"
+        )
         command.add_argument("--solutions", type=Path, default=ROOT / "solutions")
         which = "its folder's name, or the start of it"
         if name == "check":
             command.add_argument("assignment", nargs="?", help=which)
             command.add_argument("--task", help="run the answers to one task only")
-            command.add_argument("--answers", type=Path, default=ROOT / "tests" / "answers")
+            command.add_argument(
+                "--answers", type=Path, default=ROOT / "tests" / "answers"
+            )
         else:
             command.add_argument("assignment", help=which)
             command.add_argument("files", nargs="+", type=Path, metavar="FILES")

@@ -56,7 +56,9 @@ class Assignment:
     @property
     def tests(self) -> dict[str, TestCell]:
         """Every test cell by its grade_id."""
-        return {test.grade_id: test for task in self.tasks.values() for test in task.tests}
+        return {
+            test.grade_id: test for task in self.tasks.values() for test in task.tests
+        }
 
 
 def discover(solutions: Path) -> list[Path]:
@@ -66,7 +68,9 @@ def discover(solutions: Path) -> list[Path]:
         BankError: if there is none: a harness with nothing to check must not pass.
 
     """
-    found = sorted(p for p in solutions.glob("*") if p.is_dir() and not p.name.startswith("."))
+    found = sorted(
+        p for p in solutions.glob("*") if p.is_dir() and not p.name.startswith(".")
+    )
     if not found:
         raise BankError(f"{solutions}: no assignment there")
     return found
@@ -86,14 +90,18 @@ def load(folder: Path, secret: bytes = b"") -> Assignment:
     found = notebooks.notebooks_in(folder)
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "none"
-        raise BankError(f"{folder}: expected one notebook in an assignment, found {names}")
+        raise BankError(
+            f"{folder}: expected one notebook in an assignment, found {names}"
+        )
     path = found[0]
     cells = [cell for cell in notebooks.cells(path) if cell.kind == "code"]
     tasks: dict[str, Task] = {}
     for index, cell in enumerate(cells):
         if cell.is_solution:
             if cell.grade_id in tasks:
-                raise BankError(f"{path}: {cell}: two solution cells have this grade_id")
+                raise BankError(
+                    f"{path}: {cell}: two solution cells have this grade_id"
+                )
             tasks[cell.grade_id] = Task(cell.grade_id, index)
         elif cell.is_test:
             name, separator, aspect = cell.grade_id.partition(notebooks.SEPARATOR)

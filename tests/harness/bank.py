@@ -74,7 +74,9 @@ def read_bank(assignment: Assignment, answers: Path) -> tuple[list[Answer], list
         elif task is None:
             problems.append(f"{path}: no task of {assignment.name} has this name")
         else:
-            for item in parse(path, read_text(path), assignment.cells[task.index].source):
+            for item in parse(
+                path, read_text(path), assignment.cells[task.index].source
+            ):
                 if isinstance(item, Answer):
                     bank.append(item)
                 else:
@@ -100,18 +102,24 @@ def parse(path: Path, text: str, reference: str) -> Iterator[Answer | BankError]
     try:
         bases = {REFERENCE: code_lines(reference)}
     except SyntaxError as error:
-        yield BankError(f"{path}: the reference solution of this task is no Python: {error}")
+        yield BankError(
+            f"{path}: the reference solution of this task is no Python: {error}"
+        )
         return
     names: dict[str, int] = {}
     lines = text.split("\n")
     heads = [number for number, line in enumerate(lines) if re.match(r"#\s*%", line)]
     if any(map(is_code, lines[: (heads or [None])[0]])):
-        yield BankError(f"{path}:1: code above the first answer; an answer begins with {HEADS}")
+        yield BankError(
+            f"{path}:1: code above the first answer; an answer begins with {HEADS}"
+        )
     for start, end in pairwise([*heads, len(lines)]):
         try:
             answer = read_answer(path, start + 1, lines[start:end], bases)
             if answer.name in names:
-                raise BankError(f"{answer}: line {names[answer.name]} has an answer of this name")
+                raise BankError(
+                    f"{answer}: line {names[answer.name]} has an answer of this name"
+                )
         except BankError as error:
             yield error
             continue
@@ -121,7 +129,9 @@ def parse(path: Path, text: str, reference: str) -> Iterator[Answer | BankError]
         yield answer
 
 
-def read_answer(path: Path, number: int, lines: list[str], bases: dict[str, list[str]]) -> Answer:
+def read_answer(
+    path: Path, number: int, lines: list[str], bases: dict[str, list[str]]
+) -> Answer:
     """Return the answer in some lines of a file.
 
     Args:
@@ -143,23 +153,32 @@ def read_answer(path: Path, number: int, lines: list[str], bases: dict[str, list
     message = pattern(where, head["says"]) if head["says"] else None
     code = next((index for index, line in enumerate(lines) if is_code(line)), None)
     changes = [
-        (number + index, match) for index, match in enumerate(map(CHANGE.fullmatch, lines))
+        (number + index, match)
+        for index, match in enumerate(map(CHANGE.fullmatch, lines))
     ]
     for index, line in enumerate(lines):
         if re.match(r"# [-+]\S", line):
-            raise BankError(f"{path}:{number + index}: a space follows the sign: {CHANGES}")
+            raise BankError(
+                f"{path}:{number + index}: a space follows the sign: {CHANGES}"
+            )
     if code is None:
         source = apply(where, changes, base, bases[base])
     else:
         stray = [line for line, match in changes if match and match["sign"] != " "]
         if stray or head["base"]:
             at = f"{path}:{stray[0]}" if stray else where
-            raise BankError(f"{at}: an answer is either code or changed lines: {CHANGES}")
+            raise BankError(
+                f"{at}: an answer is either code or changed lines: {CHANGES}"
+            )
         source = "\n".join(lines[code:])
     try:
         ast.parse(source)
     except SyntaxError as error:
-        at = f"{path}:{number + code + error.lineno - 1}" if code and error.lineno else where
+        at = (
+            f"{path}:{number + code + error.lineno - 1}"
+            if code and error.lineno
+            else where
+        )
         raise BankError(
             f"{at}: {head['name']}: broken answer: SyntaxError: {error.msg}: "
             f"{(error.text or '').strip()}"
@@ -211,10 +230,16 @@ def apply(
     for is_change, group in groupby(changes, lambda change: change[1] is not None):
         if not is_change:
             continue
-        block = [(number, match["sign"], match["line"] or "") for number, match in group]
+        block = [
+            (number, match["sign"], match["line"] or "") for number, match in group
+        ]
         if all(sign == " " for _, sign, _ in block):
-            raise BankError(f"{path}:{block[0][0]}: these lines say where, but change nothing")
-        old = [(number, line) for number, sign, line in block if sign != "+" and key(line)]
+            raise BankError(
+                f"{path}:{block[0][0]}: these lines say where, but change nothing"
+            )
+        old = [
+            (number, line) for number, sign, line in block if sign != "+" and key(line)
+        ]
         start = end = find(path, block[0][0], old, name, base)
         new = []
         for _, sign, line in block:
@@ -229,14 +254,18 @@ def apply(
     edits.sort()
     for (_, end, _, upper), (start, _, _, lower) in pairwise(edits):
         if start < end:
-            raise BankError(f"{path}:{lower}: changes lines that line {upper} changes: join them")
+            raise BankError(
+                f"{path}:{lower}: changes lines that line {upper} changes: join them"
+            )
     lines = list(base)
     for start, end, new, _ in reversed(edits):
         lines[start:end] = new
     return "\n".join(lines)
 
 
-def find(path: str, number: int, old: list[tuple[int, str]], name: str, base: list[str]) -> int:
+def find(
+    path: str, number: int, old: list[tuple[int, str]], name: str, base: list[str]
+) -> int:
     """Return the one place of the base where some lines follow each other.
 
     Args:
@@ -256,7 +285,9 @@ def find(path: str, number: int, old: list[tuple[int, str]], name: str, base: li
     keys, wanted = [key(line) for line in base], [key(line) for _, line in old]
     places = [at for at in range(len(keys)) if keys[at : at + len(wanted)] == wanted]
     if len(places) > 1:
-        raise BankError(f"{path}:{number}: {len(places)} places of {name} read so: {more}")
+        raise BankError(
+            f"{path}:{number}: {len(places)} places of {name} read so: {more}"
+        )
     if places:
         return places[0]
     for row, line in old:

@@ -34,11 +34,15 @@ PASSED = re.compile(r"passed by: (.*)")
 
 def filled(number: float) -> Callable:
     """Return the cheat that gives one number everywhere, with a gradient of zeros."""
+
     def cheat(leaf: object, _: list) -> object:
         if isinstance(leaf, torch.Tensor):
             kept = leaf.nan_to_num() * 0 if leaf.is_floating_point() else leaf.clone()
-            return torch.full_like(leaf, number).detach() + kept if leaf.is_floating_point() else (
-                kept.fill_(0 if number != number else number))
+            return (
+                torch.full_like(leaf, number).detach() + kept
+                if leaf.is_floating_point()
+                else (kept.fill_(0 if number != number else number))
+            )
         return type(leaf)(0 if number != number and type(leaf) is not float else number)
 
     return cheat
@@ -63,15 +67,21 @@ def argument(leaf: object, arguments: list) -> object:
     alike = [part for part in arguments if type(part) is type(leaf)]
     if isinstance(leaf, torch.Tensor):
         sized = [part for part in alike if part.shape == leaf.shape]
-        sized += [part.reshape(leaf.shape) for part in alike if part.numel() == leaf.numel()]
+        sized += [
+            part.reshape(leaf.shape) for part in alike if part.numel() == leaf.numel()
+        ]
         alike = sized or [torch.zeros_like(leaf)]
         return alike[0].to(leaf.dtype)
     return alike[0] if alike else type(leaf)()
 
 
 CHEATS = {
-    "zeros": filled(0.0), "ones": filled(1.0), "NaN": filled(float("nan")), "noise": noise,
-    "a constant": constant, "an argument": argument,
+    "zeros": filled(0.0),
+    "ones": filled(1.0),
+    "NaN": filled(float("nan")),
+    "noise": noise,
+    "a constant": constant,
+    "an argument": argument,
 }
 #: Cheats that are no map of single leaves.
 STALE, NOTHING = "the first result of that shape", "nothing"
@@ -94,10 +104,13 @@ class Cheater:
             elif isinstance(value, type):
                 for part, method in list(vars(value).items()):
                     if isinstance(method, types.FunctionType) and part != "__init__":
-                        setattr(value, part, self.wrapped(task, f"{name}.{part}", method))
+                        setattr(
+                            value, part, self.wrapped(task, f"{name}.{part}", method)
+                        )
 
     def wrapped(self, task: str, name: str, real: Callable) -> Callable:
         """Return a function that cheats while the hidden tests of its task run."""
+
         @functools.wraps(real)
         def answer(*arguments: object, **options: object) -> object:
             if self.task != task:
@@ -107,7 +120,11 @@ class Cheater:
                 return result
             self.called = True
             self.task = ""  # what the reference solution calls is the reference's
-            module = arguments[0] if arguments and isinstance(arguments[0], nn.Module) else None
+            module = (
+                arguments[0]
+                if arguments and isinstance(arguments[0], nn.Module)
+                else None
+            )
             state = None if module is None else copy_of(dict(module.state_dict()))
             try:
                 result = real(*arguments, **options)
@@ -129,7 +146,11 @@ class Cheater:
             return type(result)() if isinstance(result, (list, dict, str)) else None
         if self.cheat == STALE:
             known = self.first.get((name, shape_of(result)))
-            return copy_of(known) if known is not None else mapped(result, CHEATS["zeros"], [])
+            return (
+                copy_of(known)
+                if known is not None
+                else mapped(result, CHEATS["zeros"], [])
+            )
         return mapped(result, CHEATS[self.cheat], leaves(given))
 
     def try_all(self, task: str, visible: str, hidden: str, namespace: dict) -> None:
@@ -151,7 +172,9 @@ class Cheater:
                         try:
                             exec(compile(line, "<visible>", "exec"), scope)
                         except Exception:
-                            if isinstance(line.body[0], ast.Assign):  # nothing to go on with
+                            if isinstance(
+                                line.body[0], ast.Assign
+                            ):  # nothing to go on with
                                 raise
                     self.called = uses and bool(before)
                     exec(compile(hidden, "<hidden>", "exec"), scope)
@@ -188,14 +211,22 @@ def mapped(value: object, cheat: Callable, arguments: list) -> object:
 def shape_of(value: object) -> tuple:
     """Return what two results of one kind and shape have in common."""
     return tuple(
-        (tuple(leaf.shape), leaf.dtype) if isinstance(leaf, torch.Tensor) else type(leaf)
-        for leaf in leaves(value))
+        (tuple(leaf.shape), leaf.dtype)
+        if isinstance(leaf, torch.Tensor)
+        else type(leaf)
+        for leaf in leaves(value)
+    )
 
 
 def copy_of(value: object) -> object:
     """Return a value with copies of its tensors, without their history."""
-    return mapped(value, lambda leaf, _: (
-        leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf), [])
+    return mapped(
+        value,
+        lambda leaf, _: (
+            leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf
+        ),
+        [],
+    )
 
 
 def gains(folder: Path) -> dict[str, list[str]]:
@@ -220,32 +251,44 @@ def gains(folder: Path) -> dict[str, list[str]]:
 
 def with_cheats(loaded: Assignment) -> Assignment:
     """Return an assignment whose test cells try every cheat on their hidden lines."""
+
     def text(cell: Cell) -> str:
         visible, hidden = split_hidden(cell) if cell.is_test else ("", "")
         if cell.is_solution:
-            return (f"_before = set(globals())\n{cell.source}\n"
-                    f"_cheater.wrap({cell.grade_id!r}, _before | {{'_before'}}, globals())")
+            return (
+                f"_before = set(globals())\n{cell.source}\n"
+                f"_cheater.wrap({cell.grade_id!r}, _before | {{'_before'}}, globals())"
+            )
         if not hidden:
             return cell.source
         task = cell.grade_id.partition(SEPARATOR)[0]
         arguments = f"{task!r}, {visible!r}, {hidden!r}, _before"
-        return (f"{visible}\n_before, _cheater.sees = dict(globals()), False\n{hidden}\n"
-                f"_cheater.sees = True\n_cheater.try_all({arguments})")
+        return (
+            f"{visible}\n_before, _cheater.sees = dict(globals()), False\n{hidden}\n"
+            f"_cheater.sees = True\n_cheater.try_all({arguments})"
+        )
 
     return instrumented(
-        loaded, "from tests.harness.cheats import Cheater\n_cheater = Cheater()\n", text)
+        loaded, "from tests.harness.cheats import Cheater\n_cheater = Cheater()\n", text
+    )
 
 
-def instrumented(loaded: Assignment, start: str, text: Callable[[Cell], str]) -> Assignment:
+def instrumented(
+    loaded: Assignment, start: str, text: Callable[[Cell], str]
+) -> Assignment:
     """Return an assignment with another text for each of its cells, and a text at the start."""
     texts = [text(cell) for cell in loaded.cells]
     texts[0] = start + texts[0]
-    cells = [with_source(cell, text) for cell, text in zip(loaded.cells, texts, strict=True)]
+    cells = [
+        with_source(cell, text) for cell, text in zip(loaded.cells, texts, strict=True)
+    ]
     full = {cell.grade_id: cell.source for cell in cells if cell.is_test}
     tasks = {
-        name: replace(task, tests=[
-            replace(test, full=full[test.grade_id]) for test in task.tests])
-        for name, task in loaded.tasks.items()}
+        name: replace(
+            task, tests=[replace(test, full=full[test.grade_id]) for test in task.tests]
+        )
+        for name, task in loaded.tasks.items()
+    }
     return replace(loaded, cells=cells, tasks=tasks)
 
 

@@ -55,7 +55,9 @@ class Entry:
     source: str
 
 
-def judge(assignment: Assignment, files: list[Path], processes: int, limit: int) -> dict:
+def judge(
+    assignment: Assignment, files: list[Path], processes: int, limit: int
+) -> dict:
     """Return the object that the module's text describes.
 
     Raises:
@@ -70,13 +72,18 @@ def judge(assignment: Assignment, files: list[Path], processes: int, limit: int)
         if not items:
             problems.append(f"{file}: no answers to {assignment.name}")
         answered = {entry.task for entry in mine}
-        unanswered[str(file)] = [task for task in assignment.tasks if task not in answered]
+        unanswered[str(file)] = [
+            task for task in assignment.tasks if task not in answered
+        ]
         entries += mine
     order = list(assignment.tasks)
     entries.sort(key=lambda entry: order.index(entry.task))
     jobs = [Job({entry.task: entry.source}, True, entry.task) for entry in entries]
     jobs += [
-        Job({entry.task: entry.source}, until=None if entry.kind == "right" else entry.task)
+        Job(
+            {entry.task: entry.source},
+            until=None if entry.kind == "right" else entry.task,
+        )
         for entry in entries
     ]
     reference, outcomes = run(assignment, jobs, processes, limit)
@@ -122,7 +129,9 @@ def from_file(assignment: Assignment, file: Path) -> Iterator[Entry | BankError]
     elif file.suffix == ".ipynb":
         yield from from_notebook(assignment, file)
     elif file.suffix != ".py":
-        yield BankError(f"{file}: neither a folder, nor a notebook, nor an answer in Python")
+        yield BankError(
+            f"{file}: neither a folder, nor a notebook, nor an answer in Python"
+        )
     elif file.resolve().parent.name in assignment.tasks:
         kind, _, name = file.stem.partition("_")
         kind, name = (kind, name) if kind in KINDS and name else ("unknown", file.stem)
@@ -147,18 +156,23 @@ def from_notebook(assignment: Assignment, file: Path) -> Iterator[Entry | BankEr
     """Yield the solution cells of a notebook that were filled in, by grade_id."""
     try:
         cells = [
-            cell for cell in notebooks.cells(file)
+            cell
+            for cell in notebooks.cells(file)
             if cell.kind == "code" and cell.grade_id in assignment.tasks
         ]
     except (notebooks.NotebookError, AttributeError, TypeError) as error:
-        yield BankError(str(error) if str(file) in str(error) else f"{file}: not a notebook")
+        yield BankError(
+            str(error) if str(file) in str(error) else f"{file}: not a notebook"
+        )
         return
     for cell in cells:
         task = assignment.tasks[cell.grade_id]
         stubs = assignment.cells[task.index].source.count(notebooks.BEGIN_SOLUTION)
         blank = not notebooks.has_statements(cell.source)
         if not blank and cell.source.count("raise NotImplementedError") < max(stubs, 1):
-            yield readable(Entry(file, cell.grade_id, file.stem, "unknown", cell.source))
+            yield readable(
+                Entry(file, cell.grade_id, file.stem, "unknown", cell.source)
+            )
 
 
 def readable(entry: Entry) -> Entry | BankError:
@@ -167,11 +181,15 @@ def readable(entry: Entry) -> Entry | BankError:
         ast.parse(entry.source)
     except (SyntaxError, ValueError) as error:
         where = f"{entry.file}:{getattr(error, 'lineno', None) or 1}"
-        return BankError(f"{where}: {entry.task}: SyntaxError: {getattr(error, 'msg', error)}")
+        return BankError(
+            f"{where}: {entry.task}: SyntaxError: {getattr(error, 'msg', error)}"
+        )
     return entry
 
 
-def verdict(assignment: Assignment, entry: Entry, visible: Outcome, full: Outcome) -> dict:
+def verdict(
+    assignment: Assignment, entry: Entry, visible: Outcome, full: Outcome
+) -> dict:
     """Return what is said of one answer."""
     cells, own = {}, {test.grade_id for test in assignment.tasks[entry.task].tests}
     for name, test in assignment.tests.items():
@@ -181,7 +199,10 @@ def verdict(assignment: Assignment, entry: Entry, visible: Outcome, full: Outcom
         first = visible.cells.get(name, CellResult()).message
         hidden = "" if first else end.message
         cells[name] = {
-            "points": end.points, "maximum": test.points, "visible": first, "hidden": hidden,
+            "points": end.points,
+            "maximum": test.points,
+            "visible": first,
+            "hidden": hidden,
         }
     return {
         "task": entry.task,
@@ -208,7 +229,9 @@ def table(report: dict) -> str:
         said = [("died", answer["died"]), ("its own cell", answer["error"])]
         for name, cell in answer["cells"].items():
             said += [(f"{name}, {part}", cell[part]) for part in ("visible", "hidden")]
-        lines += [f"    {where}: {' '.join(text.split())}" for where, text in said if text]
+        lines += [
+            f"    {where}: {' '.join(text.split())}" for where, text in said if text
+        ]
     for file, tasks in report["unanswered"].items():
         if tasks:
             lines.append(f"  {file}: no answer to {', '.join(tasks)}")

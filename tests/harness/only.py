@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 #: Runs in a process of its own: no other package can be imported, no file below `root` opened.
-PROGRAM = '''
+PROGRAM = """
 import json, os, sys
 given = json.load(sys.stdin)
 class Without:
@@ -33,7 +33,7 @@ sys.addaudithook(watch)
 names = {"__name__": "__main__"}
 for number, cell in enumerate(given["cells"]):
     exec(compile(cell, f"cell {number}", "exec"), names)
-'''
+"""
 
 
 def packages(names: Iterable[str]) -> set[str]:
@@ -51,8 +51,14 @@ def packages(names: Iterable[str]) -> set[str]:
             continue
         seen.add(key)
         waiting += [
-            other for other in pulled if other.marker is None
-            or any(other.marker.evaluate({"extra": extra}) for extra in wanted.extras or {""})]
+            other
+            for other in pulled
+            if other.marker is None
+            or any(
+                other.marker.evaluate({"extra": extra})
+                for extra in wanted.extras or {""}
+            )
+        ]
     return {name for name, _ in seen}
 
 
@@ -60,18 +66,32 @@ def modules(names: Iterable[str]) -> tuple[set[str], set[str]]:
     """Return the modules that these requirements bring, and those of all other packages."""
     there = packages(names)
     owned = packages_distributions()
-    brought = {module for module, owners in owned.items()
-               if any(canonicalize_name(owner) in there for owner in owners)}
+    brought = {
+        module
+        for module, owners in owned.items()
+        if any(canonicalize_name(owner) in there for owner in owners)
+    }
     return brought, owned.keys() - brought
 
 
-def run(names: Iterable[str], cells: list[str], folder: Path, root: Path
-        ) -> subprocess.CompletedProcess[str]:
+def run(
+    names: Iterable[str], cells: list[str], folder: Path, root: Path
+) -> subprocess.CompletedProcess[str]:
     """Execute cells in an empty folder, with these requirements and no file below `root`."""
     rooms = {path.stem for path in root.iterdir()}
-    given = {"missing": sorted(modules(names)[1] | rooms), "cells": cells,
-             "root": str(root.resolve()), "environment": str(Path(sys.prefix).resolve())}
+    given = {
+        "missing": sorted(modules(names)[1] | rooms),
+        "cells": cells,
+        "root": str(root.resolve()),
+        "environment": str(Path(sys.prefix).resolve()),
+    }
     return subprocess.run(
-        [sys.executable, "-I", "-c", PROGRAM], input=json.dumps(given), cwd=folder, text=True,
-        capture_output=True, check=False, timeout=300,
-        env={"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(folder)})
+        [sys.executable, "-I", "-c", PROGRAM],
+        input=json.dumps(given),
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=300,
+        env={"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(folder)},
+    )

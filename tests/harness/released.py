@@ -100,9 +100,12 @@ class Probe:
 
     def collect(self, names: list[str], namespace: dict) -> None:
         """Note the functions among the names that a released cell bound."""
-        found = [(name, namespace[name]) for name in names if callable(namespace.get(name))]
+        found = [
+            (name, namespace[name]) for name in names if callable(namespace.get(name))
+        ]
         self.released += [  # a module is of a class of the answer's, or of the library's
-            (name, value) for name, value in found if not isinstance(value, nn.Module)]
+            (name, value) for name, value in found if not isinstance(value, nn.Module)
+        ]
 
     def report(self) -> None:
         """Write down which function gives a value of which task, and for how many calls."""
@@ -111,7 +114,10 @@ class Probe:
         found: dict[str, int] = {}
         for calls in self.calls.values():
             for call, (name, helper) in itertools.product(calls, self.released):
-                if any(gives(helper, chosen, call.values) for chosen in choices(helper, call)):
+                if any(
+                    gives(helper, chosen, call.values)
+                    for chosen in choices(helper, call)
+                ):
                     pair = f"{name} for {call.name}"
                     found[pair] = found.get(pair, 0) + 1
         self.path.write_text(json.dumps(found))
@@ -125,11 +131,18 @@ def copied(value: object) -> object:
 def telling(result: object, arguments: list) -> list[torch.Tensor]:
     """Return the tensors in a result that are neither an argument nor one number throughout."""
     given = [leaf for leaf in leaves(arguments) if isinstance(leaf, torch.Tensor)]
-    found = [leaf.detach().clone() for leaf in leaves(result) if isinstance(leaf, torch.Tensor)]
+    found = [
+        leaf.detach().clone()
+        for leaf in leaves(result)
+        if isinstance(leaf, torch.Tensor)
+    ]
     return [
-        value for value in found
-        if value.numel() > 1 and (value != value.flatten()[0]).any()
-        and not any(same(value, leaf) for leaf in given)]
+        value
+        for value in found
+        if value.numel() > 1
+        and (value != value.flatten()[0]).any()
+        and not any(same(value, leaf) for leaf in given)
+    ]
 
 
 def size(leaf: object) -> int:
@@ -140,7 +153,8 @@ def size(leaf: object) -> int:
 def same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Tell whether two tensors have one shape and hold the same numbers."""
     return one.shape == other.shape and torch.allclose(
-        one.double(), other.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
+        one.double(), other.double(), rtol=1e-4, atol=1e-4, equal_nan=True
+    )
 
 
 def choices(helper: Callable, call: Call) -> Iterator[tuple]:
@@ -149,13 +163,20 @@ def choices(helper: Callable, call: Call) -> Iterator[tuple]:
         parameters = inspect.signature(helper).parameters.values()
     except ValueError:
         return
-    own = [part for part in parameters
-           if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
+    own = [
+        part
+        for part in parameters
+        if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)
+    ]
     needed = sum(part.default is part.empty for part in own)
     several = any(part.kind == part.VAR_POSITIONAL for part in parameters)
     most = len(call.arguments) if several else min(len(own), len(call.arguments))
-    pick = itertools.permutations if len(call.arguments) <= FEW else itertools.combinations
-    arguments = [copy_of(value) for value in call.arguments]  # for what changes them in place
+    pick = (
+        itertools.permutations if len(call.arguments) <= FEW else itertools.combinations
+    )
+    arguments = [
+        copy_of(value) for value in call.arguments
+    ]  # for what changes them in place
     for number in range(max(needed, 1), most + 1):
         yield from pick(arguments, number)
 
@@ -166,8 +187,12 @@ def gives(helper: Callable, arguments: tuple, values: list[torch.Tensor]) -> boo
         signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
         try:
             result = leaves(helper(*arguments))
-            return any(same(leaf.detach(), value) for leaf in result
-                       if isinstance(leaf, torch.Tensor) for value in values)
+            return any(
+                same(leaf.detach(), value)
+                for leaf in result
+                if isinstance(leaf, torch.Tensor)
+                for value in values
+            )
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return False
@@ -182,8 +207,10 @@ def defined(source: str) -> list[str]:
     """Return the names that a released cell binds, but for those of its imports."""
     imported = {
         (name.asname or name.name).partition(".")[0]
-        for node in ast.walk(ast.parse(source)) if isinstance(node, (ast.Import, ast.ImportFrom))
-        for name in node.names}
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in node.names
+    }
     return sorted(bound_names(source) - imported)
 
 
@@ -197,21 +224,35 @@ def solved(folder: Path) -> dict[str, int]:
     loaded = form.load(folder)
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "solved.json"
-        start = f"from tests.harness.released import Probe\n_probe = Probe({str(path)!r})\n"
+        start = (
+            f"from tests.harness.released import Probe\n_probe = Probe({str(path)!r})\n"
+        )
         last = loaded.cells[-1]
 
         def text(cell) -> str:
             visible, hidden = split_hidden(cell) if cell.is_test else (cell.source, "")
             if cell.is_solution:
-                lines = ["_before = set(globals())", visible,
-                         "_probe.wrap(_before | {'_before'}, globals())"]
+                lines = [
+                    "_before = set(globals())",
+                    visible,
+                    "_probe.wrap(_before | {'_before'}, globals())",
+                ]
             else:
-                lines = [visible, f"_probe.collect({defined(visible)!r}, globals())",
-                         "_probe.hidden = True", hidden, "_probe.hidden = False"]
+                lines = [
+                    visible,
+                    f"_probe.collect({defined(visible)!r}, globals())",
+                    "_probe.hidden = True",
+                    hidden,
+                    "_probe.hidden = False",
+                ]
             return "\n".join([*lines, "_probe.report()" if cell is last else ""])
 
         outcome, _ = run(instrumented(loaded, start, text), [], limit=LIMIT)
-        failed = [f"{name}: {cell.message}" for name, cell in outcome.cells.items() if cell.error]
+        failed = [
+            f"{name}: {cell.message}"
+            for name, cell in outcome.cells.items()
+            if cell.error
+        ]
         if failed:
             raise RuntimeError(f"{folder.name}: {'; '.join(failed)}")
         return json.loads(path.read_text())

@@ -78,8 +78,9 @@ class Outcome:
     died: str = ""
 
 
-def run(assignment: Assignment, jobs: list[Job], processes: int = 2, limit: int = 60
-        ) -> tuple[Outcome, list[Outcome]]:
+def run(
+    assignment: Assignment, jobs: list[Job], processes: int = 2, limit: int = 60
+) -> tuple[Outcome, list[Outcome]]:
     """Run jobs and return the outcome of the reference solutions, and each job's.
 
     Args:
@@ -103,12 +104,15 @@ def run(assignment: Assignment, jobs: list[Job], processes: int = 2, limit: int 
             ) from None
 
 
-def _serve(assignment: Assignment, jobs: list[Job], processes: int, limit: int
-           ) -> tuple[Outcome, list[Outcome]]:
+def _serve(
+    assignment: Assignment, jobs: list[Job], processes: int, limit: int
+) -> tuple[Outcome, list[Outcome]]:
     """Execute the reference notebook; fork each job where its first answer belongs."""
     _prepare(assignment)
     order = list(assignment.tasks)
-    starts = [min((order.index(task) for task in job.answers), default=-1) for job in jobs]
+    starts = [
+        min((order.index(task) for task in job.answers), default=-1) for job in jobs
+    ]
     with tempfile.TemporaryDirectory() as folder:
         children = _Children(Path(folder), processes, limit)
         notebook = _Notebook(assignment, Path(folder) / "stderr")
@@ -116,7 +120,9 @@ def _serve(assignment: Assignment, jobs: list[Job], processes: int, limit: int
             if cell.is_solution:
                 for number, (job, start) in enumerate(zip(jobs, starts, strict=True)):
                     if start == order.index(cell.grade_id):
-                        children.start(number, _run_job, (notebook, job, position, limit))
+                        children.start(
+                            number, _run_job, (notebook, job, position, limit)
+                        )
             signal.alarm(limit)
             notebook.execute(cell)
             signal.alarm(0)
@@ -165,7 +171,9 @@ class _Notebook:
         descriptor = os.open(stderr, os.O_WRONLY | os.O_APPEND)
         os.dup2(descriptor, 2)
         os.close(descriptor)
-        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), write_through=True)
+        sys.stderr = io.TextIOWrapper(
+            io.FileIO(2, "w", closefd=False), write_through=True
+        )
 
     def execute(self, cell: Cell) -> None:
         """Execute one cell, and note what became of it if it is a solution or a test."""
@@ -198,11 +206,17 @@ class _Notebook:
         lines = source.splitlines(keepends=True)
         linecache.cache[filename] = (len(source), None, lines, filename)
         tree = ast.parse(source, filename)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        last = (
+            tree.body.pop()
+            if tree.body and isinstance(tree.body[-1], ast.Expr)
+            else None
+        )
         exec(compile(tree, filename, "exec"), self.namespace)
         if last is None:
             return None
-        return eval(compile(ast.Expression(last.value), filename, "eval"), self.namespace)
+        return eval(
+            compile(ast.Expression(last.value), filename, "eval"), self.namespace
+        )
 
 
 def describe(raised: BaseException) -> str:
@@ -228,7 +242,9 @@ def credit(value: object, points: float) -> float:
     return number if number >= 0 else points
 
 
-def _run_job(notebook: _Notebook, job: Job, position: int, limit: int, target: Path) -> None:
+def _run_job(
+    notebook: _Notebook, job: Job, position: int, limit: int, target: Path
+) -> None:
     """In a child: execute the notebook from the job's first answer on, and write the outcome."""
     os.setsid()  # what it starts or signals as a group is its own
     signal.alarm(limit)  # not caught: the kernel of the machine ends the process
@@ -261,14 +277,19 @@ class _Children:
     def start(self, number: int, target, arguments: tuple) -> None:
         """Fork a job, after waiting for a free place."""
         self._wait(self.processes)
-        child = self.context.Process(target=target, args=(*arguments, self._file(number)))
+        child = self.context.Process(
+            target=target, args=(*arguments, self._file(number))
+        )
         child.start()
         self.children[number] = child
         self.ends[number] = time.monotonic() + self.limit + GRACE
 
     def _wait(self, places: int) -> None:
         """Wait until fewer than so many jobs run; kill those that outlive their own alarm."""
-        while len(running := [n for n, c in self.children.items() if c.is_alive()]) >= places:
+        while (
+            len(running := [n for n, c in self.children.items() if c.is_alive()])
+            >= places
+        ):
             first = min(running, key=self.ends.__getitem__)
             multiprocessing.connection.wait(
                 [self.children[number].sentinel for number in running],
@@ -290,10 +311,14 @@ class _Children:
                 continue
             with contextlib.suppress(FileNotFoundError):
                 saved = json.loads(self._file(number).read_text(encoding="utf-8"))
-                cells = {name: CellResult(**cell) for name, cell in saved["cells"].items()}
+                cells = {
+                    name: CellResult(**cell) for name, cell in saved["cells"].items()
+                }
                 outcomes[number] = Outcome(cells, saved["seconds"])
                 continue
-            outcomes[number].died = f"SystemExit: the process ended with code {child.exitcode}"
+            outcomes[
+                number
+            ].died = f"SystemExit: the process ended with code {child.exitcode}"
         return outcomes
 
     def _file(self, number: int) -> Path:

@@ -20,7 +20,9 @@ DOUBLE_SMALL = """assert double(3) == 6, f"double(3) is 6, got {double(3)}: is i
 assert double(-1) == -2, f"double(-1) is -2, got {double(-1)}: a sign was lost"
 ### END HIDDEN TESTS"""
 
-DOUBLE_ZERO = 'assert double(0) == 0, f"double(0) is 0, got {double(0)}: something is added"'
+DOUBLE_ZERO = (
+    'assert double(0) == 0, f"double(0) is 0, got {double(0)}: something is added"'
+)
 
 TOTAL = '''def total(values):
     """Return the sum of the doubled values."""
@@ -80,8 +82,10 @@ def total(values):
 def sources(task: str) -> dict[str, str]:
     """Return the bank's answers to a task by name."""
     reference = {"double": DOUBLE, "total": TOTAL}[task]
-    return {answer.name: answer.source
-            for answer in parse(Path(f"{task}.py"), BANK[task], reference)}
+    return {
+        answer.name: answer.source
+        for answer in parse(Path(f"{task}.py"), BANK[task], reference)
+    }
 
 
 def graded(grade_id: str, source: str, points: float) -> dict:
@@ -100,10 +104,16 @@ def code(source: str, grade_id: str = "", **nbgrader: object) -> dict:
     metadata: dict = {}
     if grade_id:
         metadata["nbgrader"] = {
-            "grade_id": grade_id, "schema_version": 3, "task": False, **nbgrader
+            "grade_id": grade_id,
+            "schema_version": 3,
+            "task": False,
+            **nbgrader,
         }
     return {
-        "cell_type": "code", "execution_count": None, "metadata": metadata, "outputs": [],
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": metadata,
+        "outputs": [],
         "source": source,
     }
 
@@ -125,7 +135,9 @@ def notebook(cells: list[dict], executed: bool = False) -> dict:
         "cells": cells,
         "metadata": {
             "kernelspec": {
-                "display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"
+                "display_name": "Python 3 (ipykernel)",
+                "language": "python",
+                "name": "python3",
             },
             "language_info": {"name": "python"},
         },

@@ -45,7 +45,9 @@ def job(assignment: Assignment, place: Path, *, write: bool) -> Job:
     for task in assignment.tasks.values():
         source = assignment.cells[task.index].source
         names = [node.name for node in ast.parse(source).body if hasattr(node, "name")]
-        answers[task.name] = source + GUARD.format(names=names, place=str(place), write=write)
+        answers[task.name] = source + GUARD.format(
+            names=names, place=str(place), write=write
+        )
     return Job(answers)
 
 
@@ -118,10 +120,16 @@ class _Table:
 
     def _guess(self, name: str, asked: tuple | None, result: object) -> object:
         """Return, or raise, the outcome of the nearest question; without one, a blank result."""
-        entries = [pickle.loads(base64.b64decode(entry))
-                   for _, other, entry in self.lines if asked and other == name]
-        near = [((numbers - asked[1]).abs().sum().item(), outcome)
-                for kind, numbers, outcome in entries if kind == asked[0]]
+        entries = [
+            pickle.loads(base64.b64decode(entry))
+            for _, other, entry in self.lines
+            if asked and other == name
+        ]
+        near = [
+            ((numbers - asked[1]).abs().sum().item(), outcome)
+            for kind, numbers, outcome in entries
+            if kind == asked[0]
+        ]
         if not near:
             return blank(result)
         outcome = min(near, key=lambda pair: pair[0])[1]
@@ -197,7 +205,9 @@ def _feed(feed: Callable, value: object, seen: set[int]) -> None:
         _feed(feed, value.get_state(), seen)
     elif isinstance(value, random.Random):
         feed(str(value.getstate()).encode())
-    elif value is None or isinstance(value, (bool, int, float, complex, str, bytes, torch.dtype)):
+    elif value is None or isinstance(
+        value, (bool, int, float, complex, str, bytes, torch.dtype)
+    ):
         feed(repr(value).encode())
     elif callable(value) and not isinstance(value, nn.Module):
         feed(getattr(value, "__name__", "").encode())
@@ -210,7 +220,9 @@ def _feed(feed: Callable, value: object, seen: set[int]) -> None:
         elif isinstance(value, (set, frozenset)):
             value = sorted(value, key=repr)
         elif not isinstance(value, (list, tuple)):
-            value = sorted(getattr(value, "__dict__", {}).items(), key=lambda pair: pair[0])
+            value = sorted(
+                getattr(value, "__dict__", {}).items(), key=lambda pair: pair[0]
+            )
         for part in value:
             _feed(feed, part, seen)
         feed(b"end")

@@ -22,7 +22,9 @@ class Handler(SimpleHTTPRequestHandler):
             return str(SITE / "outside-the-published-path")
         return super().translate_path(path.removeprefix(PREFIX.rstrip("/")))
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
         """Answer a wrong address as a static host does: status 404 and the site's 404.html."""
         body = (SITE / "404.html").read_bytes()
         self.send_response(code)

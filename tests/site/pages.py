@@ -46,4 +46,6 @@ def source_of(document: str) -> Path:
 @cache
 def soup(name: str) -> BeautifulSoup:
     """Return the parsed HTML of a page of the built site."""
-    return BeautifulSoup((SITE / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+    return BeautifulSoup(
+        (SITE / f"{name}.html").read_text(encoding="utf-8"), "html.parser"
+    )

@@ -13,12 +13,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 CHAPTER = "book/02-self-attention"
 # Notebooks only: the teaching page shows the directive as text.
-WITH_QUIZ = [name for name in documents() if (path := source_of(name)).suffix == ".ipynb"
-             and "{quiz}" in path.read_text(encoding="utf-8")]
+WITH_QUIZ = [
+    name
+    for name in documents()
+    if (path := source_of(name)).suffix == ".ipynb"
+    and "{quiz}" in path.read_text(encoding="utf-8")
+]
 
 
 @pytest.mark.parametrize("origin", ["server", "disk"])
-def test_search_finds_a_term(origin: str, server: str, site: Path, new_context: Callable) -> None:
+def test_search_finds_a_term(
+    origin: str, server: str, site: Path, new_context: Callable
+) -> None:
     """Typed into the box that Ctrl+K opens; a result is shown and leads to the term."""
     page = new_context().new_page()
     base = server if origin == "server" else f"{site.as_uri()}/"
@@ -56,7 +62,9 @@ def test_theme_can_be_chosen_and_is_kept(server: str, new_context: Callable) -> 
     """The switch goes through light, dark and the system's setting; the next page remembers."""
     page = new_context(color_scheme="light").new_page()
     page.goto(f"{server}index.html")
-    mode, theme = (f"document.documentElement.dataset.{key}" for key in ("mode", "theme"))
+    mode, theme = (
+        f"document.documentElement.dataset.{key}" for key in ("mode", "theme")
+    )
     assert (page.evaluate(mode), page.evaluate(theme)) == ("auto", "light")
     switch = page.locator(".theme-switch-button:visible").first
     for _ in range(3):
@@ -69,7 +77,10 @@ def test_theme_can_be_chosen_and_is_kept(server: str, new_context: Callable) -> 
     assert page.evaluate(theme) == "dark"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
     card = page.locator("figure img").first
-    assert card.evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        card.evaluate("e => getComputedStyle(e).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
 
 
 def test_keyboard_reaches_the_text(server: str, new_context: Callable) -> None:
@@ -77,7 +88,10 @@ def test_keyboard_reaches_the_text(server: str, new_context: Callable) -> None:
     page = new_context().new_page()
     page.goto(f"{server}book/setup.html")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to main content"
+    assert (
+        page.evaluate("document.activeElement.textContent.trim()")
+        == "Skip to main content"
+    )
     page.keyboard.press("Enter")
     page.wait_for_url("**#main-content")
 
@@ -89,7 +103,9 @@ def test_every_chapter_has_a_quiz(site: Path) -> None:
         assert forms, name
         for form in forms:
             assert len(form.select('.quiz-choice[data-right="true"]')) == 1, form["id"]
-            assert all(why.text.strip() for why in form.select(".quiz-why > div")), form["id"]
+            assert all(why.text.strip() for why in form.select(".quiz-why > div")), (
+                form["id"]
+            )
 
 
 @pytest.mark.parametrize("name", WITH_QUIZ)
@@ -112,9 +128,13 @@ def test_quiz_works_by_keyboard(name: str, server: str, new_context: Callable) -
             assert verdict.inner_text().startswith("Right" if right else "Not yet")
             assert choice.locator(".quiz-why > div").is_visible()
             assert form.locator(".quiz-why[open]").count() == 1
-    kept = page.locator("form.quiz input:checked").evaluate_all("all => all.map((e) => e.value)")
+    kept = page.locator("form.quiz input:checked").evaluate_all(
+        "all => all.map((e) => e.value)"
+    )
     page.reload()
-    again = page.locator("form.quiz input:checked").evaluate_all("all => all.map((e) => e.value)")
+    again = page.locator("form.quiz input:checked").evaluate_all(
+        "all => all.map((e) => e.value)"
+    )
     assert again == kept
 
 
@@ -128,7 +148,9 @@ def test_page_can_be_read_without_scripts(server: str, new_context: Callable) ->
     assert not page.locator(".quiz-check").first.is_visible()
 
 
-def test_wide_tables_scroll_in_their_box_by_keyboard(server: str, new_context: Callable) -> None:
+def test_wide_tables_scroll_in_their_box_by_keyboard(
+    server: str, new_context: Callable
+) -> None:
     """On a phone the page keeps its width, and the table can be reached and scrolled."""
     page = new_context(viewport={"width": 390, "height": 844}).new_page()
     page.goto(f"{server}book/notation.html")

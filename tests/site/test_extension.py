@@ -63,8 +63,14 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         warnings = io.StringIO()
         with patch_docutils(), docutils_namespace():
             app = Sphinx(
-                tmp_path, None, tmp_path / "out", tmp_path / "out" / "doctrees", "html",
-                confoverrides=CONF, status=None, warning=warnings,
+                tmp_path,
+                None,
+                tmp_path / "out",
+                tmp_path / "out" / "doctrees",
+                "html",
+                confoverrides=CONF,
+                status=None,
+                warning=warnings,
             )
             app.build()
         return tmp_path / "out", warnings.getvalue()
@@ -89,10 +95,18 @@ def notebook(*cells: dict) -> str:
 
 def drawing(**mystnb: dict) -> dict:
     """Return a code cell whose stored output is a picture."""
-    output = {"output_type": "display_data", "data": {"image/svg+xml": PICTURE}, "metadata": {}}
+    output = {
+        "output_type": "display_data",
+        "data": {"image/svg+xml": PICTURE},
+        "metadata": {},
+    }
     return {
-        "cell_type": "code", "id": "drawing", "source": "draw()", "execution_count": 1,
-        "metadata": {"mystnb": mystnb}, "outputs": [output],
+        "cell_type": "code",
+        "id": "drawing",
+        "source": "draw()",
+        "execution_count": 1,
+        "metadata": {"mystnb": mystnb},
+        "outputs": [output],
     }
 
 
@@ -103,8 +117,10 @@ def test_missing_alternative_text_names_page_and_figure(build) -> None:
     assert "page: figure 'fig-scores' has no alternative text" in warnings
 
 
-@pytest.mark.parametrize("text", ["![](picture.svg)", '<img src="picture.svg">',
-                                  '<img src="picture.svg" alt="">'])
+@pytest.mark.parametrize(
+    "text",
+    ["![](picture.svg)", '<img src="picture.svg">', '<img src="picture.svg" alt="">'],
+)
 def test_missing_alternative_text_in_markdown(build, text: str) -> None:
     """Markdown images and raw HTML are looked at as well."""
     _, warnings = build(**{"page.md": f"# Title\n\n{text}\n"})
@@ -115,10 +131,15 @@ def test_missing_alternative_text_in_markdown(build, text: str) -> None:
 def test_images_with_alternative_text_pass(build) -> None:
     """No false alarm."""
     described = drawing(image={"alt": "A small square"})
-    _, warnings = build(**{
-        "page.ipynb": notebook(described),
-        "other.md": '# Title\n\n![A square](picture.svg)\n\n<img src="picture.svg" alt="Square">\n',
-    })
+    _, warnings = build(
+        **{
+            "page.ipynb": notebook(described),
+            "other.md": (
+                '# Title\n\n![A square](picture.svg)\n\n<img src="picture.svg" '
+                'alt="Square">\n'
+            ),
+        }
+    )
     assert "no alternative text" not in warnings
 
 
@@ -135,13 +156,16 @@ def test_quiz_becomes_a_form(build) -> None:
     assert "checkbox" not in page
 
 
-@pytest.mark.parametrize(("change", "complaint"), [
-    (("- [x]", "- [ ]"), "mark exactly one choice as right"),
-    (("- [ ]", "- [x]"), "mark exactly one choice as right"),
-    (("- [ ] No", "- No"), "every choice starts with"),
-    (("\n  Count again.", ""), "has no explanation"),
-    ((":name: quiz-one\n", ""), "give it a name"),
-])
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("- [x]", "- [ ]"), "mark exactly one choice as right"),
+        (("- [ ]", "- [x]"), "mark exactly one choice as right"),
+        (("- [ ] No", "- No"), "every choice starts with"),
+        (("\n  Count again.", ""), "has no explanation"),
+        ((":name: quiz-one\n", ""), "give it a name"),
+    ],
+)
 def test_a_quiz_that_is_wrong_says_what_is_wrong(build, change, complaint: str) -> None:
     """The build stops with the reason, not with half a quiz."""
     assert change[0] in QUIZ
@@ -152,19 +176,27 @@ def test_a_quiz_that_is_wrong_says_what_is_wrong(build, change, complaint: str) 
 
 def test_figures_and_equations_are_numbered_by_chapter(build) -> None:
     """Chapter 2 is chapter 2 although it is the only one; other pages count for themselves."""
-    text = ("# Title\n\n:::{figure} picture.svg\n:name: fig-SELF\n:alt: A square\n\nText\n:::\n\n"
-            "$$ x $$ (eq-SELF)\n\n{numref}`fig-chapter` and {eq}`eq-chapter`\n")
-    out, warnings = build(**{
-        "aside.md": text.replace("SELF", "aside"),
-        "book__02-title.md": text.replace("SELF", "chapter").replace("picture", "../picture"),
-    })
+    text = (
+        "# Title\n\n:::{figure} picture.svg\n:name: fig-SELF\n:alt: A square\n\nText\n:::\n\n"
+        "$$ x $$ (eq-SELF)\n\n{numref}`fig-chapter` and {eq}`eq-chapter`\n"
+    )
+    out, warnings = build(
+        **{
+            "aside.md": text.replace("SELF", "aside"),
+            "book__02-title.md": text.replace("SELF", "chapter").replace(
+                "picture", "../picture"
+            ),
+        }
+    )
     assert not warnings
     for page in ("aside.html", "book/02-title.html"):
         html = (out / page).read_text(encoding="utf-8")
         assert "Fig. 2.1" in html
         assert ">(2.1)</a>" in html
     assert "Fig. 1" in (out / "aside.html").read_text(encoding="utf-8")
-    assert "<h1>2. Title" in (out / "book" / "02-title.html").read_text(encoding="utf-8")
+    assert "<h1>2. Title" in (out / "book" / "02-title.html").read_text(
+        encoding="utf-8"
+    )
     contents = (out / "index.html").read_text(encoding="utf-8")
     assert ">2. Title</a>" in contents
     assert ">Title</a>" in contents
@@ -176,7 +208,9 @@ def test_the_syllabus_links_the_chapters_that_exist(build) -> None:
     out, warnings = build(**{"page.md": text, "book__02-two.md": "# Two\n"})
     page = (out / "page.html").read_text(encoding="utf-8")
     assert not warnings
-    one, two = page.split('<ol class="syllabus">')[1].split("</ol>")[0].split("</li>")[:2]
+    one, two = (
+        page.split('<ol class="syllabus">')[1].split("</ol>")[0].split("</li>")[:2]
+    )
     assert ("planned" in one, "href" in one) == (True, False)
     assert 'href="book/02-two.html">Two</a>' in two
     assert "open now" in two
@@ -187,17 +221,23 @@ def test_descriptions_leave_formulas_out(build) -> None:
     text = "# Title\n\nShort.\n\nThe weights $\\alpha_{ij}$ of every row sum to one, as always.\n"
     out, _ = build(**{"page.md": text})
     page = (out / "page.html").read_text(encoding="utf-8")
-    assert '<meta name="description" content="The weights of every row sum to one' in page
+    assert (
+        '<meta name="description" content="The weights of every row sum to one' in page
+    )
 
 
 def test_mathjax_is_copied_into_the_site(build) -> None:
     """One file from an installed package."""
     out, _ = build(**{"page.md": "# Title\n\n$x$\n"})
     assert (out / "_static" / "mathjax" / "tex-svg-full.js").stat().st_size > 1_000_000
-    assert 'src="_static/mathjax/tex-svg-full.js' in (out / "page.html").read_text("utf-8")
+    assert 'src="_static/mathjax/tex-svg-full.js' in (out / "page.html").read_text(
+        "utf-8"
+    )
 
 
-def test_missing_mathjax_says_what_to_install(build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_mathjax_says_what_to_install(
+    build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Never a site with bare LaTeX in it."""
     monkeypatch.setattr(metadata, "files", lambda name: [])
     with pytest.raises(ExtensionError, match="make env EXTRAS=read"):

@@ -25,7 +25,9 @@ async () => {
 UNRENDERED_MATHS = """
 () => [...document.querySelectorAll("article .math")]
   .filter((e) => !e.querySelector("mjx-container")).map((e) => e.textContent)"""
-FAILED_MATHS = '() => [...document.querySelectorAll("mjx-merror, [data-mjx-error]")].length'
+FAILED_MATHS = (
+    '() => [...document.querySelectorAll("mjx-merror, [data-mjx-error]")].length'
+)
 TOO_WIDE = """
 () => {
   const width = document.documentElement.clientWidth;
@@ -56,7 +58,9 @@ class Watch:
         self.allowed = (*allowed, "data:", "blob:")
         page.on("console", self.console)
         page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
-        page.on("requestfailed", lambda r: self.problems.append(f"failed request: {r.url}"))
+        page.on(
+            "requestfailed", lambda r: self.problems.append(f"failed request: {r.url}")
+        )
         page.on("request", self.request)
         page.on("response", self.response)
 
@@ -129,8 +133,9 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         on_disk = address(server, name)
     # In each theme the page is loaded at one width and then given the other, as on turning a phone.
     for theme, first, second, where in (
-        ("light", DESKTOP, PHONE, address(server, name)), ("dark", PHONE, DESKTOP, on_disk)
-    ):  # fmt: skip
+        ("light", DESKTOP, PHONE, address(server, name)),
+        ("dark", PHONE, DESKTOP, on_disk),
+    ):
         page = contexts[theme].new_page()
         watch = Watch(page, server if where.startswith(server) else "file://")
         page.set_viewport_size(first)
@@ -138,7 +143,9 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         look(page)
         if first is PHONE:  # what is folded counts too
-            page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
+            page.evaluate(
+                "document.querySelectorAll('details').forEach((d) => d.open = true)"
+            )
             assert not page.evaluate(TOO_WIDE), "with everything unfolded"
         page.set_viewport_size(second)
         assert not page.evaluate(TOO_WIDE), (theme, second)
@@ -152,7 +159,9 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         page.close()
 
 
-def test_menus_and_search_box_are_accessible(server: str, new_context: Callable) -> None:
+def test_menus_and_search_box_are_accessible(
+    server: str, new_context: Callable
+) -> None:
     """What opens over the page on a phone passes axe too, and closes by keyboard."""
     page = new_context(color_scheme="dark", viewport=PHONE).new_page()
     watch = Watch(page, server)
@@ -181,8 +190,12 @@ def test_wrong_addresses_lead_back(server: str, new_context: Callable) -> None:
     assert response.status == 404
     assert page.locator("h1").inner_text() == "This page is not in the book"
     form = page.locator(".not-found-search")
-    assert form.evaluate("e => getComputedStyle(e).display") == "flex", "the style sheet is there"
-    links = [link.get_attribute("href") for link in page.locator("main article a").all()]
+    assert form.evaluate("e => getComputedStyle(e).display") == "flex", (
+        "the style sheet is there"
+    )
+    links = [
+        link.get_attribute("href") for link in page.locator("main article a").all()
+    ]
     assert len(links) == len(documents())
     for link in links:
         assert link.startswith(PREFIX)

@@ -11,7 +11,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.site.pages import BASE_URL, CONFIG, PREFIX, ROOT, SPECIAL, documents, soup, source_of
+from tests.site.pages import (
+    BASE_URL,
+    CONFIG,
+    PREFIX,
+    ROOT,
+    SPECIAL,
+    documents,
+    soup,
+    source_of,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("site")]
 
@@ -19,8 +28,15 @@ every_document = pytest.mark.parametrize("name", documents())
 every_page = pytest.mark.parametrize("name", [*documents(), *SPECIAL])
 
 LOADING = {
-    "script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src",
-    "audio": "src", "embed": "src", "object": "data", "use": "href",
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "embed": "src",
+    "object": "data",
+    "use": "href",
 }
 ANSWERS = ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS")
 
@@ -49,7 +65,9 @@ def test_page_has_a_title_a_language_and_one_main_heading(name: str) -> None:
     page = soup(name)
     assert page.title.text.strip()
     assert page.html["lang"] == "en"
-    headings = [h for h in page.select("main h1") if not h.find_parent(id="jb-print-docs-body")]
+    headings = [
+        h for h in page.select("main h1") if not h.find_parent(id="jb-print-docs-body")
+    ]
     assert len(headings) == 1, [h.text for h in headings]
 
 
@@ -78,7 +96,10 @@ def test_preview_image_is_in_the_site(site: Path) -> None:
 def test_sitemap_lists_every_page(site: Path) -> None:
     """And neither the search page nor the page for wrong addresses."""
     tree = ElementTree.parse(site / "sitemap.xml")
-    found = sorted(tag.text for tag in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc"))
+    found = sorted(
+        tag.text
+        for tag in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")
+    )
     assert found == sorted(f"{BASE_URL}{name}.html" for name in documents())
 
 
@@ -102,7 +123,9 @@ def test_style_sheets_load_nothing_from_elsewhere(site: Path) -> None:
     """Fonts and icons are in the site as well."""
     for path in (site / "_static").rglob("*.css"):
         text = path.read_text(encoding="utf-8")
-        assert not re.search(r"(url\(\s*[\"']?|@import\s+[\"'])(https?:)?//", text), path.name
+        assert not re.search(r"(url\(\s*[\"']?|@import\s+[\"'])(https?:)?//", text), (
+            path.name
+        )
 
 
 @every_page
@@ -115,7 +138,9 @@ def test_internal_links_and_anchors_lead_somewhere(name: str, site: Path) -> Non
         if url.scheme or url.netloc:
             continue
         path = unquote(url.path)
-        if path.startswith("/"):  # the page for wrong addresses links by the published path
+        if path.startswith(
+            "/"
+        ):  # the page for wrong addresses links by the published path
             target = site / path.removeprefix(PREFIX)
         else:
             target = (here.parent / path).resolve() if path else here
@@ -133,9 +158,13 @@ def test_images_have_text_alternatives(name: str) -> None:
     """Decoration has alt="" and stands in a link with text; everything else says what one sees."""
     for image in soup(name).find_all("img"):
         alt = image.get("alt")
-        decorative = alt == "" and image.find_parent("a") and image.find_parent("a").text.strip()
+        decorative = (
+            alt == "" and image.find_parent("a") and image.find_parent("a").text.strip()
+        )
         assert decorative or (alt or "").strip(), image
-        assert "jupyter_execute" not in (alt or ""), f"a file name is no alternative: {alt}"
+        assert "jupyter_execute" not in (alt or ""), (
+            f"a file name is no alternative: {alt}"
+        )
     for drawing in soup(name).select('svg[role="img"]'):
         assert drawing.find("title") or drawing.get("aria-label"), drawing.get("class")
 
@@ -143,7 +172,9 @@ def test_images_have_text_alternatives(name: str) -> None:
 @every_document
 def test_headings_skip_no_level(name: str) -> None:
     """h1, h2, h3: in order, so that the outline can be read."""
-    levels = [int(h.name[1]) for h in soup(name).select("article :is(h1, h2, h3, h4, h5, h6)")]
+    levels = [
+        int(h.name[1]) for h in soup(name).select("article :is(h1, h2, h3, h4, h5, h6)")
+    ]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
@@ -159,11 +190,15 @@ def test_nothing_unrendered_is_on_the_page(name: str) -> None:
     assert not re.search(r"(:::|```)\{\w+\}|\{(numref|eq|cite:\w|ref)\}`", prose)
 
 
-@pytest.mark.parametrize("name", [name for name in documents() if name.startswith("exercises/")])
+@pytest.mark.parametrize(
+    "name", [name for name in documents() if name.startswith("exercises/")]
+)
 class TestExercisePage:
     """An exercise is shown without its answers, and can be taken along or opened."""
 
-    def test_the_notebook_offered_is_the_released_one(self, name: str, site: Path) -> None:
+    def test_the_notebook_offered_is_the_released_one(
+        self, name: str, site: Path
+    ) -> None:
         """The download is a valid notebook, byte for byte what `make exercises` made."""
         link = soup(name).select_one("a.box-action[download]")
         path = (site / f"{name}.html").parent / link["href"]
@@ -172,7 +207,9 @@ class TestExercisePage:
         assert notebook["nbformat"] == 4
         assert "NotImplementedError" in path.read_text(encoding="utf-8")
 
-    def test_no_answer_and_no_hidden_test_is_published(self, name: str, site: Path) -> None:
+    def test_no_answer_and_no_hidden_test_is_published(
+        self, name: str, site: Path
+    ) -> None:
         """Neither on the page nor in the notebook nor in the search index."""
         for path in (site / f"{name}.html", site / "_sources" / f"{name}.ipynb"):
             text = path.read_text(encoding="utf-8")
@@ -183,8 +220,13 @@ class TestExercisePage:
         repository = urlparse(CONFIG["repository"]["url"]).path
         colab = CONFIG["launch_buttons"]["colab_url"]
         branch = CONFIG["repository"]["branch"]
-        links = {tag.text.strip(): tag["href"] for tag in soup(name).select("a.box-action")}
-        assert links["Open in Colab"] == f"{colab}/github{repository}/blob/{branch}/{name}.ipynb"
+        links = {
+            tag.text.strip(): tag["href"] for tag in soup(name).select("a.box-action")
+        }
+        assert (
+            links["Open in Colab"]
+            == f"{colab}/github{repository}/blob/{branch}/{name}.ipynb"
+        )
         hub = next(url for text, url in links.items() if "JupyterHub" in text)
         assert "example.org" not in hub, "a placeholder leads nowhere"
 
@@ -192,8 +234,11 @@ class TestExercisePage:
         """Every stub is labelled as the student's, every test with its points."""
         page = soup(name)
         cells = json.loads(source_of(name).read_text(encoding="utf-8"))["cells"]
-        kinds = [c["metadata"]["nbgrader"] for c in cells if "nbgrader" in c["metadata"]
-                 and c["cell_type"] == "code"]
+        kinds = [
+            c["metadata"]["nbgrader"]
+            for c in cells
+            if "nbgrader" in c["metadata"] and c["cell_type"] == "code"
+        ]
         answers = sum(kind["solution"] for kind in kinds)
         tests = sum(kind["grade"] and not kind["solution"] for kind in kinds)
         assert len(page.select(".exercise-answer .exercise-label")) == answers > 0

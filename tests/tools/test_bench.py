@@ -5,7 +5,18 @@ import torch
 
 from tools import bench
 
-SMALL = ["--batch", "1", "--length", "64", "--d-model", "16", "--heads", "4", "--rounds", "1"]
+SMALL = [
+    "--batch",
+    "1",
+    "--length",
+    "64",
+    "--d-model",
+    "16",
+    "--heads",
+    "4",
+    "--rounds",
+    "1",
+]
 
 
 def test_the_table_has_a_row_for_each_and_ratios_to_the_base(capsys):
@@ -17,13 +28,20 @@ def test_the_table_has_a_row_for_each_and_ratios_to_the_base(capsys):
         assert len(cells) == 6
         assert all(float(cell) > 0 for cell in cells)
     assert [float(ratio) for ratio in rows[bench.BASE][1::2]] == [1, 1, 1]
-    assert float(rows["packed, fused"][4]) < float(rows[bench.BASE][4]), "fused holds no weights"
+    assert float(rows["packed, fused"][4]) < float(rows[bench.BASE][4]), (
+        "fused holds no weights"
+    )
 
 
 def test_ratios_are_those_of_the_numbers():
     numbers = {"forward": 2.0, "step": 6.0, "memory": 1.0}
-    text = bench.table({bench.BASE: numbers, "other": {k: 3 * v for k, v in numbers.items()}})
-    assert text.split()[-7:] == ["other", *("6.00", "3.00", "18.00", "3.00", "3.00", "3.00")]
+    text = bench.table(
+        {bench.BASE: numbers, "other": {k: 3 * v for k, v in numbers.items()}}
+    )
+    assert text.split()[-7:] == [
+        "other",
+        *("6.00", "3.00", "18.00", "3.00", "3.00", "3.00"),
+    ]
 
 
 def test_another_function_is_not_timed(monkeypatch, capsys):

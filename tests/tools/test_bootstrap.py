@@ -20,10 +20,20 @@ from tests.harness import only
 from tools import bootstrap
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 EXTRAS = PROJECT["optional-dependencies"]
-NETWORK = ("UV_INDEX", "UV_DEFAULT_INDEX", "UV_FIND_LINKS", "UV_INDEX_STRATEGY", "SSL_CERT_FILE",
-           "ALL_PROXY", "UV_HTTP_TIMEOUT", "UV_SYSTEM_CERTS")
+NETWORK = (
+    "UV_INDEX",
+    "UV_DEFAULT_INDEX",
+    "UV_FIND_LINKS",
+    "UV_INDEX_STRATEGY",
+    "SSL_CERT_FILE",
+    "ALL_PROXY",
+    "UV_HTTP_TIMEOUT",
+    "UV_SYSTEM_CERTS",
+)
 Usage = namedtuple("Usage", "total used free")
 
 
@@ -62,8 +72,10 @@ def ran(fresh, monkeypatch):
 
 
 def test_every_requirement_is_pinned_and_torch_comes_first():
-    lines = [line.split("#")[0].strip()
-             for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        line.split("#")[0].strip()
+        for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    ]
     lines = [line for line in lines if line]
     assert lines[0] == "torch==2.13.0"
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
@@ -72,49 +84,96 @@ def test_every_requirement_is_pinned_and_torch_comes_first():
 
 
 def test_requirements_are_the_whole_course():
-    listed = {name for extra in EXTRAS.values() for name in extra} | {*PROJECT["dependencies"]}
+    listed = {name for extra in EXTRAS.values() for name in extra} | {
+        *PROJECT["dependencies"]
+    }
     assert set(bootstrap.pins("requirements.txt")) == names(listed)
 
 
 def test_what_is_pulled_in_is_pinned_too():
     pulled = only.packages([name for extra in EXTRAS.values() for name in extra])
     pinned = {*bootstrap.pins("requirements.txt"), *bootstrap.pins("constraints.txt")}
-    assert {name for name in pulled if not re.match("nvidia|cuda|triton", name)} <= pinned
+    assert {
+        name for name in pulled if not re.match("nvidia|cuda|triton", name)
+    } <= pinned
 
 
 def test_the_hub_and_the_course_agree():
     """One image holds both (deploy/Dockerfile)."""
     course = bootstrap.pins("requirements.txt") | bootstrap.pins("constraints.txt")
-    hub = bootstrap.pins("deploy/requirements.txt") | bootstrap.pins("deploy/constraints.txt")
+    hub = bootstrap.pins("deploy/requirements.txt") | bootstrap.pins(
+        "deploy/constraints.txt"
+    )
     assert {name: hub[name] for name in hub.keys() & course} == {
-        name: course[name] for name in hub.keys() & course}
+        name: course[name] for name in hub.keys() & course
+    }
 
 
-@pytest.mark.parametrize(("target", "extras"), [
-    ("book", ["read"]), ("lab", ["do"]), ("grade", ["grade"]), ("train", ["translate"]),
-    ("test", []), ("check", []), ("env", []),
-])
+@pytest.mark.parametrize(
+    ("target", "extras"),
+    [
+        ("book", ["read"]),
+        ("lab", ["do"]),
+        ("grade", ["grade"]),
+        ("train", ["translate"]),
+        ("test", []),
+        ("check", []),
+        ("env", []),
+    ],
+)
 def test_a_target_installs_what_it_needs(target, extras):
     """`make test`, which CI calls, asks for everything: no extra by name."""
     # Below `make test` make would also say which folder it enters.
-    made = subprocess.run(["make", "--no-print-directory", "-n", target, "PYTHON=python3"],
-                          cwd=ROOT, text=True, capture_output=True, check=True)
-    assert made.stdout.splitlines()[0].split() == ["python3", "tools/bootstrap.py", *extras]
+    made = subprocess.run(
+        ["make", "--no-print-directory", "-n", target, "PYTHON=python3"],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    assert made.stdout.splitlines()[0].split() == [
+        "python3",
+        "tools/bootstrap.py",
+        *extras,
+    ]
 
 
 @pytest.mark.parametrize("extra", ["read", "do"])
 def test_readers_and_students_get_no_cluster_database_or_browser(extra):
     installed = only.packages([*PROJECT["dependencies"], *EXTRAS[extra]])
     assert {"torch", "ipykernel", "nbclient"} <= installed
-    assert not {"dask", "distributed", "psycopg", "psycopg-binary", "playwright", "pylti1p3next",
-                "pytest"} & installed
+    assert (
+        not {
+            "dask",
+            "distributed",
+            "psycopg",
+            "psycopg-binary",
+            "playwright",
+            "pylti1p3next",
+            "pytest",
+        }
+        & installed
+    )
 
 
 #: The programs of each extra. onnx_export says itself what it lacks.
 ROOMS = {
-    "read": ["tools/build_book.py", "tools/execution.py", "tools/notebooks.py", "book/**/*.py",
-             "book/*.ipynb", "transformer/*.py", "translator/[!o]*.py", "translator/commands/*.py"],
-    "do": ["tools/lab.py", "tools/exercises.py", "tools/export_library.py", "grading/*.py"],
+    "read": [
+        "tools/build_book.py",
+        "tools/execution.py",
+        "tools/notebooks.py",
+        "book/**/*.py",
+        "book/*.ipynb",
+        "transformer/*.py",
+        "translator/[!o]*.py",
+        "translator/commands/*.py",
+    ],
+    "do": [
+        "tools/lab.py",
+        "tools/exercises.py",
+        "tools/export_library.py",
+        "grading/*.py",
+    ],
     "translate": ["translator/**/*.py", "transformer/*.py"],
     "grade": ["grading/**/*.py", "tools/notebooks.py", "tools/exercises.py"],
 }
@@ -175,10 +234,14 @@ def wheel(folder: Path, version: str) -> None:
     folder.mkdir(exist_ok=True)
     info = f"torch-{version}.dist-info"
     with zipfile.ZipFile(folder / f"torch-{version}-py3-none-any.whl", "w") as file:
-        file.writestr(f"{info}/METADATA",
-                      f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n")
-        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
-                                       "Tag: py3-none-any\n")
+        file.writestr(
+            f"{info}/METADATA",
+            f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n",
+        )
+        file.writestr(
+            f"{info}/WHEEL",
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
         file.writestr(f"{info}/RECORD", "")
 
 
@@ -187,13 +250,18 @@ def torch_in(fresh, tmp_path, monkeypatch):
     """Return a function that installs torch from the wheels there are; returns its version."""
     monkeypatch.setattr(bootstrap.sys, "platform", "linux")
     venv.create(tmp_path / "environment", with_pip=False)
-    env = {**os.environ, "VIRTUAL_ENV": str(tmp_path / "environment"), "UV_OFFLINE": "1",
-           "UV_CACHE_DIR": str(tmp_path / "cache")}
+    env = {
+        **os.environ,
+        "VIRTUAL_ENV": str(tmp_path / "environment"),
+        "UV_OFFLINE": "1",
+        "UV_CACHE_DIR": str(tmp_path / "cache"),
+    }
     uv = [Path(sys.executable).with_name("uv"), "pip"]
 
     def install(gpu: bool = False) -> str:
         bootstrap.install_torch(
-            uv, env, ["--no-index", "--find-links", str(tmp_path / "wheels")], gpu)
+            uv, env, ["--no-index", "--find-links", str(tmp_path / "wheels")], gpu
+        )
         return bootstrap.run([*uv, "freeze", "--quiet"], env).strip()
 
     return install
@@ -240,12 +308,20 @@ def test_gpu_1_is_read_from_the_environment_once(value, asked, fresh, ran, monke
 @pytest.fixture
 def listing(tmp_path):
     """Return a function: what `pip config list` says about a file and pip's variables."""
+
     def say(text: str, **variables: str) -> str:
         (tmp_path / "pip.conf").write_text(text, encoding="utf-8")
-        env = {key: value for key, value in os.environ.items() if not key.startswith("PIP_")}
+        env = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("PIP_")
+        }
         return subprocess.run(
-            [sys.executable, "-m", "pip", "config", "list"], text=True, capture_output=True,
-            check=True, env={**env, "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), **variables},
+            [sys.executable, "-m", "pip", "config", "list"],
+            text=True,
+            capture_output=True,
+            check=True,
+            env={**env, "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), **variables},
         ).stdout
 
     return say
@@ -254,13 +330,19 @@ def listing(tmp_path):
 def test_uv_looks_where_pip_is_configured_to_look(listing, monkeypatch):
     for name in NETWORK:
         monkeypatch.delenv(name, raising=False)
-    env, options = bootstrap.settings(listing(
-        "[global]\nindex-url = https://one.invalid/simple\ncert = /a.pem\n"
-        "find-links =\n  wheels\n  https://two.invalid/w\n"
-        "proxy = http://proxy.invalid:3128\n"
-        "[install]\nextra-index-url =\n  https://three.invalid/s\n  https://four.invalid/s\n",
-        PIP_INDEX_URL="https://five.invalid/simple", PIP_DEFAULT_TIMEOUT="99"))
-    assert env["UV_DEFAULT_INDEX"] == "https://five.invalid/simple", "a variable wins over a file"
+    env, options = bootstrap.settings(
+        listing(
+            "[global]\nindex-url = https://one.invalid/simple\ncert = /a.pem\n"
+            "find-links =\n  wheels\n  https://two.invalid/w\n"
+            "proxy = http://proxy.invalid:3128\n"
+            "[install]\nextra-index-url =\n  https://three.invalid/s\n  https://four.invalid/s\n",
+            PIP_INDEX_URL="https://five.invalid/simple",
+            PIP_DEFAULT_TIMEOUT="99",
+        )
+    )
+    assert env["UV_DEFAULT_INDEX"] == "https://five.invalid/simple", (
+        "a variable wins over a file"
+    )
     assert env["UV_INDEX"] == "https://three.invalid/s https://four.invalid/s"
     assert env["UV_FIND_LINKS"] == "wheels,https://two.invalid/w"
     assert env["SSL_CERT_FILE"] == "/a.pem"
@@ -272,8 +354,11 @@ def test_uv_looks_where_pip_is_configured_to_look(listing, monkeypatch):
 
 def test_uvs_own_settings_win_and_no_index_is_kept(listing, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.invalid/simple")
-    env, options = bootstrap.settings(listing("[global]\nno-index = true\n",
-                                              PIP_INDEX_URL="https://five.invalid/simple"))
+    env, options = bootstrap.settings(
+        listing(
+            "[global]\nno-index = true\n", PIP_INDEX_URL="https://five.invalid/simple"
+        )
+    )
     assert env["UV_DEFAULT_INDEX"] == "https://mine.invalid/simple"
     assert options == ["--no-index"]
 
@@ -282,10 +367,13 @@ def test_uvs_own_settings_win_and_no_index_is_kept(listing, monkeypatch):
 
 
 def test_an_old_python_is_told_what_to_do():
-    program = ("import runpy, sys; sys.version_info = (3, 9, 2, 'final', 0); "
-               f"runpy.run_path({str(ROOT / 'tools' / 'bootstrap.py')!r}, run_name='__main__')")
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                            check=False)
+    program = (
+        "import runpy, sys; sys.version_info = (3, 9, 2, 'final', 0); "
+        f"runpy.run_path({str(ROOT / 'tools' / 'bootstrap.py')!r}, run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 2
     assert "needs Python 3.11 or newer" in result.stderr
     assert "is Python 3.9" in result.stderr
@@ -295,8 +383,10 @@ def test_an_old_python_is_told_what_to_do():
 
 def test_a_newer_python_is_named_where_there_is_one(monkeypatch):
     monkeypatch.setattr(bootstrap.sys, "version_info", (3, 9, 2, "final", 0))
-    for there, told in (("python3.12", "on this machine: make lab PYTHON=python3.12"),
-                        ("", "Install a newer one, then: make lab PYTHON=python3.12")):
+    for there, told in (
+        ("python3.12", "on this machine: make lab PYTHON=python3.12"),
+        ("", "Install a newer one, then: make lab PYTHON=python3.12"),
+    ):
         monkeypatch.setattr(bootstrap.shutil, "which", there.__eq__)
         with pytest.raises(bootstrap.SetupError, match=re.escape(told)):
             bootstrap.check_python()
@@ -305,20 +395,26 @@ def test_a_newer_python_is_named_where_there_is_one(monkeypatch):
 def test_the_old_python_check_parses_on_the_oldest_supported_syntax():
     import ast
 
-    ast.parse((ROOT / "tools" / "bootstrap.py").read_text(encoding="utf-8"),
-              feature_version=(3, 7))
+    ast.parse(
+        (ROOT / "tools" / "bootstrap.py").read_text(encoding="utf-8"),
+        feature_version=(3, 7),
+    )
 
 
 def test_an_unknown_extra_is_named_with_those_that_there_are(fresh, ran, capsys):
     assert bootstrap.main(["read", "dask"]) == 2
     assert capsys.readouterr().err == (
-        "There is no extra dask; there are read, do, translate, grade, check.\n")
+        "There is no extra dask; there are read, do, translate, grade, check.\n"
+    )
     assert ran == []
 
 
-@pytest.mark.parametrize(("gpu", "free", "needed"), [("0", 5e8, "3 GB"), ("1", 5e9, "9 GB")])
+@pytest.mark.parametrize(
+    ("gpu", "free", "needed"), [("0", 5e8, "3 GB"), ("1", 5e9, "9 GB")]
+)
 def test_a_full_disk_is_named_before_anything_is_installed(
-        gpu, free, needed, fresh, monkeypatch, capsys):
+    gpu, free, needed, fresh, monkeypatch, capsys
+):
     monkeypatch.setenv("GPU", gpu)
     monkeypatch.setattr(bootstrap.shutil, "disk_usage", lambda _: Usage(10, 10, free))
     assert bootstrap.main([]) == 2
@@ -343,7 +439,9 @@ def test_a_missing_network_is_named_and_leaves_no_stamp(fresh, monkeypatch, capf
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # nothing listens there
+    monkeypatch.setenv(
+        "PIP_INDEX_URL", "http://127.0.0.1:9/simple"
+    )  # nothing listens there
     assert bootstrap.main(["--venv", str(fresh / ".venv")]) == 2
     message = capfd.readouterr().err
     assert "The network is missing" in message
@@ -351,20 +449,44 @@ def test_a_missing_network_is_named_and_leaves_no_stamp(fresh, monkeypatch, capf
     assert not (fresh / ".venv" / "course-stamp").exists()
 
 
-@pytest.mark.parametrize(("output", "advice"), [
-    ("OSError: [Errno 28] No space left on device", "disk is full"),
-    ("error: failed to write: No space left on device (os error 28)", "disk is full"),
-    ("Temporary failure in name resolution", "network is missing"),
-    ("error: Request failed after 3 retries\n  cause: Failed to fetch: https://x.invalid/numpy/",
-     "network is missing"),
-    ("Could not find a version that satisfies the requirement uv==0.13.9 (from versions: none)",
-     "network is missing"),
-    ("The virtual environment was not created ... ensurepip is not available", "python3-venv"),
-    ("Because there is no version of torch==2.13.0 and you require torch==2.13.0", "torch 2.13.0"),
-    ("Because torch==2.13.0 has no wheels with a matching Python ABI tag", "torch 2.13.0"),
-    ("Because there is no version of torch==2.13.0+cpu", "no CPU build"),
-    ("cause: Failed to fetch: https://download.pytorch.org/whl/cpu/torch/", "no CPU build"),
-])
+@pytest.mark.parametrize(
+    ("output", "advice"),
+    [
+        ("OSError: [Errno 28] No space left on device", "disk is full"),
+        (
+            "error: failed to write: No space left on device (os error 28)",
+            "disk is full",
+        ),
+        ("Temporary failure in name resolution", "network is missing"),
+        (
+            "error: Request failed after 3 retries\n  cause: Failed to fetch: "
+            "https://x.invalid/numpy/",
+            "network is missing",
+        ),
+        (
+            "Could not find a version that satisfies the requirement uv==0.13.9 "
+            "(from versions: none)",
+            "network is missing",
+        ),
+        (
+            "The virtual environment was not created ... ensurepip is not available",
+            "python3-venv",
+        ),
+        (
+            "Because there is no version of torch==2.13.0 and you require torch==2.13.0",
+            "torch 2.13.0",
+        ),
+        (
+            "Because torch==2.13.0 has no wheels with a matching Python ABI tag",
+            "torch 2.13.0",
+        ),
+        ("Because there is no version of torch==2.13.0+cpu", "no CPU build"),
+        (
+            "cause: Failed to fetch: https://download.pytorch.org/whl/cpu/torch/",
+            "no CPU build",
+        ),
+    ],
+)
 def test_known_causes_get_their_advice(output, advice):
     assert advice in bootstrap.diagnose(output)
 

@@ -20,8 +20,16 @@ pytestmark = pytest.mark.slow
 def write_notebook(path, *sources, metadata=None):
     cells = [V4.new_markdown_cell(f"# {path.stem}")]
     cells += [V4.new_code_cell(source, metadata=metadata or {}) for source in sources]
-    notebook = V4.new_notebook(cells=cells, metadata={"kernelspec": {
-        "display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}})
+    notebook = V4.new_notebook(
+        cells=cells,
+        metadata={
+            "kernelspec": {
+                "display_name": "Python 3 (ipykernel)",
+                "language": "python",
+                "name": "python3",
+            }
+        },
+    )
     nbformat.write(notebook, path)
 
 
@@ -30,28 +38,53 @@ def small(tmp_path):
     """A course whose book is a landing page and two notebooks, a.ipynb and b.ipynb."""
     for name in ("_config.yml", "requirements.txt", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path / name)
-    shutil.copytree(ROOT / "book", tmp_path / "book",
-                    ignore=shutil.ignore_patterns("*.ipynb", "*.md", "__pycache__"))
+    shutil.copytree(
+        ROOT / "book",
+        tmp_path / "book",
+        ignore=shutil.ignore_patterns("*.ipynb", "*.md", "__pycache__"),
+    )
     (tmp_path / "index.md").write_text("# A small book\n", encoding="utf-8")
     (tmp_path / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nchapters:\n- file: book/a\n- file: book/b\n",
-        encoding="utf-8")
+        encoding="utf-8",
+    )
     write_notebook(tmp_path / "book" / "a.ipynb", "print(6 * 7)")
     write_notebook(tmp_path / "book" / "b.ipynb", "print('b')")
     return tmp_path
 
 
-@pytest.mark.parametrize(("own", "url", "refused"), [
-    ("git@git.example.org:me/course.git", "https://git.example.org/me/course", True),
-    ("https://user@git.example.org/me/Course", "https://git.example.org/me/course/", True),
-    ("ssh://git@git.example.org/me/course.git", "https://git.example.org/me/course", True),
-    ("git@git.example.org:me/course.git", "https://git.example.org/me/student-edition", False),
-])
+@pytest.mark.parametrize(
+    ("own", "url", "refused"),
+    [
+        (
+            "git@git.example.org:me/course.git",
+            "https://git.example.org/me/course",
+            True,
+        ),
+        (
+            "https://user@git.example.org/me/Course",
+            "https://git.example.org/me/course/",
+            True,
+        ),
+        (
+            "ssh://git@git.example.org/me/course.git",
+            "https://git.example.org/me/course",
+            True,
+        ),
+        (
+            "git@git.example.org:me/course.git",
+            "https://git.example.org/me/student-edition",
+            False,
+        ),
+    ],
+)
 def test_launch_buttons_never_open_the_answers(tmp_path, own, url, refused):
     """A book whose buttons open its own repository, with solutions/ in it, is not built."""
     for command in (["init", "--quiet"], ["remote", "add", "origin", own]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    (tmp_path / "_config.yml").write_text(f"repository: {{url: {url}}}\n", encoding="utf-8")
+    (tmp_path / "_config.yml").write_text(
+        f"repository: {{url: {url}}}\n", encoding="utf-8"
+    )
     assert build_book.answers_behind_buttons(tmp_path) == "", "a student edition may"
     (tmp_path / "solutions").mkdir()
     problem = build_book.answers_behind_buttons(tmp_path)
@@ -68,15 +101,21 @@ def test_this_book_is_not_built_on_the_answers():
 
 def build(root):
     """Run the build as make does; return its status and everything it printed."""
-    result = subprocess.run([sys.executable, "-m", "tools.build_book", "--root", str(root)],
-                            cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-m", "tools.build_book", "--root", str(root)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return result.returncode, result.stdout + result.stderr
 
 
 def execute(root):
     """Execute what is not in the cache; return the names of what was executed, and failures."""
     executed, failures = build_book.execute(
-        root, root / "_build" / "execution", build_book.pages(root))
+        root, root / "_build" / "execution", build_book.pages(root)
+    )
     return sorted(path.stem for path in executed), failures
 
 
@@ -91,37 +130,49 @@ def test_a_book_is_built_and_then_taken_from_the_cache(small):
     assert status == 0, text
     assert "All 2 notebooks are in the cache" in text
     assert site / "book" / "a.html" in written
-    again = {page.name for page, time in written.items() if page.stat().st_mtime_ns != time}
+    again = {
+        page.name for page, time in written.items() if page.stat().st_mtime_ns != time
+    }
     assert not again & {"a.html", "b.html", "index.html"}
 
 
 def test_independent_chapters_run_at_the_same_time(small):
     # Each notebook waits for the other's file: run one after the other, the first would give up.
-    meet = ("import pathlib, time\n"
-            "pathlib.Path('{mine}.here').touch()\n"
-            "end = time.monotonic() + 60\n"
-            "while not pathlib.Path('{other}.here').exists():\n"
-            "    assert time.monotonic() < end, 'alone'\n"
-            "    time.sleep(0.05)")
+    meet = (
+        "import pathlib, time\n"
+        "pathlib.Path('{mine}.here').touch()\n"
+        "end = time.monotonic() + 60\n"
+        "while not pathlib.Path('{other}.here').exists():\n"
+        "    assert time.monotonic() < end, 'alone'\n"
+        "    time.sleep(0.05)"
+    )
     for mine, other in ("ab", "ba"):
-        write_notebook(small / "book" / f"{mine}.ipynb", meet.format(mine=mine, other=other))
+        write_notebook(
+            small / "book" / f"{mine}.ipynb", meet.format(mine=mine, other=other)
+        )
     assert execute(small) == (["a", "b"], [])
 
 
 def test_kernels_that_start_together_cannot_take_one_port_from_each_other(small):
     # On Unix sockets there are no ports; the folder that holds them is this user's alone.
-    look = ("import os\n"
-            "from ipykernel.connect import get_connection_info\n"
-            "info = get_connection_info(unpack=True)\n"
-            "assert info['transport'] == 'ipc', info\n"
-            "assert os.stat(os.path.dirname(info['ip'])).st_mode & 0o077 == 0\n"
-            "open('{name}.folder', 'w').write(os.path.dirname(info['ip']))")
+    look = (
+        "import os\n"
+        "from ipykernel.connect import get_connection_info\n"
+        "info = get_connection_info(unpack=True)\n"
+        "assert info['transport'] == 'ipc', info\n"
+        "assert os.stat(os.path.dirname(info['ip'])).st_mode & 0o077 == 0\n"
+        "open('{name}.folder', 'w').write(os.path.dirname(info['ip']))"
+    )
     for name in "ab":
         write_notebook(small / "book" / f"{name}.ipynb", look.format(name=name))
     assert execute(small) == (["a", "b"], [])
-    folders = {(small / "book" / f"{name}.folder").read_text(encoding="utf-8") for name in "ab"}
+    folders = {
+        (small / "book" / f"{name}.folder").read_text(encoding="utf-8") for name in "ab"
+    }
     assert len(folders) == 2
-    assert not any(Path(folder).exists() for folder in folders)  # nothing is left behind
+    assert not any(
+        Path(folder).exists() for folder in folders
+    )  # nothing is left behind
 
 
 def test_one_process_writes_the_cache(small, monkeypatch):
@@ -150,7 +201,9 @@ def test_a_notebook_that_cannot_be_started_fails_the_build_and_says_why(small):
 
 
 def test_a_failing_cell_fails_the_build_and_shows_its_traceback(small):
-    write_notebook(small / "book" / "b.ipynb", "def halve(x):\n    return x / 0", "halve(3)")
+    write_notebook(
+        small / "book" / "b.ipynb", "def halve(x):\n    return x / 0", "halve(3)"
+    )
     status, text = build(small)
     assert status != 0
     assert "book/b.ipynb failed" in text
@@ -160,7 +213,9 @@ def test_a_failing_cell_fails_the_build_and_shows_its_traceback(small):
 
 
 def test_a_broken_cross_reference_fails_the_build_and_names_the_page(small):
-    (small / "index.md").write_text("# A small book\n\nSee {ref}`nowhere`.\n", encoding="utf-8")
+    (small / "index.md").write_text(
+        "# A small book\n\nSee {ref}`nowhere`.\n", encoding="utf-8"
+    )
     status, text = build(small)
     assert status != 0
     assert "nowhere" in text
@@ -171,7 +226,12 @@ def test_a_figure_without_alt_text_fails_the_build(small):
     write_notebook(
         small / "book" / "b.ipynb",
         "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",
-        metadata={"mystnb": {"figure": {"name": "fig-bare", "caption": "No alternative text."}}})
+        metadata={
+            "mystnb": {
+                "figure": {"name": "fig-bare", "caption": "No alternative text."}
+            }
+        },
+    )
     status, text = build(small)
     assert status != 0
     assert "alt" in text
@@ -188,20 +248,25 @@ def library(small):
     """The small course, with a package of which notebook a uses one module and b another."""
     write(small / "translator" / "__init__.py", "")
     write(small / "translator" / "deep.py", "size = 1\n")
-    write(small / "translator" / "model.py",
-          "def size():\n    from translator import deep\n    return deep.size\n")
+    write(
+        small / "translator" / "model.py",
+        "def size():\n    from translator import deep\n    return deep.size\n",
+    )
     write(small / "translator" / "other.py", "x = 1\n")
     write(small / "models" / "de" / "config.json", "{}")
     write(small / "models" / "de" / "weights.bin", "1")
     write_notebook(
-        small / "book" / "a.ipynb", "%matplotlib inline\nimport sys; sys.path.insert(0, '..')",
-        "from translator import model\nprint('size', model.size())")
+        small / "book" / "a.ipynb",
+        "%matplotlib inline\nimport sys; sys.path.insert(0, '..')",
+        "from translator import model\nprint('size', model.size())",
+    )
     write_notebook(
         small / "book" / "b.ipynb",
         "import subprocess, sys\n"
         "code = 'from pathlib import Path; import translator.other;'\n"
         "code += 'Path(\"models/de/config.json\").read_text()'\n"
-        "subprocess.run([sys.executable, '-c', code], cwd='..', check=True)")
+        "subprocess.run([sys.executable, '-c', code], cwd='..', check=True)",
+    )
     assert execute(small) == (["a", "b"], [])
     assert execute(small) == ([], [])
     return small
@@ -209,14 +274,17 @@ def library(small):
 
 def test_a_notebook_runs_again_only_if_something_of_its_own_has_changed(library):
     for edited, run_again in (
-        ("translator/deep.py", ["a"]),           # imported by what a imports, inside a function
-        ("translator/other.py", ["b"]),          # imported by a process that b starts
-        ("models/de/weights.bin", ["b"]),        # beside what b reads: native code is not seen
+        ("translator/deep.py", ["a"]),  # imported by what a imports, inside a function
+        ("translator/other.py", ["b"]),  # imported by a process that b starts
+        (
+            "models/de/weights.bin",
+            ["b"],
+        ),  # beside what b reads: native code is not seen
         ("models/de/config.json", ["b"]),
         ("constraints.txt", ["a", "b"]),
         ("translator/unused.py", []),
         ("book/setup.md", []),
-        ("models/fr/config.json", ["b"]),        # which models there are counts, too
+        ("models/fr/config.json", ["b"]),  # which models there are counts, too
     ):
         write(library / edited, "size = 2\n")
         assert execute(library) == (run_again, []), edited
@@ -232,7 +300,8 @@ def test_a_file_that_is_written_while_a_notebook_runs_does_not_count_as_read(lib
     write_notebook(
         library / "book" / "a.ipynb",
         "from pathlib import Path",
-        "data = Path('../models/de/config.json')\ndata.read_text()\ndata.write_text('[]')")
+        "data = Path('../models/de/config.json')\ndata.read_text()\ndata.write_text('[]')",
+    )
     assert execute(library)[0] == ["a"]
     assert "a" in execute(library)[0]
 

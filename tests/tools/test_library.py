@@ -18,7 +18,8 @@ def small(tmp_path):
     (tmp_path / "transformer" / "__init__.py").write_text("", encoding="utf-8")
     (tmp_path / "book").mkdir()
     (tmp_path / "pyproject.toml").write_text(
-        '[tool.course.library]\n"book/02-x.ipynb" = "attention"\n', encoding="utf-8")
+        '[tool.course.library]\n"book/02-x.ipynb" = "attention"\n', encoding="utf-8"
+    )
     v4 = nbformat.v4
     cells = [
         v4.new_code_cell("import torch", metadata={"tags": ["export"]}),
@@ -46,8 +47,10 @@ def test_export_keeps_order_and_leaves_the_rest_out(small):
 
 def test_an_edited_module_is_named_with_line_and_cell(small, capsys):
     path = small / "transformer" / "attention.py"
-    path.write_text(path.read_text(encoding="utf-8").replace("return 1", "return 3"),
-                    encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("return 1", "return 3"),
+        encoding="utf-8",
+    )
     assert export_library.main(["--check", "--root", str(small)]) == 1
     message = capsys.readouterr().err
     cell = nbformat.read(small / "book" / "02-x.ipynb", as_version=4).cells[2]
@@ -66,7 +69,9 @@ def test_a_changed_chapter_is_noticed(small):
 
 def test_a_module_without_a_chapter_is_noticed(small):
     shutil.copy(small / "transformer" / "model.py", small / "transformer" / "stray.py")
-    assert "stray.py: no chapter exports this module" in "".join(export_library.differences(small))
+    assert "stray.py: no chapter exports this module" in "".join(
+        export_library.differences(small)
+    )
 
 
 def test_a_missing_chapter_is_named(small):

@@ -30,7 +30,9 @@ def test_a_step_ends_with_its_own_status(code, status):
     assert run_tests.run([sys.executable, "-c", code], minutes=1) == status
 
 
-def test_a_step_that_hangs_is_ended_with_all_it_started_and_says_where_it_stood(tmp_path, capfd):
+def test_a_step_that_hangs_is_ended_with_all_it_started_and_says_where_it_stood(
+    tmp_path, capfd
+):
     script = tmp_path / "hangs.py"
     script.write_text(HANGS, encoding="utf-8")
     assert run_tests.run([sys.executable, str(script)], minutes=2 / 60) is None
@@ -45,8 +47,14 @@ def test_a_step_that_hangs_is_ended_with_all_it_started_and_says_where_it_stood(
 
 def test_a_step_that_hangs_fails_the_run_and_the_others_go_on(monkeypatch, capsys):
     step = [sys.executable, "-c"]
-    monkeypatch.setattr(run_tests, "steps", lambda fast: [
-        ("lint", [*step, "import time; time.sleep(600)"]), ("tests", [*step, "pass"])])
+    monkeypatch.setattr(
+        run_tests,
+        "steps",
+        lambda fast: [
+            ("lint", [*step, "import time; time.sleep(600)"]),
+            ("tests", [*step, "pass"]),
+        ],
+    )
     monkeypatch.setattr(run_tests, "MINUTES", {"lint": 1 / 60, "tests": 1})
     assert run_tests.main([]) == 1
     said = capsys.readouterr().out

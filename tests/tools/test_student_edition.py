@@ -39,8 +39,12 @@ def edition(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def held_back(begin: str, end: str) -> set[str]:
     """Return the lines of a kind of region in solutions/ that no chapter or exercise shows."""
     found = set()
-    shown = "\n".join(cell.source for room in ("exercises", "book")
-                      for path in notebooks_in(ROOT / room) for cell in cells(path))
+    shown = "\n".join(
+        cell.source
+        for room in ("exercises", "book")
+        for path in notebooks_in(ROOT / room)
+        for cell in cells(path)
+    )
     for path in notebooks_in(ROOT / "solutions"):
         for cell in cells(path):
             text = cell.source.split("\n")
@@ -72,8 +76,11 @@ def test_no_solution_is_in_it(edition: Path) -> None:
         if path.is_file():
             lines = student_edition.lines(path)
             pairs = itertools.pairwise(lines)
-            assert not [pair for pair in pairs
-                        if secret.issuperset(pair) and min(map(len, pair)) >= 20], path
+            assert not [
+                pair
+                for pair in pairs
+                if secret.issuperset(pair) and min(map(len, pair)) >= 20
+            ], path
             rows = zip(lines, lines[1:], lines[2:], strict=False)
             assert not [row for row in rows if secret.issuperset(row)], path
 
@@ -81,8 +88,18 @@ def test_no_solution_is_in_it(edition: Path) -> None:
 def test_no_other_room_is_in_it(edition: Path) -> None:
     """No tests, no server's side of the grader, no configuration, no history, nothing compiled."""
     names = {path.relative_to(edition).as_posix() for path in edition.rglob("*")}
-    for name in ("solutions", "tests", ".git", "deploy", "nbgrader_config.py", "course_secret",
-                 "grading/course.py", "grading/verdict.py", "grading/lms", "tools/exercises.py"):
+    for name in (
+        "solutions",
+        "tests",
+        ".git",
+        "deploy",
+        "nbgrader_config.py",
+        "course_secret",
+        "grading/course.py",
+        "grading/verdict.py",
+        "grading/lms",
+        "tools/exercises.py",
+    ):
         assert name not in names
     assert not [name for name in names if name.endswith((".pyc", ".db"))]
     for path in (edition / "book").glob("*.ipynb"):
@@ -91,27 +108,46 @@ def test_no_other_room_is_in_it(edition: Path) -> None:
 
 def run(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run Python in the edition, where nothing of this course can be found but what is there."""
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"),
-                   "PYTHONPATH": str(edition), "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg",
-                   "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run([sys.executable, *arguments], cwd=edition, env=environment, text=True,
-                          capture_output=True, check=False)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": os.environ.get("HOME", "/"),
+        "PYTHONPATH": str(edition),
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "Agg",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=edition,
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
 
 
 @pytest.mark.slow
 def test_chapters_find_all_that_they_import(edition: Path) -> None:
     """Every import of every chapter works, from the edition's own files."""
-    lines = {line for path in (edition / "book").glob("0*.ipynb") for cell in cells(path)
-             if cell.kind == "code" for line in cell.source.split("\n")
-             if line.startswith(("from ", "import ")) and not line.endswith("(")}
+    lines = {
+        line
+        for path in (edition / "book").glob("0*.ipynb")
+        for cell in cells(path)
+        if cell.kind == "code"
+        for line in cell.source.split("\n")
+        if line.startswith(("from ", "import ")) and not line.endswith("(")
+    }
     assert len(lines) > 40
-    program = "\n".join(sorted(lines, key=lambda line: "__future__" not in line)) + f"""
+    program = (
+        "\n".join(sorted(lines, key=lambda line: "__future__" not in line))
+        + f"""
 import sys
 own = [m for name, m in sys.modules.items()
        if name.partition(".")[0] in ("book", "transformer", "translator") and m.__file__]
 assert len(own) > 5
 assert all(m.__file__.startswith({str(edition)!r}) for m in own), own
 """
+    )
     done = run(edition, "-c", program)
     assert done.returncode == 0, done.stderr
 
@@ -127,7 +163,9 @@ def test_an_exercise_is_done_and_checked_in_it(edition: Path, tmp_path: Path) ->
     (path,) = folder.glob("*.ipynb")
     source = ROOT / "solutions" / "02-self-attention" / path.name
     answers = {cell.grade_id: cell.source for cell in cells(source) if cell.is_solution}
-    sample.write(path, helpers.fill(answers, json.loads(path.read_text(encoding="utf-8"))))
+    sample.write(
+        path, helpers.fill(answers, json.loads(path.read_text(encoding="utf-8")))
+    )
     done = run(copied, "-m", "grading", "check", str(folder))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All the tests that you can see pass" in done.stdout
@@ -159,14 +197,22 @@ HIDDEN = 'assert total([]) == 0, f"the sum of nothing is 0, got {total([])}"'
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": f"one\n{HIDDEN}\n"}
 
 
-@pytest.mark.parametrize(("name", "content"), [
-    ("book/page.py", f'"""See:\n{SOLUTION}\n"""\n'),
-    ("translator/notes.txt", HIDDEN),
-    ("book/a.ipynb", sample.notebook([{**sample.code("x"), "outputs": [OUTPUT]}])),
-    ("book/a.ipynb", sample.notebook([{**sample.code("x"), "metadata": {"kept": SOLUTION}}])),
-    ("exercises/90-sample/sample.ipynb", sample.source_notebook()),
-])
-def test_an_answer_stops_it(course: Path, tmp_path: Path, name: str, content: str | dict) -> None:
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("book/page.py", f'"""See:\n{SOLUTION}\n"""\n'),
+        ("translator/notes.txt", HIDDEN),
+        ("book/a.ipynb", sample.notebook([{**sample.code("x"), "outputs": [OUTPUT]}])),
+        (
+            "book/a.ipynb",
+            sample.notebook([{**sample.code("x"), "metadata": {"kept": SOLUTION}}]),
+        ),
+        ("exercises/90-sample/sample.ipynb", sample.source_notebook()),
+    ],
+)
+def test_an_answer_stops_it(
+    course: Path, tmp_path: Path, name: str, content: str | dict
+) -> None:
     """Wherever an answer has got to, nothing is written, and the file is named."""
     sample.write(course / name, content)
     if name.startswith("exercises"):  # shown there, it would be none
@@ -183,7 +229,9 @@ def own_answer(root: Path) -> None:
     """Solve the first task in exercises/, in words that are not the solution's."""
     path = root / "exercises" / sample.NAME / "sample.ipynb"
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    filled = helpers.fill({"double": "def double(x):\n    return x + x  # my own"}, notebook)
+    filled = helpers.fill(
+        {"double": "def double(x):\n    return x + x  # my own"}, notebook
+    )
     sample.write(path, filled)
 
 
@@ -206,7 +254,9 @@ def copied(root: Path) -> None:
 def test_a_teachers_own_work_stops_it(course: Path, tmp_path: Path, work) -> None:
     """Who tries the course in its own folder leaves answers there that are nobody's solution."""
     work(course)
-    with pytest.raises(EditionError, match=r"run `make exercises`(?s:.)*exercises/90-sample/"):
+    with pytest.raises(
+        EditionError, match=r"run `make exercises`(?s:.)*exercises/90-sample/"
+    ):
         student_edition.write(course, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -217,7 +267,11 @@ def test_only_what_belongs_to_the_course_is_in_it(course: Path, tmp_path: Path) 
     sample.write(course / "models" / "mine.json", "{}")
     assert "exercises/grades.csv" not in student_edition.write(course, tmp_path / "out")
     untracked = "models/mine.json"
-    for command in (["init", "--quiet"], ["add", "--all"], ["rm", "-q", "--cached", untracked]):
+    for command in (
+        ["init", "--quiet"],
+        ["add", "--all"],
+        ["rm", "-q", "--cached", untracked],
+    ):
         subprocess.run(["git", *command], cwd=course, check=True)
     names = student_edition.write(course, tmp_path / "out")
     assert untracked not in names
@@ -226,12 +280,21 @@ def test_only_what_belongs_to_the_course_is_in_it(course: Path, tmp_path: Path) 
 
 def test_what_a_run_leaves_stays_behind(course: Path, tmp_path: Path) -> None:
     """Caches, checkpoints, hidden files and links are not copied."""
-    for name in ("book/__pycache__/a.pyc", "book/.ipynb_checkpoints/a.ipynb", "translator/.env"):
+    for name in (
+        "book/__pycache__/a.pyc",
+        "book/.ipynb_checkpoints/a.ipynb",
+        "translator/.env",
+    ):
         sample.write(course / name, HIDDEN)
-    (course / "models" / "link").symlink_to(course / "solutions" / sample.NAME / "sample.ipynb")
+    (course / "models" / "link").symlink_to(
+        course / "solutions" / sample.NAME / "sample.ipynb"
+    )
     names = student_edition.write(course, tmp_path / "out")
-    assert not [name for name in names if "cache" in name or "checkpoint" in name or "env" in name
-                or "link" in name]
+    assert not [
+        name
+        for name in names
+        if "cache" in name or "checkpoint" in name or "env" in name or "link" in name
+    ]
     assert "exercises/90-sample/sample.ipynb" in names
 
 
@@ -247,8 +310,16 @@ def test_it_is_made_anew_and_keeps_its_repository(course: Path, tmp_path: Path) 
     assert not (out / "book" / "old.bib").exists()
     other = tmp_path / "other"
     sample.write(other / "thesis.txt", "years of work")
-    for place in (other, course, course / "book" / "inside", tmp_path, other / "thesis.txt"):
-        with pytest.raises(EditionError, match=r"holds other files|of the course|no folder"):
+    for place in (
+        other,
+        course,
+        course / "book" / "inside",
+        tmp_path,
+        other / "thesis.txt",
+    ):
+        with pytest.raises(
+            EditionError, match=r"holds other files|of the course|no folder"
+        ):
             student_edition.write(course, place)
     assert (other / "thesis.txt").read_text() == "years of work"
 

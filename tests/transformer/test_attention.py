@@ -30,7 +30,9 @@ def inputs(draw, dtype=None):
     generator = torch.Generator().manual_seed(draw(st.integers(0, 2**31)))
     sizes = ((B, T_q, d_k), (B, T_k, d_k), (B, T_k, d_v))
     tensors = [torch.randn(size, generator=generator, dtype=dtype) for size in sizes]
-    shape = draw(st.sampled_from([None, (T_q, T_k), (B, 1, T_k), (B, T_q, T_k), (T_q, 1), (1,)]))
+    shape = draw(
+        st.sampled_from([None, (T_q, T_k), (B, 1, T_k), (B, T_q, T_k), (T_q, 1), (1,)])
+    )
     mask = None
     if shape is not None:
         share = draw(st.sampled_from([0.0, 0.5, 0.9]))  # at 0.0 every row is empty
@@ -50,9 +52,11 @@ def value_and_gradients(attention, tensors):
 def test_equals_pytorch_in_value_and_gradient(case):
     *tensors, mask = case
     ours = value_and_gradients(
-        lambda q, k, v: scaled_dot_product_attention(q, k, v, mask)[0], tensors)
+        lambda q, k, v: scaled_dot_product_attention(q, k, v, mask)[0], tensors
+    )
     theirs = value_and_gradients(
-        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask), tensors)
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask), tensors
+    )
     tolerance = TOLERANCE[tensors[0].dtype]
     for mine, reference in zip(ours, theirs, strict=True):
         torch.testing.assert_close(mine, reference, atol=tolerance, rtol=tolerance)
@@ -63,7 +67,8 @@ def test_gradients_pass_gradcheck(case):
     *tensors, mask = case
     tensors = [tensor.requires_grad_() for tensor in tensors]
     assert torch.autograd.gradcheck(
-        lambda q, k, v: scaled_dot_product_attention(q, k, v, mask), tensors)
+        lambda q, k, v: scaled_dot_product_attention(q, k, v, mask), tensors
+    )
 
 
 @given(inputs(torch.float64))
@@ -110,8 +115,13 @@ def test_permutation_equivariance(B, T, D, seed):
     torch.testing.assert_close(shuffled_weights, weights[:, order][:, :, order])
 
 
-@given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 3), st.sampled_from([0, 1, 7, -1]),
-       st.integers(0, 2**31))
+@given(
+    st.integers(1, 4),
+    st.integers(1, 5),
+    st.integers(0, 3),
+    st.sampled_from([0, 1, 7, -1]),
+    st.integers(0, 2**31),
+)
 def test_contents_and_length_of_padding_change_nothing(B, T, extra, pad_id, seed):
     generator = torch.Generator().manual_seed(seed)
     ids = torch.randint(10, 20, (B, T + extra), generator=generator)
@@ -152,11 +162,14 @@ def test_large_scores_stay_finite(size):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_keeps_type_and_mask(dtype):
     generator = torch.Generator().manual_seed(0)
-    query, key, value = (30 * torch.randn(2, 4, 8, generator=generator) for _ in range(3))
+    query, key, value = (
+        30 * torch.randn(2, 4, 8, generator=generator) for _ in range(3)
+    )
     mask = torch.rand(2, 4, 4, generator=generator) < 0.5
     mask[0, 0] = False
     output, weights = scaled_dot_product_attention(
-        query.to(dtype), key.to(dtype), value.to(dtype), mask)
+        query.to(dtype), key.to(dtype), value.to(dtype), mask
+    )
     assert output.dtype == weights.dtype == dtype
     assert output.isfinite().all()
     assert weights[~mask].eq(0).all()
@@ -173,7 +186,9 @@ def test_an_empty_row_sends_back_no_gradient():
 
 def test_no_step_of_the_backward_pass_holds_a_nan():
     scores = torch.randn(2, 3, requires_grad=True)
-    torch.autograd.set_detect_anomaly(True)  # raises where any backward step returns NaN
+    torch.autograd.set_detect_anomaly(
+        True
+    )  # raises where any backward step returns NaN
     try:
         masked_softmax(scores, torch.tensor([[False] * 3, [True] * 3]))[1, 0].backward()
     finally:
@@ -189,8 +204,14 @@ def test_masked_softmax_does_not_change_its_scores():
 
 
 def test_leading_dimensions_are_free():
-    query, key, value = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 6, 5), torch.randn(2, 3, 6, 7)
-    output, weights = scaled_dot_product_attention(query, key, value, torch.ones(2, 1, 1, 6) > 0)
+    query, key, value = (
+        torch.randn(2, 3, 4, 5),
+        torch.randn(2, 3, 6, 5),
+        torch.randn(2, 3, 6, 7),
+    )
+    output, weights = scaled_dot_product_attention(
+        query, key, value, torch.ones(2, 1, 1, 6) > 0
+    )
     assert output.shape == (2, 3, 4, 7)
     assert weights.shape == (2, 3, 4, 6)
 
@@ -201,32 +222,61 @@ def test_self_attention_reads_a_memory_of_another_length():
     assert output.shape == (2, 4, 5)
     assert weights.shape == (2, 4, 6)
     assert {name: tuple(p.shape) for name, p in module.named_parameters()} == {
-        "W_q.weight": (3, 8), "W_k.weight": (3, 8), "W_v.weight": (5, 8)}
+        "W_q.weight": (3, 8),
+        "W_k.weight": (3, 8),
+        "W_v.weight": (5, 8),
+    }
 
 
 Q, K, V = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6)
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: scaled_dot_product_attention(Q, torch.zeros(2, 5, 3), V),
-     r"key: expected the width d_k = 4 of query, got 3"),
-    (lambda: scaled_dot_product_attention(Q, K, torch.zeros(2, 4, 6)),
-     r"value: expected the length T_k = 5 of key, got 4"),
-    (lambda: scaled_dot_product_attention(Q, torch.zeros(1, 5, 4), V),
-     r"key: expected the leading dimensions \(2,\) of query, got \(1,\)"),
-    (lambda: scaled_dot_product_attention(Q[0, 0], K, V), r"query: expected at least 2 dimensions"),
-    (lambda: scaled_dot_product_attention(Q, K, V, torch.zeros(3, 5)),
-     r"mask: expected dtype torch\.bool \(True = may attend\), got torch\.float32"),
-    (lambda: scaled_dot_product_attention(Q, K, V, torch.ones(5, 3) > 0),
-     r"mask: expected a shape broadcastable to the scores \(2, 3, 5\), got \(5, 3\)"),
-    (lambda: scaled_dot_product_attention(Q, K, V, torch.ones(1, 2, 3, 5) > 0), r"mask: expected"),
-    (lambda: padding_mask(torch.zeros(3), 0), r"ids: expected shape \(B, T\), got \(3,\)"),
-    (lambda: SelfAttention(8, 0, 4), r"d_k: expected a positive width, got 0"),
-    (lambda: SelfAttention(8, 4, 4)(torch.zeros(1, 2, 7)),
-     r"x: expected the width d_model = 8, got 7"),
-    (lambda: SelfAttention(8, 4, 4)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 9)),
-     r"memory: expected the width d_model = 8, got 9"),
-])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: scaled_dot_product_attention(Q, torch.zeros(2, 5, 3), V),
+            r"key: expected the width d_k = 4 of query, got 3",
+        ),
+        (
+            lambda: scaled_dot_product_attention(Q, K, torch.zeros(2, 4, 6)),
+            r"value: expected the length T_k = 5 of key, got 4",
+        ),
+        (
+            lambda: scaled_dot_product_attention(Q, torch.zeros(1, 5, 4), V),
+            r"key: expected the leading dimensions \(2,\) of query, got \(1,\)",
+        ),
+        (
+            lambda: scaled_dot_product_attention(Q[0, 0], K, V),
+            r"query: expected at least 2 dimensions",
+        ),
+        (
+            lambda: scaled_dot_product_attention(Q, K, V, torch.zeros(3, 5)),
+            r"mask: expected dtype torch\.bool \(True = may attend\), got torch\.float32",
+        ),
+        (
+            lambda: scaled_dot_product_attention(Q, K, V, torch.ones(5, 3) > 0),
+            r"mask: expected a shape broadcastable to the scores \(2, 3, 5\), got \(5, 3\)",
+        ),
+        (
+            lambda: scaled_dot_product_attention(Q, K, V, torch.ones(1, 2, 3, 5) > 0),
+            r"mask: expected",
+        ),
+        (
+            lambda: padding_mask(torch.zeros(3), 0),
+            r"ids: expected shape \(B, T\), got \(3,\)",
+        ),
+        (lambda: SelfAttention(8, 0, 4), r"d_k: expected a positive width, got 0"),
+        (
+            lambda: SelfAttention(8, 4, 4)(torch.zeros(1, 2, 7)),
+            r"x: expected the width d_model = 8, got 7",
+        ),
+        (
+            lambda: SelfAttention(8, 4, 4)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 9)),
+            r"memory: expected the width d_model = 8, got 9",
+        ),
+    ],
+)
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -55,10 +55,15 @@ def randomise(module):
 def make_decoder(case, dtype=torch.float64, dropout=0.0):
     torch.manual_seed(case["seed"])
     decoder = Decoder(
-        case["layers"], case["d_model"], case["heads"], case["d_ff"], dropout=dropout,
-        norm_first=case["norm_first"], activation=case["activation"],
+        case["layers"],
+        case["d_model"],
+        case["heads"],
+        case["d_ff"],
+        dropout=dropout,
+        norm_first=case["norm_first"],
+        activation=case["activation"],
         final_norm=case["final_norm"],
-    )  # fmt: skip
+    )
     return randomise(decoder).to(dtype)
 
 
@@ -66,21 +71,29 @@ def make_torch_decoder(case, dtype):
     """PyTorch's decoder of the case's sizes, with random weights."""
     torch.manual_seed(case["seed"])
     layer = nn.TransformerDecoderLayer(
-        case["d_model"], case["heads"], case["d_ff"], dropout=0.0, activation=case["activation"],
-        batch_first=True, norm_first=case["norm_first"],
-    )  # fmt: skip
+        case["d_model"],
+        case["heads"],
+        case["d_ff"],
+        dropout=0.0,
+        activation=case["activation"],
+        batch_first=True,
+        norm_first=case["norm_first"],
+    )
     norm = nn.LayerNorm(case["d_model"]) if case["final_norm"] else None
     return randomise(nn.TransformerDecoder(layer, case["layers"], norm)).to(dtype)
 
 
 def make_inputs(case, dtype=torch.float64):
     """Target and memory vectors that record gradients, and which places are real tokens."""
-    x = torch.randn(case["batch"], case["tgt"], case["d_model"], dtype=dtype, requires_grad=True)
+    x = torch.randn(
+        case["batch"], case["tgt"], case["d_model"], dtype=dtype, requires_grad=True
+    )
     memory = torch.randn(
         case["batch"], case["src"], case["d_model"], dtype=dtype, requires_grad=True
     )
     real_tgt, real_src = (
-        torch.arange(n) < torch.randint(1, n + 1, (case["batch"], 1))  # at least one real token
+        torch.arange(n)
+        < torch.randint(1, n + 1, (case["batch"], 1))  # at least one real token
         for n in (case["tgt"], case["src"])
     )
     return x, memory, real_tgt, real_src
@@ -100,15 +113,21 @@ def test_causal_mask_is_the_past_of_the_last_positions(query_len, old):
     assert torch.equal(causal_mask(query_len), causal_mask(query_len, query_len))
 
 
-@given(st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), min_size=1, max_size=4),
-       st.integers(0, 5))  # fmt: skip
+@given(
+    st.lists(
+        st.lists(st.integers(0, 5), min_size=4, max_size=4), min_size=1, max_size=4
+    ),
+    st.integers(0, 5),
+)
 def test_target_mask_is_past_and_real(rows, pad_id):
     ids = torch.tensor(rows)
     mask = target_mask(ids, pad_id)
     assert mask.shape == (len(rows), 4, 4)
     for b, row in enumerate(rows):
         for i in range(4):
-            assert mask[b, i].tolist() == [j <= i and row[j] != pad_id for j in range(4)]
+            assert mask[b, i].tolist() == [
+                j <= i and row[j] != pad_id for j in range(4)
+            ]
 
 
 def test_weights_zeroed_after_the_softmax_are_another_function():
@@ -126,9 +145,12 @@ def compare(ours, theirs, case, dtype, tolerance):
     x, memory, real_tgt, real_src = make_inputs(case, dtype)
     mask = causal_mask(case["tgt"])
     expected = theirs(
-        x, memory, tgt_mask=~mask, tgt_key_padding_mask=~real_tgt,
+        x,
+        memory,
+        tgt_mask=~mask,
+        tgt_key_padding_mask=~real_tgt,
         memory_key_padding_mask=~real_src,
-    )  # fmt: skip
+    )
     result = ours(x, memory, real_tgt[:, None] & mask, real_src[:, None])[0]
     assert_close(result, expected, **tolerance)
     upstream = torch.randn_like(result)
@@ -136,7 +158,9 @@ def compare(ours, theirs, case, dtype, tolerance):
     names = ["x", "memory", *(name for name, _ in ours.named_parameters())]
     our_grads = names_to_torch(dict(zip(names, our_grads, strict=True)))
     their_names = ["x", "memory", *(name for name, _ in theirs.named_parameters())]
-    their_grads = torch.autograd.grad(expected, [x, memory, *theirs.parameters()], upstream)
+    their_grads = torch.autograd.grad(
+        expected, [x, memory, *theirs.parameters()], upstream
+    )
     for name, grad in zip(their_names, their_grads, strict=True):
         assert_close(our_grads.pop(name), grad, **tolerance)
     assert not our_grads
@@ -154,11 +178,24 @@ def test_decoder_from_torch_has_its_values_and_gradients(case, training):
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_parity_in_float32(norm_first):
     case = {
-        "batch": 3, "src": 7, "tgt": 5, "layers": 2, "heads": 4, "d_model": 16, "d_ff": 32,
-        "norm_first": norm_first, "final_norm": True, "activation": F.relu, "seed": 1,
-    }  # fmt: skip
-    ours = Decoder(2, 16, 4, 32, norm_first=norm_first, final_norm=True)  # Xavier, as in use
-    compare(ours, decoder_to_torch(ours), case, torch.float32, {"rtol": 1e-5, "atol": 1e-5})
+        "batch": 3,
+        "src": 7,
+        "tgt": 5,
+        "layers": 2,
+        "heads": 4,
+        "d_model": 16,
+        "d_ff": 32,
+        "norm_first": norm_first,
+        "final_norm": True,
+        "activation": F.relu,
+        "seed": 1,
+    }
+    ours = Decoder(
+        2, 16, 4, 32, norm_first=norm_first, final_norm=True
+    )  # Xavier, as in use
+    compare(
+        ours, decoder_to_torch(ours), case, torch.float32, {"rtol": 1e-5, "atol": 1e-5}
+    )
 
 
 @exam
@@ -193,7 +230,9 @@ def test_the_future_changes_nothing_in_the_past(case, training):
     t = case["seed"] % case["tgt"]
     changed = x.detach().clone()
     changed[:, t + 1 :] = 100 * torch.randn_like(changed[:, t + 1 :])
-    assert_close(decoder(changed, memory)[0][:, : t + 1], decoder(x, memory)[0][:, : t + 1])
+    assert_close(
+        decoder(changed, memory)[0][:, : t + 1], decoder(x, memory)[0][:, : t + 1]
+    )
     grad = torch.autograd.grad(decoder(x, memory)[0][:, : t + 1].sum(), x)[0]
     assert not grad[:, t + 1 :].any()
 
@@ -258,7 +297,11 @@ def test_maps_are_of_the_same_forward_and_rows_sum_to_one_or_zero(case):
 
 def test_inputs_are_not_mutated():
     decoder = Decoder(1, 4, 2, 8)
-    x, memory, mask = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.ones(2, 1, 5).bool()
+    x, memory, mask = (
+        torch.randn(2, 3, 4),
+        torch.randn(2, 5, 4),
+        torch.ones(2, 1, 5).bool(),
+    )
     copies = [tensor.clone() for tensor in (x, memory, mask)]
     decoder(x, memory, None, mask)
     cache = decoder.init_cache(memory, 3)
@@ -301,8 +344,9 @@ def test_step_by_step_equals_all_at_once(case, data):
 def test_selected_rows_go_on_as_if_they_had_always_been_there(case, data):
     decoder = make_decoder(case).eval()
     x, memory, _, real_src = make_inputs(case)
-    rows = torch.tensor(data.draw(st.lists(st.integers(0, case["batch"] - 1), min_size=1,
-                                           max_size=6)))  # fmt: skip
+    rows = torch.tensor(
+        data.draw(st.lists(st.integers(0, case["batch"] - 1), min_size=1, max_size=6))
+    )
     following = torch.randn(len(rows), 2, case["d_model"], dtype=torch.float64)
     with torch.no_grad():
         cache = decoder.init_cache(memory, case["tgt"] + 2)
@@ -311,7 +355,10 @@ def test_selected_rows_go_on_as_if_they_had_always_been_there(case, data):
             layer.select(rows)
         stepped = decoder(following, None, None, real_src[rows, None], cache=cache)[0]
         whole = decoder(
-            torch.cat([x[rows], following], dim=1), memory[rows], None, real_src[rows, None]
+            torch.cat([x[rows], following], dim=1),
+            memory[rows],
+            None,
+            real_src[rows, None],
         )[0]
     assert_close(stepped, whole[:, case["tgt"] :], **exact)
 
@@ -325,7 +372,9 @@ def test_layer_cache_keeps_what_is_appended():
     assert torch.equal(key, torch.cat([first, second], dim=2))
     assert torch.equal(value, -key)
     assert cache.length == cache.max_len == 3
-    with pytest.raises(ValueError, match=r"cache: expected at most max_len = 3 .* got 4"):
+    with pytest.raises(
+        ValueError, match=r"cache: expected at most max_len = 3 .* got 4"
+    ):
         cache.append(second, second)
 
 
@@ -345,20 +394,36 @@ def test_errors_name_the_argument():
         (r"num_heads: expected a divisor", lambda: DecoderLayer(5, 2, 8)),
         (r"dropout: expected a share", lambda: DecoderLayer(4, 2, 8, dropout=1.0)),
         (r"memory: expected the encoder's output", lambda: decoder(x, None)),
-        (r"memory: expected shape \(B = 2, S, d_model = 4\)", lambda: decoder(x, memory[:1])),
+        (
+            r"memory: expected shape \(B = 2, S, d_model = 4\)",
+            lambda: decoder(x, memory[:1]),
+        ),
         (r"memory: expected shape", lambda: decoder(x, torch.randn(2, 5, 6))),
         (r"mask: expected", lambda: decoder(x, memory, None, too_short)),
-        (r"mask: expected dtype torch.bool", lambda: decoder(x, memory, torch.ones(3, 3))),
-        (r"x: expected shape \(B, T, d_model = 4\)", lambda: decoder(x[..., :3], memory)),
+        (
+            r"mask: expected dtype torch.bool",
+            lambda: decoder(x, memory, torch.ones(3, 3)),
+        ),
+        (
+            r"x: expected shape \(B, T, d_model = 4\)",
+            lambda: decoder(x[..., :3], memory),
+        ),
         (r"x: expected shape", lambda: decoder(x[:, :0], memory)),
         (r"max_len: expected a positive", lambda: decoder.init_cache(memory, 0)),
         (r"x: expected at most 2 more", lambda: decoder(x, None, cache=small_cache)),
-        (r"x: expected the cache's batch size 2, got 1",
-         lambda: decoder(x[:1], None, cache=decoder.init_cache(memory, 4))),
-        (r"cache: expected one for each of 2 layers, got 1",
-         lambda: decoder(x, None, cache=decoder.init_cache(memory, 4)[:1])),
-        (r"cache: expected one for each of 2 layers, got 0", lambda: decoder(x, None, cache=[])),
-    )  # fmt: skip
+        (
+            r"x: expected the cache's batch size 2, got 1",
+            lambda: decoder(x[:1], None, cache=decoder.init_cache(memory, 4)),
+        ),
+        (
+            r"cache: expected one for each of 2 layers, got 1",
+            lambda: decoder(x, None, cache=decoder.init_cache(memory, 4)[:1]),
+        ),
+        (
+            r"cache: expected one for each of 2 layers, got 0",
+            lambda: decoder(x, None, cache=[]),
+        ),
+    )
     for message, call in wrong:
         with pytest.raises(ValueError, match=message):
             call()

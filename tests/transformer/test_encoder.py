@@ -67,7 +67,9 @@ def make_encoder(case):
     """An encoder of the case's sizes with random weights, norms and biases included."""
     torch.manual_seed(case["seed"])
     sizes, options = layer_arguments(case)
-    encoder = Encoder(case["num_layers"], *sizes, **options, final_norm=case["final_norm"])
+    encoder = Encoder(
+        case["num_layers"], *sizes, **options, final_norm=case["final_norm"]
+    )
     return randomise(encoder, case)
 
 
@@ -111,7 +113,9 @@ def assert_equal_modules(ours, theirs, case):
     expected = gradients(theirs, wanted, other_leaf, direction)
     assert found.keys() == expected.keys()
     for name in expected:
-        size = max(1.0, expected[name].abs().max().item())  # float32 rounds relative to this
+        size = max(
+            1.0, expected[name].abs().max().item()
+        )  # float32 rounds relative to this
         assert_close(found[name] / size, expected[name] / size, **tolerance, msg=name)
 
 
@@ -119,7 +123,12 @@ def assert_equal_modules(ours, theirs, case):
 
 
 @exam
-@given(st.integers(1, 9), st.sampled_from([1e-5, 0.1, 10.0]), dtypes, st.integers(0, 10_000))
+@given(
+    st.integers(1, 9),
+    st.sampled_from([1e-5, 0.1, 10.0]),
+    dtypes,
+    st.integers(0, 10_000),
+)
 def test_layer_norm_equals_pytorch(width, eps, dtype, seed):
     torch.manual_seed(seed)
     width += 4 if dtype == torch.float32 else 0  # see cases
@@ -177,14 +186,25 @@ def test_layer_norm_of_equal_features_has_finite_gradients():
 def test_feed_forward_is_a_loop_over_positions_and_a_convolution_of_width_one(case):
     torch.manual_seed(case["seed"])
     d_model, d_ff = case["d_model"], case["d_ff"]
-    ffn = randomise(FeedForward(d_model, d_ff, activation=case["activation"]), case).double()
-    x = torch.randn(case["batch"], case["length"], d_model, dtype=torch.float64, requires_grad=True)
-    by_loops = torch.stack([torch.stack([ffn(token) for token in sentence]) for sentence in x])
+    ffn = randomise(
+        FeedForward(d_model, d_ff, activation=case["activation"]), case
+    ).double()
+    x = torch.randn(
+        case["batch"], case["length"], d_model, dtype=torch.float64, requires_grad=True
+    )
+    by_loops = torch.stack(
+        [torch.stack([ffn(token) for token in sentence]) for sentence in x]
+    )
     assert_close(ffn(x), by_loops)
 
-    wide, narrow = nn.Conv1d(d_model, d_ff, 1).double(), nn.Conv1d(d_ff, d_model, 1).double()
+    wide, narrow = (
+        nn.Conv1d(d_model, d_ff, 1).double(),
+        nn.Conv1d(d_ff, d_model, 1).double(),
+    )
     for convolution, linear in ((wide, ffn.linear1), (narrow, ffn.linear2)):
-        convolution.load_state_dict({"weight": linear.weight[..., None], "bias": linear.bias})
+        convolution.load_state_dict(
+            {"weight": linear.weight[..., None], "bias": linear.bias}
+        )
     by_convolution = narrow(case["activation"](wide(x.transpose(1, 2)))).transpose(1, 2)
     assert_close(ffn(x), by_convolution)
     direction = torch.randn_like(x)
@@ -211,9 +231,14 @@ def test_layer_equals_pytorch(case):
     sizes, options = layer_arguments(case)
     layer = randomise(EncoderLayer(*sizes, **options), case)
     theirs = nn.TransformerEncoderLayer(
-        *sizes, dropout=0.0, activation=case["activation"], layer_norm_eps=case["eps"],
-        batch_first=True, norm_first=case["norm_first"], dtype=case["dtype"],
-    ).train(case["training"])  # fmt: skip
+        *sizes,
+        dropout=0.0,
+        activation=case["activation"],
+        layer_norm_eps=case["eps"],
+        batch_first=True,
+        norm_first=case["norm_first"],
+        dtype=case["dtype"],
+    ).train(case["training"])
     theirs.load_state_dict(names_to_torch(layer.state_dict()))
     assert_equal_modules(layer, theirs, case)
 
@@ -237,7 +262,9 @@ def test_stack_equals_pytorch(case):
 @pytest.mark.filterwarnings("ignore:.*nested.tensor:UserWarning")
 def test_real_words_agree_with_pytorchs_fast_road(norm_first, enable_nested_tensor):
     torch.manual_seed(0)
-    layer = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, norm_first=norm_first)
+    layer = nn.TransformerEncoderLayer(
+        8, 2, 12, batch_first=True, norm_first=norm_first
+    )
     theirs = nn.TransformerEncoder(
         layer, 2, norm=nn.LayerNorm(8), enable_nested_tensor=enable_nested_tensor
     ).eval()
@@ -294,7 +321,9 @@ def test_weights_go_there_and_back(case):
 def test_conversion_reads_the_norm_at_the_end_with_its_own_eps():
     layer = nn.TransformerEncoderLayer(4, 2, 5, layer_norm_eps=1e-5, batch_first=True)
     norm = nn.LayerNorm(4, eps=3.0)
-    theirs = nn.TransformerEncoder(layer, 2, norm=norm, enable_nested_tensor=False).double()
+    theirs = nn.TransformerEncoder(
+        layer, 2, norm=norm, enable_nested_tensor=False
+    ).double()
     encoder = encoder_from_torch(theirs)
     assert encoder.norm.eps == encoder_to_torch(encoder).norm.eps == 3.0
     assert encoder.layers[0].norm1.eps == 1e-5
@@ -304,14 +333,25 @@ def test_conversion_reads_the_norm_at_the_end_with_its_own_eps():
 
 def test_conversion_ignores_batch_first_and_keeps_dropout_and_dtype():
     layer = nn.TransformerEncoderLayer(4, 2, 5, dropout=0.3)  # positions first
-    theirs = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).to(torch.bfloat16).eval()
+    theirs = (
+        nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        .to(torch.bfloat16)
+        .eval()
+    )
     encoder = encoder_from_torch(theirs)
     (ours,) = encoder.layers
-    assert ours.dropout.p == ours.feed_forward.dropout.p == ours.self_attention.dropout == 0.3
+    assert (
+        ours.dropout.p
+        == ours.feed_forward.dropout.p
+        == ours.self_attention.dropout
+        == 0.3
+    )
     assert {p.dtype for p in encoder.parameters()} == {torch.bfloat16}
     assert encoder_to_torch(encoder).layers[0].dropout1.p == 0.3
     x = torch.randn(2, 3, 4, dtype=torch.bfloat16)
-    assert_close(encoder(x)[0], theirs(x.transpose(0, 1)).transpose(0, 1), atol=0.05, rtol=0.05)
+    assert_close(
+        encoder(x)[0], theirs(x.transpose(0, 1)).transpose(0, 1), atol=0.05, rtol=0.05
+    )
 
 
 def test_conversion_refuses_what_an_encoder_lacks():
@@ -319,13 +359,19 @@ def test_conversion_refuses_what_an_encoder_lacks():
     theirs = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
     with pytest.raises(ValueError, match="module: expected bias=True, got False"):
         encoder_from_torch(theirs)
-    for change in ({"dim_feedforward": 6}, {"activation": "gelu"}, {"norm_first": True}):
+    for change in (
+        {"dim_feedforward": 6},
+        {"activation": "gelu"},
+        {"norm_first": True},
+    ):
         options = {"dim_feedforward": 5, **change}
         mixed = nn.TransformerEncoder(
             nn.TransformerEncoderLayer(4, 2, 5), 1, enable_nested_tensor=False
         )
         mixed.layers.append(nn.TransformerEncoderLayer(4, 2, **options))
-        with pytest.raises(ValueError, match="module: expected layers of one kind, got 2 kinds"):
+        with pytest.raises(
+            ValueError, match="module: expected layers of one kind, got 2 kinds"
+        ):
             encoder_from_torch(mixed)
 
 

@@ -40,9 +40,13 @@ def make_encoder(case, dropout=0.0):
     """An encoder in float64 with random weights, norms and biases included."""
     torch.manual_seed(case["seed"])
     encoder = Encoder(
-        case["num_layers"], case["d_model"], case["heads"], case["d_ff"],
-        norm_first=case["norm_first"], dropout=dropout,
-    ).double()  # fmt: skip
+        case["num_layers"],
+        case["d_model"],
+        case["heads"],
+        case["d_ff"],
+        norm_first=case["norm_first"],
+        dropout=dropout,
+    ).double()
     for parameter in encoder.parameters():
         nn.init.normal_(parameter, std=0.5)
     return encoder.train(case["training"])
@@ -100,7 +104,9 @@ def test_a_batch_of_one_equals_a_batch_of_many(case):
     output, maps = encoder(x, padding_mask(ids, PAD), need_weights=True)
     for b in range(len(x)):
         length = int((ids[b] != PAD).sum())
-        alone, own_maps = encoder(x[b : b + 1, :length], need_weights=True)  # no padding at all
+        alone, own_maps = encoder(
+            x[b : b + 1, :length], need_weights=True
+        )  # no padding at all
         assert_close(output[b, :length], alone[0])
         for weights, own in zip(maps, own_maps, strict=True):
             assert_close(weights[b, :, :length, :length], own[0])
@@ -114,7 +120,9 @@ def test_maps_come_from_the_same_pass(case):
     mask = torch.rand(case["batch"], case["length"], case["length"]) > 0.5
     seen = []
     for layer in encoder.layers:
-        layer.self_attention.register_forward_hook(lambda _, __, output: seen.append(output[1]))
+        layer.self_attention.register_forward_hook(
+            lambda _, __, output: seen.append(output[1])
+        )
     output, maps = encoder(x, mask, need_weights=True)
     assert len(maps) == case["num_layers"]
     assert all(weights is own for weights, own in zip(maps, seen, strict=True))
@@ -213,13 +221,18 @@ def test_a_post_norm_layer_ends_with_a_norm():
     layer = EncoderLayer(8, 2, 12)
     output = layer(5 * torch.randn(2, 3, 8) + 2)[0]
     assert_close(output.mean(dim=-1), torch.zeros(2, 3), atol=1e-5, rtol=0)
-    assert_close(output.var(dim=-1, unbiased=False), torch.ones(2, 3), atol=1e-3, rtol=0)
+    assert_close(
+        output.var(dim=-1, unbiased=False), torch.ones(2, 3), atol=1e-3, rtol=0
+    )
 
 
 def test_the_norm_at_the_end_is_there_in_pre_norm_or_on_request():
     for norm_first, final_norm, wanted in (
-        (False, None, False), (True, None, True), (False, True, True), (True, False, False),
-    ):  # fmt: skip
+        (False, None, False),
+        (True, None, True),
+        (False, True, True),
+        (True, False, False),
+    ):
         encoder = Encoder(1, 8, 2, 12, norm_first=norm_first, final_norm=final_norm)
         assert (encoder.norm is not None) is wanted
 
@@ -233,10 +246,16 @@ def test_dropout_places():
     for module in layer.modules():
         if isinstance(module, nn.Dropout):
             assert module.p == 0.5
-            module.register_forward_hook(lambda _, args, __: shapes.append(tuple(args[0].shape)))
+            module.register_forward_hook(
+                lambda _, args, __: shapes.append(tuple(args[0].shape))
+            )
     x = torch.randn(2, 3, 8)
     layer(x)
-    assert shapes == [(2, 3, 8), (2, 3, 12), (2, 3, 8)]  # output, inner features, output
+    assert shapes == [
+        (2, 3, 8),
+        (2, 3, 12),
+        (2, 3, 8),
+    ]  # output, inner features, output
     assert layer.self_attention.dropout == 0.5  # and the attention weights
 
 
@@ -257,17 +276,35 @@ def test_dropout_acts_in_training_only():
     ("make", "message"),
     [
         (lambda: LayerNorm(0), "d_model: expected a positive number, got 0"),
-        (lambda: LayerNorm(4, eps=-1.0), "eps: expected a number of at least 0, got -1.0"),
+        (
+            lambda: LayerNorm(4, eps=-1.0),
+            "eps: expected a number of at least 0, got -1.0",
+        ),
         (lambda: FeedForward(0, 4), "d_model: expected a positive number, got 0"),
         (lambda: FeedForward(4, 0), "d_ff: expected a positive number, got 0"),
-        (lambda: FeedForward(4, 4, dropout=1.0), "dropout: expected a share in [0, 1), got 1.0"),
-        (lambda: EncoderLayer(8, 3, 4), "num_heads: expected a divisor of d_model = 8, got 3"),
+        (
+            lambda: FeedForward(4, 4, dropout=1.0),
+            "dropout: expected a share in [0, 1), got 1.0",
+        ),
+        (
+            lambda: EncoderLayer(8, 3, 4),
+            "num_heads: expected a divisor of d_model = 8, got 3",
+        ),
         (lambda: EncoderLayer(8, 0, 4), "num_heads: expected a positive number, got 0"),
         (lambda: EncoderLayer(8, 2, -4), "d_ff: expected a positive number, got -4"),
-        (lambda: EncoderLayer(8, 2, 4, dropout=-0.1), "dropout: expected a share in [0, 1), got"),
-        (lambda: EncoderLayer(8, 2, 4, eps=-1e-5), "eps: expected a number of at least 0, got"),
+        (
+            lambda: EncoderLayer(8, 2, 4, dropout=-0.1),
+            "dropout: expected a share in [0, 1), got",
+        ),
+        (
+            lambda: EncoderLayer(8, 2, 4, eps=-1e-5),
+            "eps: expected a number of at least 0, got",
+        ),
         (lambda: Encoder(0, 8, 2, 4), "num_layers: expected a positive number, got 0"),
-        (lambda: Encoder(2, 8, 5, 4), "num_heads: expected a divisor of d_model = 8, got 5"),
+        (
+            lambda: Encoder(2, 8, 5, 4),
+            "num_heads: expected a divisor of d_model = 8, got 5",
+        ),
     ],
 )
 def test_bad_sizes(make, message):
@@ -284,12 +321,17 @@ def test_bad_width(kind, shape):
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
-@pytest.mark.parametrize("shape", [(2, 3, 7), (3, 8), (2, 2, 3, 8), (0, 3, 8), (2, 0, 8)])
+@pytest.mark.parametrize(
+    "shape", [(2, 3, 7), (3, 8), (2, 2, 3, 8), (0, 3, 8), (2, 0, 8)]
+)
 def test_bad_sequences(shape, norm_first):
-    message = f"x: expected shape (B, T, d_model = 8) with B and T of at least 1, got {shape}"
+    message = (
+        f"x: expected shape (B, T, d_model = 8) with B and T of at least 1, got {shape}"
+    )
     for module in (
-        EncoderLayer(8, 2, 4, norm_first=norm_first), Encoder(2, 8, 2, 4, norm_first=norm_first)
-    ):  # fmt: skip
+        EncoderLayer(8, 2, 4, norm_first=norm_first),
+        Encoder(2, 8, 2, 4, norm_first=norm_first),
+    ):
         with pytest.raises(ValueError, match=re.escape(message)):
             module(torch.randn(shape))
 
@@ -300,7 +342,10 @@ def test_bad_masks(norm_first):
     x = torch.randn(2, 3, 8)
     for mask, message in (
         (torch.ones(2, 3), "mask: expected dtype torch.bool"),
-        (torch.ones(2, 3, dtype=torch.bool), "a mask of keys (B, T_k) goes through mask_keys"),
+        (
+            torch.ones(2, 3, dtype=torch.bool),
+            "a mask of keys (B, T_k) goes through mask_keys",
+        ),
         (torch.ones(2, 4, 4, dtype=torch.bool), "got (2, 4, 4)"),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):

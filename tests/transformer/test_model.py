@@ -54,9 +54,13 @@ def cases(draw):
 def make_model(case, **settings):
     torch.manual_seed(case["seed"])
     model = Transformer(
-        SRC_VOCAB, TGT_VOCAB, pad_id=case["pad"], dropout=0.0, max_len=30,
+        SRC_VOCAB,
+        TGT_VOCAB,
+        pad_id=case["pad"],
+        dropout=0.0,
+        max_len=30,
         **case["model"] | settings,
-    ).double()  # fmt: skip
+    ).double()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn_like(parameter)
@@ -91,19 +95,30 @@ def test_stacks_equal_nn_transformer_in_value_and_gradient(case):
     src, tgt = make_ids(case)
     x = torch.randn(*src.shape, ours.d_model, dtype=torch.float64, requires_grad=True)
     y = torch.randn(*tgt.shape, ours.d_model, dtype=torch.float64, requires_grad=True)
-    hide_src, hide_tgt, causal = src == case["pad"], tgt == case["pad"], causal_mask(case["tgt"])
-    expected = theirs.train()(  # dropout is 0; eval mode would take a path without gradients
-        x, y, tgt_mask=~causal, src_key_padding_mask=hide_src, tgt_key_padding_mask=hide_tgt,
-        memory_key_padding_mask=hide_src,
-    )  # fmt: skip
+    hide_src, hide_tgt, causal = (
+        src == case["pad"],
+        tgt == case["pad"],
+        causal_mask(case["tgt"]),
+    )
+    expected = (
+        theirs.train()(  # dropout is 0; eval mode would take a path without gradients
+            x,
+            y,
+            tgt_mask=~causal,
+            src_key_padding_mask=hide_src,
+            tgt_key_padding_mask=hide_tgt,
+            memory_key_padding_mask=hide_src,
+        )
+    )
     memory, _ = ours.encoder(x, ~hide_src[:, None])
     result, _ = ours.decoder(y, memory, causal & ~hide_tgt[:, None], ~hide_src[:, None])
     assert_close(result, expected, **exact)
     upstream = torch.randn_like(result)
     assert_close(
         torch.autograd.grad(result, (x, y), upstream, retain_graph=True),
-        torch.autograd.grad(expected, (x, y), upstream, retain_graph=True), **exact,
-    )  # fmt: skip
+        torch.autograd.grad(expected, (x, y), upstream, retain_graph=True),
+        **exact,
+    )
     result.backward(upstream)
     expected.backward(upstream)
     for mine, other in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
@@ -116,16 +131,28 @@ def test_stacks_equal_nn_transformer_in_value_and_gradient(case):
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_parity_in_float32(norm_first):
     torch.manual_seed(3)
-    ours = Transformer(9, 9, pad_id=0, d_model=16, num_heads=4, d_ff=32, num_encoder_layers=2,
-                       num_decoder_layers=2, dropout=0.0, norm_first=norm_first,
-                       final_norm=True)  # fmt: skip
+    ours = Transformer(
+        9,
+        9,
+        pad_id=0,
+        d_model=16,
+        num_heads=4,
+        d_ff=32,
+        num_encoder_layers=2,
+        num_decoder_layers=2,
+        dropout=0.0,
+        norm_first=norm_first,
+        final_norm=True,
+    )
     theirs = transformer_to_torch(ours)
     x, y = (torch.randn(2, n, 16, requires_grad=True) for n in (5, 4))
     expected = theirs(x, y, tgt_mask=~causal_mask(4))
     result, _ = ours.decoder(y, ours.encoder(x)[0])
     assert_close(result, expected, rtol=1e-5, atol=1e-5)
     upstream = torch.randn_like(result)
-    mine, other = (torch.autograd.grad(out, (x, y), upstream) for out in (result, expected))
+    mine, other = (
+        torch.autograd.grad(out, (x, y), upstream) for out in (result, expected)
+    )
     assert_close(mine, other, rtol=1e-5, atol=1e-5)
 
 
@@ -134,9 +161,12 @@ def test_parity_in_float32(norm_first):
 def test_converters_are_inverse(case):
     ours = make_model(case, final_norm=True)
     again = transformer_from_torch(
-        transformer_to_torch(ours), SRC_VOCAB, TGT_VOCAB, pad_id=case["pad"],
+        transformer_to_torch(ours),
+        SRC_VOCAB,
+        TGT_VOCAB,
+        pad_id=case["pad"],
         positions=case["model"]["positions"],
-    )  # fmt: skip
+    )
     assert again.training == ours.training
     for stack in ("encoder", "decoder"):
         state = getattr(ours, stack).state_dict()
@@ -148,8 +178,16 @@ def test_converters_are_inverse(case):
 
 
 def test_a_model_without_final_norms_is_no_nn_transformer():
-    model = Transformer(5, 5, pad_id=0, d_model=4, num_heads=2, d_ff=4, num_encoder_layers=1,
-                        num_decoder_layers=1)  # fmt: skip
+    model = Transformer(
+        5,
+        5,
+        pad_id=0,
+        d_model=4,
+        num_heads=2,
+        d_ff=4,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+    )
     with pytest.raises(ValueError, match="model: expected final_norm=True"):
         transformer_to_torch(model)
 
@@ -164,7 +202,9 @@ def test_the_future_changes_nothing_in_the_past(case):
     src, tgt = make_ids(case)
     tgt = draw_ids(tgt.shape, TGT_VOCAB, case["pad"])
     t = case["seed"] % case["tgt"] + 1
-    changed = torch.cat([tgt[:, :t], draw_ids(tgt[:, t:].shape, TGT_VOCAB, case["pad"])], dim=1)
+    changed = torch.cat(
+        [tgt[:, :t], draw_ids(tgt[:, t:].shape, TGT_VOCAB, case["pad"])], dim=1
+    )
     assert_close(model(src, changed)[:, :t], model(src, tgt)[:, :t], **exact)
 
 
@@ -183,18 +223,29 @@ def test_a_batch_equals_its_sentences_and_padding_changes_nothing(case, extra):
     model = make_model(case)
     torch.manual_seed(case["seed"] + 1)
     sentences = [
-        (draw_ids((1, int(torch.randint(1, case["src"] + 1, ()))), SRC_VOCAB, case["pad"]),
-         draw_ids((1, int(torch.randint(2, case["tgt"] + 3, ()))), TGT_VOCAB, case["pad"]))
+        (
+            draw_ids(
+                (1, int(torch.randint(1, case["src"] + 1, ()))), SRC_VOCAB, case["pad"]
+            ),
+            draw_ids(
+                (1, int(torch.randint(2, case["tgt"] + 3, ()))), TGT_VOCAB, case["pad"]
+            ),
+        )
         for _ in range(case["batch"])
-    ]  # fmt: skip
+    ]
     src, tgt = (
-        torch.cat([
-            F.pad(ids, (0, max(x.shape[1] for x in side) + extra - ids.shape[1]),
-                  value=case["pad"])
-            for ids in side
-        ])
+        torch.cat(
+            [
+                F.pad(
+                    ids,
+                    (0, max(x.shape[1] for x in side) + extra - ids.shape[1]),
+                    value=case["pad"],
+                )
+                for ids in side
+            ]
+        )
         for side in zip(*sentences, strict=True)
-    )  # fmt: skip
+    )
     logits = model(src, tgt)
     total, grads = 0.0, [torch.zeros_like(p) for p in model.parameters()]
     for i, (one_src, one_tgt) in enumerate(sentences):
@@ -222,12 +273,23 @@ def test_the_vector_of_padding_does_not_matter(case):
 
 
 def test_an_all_padding_source_is_finite_with_finite_gradients():
-    case = {"seed": 0, "pad": 3, "training": True, "model": {
-        "d_model": 5, "num_heads": 1, "d_ff": 7, "num_encoder_layers": 2,
-        "num_decoder_layers": 2}}  # odd width, one head  # fmt: skip
+    case = {
+        "seed": 0,
+        "pad": 3,
+        "training": True,
+        "model": {
+            "d_model": 5,
+            "num_heads": 1,
+            "d_ff": 7,
+            "num_encoder_layers": 2,
+            "num_decoder_layers": 2,
+        },
+    }  # odd width, one head
     for norm_first in (False, True):
         model = make_model(case, norm_first=norm_first)
-        loss, grads = loss_of(model, torch.full((2, 4), 3), torch.tensor([[1, 2, 4], [1, 3, 3]]))
+        loss, grads = loss_of(
+            model, torch.full((2, 4), 3), torch.tensor([[1, 2, 4], [1, 3, 3]])
+        )
         assert all(torch.isfinite(x).all() for x in (loss, *grads))
         memory, maps = model.encode(torch.full((2, 4), 3), need_weights=True)
         assert not any(weights.any() for weights in maps)
@@ -241,7 +303,9 @@ def test_step_by_step_equals_all_at_once_positions_included(case, data):
     src, tgt = make_ids(case)
     tgt = draw_ids(tgt.shape, TGT_VOCAB, case["pad"])
     cut = data.draw(st.integers(0, case["tgt"] - 1))
-    parts = [part for part in (tgt[:, :cut], *tgt[:, cut:].split(1, dim=1)) if part.numel()]
+    parts = [
+        part for part in (tgt[:, :cut], *tgt[:, cut:].split(1, dim=1)) if part.numel()
+    ]
     mask = padding_mask(src, case["pad"])
     with torch.no_grad():
         memory, _ = model.encode(src)
@@ -252,24 +316,46 @@ def test_step_by_step_equals_all_at_once_positions_included(case, data):
 
 def test_maps_of_a_decode_are_those_of_its_logits():
     torch.manual_seed(0)
-    model = Transformer(9, 9, pad_id=8, d_model=8, num_heads=2, d_ff=8, num_encoder_layers=2,
-                        num_decoder_layers=2, dropout=0.0)  # fmt: skip
+    model = Transformer(
+        9,
+        9,
+        pad_id=8,
+        d_model=8,
+        num_heads=2,
+        d_ff=8,
+        num_encoder_layers=2,
+        num_decoder_layers=2,
+        dropout=0.0,
+    )
     src, tgt = torch.tensor([[1, 2, 3], [4, 8, 8]]), torch.tensor([[1, 5], [1, 8]])
     copies = src.clone(), tgt.clone()
     memory, maps = model.encode(src, need_weights=True)
     logits, pairs = model.decode(tgt, memory, padding_mask(src, 8), need_weights=True)
     assert_close(logits, model(src, tgt))
     assert [tuple(m.shape) for m in maps] == [(2, 2, 3, 3)] * 2
-    assert all(own.shape == (2, 2, 2, 2) and cross.shape == (2, 2, 2, 3) for own, cross in pairs)
+    assert all(
+        own.shape == (2, 2, 2, 2) and cross.shape == (2, 2, 2, 3)
+        for own, cross in pairs
+    )
     assert not any(cross[1, :, :, 1:].any() for _, cross in pairs)
     assert torch.equal(src, copies[0])
     assert torch.equal(tgt, copies[1])
 
 
 def test_tied_weights_are_one_parameter_with_both_gradients():
-    options = {"pad_id": 0, "d_model": 8, "num_heads": 2, "d_ff": 8, "num_encoder_layers": 1,
-               "num_decoder_layers": 1, "dropout": 0.0}  # fmt: skip
-    tied, untied = Transformer(9, 7, **options), Transformer(9, 7, tie_output=False, **options)
+    options = {
+        "pad_id": 0,
+        "d_model": 8,
+        "num_heads": 2,
+        "d_ff": 8,
+        "num_encoder_layers": 1,
+        "num_decoder_layers": 1,
+        "dropout": 0.0,
+    }
+    tied, untied = (
+        Transformer(9, 7, **options),
+        Transformer(9, 7, tie_output=False, **options),
+    )
     assert tied.output_proj.weight is tied.tgt_embedding.weight
     assert untied.output_proj.weight is not untied.tgt_embedding.weight
     count = [sum(p.numel() for p in model.parameters()) for model in (tied, untied)]
@@ -318,8 +404,18 @@ def test_greedy_is_the_same_with_and_without_cache_and_in_a_batch(case, max_len)
 
 @pytest.mark.parametrize("training", [True, False])
 def test_greedy_leaves_the_mode_also_after_an_error(training):
-    model = Transformer(5, 5, pad_id=0, d_model=4, num_heads=2, d_ff=4, num_encoder_layers=1,
-                        num_decoder_layers=1, positions="learned", max_len=4)  # fmt: skip
+    model = Transformer(
+        5,
+        5,
+        pad_id=0,
+        d_model=4,
+        num_heads=2,
+        d_ff=4,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+        positions="learned",
+        max_len=4,
+    )
     model.train(training)
     with pytest.raises(ValueError, match=r"max_len = 4"):
         greedy_decode(model, torch.ones(1, 5).long(), bos_id=1, eos_id=2, max_len=3)
@@ -327,12 +423,24 @@ def test_greedy_leaves_the_mode_also_after_an_error(training):
 
 
 def test_greedy_stops_and_writes_no_gradient():
-    model = Transformer(5, 5, pad_id=0, d_model=4, num_heads=2, d_ff=4, num_encoder_layers=1,
-                        num_decoder_layers=1, tie_output=False)  # fmt: skip
+    model = Transformer(
+        5,
+        5,
+        pad_id=0,
+        d_model=4,
+        num_heads=2,
+        d_ff=4,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+        tie_output=False,
+    )
     with torch.no_grad():
         model.output_proj.weight.zero_()  # all logits equal: the first id that is not padding
     src = torch.ones(2, 3).long()
-    assert greedy_decode(model, src, bos_id=2, eos_id=1, max_len=9).tolist() == [[1], [1]]
+    assert greedy_decode(model, src, bos_id=2, eos_id=1, max_len=9).tolist() == [
+        [1],
+        [1],
+    ]
     written = greedy_decode(model, src, bos_id=2, eos_id=3, max_len=4)
     assert written.tolist() == [[1] * 4] * 2
     assert not written.requires_grad
@@ -342,8 +450,13 @@ def test_greedy_stops_and_writes_no_gradient():
 
 
 def test_errors_name_the_argument():
-    options = {"d_model": 4, "num_heads": 2, "d_ff": 4, "num_encoder_layers": 1,
-               "num_decoder_layers": 1}  # fmt: skip
+    options = {
+        "d_model": 4,
+        "num_heads": 2,
+        "d_ff": 4,
+        "num_encoder_layers": 1,
+        "num_decoder_layers": 1,
+    }
     model = Transformer(5, 6, pad_id=0, positions="learned", max_len=3, **options)
     free = Transformer(5, 6, pad_id=0, **options)
     ids = torch.ones(2, 3).long()
@@ -358,32 +471,47 @@ def test_errors_name_the_argument():
 
     wrong = (
         (r"src_vocab_size: expected a positive", make(0, 5, pad_id=0)),
-        (r"pad_id: expected an id of both vocabularies, 0 to 4, got 5", make(5, 6, pad_id=5)),
+        (
+            r"pad_id: expected an id of both vocabularies, 0 to 4, got 5",
+            make(5, 6, pad_id=5),
+        ),
         (r"pad_id: expected", make(5, 6, pad_id=-1)),
-        (r"positions: expected .* got 'rotary'", make(5, 6, pad_id=0, positions="rotary")),
+        (
+            r"positions: expected .* got 'rotary'",
+            make(5, 6, pad_id=0, positions="rotary"),
+        ),
         (r"positions: expected", lambda: make_positions("", 4, 9)),
         (r"share_embeddings: expected", make(5, 6, pad_id=0, share_embeddings=True)),
         (r"dropout: expected", make(5, 6, pad_id=0, dropout=-0.1)),
         (r"num_heads: expected a divisor", make(5, 6, pad_id=0, num_heads=3)),
-        (r"num_decoder_layers|num_layers: expected", make(5, 6, pad_id=0, num_decoder_layers=0)),
+        (
+            r"num_decoder_layers|num_layers: expected",
+            make(5, 6, pad_id=0, num_decoder_layers=0),
+        ),
         (r"src: expected token ids", lambda: model(ids[:, :0], ids)),
         (r"src: expected token ids", lambda: model(ids[:0], ids[:0])),
         (r"src: expected token ids", lambda: model(ids[0], ids)),
         (r"tgt: expected token ids", lambda: model(ids, ids[:, :0])),
-        (r"src: expected dtype torch.int64, got torch.float32", lambda: model(ids.float(), ids)),
+        (
+            r"src: expected dtype torch.int64, got torch.float32",
+            lambda: model(ids.float(), ids),
+        ),
         (r"tgt: expected dtype", lambda: model(ids, ids.double())),
         (r"tgt: expected the batch size 2 of src, got 1", lambda: model(ids, ids[:1])),
         (r"ids: expected token ids in 0 to 4", lambda: free(ids + 4, ids)),
         (r"got 0 to 3", lambda: model(torch.ones(2, 4).long(), ids)),
         (r"got 0 to 3", lambda: model.decode(torch.ones(2, 4).long(), memory)),
-        (r"max_len = 2", lambda: free.decode(ids, None, cache=free.init_cache(memory, 2))),
+        (
+            r"max_len = 2",
+            lambda: free.decode(ids, None, cache=free.init_cache(memory, 2)),
+        ),
         (r"max_len: expected a positive", lambda: free.init_cache(memory, 0)),
         (r"name: expected token ids", lambda: check_ids("name", ids[None])),
         (r"max_len: expected a positive", greedy(max_len=0)),
         (r"bos_id: expected an id in 0 to 5", greedy(bos_id=6)),
         (r"eos_id: expected an id .* other than pad_id = 0, got 0", greedy(eos_id=0)),
         (r"src: expected token ids", greedy(src=ids[:, :0])),
-    )  # fmt: skip
+    )
     for message, call in wrong:
         with pytest.raises(ValueError, match=message):
             call()

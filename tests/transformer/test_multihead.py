@@ -55,9 +55,13 @@ def make_mask(case, empty_row):
     """A mask of the case's kind, and the same in full (B, h, T_q, T_k)."""
     batch, heads, t_q, t_k = case["batch"], case["heads"], case["t_q"], case["t_k"]
     shape = {
-        "none": (1, 1, 1, 1), "2": (t_q, t_k), "3": (batch, t_q, t_k),
-        "4 shared": (batch, 1, t_q, t_k), "4": (batch, heads, t_q, t_k), "keys": (batch, t_k),
-    }[case["kind"]]  # fmt: skip
+        "none": (1, 1, 1, 1),
+        "2": (t_q, t_k),
+        "3": (batch, t_q, t_k),
+        "4 shared": (batch, 1, t_q, t_k),
+        "4": (batch, heads, t_q, t_k),
+        "keys": (batch, t_k),
+    }[case["kind"]]
     mask = torch.rand(shape) > 0.5
     if case["kind"] == "none":
         return None, torch.ones(batch, heads, t_q, t_k, dtype=torch.bool)
@@ -70,8 +74,9 @@ def make_mask(case, empty_row):
         mask = mask_keys(mask)
     # Written out by hand, so that mask_for_heads is not its own judge.
     full = {
-        "2": lambda: mask.view(1, 1, t_q, t_k), "3": lambda: mask.view(batch, 1, t_q, t_k),
-    }.get(case["kind"], lambda: mask)().expand(batch, heads, t_q, t_k)  # fmt: skip
+        "2": lambda: mask.view(1, 1, t_q, t_k),
+        "3": lambda: mask.view(batch, 1, t_q, t_k),
+    }.get(case["kind"], lambda: mask)().expand(batch, heads, t_q, t_k)
     return mask, full
 
 
@@ -82,16 +87,22 @@ def make_inputs(case):
         (case["batch"], case["t_k"], case["kdim"] or case["d_model"]),
         (case["batch"], case["t_k"], case["vdim"] or case["d_model"]),
     )
-    return [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    return [
+        torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes
+    ]
 
 
 def make_torch(case, **options):
     """PyTorch's module of the case's sizes with random weights, biases included."""
     torch.manual_seed(case["seed"])
     module = nn.MultiheadAttention(
-        case["d_model"], case["heads"], bias=case["bias"], kdim=case["kdim"], vdim=case["vdim"],
+        case["d_model"],
+        case["heads"],
+        bias=case["bias"],
+        kdim=case["kdim"],
+        vdim=case["vdim"],
         **{"batch_first": True, **options},
-    ).double()  # fmt: skip
+    ).double()
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=0.7)
     return module
@@ -113,7 +124,9 @@ def by_formula(attention, query, key, value, full):
             for i in range(t_q):
                 open_keys = full[b, head, i].nonzero()[:, 0]
                 if len(open_keys):
-                    row = torch.softmax(k[open_keys, part] @ q[i, part] / math.sqrt(d_head), dim=0)
+                    row = torch.softmax(
+                        k[open_keys, part] @ q[i, part] / math.sqrt(d_head), dim=0
+                    )
                     concat[b, i, part] = row @ v[open_keys, part]
                     weights[b, head, i, open_keys] = row
     return concat, weights
@@ -157,8 +170,12 @@ def test_parameter_gradients_of_the_three_agree():
     for layer in (packed, by_list, by_bmm):
         layer(x, x, x)[0].square().sum().backward()
     for which, name in enumerate(("W_q", "W_k", "W_v")):
-        wanted = packed.qkv_proj.weight.grad.chunk(3)[which]  # (D, D), rows belong to the heads
-        assert_close(torch.cat([linear.weight.grad for linear in getattr(by_list, name)]), wanted)
+        wanted = packed.qkv_proj.weight.grad.chunk(3)[
+            which
+        ]  # (D, D), rows belong to the heads
+        assert_close(
+            torch.cat([linear.weight.grad for linear in getattr(by_list, name)]), wanted
+        )
         assert_close(by_bmm.W.grad[which].transpose(1, 2).reshape(6, 6), wanted)
     for layer in (by_list, by_bmm):
         assert_close(layer.out_proj.weight.grad, packed.out_proj.weight.grad)
@@ -180,7 +197,9 @@ def test_copy_packed_refuses_other_sizes():
         MultiHeadAttention(8, 2, kdim=3),
     ):
         for kind in (ListOfHeads, BatchedHeads):
-            with pytest.raises(ValueError, match=r"attention: expected .*\(8, 2, True\).*got"):
+            with pytest.raises(
+                ValueError, match=r"attention: expected .*\(8, 2, True\).*got"
+            ):
                 copy_packed(attention, kind(8, 2))
 
 
@@ -222,7 +241,9 @@ def test_parity_with_pytorch(case, batch_first):
     attention = from_torch(module)
     mask, full = make_mask(case, empty_row=False)
     inputs = make_inputs(case)
-    direction = torch.randn(case["batch"], case["t_q"], case["d_model"], dtype=torch.float64)
+    direction = torch.randn(
+        case["batch"], case["t_q"], case["d_model"], dtype=torch.float64
+    )
 
     theirs = inputs if batch_first else [x.transpose(0, 1) for x in inputs]
     options = {"attn_mask": ~full.flatten(0, 1)}
@@ -302,7 +323,11 @@ def test_weights_go_there_and_back(case, batch_first):
 def test_conversion_keeps_dtype_mode_and_dropout_and_shares_no_memory():
     module = nn.MultiheadAttention(8, 2, dropout=0.3).to(torch.bfloat16).eval()
     attention = from_torch(module)
-    assert attention.out_proj.weight.dtype == attention.qkv_proj.weight.dtype == torch.bfloat16
+    assert (
+        attention.out_proj.weight.dtype
+        == attention.qkv_proj.weight.dtype
+        == torch.bfloat16
+    )
     assert attention.dropout == to_torch(attention).dropout == 0.3
     assert not attention.training
     assert not to_torch(attention).training
@@ -342,7 +367,9 @@ def test_an_empty_row_gives_zeros_and_finite_gradients(case):
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16]
+)
 def test_all_rows_empty(need_weights, dtype):
     attention = MultiHeadAttention(8, 2).to(dtype)
     x = torch.randn(2, 3, 8, dtype=dtype, requires_grad=True)
@@ -360,7 +387,9 @@ def test_all_rows_empty(need_weights, dtype):
 def test_the_fused_kernel_runs_exactly_where_no_weights_are_wanted():
     attention, x = MultiHeadAttention(8, 2), torch.randn(2, 3, 8)
     fused = F.scaled_dot_product_attention
-    with patch("torch.nn.functional.scaled_dot_product_attention", side_effect=fused) as kernel:
+    with patch(
+        "torch.nn.functional.scaled_dot_product_attention", side_effect=fused
+    ) as kernel:
         attention(x, x, x, need_weights=True)
         assert kernel.call_count == 0
         assert attention(x, x, x)[1] is None
@@ -380,7 +409,9 @@ def test_the_two_halves_of_forward_make_a_cache():
         keys.append(key)
         values.append(value)
         query = attention.project_query(word)
-        steps.append(attention.attend(query, torch.cat(keys, dim=2), torch.cat(values, dim=2))[0])
+        steps.append(
+            attention.attend(query, torch.cat(keys, dim=2), torch.cat(values, dim=2))[0]
+        )
     assert_close(torch.cat(steps, dim=1), whole)
 
 
@@ -390,7 +421,9 @@ def test_packed_self_attention_equals_the_general_road():
     products = []
     attention.qkv_proj.register_forward_hook(lambda *_: products.append(1))
     assert_close(attention(x, x, x)[0], attention(x, x.clone(), x.clone())[0])
-    assert len(products) == 1, "self-attention makes queries, keys and values in one product"
+    assert len(products) == 1, (
+        "self-attention makes queries, keys and values in one product"
+    )
     other = torch.randn_like(x)  # the same object twice is not yet self-attention
     assert_close(attention(x, x, other)[0], attention(x, x.clone(), other)[0])
     assert_close(attention(x, other, other)[0], attention(x, other, other.clone())[0])
@@ -432,7 +465,9 @@ def test_dropout_acts_on_the_weights_in_training_only(need_weights):
     attention.train()
     many = x.expand(20_000, -1, -1).contiguous()
     output, kept = attention(many, many, many, need_weights=need_weights)
-    assert (output - wanted).abs().amax(dim=(1, 2)).min() > 0, "each sentence lost some weight"
+    assert (output - wanted).abs().amax(dim=(1, 2)).min() > 0, (
+        "each sentence lost some weight"
+    )
     assert_close(output.mean(dim=0), wanted[0], atol=0.02, rtol=0)
     if need_weights:  # the weights that are returned are those before dropout
         assert_close(kept[:1], weights)
@@ -440,7 +475,10 @@ def test_dropout_acts_on_the_weights_in_training_only(need_weights):
 
 def test_each_matrix_starts_within_its_own_xavier_bound():
     torch.manual_seed(0)
-    for attention in (MultiHeadAttention(128, 4), MultiHeadAttention(128, 4, kdim=64, vdim=200)):
+    for attention in (
+        MultiHeadAttention(128, 4),
+        MultiHeadAttention(128, 4, kdim=64, vdim=200),
+    ):
         widths = (128, attention.kdim, attention.vdim)
         for (weight, bias), width in zip(attention.projections(), widths, strict=True):
             bound = math.sqrt(6 / (128 + width))

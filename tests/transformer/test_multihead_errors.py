@@ -21,7 +21,11 @@ B, H, T_Q, T_K, D = 2, 4, 3, 5, 8
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((8, 3), {}, r"num_heads: expected a divisor of d_model = 8, got 3 \(remainder 2\)"),
+        (
+            (8, 3),
+            {},
+            r"num_heads: expected a divisor of d_model = 8, got 3 \(remainder 2\)",
+        ),
         ((8, 16), {}, "num_heads: expected a divisor of d_model = 8, got 16"),
         ((8, 0), {}, "num_heads: expected a positive number, got 0"),
         ((0, 1), {}, "d_model: expected a positive number, got 0"),
@@ -38,24 +42,51 @@ def test_bad_sizes(arguments, options, message):
 
 @pytest.mark.parametrize("kind", [ListOfHeads, BatchedHeads])
 def test_bad_sizes_of_the_other_two(kind):
-    with pytest.raises(ValueError, match="num_heads: expected a divisor of d_model = 8, got 3"):
+    with pytest.raises(
+        ValueError, match="num_heads: expected a divisor of d_model = 8, got 3"
+    ):
         kind(8, 3)
 
 
 @pytest.mark.parametrize(
     ("query", "key", "value", "message"),
     [
-        ((B, T_Q, 7), (B, T_K, 6), (B, T_K, 9), "query: expected shape .*d_model = 8.*7"),
+        (
+            (B, T_Q, 7),
+            (B, T_K, 6),
+            (B, T_K, 9),
+            "query: expected shape .*d_model = 8.*7",
+        ),
         ((B, T_Q, D), (B, T_K, D), (B, T_K, 9), "key: expected shape .*kdim = 6.*8"),
         ((B, T_Q, D), (B, T_K, 6), (B, T_K, 6), "value: expected shape .*vdim = 9.*6"),
         ((T_Q, D), (B, T_K, 6), (B, T_K, 9), r"query: expected shape .*got \(3, 8\)"),
         ((B, T_Q, D), (B, T_K, 6), (B, H, T_K, 9), "value: expected shape .*got"),
-        ((0, T_Q, D), (0, T_K, 6), (0, T_K, 9), r"query: expected at least one .*got.*\(0, 3, 8\)"),
+        (
+            (0, T_Q, D),
+            (0, T_K, 6),
+            (0, T_K, 9),
+            r"query: expected at least one .*got.*\(0, 3, 8\)",
+        ),
         ((B, 0, D), (B, T_K, 6), (B, T_K, 9), "query: expected at least one .*got"),
         ((B, T_Q, D), (B, 0, 6), (B, 0, 9), "key: expected at least one .*got"),
-        ((B, T_Q, D), (1, T_K, 6), (B, T_K, 9), "key: expected the batch size 2 of query, got 1"),
-        ((B, T_Q, D), (B, T_K, 6), (3, T_K, 9), "value: expected the batch size 2 .*got 3"),
-        ((B, T_Q, D), (B, T_K, 6), (B, 4, 9), "value: expected the length T_k = 5 of key, got 4"),
+        (
+            (B, T_Q, D),
+            (1, T_K, 6),
+            (B, T_K, 9),
+            "key: expected the batch size 2 of query, got 1",
+        ),
+        (
+            (B, T_Q, D),
+            (B, T_K, 6),
+            (3, T_K, 9),
+            "value: expected the batch size 2 .*got 3",
+        ),
+        (
+            (B, T_Q, D),
+            (B, T_K, 6),
+            (B, 4, 9),
+            "value: expected the length T_k = 5 of key, got 4",
+        ),
     ],
 )
 def test_bad_inputs(query, key, value, message):
@@ -94,18 +125,30 @@ def test_bad_mask_shapes(shape, hint, need_weights):
 def test_bad_mask_dtypes(dtype):
     attention, x = MultiHeadAttention(D, H), torch.randn(B, T_Q, D)
     for need_weights in (True, False):
-        with pytest.raises(ValueError, match=f"mask: expected dtype torch.bool .*got {dtype}"):
-            attention(x, x, x, torch.ones(T_Q, T_Q, dtype=dtype), need_weights=need_weights)
-    with pytest.raises(ValueError, match=f"may_attend: expected dtype torch.bool, got {dtype}"):
+        with pytest.raises(
+            ValueError, match=f"mask: expected dtype torch.bool .*got {dtype}"
+        ):
+            attention(
+                x, x, x, torch.ones(T_Q, T_Q, dtype=dtype), need_weights=need_weights
+            )
+    with pytest.raises(
+        ValueError, match=f"may_attend: expected dtype torch.bool, got {dtype}"
+    ):
         mask_keys(torch.ones(B, T_K, dtype=dtype))
 
 
 def test_bad_shapes_of_the_helpers():
-    with pytest.raises(ValueError, match=r"may_attend: expected shape \(B, T_k\), got \(2, 1, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"may_attend: expected shape \(B, T_k\), got \(2, 1, 5\)"
+    ):
         mask_keys(torch.ones(B, 1, T_K, dtype=torch.bool))
-    with pytest.raises(ValueError, match=r"x: expected shape \(B, T, D\), got \(3, 8\)"):
+    with pytest.raises(
+        ValueError, match=r"x: expected shape \(B, T, D\), got \(3, 8\)"
+    ):
         split_heads(torch.randn(T_Q, D), 2)
-    with pytest.raises(ValueError, match=r"x: expected shape \(B, h, T, d_h\), got \(2, 3, 8\)"):
+    with pytest.raises(
+        ValueError, match=r"x: expected shape \(B, h, T, d_h\), got \(2, 3, 8\)"
+    ):
         merge_heads(torch.randn(B, T_Q, D))
     with pytest.raises(ValueError, match=r"weights: expected shape .*got \(2, 3, 5\)"):
         average_heads(torch.randn(B, T_Q, T_K))

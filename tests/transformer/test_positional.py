@@ -39,19 +39,27 @@ def by_formula(pos, d_model, base=10000.0):
 
 
 def draw(seed, *shape, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+    return torch.randn(
+        shape, generator=torch.Generator().manual_seed(seed), dtype=dtype
+    )
 
 
 # Sinusoids
 
 
 @exam
-@given(length=st.integers(0, 12), d_model=widths, offset=st.integers(0, 5000), base=bases)
+@given(
+    length=st.integers(0, 12), d_model=widths, offset=st.integers(0, 5000), base=bases
+)
 def test_each_entry_is_the_formula(length, d_model, offset, base):
-    table = sinusoidal_encoding(length, d_model, offset=offset, base=base, dtype=torch.float64)
+    table = sinusoidal_encoding(
+        length, d_model, offset=offset, base=base, dtype=torch.float64
+    )
     assert table.shape == (length, d_model)
     for i in range(length):
-        assert_close(table[i], by_formula(offset + i, d_model, base), rtol=0, atol=1e-10)
+        assert_close(
+            table[i], by_formula(offset + i, d_model, base), rtol=0, atol=1e-10
+        )
 
 
 @exam
@@ -72,7 +80,9 @@ def test_wavelengths_end_short_of_the_base(d_model):
     longest = 2 * math.pi * 10000 ** ((d_model - 2) / d_model)
     assert math.isclose(wavelengths[-1], longest, rel_tol=1e-12)
     assert longest < 10000 * 2 * math.pi
-    for i, shift in enumerate(wavelengths.tolist()):  # a full turn of pair i, and of no other
+    for i, shift in enumerate(
+        wavelengths.tolist()
+    ):  # a full turn of pair i, and of no other
         block = rotation_matrix(shift, d_model)[2 * i : 2 * i + 2, 2 * i : 2 * i + 2]
         assert_close(block, torch.eye(2, dtype=torch.float64), rtol=0, atol=1e-9)
 
@@ -94,7 +104,12 @@ def test_float32_is_exact_far_out():
 
 
 @exam
-@given(d_model=even_widths, pos=st.integers(0, 2000), k=st.integers(-2000, 2000), base=bases)
+@given(
+    d_model=even_widths,
+    pos=st.integers(0, 2000),
+    k=st.integers(-2000, 2000),
+    base=bases,
+)
 def test_a_step_is_a_rotation(d_model, pos, k, base):
     k = max(k, -pos)
     start = by_formula(pos, d_model, base)
@@ -110,8 +125,12 @@ def test_a_step_is_a_rotation(d_model, pos, k, base):
 def test_rotations_add_up(d_model, k, m):
     both = rotation_matrix(k, d_model) @ rotation_matrix(m, d_model)
     assert_close(both, rotation_matrix(k + m, d_model), rtol=0, atol=1e-10)
-    assert_close(rotation_matrix(-k, d_model), rotation_matrix(k, d_model).T, rtol=0, atol=1e-12)
-    assert_close(rotation_matrix(0, d_model), torch.eye(d_model).double(), rtol=0, atol=0)
+    assert_close(
+        rotation_matrix(-k, d_model), rotation_matrix(k, d_model).T, rtol=0, atol=1e-12
+    )
+    assert_close(
+        rotation_matrix(0, d_model), torch.eye(d_model).double(), rtol=0, atol=0
+    )
     # A rotation mixes the two features of a pair, and nothing else.
     pair = torch.arange(d_model) // 2
     assert not rotation_matrix(k, d_model)[pair[:, None] != pair].any()
@@ -121,12 +140,21 @@ def test_the_popular_wrong_rotations_fail():
     start, wanted = by_formula(7, 8), by_formula(10, 8)
     R = rotation_matrix(3, 8)
     assert not torch.allclose(R.T @ start, wanted, atol=0.1)  # minus on the other sine
-    assert_close(R.T @ start, by_formula(4, 8), rtol=0, atol=1e-10)  # it walks backwards
-    assert not torch.allclose(R.roll((1, 1), (0, 1)) @ start, wanted, atol=0.1)  # neighbours
+    assert_close(
+        R.T @ start, by_formula(4, 8), rtol=0, atol=1e-10
+    )  # it walks backwards
+    assert not torch.allclose(
+        R.roll((1, 1), (0, 1)) @ start, wanted, atol=0.1
+    )  # neighbours
 
 
 @exam
-@given(d_model=even_widths, p=st.integers(0, 900), q=st.integers(0, 900), k=st.integers(0, 900))
+@given(
+    d_model=even_widths,
+    p=st.integers(0, 900),
+    q=st.integers(0, 900),
+    k=st.integers(0, 900),
+)
 def test_dot_product_depends_on_the_distance_only(d_model, p, q, k):
     table = sinusoidal_encoding(1801, d_model, dtype=torch.float64)
     wanted = torch.cos(k * frequencies(d_model)).sum()
@@ -139,14 +167,22 @@ def test_dot_product_depends_on_the_distance_only(d_model, p, q, k):
 
 @exam
 @given(
-    batch=st.integers(1, 3), length=st.integers(1, 9), d_model=widths,
-    offset=st.integers(0, 1200), base=bases, seed=seeds,
-)  # fmt: skip
-def test_sinusoids_are_added_in_and_beyond_the_table(batch, length, d_model, offset, base, seed):
+    batch=st.integers(1, 3),
+    length=st.integers(1, 9),
+    d_model=widths,
+    offset=st.integers(0, 1200),
+    base=bases,
+    seed=seeds,
+)
+def test_sinusoids_are_added_in_and_beyond_the_table(
+    batch, length, d_model, offset, base, seed
+):
     x = draw(seed, batch, length, d_model, dtype=torch.float32)
     before = x.clone()
     output = SinusoidalEncoding(d_model, base=base)(x, offset)
-    assert_close(output, x + sinusoidal_encoding(length, d_model, offset=offset, base=base))
+    assert_close(
+        output, x + sinusoidal_encoding(length, d_model, offset=offset, base=base)
+    )
     assert torch.equal(x, before), "x is not changed"
 
 
@@ -160,11 +196,15 @@ def test_the_table_grows_when_needed_and_keeps_its_values():
     assert len(positions.table) > rows
     assert torch.equal(whole[:, :20], first)
     assert_close(whole[0], sinusoidal_encoding(rows + 1, 6))
-    assert torch.equal(positions(torch.zeros(1, 1, 6), offset=rows)[0, 0], whole[0, rows])
+    assert torch.equal(
+        positions(torch.zeros(1, 1, 6), offset=rows)[0, 0], whole[0, rows]
+    )
 
 
 @exam
-@given(length=st.integers(1, 12), d_model=widths, start=st.sampled_from([0, 3, 508, 2000]))
+@given(
+    length=st.integers(1, 12), d_model=widths, start=st.sampled_from([0, 3, 508, 2000])
+)
 def test_step_by_step_is_the_whole_at_once(length, d_model, start):
     positions = SinusoidalEncoding(d_model)
     x = draw(length, 2, length, d_model, dtype=torch.float32)
@@ -187,7 +227,9 @@ def test_it_moves_to_another_dtype(dtype):
     for length in (3, 700):  # before and after growth
         output = positions(torch.zeros(1, length, 6, dtype=dtype))
         assert output.dtype == positions.table.dtype == dtype
-        assert_close(output[0].float(), sinusoidal_encoding(length, 6), rtol=0, atol=5e-3)
+        assert_close(
+            output[0].float(), sinusoidal_encoding(length, 6), rtol=0, atol=5e-3
+        )
 
 
 def test_it_keeps_the_dtype_of_x():
@@ -207,9 +249,13 @@ def test_it_moves_to_another_device():
 
 @exam
 @given(
-    batch=st.integers(1, 3), length=st.integers(1, 8), offset=st.integers(0, 5),
-    spare=st.integers(0, 4), d_model=widths, seed=seeds,
-)  # fmt: skip
+    batch=st.integers(1, 3),
+    length=st.integers(1, 8),
+    offset=st.integers(0, 5),
+    spare=st.integers(0, 4),
+    d_model=widths,
+    seed=seeds,
+)
 def test_learned_positions_are_an_embedding_of_the_index(
     batch, length, offset, spare, d_model, seed
 ):
@@ -249,9 +295,16 @@ def test_learned_positions_are_small_at_first():
 
 
 @exam
-@given(vocab=st.integers(1, 12), d_model=widths, batch=st.integers(1, 3), length=st.integers(0, 6),
-       seed=seeds)  # fmt: skip
-def test_embedding_is_the_row_times_the_root_of_the_width(vocab, d_model, batch, length, seed):
+@given(
+    vocab=st.integers(1, 12),
+    d_model=widths,
+    batch=st.integers(1, 3),
+    length=st.integers(0, 6),
+    seed=seeds,
+)
+def test_embedding_is_the_row_times_the_root_of_the_width(
+    vocab, d_model, batch, length, seed
+):
     torch.manual_seed(seed)
     embed = TokenEmbedding(vocab, d_model)
     ids = torch.randint(vocab, (batch, length))
@@ -282,9 +335,16 @@ def test_unknown_ids_are_refused(ids):
 
 
 @exam
-@given(length=st.integers(1, 9), d_head=even_widths, offset=st.integers(0, 2000), base=bases,
-       seed=seeds)  # fmt: skip
-def test_rotary_turns_each_row_by_its_rotation_matrix(length, d_head, offset, base, seed):
+@given(
+    length=st.integers(1, 9),
+    d_head=even_widths,
+    offset=st.integers(0, 2000),
+    base=bases,
+    seed=seeds,
+)
+def test_rotary_turns_each_row_by_its_rotation_matrix(
+    length, d_head, offset, base, seed
+):
     x = draw(seed, 2, 3, length, d_head)  # (B, h, T, d_h)
     before = x.clone()
     output = rotary(x, offset, base=base)
@@ -296,7 +356,9 @@ def test_rotary_turns_each_row_by_its_rotation_matrix(length, d_head, offset, ba
 
 
 @exam
-@given(length=st.integers(1, 8), d_head=even_widths, shift=st.integers(0, 3000), seed=seeds)
+@given(
+    length=st.integers(1, 8), d_head=even_widths, shift=st.integers(0, 3000), seed=seeds
+)
 def test_rotary_scores_depend_on_the_distance_only(length, d_head, shift, seed):
     q, k = draw(seed, 2, length, d_head)
     scores = rotary(q) @ rotary(k).T
@@ -335,8 +397,12 @@ def test_rotary_keeps_dtype_and_passes_gradients():
 
 
 @exam
-@given(heads=st.integers(1, 9), t_q=st.integers(1, 7), t_k=st.integers(1, 7),
-       offset=st.integers(0, 9))  # fmt: skip
+@given(
+    heads=st.integers(1, 9),
+    t_q=st.integers(1, 7),
+    t_k=st.integers(1, 7),
+    offset=st.integers(0, 9),
+)
 def test_alibi_is_slope_times_distance(heads, t_q, t_k, offset):
     bias = alibi_bias(heads, t_q, t_k, offset)
     assert bias.shape == (heads, t_q, t_k)
@@ -345,7 +411,10 @@ def test_alibi_is_slope_times_distance(heads, t_q, t_k, offset):
         for i in range(t_q):
             for j in range(t_k):
                 assert math.isclose(
-                    bias[head, i, j], -slope * abs(offset + i - j), rel_tol=1e-6, abs_tol=1e-12
+                    bias[head, i, j],
+                    -slope * abs(offset + i - j),
+                    rel_tol=1e-6,
+                    abs_tol=1e-12,
                 )
 
 
@@ -376,24 +445,48 @@ x4 = torch.zeros(1, 3, 4)
         (lambda: sinusoidal_encoding(3, 0), "d_model: .* got 0"),
         (lambda: sinusoidal_encoding(3, 4, offset=-2), "offset: .* got -2"),
         (lambda: sinusoidal_encoding(3, 4, base=0.5), "base: .* got 0.5"),
-        (lambda: rotation_matrix(1, 5), "d_model: expected a positive even number, got 5"),
-        (lambda: rotation_matrix(1, 0), "d_model: expected a positive even number, got 0"),
+        (
+            lambda: rotation_matrix(1, 5),
+            "d_model: expected a positive even number, got 5",
+        ),
+        (
+            lambda: rotation_matrix(1, 0),
+            "d_model: expected a positive even number, got 0",
+        ),
         (lambda: rotation_matrix(1, 4, base=1), "base: .* got 1"),
         (lambda: SinusoidalEncoding(0), "d_model: .* got 0"),
         (lambda: SinusoidalEncoding(4, base=0), "base: .* got 0"),
-        (lambda: SinusoidalEncoding(5)(x4), r"x: .* d_model = 5, got shape \(1, 3, 4\)"),
-        (lambda: SinusoidalEncoding(4)(x4[0, 0]), r"x: expected shape \(B, T, 4\), got \(4,\)"),
+        (
+            lambda: SinusoidalEncoding(5)(x4),
+            r"x: .* d_model = 5, got shape \(1, 3, 4\)",
+        ),
+        (
+            lambda: SinusoidalEncoding(4)(x4[0, 0]),
+            r"x: expected shape \(B, T, 4\), got \(4,\)",
+        ),
         (lambda: SinusoidalEncoding(4)(x4, -1), "offset: .* got -1"),
         (lambda: LearnedEncoding(0, 4), "max_len: .* got 0"),
         (lambda: LearnedEncoding(4, 0), "d_model: .* got 0"),
-        (lambda: LearnedEncoding(9, 5)(x4), r"x: .* d_model = 5, got shape \(1, 3, 4\)"),
-        (lambda: LearnedEncoding(9, 4)(x4[0, 0]), r"x: expected shape \(B, T, 4\), got \(4,\)"),
+        (
+            lambda: LearnedEncoding(9, 5)(x4),
+            r"x: .* d_model = 5, got shape \(1, 3, 4\)",
+        ),
+        (
+            lambda: LearnedEncoding(9, 4)(x4[0, 0]),
+            r"x: expected shape \(B, T, 4\), got \(4,\)",
+        ),
         (lambda: LearnedEncoding(9, 4)(x4, -1), "offset: .* got -1"),
-        (lambda: LearnedEncoding(2, 4)(x4), r"x: expected positions in 0 to 1 .* got 0 to 2"),
+        (
+            lambda: LearnedEncoding(2, 4)(x4),
+            r"x: expected positions in 0 to 1 .* got 0 to 2",
+        ),
         (lambda: TokenEmbedding(0, 4), "vocab_size: .* got 0"),
         (lambda: TokenEmbedding(4, 0), "d_model: .* got 0"),
         (lambda: TokenEmbedding(4, 4)(torch.zeros(1, 2)), "ids: .* got torch.float32"),
-        (lambda: TokenEmbedding(4, 4)(torch.ones(1, 2).bool()), "ids: .* got torch.bool"),
+        (
+            lambda: TokenEmbedding(4, 4)(torch.ones(1, 2).bool()),
+            "ids: .* got torch.bool",
+        ),
         (lambda: rotary(torch.zeros(3, 5)), r"x: .* even d_h\), got \(3, 5\)"),
         (lambda: rotary(torch.zeros(4)), r"x: .* even d_h\), got \(4,\)"),
         (lambda: rotary(x4, -1), "offset: .* got -1"),

@@ -64,7 +64,9 @@ def by_formula(name, score, s, h):
     def dot(a, b):
         return sum(float(x) * float(y) for x, y in zip(a, b, strict=True))
 
-    def times(x, matrix):  # row vector x (n,), matrix (m, n) as nn.Linear keeps it -> (m,)
+    def times(
+        x, matrix
+    ):  # row vector x (n,), matrix (m, n) as nn.Linear keeps it -> (m,)
         return [dot(x, row) for row in matrix]
 
     if name == "cosine":
@@ -84,7 +86,9 @@ def by_formula(name, score, s, h):
 
 @exam
 @given(st.sampled_from(list(SCORES)), *[st.integers(1, 5)] * 5, st.integers(0, 10_000))
-def test_scores_equal_their_formula(name, batch, length, query_dim, key_dim, rank, seed):
+def test_scores_equal_their_formula(
+    name, batch, length, query_dim, key_dim, rank, seed
+):
     torch.manual_seed(seed)
     key_dim = key_dim if name in WIDTH_FREE else query_dim
     score = make_score(name, query_dim, key_dim, rank).double()
@@ -116,14 +120,20 @@ def test_reduced_rank_is_a_general_score_of_that_rank():
     general.W_a.weight.data = reduced.U.weight.T @ reduced.V.weight
     assert torch.linalg.matrix_rank(general.W_a.weight) == 2
     query, keys = torch.randn(3, 6), torch.randn(3, 4, 5)
-    assert_close(general(query, general.prepare(keys)), reduced(query, reduced.prepare(keys)))
+    assert_close(
+        general(query, general.prepare(keys)), reduced(query, reduced.prepare(keys))
+    )
 
 
 def test_cosine_ignores_lengths_and_dot_does_not():
     query, keys = torch.randn(2, 4), torch.randn(2, 3, 4)
     cosine, dot = make_score("cosine", 4, 4), make_score("dot", 4, 4)
-    assert_close(cosine(7 * query, cosine.prepare(3 * keys)), cosine(query, cosine.prepare(keys)))
-    assert_close(dot(7 * query, dot.prepare(3 * keys)), 21 * dot(query, dot.prepare(keys)))
+    assert_close(
+        cosine(7 * query, cosine.prepare(3 * keys)), cosine(query, cosine.prepare(keys))
+    )
+    assert_close(
+        dot(7 * query, dot.prepare(3 * keys)), 21 * dot(query, dot.prepare(keys))
+    )
     assert cosine(query, cosine.prepare(keys)).abs().max() <= 1 + 1e-6
 
 
@@ -149,7 +159,9 @@ def test_attend_equals_loops_and_ignores_what_is_masked(batch, length, seed, emp
             assert math.isclose(weights[b, j].item(), alpha, abs_tol=1e-12)
             wanted += alpha * values[b, j].detach()
         assert_close(context[b], wanted)
-        assert math.isclose(weights[b].sum().item(), 1.0 if allowed else 0.0, abs_tol=1e-9)
+        assert math.isclose(
+            weights[b].sum().item(), 1.0 if allowed else 0.0, abs_tol=1e-9
+        )
     gradients = torch.autograd.grad(context.square().sum(), (scores, values))
     assert all(gradient.isfinite().all() for gradient in gradients)
     assert gradients[0][~mask].eq(0).all()
@@ -169,7 +181,11 @@ def test_attend_survives_large_scores_and_needs_no_mask():
 
 
 @exam
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(0, 3), st.integers(0, 999))
+@given(
+    st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    st.integers(0, 3),
+    st.integers(0, 999),
+)
 def test_annotations_equal_two_loops(lengths, extra, seed):
     torch.manual_seed(seed)
     encoder = Encoder(SRC_V, d_embed=3, d_model=8, pad_id=7).double()
@@ -218,8 +234,9 @@ def test_padding_and_company_change_nothing_in_value_or_gradient(case):
             assert_close(weights[b, :, :length], weights_b[0])
             assert weights[b, :, length:].eq(0).all()
         loss = (logits_b[0] * direction[b]).sum()
-        for total, part in zip(alone, torch.autograd.grad(loss, list(model.parameters())),
-                               strict=True):  # fmt: skip
+        for total, part in zip(
+            alone, torch.autograd.grad(loss, list(model.parameters())), strict=True
+        ):
             total += part
     for a, b in zip(together, alone, strict=True):
         assert_close(a, b, atol=1e-9, rtol=1e-7)
@@ -236,7 +253,9 @@ def test_content_under_the_mask_changes_nothing():
     source, target_in = make_batch([2, 4], pad_id=5, t=3)
     mask = source != 5
     other = torch.where(mask, source, torch.tensor(8))  # a real word, but masked
-    for a, b in zip(model(source, target_in), model(other, target_in, mask), strict=True):
+    for a, b in zip(
+        model(source, target_in), model(other, target_in, mask), strict=True
+    ):
         assert_close(a, b)
 
 
@@ -261,7 +280,9 @@ def test_row_i_of_the_weights_belongs_to_target_word_i():
             assert_close(weights[:, i], row)
             joined = torch.cat([model.embedding(word.unsqueeze(0)), context], dim=-1)
             state = model.cell(joined, state)
-            assert_close(logits[:, i], model.output(torch.cat([state, context], dim=-1)))
+            assert_close(
+                logits[:, i], model.output(torch.cat([state, context], dim=-1))
+            )
 
 
 @exam
@@ -295,7 +316,9 @@ def test_greedy_decoding_stops_at_once_where_eos_is_likeliest():
     model = make_model("dot")
     with torch.no_grad():
         model.output.bias[3] = 1e4
-    tokens, weights = model.greedy_decode(torch.tensor([[1, 2], [4, 5]]), 0, 3, max_len=9)
+    tokens, weights = model.greedy_decode(
+        torch.tensor([[1, 2], [4, 5]]), 0, 3, max_len=9
+    )
     assert tokens.tolist() == [[3], [3]]
     assert weights.shape == (2, 1, 2)
 
@@ -327,32 +350,73 @@ def test_alignment_hits_equal_a_count_by_hand(length, source_length, pairs, seed
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: make_score("dott", 4, 4), "attention: expected one of dot, cosine.*got 'dott'"),
+        (
+            lambda: make_score("dott", 4, 4),
+            "attention: expected one of dot, cosine.*got 'dott'",
+        ),
         (lambda: make_model("Additive"), "attention: expected one of .*got 'Additive'"),
         (lambda: make_score("dot", 4, 5), "key_dim: expected query_dim = 4 .*got 5"),
-        (lambda: make_score("scaled_dot", 4, 5), "key_dim: expected query_dim = 4 .*got 5"),
-        (lambda: make_score("general", 0, 5), "query_dim: expected .*at least 1, got 0"),
-        (lambda: make_score("general", 5, -1), "key_dim: expected .*at least 1, got -1"),
+        (
+            lambda: make_score("scaled_dot", 4, 5),
+            "key_dim: expected query_dim = 4 .*got 5",
+        ),
+        (
+            lambda: make_score("general", 0, 5),
+            "query_dim: expected .*at least 1, got 0",
+        ),
+        (
+            lambda: make_score("general", 5, -1),
+            "key_dim: expected .*at least 1, got -1",
+        ),
         (lambda: make_score("additive", 4, 4, 0), "rank: expected .*at least 1, got 0"),
-        (lambda: make_score("reduced_rank", 4, 4, 0), "rank: expected .*at least 1, got 0"),
-        (lambda: make_model(None, d_model=7), "d_model: expected an even number .*got 7"),
+        (
+            lambda: make_score("reduced_rank", 4, 4, 0),
+            "rank: expected .*at least 1, got 0",
+        ),
+        (
+            lambda: make_model(None, d_model=7),
+            "d_model: expected an even number .*got 7",
+        ),
         (lambda: make_model(None, d_embed=0), "d_embed: expected .*at least 1, got 0"),
         (lambda: Seq2Seq(0, 9, pad_id=0), "vocab_size: expected .*at least 1, got 0"),
-        (lambda: Seq2Seq(9, 0, pad_id=0), "tgt_vocab_size: expected .*at least 1, got 0"),
-        (lambda: Seq2Seq(9, 5, pad_id=5), "pad_id: expected an id of the target .*got 5"),
-        (lambda: Seq2Seq(5, 9, pad_id=5), "pad_id: expected an id of the vocabulary.*got 5"),
-        (lambda: attend(torch.ones(2, 3), torch.ones(2, 4, 5)), r"values: .*\(2, 3\), got"),
-        (lambda: attend(torch.ones(2, 3), torch.ones(2, 3)), r"values: expected .*got \(2, 3\)"),
+        (
+            lambda: Seq2Seq(9, 0, pad_id=0),
+            "tgt_vocab_size: expected .*at least 1, got 0",
+        ),
+        (
+            lambda: Seq2Seq(9, 5, pad_id=5),
+            "pad_id: expected an id of the target .*got 5",
+        ),
+        (
+            lambda: Seq2Seq(5, 9, pad_id=5),
+            "pad_id: expected an id of the vocabulary.*got 5",
+        ),
+        (
+            lambda: attend(torch.ones(2, 3), torch.ones(2, 4, 5)),
+            r"values: .*\(2, 3\), got",
+        ),
+        (
+            lambda: attend(torch.ones(2, 3), torch.ones(2, 3)),
+            r"values: expected .*got \(2, 3\)",
+        ),
         (
             lambda: attend(torch.ones(1, 2), torch.ones(1, 2, 1), torch.ones(1, 2)),
             "src_mask: expected dtype torch.bool .*got torch.float32",
         ),
         (
-            lambda: attend(torch.ones(1, 2), torch.ones(1, 2, 1), torch.ones(2, dtype=torch.bool)),
+            lambda: attend(
+                torch.ones(1, 2), torch.ones(1, 2, 1), torch.ones(2, dtype=torch.bool)
+            ),
             r"src_mask: expected shape \(1, 2\), got \(2,\)",
         ),
-        (lambda: alignment_hits(torch.ones(3), set()), r"weights: expected shape .*got \(3,\)"),
-        (lambda: alignment_hits(torch.ones(2, 3), {(3, 0)}), r"alignment: .*got \(3, 0\)"),
+        (
+            lambda: alignment_hits(torch.ones(3), set()),
+            r"weights: expected shape .*got \(3,\)",
+        ),
+        (
+            lambda: alignment_hits(torch.ones(2, 3), {(3, 0)}),
+            r"alignment: .*got \(3, 0\)",
+        ),
     ],
 )
 def test_bad_arguments(call, message):
@@ -370,12 +434,27 @@ GOOD = torch.tensor([[1, 2, 5], [1, 2, 3]])
         (GOOD[:0], GOOD, None, "target_in: expected 0 sentences as in source, got 2"),
         (GOOD[:, :0], GOOD, None, r"source: expected .*at least 1, got \(2, 0\)"),
         (GOOD[0], GOOD, None, "target_in: expected 3 sentences"),
-        (GOOD.float(), GOOD, None, "source: expected dtype torch.int64, got torch.float32"),
-        (GOOD, GOOD.int(), None, "target_in: expected dtype torch.int64, got torch.int32"),
+        (
+            GOOD.float(),
+            GOOD,
+            None,
+            "source: expected dtype torch.int64, got torch.float32",
+        ),
+        (
+            GOOD,
+            GOOD.int(),
+            None,
+            "target_in: expected dtype torch.int64, got torch.int32",
+        ),
         (GOOD + 10, GOOD, None, "source: expected ids from 0 to 10, got 15"),
         (GOOD, GOOD - 2, None, "target_in: expected ids from 0 to 8, got -1"),
         (GOOD, GOOD, (GOOD != 5).int(), "src_mask: expected dtype torch.bool"),
-        (GOOD, GOOD, (GOOD != 5)[:, :2], r"src_mask: expected shape \(2, 3\), got \(2, 2\)"),
+        (
+            GOOD,
+            GOOD,
+            (GOOD != 5)[:, :2],
+            r"src_mask: expected shape \(2, 3\), got \(2, 2\)",
+        ),
         (GOOD, GOOD, GOOD > 3, "src_mask: expected at least one True .*none in row 1"),
         (GOOD, GOOD, GOOD != 1, "src_mask: expected the padding at the end"),
     ],

@@ -22,7 +22,18 @@ window:windows door:doors apple:apples cake:cakes egg:eggs bus:buses train:train
 NOUNS = dict(pair.split(":") for pair in _NOUNS.split())
 MASS = ("bread", "coffee", "tea", "milk", "water", "time", "television")
 ADJECTIVES = {
-    *("young", "old", "new", "friendly", "nice", "little", "small", "big", "clever", "long"),
+    *(
+        "young",
+        "old",
+        "new",
+        "friendly",
+        "nice",
+        "little",
+        "small",
+        "big",
+        "clever",
+        "long",
+    ),
     *("short", "beautiful", "good", "red", "blue", "fresh", "hot", "cold"),
 }
 # base, past, -ing; the third person by rule
@@ -43,7 +54,9 @@ try:tried:trying hope:hoped:hoping plan:planned:planning forget:forgot:forgettin
 promise:promised:promising start:started:starting ask:asked:asking say:said:saying
 want:wanted:wanting
 """
-VERBS = {base: (past, ing) for base, past, ing in (row.split(":") for row in _VERBS.split())}
+VERBS = {
+    base: (past, ing) for base, past, ing in (row.split(":") for row in _VERBS.split())
+}
 PAST = {past for past, _ in VERBS.values()}
 ING = {ing for _, ing in VERBS.values()}
 
@@ -66,8 +79,13 @@ DO = {"do": ("1s", "2", "1p", "3p"), "does": ("3s",)}
 PLAIN = ("did", "will", "can", "cannot", "should", "would")
 AUXILIARIES = {*BE, *WAS, *DO, *PLAIN}
 SUBJECTS = {
-    "I": "1s", "you": "2", "he": "3s", "she": "3s", "we": "1p", "they": "3p",
-}  # fmt: skip
+    "I": "1s",
+    "you": "2",
+    "he": "3s",
+    "she": "3s",
+    "we": "1p",
+    "they": "3p",
+}
 OBJECTS = ("me", "you", "him", "her", "us", "them")
 PLURAL_ONLY = ("these", "two", "three", "four", "five", "six")
 SINGULAR_ONLY = ("a", "an", "this", "every", "next", "last")
@@ -131,7 +149,13 @@ def _is_noun_here(words: tuple[str, ...], i: int) -> bool:
     """Tell verbs that look like nouns (watch, answer, answers) from nouns."""
     if words[i] not in ("watch", "watches", "answer", "answers", "study", "picture"):
         return True
-    return i > 0 and words[i - 1] in (*ADJECTIVES, *PLURAL_ONLY, *SINGULAR_ONLY, *EITHER, "any")
+    return i > 0 and words[i - 1] in (
+        *ADJECTIVES,
+        *PLURAL_ONLY,
+        *SINGULAR_ONLY,
+        *EITHER,
+        "any",
+    )
 
 
 def _subject(words: tuple[str, ...]) -> tuple[str, int] | None:
@@ -146,8 +170,13 @@ def _subject(words: tuple[str, ...]) -> tuple[str, int] | None:
         second = _noun_phrase(words[length + 1 :])
         end = length + 1 + second[1] if second else 0
         follows = words[end] if second and end < len(words) else ""
-        if follows in ("often", "sometimes", "like", "allowed", *ING) or _is_verb(follows):
-            single = follows in THIRD or follows in ("is", "was")  # "…, and my teacher is …"
+        if follows in ("often", "sometimes", "like", "allowed", *ING) or _is_verb(
+            follows
+        ):
+            single = follows in THIRD or follows in (
+                "is",
+                "was",
+            )  # "…, and my teacher is …"
             return (second[0], end) if single else ("3p", end)
     return number, length
 
@@ -157,11 +186,21 @@ def _is_verb(word: str) -> bool:
 
 
 TIMES = [
-    ("every", "day"), ("every", "morning"), ("every", "evening"), ("this", "evening"),
-    ("next", "week"), ("last", "week"), ("on", "Monday"), ("on", "Friday"),
-    ("yesterday", "evening"), ("today",), ("tomorrow",), ("yesterday",), ("now",),
+    ("every", "day"),
+    ("every", "morning"),
+    ("every", "evening"),
+    ("this", "evening"),
+    ("next", "week"),
+    ("last", "week"),
+    ("on", "Monday"),
+    ("on", "Friday"),
+    ("yesterday", "evening"),
+    ("today",),
+    ("tomorrow",),
+    ("yesterday",),
+    ("now",),
     *(("at", hour, "o'clock") for hour in ("seven", "eight", "nine", "ten")),
-]  # fmt: skip
+]
 
 
 def _verbs(words: tuple[str, ...]) -> list[str]:
@@ -198,12 +237,24 @@ def _said_something(words: tuple[str, ...]) -> bool:
     """Tell whether the clause that ends here has a full verb (one not read as a noun)."""
     start = max((i + 1 for i, word in enumerate(words) if word in OPENERS), default=0)
     full = ING | PAST | THIRD | set(VERBS)
-    return any(words[i] in full and _is_verb_here(words, i) for i in range(start, len(words)))
+    return any(
+        words[i] in full and _is_verb_here(words, i) for i in range(start, len(words))
+    )
 
 
 def _is_verb_here(words: tuple[str, ...], i: int) -> bool:
     before = words[i - 1] if i else ""
-    return before not in ("the", "a", "an", "this", "these", "my", "your", "our", *ADJECTIVES)
+    return before not in (
+        "the",
+        "a",
+        "an",
+        "this",
+        "these",
+        "my",
+        "your",
+        "our",
+        *ADJECTIVES,
+    )
 
 
 def _second_clause(words: tuple[str, ...]) -> list[str]:
@@ -249,7 +300,8 @@ def _auxiliary(person: str, verb: str, after: list[str], text: str) -> list[str]
         return [f"nothing behind {verb}"]
     if verb in BE or verb in WAS:
         states = (
-            "tired ill happy expensive cheap broken interesting boring difficult important easy"
+            "tired ill happy expensive cheap broken interesting boring difficult "
+            "important easy"
         )
         fine = after[0] in ING and verb in BE
         fine |= after[0] in ("very", "too", *states.split())

@@ -57,13 +57,17 @@ def noun_phrase(words: tuple[str, ...]) -> tuple[Chunk, int] | None:
     if word in ("der", "die", "das", "den", "dem"):
         rows, tail, definite, i = DER, WEAK, True, 1
     elif word.startswith("dies"):
-        rows = {c: " ".join("dies" + e for e in ENDINGS["dies"][c].split()) for c in CASES}
+        rows = {
+            c: " ".join("dies" + e for e in ENDINGS["dies"][c].split()) for c in CASES
+        }
         tail, definite, i = WEAK, True, 1
     else:
         for stem in ("kein", "ein", *POSSESSIVES):
             short = "eur" if stem == "euer" else stem
             forms = {
-                c: " ".join(stem if e == "_" else short + e for e in ENDINGS["ein"][c].split())
+                c: " ".join(
+                    stem if e == "_" else short + e for e in ENDINGS["ein"][c].split()
+                )
                 for c in CASES
             }
             if any(word in row.split() for row in forms.values()):
@@ -93,12 +97,16 @@ def noun_phrase(words: tuple[str, ...]) -> tuple[Chunk, int] | None:
                 fits &= not number or slot == "p"
                 bare = rows is None and not number
                 fits &= not bare or slot == "p" or lemma in UNCOUNTED
-                fits &= not (slot == "p" and rows is not None and word.startswith("ein"))
+                fits &= not (
+                    slot == "p" and rows is not None and word.startswith("ein")
+                )
                 if fits:
                     readings.add((case, "3p" if slot == "p" else "3s"))
     cases = {case for case, _ in readings}
     if word in PRONOUNS and (cases <= {"nom"} or words[i] in UNCOUNTED):
-        return None  # "ihr", "Zeit"; and "esst ihr Kuchen" asks you whether you eat cakes
+        return (
+            None  # "ihr", "Zeit"; and "esst ihr Kuchen" asks you whether you eat cakes
+        )
     gender = "p" if {p for _, p in readings} == {"3p"} else entry[0][1][0]
     text = " ".join(words[: i + 1])
     return Chunk("np", text, frozenset(readings), definite, own, gender), i + 1
@@ -110,7 +118,9 @@ def _inflected(stem: str) -> tuple[str, ...]:
 
 def _noun(word: str) -> list[tuple[str, list[str]]] | None:
     found = [
-        (lemma, rest) for lemma, rest in NOUNS.items() if word in (lemma, *rest[1:]) and word != "-"
+        (lemma, rest)
+        for lemma, rest in NOUNS.items()
+        if word in (lemma, *rest[1:]) and word != "-"
     ]
     return found or None
 
@@ -154,7 +164,9 @@ def clauses(words: tuple[str, ...]) -> list[tuple[str, list[Chunk]]]:
         end = first
         while rest[end].kind == "verb":
             end += 1
-        out.append(("sub", rest[1 : end - 1]))  # the last verb of the row begins the main clause
+        out.append(
+            ("sub", rest[1 : end - 1])
+        )  # the last verb of the row begins the main clause
         rest, kind = rest[end - 1 :], "after"
     current: list[Chunk] = []
     for i, chunk in enumerate(rest):
@@ -164,7 +176,10 @@ def clauses(words: tuple[str, ...]) -> list[tuple[str, list[Chunk]]]:
             out.append((kind, current))
             kind, current = "sub", []
         elif (
-            chunk.text == "und" and kind == "main" and _complete(current) and _begins(rest[i + 1 :])
+            chunk.text == "und"
+            and kind == "main"
+            and _complete(current)
+            and _begins(rest[i + 1 :])
         ):
             out.append((kind, current))
             current = []
@@ -179,7 +194,10 @@ def _complete(clause: list[Chunk]) -> bool:
     clause = _join(clause)
     if len(clause) < 2 or clause[1].kind != "verb":
         return False
-    helper = any(lemma in (*MODALS, "haben", "sein") for lemma, _ in FINITE.get(clause[1].text, []))
+    helper = any(
+        lemma in (*MODALS, "haben", "sein")
+        for lemma, _ in FINITE.get(clause[1].text, [])
+    )
     return not helper or any(chunk.kind == "verb" for chunk in clause[2:])
 
 
@@ -234,14 +252,18 @@ def _clause_problems(kind: str, clause: list[Chunk]) -> list[str]:
         return [f"no constituent before the verb: {text}"]
     finite = clause[place].text
     rest = clause[:place] + clause[place + 1 :]
-    readings = FINITE.get(finite, []) + (JOINED.get(finite, []) if kind == "sub" else [])
+    readings = FINITE.get(finite, []) + (
+        JOINED.get(finite, []) if kind == "sub" else []
+    )
     tried = [_with_verb(kind, lemma, person, rest, text) for lemma, person in readings]
     if not tried:
         return [f"no finite verb: {text}"]
     return [] if [] in tried else min(tried, key=len)
 
 
-def _with_verb(kind: str, lemma: str, person: str, rest: list[Chunk], text: str) -> list[str]:
+def _with_verb(
+    kind: str, lemma: str, person: str, rest: list[Chunk], text: str
+) -> list[str]:
     """Return what is wrong if the finite verb is a form of `lemma` in this person."""
     chunks_, governed = list(rest), []
     infinitive = _take_infinitive(chunks_)
@@ -308,7 +330,9 @@ def _take_infinitive(clause: list[Chunk]) -> str:
     return found
 
 
-def _cases(clause: list[Chunk], governed: list[str], person: str, text: str) -> list[str]:
+def _cases(
+    clause: list[Chunk], governed: list[str], person: str, text: str
+) -> list[str]:
     """Look for a way to give each noun phrase a case: the subject's and those governed."""
     phrases: list[Chunk] = []
     prepositions = []
@@ -324,14 +348,19 @@ def _cases(clause: list[Chunk], governed: list[str], person: str, text: str) -> 
             if negated:
                 wrong.append(f"nicht stands before {chunk.text}: {text}")
         negated = negated or chunk.text == "nicht"
-    if negated and any(c.kind == "np" and not c.definite and c in phrases[1:] for c in clause):
+    if negated and any(
+        c.kind == "np" and not c.definite and c in phrases[1:] for c in clause
+    ):
         wrong.append(f"nicht with an indefinite object instead of kein: {text}")
     for need in [g for g in governed if "+" in g]:
         if need not in prepositions:
             wrong.append(f"{need} is missing: {text}")
     needed = [g for g in governed if "+" not in g]
     if len(phrases) != len(needed) + 1:
-        return [*wrong, f"needs {needed} and a subject, has {[p.text for p in phrases]}: {text}"]
+        return [
+            *wrong,
+            f"needs {needed} and a subject, has {[p.text for p in phrases]}: {text}",
+        ]
     for order in permutations(phrases):
         subject, *objects = order
         if ("nom", person) not in subject.readings:
@@ -346,13 +375,19 @@ def _cases(clause: list[Chunk], governed: list[str], person: str, text: str) -> 
     return [*wrong, f"no way to read the cases ({needed}, subject {person}): {text}"]
 
 
-def _possessors(subject: Chunk, objects: list[Chunk], person: str, text: str) -> list[str]:
+def _possessors(
+    subject: Chunk, objects: list[Chunk], person: str, text: str
+) -> list[str]:
     """sein belongs to a masculine subject, ihr to a feminine or plural one."""
     if set(text.split()) & CONTROL:
         return []  # the possessive may belong to the object
     gender = "p" if person == "3p" else subject.gender
     allowed = {"m": "sein", "f": "ihr", "p": "ihr"}.get(gender, "")
-    return [f"{c.text} is not the subject's: {text}" for c in objects if c.own not in ("", allowed)]
+    return [
+        f"{c.text} is not the subject's: {text}"
+        for c in objects
+        if c.own not in ("", allowed)
+    ]
 
 
 CONTROL = {

@@ -38,11 +38,32 @@ Wasser n Wasser - -|Bus m Bus - -|Zug m Zug - -
 }
 UNCOUNTED = ("Brot", "Kaffee", "Tee", "Milch", "Wasser", "Zeit")
 ADJECTIVES = (
-    *("jung", "alt", "neu", "freundlich", "nett", "klein", "groß", "klug", "lang", "kurz", "schön"),
+    *(
+        "jung",
+        "alt",
+        "neu",
+        "freundlich",
+        "nett",
+        "klein",
+        "groß",
+        "klug",
+        "lang",
+        "kurz",
+        "schön",
+    ),
     *("gut", "rot", "blau", "frisch", "heiß", "kalt"),
 )
 PREDICATES = {
-    *("müde", "krank", "glücklich", "teuer", "billig", "kaputt", "interessant", "langweilig"),
+    *(
+        "müde",
+        "krank",
+        "glücklich",
+        "teuer",
+        "billig",
+        "kaputt",
+        "interessant",
+        "langweilig",
+    ),
     *("schwierig", "wichtig", "einfach"),
 }
 NUMBERS = ("zwei", "drei", "vier", "fünf", "sechs")
@@ -58,13 +79,22 @@ MIXED = {"nom": "er e es en", "acc": "en e es en", "dat": "en en en en"}
 STRONG = {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en"}
 POSSESSIVES = ("mein", "dein", "sein", "ihr", "unser", "euer")
 PRONOUNS = {
-    "ich": [("nom", "1s")], "du": [("nom", "2s")], "er": [("nom", "3s")], "wir": [("nom", "1p")],
-    "sie": [("nom", "3s"), ("nom", "3p")], "ihr": [("nom", "2p"), ("dat", "3s")],
-    "mich": [("acc", "1s")], "mir": [("dat", "1s")], "dich": [("acc", "2s")],
-    "dir": [("dat", "2s")], "ihn": [("acc", "3s")], "ihm": [("dat", "3s")],
-    "uns": [("acc", "1p"), ("dat", "1p")], "euch": [("acc", "2p"), ("dat", "2p")],
+    "ich": [("nom", "1s")],
+    "du": [("nom", "2s")],
+    "er": [("nom", "3s")],
+    "wir": [("nom", "1p")],
+    "sie": [("nom", "3s"), ("nom", "3p")],
+    "ihr": [("nom", "2p"), ("dat", "3s")],
+    "mich": [("acc", "1s")],
+    "mir": [("dat", "1s")],
+    "dich": [("acc", "2s")],
+    "dir": [("dat", "2s")],
+    "ihn": [("acc", "3s")],
+    "ihm": [("dat", "3s")],
+    "uns": [("acc", "1p"), ("dat", "1p")],
+    "euch": [("acc", "2p"), ("dat", "2p")],
     "ihnen": [("dat", "3p")],
-}  # fmt: skip
+}
 
 # infinitive (| after a separable prefix): what it governs; du and er where irregular; participle
 VERBS = (
@@ -97,7 +127,16 @@ glauben - - - -|sagen - - - -|fragen - - - -
     .splitlines()
 )
 WITH_SEIN = ("aufstehen", "kommen", "gehen", "fahren", "ankommen")
-TAKES_T = ("en", "finden", "öffnen", "warten", "arbeiten", "antworten", "bitten", "laden")
+TAKES_T = (
+    "en",
+    "finden",
+    "öffnen",
+    "warten",
+    "arbeiten",
+    "antworten",
+    "bitten",
+    "laden",
+)
 IRREGULAR = {
     lemma: forms
     for lemma, *forms in (
@@ -122,8 +161,12 @@ PERSONS = ("1s", "2s", "3s", "1p", "2p", "3p")
 PREFIXES = ("an", "ein", "ab", "auf", "aus", "mit", "vor", "zu", "fern")
 CONJUNCTIONS = ("weil", "obwohl", "wenn", "bevor", "dass", "ob")
 
-FINITE: dict[str, list[tuple[str, str]]] = {}  # form: (infinitive without prefix, person)
-JOINED: dict[str, list[tuple[str, str]]] = {}  # form with prefix, as in a subordinate clause
+FINITE: dict[
+    str, list[tuple[str, str]]
+] = {}  # form: (infinitive without prefix, person)
+JOINED: dict[
+    str, list[tuple[str, str]]
+] = {}  # form with prefix, as in a subordinate clause
 INFINITIVES: dict[str, str] = {}
 WITH_ZU: dict[str, str] = {}
 PARTICIPLES: dict[str, str] = {}
@@ -165,7 +208,10 @@ jeden Abend|nächste Woche|letzte Woche|am Montag|am Freitag|im Garten|im Park|i
 in der Schule|zu Hause|nach Hause|ins Kino|in den Park|in die Bibliothek|zum Bahnhof
 """
 ADVERBIALS = [
-    tuple(text.split()) for line in _PLACES.split("\n") for text in line.split("|") if text
+    tuple(text.split())
+    for line in _PLACES.split("\n")
+    for text in line.split("|")
+    if text
 ]
 ADVERBIALS += [("um", hour, "Uhr") for hour in ("sieben", "acht", "neun", "zehn")]
 ADVERBIALS += [

@@ -27,8 +27,11 @@ def of(texts: list[str]) -> TokenIds:
     return TokenIds.from_lists(ids, ids[::-1])
 
 
-@given(st.lists(st.sampled_from([*TEXTS, "", "Brot", "ß→日本", "bakes"]), max_size=6),
-       st.floats(0, 0.99), st.integers(0, 9))  # fmt: skip
+@given(
+    st.lists(st.sampled_from([*TEXTS, "", "Brot", "ß→日本", "bakes"]), max_size=6),
+    st.floats(0, 0.99),
+    st.integers(0, 9),
+)
 def test_the_text_stays_whatever_is_cut(texts, probability, seed):
     ids = of(texts)
     before = ids.src_ids.copy()
@@ -48,14 +51,18 @@ def test_probability_0_changes_nothing_and_almost_1_leaves_bytes():
 
 def test_a_token_is_cut_as_often_as_asked():
     ids = of(["the"] * 4000)
-    assert len(ids.src_ids) == 4000, "one token: the test needs a word that is in the vocabulary"
+    assert len(ids.src_ids) == 4000, (
+        "one token: the test needs a word that is in the vocabulary"
+    )
     cut = SubwordDropout(TOKENIZER, 0.3)(ids, np.random.default_rng(0))
     assert np.mean(cut.src_lengths > 1) == pytest.approx(0.3, abs=0.03)
 
 
 def test_the_cut_depends_on_the_generator_alone():
     ids, dropout = of(TEXTS * 30), SubwordDropout(TOKENIZER, 0.2)
-    one, again, other = (dropout(ids, np.random.default_rng(seed)).src_ids for seed in (1, 1, 2))
+    one, again, other = (
+        dropout(ids, np.random.default_rng(seed)).src_ids for seed in (1, 1, 2)
+    )
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
 

@@ -25,7 +25,9 @@ def token_ids(n: int, seed: int = 0, longest: int = 30, spread: int = 2) -> Toke
     rng = np.random.default_rng(seed)
     src = rng.integers(1, longest, n)
     tgt = np.clip(src + rng.integers(-spread, spread + 1, n), 1, longest)
-    return TokenIds.from_lists(*([[10 + i % 90] * i for i in side] for side in (src, tgt)))
+    return TokenIds.from_lists(
+        *([[10 + i % 90] * i for i in side] for side in (src, tgt))
+    )
 
 
 def of(pairs: list) -> TokenIds:
@@ -45,17 +47,33 @@ def equal(one: Batch, other: Batch) -> bool:
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.tuples(SENTENCE, SENTENCE), min_size=6, max_size=30), st.integers(6, 15),
-    st.booleans(), st.integers(1, 3), st.integers(1, 2), st.integers(1, 4), st.integers(0, 2),
-)  # fmt: skip
+    st.lists(st.tuples(SENTENCE, SENTENCE), min_size=6, max_size=30),
+    st.integers(6, 15),
+    st.booleans(),
+    st.integers(1, 3),
+    st.integers(1, 2),
+    st.integers(1, 4),
+    st.integers(0, 2),
+)
 def test_every_pair_comes_once_in_every_epoch_within_the_budget(
-    pairs: list, budget: int, shuffle: bool, world: int, accumulation: int, multiple: int,
+    pairs: list,
+    budget: int,
+    shuffle: bool,
+    world: int,
+    accumulation: int,
+    multiple: int,
     epoch: int,
-) -> None:  # fmt: skip
+) -> None:
     max_tokens = 4 * budget
-    settings = {"shuffle": shuffle, "accumulation": accumulation, "pad_to_multiple": multiple}
+    settings = {
+        "shuffle": shuffle,
+        "accumulation": accumulation,
+        "pad_to_multiple": multiple,
+    }
     ranks = [
-        TokenBatches(of(pairs), max_tokens, **SPECIALS, **settings, rank=r, world_size=world)
+        TokenBatches(
+            of(pairs), max_tokens, **SPECIALS, **settings, rank=r, world_size=world
+        )
         for r in range(world)
     ]
     steps = [list(rank.steps(epoch)) for rank in ranks]
@@ -72,7 +90,9 @@ def test_every_pair_comes_once_in_every_epoch_within_the_budget(
 @given(SPLITS)
 def test_a_batch_holds_the_pairs_shifted_and_padded(pairs: list) -> None:
     for batch in TokenBatches(of(pairs), 40, **SPECIALS).batches():
-        assert {t.dtype for t in (batch.src, batch.tgt_in, batch.tgt_out)} == {torch.int64}
+        assert {t.dtype for t in (batch.src, batch.tgt_in, batch.tgt_out)} == {
+            torch.int64
+        }
         for i, row in enumerate(batch.indices.tolist()):
             src, tgt = pairs[row]
             assert strip(batch.src[i]) == [*src, EOS]
@@ -111,7 +131,11 @@ def test_without_bucketing_the_padding_would_be_much() -> None:
     ids = token_ids(4000)
     batches = TokenBatches(ids, 1000, **SPECIALS)
     longest = np.maximum(ids.src_lengths, ids.tgt_lengths) + 1
-    unsorted = 1 - longest.reshape(-1, 40).sum() / (longest.reshape(-1, 40).max(axis=1) * 40).sum()
+    unsorted = (
+        1
+        - longest.reshape(-1, 40).sum()
+        / (longest.reshape(-1, 40).max(axis=1) * 40).sum()
+    )
     assert unsorted > 4 * batches.padding().total
 
 
@@ -148,31 +172,43 @@ def test_seed_and_epoch_decide_the_order() -> None:
     # Not only the order of the batches changes, also which sentences come together.
     assert {frozenset(b) for b in order(0)} != {frozenset(b) for b in order(1)}
     # Batches of like length do not come one after the other.
-    widths = [b.src.shape[1] for b in TokenBatches(token_ids(500), 200, **SPECIALS).batches()]
+    widths = [
+        b.src.shape[1] for b in TokenBatches(token_ids(500), 200, **SPECIALS).batches()
+    ]
     changes = np.abs(np.diff(widths)).mean()
     assert changes > 5 * np.abs(np.diff(sorted(widths))).mean()
 
 
-@pytest.mark.parametrize("settings", [{}, {"accumulation": 3}, {"world_size": 2, "rank": 1}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"accumulation": 3}, {"world_size": 2, "rank": 1}]
+)
 def test_an_epoch_goes_on_at_any_step(settings: dict) -> None:
     whole = list(TokenBatches(token_ids(300), 150, **SPECIALS, **settings).steps(2))
     for start in range(len(whole) + 1):
-        rest = list(TokenBatches(token_ids(300), 150, **SPECIALS, **settings).steps(2, start))
+        rest = list(
+            TokenBatches(token_ids(300), 150, **SPECIALS, **settings).steps(2, start)
+        )
         assert len(rest) == len(whole) - start
         for one, other in zip(whole[start:], rest, strict=True):
             assert all(map(equal, one, other))
 
 
 @pytest.mark.parametrize(("world", "accumulation"), [(2, 1), (2, 2), (4, 1), (1, 4)])
-def test_processes_share_what_one_process_accumulates(world: int, accumulation: int) -> None:
+def test_processes_share_what_one_process_accumulates(
+    world: int, accumulation: int
+) -> None:
     ids = token_ids(300)
     alone = TokenBatches(ids, 150, **SPECIALS, accumulation=world * accumulation)
     ranks = [
-        TokenBatches(ids, 150, **SPECIALS, accumulation=accumulation, rank=r, world_size=world)
+        TokenBatches(
+            ids, 150, **SPECIALS, accumulation=accumulation, rank=r, world_size=world
+        )
         for r in range(world)
     ]
     assert len({rank.num_steps(1) for rank in ranks} | {alone.num_steps(1)}) == 1
-    for step, *shares in zip(alone.steps(1), *(rank.steps(1) for rank in ranks), strict=True):
+    for step, *shares in zip(
+        alone.steps(1), *(rank.steps(1) for rank in ranks), strict=True
+    ):
         dealt = [batch for micro in zip(*shares, strict=True) for batch in micro]
         assert all(map(equal, step, dealt))
 
@@ -192,12 +228,16 @@ def test_moving_a_batch_keeps_everything() -> None:
     assert len(moved) == len(batch.indices)
 
 
-@given(st.lists(SENTENCE, max_size=20), st.integers(1, 40), st.none() | st.integers(1, 3))
+@given(
+    st.lists(SENTENCE, max_size=20), st.integers(1, 40), st.none() | st.integers(1, 3)
+)
 def test_sources_to_translate_all_come_back_in_place(
     sources: list, max_tokens: int, most: int | None
 ) -> None:
     seen: dict[int, list[int]] = {}
-    batches = list(source_batches(sources, max_tokens, pad_id=PAD, eos_id=EOS, max_sentences=most))
+    batches = list(
+        source_batches(sources, max_tokens, pad_id=PAD, eos_id=EOS, max_sentences=most)
+    )
     for src, indices in batches:
         assert src.numel() <= max_tokens or len(src) == 1
         assert most is None or len(src) <= most
@@ -209,17 +249,23 @@ def test_sources_to_translate_all_come_back_in_place(
 def test_settings_out_of_range_are_named() -> None:
     ids = token_ids(10, longest=9)
     for name in ("world_size", "accumulation", "pad_to_multiple", "max_sentences"):
-        with pytest.raises(TranslatorError, match=f"{name}: expected at least 1, got 0"):
+        with pytest.raises(
+            TranslatorError, match=f"{name}: expected at least 1, got 0"
+        ):
             TokenBatches(ids, 100, **SPECIALS, **{name: 0})
     with pytest.raises(TranslatorError, match="max_tokens: expected at least 1"):
         TokenBatches(ids, 0, **SPECIALS)
     with pytest.raises(TranslatorError, match="rank: expected 0 to 1, got 2"):
         TokenBatches(ids, 100, **SPECIALS, rank=2, world_size=2)
-    with pytest.raises(TranslatorError, match="the tokens of pair 2 with padding, got 5"):
+    with pytest.raises(
+        TranslatorError, match="the tokens of pair 2 with padding, got 5"
+    ):
         TokenBatches(of([([1], [1]), ([1], [1]), ([1] * 5, [1])]), 5, **SPECIALS)
     with pytest.raises(TranslatorError, match="expected at least 12 pairs"):
         TokenBatches(ids, 100, **SPECIALS, world_size=4, accumulation=3)
-    with pytest.raises(TranslatorError, match="5 single sentences make no whole number"):
+    with pytest.raises(
+        TranslatorError, match="5 single sentences make no whole number"
+    ):
         TokenBatches(of([([1] * 3, [1] * 3)] * 5), 4, **SPECIALS, accumulation=2).plan()
     batches = TokenBatches(ids, 100, **SPECIALS)
     with pytest.raises(TranslatorError, match="epoch: expected at least 0"):
@@ -245,14 +291,20 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     arrays = {name: getattr(good, name) for name in names}
     spoilt = {
         "src_ids": [arrays["src_ids"][:-1], arrays["src_ids"].astype(float)],
-        "tgt_offsets": [arrays["tgt_offsets"][:-1], arrays["tgt_offsets"] + 1,
-                        arrays["tgt_offsets"][::-1], np.zeros(0, dtype=np.int64)],
-    }  # fmt: skip
+        "tgt_offsets": [
+            arrays["tgt_offsets"][:-1],
+            arrays["tgt_offsets"] + 1,
+            arrays["tgt_offsets"][::-1],
+            np.zeros(0, dtype=np.int64),
+        ],
+    }
     for name, value in itertools.chain.from_iterable(
         [(name, value) for value in values] for name, values in spoilt.items()
     ):
         with pytest.raises(PreparedDataError, match="_offsets: expected"):
             TokenIds(**{**arrays, name: value})
     shorter = of([([1], [1])])
-    with pytest.raises(PreparedDataError, match="expected 4 sentences as in the source, got 1"):
+    with pytest.raises(
+        PreparedDataError, match="expected 4 sentences as in the source, got 1"
+    ):
         TokenIds(good.src_ids, good.src_offsets, shorter.tgt_ids, shorter.tgt_offsets)

@@ -33,7 +33,9 @@ def test_the_baseline_is_the_same_function_and_comes_back():
     expected = model(src, tgt)
     real = tgt != 0
     baseline = TorchTransformer(model)
-    torch.testing.assert_close(baseline(src, tgt)[real], expected[real], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(
+        baseline(src, tgt)[real], expected[real], atol=1e-5, rtol=1e-4
+    )
     assert sum(p.numel() for p in baseline.parameters()) == sum(
         p.numel() for p in config().model.build(50, 0).parameters()
     )
@@ -57,25 +59,49 @@ def test_without_residuals_the_cache_still_equals_the_whole():
     memory, _ = model.encode(src)
     mask = (src != 0)[:, None]
     cache = model.init_cache(memory, 7)
-    steps = [model.decode(tgt[:, t : t + 1], None, mask, cache=cache)[0] for t in range(7)]
-    torch.testing.assert_close(torch.cat(steps, 1), model.decode(tgt, memory, mask)[0],
-                               atol=1e-5, rtol=1e-4)  # fmt: skip
+    steps = [
+        model.decode(tgt[:, t : t + 1], None, mask, cache=cache)[0] for t in range(7)
+    ]
+    torch.testing.assert_close(
+        torch.cat(steps, 1), model.decode(tgt, memory, mask)[0], atol=1e-5, rtol=1e-4
+    )
 
 
 def test_ablations_are_recorded_one_by_one(tmp_path, capsys):
     data = corpus(tmp_path / "data")
     write_toml(tmp_path / "test.toml", config(max_steps=3))
     record = tmp_path / "record.json"
-    command = ["ablate", "--config", str(tmp_path / "test.toml"), "--data", str(data.folder),
-               "--record", str(record), "--limit", "4", "--device", "cpu", "--quiet"]  # fmt: skip
+    command = [
+        "ablate",
+        "--config",
+        str(tmp_path / "test.toml"),
+        "--data",
+        str(data.folder),
+        "--record",
+        str(record),
+        "--limit",
+        "4",
+        "--device",
+        "cpu",
+        "--quiet",
+    ]
     assert main([*command, "--runs", "full", "no residuals", "nn.Transformer"]) == 0
     first = json.loads(record.read_text())["runs"]
     assert [row["name"] for row in first] == ["full", "no residuals", "nn.Transformer"]
-    assert math.isclose(first[0]["validation_loss"], first[2]["validation_loss"], rel_tol=0.05)
+    assert math.isclose(
+        first[0]["validation_loss"], first[2]["validation_loss"], rel_tol=0.05
+    )
     assert main([*command, "--runs", "full", "one head"]) == 0
     again = json.loads(record.read_text())["runs"]
-    assert [row["name"] for row in again] == ["full", "no residuals", "one head", "nn.Transformer"]
-    assert [row for row in again if row["name"] != "one head"] == first, "nothing is done twice"
+    assert [row["name"] for row in again] == [
+        "full",
+        "no residuals",
+        "one head",
+        "nn.Transformer",
+    ]
+    assert [row for row in again if row["name"] != "one head"] == first, (
+        "nothing is done twice"
+    )
     assert again[2]["settings"] == {"model.num_heads": 1}
     capsys.readouterr()
     assert main([*command, "--runs", "nonsense"]) == 2
@@ -95,11 +121,32 @@ def test_every_ablation_is_a_valid_configuration():
 @pytest.mark.parametrize("device", ["cpu"])
 def test_the_bench_prints_a_row_for_each(device, tmp_path, capsys):
     path = tmp_path / "bench.json"
-    assert main(["bench", "--sentences", "2", "--length", "5", "--rounds", "1", "--device", device,
-                 "--record", str(path), "--set", "model.d_model=16",
-                 "--set", "model.num_heads=2"]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "bench",
+                "--sentences",
+                "2",
+                "--length",
+                "5",
+                "--rounds",
+                "1",
+                "--device",
+                device,
+                "--record",
+                str(path),
+                "--set",
+                "model.d_model=16",
+                "--set",
+                "model.num_heads=2",
+            ]
+        )
+        == 0
+    )
     record = json.loads(path.read_text())
-    names = [row["name"] for part in ("training", "decoding") for row in record[part]["rows"]]
+    names = [
+        row["name"] for part in ("training", "decoding") for row in record[part]["rows"]
+    ]
     printed = capsys.readouterr().out
     assert names[:2] == ["ours", "nn.Transformer"]
     assert len(names) == 6
@@ -108,10 +155,29 @@ def test_the_bench_prints_a_row_for_each(device, tmp_path, capsys):
 
 
 def test_ratios_are_to_the_first_row():
-    rows = [{"name": "a", "seconds": 1.0, "target_tokens_per_second": 10.0, "share_of_peak": 0.5},
-            {"name": "b", "seconds": 2.0, "target_tokens_per_second": 5.0, "share_of_peak": 0.25}]
-    training = {"target_tokens": 10, "dtype": "float32", "peak_flops_per_second": 1e12,
-                "rows": rows}  # fmt: skip
-    decoding = {"tokens": 8, "rows": [{"name": "c", "seconds": 1.0, "tokens_per_second": 8.0}]}
+    rows = [
+        {
+            "name": "a",
+            "seconds": 1.0,
+            "target_tokens_per_second": 10.0,
+            "share_of_peak": 0.5,
+        },
+        {
+            "name": "b",
+            "seconds": 2.0,
+            "target_tokens_per_second": 5.0,
+            "share_of_peak": 0.25,
+        },
+    ]
+    training = {
+        "target_tokens": 10,
+        "dtype": "float32",
+        "peak_flops_per_second": 1e12,
+        "rows": rows,
+    }
+    decoding = {
+        "tokens": 8,
+        "rows": [{"name": "c", "seconds": 1.0, "tokens_per_second": 8.0}],
+    }
     lines = table(training, decoding).splitlines()
     assert lines[3].split() == ["b", "5", "0.50", "25.0", "%"]

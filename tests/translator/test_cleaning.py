@@ -69,7 +69,9 @@ def test_normal_forms(raw: str, normal: str) -> None:
         ("„So“ – sagt’s", "“So” – it says", None),
     ],
 )
-def test_the_first_rule_that_is_broken(source: str, target: str, rule: str | None) -> None:
+def test_the_first_rule_that_is_broken(
+    source: str, target: str, rule: str | None
+) -> None:
     rules = Rules(max_words=5, max_chars=40)
     assert broken_rule(TextPair(source.strip(), target.strip()), rules) == rule
 
@@ -103,11 +105,15 @@ def test_what_was_dropped_is_counted_and_the_order_stays() -> None:
 def test_duplicates_are_seen_across_corpora() -> None:
     seen: set[TextPair] = set()
     clean([("Geh.", "Go.")], seen=seen)
-    assert clean([("Geh.", "Go."), ("Lauf!", "Run!")], seen=seen).dropped == {"duplicate": 1}
+    assert clean([("Geh.", "Go."), ("Lauf!", "Run!")], seen=seen).dropped == {
+        "duplicate": 1
+    }
 
 
 @given(st.lists(st.tuples(ANY_TEXT, ANY_TEXT), max_size=30))
-def test_nothing_vanishes_uncounted_and_cleaning_twice_drops_nothing(pairs: list) -> None:
+def test_nothing_vanishes_uncounted_and_cleaning_twice_drops_nothing(
+    pairs: list,
+) -> None:
     cleaned = clean(pairs)
     assert len(cleaned.pairs) + cleaned.dropped.total() == len(pairs)
     again = clean(cleaned.pairs)

@@ -32,7 +32,13 @@ def tsv(tmp_path: Path) -> Path:
         f"Satz {rng.randrange(300)} ist gut.\tSentence {rng.randrange(300)} is good!"
         for _ in range(400)
     ]
-    lines += ["\tNo source.", "Kein Ziel.\t", "12\t12", "Nur  Raum.\tOnly\xa0space.", lines[0]]
+    lines += [
+        "\tNo source.",
+        "Kein Ziel.\t",
+        "12\t12",
+        "Nur  Raum.\tOnly\xa0space.",
+        lines[0],
+    ]
     path = tmp_path / "pairs.tsv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -53,7 +59,10 @@ def test_a_folder_with_everything(tsv: Path, tmp_path: Path, capsys) -> None:
     made = load_prepared(out)
     stats = made.stats
     assert (len(made.valid), len(made.test)) == (20, 30)
-    read, dropped = stats["counts"]["pairs"]["read"], stats["counts"]["pairs"]["dropped"]
+    read, dropped = (
+        stats["counts"]["pairs"]["read"],
+        stats["counts"]["pairs"]["dropped"],
+    )
     assert read == 405
     assert dropped["empty"] == 2
     assert dropped["no letters"] == 1
@@ -65,7 +74,9 @@ def test_a_folder_with_everything(tsv: Path, tmp_path: Path, capsys) -> None:
         ids, texts = getattr(made, split), made.texts(split)
         assert len(ids) == len(texts) == stats["splits"][split]["pairs"]
         for i, row in enumerate(texts):
-            assert made.tokenizer.decode(ids.src(i)) == row.source == normalise(row.source)
+            assert (
+                made.tokenizer.decode(ids.src(i)) == row.source == normalise(row.source)
+            )
             assert made.tokenizer.decode(ids.tgt(i)) == row.target
             assert row.corpus == "pairs"
         assert stats["splits"][split]["target"]["tokens"]["total"] == len(ids.tgt_ids)
@@ -81,7 +92,9 @@ def test_both_directions_are_for_training_alone(tsv: Path, tmp_path: Path) -> No
     assert run(tsv, tmp_path / "both", "--set", "data.both_directions=true") == 0
     one, both = load_prepared(tmp_path / "one"), load_prepared(tmp_path / "both")
     there = [row[:2] for row in one.texts("train")]
-    assert [row[:2] for row in both.texts("train")] == there + [(e, d) for d, e in there]
+    assert [row[:2] for row in both.texts("train")] == there + [
+        (e, d) for d, e in there
+    ]
     for split in ("valid", "test"):
         held_out = both.texts(split)
         assert held_out == one.texts(split)
@@ -94,7 +107,10 @@ def test_no_sentence_is_in_two_splits(tsv: Path, tmp_path: Path) -> None:
     run(tsv, tmp_path / "made")
     made = load_prepared(tmp_path / "made")
     keys = {
-        split: [{group_key(row[side], "words") for row in made.texts(split)} for side in (0, 1)]
+        split: [
+            {group_key(row[side], "words") for row in made.texts(split)}
+            for side in (0, 1)
+        ]
         for split in SPLITS
     }
     for one, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
@@ -106,12 +122,21 @@ def test_what_is_held_out_has_the_lengths_asked_for(tmp_path: Path) -> None:
     texts = [" ".join([f"w{i}"] * (1 + i % 8)) for i in range(400)]
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"{text}\t{text.replace('w', 'v')}\n" for text in texts))
-    settings = DataConfig(corpora=(f"tsv:{path}",), valid=20, test=40, vocab_size=300,
-                          length_bounds=(3, 5), length_shares=(0.5, 0.25, 0.25))  # fmt: skip
+    settings = DataConfig(
+        corpora=(f"tsv:{path}",),
+        valid=20,
+        test=40,
+        vocab_size=300,
+        length_bounds=(3, 5),
+        length_shares=(0.5, 0.25, 0.25),
+    )
     made = prepare(settings, tmp_path / "data")
     for name, wanted in (("valid", [10, 5, 5]), ("test", [20, 10, 10])):
         lengths = [len(row.source.split()) for row in made.texts(name)]
-        found = [sum(low < n <= high for n in lengths) for low, high in ((0, 3), (3, 5), (5, 9))]
+        found = [
+            sum(low < n <= high for n in lengths)
+            for low, high in ((0, 3), (3, 5), (5, 9))
+        ]
         assert found == wanted, name
     again = prepare(settings, tmp_path / "data")  # its settings are those in the file
     assert again.fingerprint == made.fingerprint
@@ -141,7 +166,9 @@ def test_the_same_again_to_the_byte(tsv: Path, tmp_path: Path) -> None:
     assert other["test.jsonl"] != content(tmp_path / "one")["test.jsonl"]
 
 
-def test_prepared_data_is_reused_refused_or_replaced(tsv: Path, tmp_path: Path, capsys) -> None:
+def test_prepared_data_is_reused_refused_or_replaced(
+    tsv: Path, tmp_path: Path, capsys
+) -> None:
     out = tmp_path / "made"
     run(tsv, out)
     before = (out / "stats.json").stat().st_mtime_ns
@@ -149,7 +176,10 @@ def test_prepared_data_is_reused_refused_or_replaced(tsv: Path, tmp_path: Path, 
     assert (out / "stats.json").stat().st_mtime_ns == before
     assert "prepared from the same inputs before" in capsys.readouterr().err
     assert run(tsv, out, "--seed", "1") == 2
-    assert "prepared with other settings; replace it with --force" in capsys.readouterr().err
+    assert (
+        "prepared with other settings; replace it with --force"
+        in capsys.readouterr().err
+    )
     assert run(tsv, out, "--seed", "1", "--force") == 0
     assert load_prepared(out).stats["settings"]["seed"] == 1
     tsv.write_text(tsv.read_text() + "Neu.\tNew.\n")
@@ -158,7 +188,9 @@ def test_prepared_data_is_reused_refused_or_replaced(tsv: Path, tmp_path: Path, 
     assert {path.name for path in tmp_path.iterdir()} == {"made", "pairs.tsv"}
 
 
-def test_a_folder_with_something_else_is_never_replaced(tsv: Path, tmp_path: Path, capsys) -> None:
+def test_a_folder_with_something_else_is_never_replaced(
+    tsv: Path, tmp_path: Path, capsys
+) -> None:
     out = tmp_path / "thesis"
     out.mkdir()
     (out / "thesis.tex").write_text("years of work")
@@ -186,23 +218,39 @@ def test_a_full_disk_leaves_what_was_there(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="needs limits on the size of a file")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="needs limits on the size of a file"
+)
 def test_a_real_write_that_fails_halfway(tsv: Path, tmp_path: Path, root: Path) -> None:
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000));"
         "from translator.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code, "prepare", "--tsv", tsv, "--out", tmp_path / "made", *SIZES],
-        capture_output=True, text=True, cwd=root,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            code,
+            "prepare",
+            "--tsv",
+            tsv,
+            "--out",
+            tmp_path / "made",
+            *SIZES,
+        ],
+        capture_output=True,
+        text=True,
+        cwd=root,
+    )
     assert ran.returncode == 2
     assert "Traceback" not in ran.stderr
     assert "cannot be written, nothing was changed: File too large" in ran.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"pairs.tsv"}
 
 
-def test_killed_in_the_middle_the_old_data_stays(tsv: Path, tmp_path: Path, root: Path) -> None:
+def test_killed_in_the_middle_the_old_data_stays(
+    tsv: Path, tmp_path: Path, root: Path
+) -> None:
     out = tmp_path / "made"
     run(tsv, out)
     before = content(out)
@@ -211,18 +259,34 @@ def test_killed_in_the_middle_the_old_data_stays(tsv: Path, tmp_path: Path, root
         "tokenizer.Tokenizer.save = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
         "main(sys.argv[1:])"
     )
-    arguments = ["prepare", "--tsv", tsv, "--out", out, *SIZES, "--seed", "5", "--force"]
-    ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, cwd=root)
+    arguments = [
+        "prepare",
+        "--tsv",
+        tsv,
+        "--out",
+        out,
+        *SIZES,
+        "--seed",
+        "5",
+        "--force",
+    ]
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, cwd=root
+    )
     assert ran.returncode == -9
     assert content(out) == before
     assert run(tsv, out) == 0
 
 
-def test_the_grammar_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_grammar_is_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     small = ["--set", "data.grammar_pairs=300", *SIZES]
     assert main(["prepare", *small]) == 0
-    made = load_prepared("data/tiny")  # the configuration's name, where train looks for it
+    made = load_prepared(
+        "data/tiny"
+    )  # the configuration's name, where train looks for it
     assert set(made.stats["counts"]) == {"grammar"}
     assert len(made.test) == 30
     assert 250 < len(made.train) <= 300
@@ -243,7 +307,11 @@ def test_the_grammar_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_settings_and_name_follow_from_the_corpora(
-    arguments: list, name: str, config: str | None, monkeypatch: pytest.MonkeyPatch, capsys
+    arguments: list,
+    name: str,
+    config: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys,
 ) -> None:
     asked = {}
 
@@ -262,7 +330,9 @@ def test_given_test_sets_stay_line_for_line(tsv: Path, tmp_path: Path) -> None:
     """Joined corpora: what training shares with a given test goes, the test itself stays."""
     small = ["--set", "data.grammar_pairs=300"]
     assert run(tsv, tmp_path / "g", "--set", "data.grammar_pairs=300") == 0
-    assert main(["prepare", "grammar", "--out", str(tmp_path / "a"), *small, *SIZES]) == 0
+    assert (
+        main(["prepare", "grammar", "--out", str(tmp_path / "a"), *small, *SIZES]) == 0
+    )
     given = load_prepared(tmp_path / "a").texts("test")
     lines = [f"{row.source}.\tOther {i}." for i, row in enumerate(given[:7])]
     lines += [f"Eigener Satz {'x' * i}.\tOwn {'y' * i}." for i in range(100)]
@@ -277,16 +347,25 @@ def test_given_test_sets_stay_line_for_line(tsv: Path, tmp_path: Path) -> None:
     assert not tests & {group_key(row.source, "words") for row in made.texts("train")}
 
 
-def test_a_vocabulary_can_be_that_of_a_translator(tsv: Path, tmp_path: Path, capsys) -> None:
+def test_a_vocabulary_can_be_that_of_a_translator(
+    tsv: Path, tmp_path: Path, capsys
+) -> None:
     """Data for going on with a translator: its ids, from a folder or a file, and no mixing up."""
     assert run(tsv, tmp_path / "first") == 0
     mine = tmp_path / "own.tsv"
-    mine.write_text("".join(f"Wort {i}\tword {i}\n" for i in range(90)), encoding="utf-8")
+    mine.write_text(
+        "".join(f"Wort {i}\tword {i}\n" for i in range(90)), encoding="utf-8"
+    )
     prepare = ["prepare", "--tsv", str(mine), "--valid", "5", "--test", "5", "--out"]
     learned = [*prepare, str(tmp_path / "learned"), "--vocab-size", "300"]
     assert main(learned) == 0
     for name, given in (("folder", "first"), ("file", "first/tokenizer.json")):
-        arguments = [*prepare, str(tmp_path / name), "--vocabulary", str(tmp_path / given)]
+        arguments = [
+            *prepare,
+            str(tmp_path / name),
+            "--vocabulary",
+            str(tmp_path / given),
+        ]
         assert main(arguments) == 0
         made = load_prepared(tmp_path / name)
         first = load_prepared(tmp_path / "first").tokenizer
@@ -309,15 +388,25 @@ def test_a_vocabulary_can_be_that_of_a_translator(tsv: Path, tmp_path: Path, cap
         (["--tsv", "none.tsv"], "none.tsv: no such file"),
         (["--text", "none.de", "none.en"], "none.de: no such file"),
         (["europarl"], "expected one of grammar, tatoeba, multi30k"),
-        (["grammar", "grammar"], "expected different names, got grammar more than once"),
-        (["tatoeba", "--data-dir", "nowhere"], "nowhere: expected a folder with corpora"),
+        (
+            ["grammar", "grammar"],
+            "expected different names, got grammar more than once",
+        ),
+        (
+            ["tatoeba", "--data-dir", "nowhere"],
+            "nowhere: expected a folder with corpora",
+        ),
         (["--config", "huge"], "config: expected one of"),
         (["--set", "data.colour=red"], "data.colour: unknown key"),
         (["--vocab-size", "3"], "data.vocab_size: expected at least 260, got 3"),
     ],
 )
 def test_errors_are_one_line_without_a_traceback(
-    arguments: list, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+    arguments: list,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["prepare", *arguments]) == 2
@@ -343,7 +432,9 @@ def test_damaged_folders_are_named(tsv: Path, tmp_path: Path) -> None:
         with pytest.raises(PreparedDataError, match=f"{name}: damaged"):
             load_prepared(out)
         (out / name).unlink()
-        with pytest.raises(PreparedDataError, match=f"{name}: missing; run prepare again"):
+        with pytest.raises(
+            PreparedDataError, match=f"{name}: missing; run prepare again"
+        ):
             load_prepared(out)
         (out / name).write_bytes(whole[name])
     for text, message in (
@@ -361,7 +452,9 @@ def test_damaged_folders_are_named(tsv: Path, tmp_path: Path) -> None:
     for name in ("x.npz", "y.npz"):
         with pytest.raises(PreparedDataError, match=f"{name}: damaged"):
             prepared.read_ids(out / name)
-    (out / "x.jsonl").write_text('{"source": "a", "target": "b", "corpus": "c"}\n{"source": 3}\n')
+    (out / "x.jsonl").write_text(
+        '{"source": "a", "target": "b", "corpus": "c"}\n{"source": 3}\n'
+    )
     with pytest.raises(PreparedDataError, match=r"x\.jsonl, line 2: damaged"):
         read_examples(out / "x.jsonl")
 
@@ -382,7 +475,9 @@ def test_help_is_quick_and_every_command_has_examples(root: Path, capsys) -> Non
         "slow = {'torch', 'numpy', 'tokenizers', 'sacrebleu'} & set(sys.modules);"
         "sys.exit(f'imported for --help: {slow}' if slow else 0)"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=root
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert all(name in ran.stdout for name in names)
 

@@ -39,12 +39,16 @@ def test_the_four_sizes_are_there() -> None:
     assert load_config("tiny").data.corpora == ("grammar",)
     assert load_config("small").data.corpora == ("tatoeba",)
     assert load_config("base").data.corpora == ("multi30k",)
-    sizes = [load_config(name).model.d_model for name in ("tiny", "small", "base", "big")]
+    sizes = [
+        load_config(name).model.d_model for name in ("tiny", "small", "base", "big")
+    ]
     assert sizes == sorted(sizes)
 
 
 def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
-    path = config_file(tmp_path, '[model]\nd_model = 64\n[data]\ncorpora = ["tatoeba", "grammar"]')
+    path = config_file(
+        tmp_path, '[model]\nd_model = 64\n[data]\ncorpora = ["tatoeba", "grammar"]'
+    )
     config = load_config(path)
     assert config.name == "mine"
     assert config.model == dataclasses.replace(ModelConfig(), d_model=64)
@@ -64,25 +68,51 @@ def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
         ("[model]\nd_model = true", r"model\.d_model: expected int, got True"),
         ("[model]\ndropout = false", r"model\.dropout: expected float, got False"),
         ("[model]\nnorm_first = 1", r"model\.norm_first: expected bool, got 1"),
-        ("[model]\nd_model = 100\nnum_heads = 8", "multiple of model.num_heads = 8, got 100"),
+        (
+            "[model]\nd_model = 100\nnum_heads = 8",
+            "multiple of model.num_heads = 8, got 100",
+        ),
         ("[model]\nnum_heads = 0", r"model\.num_heads: expected at least 1, got 0"),
-        ("[model]\ndropout = 1.0", r"model\.dropout: expected a value from 0\.0 below 1\.0"),
-        ('[model]\nactivation = "tanh"', r"model\.activation: expected one of 'relu', 'gelu'"),
-        ('[data]\ncorpora = "grammar"', r"data\.corpora: expected a list, got 'grammar'"),
+        (
+            "[model]\ndropout = 1.0",
+            r"model\.dropout: expected a value from 0\.0 below 1\.0",
+        ),
+        (
+            '[model]\nactivation = "tanh"',
+            r"model\.activation: expected one of 'relu', 'gelu'",
+        ),
+        (
+            '[data]\ncorpora = "grammar"',
+            r"data\.corpora: expected a list, got 'grammar'",
+        ),
         ("[data]\ncorpora = [1]", r"data\.corpora: expected str, got 1"),
         ("[data]\ncorpora = []", r"data\.corpora: expected at least one corpus"),
-        ("[data]\nvocab_size = 100", r"data\.vocab_size: expected at least 260, got 100"),
+        (
+            "[data]\nvocab_size = 100",
+            r"data\.vocab_size: expected at least 260, got 100",
+        ),
         ("[data]\nvalid = -1", r"data\.valid: expected at least 0, got -1"),
         ("[training]\npeak_lr = nan", r"training\.peak_lr: expected a finite number"),
         ("[training]\npeak_lr = 0", r"training\.peak_lr: expected more than 0"),
-        ("[training]\naccumulation = 0", r"training\.accumulation: expected at least 1, got 0"),
-        ("[training]\nlabel_smoothing = 1", r"training\.label_smoothing: expected a value"),
+        (
+            "[training]\naccumulation = 0",
+            r"training\.accumulation: expected at least 1, got 0",
+        ),
+        (
+            "[training]\nlabel_smoothing = 1",
+            r"training\.label_smoothing: expected a value",
+        ),
         ("[training]\nmax_epochs = 0", "training: expected an end"),
-        ('[training]\nschedule = "step"', r"training\.schedule: expected one of 'noam'"),
+        (
+            '[training]\nschedule = "step"',
+            r"training\.schedule: expected one of 'noam'",
+        ),
         ("[training]\n= 3", "not TOML"),
     ],
 )
-def test_what_is_wrong_is_named_with_the_file(tmp_path: Path, text: str, message: str) -> None:
+def test_what_is_wrong_is_named_with_the_file(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(ConfigError, match=rf"mine\.toml: .*{message}"):
         load_config(config_file(tmp_path, text))
 
@@ -117,8 +147,13 @@ def test_overrides_are_read_as_toml() -> None:
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_order_of_overrides_does_not_matter(turned: bool) -> None:
     # One alone would leave a training without an end, or a width that the heads do not divide.
-    overrides = ["training.max_epochs=0", "training.max_seconds=5", "training.max_steps=0",
-                 "model.d_model=96", "model.num_heads=6"]
+    overrides = [
+        "training.max_epochs=0",
+        "training.max_seconds=5",
+        "training.max_steps=0",
+        "model.d_model=96",
+        "model.num_heads=6",
+    ]
     config = load_config("multi30k-cpu", overrides[::-1] if turned else overrides)
     assert (config.training.max_epochs, config.training.max_seconds) == (0, 5)
     assert (config.model.d_model, config.model.num_heads) == (96, 6)
@@ -131,7 +166,10 @@ def test_the_order_of_overrides_does_not_matter(turned: bool) -> None:
         ("max_tokens=3", r"max_tokens: expected a table and a key"),
         ("training.tokens=3", r"training\.tokens: unknown key"),
         ("training.max_tokens=many", r"training\.max_tokens: expected int, got 'many'"),
-        ("other.max_tokens=3", r"expected a table and a key, .* the tables are model, data"),
+        (
+            "other.max_tokens=3",
+            r"expected a table and a key, .* the tables are model, data",
+        ),
     ],
 )
 def test_wrong_overrides_are_named(override: str, message: str) -> None:
@@ -155,9 +193,14 @@ def test_a_config_made_in_code_is_checked_too() -> None:
 
 def test_the_model_has_these_sizes() -> None:
     sizes = ModelConfig(
-        d_model=16, num_heads=2, d_ff=24, num_encoder_layers=1, num_decoder_layers=2,
-        dropout=0.0, activation="gelu",
-    )  # fmt: skip
+        d_model=16,
+        num_heads=2,
+        d_ff=24,
+        num_encoder_layers=1,
+        num_decoder_layers=2,
+        dropout=0.0,
+        activation="gelu",
+    )
     model = sizes.build(300, pad_id=4)
     assert (model.d_model, model.pad_id) == (16, 4)
     assert (len(model.encoder.layers), len(model.decoder.layers)) == (1, 2)

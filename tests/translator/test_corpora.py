@@ -66,11 +66,16 @@ def multi30k_folder(folder: Path) -> Path:
         (b"eins\r\nzwei", ["eins", "zwei"]),
         (b"ein\rs\nzwei\n", ["ein\rs", "zwei"]),
         (b"\xef\xbb\xbfeins\n\nzwei\n", ["eins", "", "zwei"]),
-        ("ein\u2028s\x0bzwei\x85\n".encode(), ["ein\u2028s\x0bzwei\x85"]),  # one line, not four
+        (
+            "ein\u2028s\x0bzwei\x85\n".encode(),
+            ["ein\u2028s\x0bzwei\x85"],
+        ),  # one line, not four
         ("größer\n".encode(), ["größer"]),
     ],
 )
-def test_lines_end_at_line_feeds_only(tmp_path: Path, data: bytes, lines: list, compress) -> None:
+def test_lines_end_at_line_feeds_only(
+    tmp_path: Path, data: bytes, lines: list, compress
+) -> None:
     assert read_lines(write(tmp_path / "text", compress(data))) == lines
 
 
@@ -114,8 +119,13 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str, found: int) -> None:
 
 
 def test_two_files_of_unequal_length(tmp_path: Path) -> None:
-    one, other = write(tmp_path / "a.de", "eins\nzwei\n"), write(tmp_path / "a.en", "one\n")
-    with pytest.raises(CorpusError, match=r"a\.en: expected 2 lines, as many as .*a\.de, got 1"):
+    one, other = (
+        write(tmp_path / "a.de", "eins\nzwei\n"),
+        write(tmp_path / "a.en", "one\n"),
+    )
+    with pytest.raises(
+        CorpusError, match=r"a\.en: expected 2 lines, as many as .*a\.de, got 1"
+    ):
         read_parallel(one, other)
     assert read_parallel(one, one) == [("eins", "eins"), ("zwei", "zwei")]
 
@@ -128,7 +138,10 @@ def test_own_files(tmp_path: Path) -> None:
     corpus = load_corpus(f"tsv:{tsv}")
     assert (corpus.name, corpus.pairs) == ("mine", [("Geh.", "Go.")])
     assert corpus.inputs == {"mine.tsv.gz": sha256(tsv)}
-    one, other = write(tmp_path / "two.de", "Geh.\n"), write(tmp_path / "two.en", "Go.\n")
+    one, other = (
+        write(tmp_path / "two.de", "Geh.\n"),
+        write(tmp_path / "two.en", "Go.\n"),
+    )
     corpus = load_corpus(f"text:{one},{other}")
     assert (corpus.name, corpus.pairs) == ("two", [("Geh.", "Go.")])
     assert set(corpus.inputs) == {"two.de", "two.en"}
@@ -138,7 +151,9 @@ def test_own_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", ["europarl", "tsv:", "text:a", "text:a,b,c", ""])
 def test_names_that_are_no_corpus(spec: str) -> None:
-    with pytest.raises(CorpusError, match="expected one of grammar, tatoeba, multi30k, tsv:FILE"):
+    with pytest.raises(
+        CorpusError, match="expected one of grammar, tatoeba, multi30k, tsv:FILE"
+    ):
         load_corpus(spec)
 
 
@@ -147,7 +162,11 @@ def test_names_that_are_no_corpus(spec: str) -> None:
 
 def test_the_grammar_brings_its_own_splits() -> None:
     corpus = load_corpus("grammar", SMALL)
-    assert [len(corpus.splits[name]) for name in ("train", "valid", "test")] == [200, 30, 30]
+    assert [len(corpus.splits[name]) for name in ("train", "valid", "test")] == [
+        200,
+        30,
+        30,
+    ]
     assert corpus.pairs == []
     source, target = corpus.splits["train"][0]
     assert any(" ".join(p.target) == target for p in grammar.parse(source))
@@ -157,12 +176,16 @@ def test_the_grammar_brings_its_own_splits() -> None:
 
 
 def test_the_grammar_as_sentences() -> None:
-    settings = DataConfig(grammar_pairs=400, valid=30, test=30, grammar_style="sentence")
+    settings = DataConfig(
+        grammar_pairs=400, valid=30, test=30, grammar_style="sentence"
+    )
     plain = DataConfig(grammar_pairs=400, valid=30, test=30)
     sentences = load_corpus("grammar", settings).splits["train"]
     words = dict(load_corpus("grammar", plain).splits["train"])
     by_lower = {source.casefold(): source for source in words}
-    assert 300 < len(sentences) <= 400  # those whose commas the words do not tell are left out
+    assert (
+        300 < len(sentences) <= 400
+    )  # those whose commas the words do not tell are left out
     for german, english in sentences:
         assert german[0].isupper()
         assert english[0].isupper()
@@ -171,7 +194,9 @@ def test_the_grammar_as_sentences() -> None:
         bare = by_lower[german[:-1].replace(",", "").casefold()]
         assert words[bare].casefold() == english[:-1].casefold()
         for word in (" weil ", " dass ", " ob ", " um "):
-            assert german.count(word) == german.count(f",{word}") + german.count(f"und{word}")
+            assert german.count(word) == german.count(f",{word}") + german.count(
+                f"und{word}"
+            )
     assert any(german.endswith("?") for german, _ in sentences)
     assert any("," in german for german, _ in sentences)
 
@@ -179,11 +204,17 @@ def test_the_grammar_as_sentences() -> None:
 @pytest.mark.parametrize(
     ("plain", "written"),
     [
-        ("kannst du mir helfen diesen Satz zu übersetzen", "helfen, diesen Satz zu übersetzen?"),
+        (
+            "kannst du mir helfen diesen Satz zu übersetzen",
+            "helfen, diesen Satz zu übersetzen?",
+        ),
         ("du willst anfangen zu Hause zu kochen", "anfangen, zu Hause zu kochen."),
         ("muss sie anfangen zu arbeiten", "Muss sie anfangen zu arbeiten?"),
         ("du hast versprochen ihn abzuholen", "Du hast versprochen, ihn abzuholen."),
-        ("er will früh aufstehen um ihn anzurufen", "früh aufstehen, um ihn anzurufen."),
+        (
+            "er will früh aufstehen um ihn anzurufen",
+            "früh aufstehen, um ihn anzurufen.",
+        ),
         ("ich warte auf euch", "Ich warte auf euch."),
     ],
 )
@@ -204,37 +235,54 @@ def test_tatoeba_in_a_local_folder(tmp_path: Path) -> None:
     path = write(tmp_path / "tatoeba" / "deu-eng.tsv", "Geh.\tGo.\nLauf!\tRun!\n")
     corpus = load_corpus("tatoeba", data_dir=tmp_path)
     assert corpus.pairs == [("Geh.", "Go."), ("Lauf!", "Run!")]
-    assert corpus.inputs == {"deu-eng.tsv": sha256(path), HELD_OUT.name: sha256(HELD_OUT)}
+    assert corpus.inputs == {
+        "deu-eng.tsv": sha256(path),
+        HELD_OUT.name: sha256(HELD_OUT),
+    }
     assert "CC BY 2.0" in corpus.licence
-    assert load_corpus("tatoeba", data_dir=tmp_path / "tatoeba") == corpus  # the folder itself
+    assert (
+        load_corpus("tatoeba", data_dir=tmp_path / "tatoeba") == corpus
+    )  # the folder itself
 
 
-def test_all_files_of_tatoeba_are_read_and_a_pair_of_two_files_counts_once(tmp_path: Path) -> None:
+def test_all_files_of_tatoeba_are_read_and_a_pair_of_two_files_counts_once(
+    tmp_path: Path,
+) -> None:
     one = write(tmp_path / "deu-eng.tsv", "Geh.\tGo.\nLauf!\tRun!\n")
-    more = "Lauf!\tRun!\n" + "".join(f"Es sind {i}.\tThere are {i}.\n" for i in range(9))
+    more = "Lauf!\tRun!\n" + "".join(
+        f"Es sind {i}.\tThere are {i}.\n" for i in range(9)
+    )
     other = write(tmp_path / "deu-eng-2018.tsv.gz", gzip.compress(more.encode()))
     with zipfile.ZipFile(tmp_path / "deu-eng.zip", "w") as archive:
         archive.writestr("deu.txt", "Stay.\tBleib.\tCC\n")
     corpus = load_corpus("tatoeba", data_dir=tmp_path)
-    assert {path.name: sha256(path) for path in (one, other, tmp_path / "deu-eng.zip")} == {
+    assert {
+        path.name: sha256(path) for path in (one, other, tmp_path / "deu-eng.zip")
+    } == {
         name: digest for name, digest in corpus.inputs.items() if name != HELD_OUT.name
     }
     splits, counts = clean_and_split([corpus], DataConfig(valid=1, test=1))
     assert counts["tatoeba"]["dropped"] == {"duplicate": 1}
     assert {pair[:2] for rows in splits.values() for pair in rows} == {
-        ("Geh.", "Go."), ("Lauf!", "Run!"), ("Bleib.", "Stay."),
+        ("Geh.", "Go."),
+        ("Lauf!", "Run!"),
+        ("Bleib.", "Stay."),
         *((f"Es sind {i}.", f"There are {i}.") for i in range(9)),
-    }  # fmt: skip
+    }
 
 
-def test_tatoeba_as_it_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tatoeba_as_it_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def deliver(url: str, path: Path, *, expected: str | None) -> Path:
         assert url.endswith("deu-eng.zip")
         assert expected is None  # the file grows: its first hash is recorded
         path.parent.mkdir(parents=True)
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("_about.txt", "about")
-            archive.writestr("deu.txt", "Go.\tGeh.\tCC-BY 2.0 #1\nRun!\tLauf!\tCC-BY 2.0 #2\n")
+            archive.writestr(
+                "deu.txt", "Go.\tGeh.\tCC-BY 2.0 #1\nRun!\tLauf!\tCC-BY 2.0 #2\n"
+            )
         return path
 
     monkeypatch.setattr(corpora, "download", deliver)
@@ -248,7 +296,9 @@ def test_tatoeba_as_it_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("fra.txt", "Go.\tVa.\tCC\n", r"expected a file deu\.txt in it, found none"),
     ],
 )
-def test_a_zip_of_another_kind(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_a_zip_of_another_kind(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
     with zipfile.ZipFile(tmp_path / "deu-eng.zip", "w") as archive:
         archive.writestr(name, text)
     with pytest.raises(CorpusError, match=message):
@@ -258,13 +308,17 @@ def test_a_zip_of_another_kind(tmp_path: Path, name: str, text: str, message: st
         load_corpus("tatoeba", data_dir=tmp_path)
 
 
-def test_multi30k_in_a_local_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_multi30k_in_a_local_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     multi30k_folder(tmp_path / "multi30k")
     corpus = load_corpus("multi30k", data_dir=tmp_path)
     assert corpus.splits["test"][1] == ("Ein test de 1.", "Ein test en 1.")
     assert {name: len(pairs) for name, pairs in corpus.splits.items()} == {
-        "train": 3, "valid": 3, "test": 3,
-    }  # fmt: skip
+        "train": 3,
+        "valid": 3,
+        "test": 3,
+    }
     assert corpus.as_published is False
     published = {
         key: Remote(file.url, sha256(tmp_path / "multi30k" / file.name))
@@ -285,19 +339,28 @@ def test_multi30k_is_downloaded_with_its_hashes(
         return folder / path.name
 
     monkeypatch.setattr(corpora, "download", deliver)
-    assert load_corpus("multi30k").splits["valid"][0] == ("Ein valid de 0.", "Ein valid en 0.")
+    assert load_corpus("multi30k").splits["valid"][0] == (
+        "Ein valid de 0.",
+        "Ein valid en 0.",
+    )
     assert asked == {file.url: file.sha256 for file in MULTI30K.values()}
     assert all(len(digest) == 64 for digest in asked.values())
     assert all(url.startswith("https://") for url in asked)
 
 
 def test_without_internet_it_says_what_to_do() -> None:
-    with pytest.raises(DownloadError, match=r"into DIR/multi30k/ and give --data-dir DIR"):
+    with pytest.raises(
+        DownloadError, match=r"into DIR/multi30k/ and give --data-dir DIR"
+    ):
         load_corpus("multi30k")
 
 
-def test_a_folder_without_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(CorpusError, match=r"tatoeba: expected a file .*deu-eng\.tsv.* found none"):
+def test_a_folder_without_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        CorpusError, match=r"tatoeba: expected a file .*deu-eng\.tsv.* found none"
+    ):
         load_corpus("tatoeba", data_dir=tmp_path)
     with pytest.raises(CorpusError, match="expected a folder with corpora, found none"):
         load_corpus("tatoeba", data_dir=tmp_path / "nowhere")
@@ -307,7 +370,9 @@ def test_a_folder_without_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert local_folder(tmp_path) == tmp_path  # the argument comes first
 
 
-def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path / "tatoeba" / "deu-eng.tsv", "Geh.\tGo.\n")
     monkeypatch.setenv("TRANSLATOR_DATA", str(tmp_path))
     assert load_corpus("tatoeba").pairs == [("Geh.", "Go.")]

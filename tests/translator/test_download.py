@@ -50,7 +50,11 @@ class Server:
             handler.send_error(self.statuses.pop(0))
             return
         same = handler.headers.get("If-Range") == self.etag
-        begin = int(asked.split("=")[1].rstrip("-")) if asked and self.ranges and same else 0
+        begin = (
+            int(asked.split("=")[1].rstrip("-"))
+            if asked and self.ranges and same
+            else 0
+        )
         if begin >= len(self.data):
             handler.send_error(416)
             return
@@ -66,7 +70,9 @@ class Server:
 @pytest.fixture
 def server() -> Iterator[Server]:
     server = Server()
-    thread = threading.Thread(target=server.http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread = threading.Thread(
+        target=server.http.serve_forever, kwargs={"poll_interval": 0.01}
+    )
     thread.start()
     yield server
     server.http.shutdown()
@@ -91,7 +97,9 @@ def test_a_file_is_downloaded_once(server: Server, tmp_path: Path) -> None:
     assert server.requests == [None]
 
 
-def test_an_interrupted_download_goes_on_where_it_ended(server: Server, tmp_path: Path) -> None:
+def test_an_interrupted_download_goes_on_where_it_ended(
+    server: Server, tmp_path: Path
+) -> None:
     server.breaks = [1000, 5000]
     assert fetch(server, tmp_path).read_bytes() == DATA
     assert server.requests == [None, "bytes=1000-", "bytes=6000-"]
@@ -100,7 +108,9 @@ def test_an_interrupted_download_goes_on_where_it_ended(server: Server, tmp_path
 
 def test_also_in_a_later_call(server: Server, tmp_path: Path) -> None:
     server.breaks = [1000, 0]
-    with pytest.raises(DownloadError, match=r"ended after 1000 of 512000 bytes \(2 attempts\)"):
+    with pytest.raises(
+        DownloadError, match=r"ended after 1000 of 512000 bytes \(2 attempts\)"
+    ):
         fetch(server, tmp_path, attempts=2)
     assert not (tmp_path / "corpus.bin").exists()
     assert (tmp_path / "corpus.bin.part").read_bytes() == DATA[:1000]
@@ -108,7 +118,9 @@ def test_also_in_a_later_call(server: Server, tmp_path: Path) -> None:
     assert server.requests[-1] == "bytes=1000-"
 
 
-def test_a_server_without_ranges_sends_everything_again(server: Server, tmp_path: Path) -> None:
+def test_a_server_without_ranges_sends_everything_again(
+    server: Server, tmp_path: Path
+) -> None:
     server.ranges = False
     server.breaks = [1000]
     assert fetch(server, tmp_path).read_bytes() == DATA
@@ -125,7 +137,9 @@ def test_a_file_that_changed_meanwhile_is_not_patched_together(
 
 
 @pytest.mark.parametrize("etag", ["", 'W/"weak"'])
-def test_without_a_firm_tag_it_begins_again(server: Server, tmp_path: Path, etag: str) -> None:
+def test_without_a_firm_tag_it_begins_again(
+    server: Server, tmp_path: Path, etag: str
+) -> None:
     server.etag = etag
     server.breaks = [1000]
     assert fetch(server, tmp_path).read_bytes() == DATA
@@ -144,19 +158,25 @@ def test_a_part_that_is_too_long_is_thrown_away(server: Server, tmp_path: Path) 
 def test_the_wrong_file_is_refused_and_not_kept(server: Server, tmp_path: Path) -> None:
     server.data = DATA[:-1] + b"?"
     wrong = hashlib.sha256(server.data).hexdigest()
-    with pytest.raises(DownloadError, match=f"expected a file with SHA-256 {HASH}, got {wrong}"):
+    with pytest.raises(
+        DownloadError, match=f"expected a file with SHA-256 {HASH}, got {wrong}"
+    ):
         fetch(server, tmp_path)
     assert names(tmp_path) == set()
 
 
 def test_a_file_that_is_there_is_checked(server: Server, tmp_path: Path) -> None:
     (tmp_path / "corpus.bin").write_bytes(b"damaged")
-    with pytest.raises(DownloadError, match=r"corpus\.bin: expected SHA-256 .* delete the file"):
+    with pytest.raises(
+        DownloadError, match=r"corpus\.bin: expected SHA-256 .* delete the file"
+    ):
         fetch(server, tmp_path)
     assert server.requests == []
 
 
-def test_the_first_hash_is_recorded_and_holds_from_then_on(server: Server, tmp_path: Path) -> None:
+def test_the_first_hash_is_recorded_and_holds_from_then_on(
+    server: Server, tmp_path: Path
+) -> None:
     path = fetch(server, tmp_path, expected=None)
     assert (tmp_path / "corpus.bin.sha256").read_text() == f"{HASH}  corpus.bin\n"
     fetch(server, tmp_path, expected=None)
@@ -182,7 +202,9 @@ def test_passing_trouble_is_waited_out(server: Server, tmp_path: Path) -> None:
     assert len(server.requests) == 3
 
 
-def test_a_file_that_is_not_there_is_said_at_once(server: Server, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_said_at_once(
+    server: Server, tmp_path: Path
+) -> None:
     server.statuses = [404] * 9
     with pytest.raises(DownloadError, match="the server answers 404 Not Found"):
         fetch(server, tmp_path)
@@ -197,9 +219,13 @@ def test_no_server_and_no_address(tmp_path: Path, server: Server) -> None:
         download("no-address", tmp_path / "x")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full"), reason="needs a device that is always full"
+)
 def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
     (tmp_path / "corpus.bin.part").symlink_to("/dev/full")
-    with pytest.raises(DownloadError, match=r"corpus\.bin: cannot be written: no space left"):
+    with pytest.raises(
+        DownloadError, match=r"corpus\.bin: cannot be written: no space left"
+    ):
         fetch(server, tmp_path)
     assert not (tmp_path / "corpus.bin").exists()

@@ -62,7 +62,9 @@ def test_every_dropout_of_a_model_is_replaced():
     assert set(kinds) == {PooledDropout}
     assert kinds[PooledDropout].p == 0.3
     assert list(model.state_dict()) == names
-    inside = {m.dropout.to_float32 for m in model.modules() if isinstance(m, FeedForward)}
+    inside = {
+        m.dropout.to_float32 for m in model.modules() if isinstance(m, FeedForward)
+    }
     assert (inside, model.dropout.to_float32) == ({False}, True)
 
 

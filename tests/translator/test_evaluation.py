@@ -15,11 +15,24 @@ from translator.errors import TranslatorError
 from translator.evaluation import by_length, evaluate, scores, several_references
 from translator.record import read_record, write_record
 
-OUTPUTS = ["The dog sees me.", "You do not help him .", "A small cat is there, too.", "Yes."]
-REFERENCES = ["The dog sees me.", "You don't help him.", "There is a small cat, too.", "No."]
+OUTPUTS = [
+    "The dog sees me.",
+    "You do not help him .",
+    "A small cat is there, too.",
+    "Yes.",
+]
+REFERENCES = [
+    "The dog sees me.",
+    "You don't help him.",
+    "There is a small cat, too.",
+    "No.",
+]
 SOURCES = [
-    "Der Hund sieht mich.", "Du hilfst ihm nicht.", "Da ist auch eine kleine Katze.", "Nein.",
-]  # fmt: skip
+    "Der Hund sieht mich.",
+    "Du hilfst ihm nicht.",
+    "Da ist auch eine kleine Katze.",
+    "Nein.",
+]
 
 
 def test_scores_are_sacrebleus():
@@ -68,14 +81,43 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     data = corpus(tmp_path / "data")
     write_toml(tmp_path / "test.toml", config(max_steps=4))
     run, folder = str(tmp_path / "run"), str(data.folder)
-    train = ["train", "--config", str(tmp_path / "test.toml"), "--data", folder, "--out", run,
-             "--quiet", "--device", "cpu"]  # fmt: skip
+    train = [
+        "train",
+        "--config",
+        str(tmp_path / "test.toml"),
+        "--data",
+        folder,
+        "--out",
+        run,
+        "--quiet",
+        "--device",
+        "cpu",
+    ]
     assert main(train) == 0
     assert main(train) == 2
     assert "--resume goes on with it" in capsys.readouterr().err
     assert main([*train, "--resume"]) == 0
-    assert main(["evaluate", "--run", run, "--data", folder, "--beam", "1", "2", "--limit", "5",
-                 "--outputs", str(tmp_path / "out.txt"), "--device", "cpu"]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "evaluate",
+                "--run",
+                run,
+                "--data",
+                folder,
+                "--beam",
+                "1",
+                "2",
+                "--limit",
+                "5",
+                "--outputs",
+                str(tmp_path / "out.txt"),
+                "--device",
+                "cpu",
+            ]
+        )
+        == 0
+    )
     assert len((tmp_path / "out.txt").read_text().split("\n")) == 6
     record = read_record(tmp_path / "run" / "record.json")
     assert [e["beam_size"] for e in record["evaluations"]] == [1, 2]
@@ -84,17 +126,37 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     assert record["data"]["fingerprint"] == data.fingerprint
     assert record["data"]["corpus"] == "grammar"
     assert record["surroundings"]["libraries"]["torch"]
-    assert str(tmp_path) not in json.dumps(record), "a record holds no path of this machine"
+    assert str(tmp_path) not in json.dumps(record), (
+        "a record holds no path of this machine"
+    )
     model = tmp_path / "exported"
     assert main(["export", "--run", run, "--out", str(model), "--half", "--onnx"]) == 0
     assert read_record(model / "record.json") == record
     text = tmp_path / "de.txt"
     text.write_text("Ich sehe dich.\n")
-    assert main(["evaluate", "--model", str(model), "--source", str(text), "--reference",
-                 str(text), "--beam", "1", "--device", "cpu"]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "evaluate",
+                "--model",
+                str(model),
+                "--source",
+                str(text),
+                "--reference",
+                str(text),
+                "--beam",
+                "1",
+                "--device",
+                "cpu",
+            ]
+        )
+        == 0
+    )
     assert read_record(model / "record.json")["data"]["source"] == "de.txt"
     capsys.readouterr()
-    assert main(["evaluate", "--run", run, "--data", folder, "--corpus", "tatoeba"]) == 2
+    assert (
+        main(["evaluate", "--run", run, "--data", folder, "--corpus", "tatoeba"]) == 2
+    )
     assert "expected one of grammar, got tatoeba" in capsys.readouterr().err
     assert main(["evaluate", "--run", run, "--model", str(model)]) == 2
     assert "one of --run and --model" in capsys.readouterr().err
@@ -107,11 +169,15 @@ def test_sentences_without_a_near_source_are_measured_apart():
         def translate(self, texts, options):
             return OUTPUTS
 
-    result, _ = evaluate(Parrot(), SOURCES, REFERENCES, DecodingOptions(), ["ja", "der Hund"])
+    result, _ = evaluate(
+        Parrot(), SOURCES, REFERENCES, DecodingOptions(), ["ja", "der Hund"]
+    )
     apart = scores(OUTPUTS[:3], REFERENCES[:3])  # "Nein." is one word from "ja"
     assert result["without_a_near_source"]["bleu"]["score"] == apart["bleu"]["score"]
     result, _ = evaluate(Parrot(), SOURCES, REFERENCES, DecodingOptions())
-    assert "without_a_near_source" not in result, "nothing is known of the training data"
+    assert "without_a_near_source" not in result, (
+        "nothing is known of the training data"
+    )
 
 
 def test_a_source_that_comes_twice_counts_once_with_both_references():
@@ -128,9 +194,34 @@ def test_alpha_is_chosen_on_validation(tmp_path, capsys):
     data = corpus(tmp_path / "data")
     write_toml(tmp_path / "test.toml", config(max_steps=4))
     run, folder = str(tmp_path / "run"), str(data.folder)
-    assert main(["train", "--config", str(tmp_path / "test.toml"), "--data", folder, "--out", run,
-                 "--quiet", "--device", "cpu"]) == 0  # fmt: skip
-    command = ["evaluate", "--run", run, "--data", folder, "--device", "cpu", "--beam", "2"]
+    assert (
+        main(
+            [
+                "train",
+                "--config",
+                str(tmp_path / "test.toml"),
+                "--data",
+                folder,
+                "--out",
+                run,
+                "--quiet",
+                "--device",
+                "cpu",
+            ]
+        )
+        == 0
+    )
+    command = [
+        "evaluate",
+        "--run",
+        run,
+        "--data",
+        folder,
+        "--device",
+        "cpu",
+        "--beam",
+        "2",
+    ]
     assert main([*command, "--alpha", "0", "2"]) == 0
     record = read_record(tmp_path / "run" / "record.json")
     found, (result,) = record["length_penalty"], record["evaluations"]
@@ -140,8 +231,23 @@ def test_alpha_is_chosen_on_validation(tmp_path, capsys):
     assert result["alpha"] == found["alpha"]
     assert result["without_a_near_source"]["sentences"] <= len(data.test)
     capsys.readouterr()
-    assert main(["evaluate", "--model", str(tmp_path / "run" / "model"), "--source", "x",
-                 "--reference", "y", "--alpha", "0", "1"]) == 2  # fmt: skip
+    assert (
+        main(
+            [
+                "evaluate",
+                "--model",
+                str(tmp_path / "run" / "model"),
+                "--source",
+                "x",
+                "--reference",
+                "y",
+                "--alpha",
+                "0",
+                "1",
+            ]
+        )
+        == 2
+    )
     assert "no validation pairs" in capsys.readouterr().err
 
 

@@ -13,7 +13,14 @@ from collections import Counter
 import pytest
 
 from translator import grammar
-from translator.grammar import CONSTRUCTIONS, corpus, make_splits, parse, recognise, sample
+from translator.grammar import (
+    CONSTRUCTIONS,
+    corpus,
+    make_splits,
+    parse,
+    recognise,
+    sample,
+)
 from translator.grammar.engine import AGREEMENTS, DE, spell
 from translator.grammar.sentences import GRAMMAR
 
@@ -23,13 +30,35 @@ EXAMPLE = (
 )
 # The share of sentences each phenomenon must reach.
 FREQUENT = {
-    "verb-second": 0.6, "pronoun": 0.6, "time": 0.4, "adjective": 0.35, "plural": 0.2,
-    "inversion": 0.2, "modal": 0.2, "separable-verb": 0.15, "subordinate": 0.15,
-    "verb-final": 0.15, "perfect": 0.15, "negation": 0.15, "place": 0.1, "zu-infinitive": 0.1,
-    "question": 0.1, "preposition": 0.06, "coordination": 0.06, "number": 0.05, "um-zu": 0.05,
-    "kein": 0.05, "predicate-adjective": 0.05, "subordinate-first": 0.04, "weil": 0.03,
-    "dass": 0.03, "obwohl": 0.02, "ob": 0.02, "wenn": 0.015, "bevor": 0.015,
-}  # fmt: skip
+    "verb-second": 0.6,
+    "pronoun": 0.6,
+    "time": 0.4,
+    "adjective": 0.35,
+    "plural": 0.2,
+    "inversion": 0.2,
+    "modal": 0.2,
+    "separable-verb": 0.15,
+    "subordinate": 0.15,
+    "verb-final": 0.15,
+    "perfect": 0.15,
+    "negation": 0.15,
+    "place": 0.1,
+    "zu-infinitive": 0.1,
+    "question": 0.1,
+    "preposition": 0.06,
+    "coordination": 0.06,
+    "number": 0.05,
+    "um-zu": 0.05,
+    "kein": 0.05,
+    "predicate-adjective": 0.05,
+    "subordinate-first": 0.04,
+    "weil": 0.03,
+    "dass": 0.03,
+    "obwohl": 0.02,
+    "ob": 0.02,
+    "wenn": 0.015,
+    "bevor": 0.015,
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +70,19 @@ def test_the_books_example_is_in_the_language():
     (pair,) = parse(EXAMPLE[0])
     assert " ".join(pair.target) == EXAMPLE[1]
     assert sorted(pair.alignment) == [
-        (0, 0), (1, 1), (2, 3), (3, 2), (4, 6), (5, 7), (6, 4), (7, 5),
-    ]  # fmt: skip
+        (0, 0),
+        (1, 1),
+        (2, 3),
+        (3, 2),
+        (4, 6),
+        (5, 7),
+        (6, 4),
+        (7, 5),
+    ]
     assert pair.construction == "zu-infinitive"
-    assert EXAMPLE[0] in {" ".join(found.source) for found in parse(EXAMPLE[1], "target")}
+    assert EXAMPLE[0] in {
+        " ".join(found.source) for found in parse(EXAMPLE[1], "target")
+    }
 
 
 @pytest.mark.slow
@@ -53,7 +91,12 @@ def test_lengths_are_in_range_and_spread(pairs):
         lengths = Counter(len(getattr(pair, side)) for pair in pairs)
         assert min(lengths) >= 3, f"{side}: {min(lengths)} words"
         assert max(lengths) <= 25, f"{side}: {max(lengths)} words"
-        for low, high, share in ((3, 5, 0.08), (6, 8, 0.2), (9, 12, 0.2), (13, 25, 0.1)):
+        for low, high, share in (
+            (3, 5, 0.08),
+            (6, 8, 0.2),
+            (9, 12, 0.2),
+            (13, 25, 0.1),
+        ):
             part = sum(lengths[k] for k in range(low, high + 1)) / len(pairs)
             assert part > share, f"{side}: only {part:.1%} have {low} to {high} words"
     for length in (3, 20, 25):
@@ -63,7 +106,11 @@ def test_lengths_are_in_range_and_spread(pairs):
 
 def test_phenomena_and_constructions_occur_often_enough(pairs):
     found = Counter(name for pair in pairs for name in pair.phenomena)
-    rare = {n: found[n] / len(pairs) for n, k in FREQUENT.items() if found[n] < k * len(pairs)}
+    rare = {
+        n: found[n] / len(pairs)
+        for n, k in FREQUENT.items()
+        if found[n] < k * len(pairs)
+    }
     assert not rare, f"too rare: {rare}"
     kinds = Counter(pair.construction for pair in pairs)
     assert set(kinds) == set(CONSTRUCTIONS)
@@ -73,8 +120,12 @@ def test_phenomena_and_constructions_occur_often_enough(pairs):
 def test_alignments_are_total_and_in_range(pairs):
     for pair in pairs:
         sources, targets = zip(*pair.alignment, strict=True)
-        assert set(sources) == set(range(len(pair.source))), f"source word not aligned: {pair}"
-        assert set(targets) == set(range(len(pair.target))), f"target word not aligned: {pair}"
+        assert set(sources) == set(range(len(pair.source))), (
+            f"source word not aligned: {pair}"
+        )
+        assert set(targets) == set(range(len(pair.target))), (
+            f"target word not aligned: {pair}"
+        )
 
 
 def test_german_parses_back_to_exactly_its_pair(pairs):
@@ -125,7 +176,11 @@ def _process(hash_seed: str) -> str:
     )
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     result = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return result.stdout.strip()
 
@@ -173,8 +228,12 @@ def test_more_than_a_million_distinct_sentences():
         for node in GRAMMAR.derivations(category, agreement):
             words = spell(GRAMMAR.realise(node, DE))
             if len(words) == length:
-                content = {x for x in node.labels() if x.split(":")[0] in ("noun", "adjective")}
-                found[words] = {x.replace("innen", "").replace("in", "") for x in content}
+                content = {
+                    x for x in node.labels() if x.split(":")[0] in ("noun", "adjective")
+                }
+                found[words] = {
+                    x.replace("innen", "").replace("in", "") for x in content
+                }
         return found
 
     subjects = fillings(("subject", "noun", "human"), 2)
@@ -193,7 +252,9 @@ def test_more_than_a_million_distinct_sentences():
     assert grammar.count() > number
     rng = random.Random(0)
     for _ in range(200):
-        parts = [rng.choice(sorted(group)) for group in (subjects, datives, accusatives)]
+        parts = [
+            rng.choice(sorted(group)) for group in (subjects, datives, accusatives)
+        ]
         sentence = (*parts[0], "zeigt", *parts[1], *parts[2])
         assert len(parse(sentence)) == 1, " ".join(sentence)
 
@@ -214,9 +275,15 @@ def test_no_source_in_two_splits(kind):
 @pytest.mark.slow
 def test_compositional_split_holds_out_combinations_of_known_words():
     split = make_splits("compositional", 4000, 200, 400, seed=0)
-    assert {kind for kind, _, _ in split.held_out} == {"verb+object", "adjective+noun", "verb+use"}
+    assert {kind for kind, _, _ in split.held_out} == {
+        "verb+object",
+        "adjective+noun",
+        "verb+use",
+    }
     seen = {c for pair in split.train + split.valid for c in pair.combinations}
-    assert not seen & split.held_out, "a held-out combination occurs in training or validation"
+    assert not seen & split.held_out, (
+        "a held-out combination occurs in training or validation"
+    )
     words = {word for pair in split.train for word in pair.source + pair.target}
     firsts = {(kind, first) for kind, first, _ in seen}
     seconds = {(kind, second) for kind, _, second in seen}
@@ -229,7 +296,9 @@ def test_compositional_split_holds_out_combinations_of_known_words():
             assert (kind, first) in firsts, f"{first} is unknown in {kind}"
             assert (kind, second) in seconds, f"{second} is unknown in {kind}"
             tested[kind] += 1
-    assert min(tested[kind] for kind in ("verb+object", "adjective+noun", "verb+use")) > 20, tested
+    assert (
+        min(tested[kind] for kind in ("verb+object", "adjective+noun", "verb+use")) > 20
+    ), tested
 
 
 def test_length_split_tests_longer_sentences():
@@ -257,14 +326,26 @@ def test_fast():
     [
         (lambda: sample(-1), "n: expected an integer of at least 0, got -1"),
         (lambda: sample(1.5), "n: expected an integer"),
-        (lambda: sample(5, constructions=["poem"]), r"constructions: expected .* got \('poem',\)"),
+        (
+            lambda: sample(5, constructions=["poem"]),
+            r"constructions: expected .* got \('poem',\)",
+        ),
         (lambda: sample(5, constructions=[]), "constructions: expected"),
         (lambda: sample(5, min_length=2), "min_length, max_length: expected 3 <="),
         (lambda: sample(5, min_length=9, max_length=8), "got 9 and 8"),
-        (lambda: sample(5000, constructions=["state"], max_length=3), "n: expected no more pairs"),
-        (lambda: make_splits("temporal", 1, 1, 1), "kind: expected one of .* got 'temporal'"),
+        (
+            lambda: sample(5000, constructions=["state"], max_length=3),
+            "n: expected no more pairs",
+        ),
+        (
+            lambda: make_splits("temporal", 1, 1, 1),
+            "kind: expected one of .* got 'temporal'",
+        ),
         (lambda: make_splits("random", 1, -2, 1), "n_valid: expected"),
-        (lambda: make_splits("length", 1, 1, 1, train_max_length=25), "train_max_length: expected"),
+        (
+            lambda: make_splits("length", 1, 1, 1, train_max_length=25),
+            "train_max_length: expected",
+        ),
         (lambda: parse("ich lese", "german"), "side: expected one of .* got 'german'"),
     ],
 )

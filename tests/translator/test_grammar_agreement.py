@@ -38,13 +38,23 @@ def pairs():
 
 
 def test_german_agrees(pairs):
-    wrong = {" ".join(p.source): found for p in pairs if (found := german.problems(p.source))}
-    assert not wrong, f"{len(wrong)} of {SIZE} German sentences, first: {list(wrong.items())[:3]}"
+    wrong = {
+        " ".join(p.source): found for p in pairs if (found := german.problems(p.source))
+    }
+    assert not wrong, (
+        f"{len(wrong)} of {SIZE} German sentences, first: {list(wrong.items())[:3]}"
+    )
 
 
 def test_english_agrees(pairs):
-    wrong = {" ".join(p.target): found for p in pairs if (found := english.problems(p.target))}
-    assert not wrong, f"{len(wrong)} of {SIZE} English sentences, first: {list(wrong.items())[:3]}"
+    wrong = {
+        " ".join(p.target): found
+        for p in pairs
+        if (found := english.problems(p.target))
+    }
+    assert not wrong, (
+        f"{len(wrong)} of {SIZE} English sentences, first: {list(wrong.items())[:3]}"
+    )
 
 
 def test_nouns_are_aligned_with_their_translation(pairs):
@@ -61,7 +71,9 @@ def test_nouns_are_aligned_with_their_translation(pairs):
             if word in meant:
                 linked = {pair.target[j] for k, j in pair.alignment if k == i}
                 assert len(linked) == 1, f"{word} is aligned with {linked} in {pair}"
-                assert linked <= meant[word], f"{word} is aligned with {linked} in {pair}"
+                assert linked <= meant[word], (
+                    f"{word} is aligned with {linked} in {pair}"
+                )
 
 
 @pytest.mark.parametrize(
@@ -126,14 +138,20 @@ def test_german_checker_sees_the_mistake(sentence, about):
     ],
 )
 def test_english_checker_sees_the_mistake(sentence):
-    assert english.problems(tuple(sentence.split())), f"no problem found in {sentence!r}"
+    assert english.problems(tuple(sentence.split())), (
+        f"no problem found in {sentence!r}"
+    )
 
 
 def test_german_checker_sees_most_changed_articles(pairs):
     """Another form of the article is wrong nearly always (not always: den Lehrer, dem Lehrer)."""
     forms = {
         "der": {word for row in DER.values() for word in row.split()},
-        "ein": {("ein" + e).rstrip("_") for row in ENDINGS["ein"].values() for e in row.split()},
+        "ein": {
+            ("ein" + e).rstrip("_")
+            for row in ENDINGS["ein"].values()
+            for e in row.split()
+        },
     }
     rng = random.Random(0)
     tried = seen = 0
@@ -141,7 +159,11 @@ def test_german_checker_sees_most_changed_articles(pairs):
         words = list(pair.source)
         for i, word in enumerate(words):
             kind = next((k for k, group in forms.items() if word in group), None)
-            if kind and words[i - 1 : i] not in (["in"], ["mit"]) and i + 1 < len(words):
+            if (
+                kind
+                and words[i - 1 : i] not in (["in"], ["mit"])
+                and i + 1 < len(words)
+            ):
                 other = rng.choice(sorted(forms[kind] - {word}))
                 tried += 1
                 seen += bool(german.problems((*words[:i], other, *words[i + 1 :])))

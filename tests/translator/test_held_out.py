@@ -14,7 +14,13 @@ from translator.config import DataConfig
 from translator.corpora import load_corpus
 from translator.errors import CorpusError
 from translator.files import sha256
-from translator.held_out import HELD_OUT, digest, normal_form, read_digests, without_held_out
+from translator.held_out import (
+    HELD_OUT,
+    digest,
+    normal_form,
+    read_digests,
+    without_held_out,
+)
 from translator.preparation import clean_and_split
 
 GERMAN, ENGLISH = "Öfter übt der Müller Flöte.", "The miller often plays the flute."
@@ -56,9 +62,14 @@ def test_no_way_of_writing_a_sentence_gets_past_the_list(seed: int) -> None:
     assert without_held_out(found, frozenset([digest(GERMAN)])) == kept
 
 
-def test_the_drop_is_counted_and_the_list_is_in_the_record(held_out: Path, tmp_path: Path) -> None:
+def test_the_drop_is_counted_and_the_list_is_in_the_record(
+    held_out: Path, tmp_path: Path
+) -> None:
     lines = [f"Satz {i} geht.\tSentence {i} goes.\n" for i in range(20)]
-    lines += [f"{GERMAN.upper()}\tOther words.\n", "Andere Worte.\tan english sentence held out\n"]
+    lines += [
+        f"{GERMAN.upper()}\tOther words.\n",
+        "Andere Worte.\tan english sentence held out\n",
+    ]
     (tmp_path / "deu-eng.tsv").write_text("".join(lines), encoding="utf-8")
     corpus = load_corpus("tatoeba", data_dir=tmp_path)
     assert len(corpus.pairs) == 20

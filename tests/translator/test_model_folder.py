@@ -11,11 +11,22 @@ from safetensors.torch import load_file, save_file
 from tests.translator.training_help import config, corpus
 from translator.cli import main
 from translator.decoding import DecodingOptions, alignment
-from translator.model_folder import ModelFolderError, Translator, load_translator, save_translator
+from translator.model_folder import (
+    ModelFolderError,
+    Translator,
+    load_translator,
+    save_translator,
+)
 from translator.onnx_export import export_onnx
 from translator.text_files import TextError, read_lines
 
-TEXTS = ["Ich sehe den Hund.", "", "du hilfst mir \u2603 \x07 \U0001f600", "   ", "x" * 40]
+TEXTS = [
+    "Ich sehe den Hund.",
+    "",
+    "du hilfst mir \u2603 \x07 \U0001f600",
+    "   ",
+    "x" * 40,
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +49,17 @@ def test_what_is_written_is_what_is_read(translator, folder):
     assert again.config == translator.config
     for name, tensor in translator.model.state_dict().items():
         assert torch.equal(tensor, again.model.state_dict()[name]), name
-    assert again.model.output_proj.weight is again.model.tgt_embedding.weight, "still tied"
+    assert again.model.output_proj.weight is again.model.tgt_embedding.weight, (
+        "still tied"
+    )
     options = DecodingOptions(beam_size=2)
     assert again.translate(TEXTS, options) == translator.translate(TEXTS, options)
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["config.json", "model.safetensors", "tokenizer.json"]
     modes = {path.stat().st_mode & 0o444 for path in folder.iterdir()}
-    assert modes == {folder.stat().st_mode & 0o444}, "whoever may read the folder may read it all"
+    assert modes == {folder.stat().st_mode & 0o444}, (
+        "whoever may read the folder may read it all"
+    )
 
 
 def test_half_precision_takes_half_the_space(translator, folder, tmp_path):
@@ -54,13 +69,17 @@ def test_half_precision_takes_half_the_space(translator, folder, tmp_path):
     again = load_translator(half).model
     assert next(again.parameters()).dtype == torch.float32
     for name, tensor in translator.model.state_dict().items():
-        torch.testing.assert_close(again.state_dict()[name], tensor, atol=1e-3, rtol=1e-3)
+        torch.testing.assert_close(
+            again.state_dict()[name], tensor, atol=1e-3, rtol=1e-3
+        )
 
 
 def test_eight_bits_take_a_quarter_of_the_space(translator, folder, tmp_path):
     small = save_translator(tmp_path / "int8", translator, int8=True)
     sizes = [(path / "model.safetensors").stat().st_size for path in (folder, small)]
-    assert sizes[1] < 0.45 * sizes[0]  # a quarter, but for names, vectors and narrow rows
+    assert (
+        sizes[1] < 0.45 * sizes[0]
+    )  # a quarter, but for names, vectors and narrow rows
     again = load_translator(small).model
     assert again.output_proj.weight is again.tgt_embedding.weight, "still tied"
     for name, tensor in translator.model.state_dict().items():
@@ -94,7 +113,9 @@ def test_a_row_of_zeros_stays_one(translator, tmp_path):
     before = weight.detach().clone()
     try:
         weight.data[0] = 0
-        loaded = load_translator(save_translator(tmp_path / "zeros", translator, int8=True))
+        loaded = load_translator(
+            save_translator(tmp_path / "zeros", translator, int8=True)
+        )
     finally:
         weight.data.copy_(before)
     assert (loaded.model.encoder.layers[0].feed_forward.linear1.weight[0] == 0).all()
@@ -119,7 +140,9 @@ def test_an_empty_line_gives_an_empty_line(translator):
 
 def test_five_thousand_words(translator):
     text = " ".join(["der Hund sieht die Katze."] * 1000)
-    (output,) = translator.translate([text], DecodingOptions(beam_size=1, max_ratio=0.1))
+    (output,) = translator.translate(
+        [text], DecodingOptions(beam_size=1, max_ratio=0.1)
+    )
     assert "\n" not in output
 
 
@@ -140,7 +163,9 @@ def test_alignment_rows_sum_to_one(translator):
 def test_onnx_agrees(translator, tmp_path):
     differences = export_onnx(translator, tmp_path)
     assert sorted(path.name for path in differences) == ["decoder.onnx", "encoder.onnx"]
-    assert all(path.exists() and difference < 1e-4 for path, difference in differences.items())
+    assert all(
+        path.exists() and difference < 1e-4 for path, difference in differences.items()
+    )
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -176,7 +201,9 @@ def test_lines_of_a_file(tmp_path):
     path.write_bytes("\ufeffeins\r\nzwei\n\nvier\u2028still vier".encode())
     assert read_lines(path) == ["eins", "zwei", "", "vier\u2028still vier"]
     path.write_bytes("eins\nzwei grün".encode("latin-1"))
-    with pytest.raises(TextError, match=r"line 2: byte 0xfc is not utf-8 text.*--encoding"):
+    with pytest.raises(
+        TextError, match=r"line 2: byte 0xfc is not utf-8 text.*--encoding"
+    ):
         read_lines(path)
     assert read_lines(path, "latin-1")[1] == "zwei grün"
     with pytest.raises(TextError, match="nonsense is not known"):
@@ -186,7 +213,10 @@ def test_lines_of_a_file(tmp_path):
 def test_translate_on_the_command_line(folder, tmp_path, capsys):
     path = tmp_path / "in.txt"
     path.write_text("Ich sehe dich.\n\nDu siehst mich.\n")
-    assert main(["translate", "--model", str(folder), "--beam", "1", "--file", str(path)]) == 0
+    assert (
+        main(["translate", "--model", str(folder), "--beam", "1", "--file", str(path)])
+        == 0
+    )
     lines = capsys.readouterr().out.split("\n")
     assert len(lines) == 4
     assert lines[1] == ""
@@ -200,7 +230,10 @@ def test_translate_on_the_command_line(folder, tmp_path, capsys):
         (["translate", "--model", str(folder), "--beam", "0", "x"], "beam_size"),
         (["translate", "--model", str(folder), "x", "--file", str(path)], "got both"),
         (["translate", "--model", str(folder), "--plot", "a.png", "x"], "--alignments"),
-        (["translate", "--model", str(folder), "--device", "nonsense", "x"], "--device"),
+        (
+            ["translate", "--model", str(folder), "--device", "nonsense", "x"],
+            "--device",
+        ),
     ):
         assert main(wrong) == 2, wrong
         error = capsys.readouterr().err

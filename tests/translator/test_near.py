@@ -15,7 +15,10 @@ def distance(one: list[str], other: list[str]) -> int:
     for i, word in enumerate(one, 1):
         before, row[0] = row[0], i
         for j, wanted in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (word != wanted))
+            before, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, before + (word != wanted)),
+            )
     return row[-1]
 
 
@@ -30,4 +33,7 @@ def test_near_is_an_edit_distance_of_at_most_one_word(seed: int) -> None:
 
 
 def test_case_and_punctuation_do_not_count() -> None:
-    assert near_sources(["Der Hund bellt!", "Wo?"], ["»der hund« bellt, laut"]) == [True, False]
+    assert near_sources(["Der Hund bellt!", "Wo?"], ["»der hund« bellt, laut"]) == [
+        True,
+        False,
+    ]

@@ -58,14 +58,21 @@ def test_padding_adds_nothing_to_loss_or_gradient(seed, extra):
 
 
 @settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10_000), smoothing=st.sampled_from([0.0, 0.1]), B=st.integers(3, 30))
+@given(
+    seed=st.integers(0, 10_000),
+    smoothing=st.sampled_from([0.0, 0.1]),
+    B=st.integers(3, 30),
+)
 def test_loss_and_gradient_are_those_of_pytorch(seed, smoothing, B):
     given, target = case(seed, B=B)
     logits, again = (given.clone().requires_grad_() for _ in range(2))
     expected = F.cross_entropy(
-        again.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=smoothing,
+        again.flatten(0, 1),
+        target.flatten(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
         reduction="sum",
-    )  # fmt: skip
+    )
     loss = token_loss(logits, target, PAD, smoothing)
     torch.testing.assert_close(loss, expected)
     (3 * loss).backward()
@@ -82,7 +89,9 @@ def test_half_precision_is_summed_in_float32():
 
 def rates(updates=200, d_model=64, **settings):
     config = TrainingConfig(**settings)
-    return [learning_rate(n, config, d_model, n / updates) for n in range(1, updates + 1)]
+    return [
+        learning_rate(n, config, d_model, n / updates) for n in range(1, updates + 1)
+    ]
 
 
 def test_noam_is_the_formula_of_the_paper():
@@ -100,7 +109,9 @@ def test_peak_lr_is_the_peak_of_every_schedule():
         found = rates(schedule=schedule, warmup_steps=30, peak_lr=0.02)
         assert math.isclose(found[0], 0.02 / 30, rel_tol=0.01), schedule
         assert math.isclose(max(found), 0.02, rel_tol=0.06), schedule
-    assert math.isclose(max(rates(schedule="noam", warmup_steps=30, peak_lr=0.02)), 0.02)
+    assert math.isclose(
+        max(rates(schedule="noam", warmup_steps=30, peak_lr=0.02)), 0.02
+    )
 
 
 def test_cosine_ends_at_its_least_and_constant_stays():
@@ -128,7 +139,9 @@ def test_without_warm_up_the_first_update_has_the_full_rate():
 
 
 def test_updates_count_from_one():
-    with pytest.raises(ValueError, match="update: expected a number counted from 1, got 0"):
+    with pytest.raises(
+        ValueError, match="update: expected a number counted from 1, got 0"
+    ):
         learning_rate(0, TrainingConfig(), 64, 0.0)
 
 
@@ -137,5 +150,7 @@ def test_without_the_rise_only_the_warm_up_differs(schedule):
     config = TrainingConfig(schedule=schedule, warmup_steps=10, peak_lr=0.5)
     flat = dataclasses.replace(config, rising=False)
     for update in (1, 4, 9, 10, 11, 200):
-        usual, held = (learning_rate(update, c, 64, update / 400) for c in (config, flat))
+        usual, held = (
+            learning_rate(update, c, 64, update / 400) for c in (config, flat)
+        )
         assert held == pytest.approx(usual * max(10 / update, 1))

@@ -20,7 +20,9 @@ from translator.splitting import (
 )
 
 WORDS = ("ja", "nein", "gut", "Gut!", "so", "wie", "da", "dort")
-PAIRS = st.lists(st.builds(TextPair, st.sampled_from(WORDS), st.sampled_from(WORDS)), max_size=25)
+PAIRS = st.lists(
+    st.builds(TextPair, st.sampled_from(WORDS), st.sampled_from(WORDS)), max_size=25
+)
 
 
 def many(n: int, seed: int = 0) -> list[TextPair]:
@@ -89,7 +91,10 @@ def test_the_seed_and_the_sentences_decide_not_their_order() -> None:
     shuffled = random.Random(1).sample(pairs, len(pairs))
 
     def test_set(rows: list[TextPair], seed: int) -> set[TextPair]:
-        return {rows[row] for row in split_by_groups(rows, valid=20, test=30, seed=seed).test}
+        return {
+            rows[row]
+            for row in split_by_groups(rows, valid=20, test=30, seed=seed).test
+        }
 
     assert test_set(pairs, 0) == test_set(pairs, 0)
     assert test_set(pairs, 0) != test_set(pairs, 1)
@@ -101,7 +106,9 @@ def test_each_corpus_gives_its_own_share() -> None:
     origins = ["one"] * 200 + ["two"] * 200
     split = split_by_groups(pairs, valid=10, test=15, origins=origins)
     for rows, share in ((split.valid, 10), (split.test, 15)):
-        assert [sum(origins[row] == name for row in rows) for name in ("one", "two")] == [share] * 2
+        assert [
+            sum(origins[row] == name for row in rows) for name in ("one", "two")
+        ] == [share] * 2
 
 
 def test_each_kind_gives_the_number_asked_of_it() -> None:
@@ -112,14 +119,24 @@ def test_each_kind_gives_the_number_asked_of_it() -> None:
     for name, wanted in sizes.items():
         found = [kinds[row] for row in getattr(split, name)]
         assert {kind: found.count(kind) for kind in set(found)} == wanted
-    with pytest.raises(ConfigError, match=r"test: .* than long can give up, got 51, of which \d+ "):
+    with pytest.raises(
+        ConfigError, match=r"test: .* than long can give up, got 51, of which \d+ "
+    ):
         split_by_groups(pairs, valid=0, test={"long": 51}, origins=kinds)
 
 
 def test_chains_are_followed() -> None:
-    pairs = [TextPair("a", "1"), TextPair("b", "1"), TextPair("b", "2"), TextPair("c", "2")]
+    pairs = [
+        TextPair("a", "1"),
+        TextPair("b", "1"),
+        TextPair("b", "2"),
+        TextPair("c", "2"),
+    ]
     assert groups(pairs) == [[0, 1, 2, 3]]
-    assert groups([TextPair("a", "b"), TextPair("b", "a")]) == [[0], [1]]  # sides are apart
+    assert groups([TextPair("a", "b"), TextPair("b", "a")]) == [
+        [0],
+        [1],
+    ]  # sides are apart
 
 
 @pytest.mark.parametrize(
@@ -132,13 +149,20 @@ def test_chains_are_followed() -> None:
         ("Lauf!", "Lauf!", True, True),
     ],
 )
-def test_what_counts_as_the_same_sentence(one: str, other: str, exact: bool, words: bool) -> None:
+def test_what_counts_as_the_same_sentence(
+    one: str, other: str, exact: bool, words: bool
+) -> None:
     assert (group_key(one, "exact") == group_key(other, "exact")) is exact
     assert (group_key(one, "words") == group_key(other, "words")) is words
 
 
 def test_without_overlap_keeps_pairs_of_which_neither_side_is_held_out() -> None:
-    pairs = [TextPair("a", "1"), TextPair("b", "2"), TextPair("c", "3"), TextPair("1", "a")]
+    pairs = [
+        TextPair("a", "1"),
+        TextPair("b", "2"),
+        TextPair("c", "3"),
+        TextPair("1", "a"),
+    ]
     assert without_overlap(pairs, [TextPair("a", "9"), TextPair("8", "2")]) == [2, 3]
     assert without_overlap([TextPair("A!", "x")], [TextPair("a", "9")], "words") == []
 
@@ -153,7 +177,9 @@ def test_union_find_joins() -> None:
 
 def test_what_cannot_be_split_is_said() -> None:
     pairs = [TextPair("a", str(i)) for i in range(10)]  # one group
-    with pytest.raises(ConfigError, match=r"test: expected no more pairs .* got 3, of which 3"):
+    with pytest.raises(
+        ConfigError, match=r"test: expected no more pairs .* got 3, of which 3"
+    ):
         split_by_groups(pairs, valid=0, test=3)
     with pytest.raises(ConfigError, match="leave pairs for training"):
         split_by_groups([TextPair("a", "b")], valid=0, test=1)

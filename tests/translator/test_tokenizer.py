@@ -53,7 +53,9 @@ def test_any_ids_give_some_text_and_names(ids: list[int]) -> None:
 
 
 @given(st.text(st.characters(categories=["Lu", "Ll", "Zs", "Po"])))
-def test_the_readable_pieces_spell_the_text_where_characters_are_whole(text: str) -> None:
+def test_the_readable_pieces_spell_the_text_where_characters_are_whole(
+    text: str,
+) -> None:
     pieces = TOKENIZER.tokens(TOKENIZER.encode(text))
     if not any(piece.startswith("<0x") for piece in pieces):
         assert "".join(pieces) == text
@@ -69,9 +71,18 @@ def test_specials_have_their_ids_and_are_left_out_of_text() -> None:
 
 
 def test_pieces_are_learned_and_never_cross_words() -> None:
-    assert TOKENIZER.tokens(TOKENIZER.encode("der schöne Satz")) == ["der", " schöne", " Satz"]
+    assert TOKENIZER.tokens(TOKENIZER.encode("der schöne Satz")) == [
+        "der",
+        " schöne",
+        " Satz",
+    ]
     assert len(TOKENIZER.encode("sentence")) < len("sentence")
-    assert TOKENIZER.tokens(TOKENIZER.encode("😀")) == ["<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
+    assert TOKENIZER.tokens(TOKENIZER.encode("😀")) == [
+        "<0xF0>",
+        "<0x9F>",
+        "<0x98>",
+        "<0x80>",
+    ]
 
 
 def test_more_vocabulary_gives_shorter_sequences() -> None:
@@ -98,9 +109,13 @@ def test_another_process_learns_the_same(root: Path) -> None:
         "print(Tokenizer.train(json.load(sys.stdin), 400).to_json())"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(TEXTS), capture_output=True, text=True,
-        check=True, env={"PYTHONHASHSEED": "77", "PYTHONPATH": str(root)},
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        input=json.dumps(TEXTS),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONHASHSEED": "77", "PYTHONPATH": str(root)},
+    )
     assert ran.stdout.strip() == TOKENIZER.to_json()
     assert ran.stderr == ""
 
@@ -118,7 +133,9 @@ def test_errors_are_named(tmp_path: Path) -> None:
         Tokenizer.load(tmp_path / "tokenizer.json")
     for content in (b"{}", b"no json", b"\xff\xfe", b'{"version": "1.0"}'):
         (tmp_path / "t.json").write_bytes(content)
-        with pytest.raises(TokenizerError, match=r"t\.json: expected a tokenizer\.json"):
+        with pytest.raises(
+            TokenizerError, match=r"t\.json: expected a tokenizer\.json"
+        ):
             Tokenizer.load(tmp_path / "t.json")
     other = json.loads(TOKENIZER.to_json())
     swap = {0: 1, 1: 0}

@@ -11,18 +11,40 @@ from translator.prepared import PreparedCorpus
 
 SMALL = {
     "name": "test",
-    "model": {"d_model": 16, "num_heads": 2, "d_ff": 32, "num_encoder_layers": 1,
-              "num_decoder_layers": 1, "dropout": 0.1},
-    "data": {"corpora": ["grammar"], "vocab_size": 300, "grammar_pairs": 220, "valid": 20,
-             "test": 20},
-    "training": {"max_tokens": 300, "max_epochs": 0, "max_steps": 12, "warmup_steps": 4,
-                 "peak_lr": 0.01, "checkpoint_every": 4, "log_every": 2, "threads": 1},
-}  # fmt: skip
+    "model": {
+        "d_model": 16,
+        "num_heads": 2,
+        "d_ff": 32,
+        "num_encoder_layers": 1,
+        "num_decoder_layers": 1,
+        "dropout": 0.1,
+    },
+    "data": {
+        "corpora": ["grammar"],
+        "vocab_size": 300,
+        "grammar_pairs": 220,
+        "valid": 20,
+        "test": 20,
+    },
+    "training": {
+        "max_tokens": 300,
+        "max_epochs": 0,
+        "max_steps": 12,
+        "warmup_steps": 4,
+        "peak_lr": 0.01,
+        "checkpoint_every": 4,
+        "log_every": 2,
+        "threads": 1,
+    },
+}
 
 
 def config(**training) -> Config:
     """Return the small configuration, with these settings of the training changed."""
-    changes = {key if "." in key else f"training.{key}": value for key, value in training.items()}
+    changes = {
+        key if "." in key else f"training.{key}": value
+        for key, value in training.items()
+    }
     return Config.from_dict(SMALL).replace(changes)
 
 
@@ -32,7 +54,9 @@ def write_toml(path: Path, config: Config) -> Path:
     lines = [f'name = "{values["name"]}"']
     for section in ("model", "data", "training"):
         lines.append(f"[{section}]")
-        given = {key: value for key, value in values[section].items() if value is not None}
+        given = {
+            key: value for key, value in values[section].items() if value is not None
+        }
         lines += [f"{key} = {json.dumps(value)}" for key, value in given.items()]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path

@@ -11,7 +11,9 @@ import sys
 def record():
     """Append each file below $COURSE_ROOT to $COURSE_READS when it is first opened to be read."""
     root = os.path.join(os.environ["COURSE_ROOT"], "")
-    log = os.open(os.environ["COURSE_READS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    log = os.open(
+        os.environ["COURSE_READS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600
+    )
     seen = set()
 
     def note(event, arguments):

@@ -17,13 +17,27 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--config", default="tiny")
-    parser.add_argument("--set", dest="overrides", action="append", default=[],
-                        metavar="KEY=VALUE", help="change a setting of every run")
-    parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG)")
-    parser.add_argument("--runs", nargs="+", metavar="NAME", help="default: all of them")
-    parser.add_argument("--limit", type=int, help="score only the first LIMIT test sentences")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting of every run",
+    )
+    parser.add_argument(
+        "--data", type=Path, help="prepared data (default: data/CONFIG)"
+    )
+    parser.add_argument(
+        "--runs", nargs="+", metavar="NAME", help="default: all of them"
+    )
+    parser.add_argument(
+        "--limit", type=int, help="score only the first LIMIT test sentences"
+    )
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--record", type=Path, default=Path("models/ablations/record.json"))
+    parser.add_argument(
+        "--record", type=Path, default=Path("models/ablations/record.json")
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
@@ -39,14 +53,19 @@ def run(args: argparse.Namespace) -> int:
     config = load_config(args.config, args.overrides)
     unknown = [name for name in args.runs or () if name not in RUNS]
     if unknown:
-        raise TranslatorError(f"--runs: expected some of {', '.join(RUNS)}; got {unknown[0]}")
+        raise TranslatorError(
+            f"--runs: expected some of {', '.join(RUNS)}; got {unknown[0]}"
+        )
     corpus = load_prepared(args.data or Path("data") / config.name)
     about = {"config": config.to_dict(), "data": corpus.fingerprint}
     record = {**about, "surroundings": surroundings(), "runs": []}
     if args.record.exists():
         old = read_record(args.record)
         # Settings that came later than a record have their defaults in it.
-        of_old = {"config": Config.from_dict(old["config"]).to_dict(), "data": old["data"]}
+        of_old = {
+            "config": Config.from_dict(old["config"]).to_dict(),
+            "data": old["data"],
+        }
         if of_old == about:
             record = old
         else:
@@ -60,14 +79,22 @@ def run(args: argparse.Namespace) -> int:
             if name in done:
                 continue
             print(name, file=sys.stderr, flush=True)
-            row = run_one(name, config, corpus, processes, limit=args.limit,
-                          show_progress=not args.quiet)  # fmt: skip
+            row = run_one(
+                name,
+                config,
+                corpus,
+                processes,
+                limit=args.limit,
+                show_progress=not args.quiet,
+            )
             record["runs"].append(row)
             record["runs"].sort(key=lambda run: list(RUNS).index(run["name"]))
             write_record(args.record, record)
     width = max(len(row["name"]) for row in record["runs"])
     print(f"{'':{width}}   BLEU   chrF   exact   loss   seconds")
     for row in record["runs"]:
-        print(f"{row['name']:{width}} {row['bleu']:6.1f} {row['chrf']:6.1f} "
-              f"{100 * row['exact']:6.1f} % {row['validation_loss']:6.3f} {row['seconds']:8.0f}")
+        print(
+            f"{row['name']:{width}} {row['bleu']:6.1f} {row['chrf']:6.1f} "
+            f"{100 * row['exact']:6.1f} % {row['validation_loss']:6.3f} {row['seconds']:8.0f}"
+        )
     return 0

@@ -14,13 +14,25 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--config", default="tiny", help="sizes of the model (default: tiny)")
-    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument(
+        "--config", default="tiny", help="sizes of the model (default: tiny)"
+    )
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE"
+    )
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--sentences", type=int, default=32, help="in a batch (default: 32)")
-    parser.add_argument("--length", type=int, default=24, help="tokens a sentence (default: 24)")
-    parser.add_argument("--rounds", type=int, default=5, help="the fastest counts (default: 5)")
-    parser.add_argument("--compile", action="store_true", help="also with torch.compile")
+    parser.add_argument(
+        "--sentences", type=int, default=32, help="in a batch (default: 32)"
+    )
+    parser.add_argument(
+        "--length", type=int, default=24, help="tokens a sentence (default: 24)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="the fastest counts (default: 5)"
+    )
+    parser.add_argument(
+        "--compile", action="store_true", help="also with torch.compile"
+    )
     parser.add_argument("--record", type=Path, help="write the numbers here, as JSON")
 
 
@@ -35,16 +47,30 @@ def run(args: argparse.Namespace) -> int:
 
     for name in ("sentences", "length", "rounds"):
         if getattr(args, name) < 1:
-            raise TranslatorError(f"--{name}: expected at least 1, got {getattr(args, name)}")
-    config, device = load_config(args.config, args.overrides), choose_device(args.device)
+            raise TranslatorError(
+                f"--{name}: expected at least 1, got {getattr(args, name)}"
+            )
+    config, device = (
+        load_config(args.config, args.overrides),
+        choose_device(args.device),
+    )
     sizes = {"sentences": args.sentences, "length": args.length, "rounds": args.rounds}
     training = training_steps(config, device, compiled=args.compile, **sizes)
     decoding = decoding_ways(config, device, **sizes)
-    print(f"{describe_device(device)}; {config.name}; fastest of {args.rounds} rounds, in turns")
+    print(
+        f"{describe_device(device)}; {config.name}; fastest of {args.rounds} rounds, in turns"
+    )
     print(table(training, decoding))
     if args.record:
-        write_record(args.record, {
-            "config": config.to_dict(), "device": describe_device(device), "sizes": sizes,
-            "surroundings": surroundings(), "training": training, "decoding": decoding,
-        })  # fmt: skip
+        write_record(
+            args.record,
+            {
+                "config": config.to_dict(),
+                "device": describe_device(device),
+                "sizes": sizes,
+                "surroundings": surroundings(),
+                "training": training,
+                "decoding": decoding,
+            },
+        )
     return 0

@@ -6,7 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-HELP = "Measure a translator: BLEU and chrF, by length, greedy and beam; write its record."
+HELP = (
+    "Measure a translator: BLEU and chrF, by length, greedy and beam; write its record."
+)
 EXAMPLES = """\
   python -m translator evaluate --run runs/tiny                   its own test split
   python -m translator evaluate --run runs/base --beam 1 4 8
@@ -19,25 +21,55 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--run", type=Path, help="folder of a training run; its model is RUN/model")
+    parser.add_argument(
+        "--run", type=Path, help="folder of a training run; its model is RUN/model"
+    )
     parser.add_argument("--model", type=Path, help="folder of an exported translator")
-    parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG's name)")
+    parser.add_argument(
+        "--data", type=Path, help="prepared data (default: data/CONFIG's name)"
+    )
     parser.add_argument("--split", default="test", choices=("train", "valid", "test"))
-    parser.add_argument("--corpus", help="only the sentences of this one of several corpora")
-    parser.add_argument("--source", type=Path, help="text to translate instead, a sentence a line")
+    parser.add_argument(
+        "--corpus", help="only the sentences of this one of several corpora"
+    )
+    parser.add_argument(
+        "--source", type=Path, help="text to translate instead, a sentence a line"
+    )
     parser.add_argument("--reference", type=Path, help="its translation, line by line")
-    parser.add_argument("--beam", type=int, nargs="+", default=[1, 4], metavar="SIZE",
-                        help="beam sizes; 1 is greedy (default: 1 4)")
-    parser.add_argument("--alpha", type=float, nargs="+", default=[0.6], metavar="ALPHA",
-                        help="length penalty of the beam search (default: 0.6); of several the "
-                             "best on the validation pairs is taken")
+    parser.add_argument(
+        "--beam",
+        type=int,
+        nargs="+",
+        default=[1, 4],
+        metavar="SIZE",
+        help="beam sizes; 1 is greedy (default: 1 4)",
+    )
+    parser.add_argument(
+        "--alpha",
+        type=float,
+        nargs="+",
+        default=[0.6],
+        metavar="ALPHA",
+        help="length penalty of the beam search (default: 0.6); of several the "
+        "best on the validation pairs is taken",
+    )
     parser.add_argument("--limit", type=int, help="only the first LIMIT sentences")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--outputs", type=Path, help="write the last beam size's translations here")
-    parser.add_argument("--record", type=Path, help="default: record.json beside the model")
-    parser.add_argument("--after", type=Path, nargs="+", default=[], metavar="FOLDER",
-                        help="runs or translators that the run's weights went through before, "
-                             "oldest first (train --from): their course goes into the record")
+    parser.add_argument(
+        "--outputs", type=Path, help="write the last beam size's translations here"
+    )
+    parser.add_argument(
+        "--record", type=Path, help="default: record.json beside the model"
+    )
+    parser.add_argument(
+        "--after",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="runs or translators that the run's weights went through before, "
+        "oldest first (train --from): their course goes into the record",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,20 +91,29 @@ def run(args: argparse.Namespace) -> int:
     if (args.source is None) != (args.reference is None):
         raise TranslatorError("--source and --reference go together")
     if args.after and args.run is None:
-        raise TranslatorError("--after goes with --run: an exported translator does not say "
-                              "what it began with")
+        raise TranslatorError(
+            "--after goes with --run: an exported translator does not say "
+            "what it began with"
+        )
     training = read_record(args.run / "training.json") if args.run else {}
     earlier = earlier_trainings(training, args.after)
     folder = args.model or args.run / "model"
     translator = load_translator(folder, args.device)
     if args.source and len(args.alpha) > 1:
-        raise TranslatorError("--alpha: expected one value with --source, which has no "
-                              "validation pairs to choose by")
+        raise TranslatorError(
+            "--alpha: expected one value with --source, which has no "
+            "validation pairs to choose by"
+        )
     trained_on, chosen = [], {"alpha": args.alpha[0]}
     if args.source:
-        sources, references = zip(*read_parallel(args.source, args.reference), strict=True)
-        data = {"source": args.source.name, "sha256": sha256(args.source),
-                "reference_sha256": sha256(args.reference)}  # fmt: skip
+        sources, references = zip(
+            *read_parallel(args.source, args.reference), strict=True
+        )
+        data = {
+            "source": args.source.name,
+            "sha256": sha256(args.source),
+            "reference_sha256": sha256(args.reference),
+        }
     else:
         prepared = load_prepared(args.data or Path("data") / translator.config.name)
         rows = prepared.texts(args.split)
@@ -85,27 +126,42 @@ def run(args: argparse.Namespace) -> int:
             )
         rows = [row for row in rows if args.corpus in (None, row.corpus)]
         sources, references = [row.source for row in rows], [row.target for row in rows]
-        data = {"split": args.split, "corpus": args.corpus or ", ".join(known),
-                "fingerprint": prepared.fingerprint,
-                "stats": prepared.stats}  # fmt: skip
+        data = {
+            "split": args.split,
+            "corpus": args.corpus or ", ".join(known),
+            "fingerprint": prepared.fingerprint,
+            "stats": prepared.stats,
+        }
         if len(args.alpha) > 1:
-            valid = [row for row in prepared.texts("valid") if args.corpus in (None, row.corpus)]
+            valid = [
+                row
+                for row in prepared.texts("valid")
+                if args.corpus in (None, row.corpus)
+            ]
             chosen = best_alpha(
-                translator, [row.source for row in valid], [row.target for row in valid],
-                max(args.beam), args.alpha,
-            )  # fmt: skip
+                translator,
+                [row.source for row in valid],
+                [row.target for row in valid],
+                max(args.beam),
+                args.alpha,
+            )
     sources, references = sources[: args.limit], references[: args.limit]
     evaluations = []
-    print(f"{len(sources)} sentences, alpha {chosen['alpha']}\n"
-          " beam    BLEU  (95 % within)    chrF   exact   sentences/s")
+    print(
+        f"{len(sources)} sentences, alpha {chosen['alpha']}\n"
+        " beam    BLEU  (95 % within)    chrF   exact   sentences/s"
+    )
     for beam_size in args.beam:
         options = DecodingOptions(beam_size=beam_size, alpha=chosen["alpha"])
         result, outputs = evaluate(translator, sources, references, options, trained_on)
         evaluations.append(result)
         low, high = result["bleu"]["interval"]
-        print(f"{beam_size:5} {result['bleu']['score']:7.1f}  ({low:5.1f} to {high:5.1f}) "
-              f"{result['chrf']['score']:7.1f} "
-              f"{100 * result['exact']:6.1f} % {result['sentences_per_second']:12.1f}", flush=True)
+        print(
+            f"{beam_size:5} {result['bleu']['score']:7.1f}  ({low:5.1f} to {high:5.1f}) "
+            f"{result['chrf']['score']:7.1f} "
+            f"{100 * result['exact']:6.1f} % {result['sentences_per_second']:12.1f}",
+            flush=True,
+        )
     print(evaluations[-1]["bleu"]["signature"])
     if args.outputs:
         write_text(args.outputs, "".join(line + "\n" for line in outputs))

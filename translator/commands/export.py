@@ -14,14 +14,24 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--run", type=Path, required=True, help="folder of a training run")
+    parser.add_argument(
+        "--run", type=Path, required=True, help="folder of a training run"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--half", action="store_true", help="weights as float16: half the size")
-    size.add_argument("--int8", action="store_true",
-                      help="matrices as 8-bit integers, with a scale a row: a quarter of the size")
-    parser.add_argument("--onnx", action="store_true",
-                        help="also encoder.onnx and decoder.onnx, checked against PyTorch")
+    size.add_argument(
+        "--half", action="store_true", help="weights as float16: half the size"
+    )
+    size.add_argument(
+        "--int8",
+        action="store_true",
+        help="matrices as 8-bit integers, with a scale a row: a quarter of the size",
+    )
+    parser.add_argument(
+        "--onnx",
+        action="store_true",
+        help="also encoder.onnx and decoder.onnx, checked against PyTorch",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from translator.config import DataConfig
     from translator.prepared import PreparedCorpus
 
-HELP = "Read corpora, clean them, split them without leakage and learn their vocabulary."
+HELP = (
+    "Read corpora, clean them, split them without leakage and learn their vocabulary."
+)
 EXAMPLES = """\
   python -m translator prepare
       the embedded grammar corpus, with the settings of tiny, in data/tiny
@@ -39,45 +41,76 @@ _OTHERWISE = "small"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of prepare."""
     parser.add_argument(
-        "corpora", nargs="*", metavar="CORPUS",
+        "corpora",
+        nargs="*",
+        metavar="CORPUS",
         help="grammar, tatoeba or multi30k; several are joined (default: grammar)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--tsv", action="append", default=[], metavar="FILE",
+        "--tsv",
+        action="append",
+        default=[],
+        metavar="FILE",
         help="also a file of pairs: source, tab, target; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--text", action="append", default=[], nargs=2, metavar=("SOURCE", "TARGET"),
+        "--text",
+        action="append",
+        default=[],
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
         help="also two files with a sentence a line; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--config", metavar="NAME",
+        "--config",
+        metavar="NAME",
         help="take the settings of tiny, small, base, big or a .toml file (default: of the one "
         "for these corpora: tiny for grammar, small for tatoeba, base for multi30k)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="overrides",
         help="change a setting, such as data.max_words=50; may be repeated",
-    )  # fmt: skip
-    parser.add_argument("--vocab-size", type=int, metavar="N", help="tokens, both languages")
+    )
     parser.add_argument(
-        "--vocabulary", type=Path, metavar="PATH",
+        "--vocab-size", type=int, metavar="N", help="tokens, both languages"
+    )
+    parser.add_argument(
+        "--vocabulary",
+        type=Path,
+        metavar="PATH",
         help="do not learn one: take that of a translator's folder, or a tokenizer.json",
-    )  # fmt: skip
-    parser.add_argument("--valid", type=int, metavar="N", help="pairs held out for validation")
-    parser.add_argument("--test", type=int, metavar="N", help="pairs held out for the test")
-    parser.add_argument("--seed", type=int, metavar="N", help="decides which pairs are held out")
-    parser.add_argument("--name", help="name of the prepared data (default: the "
-                        "configuration's, or the corpora's where it has others)")  # fmt: skip
+    )
+    parser.add_argument(
+        "--valid", type=int, metavar="N", help="pairs held out for validation"
+    )
+    parser.add_argument(
+        "--test", type=int, metavar="N", help="pairs held out for the test"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="decides which pairs are held out"
+    )
+    parser.add_argument(
+        "--name",
+        help="name of the prepared data (default: the "
+        "configuration's, or the corpora's where it has others)",
+    )
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder to write (default: data/NAME)"
     )
     parser.add_argument(
-        "--data-dir", type=Path, metavar="DIR",
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
         help="folder with the public corpora, instead of a download; also by the environment "
         "variable TRANSLATOR_DATA",
-    )  # fmt: skip
-    parser.add_argument("--force", action="store_true", help="replace data prepared before")
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace data prepared before"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -95,9 +128,13 @@ def run(args: argparse.Namespace) -> int:
         path = args.vocabulary
         given = Tokenizer.load(path / TOKENIZER if path.is_dir() else path)
     made = prepare(
-        settings, args.out or Path("data") / (args.name or name), data_dir=args.data_dir,
-        force=args.force, say=lambda line: print(line, file=sys.stderr), tokenizer=given,
-    )  # fmt: skip
+        settings,
+        args.out or Path("data") / (args.name or name),
+        data_dir=args.data_dir,
+        force=args.force,
+        say=lambda line: print(line, file=sys.stderr),
+        tokenizer=given,
+    )
     print(report(made))
     return 0
 
@@ -132,7 +169,9 @@ def _config_for(corpora: tuple[str, ...]) -> str:
     if not corpora:
         return _FIRST[0]
     names = [*_FIRST, *(name for name in available() if name not in _FIRST)]
-    return next((n for n in names if load_config(n).data.corpora == corpora), _OTHERWISE)
+    return next(
+        (n for n in names if load_config(n).data.corpora == corpora), _OTHERWISE
+    )
 
 
 def report(made: PreparedCorpus) -> str:
@@ -140,13 +179,17 @@ def report(made: PreparedCorpus) -> str:
     stats = made.stats
     lines = []
     for corpus, found in stats["counts"].items():
-        lines.append(f"{corpus}: {found['read']:,} pairs read, {found['normalised']:,} normalised")
+        lines.append(
+            f"{corpus}: {found['read']:,} pairs read, {found['normalised']:,} normalised"
+        )
         lines += [f"  dropped {n:>8,}  {rule}" for rule, n in found["dropped"].items()]
         lines.append(f"  licence: {stats['licences'][corpus]}")
         if stats["as published"][corpus] is False:
             lines.append("  note: these are not the published files (another SHA-256)")
     row = "{:<6} {:>9} {:>13} {:>13} {:>13} {:>13}"
-    lines.append(row.format("split", "pairs", "source words", "tokens", "target words", "tokens"))
+    lines.append(
+        row.format("split", "pairs", "source words", "tokens", "target words", "tokens")
+    )
     for split, found in stats["splits"].items():
         numbers = [
             f"{found[side][kind]['total']:,}"

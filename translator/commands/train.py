@@ -21,20 +21,48 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--config", default="tiny",
-                        help="name of a configuration, or a TOML file (default: tiny)")
-    parser.add_argument("--set", dest="overrides", action="append", default=[],
-                        metavar="KEY=VALUE", help="change a setting, such as training.seed=3")
-    parser.add_argument("--data", type=Path, help="prepared data (default: data/CONFIG)")
-    parser.add_argument("--out", type=Path, help="folder of the run (default: runs/CONFIG)")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (default: auto)")
-    parser.add_argument("--from", dest="start", type=Path, metavar="FOLDER",
-                        help="begin with this translator's weights; the data need its vocabulary")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
-    parser.add_argument("--longer", type=Path, metavar="RUN",
-                        help="go on from where RUN was before its rate fell (schedule wsd), with a "
-                             "later end, as if RUN had had that end from the beginning")
-    parser.add_argument("--restart", action="store_true", help="delete an earlier run in --out")
+    parser.add_argument(
+        "--config",
+        default="tiny",
+        help="name of a configuration, or a TOML file (default: tiny)",
+    )
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting, such as training.seed=3",
+    )
+    parser.add_argument(
+        "--data", type=Path, help="prepared data (default: data/CONFIG)"
+    )
+    parser.add_argument(
+        "--out", type=Path, help="folder of the run (default: runs/CONFIG)"
+    )
+    parser.add_argument(
+        "--device", default="auto", help="auto, cpu, cuda, cuda:1 (default: auto)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=Path,
+        metavar="FOLDER",
+        help="begin with this translator's weights; the data need its vocabulary",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the last checkpoint"
+    )
+    parser.add_argument(
+        "--longer",
+        type=Path,
+        metavar="RUN",
+        help="go on from where RUN was before its rate fell (schedule wsd), with a "
+        "later end, as if RUN had had that end from the beginning",
+    )
+    parser.add_argument(
+        "--restart", action="store_true", help="delete an earlier run in --out"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
@@ -60,7 +88,11 @@ def run(args: argparse.Namespace) -> int:
     corpus = load_prepared(data)
     with started(args.device) as processes:
         trainer = Trainer(
-            config, corpus, out, processes, show_progress=processes.first and not args.quiet
+            config,
+            corpus,
+            out,
+            processes,
+            show_progress=processes.first and not args.quiet,
         )
         there = checkpoints(trainer.checkpoint_folder)
         if there and args.resume:
@@ -71,7 +103,11 @@ def run(args: argparse.Namespace) -> int:
                 "--restart deletes it, --out names another folder"
             )
         elif there and processes.first:
-            for path in [*there, *checkpoints(out / "best"), *checkpoints(out / "stable")]:
+            for path in [
+                *there,
+                *checkpoints(out / "best"),
+                *checkpoints(out / "stable"),
+            ]:
                 path.unlink()
         processes.wait()
         if args.longer and trainer.update == 0:
@@ -90,7 +126,9 @@ def run(args: argparse.Namespace) -> int:
             )
         summary = trainer.run()
         if processes.first:
-            save_translator(out / "model", Translator(trainer.model, corpus.tokenizer, config))
+            save_translator(
+                out / "model", Translator(trainer.model, corpus.tokenizer, config)
+            )
             print(
                 f"{summary['updates']:,} updates in {summary['seconds']:.0f} s, "
                 f"{summary['target_tokens_per_second']:,} target tokens/s; validation loss "

@@ -19,17 +19,34 @@ DEFAULT_MODEL = Path(__file__).resolve().parent.parent.parent / "models" / "de-e
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("text", nargs="*", help="sentences; without any, a file or standard input")
+    parser.add_argument(
+        "text", nargs="*", help="sentences; without any, a file or standard input"
+    )
     parser.add_argument("--file", type=Path, help="translate the lines of this file")
-    parser.add_argument("--encoding", default="utf-8", help="of the input (default: utf-8)")
-    parser.add_argument("--model", type=Path, default=DEFAULT_MODEL,
-                        help="folder of a translator (default: the one that comes with the book)")
-    parser.add_argument("--beam", type=int, default=4, metavar="SIZE", help="1 is greedy")
-    parser.add_argument("--alpha", type=float, default=0.6, help="length penalty (default: 0.6)")
+    parser.add_argument(
+        "--encoding", default="utf-8", help="of the input (default: utf-8)"
+    )
+    parser.add_argument(
+        "--model",
+        type=Path,
+        default=DEFAULT_MODEL,
+        help="folder of a translator (default: the one that comes with the book)",
+    )
+    parser.add_argument(
+        "--beam", type=int, default=4, metavar="SIZE", help="1 is greedy"
+    )
+    parser.add_argument(
+        "--alpha", type=float, default=0.6, help="length penalty (default: 0.6)"
+    )
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--alignments", action="store_true",
-                        help="print which source tokens each target token looked at")
-    parser.add_argument("--plot", type=Path, help="with --alignments: draw the first text's here")
+    parser.add_argument(
+        "--alignments",
+        action="store_true",
+        help="print which source tokens each target token looked at",
+    )
+    parser.add_argument(
+        "--plot", type=Path, help="with --alignments: draw the first text's here"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
     texts = list(args.text) or read_lines(args.file, args.encoding)
     options = DecodingOptions(beam_size=args.beam, alpha=args.alpha)
     translator = load_translator(args.model, args.device)
-    for i, (text, line) in enumerate(zip(texts, translator.translate(texts, options), strict=True)):
+    for i, (text, line) in enumerate(
+        zip(texts, translator.translate(texts, options), strict=True)
+    ):
         print(line)
         if args.alignments and line:
             _show_alignment(translator, text, line, args.plot if i == 0 else None)
@@ -71,7 +90,8 @@ def _show_alignment(translator, text: str, translation: str, plot: Path | None) 
     for row, weight in zip(rows, weights, strict=True):
         best = weight.topk(min(3, len(columns)))
         looks = ", ".join(
-            f"{columns[j]} {w:.2f}" for w, j in zip(best.values, best.indices, strict=True)
+            f"{columns[j]} {w:.2f}"
+            for w, j in zip(best.values, best.indices, strict=True)
         )
         print(f"  {row:{width}}  {looks}")
     if plot is None:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from translator.grammar.engine import AGREEMENTS, ANY, Item, Rule, Slot, bits, table, words
+from translator.grammar.engine import (
+    AGREEMENTS,
+    ANY,
+    Item,
+    Rule,
+    Slot,
+    bits,
+    table,
+    words,
+)
 from translator.grammar.nouns import HOURS
 from translator.grammar.verbs import (
     BE,
@@ -47,10 +56,16 @@ def time(kind: str) -> list[Rule]:
         labels = ("time", f"time:{german.split('_')[-1]}")
         rules.append(Rule(_in_order(german), _in_order(english), labels=labels))
     clock = (Slot("clock", ("clock",)),)
-    days = {"F": ["morgen tomorrow"], "X": ["gestern yesterday", ""], "M": ["morgen tomorrow", ""]}
+    days = {
+        "F": ["morgen tomorrow"],
+        "X": ["gestern yesterday", ""],
+        "M": ["morgen tomorrow", ""],
+    }
     for day in days.get(kind, []):
         german, english = (words(word, "day") for word in (day or " ").split(" "))
-        rules.append(Rule(german + clock, english + clock, weight=0.7, labels=("time",)))
+        rules.append(
+            Rule(german + clock, english + clock, weight=0.7, labels=("time",))
+        )
     return rules
 
 
@@ -69,7 +84,8 @@ def clock() -> list[Rule]:
 def frequency() -> list[Rule]:
     """ "oft" and "manchmal"."""
     return [
-        Rule(words(de, "f"), words(en, "f"), labels=("time",)) for de, en in FREQUENCIES.items()
+        Rule(words(de, "f"), words(en, "f"), labels=("time",))
+        for de, en in FREQUENCIES.items()
     ]
 
 
@@ -83,7 +99,9 @@ def place(kind: str) -> list[Rule]:
 
 def goal(kind: str) -> list[Rule]:
     """Where somebody goes ("walk"), travels ("to") or arrives ("in")."""
-    plain = [Rule(*map(_aligned, pair), labels=("place",)) for pair in DESTINATIONS[kind]]
+    plain = [
+        Rule(*map(_aligned, pair), labels=("place",)) for pair in DESTINATIONS[kind]
+    ]
     if kind != "to":
         return plain
     german, english = map(_aligned, BY_TRAIN)
@@ -93,13 +111,17 @@ def goal(kind: str) -> list[Rule]:
 
 def city() -> list[Rule]:
     """A city one travels to."""
-    return [Rule(*map(_aligned, pair), labels=("place",)) for pair in DESTINATIONS["to"]]
+    return [
+        Rule(*map(_aligned, pair), labels=("place",)) for pair in DESTINATIONS["to"]
+    ]
 
 
 # -- states ----------------------------------------------------------------------------------
 
 
-def state(kind: str, tense: str, polarity: str, what: str, subject_kind: str) -> list[Rule]:
+def state(
+    kind: str, tense: str, polarity: str, what: str, subject_kind: str
+) -> list[Rule]:
     """Somebody or something is (was) such: "ist sehr müde"; or has (had) time or none.
 
     what: "human", "unwell" (a reason), "family" (ill), "time", or a class of things.
@@ -109,11 +131,14 @@ def state(kind: str, tense: str, polarity: str, what: str, subject_kind: str) ->
     adjectives = HUMAN_STATES.get(what) or THING_STATES[what]
     human = what in HUMAN_STATES
     subject = Slot(
-        "subject", ("subject", subject_kind, "human" if what in ("human", "unwell") else what)
+        "subject",
+        ("subject", subject_kind, "human" if what in ("human", "unwell") else what),
     )
     german, english = (SEIN, BE) if tense == "present" else (WAR, BE_PAST)
     ist, is_ = table(german, "be"), table(english, "be")
-    nicht, not_ = (words("nicht", "n"), words("not", "n")) if polarity == "neg" else ((), ())
+    nicht, not_ = (
+        (words("nicht", "n"), words("not", "n")) if polarity == "neg" else ((), ())
+    )
     rules = []
     for pair in adjectives:
         for degree, weight in (("", 1.0), ("sehr:very", 0.6), ("zu:too", 0.6)):
@@ -130,7 +155,11 @@ def state(kind: str, tense: str, polarity: str, what: str, subject_kind: str) ->
                 "sub": ((subject, *de, *ist), (subject, *is_, *en)),
             }[kind]
             labels = ["predicate-adjective", f"state:{pair.split(':')[0]}"]
-            labels += {"main": ["verb-second"], "q": ["question"], "sub": ["verb-final"]}[kind]
+            labels += {
+                "main": ["verb-second"],
+                "q": ["question"],
+                "sub": ["verb-final"],
+            }[kind]
             labels += ["negation"] if polarity == "neg" else []
             mask = bits("2", "3") if kind == "q" else ANY
             rules.append(Rule(*sides, mask, weight, tuple(labels)))
@@ -140,10 +169,14 @@ def state(kind: str, tense: str, polarity: str, what: str, subject_kind: str) ->
 _TOO = ("expensive", "difficult", "boring")
 
 
-def _time_to_spare(kind: str, tense: str, polarity: str, subject_kind: str) -> list[Rule]:
+def _time_to_spare(
+    kind: str, tense: str, polarity: str, subject_kind: str
+) -> list[Rule]:
     subject = Slot("subject", ("subject", subject_kind, "human"))
     hat = table(HABEN if tense == "present" else HATTE, "h")
-    has = table(third("have", "has") if tense == "present" else ["had"] * len(AGREEMENTS), "h")
+    has = table(
+        third("have", "has") if tense == "present" else ["had"] * len(AGREEMENTS), "h"
+    )
     zeit, spare = words("Zeit", "t"), words("time", "t")
     labels = ["state:Zeit"]
     if polarity == "neg":
@@ -152,7 +185,10 @@ def _time_to_spare(kind: str, tense: str, polarity: str, subject_kind: str) -> l
     sides = {
         "main": ((subject, *hat, *zeit), (subject, *has, *spare)),
         "sub": ((subject, *zeit, *hat), (subject, *has, *spare)),
-        "q": ((*hat, subject, *zeit), (*table(DO, "h"), subject, *words("have", "h"), *spare)),
+        "q": (
+            (*hat, subject, *zeit),
+            (*table(DO, "h"), subject, *words("have", "h"), *spare),
+        ),
     }[kind]
     labels += {"main": ["verb-second"], "q": ["question"], "sub": ["verb-final"]}[kind]
     return [Rule(*sides, bits("2", "3") if kind == "q" else ANY, 1.0, tuple(labels))]

@@ -20,7 +20,10 @@ from translator.grammar.verbs import BE, DO, MODALS, VERBS, Verb, third
 
 Items = tuple[Item, ...]
 
-TIME_SHARE, PLACE_SHARE = 0.5, 0.6  # weight of a rule with time (place) against one without
+TIME_SHARE, PLACE_SHARE = (
+    0.5,
+    0.6,
+)  # weight of a rule with time (place) against one without
 
 _ORDER_LABELS = {
     "main": ("verb-second",),
@@ -87,7 +90,9 @@ def verb_group(verb: Verb, tense: str, fused: str, split: bool) -> Group:
     return Group(*german, auxiliary, body + words(verb.rest, "v"))
 
 
-def _order(kind: str, subject: Item, group: Group, option: Option, fields: Items) -> Items:
+def _order(
+    kind: str, subject: Item, group: Group, option: Option, fields: Items
+) -> Items:
     """Put the German fields in the order of a clause type; `fields` stand behind the pronouns."""
     if kind == "sub":
         return (subject, *option.pronoun, *fields, *group.final)
@@ -114,9 +119,13 @@ def _rule(
     where: Items = (place,) if place else ()
     early = (*option.early, *german_time) if negative else (*german_time, *option.early)
     fields = (*early, *nicht, *where, *option.indefinite, *option.late)
-    german = _order("inv" if kind in ("q", "after") else kind, subject, group, option, fields)
+    german = _order(
+        "inv" if kind in ("q", "after") else kind, subject, group, option, fields
+    )
     not_ = words("not", "k" if option.kein else "n") if negative else ()
-    if any("cannot" in item.forms for item in group.auxiliary if isinstance(item, Word)):
+    if any(
+        "cannot" in item.forms for item in group.auxiliary if isinstance(item, Word)
+    ):
         not_ = ()
     often: Items = (time[0],) if time and time[1] == "middle" else ()
     subject_verb = (subject, *group.auxiliary, *not_, *often, *group.body)
@@ -147,7 +156,9 @@ def _times(
     return [(1.0, None), (TIME_SHARE, some)]
 
 
-def clause(kind: str, tense: str, polarity: str, family: str, subject_kind: str) -> list[Rule]:
+def clause(
+    kind: str, tense: str, polarity: str, family: str, subject_kind: str
+) -> list[Rule]:
     """A clause of every verb that can be used so, each verb with the same weight.
 
     kind: "main", "inv" (time first), "q" (verb first), "after" (behind a subordinate clause) or
@@ -162,7 +173,9 @@ def clause(kind: str, tense: str, polarity: str, family: str, subject_kind: str)
     duty, family = family == "duty", "plain" if family == "duty" else family
     rules: list[Rule] = []
     for verb in VERBS:
-        frames = [frame for frame in verb.frames if options.belongs(verb, frame, family)]
+        frames = [
+            frame for frame in verb.frames if options.belongs(verb, frame, family)
+        ]
         if not uses & verb.uses or not frames or (duty and "m" not in verb.uses):
             continue
         no_hour = negative or "n" in verb.uses or family in ("zu", "ozu")
@@ -174,13 +187,25 @@ def clause(kind: str, tense: str, polarity: str, family: str, subject_kind: str)
                 fused = ("k" if option.kein else "n") if negative else ""
                 group = verb_group(verb, tense, fused, negative or question)
                 for subject in _subjects(order, subject_kind, option):
-                    for place in _places(verb, negative or family != "plain" or kind == "sub0"):
+                    for place in _places(
+                        verb, negative or family != "plain" or kind == "sub0"
+                    ):
                         for share, time in _times(kind, tense, family, no_hour):
-                            sides = _rule(order, subject, group, option, negative, time, place)
-                            weight = option.weight * share * (PLACE_SHARE if place else 1.0)
-                            if subject.category[1] == "pronoun" and subject_kind == "any":
+                            sides = _rule(
+                                order, subject, group, option, negative, time, place
+                            )
+                            weight = (
+                                option.weight * share * (PLACE_SHARE if place else 1.0)
+                            )
+                            if (
+                                subject.category[1] == "pronoun"
+                                and subject_kind == "any"
+                            ):
                                 weight *= 0.8
-                            labels = (*_labels(verb, order, tense, polarity), *option.labels)
+                            labels = (
+                                *_labels(verb, order, tense, polarity),
+                                *option.labels,
+                            )
                             mask = option.mask & _askable(question, tense)
                             found.append(Rule(*sides, mask, weight, labels))
         total = sum(rule.weight for rule in found)
@@ -216,7 +241,12 @@ def _askable(question: bool, tense: str) -> int:
 
 def _labels(verb: Verb, order: str, tense: str, polarity: str) -> tuple[str, ...]:
     labels = [f"verb:{verb.name}", *_ORDER_LABELS[order]]
-    form = {"main": "statement", "inv": "inversion", "after": "inversion", "q": "question"}
+    form = {
+        "main": "statement",
+        "inv": "inversion",
+        "after": "inversion",
+        "q": "question",
+    }
     use = form.get(order, "subordinate")
     if tense == "X":
         labels.append("perfect")
@@ -239,7 +269,9 @@ def zu(kind: str) -> list[Rule]:
     """
     rules: list[Rule] = []
     for verb in VERBS:
-        frames = [frame for frame in verb.frames if options.belongs(verb, frame, "plain")]
+        frames = [
+            frame for frame in verb.frames if options.belongs(verb, frame, "plain")
+        ]
         if not frames or kind not in verb.uses:
             continue
         found = []
@@ -249,7 +281,11 @@ def zu(kind: str) -> list[Rule]:
                 infinitive = words(verb.zu, "v")
                 if not verb.prefix:
                     infinitive = words("zu", "z") + words(verb.lemma, "v")
-                body = words("to", tag) + words(verb.english[0], "v") + words(verb.rest, "v")
+                body = (
+                    words("to", tag)
+                    + words(verb.english[0], "v")
+                    + words(verb.rest, "v")
+                )
                 for place in _places(verb, kind in "toh"):
                     where = (place,) if place else ()
                     fields = (*option.early, *where, *option.indefinite, *option.late)
@@ -259,7 +295,9 @@ def zu(kind: str) -> list[Rule]:
                     labels = [f"verb:{verb.name}", "zu-infinitive", "use:zu"]
                     labels += ["separable-verb"] if verb.prefix else []
                     labels += option.labels
-                    found.append(Rule(german, english, option.mask, weight, tuple(labels)))
+                    found.append(
+                        Rule(german, english, option.mask, weight, tuple(labels))
+                    )
         total = sum(rule.weight for rule in found)
         rules += [rule._replace(weight=rule.weight / total) for rule in found]
     return rules

@@ -141,7 +141,8 @@ def make_splits(
         tests = (
             pair
             for pair in tests
-            if pair.combinations & held_out and words.issuperset(pair.source + pair.target)
+            if pair.combinations & held_out
+            and words.issuperset(pair.source + pair.target)
         )
         tests = _seen_parts(tests, train, held_out)
     return Splits(train, valid, _take(tests, n_test, "n_test", taken), held_out)
@@ -191,12 +192,17 @@ def make_pair(node: Node) -> Pair:
         for anchor in anchors:
             where[anchor].append(j)
     alignment = frozenset(
-        (i, j) for i, (_, anchors) in enumerate(german) for anchor in anchors for j in where[anchor]
+        (i, j)
+        for i, (_, anchors) in enumerate(german)
+        for anchor in anchors
+        for j in where[anchor]
     )
     labels = node.labels()
     phenomena = {label for label in labels if ":" not in label}
     phenomena |= {"adjective" for label in labels if label.startswith("adjective:")}
-    construction = next(x for x in labels if x.startswith("construction:")).split(":")[1]
+    construction = next(x for x in labels if x.startswith("construction:")).split(":")[
+        1
+    ]
     return Pair(
         spell(german),
         spell(english),
@@ -234,7 +240,8 @@ def sensible(node: Node) -> bool:
     if len(set(content)) < len(content):
         return False
     return not any(
-        one in labels and not set(others.split()).isdisjoint(labels) for one, others in _CLASHES
+        one in labels and not set(others.split()).isdisjoint(labels)
+        for one, others in _CLASHES
     )
 
 
@@ -262,7 +269,9 @@ def _stream(
             f"{MAX_LENGTH}, got {low} and {high}"
         )
     starts = [
-        rule for rule in GRAMMAR.rules(GRAMMAR.start) if _value(rule, "construction") in names
+        rule
+        for rule in GRAMMAR.rules(GRAMMAR.start)
+        if _value(rule, "construction") in names
     ]
     weights = [rule.weight for rule in starts]
     misses = 0
@@ -275,12 +284,17 @@ def _stream(
         if not sensible(node):
             continue
         pair = make_pair(node)
-        if low <= len(pair.source) <= high and MIN_LENGTH <= len(pair.target) <= MAX_LENGTH:
+        if (
+            low <= len(pair.source) <= high
+            and MIN_LENGTH <= len(pair.target) <= MAX_LENGTH
+        ):
             misses = 0
             yield pair
 
 
-def _take(pairs: Iterator[Pair], n: int, name: str, taken: set[tuple[str, ...]]) -> list[Pair]:
+def _take(
+    pairs: Iterator[Pair], n: int, name: str, taken: set[tuple[str, ...]]
+) -> list[Pair]:
     """Take `n` pairs whose sources are not in `taken`, and put them there."""
     out: list[Pair] = []
     misses = 0

@@ -28,7 +28,9 @@ Category = tuple[str, ...]
 
 def bits(*names: str) -> int:
     """Return the set of agreements named by their full name ("3m") or by their person ("3")."""
-    return sum(1 << i for i, name in enumerate(AGREEMENTS) if name in names or name[0] in names)
+    return sum(
+        1 << i for i, name in enumerate(AGREEMENTS) if name in names or name[0] in names
+    )
 
 
 class Word(NamedTuple):
@@ -112,7 +114,9 @@ class Grammar:
         if category not in self._rules:
             built = self.builders[category[0]](*category[1:])
             self._rules[category] = [
-                rule._replace(mask=mask) for rule in built if (mask := self._rule_mask(rule))
+                rule._replace(mask=mask)
+                for rule in built
+                if (mask := self._rule_mask(rule))
             ]
         return self._rules[category]
 
@@ -136,10 +140,14 @@ class Grammar:
 
     # -- drawing -----------------------------------------------------------------------------
 
-    def draw(self, rng: random.Random, category: Category | None = None, mask: int = ANY) -> Node:
+    def draw(
+        self, rng: random.Random, category: Category | None = None, mask: int = ANY
+    ) -> Node:
         """Draw a derivation of `category`, top-down, rules in proportion to their weights."""
         category = category or self.start
-        return self._draw(rng, category, self._draw_agreement(rng, mask & self.mask(category)))
+        return self._draw(
+            rng, category, self._draw_agreement(rng, mask & self.mask(category))
+        )
 
     @staticmethod
     def _draw_agreement(rng: random.Random, mask: int) -> int:
@@ -149,16 +157,25 @@ class Grammar:
     def _draw(self, rng: random.Random, category: Category, agreement: int) -> Node:
         key = (category, agreement)
         if key not in self._choices:
-            rules = [rule for rule in self.rules(category) if rule.mask >> agreement & 1]
-            self._choices[key] = (rules, list(accumulate(rule.weight for rule in rules)))
+            rules = [
+                rule for rule in self.rules(category) if rule.mask >> agreement & 1
+            ]
+            self._choices[key] = (
+                rules,
+                list(accumulate(rule.weight for rule in rules)),
+            )
         rules, cumulative = self._choices[key]
-        rule = rules[bisect(cumulative, rng.random() * cumulative[-1], hi=len(rules) - 1)]
+        rule = rules[
+            bisect(cumulative, rng.random() * cumulative[-1], hi=len(rules) - 1)
+        ]
         children = {}
         for item in rule.de:
             if isinstance(item, Slot):
                 inner = agreement
                 if item.agreement is not None:
-                    inner = self._draw_agreement(rng, item.agreement & self.mask(item.category))
+                    inner = self._draw_agreement(
+                        rng, item.agreement & self.mask(item.category)
+                    )
                 children[item.name] = self._draw(rng, item.category, inner)
         return Node(rule, agreement, children)
 
@@ -221,7 +238,9 @@ class Grammar:
             if end == len(plain)
             for node in _resolve(tree, mask, side)
         ]
-        return [node for node in nodes if spell(self.realise(node, side)) == tuple(sentence)]
+        return [
+            node for node in nodes if spell(self.realise(node, side)) == tuple(sentence)
+        ]
 
     @cache  # noqa: B019  (one grammar lives as long as the program)
     def first(self, side: int, category: Category) -> frozenset[str]:
@@ -262,10 +281,14 @@ class Grammar:
         for rule in self.rules(category):
             if not rule.mask >> agreement & 1:
                 continue
-            de, en = (sum(isinstance(item, Word) for item in rule[side]) for side in (DE, EN))
+            de, en = (
+                sum(isinstance(item, Word) for item in rule[side]) for side in (DE, EN)
+            )
             sizes = {(de, en): 1}
             for slot in (item for item in rule.de if isinstance(item, Slot)):
-                sizes = _convolve(sizes, self._count_slot(slot, agreement, limit), limit)
+                sizes = _convolve(
+                    sizes, self._count_slot(slot, agreement, limit), limit
+                )
             for size, number in sizes.items():
                 total[size] += number
         return dict(total)

@@ -135,7 +135,9 @@ def _read(line: str) -> Noun:
     adjectives = tuple(tuple(pair.split(":")) for pair in ADJECTIVES[kind].split())
     weak, lemma = lemma.endswith("*"), lemma.rstrip("*")
     plural = "" if plural == "-" else plural
-    return Noun(lemma, gender, (one, many), plural, adjectives, frozenset(determiners), weak)
+    return Noun(
+        lemma, gender, (one, many), plural, adjectives, frozenset(determiners), weak
+    )
 
 
 NOUNS = {noun.lemma: noun for noun in map(_read, _NOUNS.strip().splitlines())}
@@ -179,13 +181,23 @@ CLASSES = {
     }.items()
 }
 
-NUMBERS = {"zwei": "two", "drei": "three", "vier": "four", "fünf": "five", "sechs": "six"}
+NUMBERS = {
+    "zwei": "two",
+    "drei": "three",
+    "vier": "four",
+    "fünf": "five",
+    "sechs": "six",
+}
 HOURS = {"sieben": "seven", "acht": "eight", "neun": "nine", "zehn": "ten"}
 
 # Endings by case, in the order masculine, feminine, neuter, plural ("-" is no ending).
 _ORDER = "mfnp"
 _ENDINGS = {
-    "der": {"nom": "der die das die", "acc": "den die das die", "dat": "dem der dem den"},
+    "der": {
+        "nom": "der die das die",
+        "acc": "den die das die",
+        "dat": "dem der dem den",
+    },
     "dies": {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en"},
     "ein": {"nom": "- e - e", "acc": "en e - e", "dat": "em er em en"},
     "weak": {"nom": "e e e en", "acc": "en e e en", "dat": "en en en en"},

@@ -39,8 +39,16 @@ def belongs(verb: Verb, frame: str, family: str) -> bool:
         return head in _PURPOSES
     if head == "out":
         return False
-    families = {"zu": "zu", "dat zu": "ozu", "acc zu": "ozu", "dass": "dass", "ob": "ob"}
-    return families.get(head, "plain") == ("plain" if family.startswith("for-") else family)
+    families = {
+        "zu": "zu",
+        "dat zu": "ozu",
+        "acc zu": "ozu",
+        "dass": "dass",
+        "ob": "ob",
+    }
+    return families.get(head, "plain") == (
+        "plain" if family.startswith("for-") else family
+    )
 
 
 def options(verb: Verb, frame: str, family: str, negative: bool) -> list[Option]:
@@ -76,7 +84,9 @@ def _for(whom: str, option: Option) -> Option:
             for item in items
         )
 
-    return option._replace(pronoun=narrow(option.pronoun), english=narrow(option.english))
+    return option._replace(
+        pronoun=narrow(option.pronoun), english=narrow(option.english)
+    )
 
 
 def _with_particle(verb: Verb, option: Option) -> Option:
@@ -242,6 +252,11 @@ def _content(family: str, kind: str) -> list[Option]:
         inner = Slot("content", ("content", kind or "fact"), bits(*others))
         post, english = (*words(word[0], "c"), inner), (*words(word[1], "c"), inner)
         found.append(
-            Option(post=post, english_post=english, mask=bits(who), labels=("subordinate", family))
+            Option(
+                post=post,
+                english_post=english,
+                mask=bits(who),
+                labels=("subordinate", family),
+            )
         )
     return found

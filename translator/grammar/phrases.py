@@ -61,22 +61,35 @@ def noun(kind: str, case: str, gender: str, cls: str, determiner: str) -> list[R
         rules.append(Rule(german, english, labels=labels))
         if not found.adjectives:
             continue
-        adjective_slot = Slot("adjective", ("adjective", found.lemma, ending(kind, case, gender)))
-        rules.append(Rule((adjective_slot, *german), (adjective_slot, *english), ANY, 1.0, labels))
+        adjective_slot = Slot(
+            "adjective", ("adjective", found.lemma, ending(kind, case, gender))
+        )
+        rules.append(
+            Rule(
+                (adjective_slot, *german), (adjective_slot, *english), ANY, 1.0, labels
+            )
+        )
     return rules
 
 
 def adjective(lemma: str, suffix: str) -> list[Rule]:
     """An adjective that may go with the noun `lemma`."""
     return [
-        Rule(words(stem + suffix, "a"), words(english, "a"), labels=(f"adjective:{stem}",))
+        Rule(
+            words(stem + suffix, "a"),
+            words(english, "a"),
+            labels=(f"adjective:{stem}",),
+        )
         for stem, english in NOUNS[lemma].adjectives
     ]
 
 
 def number() -> list[Rule]:
     """A number from two to six."""
-    return [Rule(words(de, "k"), words(en, "k"), labels=("number",)) for de, en in NUMBERS.items()]
+    return [
+        Rule(words(de, "k"), words(en, "k"), labels=("number",))
+        for de, en in NUMBERS.items()
+    ]
 
 
 def _with_article(
@@ -93,7 +106,9 @@ def _with_article(
     """Put determiner and noun together; the weight is shared out over the nouns there are."""
     many = len(nouns_of(cls, gender, determiner))
     slot = Slot("noun", ("noun", kind, case, gender, cls, determiner))
-    return [Rule((*german, slot), (*english, slot), mask, weight * many)] if many else []
+    return (
+        [Rule((*german, slot), (*english, slot), mask, weight * many)] if many else []
+    )
 
 
 def definite(case: str, cls: str, gender: str, bound: str) -> list[Rule]:
@@ -114,7 +129,9 @@ def definite(case: str, cls: str, gender: str, bound: str) -> list[Rule]:
     for stem, (english, mask) in _FREE.items():
         my = words(possessive(stem, case, gender), "d"), words(english, "d")
         mask = mask if bound == "bound" else ANY
-        rules += _with_article(*my, "mixed", case, gender, cls, "poss", 0.2 * less, mask)
+        rules += _with_article(
+            *my, "mixed", case, gender, cls, "poss", 0.2 * less, mask
+        )
     if bound == "bound":
         stems, english = _BOUND
         own = [possessive(stem, case, gender) if stem else "" for stem in stems]
@@ -142,13 +159,21 @@ def noun_phrase(case: str, cls: str, definiteness: str) -> list[Rule]:
     genders = (*SINGULAR, "p", *MASS)
     if definiteness in ("def", "the"):
         bound = "bound" if definiteness == "def" else "none"
-        return [rule for gender in genders for rule in definite(case, cls, gender, bound)]
-    return [rule for gender in genders for rule in indefinite(case, cls, gender, definiteness)]
+        return [
+            rule for gender in genders for rule in definite(case, cls, gender, bound)
+        ]
+    return [
+        rule
+        for gender in genders
+        for rule in indefinite(case, cls, gender, definiteness)
+    ]
 
 
 def coordinated(case: str, cls: str, definiteness: str) -> list[Rule]:
     """An object of one or, now and then, two noun phrases."""
-    one, two = (Slot(name, ("np", case, cls, definiteness)) for name in ("first", "second"))
+    one, two = (
+        Slot(name, ("np", case, cls, definiteness)) for name in ("first", "second")
+    )
     both = (one, *words("und", "and"), two), (one, *words("and", "and"), two)
     return [Rule((one,), (one,), weight=12.0), Rule(*both, labels=("coordination",))]
 

@@ -8,7 +8,11 @@ from translator.grammar.verbs import MODALS, THING_STATES
 
 
 def _clause(
-    kind: str, tense: str, polarity: str = "aff", family: str = "plain", subject: str = "any"
+    kind: str,
+    tense: str,
+    polarity: str = "aff",
+    family: str = "plain",
+    subject: str = "any",
 ) -> tuple[str, ...]:
     return ("clause", kind, tense, polarity, family, subject)
 
@@ -63,7 +67,9 @@ def content(kind: str) -> list[Rule]:
                 words("und", "c") + words("dass", "d"),
                 words("and", "c") + words("that", "d"),
             )
-            rules.append(Rule(one + und + two, one + and_ + two, ANY, 1.2, ("coordination",)))
+            rules.append(
+                Rule(one + und + two, one + and_ + two, ANY, 1.2, ("coordination",))
+            )
         rules += [
             _joined(word, main, sub, 0.5 * weight)
             for word, main, sub, weight in _reasons("sub")
@@ -79,7 +85,11 @@ def _wrap(category: tuple[str, ...], weight: float = 1.0, *labels: str) -> Rule:
 
 
 def _joined(
-    word: str, first: tuple[str, ...], sub: tuple[str, ...], weight: float, mask: int | None = None
+    word: str,
+    first: tuple[str, ...],
+    sub: tuple[str, ...],
+    weight: float,
+    mask: int | None = None,
 ) -> Rule:
     """Main clause, conjunction, subordinate clause (with the same subject unless `mask`)."""
     german, english = (words(w, "c") for w in word.split(":"))
@@ -88,7 +98,9 @@ def _joined(
     return Rule(one + german + two, one + english + two, ANY, weight, labels)
 
 
-def _fronted(word: str, sub: tuple[str, ...], main: tuple[str, ...], weight: float) -> Rule:
+def _fronted(
+    word: str, sub: tuple[str, ...], main: tuple[str, ...], weight: float
+) -> Rule:
     """Subordinate clause first: the main clause begins with its verb."""
     german, english = (words(w, "c") for w in word.split(":"))
     one, two = (Slot("sub", sub),), (Slot("main", main),)
@@ -105,26 +117,52 @@ def _reasons(main: str) -> list[tuple[str, tuple, tuple, float]]:
     first = main == "after"
     who = "pronoun" if first else "any"
     back = "any" if first else "pronoun"
-    cannot, unwilling = (_clause(main, f"M:{m}", "neg", subject=who) for m in ("können", "wollen"))
+    cannot, unwilling = (
+        _clause(main, f"M:{m}", "neg", subject=who) for m in ("können", "wollen")
+    )
     did_not = _clause(main, "X", "neg", subject=who)
     can = [_clause(main, f"M:{m}", subject=who) for m in ("können", "dürfen")]
-    want = [_clause(main, f"M:{m}", subject=who) for m in ("wollen", "möchten", "müssen")]
-    ill, was_ill = (("state", "sub", t, "aff", "unwell", back) for t in ("present", "past"))
-    busy, was_busy = (("state", "sub", t, "neg", "time", back) for t in ("present", "past"))
+    want = [
+        _clause(main, f"M:{m}", subject=who) for m in ("wollen", "möchten", "müssen")
+    ]
+    ill, was_ill = (
+        ("state", "sub", t, "aff", "unwell", back) for t in ("present", "past")
+    )
+    busy, was_busy = (
+        ("state", "sub", t, "neg", "time", back) for t in ("present", "past")
+    )
     free = ("state", "sub", "present", "aff", "time", back)
-    must, need_not = (_clause("sub0", "M:müssen", p, "duty", back) for p in ("aff", "neg"))
+    must, need_not = (
+        _clause("sub0", "M:müssen", p, "duty", back) for p in ("aff", "neg")
+    )
     now, later, was = (_clause(main, tense, subject=who) for tense in "PFX")
     out = []
     out += [
-        ("weil:because", cannot, reason, w) for reason, w in ((ill, 1.0), (busy, 0.5), (must, 3.0))
+        ("weil:because", cannot, reason, w)
+        for reason, w in ((ill, 1.0), (busy, 0.5), (must, 3.0))
     ]
-    out += [("weil:because", unwilling, reason, w) for reason, w in ((ill, 1.0), (busy, 0.5))]
-    out += [("weil:because", did_not, was_ill, 1.5), ("weil:because", did_not, was_busy, 1.0)]
+    out += [
+        ("weil:because", unwilling, reason, w)
+        for reason, w in ((ill, 1.0), (busy, 0.5))
+    ]
+    out += [
+        ("weil:because", did_not, was_ill, 1.5),
+        ("weil:because", did_not, was_busy, 1.0),
+    ]
     for clause in (now, *want):
-        out += [("obwohl:although", clause, reason, w) for reason, w in ((ill, 0.5), (busy, 0.4))]
-    out += [("obwohl:although", was, was_ill, 0.8), ("obwohl:although", was, was_busy, 0.6)]
+        out += [
+            ("obwohl:although", clause, reason, w)
+            for reason, w in ((ill, 0.5), (busy, 0.4))
+        ]
+    out += [
+        ("obwohl:although", was, was_ill, 0.8),
+        ("obwohl:although", was, was_busy, 0.6),
+    ]
     for clause in (*can, later):
-        out += [("wenn:if", clause, reason, w) for reason, w in ((free, 0.6), (need_not, 1.2))]
+        out += [
+            ("wenn:if", clause, reason, w)
+            for reason, w in ((free, 0.6), (need_not, 1.2))
+        ]
     before = _clause("sub0", "C", subject=back)
     for clause in (
         *(_clause(main, f"M:{m}", subject=who) for m in ("wollen", "sollen", "müssen")),
@@ -145,7 +183,9 @@ def _statements() -> list[Rule]:
     wanted = {"P": 3.0, "H": 2.0, "S": 1.2, "F": 1.5}
     rules = [_wrap(_clause("main", tense), weight) for tense, weight in wanted.items()]
     negated = {"P": 1.5, "S": 0.7, "F": 0.8}
-    return rules + [_wrap(_clause("main", t, "neg"), weight) for t, weight in negated.items()]
+    return rules + [
+        _wrap(_clause("main", t, "neg"), weight) for t, weight in negated.items()
+    ]
 
 
 def _inversions() -> list[Rule]:
@@ -170,7 +210,9 @@ def _modals() -> list[Rule]:
 
 
 def _perfects() -> list[Rule]:
-    rules = [_wrap(_clause(k, "X"), w) for k, w in (("main", 2.0), ("inv", 1.5), ("q", 1.0))]
+    rules = [
+        _wrap(_clause(k, "X"), w) for k, w in (("main", 2.0), ("inv", 1.5), ("q", 1.0))
+    ]
     return rules + [_wrap(_clause(kind, "X", "neg"), 0.8) for kind in ("main", "inv")]
 
 
@@ -190,7 +232,14 @@ def _infinitives() -> list[Rule]:
 
 
 def _purposes() -> list[Rule]:
-    wanted = {"P": 1.5, "F": 1.0, "X": 2.0, "M:müssen": 1.0, "M:wollen": 1.0, "M:möchten": 0.5}
+    wanted = {
+        "P": 1.5,
+        "F": 1.0,
+        "X": 2.0,
+        "M:müssen": 1.0,
+        "M:wollen": 1.0,
+        "M:möchten": 0.5,
+    }
     return [
         _wrap(_clause(kind, tense, "aff", "um"), weight)
         for tense, weight in wanted.items()
@@ -213,12 +262,16 @@ def _reasoned(tense: str) -> list[Rule]:
     return [
         _joined(word, main, sub, weight)
         for word, main, sub, weight in _reasons("main0")
-        if word != "bevor:before" and main[2] != "F" and (main[2] == "X") == (tense == "X")
+        if word != "bevor:before"
+        and main[2] != "F"
+        and (main[2] == "X") == (tense == "X")
     ]
 
 
 def _subordinates() -> list[Rule]:
-    rules = [_joined(word, main, sub, weight) for word, main, sub, weight in _reasons("main")]
+    rules = [
+        _joined(word, main, sub, weight) for word, main, sub, weight in _reasons("main")
+    ]
     third_person = bits("3m", "3f", "3n", "3p")
     main = _clause("main", "M:können", "neg", subject="pronoun")
     ill = ("state", "sub", "present", "aff", "family", "noun")
@@ -233,7 +286,10 @@ def _subordinates() -> list[Rule]:
 
 
 def _subordinates_first() -> list[Rule]:
-    return [_fronted(word, sub, main, weight) for word, main, sub, weight in _reasons("after")]
+    return [
+        _fronted(word, sub, main, weight)
+        for word, main, sub, weight in _reasons("after")
+    ]
 
 
 def _states() -> list[Rule]:
@@ -247,7 +303,9 @@ def _states() -> list[Rule]:
         ):
             who = "any" if what in ("human", "time") else "noun"
             share = 2.0 if what == "human" else 0.6 if what == "time" else 1.0
-            rules.append(_wrap(("state", kind, tense, polarity, what, who), weight * share))
+            rules.append(
+                _wrap(("state", kind, tense, polarity, what, who), weight * share)
+            )
     return rules
 
 
@@ -261,10 +319,18 @@ def _coordinations() -> list[Rule]:
             ("3", ("3",), "noun"),
         ):
             one = (Slot("first", _clause("main", tense)),)
-            two = (Slot("second", _clause("main0", tense, subject=subject), bits(*others)),)
+            two = (
+                Slot("second", _clause("main0", tense, subject=subject), bits(*others)),
+            )
             und, and_ = words("und", "c"), words("and", "c")
             rules.append(
-                Rule(one + und + two, one + and_ + two, bits(who), weight, ("coordination",))
+                Rule(
+                    one + und + two,
+                    one + and_ + two,
+                    bits(who),
+                    weight,
+                    ("coordination",),
+                )
             )
             if others != ("3",):
                 long = (Slot("second", ("reasoned", tense), bits(*others)),)
@@ -300,7 +366,11 @@ CONSTRUCTIONS = tuple(_CONSTRUCTIONS)
 def sentence() -> list[Rule]:
     """Any construction, each with the same weight."""
     return [
-        _wrap(("construction", name), 0.5 if name == "state" else 1.0, f"construction:{name}")
+        _wrap(
+            ("construction", name),
+            0.5 if name == "state" else 1.0,
+            f"construction:{name}",
+        )
         for name in CONSTRUCTIONS
     ]
 

@@ -173,9 +173,19 @@ class Modal(NamedTuple):
 MODALS = {
     modal.lemma: modal
     for modal in (
-        Modal("können", conjugate("kann kannst kann können könnt können"), ["can"], ["can"], ""),
         Modal(
-            "sollen", conjugate("soll sollst soll sollen sollt sollen"), ["should"], ["should"], ""
+            "können",
+            conjugate("kann kannst kann können könnt können"),
+            ["can"],
+            ["can"],
+            "",
+        ),
+        Modal(
+            "sollen",
+            conjugate("soll sollst soll sollen sollt sollen"),
+            ["should"],
+            ["should"],
+            "",
         ),
         Modal(
             "müssen",

@@ -17,7 +17,15 @@ from . import (
 )
 
 PARTS = (
-    accessibility, alt_text, descriptions, exercises, mathjax, not_found, numbering, quiz, syllabus,
+    accessibility,
+    alt_text,
+    descriptions,
+    exercises,
+    mathjax,
+    not_found,
+    numbering,
+    quiz,
+    syllabus,
 )
 
 

@@ -19,10 +19,12 @@ MENDS = (
     # A task list's box needs a name of its own.
     (
         re.compile(r'<input class="task-list-item-checkbox"( checked="checked")?'),
-        lambda match: '<input class="task-list-item-checkbox" aria-label="'
-        + ("done" if match[1] else "open")
-        + '"'
-        + (match[1] or ""),
+        lambda match: (
+            '<input class="task-list-item-checkbox" aria-label="'
+            + ("done" if match[1] else "open")
+            + '"'
+            + (match[1] or "")
+        ),
     ),
 )
 

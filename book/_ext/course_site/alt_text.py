@@ -39,7 +39,9 @@ def parent_cell(node: nodes.Node) -> str:
     """Return the id or index of the notebook cell that made this image, or an empty string."""
     while node is not None:
         if isinstance(node, nodes.container) and node.get("nb_element") == "cell_code":
-            return str(node.get("cell_metadata", {}).get("id") or node.get("cell_index", ""))
+            return str(
+                node.get("cell_metadata", {}).get("id") or node.get("cell_index", "")
+            )
         node = node.parent
     return ""
 
@@ -54,7 +56,12 @@ def check_images(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             continue
         logger.warning(
             "%s: %s has no alternative text. %s",
-            docname, name_of(node), ADVICE, location=docname, type="course", subtype="alt",
+            docname,
+            name_of(node),
+            ADVICE,
+            location=docname,
+            type="course",
+            subtype="alt",
         )
     for node in doctree.findall(nodes.raw):
         if "html" not in node.get("format", ""):
@@ -62,8 +69,12 @@ def check_images(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         for tag in RAW_IMAGE.findall(node.astext()):
             if not RAW_ALT.search(tag):
                 logger.warning(
-                    "%s: %s has no alternative text. Add alt=\"what one sees\".",
-                    docname, tag[:120], location=docname, type="course", subtype="alt",
+                    '%s: %s has no alternative text. Add alt="what one sees".',
+                    docname,
+                    tag[:120],
+                    location=docname,
+                    type="course",
+                    subtype="alt",
                 )
 
 

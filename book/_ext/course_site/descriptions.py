@@ -30,7 +30,11 @@ def first_paragraph(doctree: nodes.document) -> str:
     for paragraph in doctree.findall(nodes.paragraph):
         text = " ".join(plain(paragraph).split())
         if len(text) >= TOO_SHORT:
-            return text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0] + " …"
+            return (
+                text
+                if len(text) <= LONGEST
+                else text[:LONGEST].rsplit(" ", 1)[0] + " …"
+            )
     return ""
 
 
@@ -44,7 +48,9 @@ def describe(
     text = meta.get("og:description") or first_paragraph(doctree) or context["title"]
     meta["og:description"] = text
     if 'name="description"' not in context["metatags"]:
-        context["metatags"] += f'\n<meta name="description" content="{escape(text)}" />\n'
+        context["metatags"] += (
+            f'\n<meta name="description" content="{escape(text)}" />\n'
+        )
 
 
 def setup(app: Sphinx) -> None:

@@ -42,7 +42,9 @@ def label_cells(app: Sphinx, doctree: nodes.document) -> None:
 def fold(cell: nodes.container, text: str) -> None:
     """Fold the code of ``cell`` behind its label: the page is read for its statements."""
     summary = f'<summary class="exercise-label">{escape(text)}</summary>'
-    cell.insert(0, nodes.raw("", f'<details class="exercise-fold">{summary}', format="html"))
+    cell.insert(
+        0, nodes.raw("", f'<details class="exercise-fold">{summary}', format="html")
+    )
     cell.append(nodes.raw("", "</details>", format="html"))
 
 
@@ -79,7 +81,7 @@ def make_box(pagename: str, target: str, context: dict[str, Any]) -> str:
     return (
         f'<aside class="{BOX}" aria-label="How to do this exercise">'
         "<p><strong>This page is for reading.</strong> To do the exercise, run "
-        f"<code>make lab</code> in the course's folder (<a href=\"{setup_page}\">set-up</a>) and "
+        f'<code>make lab</code> in the course\'s folder (<a href="{setup_page}">set-up</a>) and '
         f"open <code>{pagename.removeprefix(FOLDER)}.ipynb</code>, or take it from here:</p>"
         f'<p class="box-actions">{" ".join(items)}</p></aside>'
     )

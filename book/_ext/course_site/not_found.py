@@ -24,7 +24,10 @@ def list_pages(
         return
     site_map = app.config.external_site_map
     context["course_parts"] = [
-        (tree.caption, [(name, app.env.titles[name].astext()) for name in documents(app, tree)])
+        (
+            tree.caption,
+            [(name, app.env.titles[name].astext()) for name in documents(app, tree)],
+        )
         for tree in site_map.root.subtrees
     ]
 
@@ -34,7 +37,8 @@ def documents(app: Sphinx, tree: Any) -> list[str]:
     suffixes = tuple(app.config.source_suffix)
     names = [str(item) for item in tree.files()]
     return [
-        next((name.removesuffix(s) for s in suffixes if name.endswith(s)), name) for name in names
+        next((name.removesuffix(s) for s in suffixes if name.endswith(s)), name)
+        for name in names
     ]
 
 

@@ -37,7 +37,9 @@ def renumber(app: Sphinx, env: BuildEnvironment) -> list[str]:
         match = CHAPTER.match(docname)
         prefix = (int(match[1]),) if match else ()
         for numbers in kinds.values():
-            for count, key in enumerate(sorted(numbers, key=lambda k: numbers[k]), start=1):
+            for count, key in enumerate(
+                sorted(numbers, key=lambda k: numbers[k]), start=1
+            ):
                 numbers[key] = (*prefix, count)
     return []
 

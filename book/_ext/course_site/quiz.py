@@ -65,10 +65,14 @@ class Quiz(SphinxDirective):
         self.state.nested_parse(self.content, self.content_offset, content)
         lists = [n for n in content.children if isinstance(n, nodes.bullet_list)]
         if len(lists) != 1:
-            raise self.error(f"quiz {name}: expected one list of choices, found {len(lists)}")
+            raise self.error(
+                f"quiz {name}: expected one list of choices, found {len(lists)}"
+            )
         choices = [self.choice(name, item) for item in lists[0].children]
         if sum(choice["right"] for choice in choices) != 1:
-            raise self.error(f"quiz {name}: mark exactly one choice as right, with '- [x]'")
+            raise self.error(
+                f"quiz {name}: mark exactly one choice as right, with '- [x]'"
+            )
         quiz = QuizNode(ids=[nodes.make_id(name)], classes=["quiz"])
         self.set_source_info(quiz)
         question = QuizQuestion("", *(n for n in content.children if n is not lists[0]))
@@ -78,26 +82,38 @@ class Quiz(SphinxDirective):
     def choice(self, name: str, item: nodes.list_item) -> QuizChoice:
         """Turn a task-list item into a choice."""
         box = next(
-            (raw for raw in item.findall(nodes.raw) if "task-list-item-checkbox" in raw.astext()),
+            (
+                raw
+                for raw in item.findall(nodes.raw)
+                if "task-list-item-checkbox" in raw.astext()
+            ),
             None,
         )
         if box is None:
-            raise self.error(f"quiz {name}: every choice starts with '- [ ]' or '- [x]'")
+            raise self.error(
+                f"quiz {name}: every choice starts with '- [ ]' or '- [x]'"
+            )
         right = "checked" in box.astext().replace("task-list-item-checkbox", "")
         box.parent.remove(box)
         label, *why = item.children
         if not why:
-            raise self.error(f"quiz {name}: the choice {label.astext()!r} has no explanation")
+            raise self.error(
+                f"quiz {name}: the choice {label.astext()!r} has no explanation"
+            )
         first = label.children[0] if label.children else None
         if isinstance(first, nodes.Text):
             label.replace(first, nodes.Text(str(first).lstrip()))
-        return QuizChoice("", QuizLabel("", *label.children), QuizWhy("", *why), right=right)
+        return QuizChoice(
+            "", QuizLabel("", *label.children), QuizWhy("", *why), right=right
+        )
 
 
 def visit_quiz(self: HTML5Translator, node: QuizNode) -> None:
     """Open the form; the legend is what a screen reader says on entering it."""
     name = node["ids"][0]
-    self.body.append(f'<form class="quiz" id="{name}"><fieldset aria-labelledby="{name}-question">')
+    self.body.append(
+        f'<form class="quiz" id="{name}"><fieldset aria-labelledby="{name}-question">'
+    )
     for index, choice in enumerate(node.findall(QuizChoice)):
         choice["key"] = f"{name}-{index}"
         choice["group"] = name
@@ -127,7 +143,9 @@ def visit_choice(self: HTML5Translator, node: QuizChoice) -> None:
 
 def visit_label(self: HTML5Translator, node: QuizLabel) -> None:
     """Open the radio button's label; the letter names a choice that is all formula."""
-    key, group, letter = (escape(node.parent[part]) for part in ("key", "group", "letter"))
+    key, group, letter = (
+        escape(node.parent[part]) for part in ("key", "group", "letter")
+    )
     self.body.append(
         f'<label for="{key}"><input type="radio" id="{key}" name="{group}" value="{key}">'
         f'<span class="quiz-letter">{letter}</span><span class="quiz-label">'

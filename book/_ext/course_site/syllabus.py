@@ -41,8 +41,12 @@ class Syllabus(SphinxDirective):
         """Return the list, or raise an error when the content is something else."""
         content = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, content)
-        if len(content.children) != 1 or not isinstance(content[0], nodes.definition_list):
-            raise self.error("syllabus: expected one definition list, an entry for each chapter")
+        if len(content.children) != 1 or not isinstance(
+            content[0], nodes.definition_list
+        ):
+            raise self.error(
+                "syllabus: expected one definition list, an entry for each chapter"
+            )
         syllabus = SyllabusNode()
         for number, entry in enumerate(content[0].children, start=1):
             title = SyllabusTitle("", *entry[0].children)
@@ -87,7 +91,9 @@ def visit_title(self: HTML5Translator, node: SyllabusTitle) -> None:
 
 def depart_title(self: HTML5Translator, node: SyllabusTitle) -> None:
     """Close the title."""
-    self.body.append("</a></strong></p>" if node.parent["document"] else "</strong></p>")
+    self.body.append(
+        "</a></strong></p>" if node.parent["document"] else "</strong></p>"
+    )
 
 
 def setup(app: Sphinx) -> None:

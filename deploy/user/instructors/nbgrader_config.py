@@ -12,7 +12,9 @@ load_subconfig(str(course / "nbgrader_config.py"))  # noqa: F821
 
 c.CourseDirectory.root = str(course)
 c.CourseDirectory.course_id = os.environ["COURSE_ID"]
-c.CourseDirectory.db_url = os.environ.get("COURSE_GRADEBOOK", f"sqlite:///{course}/gradebook.db")
+c.CourseDirectory.db_url = os.environ.get(
+    "COURSE_GRADEBOOK", f"sqlite:///{course}/gradebook.db"
+)
 # Several instructors share the course through their group.
 c.CourseDirectory.groupshared = True
 c.Exchange.root = os.environ["COURSE_EXCHANGE"]

@@ -51,8 +51,11 @@ class Book:
         folder = self._folder(student, assignment)
         if folder is None:
             return []
-        return sorted(path.name for path in folder.glob("*.html")
-                      if path.is_file() and not path.is_symlink())
+        return sorted(
+            path.name
+            for path in folder.glob("*.html")
+            if path.is_file() and not path.is_symlink()
+        )
 
     def feedback_page(self, student: str, assignment: str, name: str) -> bytes | None:
         """Return a feedback page, None if there is no such page.

@@ -57,22 +57,33 @@ def register_command(given: argparse.Namespace) -> int:
     keys.load(folder)
     if given.client_id or given.issuer:
         needed = ("issuer", "client_id", "auth_login_url", "token_url", "jwks_url")
-        absent = [f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)]
+        absent = [
+            f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)
+        ]
         if not given.deployment_id:
             absent.append("--deployment-id")
         if absent:
             raise LtiError(f"still needed: {', '.join(absent)}")
-        configuration = configuration.with_platform(platforms.check(Platform(
-            **{name: getattr(given, name) for name in needed},
-            deployment_ids=tuple(given.deployment_id), auth_audience=given.auth_audience,
-            frame_ancestors=tuple(given.frame_ancestor), owner=given.owner)))
+        configuration = configuration.with_platform(
+            platforms.check(
+                Platform(
+                    **{name: getattr(given, name) for name in needed},
+                    deployment_ids=tuple(given.deployment_id),
+                    auth_audience=given.auth_audience,
+                    frame_ancestors=tuple(given.frame_ancestor),
+                    owner=given.owner,
+                )
+            )
+        )
     platforms.save(folder, configuration)
     print(ENTER.format(url=configuration.public_url))
     if not configuration.platforms:
         print(ASK)
     for platform in configuration.platforms:
-        print(f"registered: {platform.issuer}, client {platform.client_id}, deployments "
-              f"{', '.join(platform.deployment_ids)}")
+        print(
+            f"registered: {platform.issuer}, client {platform.client_id}, deployments "
+            f"{', '.join(platform.deployment_ids)}"
+        )
     if configuration.platforms:
         print("Then say which course is let in: python -m grading lms course --help")
     return 0
@@ -82,21 +93,43 @@ def course_command(given: argparse.Namespace) -> int:
     """Set a course up, take one away, or list them."""
     tool = _tool(given)
     if given.add:
-        platform = _one("--issuer and --client-id", [
-            one for one in tool.configuration.platforms
-            if given.issuer in (None, one.issuer) and given.client_id in (None, one.client_id)])
-        deployment = _one("--deployment-id", [
-            one for one in platform.deployment_ids if given.deployment_id in (None, one)])
+        platform = _one(
+            "--issuer and --client-id",
+            [
+                one
+                for one in tool.configuration.platforms
+                if given.issuer in (None, one.issuer)
+                and given.client_id in (None, one.client_id)
+            ],
+        )
+        deployment = _one(
+            "--deployment-id",
+            [
+                one
+                for one in platform.deployment_ids
+                if given.deployment_id in (None, one)
+            ],
+        )
         root = (given.grades_of or given.root).resolve()
         if not root.is_dir():
             raise LtiError(f"--grades-of: there is no folder {root}")
         own = root == _folder(given).parent
-        added = tool.store.set_up(platform.issuer, platform.client_id, deployment, given.add,
-                                  "" if own else str(root))
-        sharing = [str(one.id) for one in tool.store.courses()
-                   if one.root == added.root and one.id != added.id]
+        added = tool.store.set_up(
+            platform.issuer,
+            platform.client_id,
+            deployment,
+            given.add,
+            "" if own else str(root),
+        )
+        sharing = [
+            str(one.id)
+            for one in tool.store.courses()
+            if one.root == added.root and one.id != added.id
+        ]
         if sharing:
-            print(f"Its teachers see the same gradebook as those of course {', '.join(sharing)}.")
+            print(
+                f"Its teachers see the same gradebook as those of course {', '.join(sharing)}."
+            )
         if not tool.store.links(added.id):
             print("Nobody is matched yet: its teacher opens the link, then Roster.")
     if given.take_away is not None:
@@ -104,8 +137,10 @@ def course_command(given: argparse.Namespace) -> int:
         tool.store.take_away(given.take_away)
     for course in tool.store.courses(all_known=True):
         state = "let in" if course.set_up else "not let in"
-        print(f"{course.id}  {state}  {course.context}  {course.title}  ({course.issuer}, "
-              f"deployment {course.deployment})  {course.root}".rstrip())
+        print(
+            f"{course.id}  {state}  {course.context}  {course.title}  ({course.issuer}, "
+            f"deployment {course.deployment})  {course.root}".rstrip()
+        )
     _warn_if_none(tool)
     return 0
 
@@ -119,18 +154,27 @@ def _one(options: str, found: list) -> object:
     """
     if len(found) == 1:
         return found[0]
-    raise LtiError(f"{options}: " + ("several are registered: say which" if found
-                                     else "none such is registered"))
+    raise LtiError(
+        f"{options}: "
+        + ("several are registered: say which" if found else "none such is registered")
+    )
 
 
 def _warn_if_none(tool: Tool) -> None:
     """Say what is to be done before anybody gets in."""
     if not tool.store.courses():
         owners = [one.owner for one in tool.configuration.platforms if one.owner]
-        print("No course is set up: nobody is let in. A teacher who opens the link is shown the "
-              "command that adds the course." + (
-                  f" The first that user {' or '.join(owners)} opens as a teacher is set up by "
-                  "itself." if owners else ""), flush=True)
+        print(
+            "No course is set up: nobody is let in. A teacher who opens the link is shown the "
+            "command that adds the course."
+            + (
+                f" The first that user {' or '.join(owners)} opens as a teacher is set up by "
+                "itself."
+                if owners
+                else ""
+            ),
+            flush=True,
+        )
 
 
 def serve_command(given: argparse.Namespace) -> int:
@@ -139,7 +183,10 @@ def serve_command(given: argparse.Namespace) -> int:
 
     tool = _tool(given)
     logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+        level=logging.INFO,
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s %(message)s",
+    )
     # Other libraries' logs name full addresses, whose parameters may be nobody's business.
     logging.getLogger("urllib3").setLevel(logging.WARNING)
 
@@ -173,14 +220,26 @@ def publish_command(given: argparse.Namespace) -> int:
         ledger = None
         if known:
             ledger = Ledger(tool.store, f"{course.issuer} {course.client_id}", known)
-        for step in plan(standings, who, ledger, missing_as_zero=given.missing_as_zero,
-                         hidden=course.hides_grades):
+        for step in plan(
+            standings,
+            who,
+            ledger,
+            missing_as_zero=given.missing_as_zero,
+            hidden=course.hides_grades,
+        ):
             _say(step, f"{step.step}: {step.why}")
         return 0
     offered = services.services(tool, course)
     line_item = find_line_item(tool.store, course, offered, assignment, standings)
-    report = publish(tool.store, offered, line_item, standings, who,
-                     missing_as_zero=given.missing_as_zero, say=_say)
+    report = publish(
+        tool.store,
+        offered,
+        line_item,
+        standings,
+        who,
+        missing_as_zero=given.missing_as_zero,
+        say=_say,
+    )
     tool.store.release(course.id, assignment)
     print(report)
     return 0 if report.fine else 1
@@ -189,7 +248,11 @@ def publish_command(given: argparse.Namespace) -> int:
 def _say(step: Plan, outcome: str) -> None:
     """Print a line about one student."""
     standing = step.standing
-    points = "" if standing.points is None else f" {standing.points:g}/{standing.max_points:g}"
+    points = (
+        ""
+        if standing.points is None
+        else f" {standing.points:g}/{standing.max_points:g}"
+    )
     print(f"{standing.student}  {standing.state}{points}  {outcome}", flush=True)
 
 
@@ -206,7 +269,9 @@ def _tool(given: argparse.Namespace) -> Tool:
         url = platforms.check_url(given.public_url, "--public-url")
         configuration = replace(configuration, public_url=url)
     if not configuration.public_url or not configuration.platforms:
-        raise LtiError("no platform is registered yet: python -m grading lms register --help")
+        raise LtiError(
+            "no platform is registered yet: python -m grading lms register --help"
+        )
     return Tool(configuration, keys.load(folder), Store(folder))
 
 
@@ -231,8 +296,10 @@ def _course(tool: Tool, number: int | None) -> Course:
         return found[0]
     if not found:
         raise LtiError("no such course is set up: python -m grading lms course")
-    names = "\n".join(f"  --course {course.id}   {course.title or course.context} ({course.issuer})"
-                      for course in found)
+    names = "\n".join(
+        f"  --course {course.id}   {course.title or course.context} ({course.issuer})"
+        for course in found
+    )
     raise LtiError(f"which course?\n{names}")
 
 
@@ -245,7 +312,10 @@ def _assignment(book: Book, wanted: str) -> str:
     """
     names = book.assignments()
     found = [name for name in names if name == wanted] or [
-        name for name in names if name.startswith(wanted)]
+        name for name in names if name.startswith(wanted)
+    ]
     if len(found) != 1:
-        raise LtiError(f"no assignment {wanted!r}; the gradebook has {', '.join(names) or 'none'}")
+        raise LtiError(
+            f"no assignment {wanted!r}; the gradebook has {', '.join(names) or 'none'}"
+        )
     return found[0]

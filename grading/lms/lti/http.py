@@ -31,7 +31,9 @@ class Http(requests.Session):
 
     def request(self, *args: object, **kwargs: object) -> requests.Response:
         """Send a request."""
-        return super().request(*args, **{"timeout": TIMEOUT, "allow_redirects": False, **kwargs})
+        return super().request(
+            *args, **{"timeout": TIMEOUT, "allow_redirects": False, **kwargs}
+        )
 
 
 class NoAnswer(RuntimeError):
@@ -52,7 +54,9 @@ class Patience:
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.time
 
-    def call(self, send: Callable[[], T], refresh: Callable[[], None] = lambda: None) -> T:
+    def call(
+        self, send: Callable[[], T], refresh: Callable[[], None] = lambda: None
+    ) -> T:
         """Call a function that sends a request until it is answered.
 
         Args:
@@ -77,7 +81,9 @@ class Patience:
                 if status not in LATER:
                     raise
                 reason = f"the platform answered {status}"
-                asked = retry_after(error.response.headers.get("Retry-After", ""), self.now())
+                asked = retry_after(
+                    error.response.headers.get("Retry-After", ""), self.now()
+                )
             except requests.RequestException as error:
                 reason, asked = f"no answer ({type(error).__name__})", 0.0
             if asked > self.longest:

@@ -45,13 +45,17 @@ def load(folder: Path) -> Keys:
     if mode & 0o077:
         raise LtiError(
             f"{file} can be read by others (mode {mode:04o}). Whoever has it can send grades in "
-            f"this course's name: chmod 600 {file}, and if in doubt delete it and register anew")
+            f"this course's name: chmod 600 {file}, and if in doubt delete it and register anew"
+        )
     try:
         private = serialization.load_pem_private_key(file.read_bytes(), password=None)
     except (ValueError, TypeError) as error:
-        raise LtiError(f"{file} holds no private key; delete it to have a new one made") from error
+        raise LtiError(
+            f"{file} holds no private key; delete it to have a new one made"
+        ) from error
     public = private.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     return Keys(file.read_text(encoding="ascii"), public.decode("ascii"))
 
 
@@ -82,8 +86,10 @@ def _make(file: Path) -> None:
     """Make a key pair; where another process was faster, its pair is the one."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     data = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption())
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
     private_folder(file.parent)
     try:
         write_private(file, data, replace=False)

@@ -118,7 +118,9 @@ class Attempts(SessionService):
 
     def save_state_params(self, state: str, params: Mapping[str, object]) -> None:
         """Write down the state, with its nonce and the platform that the browser is sent to."""
-        self._store.add_login(state, self._nonce, str(params["issuer"]), str(params["client_id"]))
+        self._store.add_login(
+            state, self._nonce, str(params["issuer"]), str(params["client_id"])
+        )
 
     def check_state_is_valid(self, state: str, id_token_hash: str) -> bool:
         """Never vouch for a state: the browser's cookie has to."""
@@ -143,7 +145,8 @@ class Login(OIDCLogin):
         """Return the platform's address to send the browser to."""
         platform = self.validate_oidc_login()
         self.pass_params_to_launch(
-            {"issuer": platform.get_issuer(), "client_id": platform.get_client_id()})
+            {"issuer": platform.get_issuer(), "client_id": platform.get_client_id()}
+        )
         return self._prepare_redirect_url(launch_url)
 
 
@@ -165,7 +168,9 @@ class Launch(MessageLaunch):
         if not isinstance(header, dict) or not isinstance(body, dict):
             raise LtiMessageValidationException("header and body must be objects")
         if header.get("alg") != ALGORITHM:
-            raise LtiMessageValidationException(f"the token is not signed with {ALGORITHM}")
+            raise LtiMessageValidationException(
+                f"the token is not signed with {ALGORITHM}"
+            )
         for name in ("iss", "nonce"):
             if not isinstance(body.get(name), str):
                 raise LtiMessageValidationException(f"{name} must be a text")
@@ -174,7 +179,9 @@ class Launch(MessageLaunch):
         if not several or not all(isinstance(one, str) for one in several):
             raise LtiMessageValidationException("aud must be a text or a list of texts")
         if body.get("azp") is None and len(several) > 1:
-            raise LtiMessageValidationException("several audiences, and none is named in azp")
+            raise LtiMessageValidationException(
+                "several audiences, and none is named in azp"
+            )
         if body.get("azp") not in (None, several[0]):
             raise LtiMessageValidationException("azp is another client")
         return self
@@ -202,12 +209,18 @@ class Launch(MessageLaunch):
         key, _ = self.get_public_key()
         try:
             claims = jwt.decode(
-                self._get_id_token(), key, algorithms=[ALGORITHM],
+                self._get_id_token(),
+                key,
+                algorithms=[ALGORITHM],
                 audience=self._registration.get_client_id(),
-                issuer=self._registration.get_issuer(), leeway=LEEWAY,
-                options={"require": ["exp", "iat", "iss", "aud", "sub", "nonce"]})
+                issuer=self._registration.get_issuer(),
+                leeway=LEEWAY,
+                options={"require": ["exp", "iat", "iss", "aud", "sub", "nonce"]},
+            )
         except jwt.InvalidTokenError as error:
-            raise LtiMessageValidationException(f"{type(error).__name__}: {error}") from error
+            raise LtiMessageValidationException(
+                f"{type(error).__name__}: {error}"
+            ) from error
         if claims["iat"] < time.time() - OLDEST:
             raise LtiMessageValidationException("the token was issued too long ago")
         return self
@@ -223,15 +236,19 @@ def begin(tool: Tool, values: Mapping[str, str], cookies: Cookies) -> str:
     check_target(tool, values.get("target_link_uri", ""))
     request = Parameters(values, tool.secure)
     login = Login(
-        request, tool.configuration.tool_conf(tool.keys),
-        session_service=Attempts(request, tool.store), cookie_service=cookies)
+        request,
+        tool.configuration.tool_conf(tool.keys),
+        session_service=Attempts(request, tool.store),
+        cookie_service=cookies,
+    )
     try:
         return login.location(f"{tool.public_url}/launch")
     except (OIDCException, ToolConfException, LtiException) as error:
         raise Refused(
             "This course's pages are not registered with your learning platform, or the link to "
             "them is incomplete. Your teacher can find the reason in the tool's log.",
-            log=f"login refused: {_short(error)}") from error
+            log=f"login refused: {_short(error)}",
+        ) from error
 
 
 def finish(tool: Tool, values: Mapping[str, str], cookies: Cookies) -> Visit:
@@ -242,19 +259,27 @@ def finish(tool: Tool, values: Mapping[str, str], cookies: Cookies) -> Visit:
 
     """
     if values.get("error"):  # the platform itself said no (OpenID Connect, 3.1.2.6)
-        raise Refused(f"Your learning platform could not log you in. {AGAIN}",
-                      log=f"the platform answered {values['error'][:80]!r}")
+        raise Refused(
+            f"Your learning platform could not log you in. {AGAIN}",
+            log=f"the platform answered {values['error'][:80]!r}",
+        )
     state = values.get("state", "")
     if not state or cookies.get_cookie(state) != state:
         raise Refused(
             "Your browser did not bring back the cookie that belongs to this launch. Some browsers "
             "keep cookies away from pages shown inside another page: open the link in a new "
-            f"window or tab. {AGAIN}", log="state is missing or not this browser's")
+            f"window or tab. {AGAIN}",
+            log="state is missing or not this browser's",
+        )
     request = Parameters(values, tool.secure)
     attempts = Attempts(request, tool.store)
     launch = Launch(
-        request, tool.configuration.tool_conf(tool.keys), session_service=attempts,
-        cookie_service=cookies, requests_session=tool.http)
+        request,
+        tool.configuration.tool_conf(tool.keys),
+        session_service=attempts,
+        cookie_service=cookies,
+        requests_session=tool.http,
+    )
     try:
         claims = launch.get_launch_data()
         if not launch.is_resource_launch():
@@ -263,10 +288,13 @@ def finish(tool: Tool, values: Mapping[str, str], cookies: Cookies) -> Visit:
     except (LtiException, ToolConfException, ValueError) as error:
         raise Refused(
             f"The message of your learning platform was not accepted. {AGAIN}",
-            log=f"launch refused: {_short(error)}") from error
+            log=f"launch refused: {_short(error)}",
+        ) from error
     if attempts.came_from != (visit.issuer, visit.client_id):
-        raise Refused(f"The message came from another platform than was asked. {AGAIN}",
-                      log="launch refused: issuer or client is not the login's")
+        raise Refused(
+            f"The message came from another platform than was asked. {AGAIN}",
+            log="launch refused: issuer or client is not the login's",
+        )
     check_target(tool, visit.target)
     return visit
 
@@ -288,8 +316,10 @@ def foreign(tool: Tool, visit: Visit) -> Refused:
     command = f"python -m grading lms course {quoted}"
     message = "These pages were not set up for the course that you come from. "
     if visit.role == INSTRUCTOR:
-        message += ("If its teachers are to see the grades here, whoever runs the tool can add the "
-                    f"course: {command}")
+        message += (
+            "If its teachers are to see the grades here, whoever runs the tool can add the "
+            f"course: {command}"
+        )
     else:
         message += "Please tell your teacher."
     return Refused(message, log=f"a course that is not set up; to add it: {command}")
@@ -304,10 +334,16 @@ def check_target(tool: Tool, target: str) -> None:
     """
     parts, own = urlsplit(target), urlsplit(tool.public_url)
     pages = {f"{own.path}/launch", f"{own.path}/", own.path}
-    if origin(target) != origin(tool.public_url) or parts.path not in pages or parts.fragment:
+    if (
+        origin(target) != origin(tool.public_url)
+        or parts.path not in pages
+        or parts.fragment
+    ):
         raise Refused(
             "The link in your learning platform leads elsewhere than to these pages. Its target "
-            f"has to be {tool.public_url}/launch.", log="target_link_uri is not this tool's")
+            f"has to be {tool.public_url}/launch.",
+            log="target_link_uri is not this tool's",
+        )
 
 
 def _short(error: Exception) -> str:

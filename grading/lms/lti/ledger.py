@@ -52,7 +52,11 @@ class Ledger:
     """The rows of one line item."""
 
     def __init__(
-        self, store: Store, platform: str, line_item: str, now: Callable[[], float] = time.time
+        self,
+        store: Store,
+        platform: str,
+        line_item: str,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self.store, self.now = store, now
         self.key = (platform, line_item)
@@ -64,15 +68,21 @@ class Ledger:
         with self.store.connection() as connection:
             rows = connection.execute(
                 "SELECT user, digest, body, stamp, state, detail FROM scores"
-                " WHERE platform = ? AND line_item = ? ORDER BY stamp", self.key).fetchall()
+                " WHERE platform = ? AND line_item = ? ORDER BY stamp",
+                self.key,
+            ).fetchall()
         return {row["user"]: Entry(**row) for row in rows}
 
     def scored(self) -> set[str]:
         """Return the users who may have a score by us, whatever came after it."""
         with self.store.connection() as connection:
             rows = connection.execute(
-                "SELECT user, body FROM scores WHERE platform = ? AND line_item = ?", self.key)
-            return {row["user"] for row in rows if "scoreGiven" in json.loads(row["body"])}
+                "SELECT user, body FROM scores WHERE platform = ? AND line_item = ?",
+                self.key,
+            )
+            return {
+                row["user"] for row in rows if "scoreGiven" in json.loads(row["body"])
+            }
 
     def intend(self, user: str, message: Message) -> Entry:
         """Write down that a message is about to be sent; returns its row.
@@ -84,13 +94,15 @@ class Ledger:
         with self.store.transaction() as connection:
             last = connection.execute(
                 "SELECT max(stamp) FROM scores WHERE platform = ? AND line_item = ? AND user = ?",
-                (*self.key, user)).fetchone()[0]
+                (*self.key, user),
+            ).fetchone()[0]
             now = int(self.now() * 1000)
             stamp = max(now, (last or 0) + 1)
             body = message.text(user, stamp, now)
             connection.execute(
                 "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, '', 'intended', NULL)",
-                (*self.key, user, message.digest, body, stamp))
+                (*self.key, user, message.digest, body, stamp),
+            )
         return Entry(user, message.digest, body, stamp, INTENDED, "")
 
     def settle(self, entry: Entry, state: str, detail: str) -> None:
@@ -99,7 +111,16 @@ class Ledger:
             connection.execute(
                 "UPDATE scores SET state = ?, detail = ?, settled = ? WHERE platform = ?"
                 " AND line_item = ? AND user = ? AND digest = ? AND stamp = ?",
-                (state, detail[:300], self.now(), *self.key, entry.user, entry.digest, entry.stamp))
+                (
+                    state,
+                    detail[:300],
+                    self.now(),
+                    *self.key,
+                    entry.user,
+                    entry.digest,
+                    entry.stamp,
+                ),
+            )
 
 
 @contextlib.contextmanager
@@ -114,6 +135,7 @@ def alone(store: Store) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise LtiError("scores are being published right now; wait until that is done"
-                           ) from error
+            raise LtiError(
+                "scores are being published right now; wait until that is done"
+            ) from error
         yield

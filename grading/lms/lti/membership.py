@@ -11,8 +11,12 @@ INSTRUCTOR, STUDENT = "instructor", "student"
 
 #: The roles in a course that count; whoever has another one alone (an observer, a designer) is
 #: neither. Roles in an institution are not in the table: who teaches elsewhere may learn here.
-ROLES = {"Instructor": INSTRUCTOR, "TeachingAssistant": INSTRUCTOR, "Administrator": INSTRUCTOR,
-         "Learner": STUDENT}
+ROLES = {
+    "Instructor": INSTRUCTOR,
+    "TeachingAssistant": INSTRUCTOR,
+    "Administrator": INSTRUCTOR,
+    "Learner": STUDENT,
+}
 
 #: A role in a course is …/membership#Instructor, or Instructor for short; a sub-role, as
 #: …/membership/Instructor#TeachingAssistant, counts as its role (LTI 1.3 core, A.2.3).
@@ -22,8 +26,11 @@ _SUB_ROLE = "http://purl.imsglobal.org/vocab/lis/v2/membership/"
 
 def role_of(roles: object) -> str:
     """Return the role in the course that a list of LTI roles amounts to, "" if it is none."""
-    texts = [role for role in roles if isinstance(role, str)] if isinstance(
-        roles, list | tuple) else []
+    texts = (
+        [role for role in roles if isinstance(role, str)]
+        if isinstance(roles, list | tuple)
+        else []
+    )
     found = {ROLES.get(_name(text)) for text in texts}
     return next((role for role in (INSTRUCTOR, STUDENT) if role in found), "")
 
@@ -46,10 +53,14 @@ def place(claims: dict) -> tuple[str, str]:
 
     """
     context = claims.get(f"{CLAIM}context")
-    found = (claims.get(f"{CLAIM}deployment_id"),
-             context.get("id") if isinstance(context, dict) else None)
+    found = (
+        claims.get(f"{CLAIM}deployment_id"),
+        context.get("id") if isinstance(context, dict) else None,
+    )
     for name, value in zip(("deployment_id", "context id"), found, strict=True):
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
-            raise ValueError(f"{name}: expected a text, got {type(value).__name__} "
-                             f"{str(value)[:40]!r}")
+            raise ValueError(
+                f"{name}: expected a text, got {type(value).__name__} "
+                f"{str(value)[:40]!r}"
+            )
     return found

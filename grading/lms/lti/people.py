@@ -29,7 +29,9 @@ WAYS = (
 
 
 def match(
-    members: dict[str, dict], people: Iterable[Person], known: dict[str, tuple[str, str]]
+    members: dict[str, dict],
+    people: Iterable[Person],
+    known: dict[str, tuple[str, str]],
 ) -> Match:
     """Match a platform's learners with the gradebook's students.
 
@@ -44,9 +46,14 @@ def match(
     """
     found = Match()
     students = list(people)
-    learners = {user: member for user, member in members.items()
-                if role_of(member.get("roles") or ()) == STUDENT}
-    open_users = {user: member for user, member in learners.items() if user not in known}
+    learners = {
+        user: member
+        for user, member in members.items()
+        if role_of(member.get("roles") or ()) == STUDENT
+    }
+    open_users = {
+        user: member for user, member in learners.items() if user not in known
+    }
     taken = {student for student, _ in known.values()}
     for how, theirs, ours in WAYS:
         wanted = Counter(_value(getattr(person, ours)) for person in students)
@@ -59,7 +66,9 @@ def match(
             if wanted[value] > 1 or offered[value] > 1:
                 found.doubtful[user] = f"{how} fits several"
             elif by_value[value] in taken:
-                found.doubtful[user] = f"{how} is that of {by_value[value]}, who is somebody else"
+                found.doubtful[user] = (
+                    f"{how} is that of {by_value[value]}, who is somebody else"
+                )
             else:
                 found.new[user] = (by_value[value], how)
                 taken.add(by_value[value])
@@ -81,8 +90,16 @@ def recognise(user: str, people: Iterable[Person], taken: set[str]) -> str:
 
 def name_of(member: dict) -> str:
     """Return a member's name as a roster shows it; the user id where the platform keeps it back."""
-    parts = " ".join(str(member.get(part) or "") for part in ("given_name", "family_name")).strip()
-    return str(member.get("name") or parts or member.get("email") or member.get("user_id") or "")
+    parts = " ".join(
+        str(member.get(part) or "") for part in ("given_name", "family_name")
+    ).strip()
+    return str(
+        member.get("name")
+        or parts
+        or member.get("email")
+        or member.get("user_id")
+        or ""
+    )
 
 
 def role_name(member: dict) -> str:

@@ -59,8 +59,14 @@ class Configuration:
 
     def find(self, issuer: str, client_id: str) -> Platform | None:
         """Return the platform that is registered so, None if there is none."""
-        return next((platform for platform in self.platforms
-                     if (platform.issuer, platform.client_id) == (issuer, client_id)), None)
+        return next(
+            (
+                platform
+                for platform in self.platforms
+                if (platform.issuer, platform.client_id) == (issuer, client_id)
+            ),
+            None,
+        )
 
     def with_platform(self, platform: Platform) -> Configuration:
         """Return a configuration with a platform added, or put in the place of its old self."""
@@ -71,12 +77,16 @@ class Configuration:
         """Return what the LTI library reads."""
         table: dict[str, list] = {}
         for platform in self.platforms:
-            table.setdefault(platform.issuer, []).append({
-                "client_id": platform.client_id, "auth_login_url": platform.auth_login_url,
-                "auth_token_url": platform.token_url, "key_set_url": platform.jwks_url,
-                "auth_audience": platform.auth_audience or None,
-                "deployment_ids": list(platform.deployment_ids),
-            })
+            table.setdefault(platform.issuer, []).append(
+                {
+                    "client_id": platform.client_id,
+                    "auth_login_url": platform.auth_login_url,
+                    "auth_token_url": platform.token_url,
+                    "key_set_url": platform.jwks_url,
+                    "auth_audience": platform.auth_audience or None,
+                    "deployment_ids": list(platform.deployment_ids),
+                }
+            )
         made = ToolConfDict(table)
         for platform in self.platforms:
             made.set_private_key(platform.issuer, keys.private, platform.client_id)
@@ -97,7 +107,11 @@ def load(folder: Path) -> Configuration:
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
         platforms = tuple(_platform(entry) for entry in values["platforms"])
-        public = check_url(values["public_url"], "public_url") if values["public_url"] else ""
+        public = (
+            check_url(values["public_url"], "public_url")
+            if values["public_url"]
+            else ""
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise LtiError(f"{file}: {type(error).__name__}: {error}") from error
     return Configuration(public, platforms)
@@ -133,7 +147,10 @@ def _platform(entry: dict) -> Platform:
     unknown = entry.keys() - {field.name for field in fields(Platform)}
     if unknown:
         raise ValueError(f"platforms: unknown entries: {', '.join(sorted(unknown))}")
-    many = {name: tuple(entry.get(name, ())) for name in ("deployment_ids", "frame_ancestors")}
+    many = {
+        name: tuple(entry.get(name, ()))
+        for name in ("deployment_ids", "frame_ancestors")
+    }
     return check(Platform(**{**entry, **many}))
 
 
@@ -161,8 +178,15 @@ def check_url(url: str, name: str) -> str:
     """
     parts = urlsplit(url)
     odd = any(character.isspace() or character in "\"'<>;,\\" for character in url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or odd:
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or "@" in parts.netloc
+        or odd
+    ):
         raise ValueError(f"{name}: expected a URL as https://host/path, got {url!r}")
     if parts.scheme == "http" and not is_loopback(url):
-        raise ValueError(f"{name}: expected https (http only on this machine), got {url!r}")
+        raise ValueError(
+            f"{name}: expected https (http only on this machine), got {url!r}"
+        )
     return url.rstrip("/")

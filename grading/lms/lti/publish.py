@@ -54,8 +54,10 @@ class Report:
         return self.failed == 0
 
     def __str__(self) -> str:
-        return (f"{self.sent} sent, {self.unchanged} were there already, {self.kept} not to be "
-                f"sent, {self.failed} failed")
+        return (
+            f"{self.sent} sent, {self.unchanged} were there already, {self.kept} not to be "
+            f"sent, {self.failed} failed"
+        )
 
 
 #: Why a message without a score is not sent.
@@ -63,8 +65,12 @@ STANDS = "a grade may stand there, which this would take away"
 
 
 def plan(
-    standings: Iterable[Standing], users: dict[str, str], ledger: Ledger | None, *,
-    missing_as_zero: bool = False, hidden: bool = False,
+    standings: Iterable[Standing],
+    users: dict[str, str],
+    ledger: Ledger | None,
+    *,
+    missing_as_zero: bool = False,
+    hidden: bool = False,
 ) -> list[Plan]:
     """Return what is to do about each student; nothing is sent.
 
@@ -81,12 +87,18 @@ def plan(
     for standing in standings:
         user = users.get(standing.student, "")
         wanted = message(standing, missing_as_zero=missing_as_zero)
-        plans.append(_plan(standing, user, wanted, latest.get(user), hidden or user in scored))
+        plans.append(
+            _plan(standing, user, wanted, latest.get(user), hidden or user in scored)
+        )
     return plans
 
 
 def _plan(
-    standing: Standing, user: str, wanted: Message | None, row: Entry | None, stands: bool
+    standing: Standing,
+    user: str,
+    wanted: Message | None,
+    row: Entry | None,
+    stands: bool,
 ) -> Plan:
     if wanted is None:
         return Plan(standing, user, Step.KEEP, why_not(standing))
@@ -100,13 +112,20 @@ def _plan(
     if row.state == SENT:
         return Plan(standing, user, Step.NOTHING, "the platform has it", wanted)
     if row.state == INTENDED:
-        return Plan(standing, user, Step.AGAIN, "it may or may not have arrived", wanted)
+        return Plan(
+            standing, user, Step.AGAIN, "it may or may not have arrived", wanted
+        )
     return Plan(standing, user, Step.SEND, f"refused before: {row.detail}", wanted)
 
 
 def publish(
-    store: Store, services: Services, line_item: str, standings: Iterable[Standing],
-    users: dict[str, str], *, missing_as_zero: bool = False,
+    store: Store,
+    services: Services,
+    line_item: str,
+    standings: Iterable[Standing],
+    users: dict[str, str],
+    *,
+    missing_as_zero: bool = False,
     say: Callable[[Plan, str], None] = lambda _plan, _outcome: None,
 ) -> Report:
     """Send what is not there yet; a second call, also after a kill, does only what is left.
@@ -127,11 +146,18 @@ def publish(
     report = Report()
     with alone(store):
         course = services.course
-        ledger = Ledger(store, f"{course.issuer} {course.client_id}", line_item, store.now)
+        ledger = Ledger(
+            store, f"{course.issuer} {course.client_id}", line_item, store.now
+        )
         latest = ledger.latest()
         silent = ""
-        for step in plan(standings, users, ledger, missing_as_zero=missing_as_zero,
-                         hidden=course.hides_grades):
+        for step in plan(
+            standings,
+            users,
+            ledger,
+            missing_as_zero=missing_as_zero,
+            hidden=course.hides_grades,
+        ):
             name = step.standing.student
             if step.step in (Step.NOTHING, Step.KEEP):
                 outcome = step.why
@@ -143,11 +169,14 @@ def publish(
             else:
                 try:
                     if step.message.given is None and services.may_have_score(
-                            line_item, step.user):
+                        line_item, step.user
+                    ):
                         outcome = STANDS
                         report.kept += 1
                     else:
-                        outcome = _send(ledger, services, line_item, step, latest.get(step.user))
+                        outcome = _send(
+                            ledger, services, line_item, step, latest.get(step.user)
+                        )
                         report.sent += 1
                 except LtiServiceException as error:
                     outcome = f"refused: status {error.response.status_code}"

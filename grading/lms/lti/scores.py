@@ -55,9 +55,14 @@ class Message:
         """
         submission: dict[str, object] = {"new_submission": False}
         grade = (
-            Grade().set_user_id(user).set_timestamp(timestamp(milliseconds))
-            .set_activity_progress(self.activity).set_grading_progress(self.grading)
-            .set_comment(self.comment).set_extra_claims({SUBMISSION: submission}))
+            Grade()
+            .set_user_id(user)
+            .set_timestamp(timestamp(milliseconds))
+            .set_activity_progress(self.activity)
+            .set_grading_progress(self.grading)
+            .set_comment(self.comment)
+            .set_extra_claims({SUBMISSION: submission})
+        )
         if self.submitted_at is not None:
             handed_in = int(self.submitted_at.timestamp() * 1000)
             if handed_in <= now:
@@ -85,16 +90,28 @@ def message(standing: Standing, *, missing_as_zero: bool = False) -> Message | N
 def _message(standing: Standing, missing_as_zero: bool) -> Message | None:
     most = standing.max_points
     if standing.state is State.GRADED and standing.waiting:
-        return Message(None, most, "Submitted", "PendingManual",
-                       "A person still has to grade a part of it.")
+        return Message(
+            None,
+            most,
+            "Submitted",
+            "PendingManual",
+            "A person still has to grade a part of it.",
+        )
     if standing.state is State.GRADED and standing.points is not None and most > 0:
         given = round(max(0.0, standing.points), 4)
         return Message(given, most, "Completed", "FullyGraded", _tasks(standing))
     if standing.state is State.FAILED:
-        return Message(None, most, "Submitted", "Failed",
-                       "Could not be graded yet; this is not a zero.")
+        return Message(
+            None,
+            most,
+            "Submitted",
+            "Failed",
+            "Could not be graded yet; this is not a zero.",
+        )
     if standing.state is State.MISSING and missing_as_zero and most > 0:
-        return Message(0.0, most, "Initialized", "FullyGraded", "Nothing was handed in.")
+        return Message(
+            0.0, most, "Initialized", "FullyGraded", "Nothing was handed in."
+        )
     return None
 
 
@@ -109,8 +126,10 @@ def why_not(standing: Standing) -> str:
 
 def _tasks(standing: Standing) -> str:
     """Return the points by task, for the comment; names and numbers, nothing a student wrote."""
-    parts = [f"{task} {points:g}/{most:g}"
-             for task, (points, most) in standing.notebook_points.items()]
+    parts = [
+        f"{task} {points:g}/{most:g}"
+        for task, (points, most) in standing.notebook_points.items()
+    ]
     if standing.late_penalty:
         parts.append(f"late: -{standing.late_penalty:g}")
     return ", ".join(parts)[:1000]

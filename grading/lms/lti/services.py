@@ -39,8 +39,13 @@ class Connector(ServiceConnector):
         token, end = self._tokens.get(scope_key, ("", 0.0))
         return token if time.monotonic() < end else None
 
-    def _cache_access_token(self, scope_key: str, access_token: str, expires_in: float) -> None:
-        self._tokens[scope_key] = (access_token, time.monotonic() + float(expires_in or 0) - 30)
+    def _cache_access_token(
+        self, scope_key: str, access_token: str, expires_in: float
+    ) -> None:
+        self._tokens[scope_key] = (
+            access_token,
+            time.monotonic() + float(expires_in or 0) - 30,
+        )
 
 
 class Members(NamesRolesProvisioningService):
@@ -94,12 +99,20 @@ class Services:
         if not self.course.members_url:
             raise LtiError(
                 "The platform did not offer its roster. Allow it for this tool there (Names and "
-                "Roles), then open the course's link once more.")
-        found = self._call("the roster", Members(self.connector, self.course).get_members)
-        if not isinstance(found, list) or not all(isinstance(member, dict) for member in found):
+                "Roles), then open the course's link once more."
+            )
+        found = self._call(
+            "the roster", Members(self.connector, self.course).get_members
+        )
+        if not isinstance(found, list) or not all(
+            isinstance(member, dict) for member in found
+        ):
             raise LtiError("the platform's roster has not the form of one")
-        return {str(member["user_id"]): member for member in found
-                if member.get("user_id") and member.get("status", "Active") == "Active"}
+        return {
+            str(member["user_id"]): member
+            for member in found
+            if member.get("user_id") and member.get("status", "Active") == "Active"
+        }
 
     def line_item(self, assignment: str, maximum: float) -> str:
         """Return the URL of an assignment's line item; makes it if the course has none."""
@@ -107,11 +120,19 @@ class Services:
             raise LtiError(
                 "The platform does not let this tool make columns in its gradebook. Allow it there "
                 f"(Assignment and Grade Services), or add a link for {assignment} with the custom "
-                f"parameter assignment={assignment}, and open it once.")
+                f"parameter assignment={assignment}, and open it once."
+            )
         most = int(maximum) if float(maximum).is_integer() else maximum
-        new = (LineItem().set_tag(assignment).set_resource_id(assignment)
-               .set_label(assignment).set_score_maximum(most))
-        found = self._call("the line items", lambda: self._grades().find_or_create_lineitem(new))
+        new = (
+            LineItem()
+            .set_tag(assignment)
+            .set_resource_id(assignment)
+            .set_label(assignment)
+            .set_score_maximum(most)
+        )
+        found = self._call(
+            "the line items", lambda: self._grades().find_or_create_lineitem(new)
+        )
         if not found.get_id():
             raise LtiError("the platform returned a line item without address")
         return str(found.get_id())
@@ -163,7 +184,9 @@ class Services:
         if RESULTS not in self.course.scopes:
             return None
         found = self._call(
-            "the results", lambda: list(self._grades().get_grades(LineItem({"id": line_item}))))
+            "the results",
+            lambda: list(self._grades().get_grades(LineItem({"id": line_item}))),
+        )
         return next((one for one in found if str(one.get("userId")) == user), None)
 
     def may_have_score(self, line_item: str, user: str) -> bool:
@@ -177,9 +200,15 @@ class Services:
         return found is not None and found.get("resultScore") is not None
 
     def _grades(self) -> AssignmentsGradesService:
-        return AssignmentsGradesService(self.connector, {
-            "scope": [scope for scope in self.course.scopes if scope.startswith(_AGS)],
-            "lineitems": self.course.line_items_url})
+        return AssignmentsGradesService(
+            self.connector,
+            {
+                "scope": [
+                    scope for scope in self.course.scopes if scope.startswith(_AGS)
+                ],
+                "lineitems": self.course.line_items_url,
+            },
+        )
 
     def _call(self, what: str, send: object) -> object:
         """Call a service; say in plain words what went wrong."""
@@ -187,7 +216,8 @@ class Services:
             return self.patience.call(send, self.connector.forget_tokens)
         except LtiServiceException as error:
             raise LtiError(
-                f"The platform refused {what}: status {error.response.status_code}") from error
+                f"The platform refused {what}: status {error.response.status_code}"
+            ) from error
         except (NoAnswer, LtiException) as error:
             raise LtiError(f"{what}: {error}") from error
 
@@ -202,7 +232,8 @@ def services(tool: Tool, course: Course, patience: Patience | None = None) -> Se
     if tool.configuration.find(course.issuer, course.client_id) is None:
         raise LtiError(f"the platform {course.issuer} is not registered here any more")
     registration = tool.configuration.tool_conf(tool.keys).find_registration_by_params(
-        course.issuer, course.client_id)
+        course.issuer, course.client_id
+    )
     return Services(course, Connector(registration, Http()), patience or Patience())
 
 
@@ -211,4 +242,8 @@ def _conflict(error: LtiServiceException) -> bool:
     if error.response.status_code == 409:
         return True
     text = error.response.text[:2000]  # Canvas: it may be about another time
-    return error.response.status_code == 400 and "timestamp" in text and "submitted_at" not in text
+    return (
+        error.response.status_code == 400
+        and "timestamp" in text
+        and "submitted_at" not in text
+    )

@@ -71,8 +71,10 @@ DELETE FROM sessions;
 """
 
 #: What is said where two courses would write into one.
-SHARED = ("The learning platform names the same roster or the same column for two courses. Whoever "
-          "runs the tool can see them with `python -m grading lms course`, and take one away.")
+SHARED = (
+    "The learning platform names the same roster or the same column for two courses. Whoever "
+    "runs the tool can see them with `python -m grading lms course`, and take one away."
+)
 
 _KEY = "issuer = ? AND client_id = ? AND deployment = ? AND context = ?"
 
@@ -134,7 +136,9 @@ class Store:
         with self.connection() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
         with self.transaction() as connection:
-            there = [row["name"] for row in connection.execute("PRAGMA table_info(courses)")]
+            there = [
+                row["name"] for row in connection.execute("PRAGMA table_info(courses)")
+            ]
             old = there and "set_up" not in there
             for statement in (f"{BEFORE}{SCHEMA}{AFTER}" if old else SCHEMA).split(";"):
                 connection.execute(statement)
@@ -171,13 +175,15 @@ class Store:
             connection.execute("DELETE FROM logins WHERE expires < ?", (now,))
             connection.execute(
                 "INSERT INTO logins VALUES (?, ?, ?, ?, ?)",
-                (_hash(state), _hash(nonce), issuer, client_id, now + LOGIN_SECONDS))
+                (_hash(state), _hash(nonce), issuer, client_id, now + LOGIN_SECONDS),
+            )
 
     def take_login(self, state: str, nonce: str) -> tuple[str, str] | None:
         """Return (issuer, client id) of the first half, once; None if state or nonce is wrong."""
         with self.transaction() as connection:
             row = connection.execute(
-                "DELETE FROM logins WHERE state = ? RETURNING *", (_hash(state),)).fetchone()
+                "DELETE FROM logins WHERE state = ? RETURNING *", (_hash(state),)
+            ).fetchone()
         if row is None or row["expires"] < self.now():
             return None
         if not hmac.compare_digest(row["nonce"], _hash(nonce)):
@@ -191,10 +197,20 @@ class Store:
         secret, now = secrets.token_urlsafe(32), self.now()
         with self.transaction() as connection:
             connection.execute(
-                "DELETE FROM sessions WHERE expires < ? OR key = ?", (now, _hash(old)))
-            connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", (
-                _hash(secret), secrets.token_urlsafe(32), course, visit.user, visit.name,
-                visit.role, now + SESSION_SECONDS))
+                "DELETE FROM sessions WHERE expires < ? OR key = ?", (now, _hash(old))
+            )
+            connection.execute(
+                "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    _hash(secret),
+                    secrets.token_urlsafe(32),
+                    course,
+                    visit.user,
+                    visit.name,
+                    visit.role,
+                    now + SESSION_SECONDS,
+                ),
+            )
         return secret
 
     def session(self, secret: str) -> Session | None:
@@ -203,7 +219,8 @@ class Store:
             row = connection.execute(
                 "SELECT csrf, course, user, name, role FROM sessions"
                 " JOIN courses ON courses.id = course AND set_up WHERE key = ? AND expires > ?",
-                (_hash(secret), self.now())).fetchone()
+                (_hash(secret), self.now()),
+            ).fetchone()
         return Session(**row) if row else None
 
     def close_session(self, secret: str) -> None:
@@ -213,8 +230,9 @@ class Store:
 
     # Courses.
 
-    def set_up(self, issuer: str, client_id: str, deployment: str, context: str,
-               root: str = "") -> Course:
+    def set_up(
+        self, issuer: str, client_id: str, deployment: str, context: str, root: str = ""
+    ) -> Course:
         """Let a course in, with the gradebook of a folder ("" for the tool's own).
 
         Raises:
@@ -225,8 +243,12 @@ class Store:
         with self.transaction() as connection:
             _set_up(connection, key, root)
             _check_addresses(connection)
-        return next(course for course in self.courses()
-                    if (course.issuer, course.client_id, course.deployment, course.context) == key)
+        return next(
+            course
+            for course in self.courses()
+            if (course.issuer, course.client_id, course.deployment, course.context)
+            == key
+        )
 
     def take_away(self, number: int) -> None:
         """Let a course in no more, and end its sessions. What is known of it is kept."""
@@ -251,9 +273,14 @@ class Store:
         """
         key = (visit.issuer, visit.client_id, visit.deployment, visit.context)
         with self.transaction() as connection:
-            if owner and not connection.execute(
+            if (
+                owner
+                and not connection.execute(
                     "SELECT 1 FROM courses WHERE issuer = ? AND client_id = ?"
-                    " AND set_up IS NOT NULL", key[:2]).fetchone():
+                    " AND set_up IS NOT NULL",
+                    key[:2],
+                ).fetchone()
+            ):
                 _set_up(connection, key, "")
             row = connection.execute(
                 "UPDATE courses SET title = ?,"
@@ -263,8 +290,17 @@ class Store:
                 " scopes = CASE ? WHEN '' THEN scopes ELSE ? END,"
                 " line_items_url = ifnull(nullif(?, ''), line_items_url)"
                 f" WHERE set_up AND {_KEY} RETURNING id",
-                (visit.title, visit.product, visit.product, visit.members_url, visit.line_items_url,
-                 json.dumps(visit.scopes), visit.line_items_url, *key)).fetchone()
+                (
+                    visit.title,
+                    visit.product,
+                    visit.product,
+                    visit.members_url,
+                    visit.line_items_url,
+                    json.dumps(visit.scopes),
+                    visit.line_items_url,
+                    *key,
+                ),
+            ).fetchone()
             _check_addresses(connection)
         return row["id"] if row else None
 
@@ -276,13 +312,24 @@ class Store:
         """Return the courses that are set up, or all that are known here."""
         with self.connection() as connection:
             rows = connection.execute("SELECT * FROM courses ORDER BY id").fetchall()
-        return [Course(**{**row, "scopes": tuple(json.loads(row["scopes"]))}) for row in rows
-                if row["set_up"] or all_known]
+        return [
+            Course(**{**row, "scopes": tuple(json.loads(row["scopes"]))})
+            for row in rows
+            if row["set_up"] or all_known
+        ]
 
     def several_platforms(self, course: Course) -> bool:
         """Tell whether courses of several platforms share a course's gradebook."""
-        return len({(one.issuer, one.client_id) for one in self.courses()
-                    if one.root == course.root}) > 1
+        return (
+            len(
+                {
+                    (one.issuer, one.client_id)
+                    for one in self.courses()
+                    if one.root == course.root
+                }
+            )
+            > 1
+        )
 
     # Who is who.
 
@@ -292,20 +339,26 @@ class Store:
             connection.execute("DELETE FROM members WHERE course = ?", (course,))
             connection.executemany(
                 "INSERT INTO members VALUES (?, ?, ?)",
-                [(course, user, json.dumps(record)) for user, record in members.items()])
+                [
+                    (course, user, json.dumps(record))
+                    for user, record in members.items()
+                ],
+            )
 
     def members(self, course: int) -> dict[str, dict]:
         """Return the platform's roster as it was last fetched, by user id."""
         with self.connection() as connection:
             rows = connection.execute(
-                "SELECT user, record FROM members WHERE course = ?", (course,)).fetchall()
+                "SELECT user, record FROM members WHERE course = ?", (course,)
+            ).fetchall()
         return {row["user"]: json.loads(row["record"]) for row in rows}
 
     def links(self, course: int) -> dict[str, tuple[str, str]]:
         """Return which of a course's users is which student: user -> (student, how we know)."""
         with self.connection() as connection:
             rows = connection.execute(
-                "SELECT user, student, how FROM links WHERE course = ?", (course,)).fetchall()
+                "SELECT user, student, how FROM links WHERE course = ?", (course,)
+            ).fetchall()
         return {row["user"]: (row["student"], row["how"]) for row in rows}
 
     def add_links(self, course: int, links: dict[str, tuple[str, str]]) -> None:
@@ -313,12 +366,18 @@ class Store:
         with self.transaction() as connection:
             connection.executemany(
                 "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)",
-                [(course, user, student, how) for user, (student, how) in links.items()])
+                [
+                    (course, user, student, how)
+                    for user, (student, how) in links.items()
+                ],
+            )
 
     def remove_link(self, course: int, user: str) -> None:
         """Forget which student a user is."""
         with self.transaction() as connection:
-            connection.execute("DELETE FROM links WHERE course = ? AND user = ?", (course, user))
+            connection.execute(
+                "DELETE FROM links WHERE course = ? AND user = ?", (course, user)
+            )
 
     # Line items, and whose feedback students may read.
 
@@ -331,7 +390,9 @@ class Store:
         """
         with self.transaction() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO line_items VALUES (?, ?, ?)", (course, assignment, url))
+                "INSERT OR REPLACE INTO line_items VALUES (?, ?, ?)",
+                (course, assignment, url),
+            )
             _check_addresses(connection)
 
     def line_item(self, course: int, assignment: str) -> str:
@@ -339,19 +400,23 @@ class Store:
         with self.connection() as connection:
             row = connection.execute(
                 "SELECT url FROM line_items WHERE course = ? AND assignment = ?",
-                (course, assignment)).fetchone()
+                (course, assignment),
+            ).fetchone()
         return row["url"] if row else ""
 
     def release(self, course: int, assignment: str) -> None:
         """Let students of a course see an assignment's results."""
         with self.transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO released VALUES (?, ?)", (course, assignment))
+            connection.execute(
+                "INSERT OR IGNORE INTO released VALUES (?, ?)", (course, assignment)
+            )
 
     def released(self, course: int) -> set[str]:
         """Return the assignments whose results students of a course may see."""
         with self.connection() as connection:
             rows = connection.execute(
-                "SELECT assignment FROM released WHERE course = ?", (course,)).fetchall()
+                "SELECT assignment FROM released WHERE course = ?", (course,)
+            ).fetchall()
         return {row["assignment"] for row in rows}
 
 
@@ -360,12 +425,16 @@ def _set_up(connection: sqlite3.Connection, key: tuple[str, ...], root: str) -> 
     for table in ("links", "released", "sessions"):
         connection.execute(
             f"DELETE FROM {table} WHERE course IN"
-            f" (SELECT id FROM courses WHERE {_KEY} AND root != ?)", (*key, root))
+            f" (SELECT id FROM courses WHERE {_KEY} AND root != ?)",
+            (*key, root),
+        )
     connection.execute(
         "INSERT INTO courses (issuer, client_id, deployment, context, title, members_url,"
         " line_items_url, scopes, root, set_up) VALUES (?, ?, ?, ?, '', '', '', '[]', ?, 1)"
         " ON CONFLICT (issuer, client_id, deployment, context)"
-        " DO UPDATE SET set_up = 1, root = excluded.root", (*key, root))
+        " DO UPDATE SET set_up = 1, root = excluded.root",
+        (*key, root),
+    )
 
 
 def _check_addresses(connection: sqlite3.Connection) -> None:
@@ -376,12 +445,13 @@ def _check_addresses(connection: sqlite3.Connection) -> None:
 
     """
     if connection.execute(
-            "SELECT 1 FROM courses AS one JOIN courses AS other"
-            " ON one.set_up AND other.set_up AND one.id < other.id WHERE"
-            " nullif(one.members_url, '') = other.members_url"
-            " OR nullif(one.line_items_url, '') = other.line_items_url"
-            " OR EXISTS (SELECT url FROM line_items WHERE course = one.id"
-            "  INTERSECT SELECT url FROM line_items WHERE course = other.id)").fetchone():
+        "SELECT 1 FROM courses AS one JOIN courses AS other"
+        " ON one.set_up AND other.set_up AND one.id < other.id WHERE"
+        " nullif(one.members_url, '') = other.members_url"
+        " OR nullif(one.line_items_url, '') = other.line_items_url"
+        " OR EXISTS (SELECT url FROM line_items WHERE course = one.id"
+        "  INTERSECT SELECT url FROM line_items WHERE course = other.id)"
+    ).fetchone():
         raise Refused(SHARED, log="two courses have a roster or a column in common")
 
 

@@ -27,10 +27,15 @@ def student_of(page: Page) -> str:
     links = store.links(course.id)
     if user in links:
         return links[user][0]
-    found = people.recognise(user, page.people(), {student for student, _ in links.values()})
+    found = people.recognise(
+        user, page.people(), {student for student, _ in links.values()}
+    )
     if not found:
-        raise Refused("Your teacher has not yet told this tool who you are. Please ask them to "
-                      "match the roster, then open the link again.", log="user without student")
+        raise Refused(
+            "Your teacher has not yet told this tool who you are. Please ask them to "
+            "match the roster, then open the link again.",
+            log="user without student",
+        )
     store.add_links(course.id, {user: (found, "the LMS id in the gradebook")})
     return found
 
@@ -45,7 +50,11 @@ async def show_own(page: Page) -> None:
         standings = await page.work(page.book.standings, name)
         own = next((one for one in standings if one.student == student), None)
         if own is not None:
-            pages = [] if own.state is State.SUSPECT else page.book.feedback_pages(student, name)
+            pages = (
+                []
+                if own.state is State.SUSPECT
+                else page.book.feedback_pages(student, name)
+            )
             rows.append((own, WORDS.get(own.state, ""), pages))
     page.show("own.html", rows=rows)
 
@@ -62,23 +71,39 @@ class FeedbackPage(Page):
             Refused: if it is somebody else's, not released, or not there. The three look alike.
 
         """
-        refused = Refused("There is no such feedback for you.", 404, log="not the own feedback")
+        refused = Refused(
+            "There is no such feedback for you.", 404, log="not the own feedback"
+        )
         if self.session.role != INSTRUCTOR:
             if student != await self.work(student_of, self):
                 raise refused
             if assignment not in self.tool.store.released(self.course.id):
                 raise refused
             standings = await self.work(self.book.standings, assignment)
-            if any(one.student == student and one.state is State.SUSPECT for one in standings):
+            if any(
+                one.student == student and one.state is State.SUSPECT
+                for one in standings
+            ):
                 raise refused
         found = await self.work(self.book.feedback_page, student, assignment, name)
         if found is None:
             raise refused
         # The page holds what a student wrote: it gets no script, no form, no origin, no network.
-        self.set_header("Content-Security-Policy", "; ".join((
-            "sandbox", "default-src 'none'", "style-src 'unsafe-inline'", "img-src data:",
-            "font-src data:", "base-uri 'none'", "form-action 'none'",
-            f"frame-ancestors {self.settings['framed_by']}")))
+        self.set_header(
+            "Content-Security-Policy",
+            "; ".join(
+                (
+                    "sandbox",
+                    "default-src 'none'",
+                    "style-src 'unsafe-inline'",
+                    "img-src data:",
+                    "font-src data:",
+                    "base-uri 'none'",
+                    "form-action 'none'",
+                    f"frame-ancestors {self.settings['framed_by']}",
+                )
+            ),
+        )
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.write(found)
 

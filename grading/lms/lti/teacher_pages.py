@@ -41,22 +41,38 @@ class Job:
         self.outcomes[step.standing.student] = outcome
 
     def run(
-        self, store: Store, course: Course, offered: Services, assignment: str,
-        standings: list[Standing], *, missing_as_zero: bool,
+        self,
+        store: Store,
+        course: Course,
+        offered: Services,
+        assignment: str,
+        standings: list[Standing],
+        *,
+        missing_as_zero: bool,
     ) -> None:
         """Publish; whatever stops it is kept for the page."""
         try:
             line_item = find_line_item(store, course, offered, assignment, standings)
             self.report = publish(
-                store, offered, line_item, standings, users(store, course),
-                missing_as_zero=missing_as_zero, say=self.say)
+                store,
+                offered,
+                line_item,
+                standings,
+                users(store, course),
+                missing_as_zero=missing_as_zero,
+                say=self.say,
+            )
             log.info("published %s: %s", assignment, self.report)
         except LtiError as error:
             self.error = str(error)
             log.warning("publishing %s: %s", assignment, error)
         finally:
-            if self.running:  # something nobody foresaw: the thread's own report tells what
-                self.error = "Something went wrong here. The reason is in the tool's log."
+            if (
+                self.running
+            ):  # something nobody foresaw: the thread's own report tells what
+                self.error = (
+                    "Something went wrong here. The reason is in the tool's log."
+                )
 
 
 def users(store: Store, course: Course) -> dict[str, str]:
@@ -65,7 +81,11 @@ def users(store: Store, course: Course) -> dict[str, str]:
 
 
 def find_line_item(
-    store: Store, course: Course, offered: Services, assignment: str, standings: list[Standing]
+    store: Store,
+    course: Course,
+    offered: Services,
+    assignment: str,
+    standings: list[Standing],
 ) -> str:
     """Return an assignment's line item; it is made on the platform if there is none.
 
@@ -98,10 +118,14 @@ class HomePage(Page):
             return
         names = await self.work(self.book.assignments)
         rows = [(name, await self.work(self.book.counts, name)) for name in names]
-        self.show("home.html", rows=rows, states=[str(state) for state in State],
-                  released=self.tool.store.released(self.course.id),
-                  linked=len(users(self.tool.store, self.course)),
-                  people=len(await self.work(self.book.people)))
+        self.show(
+            "home.html",
+            rows=rows,
+            states=[str(state) for state in State],
+            released=self.tool.store.released(self.course.id),
+            linked=len(users(self.tool.store, self.course)),
+            people=len(await self.work(self.book.people)),
+        )
 
 
 class TeacherPage(Page):
@@ -134,19 +158,39 @@ class AssignmentPage(TeacherPage):
         zero = self.get_query_argument("missing", "") == "zero"
         standings = await self.standings(assignment)
         line_item = store.line_item(course.id, assignment)
-        ledger = line_item and Ledger(store, f"{course.issuer} {course.client_id}", line_item)
-        names = {person.id: f"{person.first_name} {person.last_name}".strip()
-                 for person in await self.work(self.book.people)}
+        ledger = line_item and Ledger(
+            store, f"{course.issuer} {course.client_id}", line_item
+        )
+        names = {
+            person.id: f"{person.first_name} {person.last_name}".strip()
+            for person in await self.work(self.book.people)
+        }
         rows = [
-            (step, names.get(step.standing.student, ""),
-             self.book.feedback_pages(step.standing.student, assignment))
-            for step in plan(standings, users(store, course), ledger or None, missing_as_zero=zero,
-                             hidden=course.hides_grades)]
+            (
+                step,
+                names.get(step.standing.student, ""),
+                self.book.feedback_pages(step.standing.student, assignment),
+            )
+            for step in plan(
+                standings,
+                users(store, course),
+                ledger or None,
+                missing_as_zero=zero,
+                hidden=course.hides_grades,
+            )
+        ]
         job = self.job(assignment)
         if job and job.running:
             self.set_header("Refresh", "2")
-        self.show("assignment.html", assignment=assignment, rows=rows, job=job, zero=zero,
-                  line_item=line_item, released=assignment in store.released(course.id))
+        self.show(
+            "assignment.html",
+            assignment=assignment,
+            rows=rows,
+            job=job,
+            zero=zero,
+            line_item=line_item,
+            released=assignment in store.released(course.id),
+        )
 
 
 class PublishPage(TeacherPage):
@@ -161,9 +205,13 @@ class PublishPage(TeacherPage):
             job = Job(len(standings))
             self.settings["jobs"][self.course.id, assignment] = job
             threading.Thread(
-                target=job.run, name=f"publish {assignment}", daemon=True,
+                target=job.run,
+                name=f"publish {assignment}",
+                daemon=True,
                 args=(self.tool.store, self.course, offered, assignment, standings),
-                kwargs={"missing_as_zero": self.get_body_argument("missing", "") == "zero"},
+                kwargs={
+                    "missing_as_zero": self.get_body_argument("missing", "") == "zero"
+                },
             ).start()
             self.tool.store.release(self.course.id, assignment)
         self.go(f"assignments/{assignment}")
@@ -191,12 +239,22 @@ class RosterPage(Page):
         students = await self.work(self.people)
         matched = people.match(members, students, links)
         rows = sorted(
-            (people.name_of(member), people.role_name(member), str(member.get("email") or ""), user,
-             *links.get(user, ("", matched.doubtful.get(user, ""))))
-            for user, member in members.items())
+            (
+                people.name_of(member),
+                people.role_name(member),
+                str(member.get("email") or ""),
+                user,
+                *links.get(user, ("", matched.doubtful.get(user, ""))),
+            )
+            for user, member in members.items()
+        )
         linked = {student for student, _ in links.values()}
-        self.show("roster.html", rows=rows, offered=bool(course.members_url),
-                  alone=[person for person in students if person.id not in linked])
+        self.show(
+            "roster.html",
+            rows=rows,
+            offered=bool(course.members_url),
+            alone=[person for person in students if person.id not in linked],
+        )
 
 
 class MatchPage(Page):
@@ -211,7 +269,9 @@ class MatchPage(Page):
         offered = services.services(self.tool, course, Patience(tries=3, longest=10))
         members = await self.work(offered.members)
         store.save_members(course.id, members)
-        matched = people.match(members, await self.work(self.people), store.links(course.id))
+        matched = people.match(
+            members, await self.work(self.people), store.links(course.id)
+        )
         store.add_links(course.id, matched.new)
         log.info("roster: %d members, %d newly matched", len(members), len(matched.new))
         self.go("roster")
@@ -236,10 +296,14 @@ class LinkPage(Page):
             raise Refused("There is nobody of that kind in the roster.", 404)
         store.remove_link(course.id, user)
         if student:
-            if student not in {person.id for person in await self.work(self.book.people)}:
+            if student not in {
+                person.id for person in await self.work(self.book.people)
+            }:
                 raise Refused(f"The gradebook has no student {student}.", 404)
             if student in users(store, course):
-                raise Refused(f"{student} is somebody else already: take that away first.", 409)
+                raise Refused(
+                    f"{student} is somebody else already: take that away first.", 409
+                )
             store.add_links(course.id, {user: (student, "the teacher's word")})
         self.go("roster")
 
@@ -256,8 +320,13 @@ class RosterFile(Page):
         writer.writerow(["id", "first_name", "last_name", "email", "lms_user_id"])
         for user, member in sorted(self.tool.store.members(self.course.id).items()):
             if people.role_name(member) == "student":
-                cells = [member.get("lis_person_sourcedid") or user, member.get("given_name"),
-                         member.get("family_name"), member.get("email"), user]
+                cells = [
+                    member.get("lis_person_sourcedid") or user,
+                    member.get("given_name"),
+                    member.get("family_name"),
+                    member.get("email"),
+                    user,
+                ]
                 writer.writerow([_plain(str(cell or "")) for cell in cells])
         self.set_header("Content-Type", "text/csv; charset=utf-8")
         self.set_header("Content-Disposition", 'attachment; filename="roster.csv"')
@@ -266,12 +335,20 @@ class RosterFile(Page):
 
 def _plain(cell: str) -> str:
     """Return a cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell.lstrip()[:1] in ("=", "+", "-", "@") or cell[:1] == "\t" else cell
+    return (
+        f"'{cell}"
+        if cell.lstrip()[:1] in ("=", "+", "-", "@") or cell[:1] == "\t"
+        else cell
+    )
 
 
 PAGES = [
-    ("", HomePage), ("assignments/([^/]+)", AssignmentPage),
-    ("assignments/([^/]+)/publish", PublishPage), ("assignments/([^/]+)/release", ReleasePage),
-    ("roster", RosterPage), ("roster/match", MatchPage), ("roster/link", LinkPage),
+    ("", HomePage),
+    ("assignments/([^/]+)", AssignmentPage),
+    ("assignments/([^/]+)/publish", PublishPage),
+    ("assignments/([^/]+)/release", ReleasePage),
+    ("roster", RosterPage),
+    ("roster/match", MatchPage),
+    ("roster/link", LinkPage),
     ("roster.csv", RosterFile),
 ]

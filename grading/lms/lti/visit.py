@@ -55,17 +55,31 @@ def from_claims(claims: dict, client_id: str) -> Visit:
     if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
         raise ValueError("roles: expected a list of texts")
     scopes = grades.get("scope", [])
-    if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
+    if not isinstance(scopes, list) or not all(
+        isinstance(scope, str) for scope in scopes
+    ):
         raise ValueError("scope: expected a list of texts")
     return Visit(
-        issuer=_text(claims, "iss"), client_id=client_id, deployment=deployment, context=course,
-        title=_text(context, "title") or _text(context, "label") or _text(link, "title"),
-        user=_text(claims, "sub"), name=_text(claims, "name") or _text(claims, "given_name"),
-        role=role_of(roles), target=target, assignment=_text(custom, "assignment") or asked,
+        issuer=_text(claims, "iss"),
+        client_id=client_id,
+        deployment=deployment,
+        context=course,
+        title=_text(context, "title")
+        or _text(context, "label")
+        or _text(link, "title"),
+        user=_text(claims, "sub"),
+        name=_text(claims, "name") or _text(claims, "given_name"),
+        role=role_of(roles),
+        target=target,
+        assignment=_text(custom, "assignment") or asked,
         members_url=_url(members, "context_memberships_url"),
-        line_items_url=_url(grades, "lineitems"), line_item_url=_url(grades, "lineitem"),
+        line_items_url=_url(grades, "lineitems"),
+        line_item_url=_url(grades, "lineitem"),
         scopes=tuple(scopes),
-        product=_text(_object(claims, f"{CLAIM}tool_platform"), "product_family_code").lower())
+        product=_text(
+            _object(claims, f"{CLAIM}tool_platform"), "product_family_code"
+        ).lower(),
+    )
 
 
 def _object(claims: dict, name: str) -> dict:

@@ -54,9 +54,18 @@ class Page(RequestHandler):
         self.set_header("X-Content-Type-Options", "nosniff")
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("Cache-Control", "no-store")
-        self.set_header("Content-Security-Policy", "; ".join((
-            "default-src 'none'", "style-src 'self'", "form-action 'self'", "base-uri 'none'",
-            f"frame-ancestors {self.settings['framed_by']}")))
+        self.set_header(
+            "Content-Security-Policy",
+            "; ".join(
+                (
+                    "default-src 'none'",
+                    "style-src 'self'",
+                    "form-action 'self'",
+                    "base-uri 'none'",
+                    f"frame-ancestors {self.settings['framed_by']}",
+                )
+            ),
+        )
 
     def prepare(self) -> None:
         """Let in who may see the page.
@@ -73,10 +82,14 @@ class Page(RequestHandler):
             return
         if self.session is None:
             raise Refused(
-                f"You are not logged in here, or your visit has ended. {launch.AGAIN}", 401,
-                log="no session")
+                f"You are not logged in here, or your visit has ended. {launch.AGAIN}",
+                401,
+                log="no session",
+            )
         if self.role == INSTRUCTOR and self.session.role != INSTRUCTOR:
-            raise Refused("This page is for teachers.", log="a student asked for a teacher's page")
+            raise Refused(
+                "This page is for teachers.", log="a student asked for a teacher's page"
+            )
         if self.request.method == "POST":
             self._check_form()
 
@@ -105,14 +118,20 @@ class Page(RequestHandler):
         sender = self.request.headers.get("Origin", "")
         token = self.get_body_argument("csrf", "")
         own = sender in ("", "null", origin(self.tool.public_url))
-        if not own or not hmac.compare_digest(token.encode(), self.session.csrf.encode()):
+        if not own or not hmac.compare_digest(
+            token.encode(), self.session.csrf.encode()
+        ):
             raise Refused(
                 "This form was not sent from this visit's own page. Go back, load the page again, "
-                "and send it once more.", log="cross-site request")
+                "and send it once more.",
+                log="cross-site request",
+            )
 
     def show(self, template: str, **values: object) -> None:
         """Show a page; all values are escaped in it."""
-        self.render(template, base=self.base, session=self.session, course=self.course, **values)
+        self.render(
+            template, base=self.base, session=self.session, course=self.course, **values
+        )
 
     @property
     def base(self) -> str:
@@ -138,7 +157,9 @@ class Page(RequestHandler):
         if seconds is not None:
             jar[name]["max-age"] = seconds
         text = jar[name].OutputString()
-        limits = "Secure; SameSite=None; Partitioned" if self.tool.secure else "SameSite=Lax"
+        limits = (
+            "Secure; SameSite=None; Partitioned" if self.tool.secure else "SameSite=Lax"
+        )
         self.add_header("Set-Cookie", f"{text}; {limits}")
 
     def parameters(self) -> dict[str, str]:
@@ -152,7 +173,9 @@ class Page(RequestHandler):
         given = self.request.body_arguments if post else self.request.query_arguments
         if any(len(values) > 1 for values in given.values()):
             raise Refused("The request has a parameter twice.", 400)
-        return {name: values[0].decode("utf-8", "replace") for name, values in given.items()}
+        return {
+            name: values[0].decode("utf-8", "replace") for name, values in given.items()
+        }
 
     def write_error(self, status_code: int, **kwargs: object) -> None:
         """Show what went wrong, in a sentence that tells what to do."""
@@ -161,7 +184,11 @@ class Page(RequestHandler):
             message = str(error)
         elif isinstance(error, (LtiError, GradebookError)):
             teaches = self.session and self.session.role == INSTRUCTOR
-            message = str(error) if teaches else "The course's data can't be read at the moment."
+            message = (
+                str(error)
+                if teaches
+                else "The course's data can't be read at the moment."
+            )
         elif status_code == 404:
             message = "There is no such page."
         elif status_code < 500:
@@ -182,12 +209,18 @@ class Page(RequestHandler):
     def log_exception(self, kind: object, error: object, trace: object) -> None:
         """Log a refusal in a line, and what nobody foresaw in full; never a request's content."""
         if isinstance(error, Refused):
-            log.warning("refused %s %s: %s", self.request.method, self.request.path, error.log)
+            log.warning(
+                "refused %s %s: %s", self.request.method, self.request.path, error.log
+            )
         elif isinstance(error, (LtiError, GradebookError, HTTPError)):
             log.warning("%s %s: %s", self.request.method, self.request.path, error)
         else:
-            log.error("%s %s", self.request.method, self.request.path,
-                      exc_info=(kind, error, trace))
+            log.error(
+                "%s %s",
+                self.request.method,
+                self.request.path,
+                exc_info=(kind, error, trace),
+            )
 
 
 class LoginPage(Page):
@@ -213,26 +246,36 @@ class LaunchPage(Page):
     async def post(self) -> None:
         """Open a session for who comes, and show where they belong."""
         values = self.parameters()
-        cookies = Cookies({name: morsel.value for name, morsel in self.request.cookies.items()})
+        cookies = Cookies(
+            {name: morsel.value for name, morsel in self.request.cookies.items()}
+        )
         visit = await self.work(launch.finish, self.tool, values, cookies)
         if visit.role not in (INSTRUCTOR, STUDENT):
-            raise Refused("These pages are for this course's teachers and students.",
-                          log="the role in the course is neither teacher nor student")
+            raise Refused(
+                "These pages are for this course's teachers and students.",
+                log="the role in the course is neither teacher nor student",
+            )
         number = self.tool.store.enter(visit, owner=launch.is_owner(self.tool, visit))
         if number is None:
             raise launch.foreign(self.tool, visit)
         self.come_in(number)
         if visit.assignment and visit.line_item_url:
-            self.tool.store.save_line_item(number, visit.assignment, visit.line_item_url)
+            self.tool.store.save_line_item(
+                number, visit.assignment, visit.line_item_url
+            )
         # A new session for each launch: a session that was slipped in before is worth nothing.
         secret = self.tool.store.open_session(
-            number, visit, old=self.get_cookie(SESSION_COOKIE) or "")
+            number, visit, old=self.get_cookie(SESSION_COOKIE) or ""
+        )
         self.put_cookie(values["state"], "", 0)
         self.put_cookie(SESSION_COOKIE, secret, None)
         log.info("launch: %s in course %d", visit.role, number)
         known = visit.assignment in await self.work(self.book.assignments)
-        self.go(f"assignments/{visit.assignment}"
-                if known and visit.role == INSTRUCTOR else "")
+        self.go(
+            f"assignments/{visit.assignment}"
+            if known and visit.role == INSTRUCTOR
+            else ""
+        )
 
 
 class JwksPage(Page):
@@ -295,8 +338,12 @@ class Web(Application):
     """
 
     entrance: ClassVar[list] = [
-        ("login", LoginPage), ("launch", LaunchPage), ("jwks.json", JwksPage),
-        ("style.css", StylePage), ("health", HealthPage), ("logout", LogoutPage),
+        ("login", LoginPage),
+        ("launch", LaunchPage),
+        ("jwks.json", JwksPage),
+        ("style.css", StylePage),
+        ("health", HealthPage),
+        ("logout", LogoutPage),
     ]
 
     def __init__(self, tool: Tool, books: Callable[[Course], Book]) -> None:
@@ -305,23 +352,42 @@ class Web(Application):
         shared = {"tool": tool, "books": books}
         base = urlsplit(tool.public_url).path + "/"
         pages = [*self.entrance, *teacher_pages.PAGES, *student_pages.PAGES]
-        origins = {found for platform in tool.configuration.platforms for found in platform.origins}
+        origins = {
+            found
+            for platform in tool.configuration.platforms
+            for found in platform.origins
+        }
         super().__init__(
             [(f"{base}{path}", page, shared) for path, page in pages],
-            default_handler_class=NoPage, default_handler_args=shared,
-            template_path=str(TEMPLATES), autoescape="xhtml_escape",
-            framed_by=" ".join(["'self'", *sorted(origins)]), jobs={},
-            log_function=_log_request)
+            default_handler_class=NoPage,
+            default_handler_args=shared,
+            template_path=str(TEMPLATES),
+            autoescape="xhtml_escape",
+            framed_by=" ".join(["'self'", *sorted(origins)]),
+            jobs={},
+            log_function=_log_request,
+        )
 
 
 def _log_request(page: RequestHandler) -> None:
     """Log a request without its parameters: they carry hints about people, and tokens."""
-    log.info("%d %s %s %.0f ms", page.get_status(), page.request.method, page.request.path,
-             1000 * page.request.request_time())
+    log.info(
+        "%d %s %s %.0f ms",
+        page.get_status(),
+        page.request.method,
+        page.request.path,
+        1000 * page.request.request_time(),
+    )
 
 
 def server(web: Web) -> HTTPServer:
     """Return the server of an application; it is not listening yet."""
     return HTTPServer(
-        web, xheaders=False, max_header_size=64 * 1024, max_body_size=LARGEST_BODY,
-        max_buffer_size=2 * LARGEST_BODY, idle_connection_timeout=60, body_timeout=30)
+        web,
+        xheaders=False,
+        max_header_size=64 * 1024,
+        max_body_size=LARGEST_BODY,
+        max_buffer_size=2 * LARGEST_BODY,
+        idle_connection_timeout=60,
+        body_timeout=30,
+    )

@@ -16,8 +16,12 @@ class AdditiveAttention(nn.Module):
             for i in range(query.shape[1]):
                 row = torch.zeros(memory.shape[1])
                 if keep.any():
-                    hidden = torch.tanh(self.query(query[b, i]) + self.memory(memory[b, keep]))
-                    row = row.masked_scatter(keep, torch.softmax(hidden @ self.v, dim=0))
+                    hidden = torch.tanh(
+                        self.query(query[b, i]) + self.memory(memory[b, keep])
+                    )
+                    row = row.masked_scatter(
+                        keep, torch.softmax(hidden @ self.v, dim=0)
+                    )
                 rows.append(row)
             all_weights.append(torch.stack(rows))
             contexts.append(all_weights[-1] @ memory[b])
@@ -33,7 +37,9 @@ class AdditiveAttention(nn.Module):
         self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
 
     def forward(self, query, memory, src_mask=None):
-        hidden = torch.tanh(self.query(query)[:, :, None] + self.memory(memory)[:, None])
+        hidden = torch.tanh(
+            self.query(query)[:, :, None] + self.memory(memory)[:, None]
+        )
         scores = torch.einsum("bqkr,r->bqk", hidden, self.v)
         powers = torch.exp(scores - scores.detach().amax(dim=-1, keepdim=True))
         if src_mask is not None:
@@ -53,7 +59,9 @@ class AdditiveAttention(nn.Module):
     def forward(self, query, memory, src_mask=None):
         if src_mask is None:
             src_mask = torch.ones(memory.shape[:2], dtype=torch.bool)
-        hidden = torch.tanh(self.query(query).unsqueeze(2) + self.memory(memory).unsqueeze(1))
+        hidden = torch.tanh(
+            self.query(query).unsqueeze(2) + self.memory(memory).unsqueeze(1)
+        )
         scores = (hidden * self.v).sum(dim=-1)
         mask = src_mask.unsqueeze(1)
         some = mask.any(dim=-1, keepdim=True)
@@ -63,8 +71,23 @@ class AdditiveAttention(nn.Module):
 
 # %% wrong: context_unmasked | says: context isn't
 # Two sets of weights.
-# -         return weights @ memory, weights
-# +         return torch.softmax(torch.tanh(from_query + from_memory) @ self.v, -1) @ memory, weights
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
+# +         from_memory = self.memory(memory)[:, None, :, :]
+# +         scores = torch.tanh(from_query + from_memory) @ self.v
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return torch.softmax(
+# +             torch.tanh(from_query + from_memory) @ self.v, -1
+# +         ) @ memory, weights
+
 
 # %% wrong: large_negative | says: attended to uniformly
 # It is -1e9 instead of -inf.
@@ -73,6 +96,7 @@ class AdditiveAttention(nn.Module):
 # -             weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
 # +             weights = torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
 
+
 # %% wrong: mask_after_softmax | says: comes after the softmax
 # The weights are multiplied by the mask.
 # -             empty = ~mask.any(dim=-1, keepdim=True)
@@ -80,10 +104,12 @@ class AdditiveAttention(nn.Module):
 # -             weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
 # +             weights = torch.softmax(scores, dim=-1) * mask
 
+
 # %% wrong: mask_ignored | says: mask has no effect
 # The mask is an argument only.
 # -         if src_mask is None:
 # +         if True:
+
 
 # %% wrong: mask_inverted | says: mask is inverted
 # True is taken to mean: ignore.
@@ -92,24 +118,43 @@ class AdditiveAttention(nn.Module):
 # +             empty = mask.all(dim=-1, keepdim=True)
 # +             scores = scores.masked_fill(mask, -math.inf).masked_fill(empty, 0.0)
 
+
 # %% wrong: mask_is_zero | says: 0 instead of -inf
 # Forbidden scores are set to 0.
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +             scores = scores.masked_fill(~mask, 0.0).masked_fill(empty, 0.0)
 
+
 # %% wrong: memory_zeroed | says: set to zero, but keep their weight
 # Padded annotations are multiplied by 0.
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
 # +         if src_mask is not None:
 # +             memory = memory * src_mask[:, :, None]
-#           from_memory = self.memory(memory)[:, None, :, :]
+# +         from_memory = self.memory(memory)[:, None, :, :]
+# +         scores = torch.tanh(from_query + from_memory) @ self.v
 
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
-# +             scores = scores.masked_fill(~mask & False, -math.inf).masked_fill(empty, 0.0)
+# +             scores = scores.masked_fill(~mask & False, -math.inf).masked_fill(
+# +                 empty, 0.0
+# +             )
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: nan_gradient | says: way back still leads through it
 # NaN is replaced after the softmax.
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +             scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
+
 
 # %% wrong: nan_on_empty | says: empty sentence are NaN
 # The empty sentence is forgotten.
@@ -119,32 +164,97 @@ class AdditiveAttention(nn.Module):
 # +             scores = scores.masked_fill(~mask, -math.inf)
 # +             weights = torch.softmax(scores, dim=-1)
 
+
 # %% wrong: no_broadcast | says: axis of length 1
 # The projections are added without new axes.
 # -         from_query = self.query(query)[:, :, None, :]
-# -         from_memory = self.memory(memory)[:, None, :, :]
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
 # +         from_query = self.query(query)
 # +         from_memory = self.memory(memory)
+# +         scores = torch.tanh(from_query + from_memory) @ self.v
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: no_tanh | says: tanh is missing
 # The hidden layer is linear.
-# -         scores = torch.tanh(from_query + from_memory) @ self.v
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
+# +         from_memory = self.memory(memory)[:, None, :, :]
 # +         scores = (from_query + from_memory) @ self.v
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: no_v | says: v is missing
 # The hidden vector is summed.
-# -         scores = torch.tanh(from_query + from_memory) @ self.v
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
+# +         from_memory = self.memory(memory)[:, None, :, :]
 # +         scores = torch.tanh(from_query + from_memory).sum(dim=-1)
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: scaled | says: division by a square root
 # The scale of the dot product is kept.
-# -         scores = torch.tanh(from_query + from_memory) @ self.v
-# +         scores = torch.tanh(from_query + from_memory) @ self.v / math.sqrt(self.v.numel())
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# +         from_memory = self.memory(memory)[:, None, :, :]
+
+# -             torch.tanh(from_query + from_memory) @ self.v
+# +             torch.tanh(from_query + from_memory) @ self.v / math.sqrt(self.v.numel())
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: sigmoid | says: a sigmoid, not tanh
 # Another activation.
-# -         scores = torch.tanh(from_query + from_memory) @ self.v
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
+# +         from_memory = self.memory(memory)[:, None, :, :]
 # +         scores = torch.sigmoid(from_query + from_memory) @ self.v
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: softmax_over_queries | says: softmax over the query axis
 # The softmax has the wrong axis.
@@ -154,33 +264,75 @@ class AdditiveAttention(nn.Module):
 # -             weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
 # +             weights = torch.softmax(scores, dim=1).masked_fill(empty, 0.0)
 
+
 # %% wrong: tanh_apart | says: query and key apart
 # Each projection gets a tanh of its own.
-# -         scores = torch.tanh(from_query + from_memory) @ self.v
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
+# +         from_memory = self.memory(memory)[:, None, :, :]
 # +         scores = (torch.tanh(from_query) + torch.tanh(from_memory)) @ self.v
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: tanh_outside | says: tanh stands outside
 # tanh is applied to the score.
-# -         scores = torch.tanh(from_query + from_memory) @ self.v
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
+# +         from_memory = self.memory(memory)[:, None, :, :]
 # +         scores = torch.tanh((from_query + from_memory) @ self.v)
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: v_is_a_linear | says: state_dict lacks
 # v is a linear layer, with other names.
 # -         self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
 # +         self.v = nn.Linear(d_attention, 1, bias=False)
 
-# -         scores = torch.tanh(from_query + from_memory) @ self.v
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
+# +         from_memory = self.memory(memory)[:, None, :, :]
 # +         scores = self.v(torch.tanh(from_query + from_memory))[..., 0]
+
+# -         return (
+# -             weights @ memory,
+# -             weights,
+# -         )
+# +         return weights @ memory, weights
+
 
 # %% wrong: v_is_a_tensor | says: state_dict lacks
 # v is a plain tensor.
 # -         self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
 # +         self.v = torch.randn(d_attention)
 
+
 # %% wrong: v_starts_at_zero | says: v starts at zero
 # v is created as zeros.
 # -         self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
 # +         self.v = nn.Parameter(torch.zeros(d_attention))
+
 
 # %% wrong: widths_swapped | says: memory.weight: expected shape|query.weight: expected shape
 # The widths of query and memory are swapped.
@@ -188,6 +340,7 @@ class AdditiveAttention(nn.Module):
 # -         self.memory = nn.Linear(d_memory, d_attention, bias=False)
 # +         self.query = nn.Linear(d_memory, d_attention, bias=False)
 # +         self.memory = nn.Linear(d_query, d_attention, bias=False)
+
 
 # %% wrong: with_bias | says: must have no bias
 # The projections keep their bias.

@@ -35,7 +35,9 @@ def triples(corpus):
 def alignment_error_rate(found, sure, possible):
     for name, corpus in (("sure", sure), ("possible", possible)):
         if len(corpus) != len(found):
-            raise ValueError(f"{name}: expected {len(found)} sentences, got {len(corpus)}")
+            raise ValueError(
+                f"{name}: expected {len(found)} sentences, got {len(corpus)}"
+            )
     a, s = triples(found), triples(sure)
     p = triples(possible) | s
     if not a and not s:
@@ -48,15 +50,18 @@ def alignment_error_rate(found, sure, possible):
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return {tuple(pair) for pair in (weights >= threshold).nonzero().tolist()}
 
+
 # %% wrong: a_tensor | says: expected a list
 # The table of indices is returned.
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return (weights >= threshold).nonzero()
 
+
 # %% wrong: agreement | says: 1 - AER
 # The agreement is returned.
 # -     return 1 - right / total if total else 0.0
 # +     return right / total if total else 0.0
+
 
 # %% wrong: by_source | says: not in ascending order
 # Sorted by the source.
@@ -64,36 +69,45 @@ def alignment_error_rate(found, sure, possible):
 # +     pairs = [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return sorted(pairs, key=lambda pair: (pair[1], -pair[0]))
 
+
 # %% wrong: divides_by_found | says: divides by \|A\| alone
 # Missing links cost nothing.
 # -         total += len(a) + len(s)
 # +         total += len(a)
+
 
 # %% wrong: divides_by_possible | says: divides by \|A\| \+ \|P\|
 # The possible links are in the denominator.
 # -         total += len(a) + len(s)
 # +         total += len(a) + len(p)
 
+
 # %% wrong: division_by_zero | says: don't divide by 0
 # The empty corpus is forgotten.
 # -     return 1 - right / total if total else 0.0
 # +     return 1 - right / total
 
+
 # %% wrong: error_without_name | says: contain the word sentences
 # zip raises, in words of its own.
 # -     if not len(found) == len(sure) == len(possible):
 # -         sizes = f"{len(found)}, {len(sure)} and {len(possible)}"
-# -         raise ValueError(f"found, sure, possible: expected equally many sentences, got {sizes}")
+# -         raise ValueError(
+# -             f"found, sure, possible: expected equally many sentences, got {sizes}"
+# -         )
+
 
 # %% wrong: from_one | says: counted from 0
 # Positions are counted from 1.
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return [(i + 1, j + 1) for i, j in (weights >= threshold).nonzero().tolist()]
 
+
 # %% wrong: greater | says: >=, not >
 # A weight equal to the threshold is left out.
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return [tuple(pair) for pair in (weights > threshold).nonzero().tolist()]
+
 
 # %% wrong: last_sentence | says: rate of the last sentence
 # The counters start anew in each sentence.
@@ -102,28 +116,36 @@ def alignment_error_rate(found, sure, possible):
 # +         right = len(a & s) + len(a & p)
 # +         total = len(a) + len(s)
 
+
 # %% wrong: lengths_of_lists | says: twice in the denominator
 # The sizes are those of the lists.
 # -         total += len(a) + len(s)
 # +         total += len(a_list) + len(s_list)
+
 
 # %% wrong: lists | says: found lists
 # Lists instead of tuples.
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return (weights >= threshold).nonzero().tolist()
 
+
 # %% wrong: lists_not_sets | says: twice is counted twice
 # Links are counted in lists.
-# -         sizes = f"{len(found)}, {len(sure)} and {len(possible)}"
-# -         raise ValueError(f"found, sure, possible: expected equally many sentences, got {sizes}")
-# +         raise ValueError("equally many sentences are needed")
-#       right = total = 0
-# -     for a_list, s_list, p_list in zip(found, sure, possible, strict=True):
-# -         a, s = set(map(tuple, a_list)), set(map(tuple, s_list))
-# -         p = s | set(map(tuple, p_list))
-# -         right += len(a & s) + len(a & p)
-# +     for a, s, p in zip(found, sure, possible, strict=True):
-# +         right += sum(link in s for link in a) + sum(link in s or link in p for link in a)
+def read_links(weights, threshold):
+    return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
+
+
+def alignment_error_rate(found, sure, possible):
+    if not len(found) == len(sure) == len(possible):
+        raise ValueError("equally many sentences are needed")
+    right = total = 0
+    for a, s, p in zip(found, sure, possible, strict=True):
+        right += sum(link in s for link in a) + sum(
+            link in s or link in p for link in a
+        )
+        total += len(a) + len(s)
+    return 1 - right / total if total else 0.0
+
 
 # %% wrong: mean_of_rates | says: mean of the sentences' rates
 # Each sentence is scored, then averaged.
@@ -136,6 +158,7 @@ def alignment_error_rate(found, sure, possible):
 # +         size = len(a) + len(s)
 # +         rates.append(1 - (len(a & s) + len(a & p)) / size if size else 0.0)
 # +     return sum(rates) / len(rates) if rates else 0.0
+
 
 # %% wrong: one_set_for_all | says: mixed in one set
 # Links of all sentences go into one set.
@@ -152,10 +175,12 @@ def alignment_error_rate(found, sure, possible):
 # +     right = len(a & s) + len(a & p)
 # +     total = len(a) + len(s)
 
+
 # %% wrong: possible_without_sure | says: a sure link is always possible
 # P is taken as it is given.
 # -         p = s | set(map(tuple, p_list))
 # +         p = set(map(tuple, p_list))
+
 
 # %% wrong: precision | says: one minus precision
 # Recall is forgotten.
@@ -164,6 +189,7 @@ def alignment_error_rate(found, sure, possible):
 # +         right += len(a & p)
 # +         total += len(a)
 
+
 # %% wrong: recall | says: one minus recall
 # Precision is forgotten.
 # -         right += len(a & s) + len(a & p)
@@ -171,24 +197,30 @@ def alignment_error_rate(found, sure, possible):
 # +         right += len(a & s)
 # +         total += len(s)
 
+
 # %% wrong: sentences_unchecked | says: zip without a check
 # zip stops at the shortest.
 # -     if not len(found) == len(sure) == len(possible):
 # -         sizes = f"{len(found)}, {len(sure)} and {len(possible)}"
-# -         raise ValueError(f"found, sure, possible: expected equally many sentences, got {sizes}")
-#       right = total = 0
+# -         raise ValueError(
+# -             f"found, sure, possible: expected equally many sentences, got {sizes}"
+# -         )
+
 # -     for a_list, s_list, p_list in zip(found, sure, possible, strict=True):
 # +     for a_list, s_list, p_list in zip(found, sure, possible, strict=False):
+
 
 # %% wrong: source_first | says: pairs are \(target, source\)
 # The pair is turned round.
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return [tuple(pair) for pair in (weights >= threshold).T.nonzero().tolist()]
 
+
 # %% wrong: strongest | says: exactly one link
 # The strongest position, always.
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return [(i, j) for i, j in enumerate(weights.argmax(dim=1).tolist())]
+
 
 # %% wrong: strongest_above | says: at most one link
 # The strongest position, if it is strong enough.
@@ -196,20 +228,24 @@ def alignment_error_rate(found, sure, possible):
 # +     best, where = weights.max(dim=1)
 # +     return [(i, j) for i, j in enumerate(where.tolist()) if best[i] >= threshold]
 
+
 # %% wrong: sure_twice | says: possible links are counted as wrong
 # Possible is read as sure.
 # -         right += len(a & s) + len(a & p)
 # +         right += 2 * len(a & s)
+
 
 # %% wrong: tensors | says: aren't Python's
 # Pairs of tensors.
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     return [tuple(pair) for pair in (weights >= threshold).nonzero()]
 
+
 # %% wrong: without_possible | says: possible links don't count at all
 # Only sure links.
 # -         right += len(a & s) + len(a & p)
 # +         right += len(a & s)
+
 
 # %% wrong: without_sure | says: sure links don't count
 # The first term is forgotten.

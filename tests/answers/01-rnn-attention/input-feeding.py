@@ -10,18 +10,26 @@ class InputFeedingDecoder(nn.Module):
 
     def forward(self, decoder_input, memory, src_mask):
         keys = self.score(memory)[:, None]
-        values = torch.cat([memory, torch.eye(memory.shape[1]).expand(len(memory), -1, -1)], -1)
+        values = torch.cat(
+            [memory, torch.eye(memory.shape[1]).expand(len(memory), -1, -1)], -1
+        )
         state = torch.zeros(len(memory), keys.shape[-1])
         fed, outputs = state, []
         for embedded in self.embedding(decoder_input).unbind(1):
             state = self.cell(torch.cat([embedded, fed], -1), state)
             look = F.scaled_dot_product_attention(
-                state[:, None, None], keys, values[:, None], src_mask[:, None, None], scale=1.0
+                state[:, None, None],
+                keys,
+                values[:, None],
+                src_mask[:, None, None],
+                scale=1.0,
             )[:, 0, 0]
             context, weights = look.split([memory.shape[2], memory.shape[1]], -1)
             fed = torch.tanh(self.combine(torch.cat([context, state], -1)))
             outputs.append(torch.cat([self.output(fed), weights], -1))
-        return torch.stack(outputs, 1).split([self.output.out_features, memory.shape[1]], -1)
+        return torch.stack(outputs, 1).split(
+            [self.output.out_features, memory.shape[1]], -1
+        )
 
 
 # %% right: recursive
@@ -49,7 +57,9 @@ class InputFeedingDecoder(nn.Module):
         logits = torch.empty(batch, 0, self.output.out_features)
         weights = torch.empty(batch, 0, memory.shape[1])
         for t in range(length):
-            state, fed, new = self.step(decoder_input[:, t], state, fed, memory, src_mask)
+            state, fed, new = self.step(
+                decoder_input[:, t], state, fed, memory, src_mask
+            )
             logits = torch.cat([logits, self.output(fed)[:, None]], dim=1)
             weights = torch.cat([weights, new[:, None]], dim=1)
         return logits, weights
@@ -85,16 +95,26 @@ class InputFeedingDecoder(nn.Module):
 # -             fed = torch.tanh(self.combine(torch.cat([context, state], dim=-1)))
 # +             fed = torch.tanh(self.combine(torch.cat([state, context], dim=-1)))
 
+
 # %% wrong: context_fed | says: context is fed back
 # The context is fed instead of o.
 # +             fed = F.pad(context, (0, max(0, state.shape[-1] - context.shape[-1])))
 # +             fed = fed[:, : state.shape[-1]]
 #               all_weights.append(weights)
 
+
 # %% wrong: context_unmasked | says: context comes from unmasked weights
 # Two sets of weights.
-# -             context = (weights[:, None, :] @ memory)[:, 0]
+# -             scores = (keys @ state[:, :, None])[
+# -                 :, :, 0
+# -             ]
+# +             scores = (keys @ state[:, :, None])[:, :, 0]
+
+# -             context = (weights[:, None, :] @ memory)[
+# -                 :, 0
+# -             ]
 # +             context = (torch.softmax(scores, dim=-1)[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: fed_before_tanh | says: before its tanh
 # The fed vector lacks its tanh.
@@ -103,10 +123,12 @@ class InputFeedingDecoder(nn.Module):
 # +             fed = self.combine(torch.cat([context, state], dim=-1))
 # +             all_fed.append(torch.tanh(fed))
 
+
 # %% wrong: fed_detached | says: fed vector is detached
 # The way back is cut.
 # -             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
 # +             state = self.cell(torch.cat([embedded[:, t], fed.detach()], dim=-1), state)
+
 
 # %% wrong: gru_not_cell | says: state_dict lacks
 # An nn.GRU instead of a cell.
@@ -116,40 +138,55 @@ class InputFeedingDecoder(nn.Module):
 # -             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
 # +             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1)[:, None])[0][:, 0]
 
+
 # %% wrong: input_order | says: embedding first
 # The fed vector comes first.
 # -             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
 # +             state = self.cell(torch.cat([fed, embedded[:, t]], dim=-1), state)
+
 
 # %% wrong: logits_from_state | says: W_c isn't used
 # The output layer reads the state.
 # -             all_fed.append(fed)
 # +             all_fed.append(state)
 
+
 # %% wrong: mask_after_softmax | says: comes after the softmax
 # The weights are multiplied by the mask.
 # -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +             weights = torch.softmax(scores, dim=-1) * src_mask
+
 
 # %% wrong: mask_ignored | says: mask has no effect
 # The mask is an argument only.
 # -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +             weights = torch.softmax(scores, dim=-1)
 
+
 # %% wrong: mask_inverted | says: mask is inverted
 # True is taken to mean: ignore.
 # -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +             weights = torch.softmax(scores.masked_fill(src_mask, -math.inf), dim=-1)
 
+
 # %% wrong: mean_context | says: plain mean of the source
 # The weights are not used.
-# -             context = (weights[:, None, :] @ memory)[:, 0]
+# -             scores = (keys @ state[:, :, None])[
+# -                 :, :, 0
+# -             ]
+# +             scores = (keys @ state[:, :, None])[:, :, 0]
+
+# -             context = (weights[:, None, :] @ memory)[
+# -                 :, 0
+# -             ]
 # +             context = memory.mean(dim=1)
+
 
 # %% wrong: no_context | says: context is missing
 # o is made of the state only.
 # -             fed = torch.tanh(self.combine(torch.cat([context, state], dim=-1)))
 # +             fed = torch.tanh(self.combine(torch.cat([torch.zeros_like(context), state], dim=-1)))
+
 
 # %% wrong: no_feeding | says: nothing is fed back
 # The fed vector stays zero.
@@ -157,32 +194,60 @@ class InputFeedingDecoder(nn.Module):
 # -             all_fed.append(fed)
 # +             all_fed.append(torch.tanh(self.combine(torch.cat([context, state], dim=-1))))
 
+
 # %% wrong: no_tanh | says: tanh is missing
 # o has no tanh.
 # -             fed = torch.tanh(self.combine(torch.cat([context, state], dim=-1)))
 # +             fed = self.combine(torch.cat([context, state], dim=-1))
 
+
 # %% wrong: old_state_as_query | says: query is the old state
 # The look comes before the update.
+#           for t in range(decoder_input.shape[1]):
 # +             old = state
-#               state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
-# -             scores = (keys @ state[:, :, None])[:, :, 0]
+
+# -             scores = (keys @ state[:, :, None])[
+# -                 :, :, 0
+# -             ]
 # +             scores = (keys @ old[:, :, None])[:, :, 0]
+
+# -             context = (weights[:, None, :] @ memory)[
+# -                 :, 0
+# -             ]
+# +             context = (weights[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: scaled | says: division by sqrt\(d_s\)
 # The scores are scaled.
-# -             scores = (keys @ state[:, :, None])[:, :, 0]
+# -             scores = (keys @ state[:, :, None])[
+# -                 :, :, 0
+# -             ]
 # +             scores = (keys @ state[:, :, None])[:, :, 0] / math.sqrt(state.shape[-1])
+
+# -             context = (weights[:, None, :] @ memory)[
+# -                 :, 0
+# -             ]
+# +             context = (weights[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: score_tanh | says: tanh is applied to the scores
 # The score has a tanh.
-# -             scores = (keys @ state[:, :, None])[:, :, 0]
+# -             scores = (keys @ state[:, :, None])[
+# -                 :, :, 0
+# -             ]
 # +             scores = torch.tanh((keys @ state[:, :, None])[:, :, 0])
+
+# -             context = (weights[:, None, :] @ memory)[
+# -                 :, 0
+# -             ]
+# +             context = (weights[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: softmax_over_batch | says: runs over the batch
 # The softmax has the wrong axis.
 # -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=0)
+
 
 # %% wrong: stacked_first | says: Stack the steps along axis 1
 # Time comes first in the result.
@@ -191,15 +256,18 @@ class InputFeedingDecoder(nn.Module):
 # +         logits = self.output(torch.stack(all_fed))
 # +         return logits, torch.stack(all_weights)
 
+
 # %% wrong: state_fed | says: state is fed back
 # The state is fed instead of o.
 # +             fed = state
 #               all_weights.append(weights)
 
+
 # %% wrong: state_forgotten | says: state is forgotten
 # Every step starts from zero.
 # -             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
 # +             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1))
+
 
 # %% wrong: with_bias | says: must have no bias
 # The projections keep their bias.
@@ -207,6 +275,7 @@ class InputFeedingDecoder(nn.Module):
 # -         self.combine = nn.Linear(d_memory + d_state, d_state, bias=False)
 # +         self.score = nn.Linear(d_memory, d_state)
 # +         self.combine = nn.Linear(d_memory + d_state, d_state)
+
 
 # %% wrong: words_late | says: one step late
 # The input is shifted once more.

@@ -3,7 +3,9 @@ class CoverageAttention(nn.Module):
     def __init__(self, d_query, d_memory, d_attention, num_filters, width):
         super().__init__()
         if width < 1 or width % 2 == 0:
-            raise ValueError(f"width: expected an odd number of at least 1, got {width}")
+            raise ValueError(
+                f"width: expected an odd number of at least 1, got {width}"
+            )
         self.query = nn.Linear(d_query, d_attention, bias=False)
         self.memory = nn.Linear(d_memory, d_attention, bias=False)
         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
@@ -12,7 +14,9 @@ class CoverageAttention(nn.Module):
 
     def forward(self, query, memory, coverage, src_mask):
         features = F.conv1d(
-            coverage.unsqueeze(1), self.filters.weight, padding=self.filters.weight.shape[-1] // 2
+            coverage.unsqueeze(1),
+            self.filters.weight,
+            padding=self.filters.weight.shape[-1] // 2,
         )
         inner = (
             torch.einsum("bd,rd->br", query, self.query.weight)[:, None]
@@ -20,8 +24,14 @@ class CoverageAttention(nn.Module):
             + torch.einsum("bks,rk->bsr", features, self.location.weight)
         )
         scores = torch.einsum("bsr,r->bs", inner.tanh(), self.v)
-        weights = F.softmax(scores.masked_fill(src_mask.logical_not(), float("-inf")), dim=1)
-        return torch.einsum("bs,bsd->bd", weights, memory), weights, torch.add(coverage, weights)
+        weights = F.softmax(
+            scores.masked_fill(src_mask.logical_not(), float("-inf")), dim=1
+        )
+        return (
+            torch.einsum("bs,bsd->bd", weights, memory),
+            weights,
+            torch.add(coverage, weights),
+        )
 
 
 # %% right: loops
@@ -43,7 +53,9 @@ class CoverageAttention(nn.Module):
             scores = []
             for j in range(memory.shape[1]):
                 inner = self.query(query[b]) + self.memory(memory[b, j])
-                scores.append(torch.tanh(inner + self.location(features[:, j])).dot(self.v))
+                scores.append(
+                    torch.tanh(inner + self.location(features[:, j])).dot(self.v)
+                )
             scores = torch.stack(scores).masked_fill(~src_mask[b], -math.inf)
             rows.append(torch.softmax(scores, dim=0))
             contexts.append(rows[-1] @ memory[b])
@@ -56,7 +68,9 @@ class CoverageAttention(nn.Module):
     def __init__(self, d_query, d_memory, d_attention, num_filters, width):
         super().__init__()
         if width < 1 or width % 2 == 0:
-            raise ValueError(f"width: expected an odd number of at least 1, got {width}")
+            raise ValueError(
+                f"width: expected an odd number of at least 1, got {width}"
+            )
         self.query = nn.Linear(d_query, d_attention, bias=False)
         self.memory = nn.Linear(d_memory, d_attention, bias=False)
         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
@@ -67,7 +81,11 @@ class CoverageAttention(nn.Module):
         width = self.filters.weight.shape[-1]
         windows = F.pad(coverage, (width // 2, width // 2)).unfold(1, width, 1)
         features = windows @ self.filters.weight[:, 0].T
-        inner = self.location(features) + self.memory(memory) + self.query(query).unsqueeze(1)
+        inner = (
+            self.location(features)
+            + self.memory(memory)
+            + self.query(query).unsqueeze(1)
+        )
         scores = (torch.tanh(inner) * self.v).sum(-1)
         weights = torch.where(src_mask, scores, -math.inf).softmax(-1)
         context = (weights.unsqueeze(-1) * memory).sum(1)
@@ -81,66 +99,165 @@ class CoverageAttention(nn.Module):
 # +             1, num_filters, width, padding=width // 2, padding_mode="circular", bias=False
 # +         )
 
+
 # %% wrong: context_not_summed | says: before their sum over the source
 # The sum is forgotten.
-# -         context = (weights[:, None, :] @ memory)[:, 0]
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# -         hidden = self.query(query)[:, None, :] + self.memory(
+# -             memory
+# -         )
+# +         features = self.filters(coverage[:, None, :]).transpose(1, 2)
+# +         hidden = self.query(query)[:, None, :] + self.memory(memory)
+
+# -         context = (weights[:, None, :] @ memory)[
+# -             :, 0
+# -         ]
 # +         context = weights[:, :, None] * memory
+
 
 # %% wrong: context_projected | says: mix is of the projected annotations
 # The context mixes keys.
-# -         context = (weights[:, None, :] @ memory)[:, 0]
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# -         hidden = self.query(query)[:, None, :] + self.memory(
+# -             memory
+# -         )
+# +         features = self.filters(coverage[:, None, :]).transpose(1, 2)
+# +         hidden = self.query(query)[:, None, :] + self.memory(memory)
+
+# -         context = (weights[:, None, :] @ memory)[
+# -             :, 0
+# -         ]
 # +         context = (weights[:, None, :] @ self.memory(memory))[:, 0]
+
 
 # %% wrong: conv_bias | says: must have no bias
 # The convolution keeps its bias.
 # -         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
 # +         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2)
 
+
 # %% wrong: coverage_leaks | says: Padding has the coverage|expected 0
 # The coverage is made of unmasked weights.
 # -         return context, weights, coverage + weights
 # +         return context, weights, coverage + torch.softmax(scores, dim=-1)
+
 
 # %% wrong: coverage_maximum | says: larger of old coverage
 # A running maximum.
 # -         return context, weights, coverage + weights
 # +         return context, weights, torch.maximum(coverage, weights)
 
+
 # %% wrong: coverage_mean | says: mean of old coverage and weights
 # A running mean.
 # -         return context, weights, coverage + weights
 # +         return context, weights, (coverage + weights) / 2
 
+
 # %% wrong: coverage_normalised | says: sum to 1 first
 # The coverage is made a distribution.
-# -         features = self.filters(coverage[:, None, :]).transpose(1, 2)
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# -         hidden = self.query(query)[:, None, :] + self.memory(
+# -             memory
+# -         )
 # +         total = coverage.sum(1, keepdim=True).clamp(min=1e-9)
 # +         features = self.filters((coverage / total)[:, None, :]).transpose(1, 2)
+# +         hidden = self.query(query)[:, None, :] + self.memory(memory)
+
+# -         context = (weights[:, None, :] @ memory)[
+# -             :, 0
+# -         ]
+# +         context = (weights[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: coverage_unused | says: coverage has no effect
 # The location features are forgotten.
 # -         hidden = torch.tanh(hidden + self.location(features))
 # +         hidden = torch.tanh(hidden)
 
+
 # %% wrong: error_without_name | says: contain the word width
 # The error does not name the argument.
-# -             raise ValueError(f"width: expected an odd number of at least 1, got {width}")
+# -             raise ValueError(
+# -                 f"width: expected an odd number of at least 1, got {width}"
+# -             )
 # +             raise ValueError("the filter must be odd")
+
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# -         hidden = self.query(query)[:, None, :] + self.memory(
+# -             memory
+# -         )
+# +         features = self.filters(coverage[:, None, :]).transpose(1, 2)
+# +         hidden = self.query(query)[:, None, :] + self.memory(memory)
+
+# -         context = (weights[:, None, :] @ memory)[
+# -             :, 0
+# -         ]
+# +         context = (weights[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: even_width | says: must raise ValueError: an even filter
 # The width is not checked.
-# -         if width < 1 or width % 2 == 0:
-# -             raise ValueError(f"width: expected an odd number of at least 1, got {width}")
+class CoverageAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention, num_filters, width):
+        super().__init__()
+        self.query = nn.Linear(d_query, d_attention, bias=False)
+        self.memory = nn.Linear(d_memory, d_attention, bias=False)
+        self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
+        self.location = nn.Linear(num_filters, d_attention, bias=False)
+        self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
+
+    def forward(self, query, memory, coverage, src_mask):
+        features = self.filters(coverage[:, None, :]).transpose(1, 2)
+        hidden = self.query(query)[:, None, :] + self.memory(memory)
+        hidden = torch.tanh(hidden + self.location(features))
+        scores = hidden @ self.v
+        weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+        context = (weights[:, None, :] @ memory)[:, 0]
+        return context, weights, coverage + weights
+
 
 # %% wrong: filter_flipped | says: filter is flipped
 # A true convolution, with the filter turned round.
-# -         features = self.filters(coverage[:, None, :]).transpose(1, 2)
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# -         hidden = self.query(query)[:, None, :] + self.memory(
+# -             memory
+# -         )
 # +         features = self.filters(coverage.flip(1)[:, None, :]).flip(2).transpose(1, 2)
+# +         hidden = self.query(query)[:, None, :] + self.memory(memory)
+
+# -         context = (weights[:, None, :] @ memory)[
+# -             :, 0
+# -         ]
+# +         context = (weights[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: filter_unused | says: sees its own coverage
 # The filters are left out.
-# -         features = self.filters(coverage[:, None, :]).transpose(1, 2)
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# -         hidden = self.query(query)[:, None, :] + self.memory(
+# -             memory
+# -         )
 # +         features = coverage[:, :, None].expand(-1, -1, self.location.weight.shape[1])
+# +         hidden = self.query(query)[:, None, :] + self.memory(memory)
+
+# -         context = (weights[:, None, :] @ memory)[
+# -             :, 0
+# -         ]
+# +         context = (weights[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: in_place | says: changed in place
 # coverage += weights.
@@ -148,40 +265,48 @@ class CoverageAttention(nn.Module):
 # +         coverage += weights
 # +         return context, weights, coverage
 
+
 # %% wrong: last_weights_only | says: weights of this step alone
 # The new coverage is the last weights.
 # -         return context, weights, coverage + weights
 # +         return context, weights, weights
+
 
 # %% wrong: mask_after_softmax | says: comes after the softmax
 # The weights are multiplied by the mask.
 # -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +         weights = torch.softmax(scores, dim=-1) * src_mask
 
+
 # %% wrong: mask_ignored | says: mask has no effect
 # The mask is an argument only.
 # -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +         weights = torch.softmax(scores, dim=-1)
+
 
 # %% wrong: mask_inverted | says: mask is inverted
 # True is taken to mean: ignore.
 # -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +         weights = torch.softmax(scores.masked_fill(src_mask, -math.inf), dim=-1)
 
+
 # %% wrong: no_padding | says: pad with width // 2 zeros
 # The convolution shortens the source.
 # -         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
 # +         self.filters = nn.Conv1d(1, num_filters, width, bias=False)
+
 
 # %% wrong: no_tanh | says: tanh is missing
 # The hidden layer is linear.
 # -         hidden = torch.tanh(hidden + self.location(features))
 # +         hidden = hidden + self.location(features)
 
+
 # %% wrong: not_updated | says: coverage isn't updated
 # The old coverage is returned.
 # -         return context, weights, coverage + weights
 # +         return context, weights, coverage.clone()
+
 
 # %% wrong: outside_tanh | says: stands outside the tanh
 # The location feature is added to the score.
@@ -189,10 +314,23 @@ class CoverageAttention(nn.Module):
 # -         scores = hidden @ self.v
 # +         scores = (torch.tanh(hidden) + self.location(features)) @ self.v
 
+
 # %% wrong: query_unused | says: query has no effect
 # The query is forgotten.
-# -         hidden = self.query(query)[:, None, :] + self.memory(memory)
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# -         hidden = self.query(query)[:, None, :] + self.memory(
+# -             memory
+# -         )
+# +         features = self.filters(coverage[:, None, :]).transpose(1, 2)
 # +         hidden = self.memory(memory)
+
+# -         context = (weights[:, None, :] @ memory)[
+# -             :, 0
+# -         ]
+# +         context = (weights[:, None, :] @ memory)[:, 0]
+
 
 # %% wrong: replicate | says: repeated outside
 # The ends are repeated.
@@ -201,10 +339,12 @@ class CoverageAttention(nn.Module):
 # +             1, num_filters, width, padding=width // 2, padding_mode="replicate", bias=False
 # +         )
 
+
 # %% wrong: softmax_over_batch | says: runs over the batch
 # The softmax has the wrong axis.
 # -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=0)
+
 
 # %% wrong: with_bias | says: must have no bias
 # The parts keep their bias.

@@ -1,7 +1,10 @@
 # %% right: columns_of_u
 def largest_saving_rank(d_query, d_key):
-    saving = [k for k in range(min(d_query, d_key) + 1)
-              if k * d_query + k * d_key < d_query * d_key]
+    saving = [
+        k
+        for k in range(min(d_query, d_key) + 1)
+        if k * d_query + k * d_key < d_query * d_key
+    ]
     return max(saving)
 
 
@@ -59,25 +62,30 @@ def low_rank_factors(W, rank):
 # -     return (d_query * d_key - 1) // (d_query + d_key)
 # +     return (d_query * d_key - 1) / (d_query + d_key) // 1
 
+
 # %% wrong: count_largest_rank | says: largest rank at all
 # The largest possible rank.
 # -     return (d_query * d_key - 1) // (d_query + d_key)
 # +     return min(d_query, d_key)
+
 
 # %% wrong: count_not_fewer | says: exactly as many|1 rank|rank 1 has 2
 # At most as many instead of fewer.
 # -     return (d_query * d_key - 1) // (d_query + d_key)
 # +     return d_query * d_key // (d_query + d_key)
 
+
 # %% wrong: count_one_factor | says: count both factors|rank 3 has|min\(d_s, d_h\)
 # Only one factor is counted.
 # -     return (d_query * d_key - 1) // (d_query + d_key)
 # +     return (d_query * d_key - 1) // d_key
 
+
 # %% wrong: count_rounds | says: rank 3 has|exactly as many|Fewer means
 # Rounded to the nearest.
 # -     return (d_query * d_key - 1) // (d_query + d_key)
 # +     return round(d_query * d_key / (d_query + d_key))
+
 
 # %% wrong: cuts_columns | says: columns of W are cut off
 # The first columns are kept.
@@ -85,16 +93,19 @@ def low_rank_factors(W, rank):
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
 # +     return W[:, :rank], torch.eye(W.shape[1], rank, dtype=W.dtype)
 
+
 # %% wrong: cuts_rows | says: rows of W are cut off
 # The first rows are kept.
 # -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
 # +     return torch.eye(W.shape[0], rank, dtype=W.dtype), W[:rank].T
 
+
 # %% wrong: error_without_name | says: contain the word rank
 # The error does not name the argument.
 # -         raise ValueError(f"rank: expected 1 to {min(W.shape)}, got {rank}")
 # +         raise ValueError("too small or too large")
+
 
 # %% wrong: mutates | says: must not change its argument W
 # W is overwritten by what remains.
@@ -103,10 +114,12 @@ def low_rank_factors(W, rank):
 # +     W -= U @ V.T
 # +     return U, V
 
+
 # %% wrong: no_singular_values | says: singular values are missing
 # U and V of the decomposition, without its middle.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
 # +     return left[:, :rank], right[:rank].T
+
 
 # %% wrong: qr | says: squared error .* is possible
 # A QR decomposition, cut off.
@@ -115,60 +128,82 @@ def low_rank_factors(W, rank):
 # +     q, r = torch.linalg.qr(W)
 # +     return q[:, :rank], r[:rank].T
 
+
 # %% wrong: rank_unchecked | says: goes through
 # The rank is not checked.
 # -     if not 1 <= rank <= min(W.shape):
 # -         raise ValueError(f"rank: expected 1 to {min(W.shape)}, got {rank}")
+
 
 # %% wrong: rank_zero_allowed | says: rank=0
 # Only too large a rank is refused.
 # -     if not 1 <= rank <= min(W.shape):
 # +     if not rank <= min(W.shape):
 
+
 # %% wrong: right_not_transposed | says: rows\* are the vectors
 # V is the first columns of what svd returns.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
 # +     return left[:, :rank] * sigma[:rank], right[:, :rank]
+
 
 # %% wrong: right_rows | says: rows\* are the vectors
 # V is returned transposed.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
 # +     return left[:, :rank] * sigma[:rank], right[:rank]
 
+
 # %% wrong: root_once | says: in one factor only
 # The root is taken, and used once.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
 # +     return left[:, :rank] * sigma[:rank].sqrt(), right[:rank].T
 
+
 # %% wrong: scores_columns | says: row vectors
 # The factors are multiplied as if vectors were columns.
-# -     return (query @ U) @ (key @ V).transpose(1, 2)
+# -     return (query @ U) @ (key @ V).transpose(
+# -         1, 2
+# -     )
 # +     return (U.T @ query) @ (V.T @ key).transpose(1, 2)
+
 
 # %% wrong: scores_scaled | says: there is a scale
 # The dot product is divided by sqrt(k).
-# -     return (query @ U) @ (key @ V).transpose(1, 2)
+# -     return (query @ U) @ (key @ V).transpose(
+# -         1, 2
+# -     )
 # +     return (query @ U) @ (key @ V).transpose(1, 2) / math.sqrt(U.shape[1])
+
 
 # %% wrong: scores_softmax | says: there is a softmax
 # Weights instead of scores.
-# -     return (query @ U) @ (key @ V).transpose(1, 2)
+# -     return (query @ U) @ (key @ V).transpose(
+# -         1, 2
+# -     )
 # +     return torch.softmax((query @ U) @ (key @ V).transpose(1, 2), dim=-1)
+
 
 # %% wrong: scores_swapped | says: U and V are swapped
 # The query is projected by V.
-# -     return (query @ U) @ (key @ V).transpose(1, 2)
+# -     return (query @ U) @ (key @ V).transpose(
+# -         1, 2
+# -     )
 # +     return (query @ V) @ (key @ U).transpose(1, 2)
+
 
 # %% wrong: scores_transposed | says: result is transposed
 # Keys stand in the rows.
-# -     return (query @ U) @ (key @ V).transpose(1, 2)
+# -     return (query @ U) @ (key @ V).transpose(
+# -         1, 2
+# -     )
 # +     return (key @ V) @ (query @ U).transpose(1, 2)
+
 
 # %% wrong: singular_values_twice | says: singular values are in both
 # Both factors are multiplied by them.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
 # +     return left[:, :rank] * sigma[:rank], right[:rank].T * sigma[:rank]
+
 
 # %% wrong: smallest | says: smallest\* parts
 # The last singular values are kept.

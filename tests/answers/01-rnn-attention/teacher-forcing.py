@@ -66,6 +66,7 @@ def token_loss(logits, labels, pad_id):
 # +     labels = F.pad(words, (0, 1), value=pad_id)
 # +     labels[torch.arange(len(words)), (words != pad_id).sum(dim=1)] = eos_id
 
+
 # %% wrong: cuts_the_last_column | says: short sentence keeps its eos
 # The whole row is built, and its last column is cut off for the input.
 # -     column = words.new_full((words.shape[0], 1), bos_id)
@@ -80,6 +81,7 @@ def token_loss(logits, labels, pad_id):
 # +     full[torch.arange(len(words)), lengths + 1] = eos_id
 # +     return full[:, :-1], full[:, 1:]
 
+
 # %% wrong: eos_at_the_end | says: eos stands at the very end
 # The column of eos is put behind the padding.
 # -     column = words.new_full((words.shape[0], 1), bos_id)
@@ -91,6 +93,7 @@ def token_loss(logits, labels, pad_id):
 # +     bos = words.new_full((len(words), 1), bos_id)
 # +     eos = words.new_full((len(words), 1), eos_id)
 # +     return torch.cat([bos, words], dim=1), torch.cat([words, eos], dim=1)
+
 
 # %% wrong: eos_over_last_word | says: eos replaces the last word
 # The index of eos is one too small.
@@ -105,6 +108,7 @@ def token_loss(logits, labels, pad_id):
 # +     labels[torch.arange(len(words)), lengths - 1] = eos_id
 # +     return F.pad(words, (1, 0), value=bos_id), labels
 
+
 # %% wrong: labels_not_shifted | says: same as the input
 # Labels are the input again.
 # -     column = words.new_full((words.shape[0], 1), bos_id)
@@ -116,6 +120,7 @@ def token_loss(logits, labels, pad_id):
 # +     decoder_input = F.pad(words, (1, 0), value=bos_id)
 # +     return decoder_input, decoder_input.clone()
 
+
 # %% wrong: loss_counts_padding | says: padding is counted as if it were words
 # The cross-entropy is not told about padding.
 # -     kept = labels != pad_id
@@ -123,6 +128,7 @@ def token_loss(logits, labels, pad_id):
 # -     chosen = log_probs.gather(1, labels[kept][:, None])
 # -     return -chosen.sum() / max(len(chosen), 1)
 # +     return F.cross_entropy(logits.transpose(1, 2), labels.clamp(min=0))
+
 
 # %% wrong: loss_divides_by_all | says: not out of the count
 # The masked sum is divided by all positions.
@@ -132,6 +138,7 @@ def token_loss(logits, labels, pad_id):
 # +     each = F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad_id, reduction="none")
 # +     return (each * kept).mean()
 
+
 # %% wrong: loss_empty_is_nan | says: 0 / 0
 # cross_entropy divides by the number of labels, which may be 0.
 # -     kept = labels != pad_id
@@ -139,6 +146,7 @@ def token_loss(logits, labels, pad_id):
 # -     chosen = log_probs.gather(1, labels[kept][:, None])
 # -     return -chosen.sum() / max(len(chosen), 1)
 # +     return F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad_id)
+
 
 # %% wrong: loss_looks_up_padding | says: remove the padding before you look up
 # The padding is looked up, then masked.
@@ -148,6 +156,7 @@ def token_loss(logits, labels, pad_id):
 # +     each = -torch.log_softmax(logits, -1).gather(-1, labels[:, :, None])[:, :, 0]
 # +     return (each * kept).sum() / max(int(kept.sum()), 1)
 
+
 # %% wrong: loss_mean_of_means | says: mean of the sentences' means
 # Each sentence is averaged first.
 # -     log_probs = torch.log_softmax(logits[kept], dim=-1)
@@ -156,6 +165,7 @@ def token_loss(logits, labels, pad_id):
 # +     each = F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad_id, reduction="none")
 # +     return ((each * kept).sum(1) / kept.sum(1).clamp(min=1)).mean()
 
+
 # %% wrong: loss_pad_is_zero | says: label 0 is left out
 # The padding is taken to be 0.
 # -     kept = labels != pad_id
@@ -163,6 +173,7 @@ def token_loss(logits, labels, pad_id):
 # -     chosen = log_probs.gather(1, labels[kept][:, None])
 # -     return -chosen.sum() / max(len(chosen), 1)
 # +     return F.cross_entropy(logits.transpose(1, 2), labels.clamp(min=0), ignore_index=0)
+
 
 # %% wrong: loss_per_sentence | says: divided by the number of sentences
 # The sum is divided by the batch size.
@@ -173,6 +184,7 @@ def token_loss(logits, labels, pad_id):
 # +     return F.cross_entropy(
 # +         logits.transpose(1, 2), labels, ignore_index=pad_id, reduction="sum"
 # +     ) / len(labels)
+
 
 # %% wrong: loss_reshape_for_transpose | says: reshape or view doesn't move axes
 # The vocabulary is brought forward by reshape.
@@ -186,6 +198,7 @@ def token_loss(logits, labels, pad_id):
 # +     )
 # +     return total / (labels != pad_id).sum().clamp(min=1)
 
+
 # %% wrong: loss_sign | says: sign is missing
 # The mean log-probability is returned.
 # -     log_probs = torch.log_softmax(logits[kept], dim=-1)
@@ -194,12 +207,14 @@ def token_loss(logits, labels, pad_id):
 # +     chosen = torch.log_softmax(logits[kept], dim=-1).gather(1, labels[kept][:, None])
 # +     return chosen.sum() / max(len(chosen), 1)
 
+
 # %% wrong: loss_softmax_over_time | says: softmax runs over the positions
 # The softmax has the wrong axis.
 # -     log_probs = torch.log_softmax(logits[kept], dim=-1)
 # -     chosen = log_probs.gather(1, labels[kept][:, None])
 # +     log_probs = torch.log_softmax(logits, dim=1)
 # +     chosen = log_probs[kept].gather(1, labels[kept][:, None])
+
 
 # %% wrong: loss_softmax_twice | says: softmax is applied twice
 # A cross-entropy is given probabilities.
@@ -210,6 +225,7 @@ def token_loss(logits, labels, pad_id):
 # -     return -chosen.sum() / max(len(chosen), 1)
 # +     return F.cross_entropy(probs[kept], labels[kept], reduction="sum") / max(int(kept.sum()), 1)
 
+
 # %% wrong: loss_sum | says: this is the sum
 # The loss is not divided.
 # -     kept = labels != pad_id
@@ -219,6 +235,7 @@ def token_loss(logits, labels, pad_id):
 # +     return F.cross_entropy(
 # +         logits.transpose(1, 2), labels, ignore_index=pad_id, reduction="sum"
 # +     )
+
 
 # %% wrong: mutates | says: changes its argument words
 # eos is written into the words.
@@ -233,6 +250,7 @@ def token_loss(logits, labels, pad_id):
 # +     labels[torch.arange(len(words)), lengths] = eos_id
 # +     words.copy_(labels[:, :-1])
 
+
 # %% wrong: new_pad_is_zero | says: new padding is 0
 # F.pad is left at its default value.
 # -     column = words.new_full((words.shape[0], 1), bos_id)
@@ -246,6 +264,7 @@ def token_loss(logits, labels, pad_id):
 # +     labels[torch.arange(len(words)), lengths] = eos_id
 # +     return F.pad(words, (1, 0), value=bos_id), labels
 
+
 # %% wrong: no_eos | says: eos is missing
 # The labels have no end.
 # -     column = words.new_full((words.shape[0], 1), bos_id)
@@ -255,6 +274,7 @@ def token_loss(logits, labels, pad_id):
 # -     labels = labels.scatter(1, lengths, eos_id)
 # -     return decoder_input, labels
 # +     return F.pad(words, (1, 0), value=bos_id), F.pad(words, (0, 1), value=pad_id)
+
 
 # %% wrong: not_shifted | says: bos is missing
 # The decoder reads the word that it has to predict.
@@ -269,6 +289,7 @@ def token_loss(logits, labels, pad_id):
 # +     labels[torch.arange(len(words)), lengths] = eos_id
 # +     return F.pad(words, (0, 1), value=pad_id), labels
 
+
 # %% wrong: pad_is_zero | says: pad.* found by pad_id|new padding is 0
 # The padding is taken to be 0.
 # -     column = words.new_full((words.shape[0], 1), bos_id)
@@ -282,6 +303,7 @@ def token_loss(logits, labels, pad_id):
 # +     labels[torch.arange(len(words)), lengths] = eos_id
 # +     return F.pad(words, (1, 0), value=bos_id), labels
 
+
 # %% wrong: padding_becomes_eos | says: all the padding became eos
 # Every padded label is set to eos.
 # -     column = words.new_full((words.shape[0], 1), bos_id)
@@ -292,6 +314,7 @@ def token_loss(logits, labels, pad_id):
 # -     return decoder_input, labels
 # +     labels = F.pad(words, (0, 1), value=pad_id)
 # +     return F.pad(words, (1, 0), value=bos_id), labels.masked_fill(labels == pad_id, eos_id)
+
 
 # %% wrong: swapped | says: labels first
 # The two results are swapped.

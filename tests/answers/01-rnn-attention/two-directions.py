@@ -34,8 +34,10 @@ class BidirectionalEncoder(nn.Module):
         size = x.shape[1]
 
         def turn(y):
-            rows = [torch.cat([row[:n].flip(0), row[n:]])
-                    for row, n in zip(y, lengths.tolist(), strict=True)]
+            rows = [
+                torch.cat([row[:n].flip(0), row[n:]])
+                for row, n in zip(y, lengths.tolist(), strict=True)
+            ]
             return torch.stack(rows)
 
         def read(rnn, y):
@@ -65,7 +67,9 @@ class BidirectionalEncoder(nn.Module):
         lengths = src_mask.sum(dim=1)
         rows = torch.arange(x.shape[0])[:, None]
         # The whole row turned round, then shifted to the left by the number of padded positions.
-        index = (torch.arange(size - 1, -1, -1)[None] - (size - lengths)[:, None]) % size
+        index = (
+            torch.arange(size - 1, -1, -1)[None] - (size - lengths)[:, None]
+        ) % size
         keep = src_mask[:, :, None]
         ahead = self.forward_rnn(x)[0] * keep
         back = self.backward_rnn(x[rows, index])[0][rows, index] * keep
@@ -75,14 +79,32 @@ class BidirectionalEncoder(nn.Module):
 
 # %% wrong: added | says: side by side
 # The two states are added.
-# -         annotations = torch.cat([ahead, back], dim=-1)
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
 # +         annotations = ahead + back
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# -         summary = torch.cat(
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
+# +         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
+
 
 # %% wrong: bidirectional_gru | says: state_dict lacks
 # One GRU with bidirectional=True.
 # -         self.forward_rnn = nn.GRU(d_input, d_hidden, batch_first=True)
 # -         self.backward_rnn = nn.GRU(d_input, d_hidden, batch_first=True)
 # +         self.rnn = nn.GRU(d_input, d_hidden, batch_first=True, bidirectional=True)
+
 
 # %% wrong: gru_cells_names | says: state_dict lacks
 # Other names for the parts.
@@ -96,10 +118,28 @@ class BidirectionalEncoder(nn.Module):
 # +         ahead, _ = self.left_to_right(x)
 # +         back, _ = self.right_to_left(reversed_x)
 
+
 # %% wrong: halves_swapped | says: halves are swapped
 # The backward state comes first.
-# -         annotations = torch.cat([ahead, back], dim=-1)
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
 # +         annotations = torch.cat([back, ahead], dim=-1)
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# -         summary = torch.cat(
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
+# +         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
+
 
 # %% wrong: not_batch_first | says: batch_first=True is missing
 # The GRU is left at its default.
@@ -108,6 +148,7 @@ class BidirectionalEncoder(nn.Module):
 # +         self.forward_rnn = nn.GRU(d_input, d_hidden)
 # +         self.backward_rnn = nn.GRU(d_input, d_hidden)
 
+
 # %% wrong: not_reversed | says: reads from left to right
 # The second network reads forwards.
 # -         reversed_x = x.gather(1, index.expand_as(x))
@@ -115,26 +156,45 @@ class BidirectionalEncoder(nn.Module):
 
 # -         back = back.gather(1, index.expand_as(back))
 
+
 # %% wrong: not_turned_back | says: Turn them back
 # The backward states stay in reading order.
-# -         back = back.gather(1, index.expand_as(back))
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
 
-# -         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
-# +         summary = torch.cat([ahead.gather(1, last)[:, 0], back.gather(1, last)[:, 0]], dim=-1)
+# -         back = back.gather(1, index.expand_as(back))
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
+# +         annotations = torch.cat([ahead, back], dim=-1)
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
+
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# +             [ahead.gather(1, last)[:, 0], back.gather(1, last)[:, 0]], dim=-1
+
 
 # %% wrong: one_network | says: forward_rnn reads both ways
 # One network is used twice.
 # -         back, _ = self.backward_rnn(reversed_x)
 # +         back, _ = self.forward_rnn(reversed_x)
 
+
 # %% wrong: only_states_reversed | says: only the states are
 # The words are not turned round.
 # -         reversed_x = x.gather(1, index.expand_as(x))
 # +         reversed_x = x
 
+
 # %% wrong: padding_not_zeroed | says: padded positions must be 0
 # The states behind the sentence stay.
 # -         annotations = annotations.masked_fill(~src_mask[:, :, None], 0.0)
+
 
 # %% wrong: reversed_across_batch | says: reads from left to right|must depend|expected
 # The batch is turned round.
@@ -144,40 +204,143 @@ class BidirectionalEncoder(nn.Module):
 # -         back = back.gather(1, index.expand_as(back))
 # +         back = back.flip(0)
 
+
 # %% wrong: shared_network | says: nothing shared
 # Both names are one network.
 # -         self.backward_rnn = nn.GRU(d_input, d_hidden, batch_first=True)
 # +         self.backward_rnn = self.forward_rnn
 
+
 # %% wrong: summary_at_the_end | says: taken at the last word
 # Both halves of the last annotation.
-# -         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
-# +         summary = torch.cat([ahead.gather(1, last)[:, 0], back.gather(1, last)[:, 0]], dim=-1)
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
+# +         annotations = torch.cat([ahead, back], dim=-1)
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
+
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# +             [ahead.gather(1, last)[:, 0], back.gather(1, last)[:, 0]], dim=-1
+
 
 # %% wrong: summary_at_the_start | says: taken at position 0
 # Both halves of the first annotation.
-# -         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
+# +         annotations = torch.cat([ahead, back], dim=-1)
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# -         summary = torch.cat(
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
 # +         summary = annotations[:, 0]
+
 
 # %% wrong: summary_last_column | says: behind the padding
 # The last column of the annotations.
-# -         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
+# +         annotations = torch.cat([ahead, back], dim=-1)
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# -         summary = torch.cat(
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
 # +         summary = torch.cat([annotations[:, -1, : ahead.shape[-1]], back[:, 0]], dim=-1)
+
 
 # %% wrong: summary_mean | says: mean of the annotations
 # A mean over the words.
-# -         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
+# +         annotations = torch.cat([ahead, back], dim=-1)
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# -         summary = torch.cat(
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
 # +         summary = annotations.sum(dim=1) / lengths
+
 
 # %% wrong: summary_run_on | says: has read the padding too
 # The last state of the forward network.
-# -         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
+# +         annotations = torch.cat([ahead, back], dim=-1)
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# -         summary = torch.cat(
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
 # +         summary = torch.cat([ahead[:, -1], back[:, 0]], dim=-1)
+
 
 # %% wrong: summary_swapped | says: halves are swapped: forward
 # The halves of the summary are swapped.
-# -         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         index = torch.where(src_mask, lengths - 1 - position, position)[:, :, None]
+
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
+# +         annotations = torch.cat([ahead, back], dim=-1)
+
+# -         last = (lengths - 1)[:, :, None].expand(
+# -             -1, 1, ahead.shape[-1]
+# -         )
+# -         summary = torch.cat(
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# -         )
+# +         last = (lengths - 1)[:, :, None].expand(-1, 1, ahead.shape[-1])
 # +         summary = torch.cat([back[:, 0], ahead.gather(1, last)[:, 0]], dim=-1)
+
 
 # %% wrong: whole_row_reversed | says: reads padding before the first word
 # flip(1) on the padded batch.
@@ -186,6 +349,7 @@ class BidirectionalEncoder(nn.Module):
 
 # -         back = back.gather(1, index.expand_as(back))
 # +         back = back.flip(1)
+
 
 # %% wrong: zeros_read | says: Zeros change the state too
 # Padding is zeroed, then read first.

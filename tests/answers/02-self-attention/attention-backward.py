@@ -45,7 +45,9 @@ def attention_backward(query, key, value, weights, grad_output):
 def attention_backward(query, key, value, weights, grad_output):
     grad_value = weights.transpose(1, 2) @ grad_output
     grad_weights = grad_output @ value.transpose(1, 2)
-    grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
+    grad_scores = weights * (
+        grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+    )
     grad_scores = grad_scores
     grad_query = grad_scores @ (key / math.sqrt(key.shape[-1]))
     grad_key = grad_scores.mT @ (query / math.sqrt(key.shape[-1]))
@@ -62,10 +64,13 @@ def attention_backward(query, key, value, weights, grad_output):
 
 # %% wrong: diagonal | says: diagonal of the softmax's derivative only
 # The derivative of the sigmoid is used.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# -     )
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
 # +     grad_scores = weights * (1 - weights) * grad_weights
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
+
 
 # %% wrong: key_without_transpose, of: scaled_inputs | says: grad_key: the gradient of the scores has the wrong orientation
 # The transpose is forgotten for the keys.
@@ -76,57 +81,82 @@ def attention_backward(query, key, value, weights, grad_output):
 # +     grad_query = grad_scores @ key
 # +     grad_key = grad_scores @ query
 
+
 # %% wrong: mutates | says: must not change its arguments in place
 # The saved weights are multiplied in place.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights.mul_(
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights.mul_(grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
+
 
 # %% wrong: no_factor | says: lacks its factor A
 # The last factor is forgotten.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# -     )
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
 # +     grad_scores = grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
 
+
 # %% wrong: no_row_term | says: row term is missing
 # The softmax is differentiated as if its sum were a constant.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# -     )
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
 # +     grad_scores = weights * grad_weights
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
 
+
 # %% wrong: no_scale | says: scale is missing
 # The division of the forward pass is forgotten.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores
+
 
 # %% wrong: no_softmax | says: softmax's derivative is missing
 # The softmax is skipped on the way back.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# -     )
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
 # +     grad_scores = grad_weights
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
 
+
 # %% wrong: own_softmax | says: gradient without the mask
 # The weights are computed again, without the mask.
+#   def attention_backward(query, key, value, weights, grad_output):
 # +     weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
-#       grad_value = weights.transpose(1, 2) @ grad_output
-#       grad_weights = grad_output @ value.transpose(1, 2)
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
+
 
 # %% wrong: plain_sum | says: of dA alone
 # The sum of the softmax's derivative is not weighted.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# -     )
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
 # +     grad_scores = weights * (grad_weights - grad_weights.sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
+
 
 # %% wrong: query_from_queries, of: scaled_inputs | says: grad_query must be made of the keys
 # Each input's gradient is made of the input itself.
@@ -137,35 +167,52 @@ def attention_backward(query, key, value, weights, grad_output):
 # +     grad_query = grad_scores @ query
 # +     grad_key = grad_scores.mT @ key
 
+
 # %% wrong: query_with_transpose | says: grad_query: the gradient of the scores has the wrong orientation
 # A transpose too many for the queries.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
 # -     grad_query = grad_scores @ key
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
 # +     grad_query = grad_scores.mT @ key
 
+
 # %% wrong: scale_by_d_v | says: scale is sqrt\(d_v\)
 # The width of the values is taken.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(value.shape[-1])
+
 
 # %% wrong: scale_by_length | says: root of the number of keys
 # The size of the wrong axis is taken.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(key.shape[1])
+
 
 # %% wrong: scale_multiplied | says: S holds a \*division\*
 # The division is thought to be undone on the way back.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores * math.sqrt(query.shape[-1])
+
 
 # %% wrong: scale_twice, of: scaled_inputs | says: scale is applied twice
 # Divided in the scores, and again in the products.
@@ -176,39 +223,55 @@ def attention_backward(query, key, value, weights, grad_output):
 # +     grad_query = grad_scores @ key / math.sqrt(query.shape[-1])
 # +     grad_key = grad_scores.mT @ query / math.sqrt(query.shape[-1])
 
+
 # %% wrong: sum_over_queries | says: runs over the queries
 # The sum of the softmax's derivative runs over the wrong axis.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
+
 
 # %% wrong: swapped | says: query and key are swapped
 # The results are returned in another order.
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
 
 # -     return grad_query, grad_key, grad_value
 # +     return grad_key, grad_query, grad_value
 
+
 # %% wrong: value_scaled | says: The value doesn't pass the scores
 # The scale is applied to all three.
 # -     grad_value = weights.transpose(1, 2) @ grad_output
 # +     grad_value = weights.mT @ grad_output / math.sqrt(query.shape[-1])
-#       grad_weights = grad_output @ value.transpose(1, 2)
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
+
 
 # %% wrong: value_without_transpose | says: weights without a transpose
 # The transpose is forgotten for the values.
 # -     grad_value = weights.transpose(1, 2) @ grad_output
 # +     grad_value = weights @ grad_output
-#       grad_weights = grad_output @ value.transpose(1, 2)
-# -     mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+
+# -     mean = (weights * grad_weights).sum(
+# -         dim=-1, keepdim=True
+# +     grad_scores = weights * (
+# +         grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
+
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
-# +     grad_scores = weights * (grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True))
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])

@@ -1,9 +1,11 @@
 # %% right: base
 # What most wrong answers change.
+#           key = F.normalize(self.key(x), dim=-1)
 # +         value = self.value(x)
-#           scores = self.scale * query @ key.transpose(-2, -1)
 
-# -         return weights @ self.value(x), weights
+# -         return weights @ self.value(
+# -             x
+# -         ), weights
 # +         return weights @ value, weights
 
 
@@ -23,7 +25,9 @@ class CosineSelfAttention(nn.Module):
     def forward(self, x, mask=None):
         if mask is None:
             mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool)
-        cosine = torch.einsum("bqf,bkf->bqk", self.unit(self.query(x)), self.unit(self.key(x)))
+        cosine = torch.einsum(
+            "bqf,bkf->bqk", self.unit(self.query(x)), self.unit(self.key(x))
+        )
         weights = torch.where(mask, self.scale * cosine, -math.inf).softmax(-1)
         return torch.einsum("bqk,bkv->bqv", weights, self.value(x)), weights
 
@@ -37,6 +41,7 @@ class CosineSelfAttention(nn.Module):
 # -         scores = self.scale * query @ key.transpose(-2, -1)
 # +         scores = self.scale * F.cosine_similarity(query, key, dim=-1, eps=1e-12)
 
+
 # %% right: divide_the_products, of: base
 # -         query = F.normalize(self.query(x), dim=-1)
 # -         key = F.normalize(self.key(x), dim=-1)
@@ -48,6 +53,7 @@ class CosineSelfAttention(nn.Module):
 # +         length_q = query.norm(dim=-1).clamp(min=1e-12)
 # +         length_k = key.norm(dim=-1).clamp(min=1e-12)
 # +         scores = self.scale * scores / length_q[:, :, None] / length_k[:, None, :]
+
 
 # %% right: fused_kernel, of: base
 # -         scores = self.scale * query @ key.transpose(-2, -1)
@@ -61,15 +67,18 @@ class CosineSelfAttention(nn.Module):
 # +         query = query * self.scale
 # +         weights = F.scaled_dot_product_attention(query, key, identity, attn_mask=mask, scale=1.0)
 
+
 # %% wrong: also_root_d_k, of: base | says: extra division by sqrt\(d_k\)
 # The usual scale is kept beside the learned one.
 # -         scores = self.scale * query @ key.transpose(-2, -1)
 # +         scores = self.scale * query @ key.mT / math.sqrt(query.shape[-1])
 
+
 # %% wrong: constant_scale, of: base | says: 10 is written into the computation
 # The parameter exists, and the number 10 is used.
 # -         scores = self.scale * query @ key.transpose(-2, -1)
 # +         scores = 10.0 * query @ key.mT
+
 
 # %% wrong: default_dim, of: base | says: normalise over the token axis
 # F.normalize is left at its default, dim=1.
@@ -78,10 +87,12 @@ class CosineSelfAttention(nn.Module):
 # +         query = F.normalize(self.query(x))
 # +         key = F.normalize(self.key(x))
 
+
 # %% wrong: divides_by_scale, of: base | says: divide by the learned scale
 # The scale is used like a temperature.
 # -         scores = self.scale * query @ key.transpose(-2, -1)
 # +         scores = query @ key.mT / self.scale
+
 
 # %% wrong: mask_after_softmax, of: base | says: mask comes after the softmax
 # Weights are set to 0 after the softmax.
@@ -91,20 +102,24 @@ class CosineSelfAttention(nn.Module):
 # -         weights = torch.softmax(scores, dim=-1)
 # +             weights = weights * mask
 
+
 # %% wrong: mask_ignored, of: base | says: mask has no effect
 # The argument is not used.
 # -         if mask is not None:
 # -             scores = scores.masked_fill(~mask, -math.inf)
+
 
 # %% wrong: mask_inverted, of: base | says: mask is inverted
 # True is taken to mean 'masked out'.
 # -             scores = scores.masked_fill(~mask, -math.inf)
 # +             scores = scores.masked_fill(mask, -math.inf)
 
+
 # %% wrong: mask_of_two_axes, of: base | says: mask: expected shape
 # The mask always gets a batch axis, also when it has one.
 # -             scores = scores.masked_fill(~mask, -math.inf)
 # +             scores = scores.masked_fill(~mask[None], -math.inf)
+
 
 # %% wrong: normalises_x, of: base | says: normalise x before the projections
 # The input is normalised instead of queries and keys.
@@ -113,6 +128,7 @@ class CosineSelfAttention(nn.Module):
 # +         query = self.query(F.normalize(x, dim=-1))
 # +         key = self.key(F.normalize(x, dim=-1))
 
+
 # %% wrong: not_normalised, of: base | says: not divided by their lengths
 # A learned scale, but plain dot products.
 # -         query = F.normalize(self.query(x), dim=-1)
@@ -120,55 +136,66 @@ class CosineSelfAttention(nn.Module):
 # +         query = self.query(x)
 # +         key = self.key(x)
 
+
 # %% wrong: only_key, of: base | says: only the key is divided
 # Only one of the two vectors is normalised.
 # -         query = F.normalize(self.query(x), dim=-1)
 # +         query = self.query(x)
+
 
 # %% wrong: only_query, of: base | says: only the query is divided
 # Only one of the two vectors is normalised.
 # -         key = F.normalize(self.key(x), dim=-1)
 # +         key = self.key(x)
 
+
 # %% wrong: scale_detached, of: base | says: scale gets no gradient
 # The scale is read as a plain number.
 # -         scores = self.scale * query @ key.transpose(-2, -1)
 # +         scores = self.scale.item() * query @ key.mT
+
 
 # %% wrong: scale_is_a_buffer, of: base | says: no buffer
 # The scale is stored, but not learned.
 # -         self.scale = nn.Parameter(torch.tensor(10.0))
 # +         self.register_buffer("scale", torch.tensor(10.0))
 
+
 # %% wrong: scale_is_a_number, of: base | says: plain float or tensor attribute is not in the state_dict
 # The scale is a number, not a parameter.
 # -         self.scale = nn.Parameter(torch.tensor(10.0))
 # +         self.scale = 10.0
+
 
 # %% wrong: scale_of_shape_one, of: base | says: scale: expected shape \(\)
 # A vector of one number instead of a number.
 # -         self.scale = nn.Parameter(torch.tensor(10.0))
 # +         self.scale = nn.Parameter(torch.tensor([10.0]))
 
+
 # %% wrong: scale_starts_at_root, of: base | says: scale must start at 10
 # The scale starts at sqrt(d_k).
 # -         self.scale = nn.Parameter(torch.tensor(10.0))
 # +         self.scale = nn.Parameter(torch.tensor(math.sqrt(d_k)))
+
 
 # %% wrong: scale_unused, of: base | says: learned scale is not used: multiply
 # The parameter exists, and isn't used.
 # -         scores = self.scale * query @ key.transpose(-2, -1)
 # +         scores = query @ key.mT
 
+
 # %% wrong: shared_projection, of: base | says: no weight shared by query and key
 # One projection is used for queries and keys.
 # -         self.key = nn.Linear(d_model, d_k, bias=False)
 # +         self.key = self.query
 
+
 # %% wrong: softmax_over_queries, of: base | says: softmax over the query axis
 # The softmax runs down the columns.
 # -         weights = torch.softmax(scores, dim=-1)
 # +         weights = torch.softmax(scores, dim=1)
+
 
 # %% wrong: squared_length, of: divide_the_products | says: divided by their squared lengths
 # The root is forgotten.
@@ -180,20 +207,24 @@ class CosineSelfAttention(nn.Module):
 # +         scores = scores / query.square().sum(-1).clamp(min=1e-12)[:, :, None]
 # +         scores = scores / key.square().sum(-1).clamp(min=1e-12)[:, None, :]
 
+
 # %% wrong: transposed_scores, of: base | says: query and key are swapped
 # Keys times queries.
 # -         scores = self.scale * query @ key.transpose(-2, -1)
 # +         scores = self.scale * key @ query.mT
+
 
 # %% wrong: value_normalised, of: base | says: values are divided by their lengths too
 # The values are normalised as well.
 # -         value = self.value(x)
 # +         value = F.normalize(self.value(x), dim=-1)
 
+
 # %% wrong: value_of_width_d_k, of: base | says: value\.weight: expected shape
 # The values get the width of the keys.
 # -         self.value = nn.Linear(d_model, d_v, bias=False)
 # +         self.value = nn.Linear(d_model, d_k, bias=False)
+
 
 # %% wrong: with_bias, of: base | says: must have no bias
 # nn.Linear has a bias unless told otherwise.
@@ -203,6 +234,7 @@ class CosineSelfAttention(nn.Module):
 # +         self.query = nn.Linear(d_model, d_k)
 # +         self.key = nn.Linear(d_model, d_k)
 # +         self.value = nn.Linear(d_model, d_v)
+
 
 # %% wrong: wrong_names, of: base | says: state_dict lacks \['key\.weight', 'query\.weight', 'value\.weight'\]
 # Other names, so the given weights can't be loaded.
@@ -219,6 +251,7 @@ class CosineSelfAttention(nn.Module):
 # +         query = F.normalize(self.W_q(x), dim=-1)
 # +         key = F.normalize(self.W_k(x), dim=-1)
 # +         value = self.W_v(x)
+
 
 # %% wrong: zero_length, of: base | says: 0 / 0 is NaN
 # Division by the plain norm.

@@ -1,14 +1,23 @@
 # %% right: base
 # What most wrong answers change.
+# -     memory = (
+# -         features.transpose(1, 2) @ value
+# -     )
+# +     memory = features.transpose(1, 2) @ value
+
+# -     denominator = (
+# -         features @ normaliser[:, :, None]
+# -     )
+# +     denominator = features @ normaliser[:, :, None]
+
 # -     memory, normaliser = 0.0, 0.0
 # +     memory = torch.zeros(key.shape[0], key.shape[2], value.shape[2], dtype=key.dtype)
 # +     normaliser = torch.zeros(key.shape[0], key.shape[2], dtype=key.dtype)
-#       for t in range(query.shape[1]):
-# -         new_memory, new_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
-# -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
+
+# -         new_memory, new_normaliser = write_memory(
 # +         one_memory, one_normaliser = write_memory(
-# +             key[:, t : t + 1], value[:, t : t + 1]
-# +         )
+
+# -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
 # +         memory = memory + one_memory
 # +         normaliser = normaliser + one_normaliser
 
@@ -95,6 +104,7 @@ def causal_linear_attention(query, key, value):
 # +     table = (phi(query) @ phi(key).mT).tril()
 # +     return table @ value
 
+
 # %% wrong: divides_by_own_sum, of: base | says: divided by its own sum
 # The output is made to sum to 1.
 # -     denominator = features @ normaliser[:, :, None]
@@ -107,6 +117,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: elu_without_one, of: base | says: features are elu\(key\) without
 # The + 1 is forgotten.
 # -     features = phi(key)
@@ -116,6 +127,7 @@ def causal_linear_attention(query, key, value):
 # -             key[:, t : t + 1], value[:, t : t + 1]
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: empty_memory, of: base | says: empty memory gives 0 / 0
 # 0 / 0 in an empty memory.
@@ -127,6 +139,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: features_of_values, of: base | says: phi acts on the values too
 # The feature map is applied to everything.
 # -     memory = features.transpose(1, 2) @ value
@@ -137,13 +150,27 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: forgets | says: memory holds position t only
 # The memory is overwritten at each step.
+# -     memory = (
+# -         features.transpose(1, 2) @ value
+# -     )
+# +     memory = features.transpose(1, 2) @ value
+
+# -     denominator = (
+# -         features @ normaliser[:, :, None]
+# -     )
+# +     denominator = features @ normaliser[:, :, None]
+
 # -     memory, normaliser = 0.0, 0.0
-#       for t in range(query.shape[1]):
-# -         new_memory, new_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
+# -         new_memory, new_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
 # -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
 # +         memory, normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: loops_in_float32, of: base | says: expected data type torch\.float64
 # A memory made by torch.zeros is float32 whatever comes.
@@ -154,6 +181,7 @@ def causal_linear_attention(query, key, value):
 # -             key[:, t : t + 1], value[:, t : t + 1]
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: memory_is_a_mean, of: base | says: memory: it is a mean
 # Means instead of sums: the ratio is the same, but memories can't be added.
@@ -166,6 +194,7 @@ def causal_linear_attention(query, key, value):
 # -             key[:, t : t + 1], value[:, t : t + 1]
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: memory_transposed, of: base | says: memory is transposed
 # Values times keys.
@@ -180,6 +209,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: no_division, of: base | says: division by phi\(q\) \. z is missing
 # The weights are not normalised.
 # -     return features @ memory / denominator.clamp(min=1e-9)
@@ -190,6 +220,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: no_features_of_keys, of: base | says: memory is made of the keys themselves
 # The key is used as its own feature.
 # -     features = phi(key)
@@ -199,6 +230,7 @@ def causal_linear_attention(query, key, value):
 # -             key[:, t : t + 1], value[:, t : t + 1]
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: no_features_of_queries, of: base | says: the query has no features: use phi
 # Only keys have features.
@@ -213,6 +245,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: normaliser_is_a_mean, of: base | says: normaliser: it is a mean
 # A mean instead of a sum, below the line only.
 # -     return memory, features.sum(dim=1)
@@ -222,6 +255,7 @@ def causal_linear_attention(query, key, value):
 # -             key[:, t : t + 1], value[:, t : t + 1]
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: normaliser_not_causal, of: masked_table | says: normaliser sums over all positions
 # Only the memory is cumulated.
@@ -234,12 +268,14 @@ def causal_linear_attention(query, key, value):
 # +     top = (q[:, :, :, None] * memory).sum(dim=2)
 # +     return top / (q * normaliser).sum(dim=-1, keepdim=True)
 
+
 # %% wrong: not_causal, of: masked_table | says: reads the future too
 # The whole memory is read by everyone.
 # -     table = phi(query) @ phi(key).mT
 # -     table = table.tril()
 # -     return table @ value / table.sum(dim=-1, keepdim=True)
 # +     return read_memory(query, *write_memory(key, value))
+
 
 # %% wrong: padding_before_features, of: base | says: phi\(0\) is 1
 # Padding keys are set to 0 before the feature map.
@@ -254,6 +290,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: padding_ignored, of: base | says: valid has no effect
 # The argument is not used.
 # -     if valid is not None:
@@ -263,6 +300,7 @@ def causal_linear_attention(query, key, value):
 # -             key[:, t : t + 1], value[:, t : t + 1]
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: padding_in_normaliser, of: base | says: still counts in the normaliser
 # Padding values are set to 0, and the keys are left in the sum.
@@ -274,6 +312,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: padding_inverted, of: base | says: valid is inverted
 # valid is read as 'is padding'.
 # -         features = features * valid[:, :, None]
@@ -284,6 +323,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: query_raw_above, of: base | says: no features above the line
 # The feature map is forgotten above the line.
 # -     return features @ memory / denominator.clamp(min=1e-9)
@@ -293,6 +333,7 @@ def causal_linear_attention(query, key, value):
 # -             key[:, t : t + 1], value[:, t : t + 1]
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: query_raw_below, of: base | says: no features below the line
 # The feature map is forgotten below the line.
@@ -306,6 +347,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: reads_before_writing, of: base | says: doesn't see itself
 # The step reads first and writes then.
 # -         one_memory, one_normaliser = write_memory(
@@ -315,6 +357,7 @@ def causal_linear_attention(query, key, value):
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
 # -         outputs.append(read_memory(query[:, t : t + 1], memory, normaliser))
+
 
 # %% wrong: relu, of: base | says: features are relu
 # Another feature map.
@@ -326,6 +369,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: scaled_keys, of: base | says: keys are divided by sqrt\(d_k\)
 # The scale of softmax attention is kept.
 # -     features = phi(key)
@@ -336,6 +380,7 @@ def causal_linear_attention(query, key, value):
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
+
 # %% wrong: sum_of_normaliser, of: base | says: divide by the sum of the normaliser
 # One number for all queries below the line.
 # -     denominator = features @ normaliser[:, :, None]
@@ -345,6 +390,7 @@ def causal_linear_attention(query, key, value):
 # -             key[:, t : t + 1], value[:, t : t + 1]
 # -         )
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
+
 
 # %% wrong: sum_over_features, of: masked_table | says: sums over the features, not over the keys
 # The sum runs over the wrong axis.

@@ -59,45 +59,54 @@ def local_mask(valid, window, causal=False):
 # -     return near & valid[:, None, :]
 # +     return torch.zeros(near.shape).masked_fill(~(near & valid[:, None, :]), -math.inf)
 
+
 # %% wrong: causal_from_two_sided, of: base | says: cut the future off the two-sided window
 # The causal window is the lower half of the two-sided one.
 # -         left, right = window - 1, 0
 # +         left, right = window // 2, 0
+
 
 # %% wrong: causal_ignored, of: base | says: causal=True has no effect
 # The argument is not used.
 # -         left, right = window - 1, 0
 # +         left, right = window // 2, (window - 1) // 2
 
+
 # %% wrong: causal_one_too_wide, of: base | says: 4 keys wide, from i - w
 # Off by one at the left end.
 # -         left, right = window - 1, 0
 # +         left, right = window, 0
+
 
 # %% wrong: causal_upper, of: base | says: looks into the future
 # triu is taken for tril.
 # -         left, right = window - 1, 0
 # +         left, right = 0, window - 1
 
+
 # %% wrong: causal_whole_past, of: base | says: whole past
 # With causal=True the window is forgotten.
 # -         left, right = window - 1, 0
 # +         left, right = valid.shape[1], 0
+
 
 # %% wrong: causal_without_itself, of: base | says: the query itself is missing
 # Causal is read as 'strictly before'.
 # -         left, right = window - 1, 0
 # +         left, right = window - 1, -1
 
+
 # %% wrong: even_symmetric_narrow, of: base | says: \(w - 1\) // 2 on both sides
 # Even windows are made symmetric, one too narrow.
 # -         left, right = window // 2, (window - 1) // 2
 # +         left, right = (window - 1) // 2, (window - 1) // 2
 
+
 # %% wrong: even_symmetric_wide, of: base | says: w // 2 is right for odd windows only
 # Even windows are made symmetric, one too wide.
 # -         left, right = window // 2, (window - 1) // 2
 # +         left, right = window // 2, window // 2
+
 
 # %% wrong: even_to_the_right, of: base | says: reaches one further to the right
 # The odd one out goes to the right. Signs of i - j and j - i are confused.
@@ -107,10 +116,12 @@ def local_mask(valid, window, causal=False):
 # -     offset = position[None, :] - position[:, None]
 # +     offset = position[:, None] - position[None, :]
 
+
 # %% wrong: inverted, of: base | says: mask is inverted
 # True is taken to mean 'masked out'.
 # -     return near & valid[:, None, :]
 # +     return ~(near & valid[:, None, :])
+
 
 # %% wrong: mutates_valid | says: must not change valid in place
 # The padding mask is negated in place.
@@ -121,45 +132,54 @@ def local_mask(valid, window, causal=False):
 # +     padding = valid.logical_not_()
 # +     return near & ~padding[:, None, :]
 
+
 # %% wrong: no_error, of: base | says: window=0 must raise ValueError
 # A window of 0 is accepted.
 # -     if window < 1:
 # -         raise ValueError(f"window: expected at least 1, got {window}")
+
 
 # %% wrong: numbers, of: base | says: table of numbers
 # A mask of ones and zeros instead of booleans.
 # -     return near & valid[:, None, :]
 # +     return near.float() * valid[:, None, :].float()
 
+
 # %% wrong: or_for_and, of: base | says: combined with 'or'
 # Two masks are combined with |.
 # -     return near & valid[:, None, :]
 # +     return near | valid[:, None, :]
+
 
 # %% wrong: padding_on_both, of: base | says: rows of padding tokens are emptied
 # Padding is masked as query and as key.
 # -     return near & valid[:, None, :]
 # +     return near & valid[:, None, :] & valid[:, :, None]
 
+
 # %% wrong: padding_on_queries, of: base | says: masked on the query axis
 # The padding mask is put on the query axis.
 # -     return near & valid[:, None, :]
 # +     return near & valid[:, :, None]
+
 
 # %% wrong: valid_ignored, of: base | says: valid has no effect
 # Only the size of valid is used.
 # -     return near & valid[:, None, :]
 # +     return near.expand(len(valid), -1, -1)
 
+
 # %% wrong: valid_inverted, of: base | says: padding is inverted
 # valid is read as 'is padding'.
 # -     return near & valid[:, None, :]
 # +     return near & ~valid[:, None, :]
 
+
 # %% wrong: whole_window_each_side, of: base | says: 7 keys wide
 # The window is taken for the reach to one side.
 # -         left, right = window // 2, (window - 1) // 2
 # +         left, right = window, window
+
 
 # %% wrong: window_minus_one_each_side, of: base | says: 5 keys wide: you let \|i - j\| be anything below
 # The window is taken for the reach to one side, itself included.

@@ -55,10 +55,12 @@ def lookback_head(num_symbols, max_len, offset):
 # -     gain = 20 * math.sqrt(max_len)
 # +     gain = 100.0
 
+
 # %% wrong: gain_without_root, of: base | says: make up for the division by sqrt\(d_k\)
 # A gain that suffices for a small d_k only.
 # -     gain = 20 * math.sqrt(max_len)
 # +     gain = 30.0
+
 
 # %% wrong: looks_ahead, of: base | says: looks ahead
 # Rows and columns of W_q are exchanged, so the head reads the next token.
@@ -85,15 +87,18 @@ def lookback_head(num_symbols, max_len, offset):
 # -         W_q[num_symbols + t, max(t - offset, 0)] = gain
 # +         W_q[num_symbols + t, min(t + offset, max_len - 1)] = gain
 
+
 # %% wrong: reads_itself, of: base | says: every query reads itself
 # The offset is not used.
 # -         W_q[num_symbols + t, max(t - offset, 0)] = gain
 # +         W_q[num_symbols + t, t] = gain
 
+
 # %% wrong: same_weights, of: base | says: all keys get the same weight
 # The keys are all alike: each says 1 at every position.
 # -         W_k[num_symbols + t, t] = 1.0
 # +         W_k[num_symbols + t, :] = 1.0
+
 
 # %% wrong: start_forgotten, of: base | says: look for a position before the start
 # The first queries are left at zero.
@@ -101,20 +106,24 @@ def lookback_head(num_symbols, max_len, offset):
 # +         if t >= offset:
 # +             W_q[num_symbols + t, t - offset] = gain
 
+
 # %% wrong: too_soft, of: base | says: not sharply enough
 # One-hot vectors without a gain: the softmax stays nearly uniform.
 # -     gain = 20 * math.sqrt(max_len)
 # +     gain = 1.0
+
 
 # %% wrong: transposed, of: base | says: is W transposed
 # The matrices have the layout of nn.Linear, (out, in).
 # -     return W_q, W_k, W_v
 # +     return W_q.T, W_k.T, W_v.T
 
+
 # %% wrong: value_from_positions, of: base | says: values don't say which symbol|values x @ W_v
 # Symbols and positions are confused in the rows of W_v.
 # -         W_v[s, s] = 1.0
 # +         W_v[min(max_len + s, size - 1), s] = 1.0
+
 
 # %% wrong: value_is_everything, of: base | says: The output holds one feature a symbol
 # The value is the whole vector.
@@ -126,6 +135,7 @@ def lookback_head(num_symbols, max_len, offset):
 # -         W_v[s, s] = 1.0
 # +         pass
 
+
 # %% wrong: value_is_position, of: base | says: The output holds one feature a symbol
 # The values carry the position instead of the symbol.
 # -     W_v = torch.zeros(size, num_symbols)
@@ -135,6 +145,7 @@ def lookback_head(num_symbols, max_len, offset):
 #       for s in range(num_symbols):
 # -         W_v[s, s] = 1.0
 # +         pass
+
 
 # %% wrong: wraps_round, of: base | says: wrap round to the end
 # A negative index, or torch.roll, leads the first tokens to the end.

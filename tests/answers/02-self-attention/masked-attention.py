@@ -85,6 +85,7 @@ def masked_attention(query, key, value, mask=None):
 # -     if mask is not None:
 # -         weights = torch.nan_to_num(weights)
 
+
 # %% wrong: large_negative, of: nan_to_num | says: attends to all keys equally
 # It is -1e9 instead of -inf: an empty row becomes uniform.
 # -         scores = scores.masked_fill(~mask, -math.inf)
@@ -92,6 +93,7 @@ def masked_attention(query, key, value, mask=None):
 #       weights = torch.softmax(scores, dim=-1)
 # -     if mask is not None:
 # -         weights = torch.nan_to_num(weights)
+
 
 # %% wrong: mask_added, of: nan_to_num | says: mask is added to the scores
 # A boolean mask is added as if it held 0 and -inf.
@@ -101,6 +103,7 @@ def masked_attention(query, key, value, mask=None):
 # -     if mask is not None:
 # -         weights = torch.nan_to_num(weights)
 
+
 # %% wrong: mask_after_softmax, of: nan_to_num | says: mask comes after the softmax
 # Weights are set to 0 after the softmax.
 # -     if mask is not None:
@@ -109,12 +112,14 @@ def masked_attention(query, key, value, mask=None):
 # -         weights = torch.nan_to_num(weights)
 # +         weights = weights * mask
 
+
 # %% wrong: mask_inverted, of: base | says: mask is inverted
 # True is taken to mean 'masked out', as in some PyTorch modules.
 # -         empty = ~mask.any(dim=-1, keepdim=True)
 # -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +         empty = mask.all(dim=-1, keepdim=True)
 # +         scores = scores.masked_fill(mask, -math.inf).masked_fill(empty, 0.0)
+
 
 # %% wrong: mask_multiplied, of: nan_to_num | says: forbidden scores are 0 instead of -inf
 # The scores, not the weights, are multiplied by the mask.
@@ -124,10 +129,12 @@ def masked_attention(query, key, value, mask=None):
 # -     if mask is not None:
 # -         weights = torch.nan_to_num(weights)
 
+
 # %% wrong: mask_of_two_axes, of: base | says: weights, mask \(3, 5, 7\): expected shape
 # The mask always gets a batch axis, also when it has one.
 # +         mask = mask[None]
 #           empty = ~mask.any(dim=-1, keepdim=True)
+
 
 # %% wrong: mask_renormalised, of: nan_to_num | says: still in the softmax and takes all of it
 # Weights are set to 0 after the softmax, then divided by what is left.
@@ -138,6 +145,7 @@ def masked_attention(query, key, value, mask=None):
 # +         weights = weights * mask
 # +         weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
 
+
 # %% wrong: mutates_mask, of: large_negative_then_zero | says: changes its argument mask in place
 # Empty rows of the caller's mask are opened in place.
 # -         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
@@ -147,22 +155,28 @@ def masked_attention(query, key, value, mask=None):
 # +         weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
 # +         weights = weights.masked_fill(empty[..., None], 0.0)
 
+
 # %% wrong: mutates_query | says: changes its argument query in place
 # The query is scaled in place.
-# -     scores = query @ key.transpose(-2, -1)
+# -     scores = query @ key.transpose(
+# -         -2, -1
+# -     )
 # -     scores = scores / math.sqrt(query.shape[-1])
 # +     query /= math.sqrt(query.shape[-1])
 # +     scores = query @ key.mT
+
 
 # %% wrong: nan_to_num_added, of: nan_to_num | says: gradient of query: NaN
 # Adds -inf and replaces NaN after the softmax: the output is right, the gradient NaN.
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
 
+
 # %% wrong: no_scale, of: base | says: scale is missing
 # Plain dot products.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1)
+
 
 # %% wrong: only_output, of: base | says: expected a tuple of 2 tensors
 # Only the output is returned.
@@ -189,25 +203,30 @@ def masked_attention(query, key, value, mask=None):
 # +     exponentials = torch.exp(scores)
 # +     weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
 
+
 # %% wrong: scale_by_d_v, of: base | says: root of the number of keys or of d_v|sqrt\(d_v\)
 # The width of the values is taken.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1) / math.sqrt(value.shape[-1])
+
 
 # %% wrong: scale_by_length, of: base | says: scale is sqrt\(d_k\)
 # The size of the wrong axis is taken: the number of keys.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[1])
 
+
 # %% wrong: scale_by_queries, of: base | says: root of T_q, the number of queries|every weight|scale is missing
 # The size of the wrong axis is taken: the number of queries.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(1))
 
+
 # %% wrong: scale_without_root, of: base | says: you divide by d_k\. Divide by its square root
 # The division is by d_k.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1) / query.shape[-1]
+
 
 # %% wrong: softmax_over_queries, of: base | says: softmax over the query axis
 # The softmax runs down the columns.

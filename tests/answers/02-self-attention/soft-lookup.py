@@ -149,6 +149,7 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # +         raise ValueError(f"temperature must be positive, got {temperature}")
 # +     scores = (query - keys).pow(2).sum(dim=-1) / temperature
 
+
 # %% wrong: temperature_multiplied | says: you multiply by the temperature
 # A high temperature is thought to sharpen.
 # -         raise ValueError(f"temperature: expected a positive number, got {temperature}")

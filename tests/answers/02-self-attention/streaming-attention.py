@@ -49,7 +49,9 @@ def stream_update(state, query, key_block, value_block, mask_block=None):
 
 def stream_finish(state):
     _, total, acc = state
-    return torch.where(total.unsqueeze(-1) > 0, acc / total.clamp(min=1e-30).unsqueeze(-1), 0.0)
+    return torch.where(
+        total.unsqueeze(-1) > 0, acc / total.clamp(min=1e-30).unsqueeze(-1), 0.0
+    )
 
 
 # %% wrong: accumulator_not_rescaled | says: the accumulator is not rescaled
@@ -57,21 +59,25 @@ def stream_finish(state):
 # -     new_accumulator = old_accumulator * correction[:, :, None] + terms @ value_block
 # +     new_accumulator = old_accumulator + terms @ value_block
 
+
 # %% wrong: correction_detached | says: gradient of (query|key)
 # The correction is a constant on the way back, the maximum isn't.
 # -     correction = torch.exp(old_max - safe_max)
 # +     correction = torch.exp(old_max - safe_max).detach()
+
 
 # %% wrong: divided_each_time | says: divided by the sum already
 # The accumulator is kept divided.
 # -     new_accumulator = old_accumulator * correction[:, :, None] + terms @ value_block
 # +     new_accumulator = (old_accumulator * correction[:, :, None] + terms @ value_block) / new_sum.clamp(min=1e-30)[:, :, None]
 
+
 # %% wrong: finish_nan | says: sum 0, and 0 / 0 is NaN
 # stream_finish divides by 0.
 # -     empty = running_sum == 0
 # -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
 # +     return accumulator / running_sum[:, :, None]
+
 
 # %% wrong: forgets_old | says: first block is forgotten
 # The state is replaced by that of the block.
@@ -80,40 +86,48 @@ def stream_finish(state):
 # +     new_sum = terms.sum(dim=-1)
 # +     new_accumulator = terms @ value_block
 
+
 # %% wrong: large_negative | says: counts every forbidden key in full
 # It is -1e9 instead of -inf.
 # -         scores = scores.masked_fill(~mask_block, -math.inf)
 # +         scores = scores.masked_fill(~mask_block, -1e9)
+
 
 # %% wrong: mask_ignored | says: runs over forbidden keys too
 # The argument is not used.
 # -     if mask_block is not None:
 # -         scores = scores.masked_fill(~mask_block, -math.inf)
 
+
 # %% wrong: mask_inverted | says: mask is inverted
 # True is taken to mean 'masked out'.
 # -         scores = scores.masked_fill(~mask_block, -math.inf)
 # +         scores = scores.masked_fill(mask_block, -math.inf)
+
 
 # %% wrong: maximum_from_zero | says: maximum never falls below 0
 # The maximum starts at 0.
 # -     new_max = torch.maximum(old_max, scores.amax(dim=-1))
 # +     new_max = torch.maximum(old_max.clamp(min=0.0), scores.amax(dim=-1))
 
+
 # %% wrong: maximum_of_block | says: maximum of the last block alone
 # The running maximum is not running.
 # -     new_max = torch.maximum(old_max, scores.amax(dim=-1))
 # +     new_max = scores.amax(dim=-1)
+
 
 # %% wrong: mutates_state | says: must not change the tensors of the old state
 # The old accumulator is updated in place.
 # -     new_accumulator = old_accumulator * correction[:, :, None] + terms @ value_block
 # +     new_accumulator = old_accumulator.mul_(correction[:, :, None]).add_(terms @ value_block)
 
+
 # %% wrong: nan_on_empty | says: -inf - \(-inf\) is NaN
 # The first block may be forbidden as a whole.
 # -     safe_max = new_max.masked_fill(new_max == -math.inf, 0.0)
 # +     safe_max = new_max
+
 
 # %% wrong: no_division | says: division by the running sum is missing
 # stream_finish returns the accumulator.
@@ -122,6 +136,7 @@ def stream_finish(state):
 # -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
 # +     return state[2]
 
+
 # %% wrong: no_maximum | says: maximum isn't subtracted
 # The exponentials are taken of the bare scores.
 # -     correction = torch.exp(old_max - safe_max)
@@ -129,10 +144,14 @@ def stream_finish(state):
 # +     correction = torch.ones_like(old_max)
 # +     terms = torch.exp(scores)
 
+
 # %% wrong: no_scale | says: scale is missing
 # Plain dot products.
-# -     scores = query @ key_block.transpose(1, 2) / math.sqrt(query.shape[-1])
+# -     scores = (
+# -         query @ key_block.transpose(1, 2) / math.sqrt(query.shape[-1])
+# -     )
 # +     scores = query @ key_block.mT
+
 
 # %% wrong: nothing_rescaled | says: neither sum nor accumulator is rescaled
 # What was gathered is kept as it is.
@@ -141,40 +160,50 @@ def stream_finish(state):
 # +     new_sum = old_sum + terms.sum(dim=-1)
 # +     new_accumulator = old_accumulator + terms @ value_block
 
+
 # %% wrong: one_maximum_for_all | says: one number for all queries
 # The maximum runs over everything.
 # -     new_max = torch.maximum(old_max, scores.amax(dim=-1))
 # +     new_max = torch.maximum(old_max, scores.amax())
+
 
 # %% wrong: outputs_added | says: divided by the sum already|normalised weights
 # Each block's attention output is computed, and the outputs are added.
 # -     terms = torch.exp(scores - safe_max[:, :, None])
 # +     terms = torch.softmax(scores, dim=-1).nan_to_num()
 
+
 # %% wrong: own_maximum | says: terms belong to the block's own maximum
 # The block's exponentials are taken relative to the block's maximum.
 # -     terms = torch.exp(scores - safe_max[:, :, None])
 # +     terms = torch.exp(scores - scores.amax(dim=-1, keepdim=True).clamp(min=-1e30))
+
 
 # %% wrong: safe_maximum_kept | says: must keep the maximum -inf
 # The safe maximum is returned in place of the true one.
 # -     return new_max, new_sum, new_accumulator
 # +     return safe_max, new_sum, new_accumulator
 
+
 # %% wrong: scale_without_root | says: divide by d_k
 # The division is by d_k.
-# -     scores = query @ key_block.transpose(1, 2) / math.sqrt(query.shape[-1])
+# -     scores = (
+# -         query @ key_block.transpose(1, 2) / math.sqrt(query.shape[-1])
+# -     )
 # +     scores = query @ key_block.mT / query.shape[-1]
+
 
 # %% wrong: smallest_number | says: smallest number there is
 # The smallest float instead of -inf.
 # -         scores = scores.masked_fill(~mask_block, -math.inf)
 # +         scores = scores.masked_fill(~mask_block, torch.finfo(scores.dtype).min)
 
+
 # %% wrong: sum_not_rescaled | says: the sum is not rescaled
 # Only the accumulator is corrected.
 # -     new_sum = old_sum * correction + terms.sum(dim=-1)
 # +     new_sum = old_sum + terms.sum(dim=-1)
+
 
 # %% wrong: upside_down | says: correction is upside down
 # The factor is exp(m_new - m_old).

@@ -67,40 +67,48 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # -     b = weights["b_o"] + torch.einsum("he,hed->d", weights["b_v"], W_o)
 # +     b = weights["b_o"]
 
+
 # %% wrong: b_averaged, of: base | says: averaged over the heads
 # Heads are averaged.
 # -     b = weights["b_o"] + torch.einsum("he,hed->d", weights["b_v"], W_o)
 # +     b = weights["b_o"] + torch.einsum("he,hed->hd", weights["b_v"], W_o).mean(0)
+
 
 # %% wrong: b_each_head, of: base | says: b_o is counted once for each head|one row for each head
 # b_o is added in each head.
 # -     b = weights["b_o"] + torch.einsum("he,hed->d", weights["b_v"], W_o)
 # +     b = (weights["b_o"] + torch.einsum("he,hed->hd", weights["b_v"], W_o)).sum(0)
 
+
 # %% wrong: b_rows, of: base | says: one row for each head
 # The heads' shares aren't added up.
 # -     b = weights["b_o"] + torch.einsum("he,hed->d", weights["b_v"], W_o)
 # +     b = weights["b_o"] + torch.einsum("he,hed->hd", weights["b_v"], W_o)
+
 
 # %% wrong: b_without_b_o, of: base | says: b_o is missing
 # Only the values' share is kept.
 # -     b = weights["b_o"] + torch.einsum("he,hed->d", weights["b_v"], W_o)
 # +     b = torch.einsum("he,hed->d", weights["b_v"], W_o)
 
+
 # %% wrong: bias_in_each_head, of: base | says: b is added once for each head
 # b is added to each head's output.
 # -     return torch.einsum("bhts,bsd,hde->bte", weights, x, OV) + b
 # +     return torch.einsum("bhts,bsd,hde->bte", weights, x, OV) + len(QK) * b
+
 
 # %% wrong: bias_missing, of: base | says: b is missing
 # b is forgotten.
 # -     return torch.einsum("bhts,bsd,hde->bte", weights, x, OV) + b
 # +     return torch.einsum("bhts,bsd,hde->bte", weights, x, OV)
 
+
 # %% wrong: heads_averaged, of: base | says: heads are averaged
 # Heads are averaged at the end.
 # -     return torch.einsum("bhts,bsd,hde->bte", weights, x, OV) + b
 # +     return torch.einsum("bhts,bsd,hde->bte", weights, x, OV) / len(QK) + b
+
 
 # %% wrong: mask_after_softmax, of: base | says: mask comes after the softmax
 # Weights are masked, not scores.
@@ -110,124 +118,149 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # -     weights = torch.softmax(scores, dim=-1)
 # +         weights = weights * mask
 
+
 # %% wrong: mask_ignored, of: base | says: mask has no effect
 # The mask is forgotten.
 # -     if mask is not None:
 # +     if False:
+
 
 # %% wrong: mask_inverted, of: base | says: mask inverted
 # True is taken for masked.
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores.masked_fill(mask, -math.inf)
 
+
 # %% wrong: no_scale, of: base | says: scale is missing
 # The scores aren't scaled.
 # -     scores = scores / math.sqrt(d_head)
+
 
 # %% wrong: one_softmax, of: base | says: Each head has its own softmax
 # The scores of all heads are added.
 # -     weights = torch.softmax(scores, dim=-1)
 # +     weights = torch.softmax(scores.sum(1, keepdim=True), dim=-1).expand_as(scores)
 
+
 # %% wrong: ov_summed, of: base | says: Each head moves other tokens
 # Heads are added in OV.
 # -     return QK, u, OV, b
 # +     return QK, u, OV.sum(0), b
+
 
 # %% wrong: ov_swapped, of: base | says: factors are swapped
 # OV is read in the order of its letters.
 # -     OV = W_v @ W_o
 # +     OV = W_o @ W_v
 
+
 # %% wrong: ov_transposed, of: base | says: OV: this is the transpose
 # OV is built for column vectors.
 # -     OV = W_v @ W_o
 # +     OV = (W_v @ W_o).transpose(1, 2)
+
 
 # %% wrong: qk_over_tokens, of: base | says: product over the tokens' features
 # The wrong factor is transposed.
 # -     QK = W_q @ W_k.transpose(1, 2)
 # +     QK = W_q.transpose(1, 2) @ W_k
 
+
 # %% wrong: qk_scaled, of: base | says: QK is divided by sqrt\(d_h\)
 # The scale is put into QK.
 # -     QK = W_q @ W_k.transpose(1, 2)
 # +     QK = W_q @ W_k.transpose(1, 2) / math.sqrt(W_q.shape[-1])
+
 
 # %% wrong: qk_summed, of: base | says: heads are added up\. Each head has its own softmax
 # Heads are added in QK.
 # -     return QK, u, OV, b
 # +     return QK.sum(0), u, OV, b
 
+
 # %% wrong: qk_transposed, of: base | says: QK begins with W_q
 # QK is built from the key's side.
 # -     QK = W_q @ W_k.transpose(1, 2)
 # +     QK = W_k @ W_q.transpose(1, 2)
+
 
 # %% wrong: qk_with_values, of: base | says: product of W_q and W_v
 # The values' matrix is taken for the keys'.
 # -     QK = W_q @ W_k.transpose(1, 2)
 # +     QK = W_q @ W_v.transpose(1, 2)
 
+
 # %% wrong: qk_wrong_way, of: base | says: QK is used the wrong way round
 # Query and key change places.
 # -     scores = torch.einsum("btd,hde,bse->bhts", x, QK, x)
 # +     scores = torch.einsum("btd,hde,bse->bhts", x, QK.transpose(1, 2), x)
+
 
 # %% wrong: query_axis, of: base | says: softmax runs over the query axis
 # The softmax has the wrong axis.
 # -     weights = torch.softmax(scores, dim=-1)
 # +     weights = torch.softmax(scores, dim=-2)
 
+
 # %% wrong: scale_not_rooted, of: base | says: Divide by its square root
 # The root is forgotten.
 # -     scores = scores / math.sqrt(d_head)
 # +     scores = scores / d_head
+
 
 # %% wrong: scale_of_model, of: base | says: divided by sqrt\(D\)
 # The width of the tokens is used for the scale.
 # -     scores = scores / math.sqrt(d_head)
 # +     scores = scores / math.sqrt(x.shape[-1])
 
+
 # %% wrong: u_both, of: base | says: W_q b_k is in it too
 # Both mixed terms are kept.
 # +     u = u + torch.einsum("hde,he->hd", W_q, weights["b_k"])
 #       OV = W_v @ W_o
+
 
 # %% wrong: u_from_key_bias, of: base | says: this is W_q b_k
 # The term that the softmax can't see is kept, the other dropped.
 # -     u = torch.einsum("hde,he->hd", W_k, weights["b_q"])
 # +     u = torch.einsum("hde,he->hd", W_q, weights["b_k"])
 
+
 # %% wrong: u_left_out, of: base | says: u is left out
 # All biases of queries and keys are thought to cancel.
 # +     u = torch.zeros_like(u)
 #       OV = W_v @ W_o
+
 
 # %% wrong: u_of_keys, of: base | says: this is W_k b_k
 # The keys meet their own bias.
 # -     u = torch.einsum("hde,he->hd", W_k, weights["b_q"])
 # +     u = torch.einsum("hde,he->hd", W_k, weights["b_k"])
 
+
 # %% wrong: u_of_queries, of: base | says: this is W_q b_q
 # The bias of the query meets the queries.
 # -     u = torch.einsum("hde,he->hd", W_k, weights["b_q"])
 # +     u = torch.einsum("hde,he->hd", W_q, weights["b_q"])
+
 
 # %% wrong: u_on_queries, of: base | says: u has no effect
 # u is added along the rows, where the softmax doesn't see it.
 # -     scores = scores + torch.einsum("bsd,hd->bhs", x, u)[:, :, None, :]
 # +     scores = scores + torch.einsum("bsd,hd->bhs", x, u)[:, :, :, None]
 
+
 # %% wrong: u_scaled, of: base | says: u is divided by sqrt\(d_h\)
 # The scale is put into u.
 # +     u = u / math.sqrt(W_q.shape[-1])
 #       OV = W_v @ W_o
 
+
 # %% wrong: u_unscaled, of: base | says: u is added after the division
 # u isn't divided by the scale.
 # -     scores = scores + torch.einsum("bsd,hd->bhs", x, u)[:, :, None, :]
 # +     scores = scores + math.sqrt(d_head) * torch.einsum("bsd,hd->bhs", x, u)[:, :, None, :]
+
 
 # %% wrong: u_with_constant, of: base | says: constant b_q b_k is in it
 # The constant is added to u.

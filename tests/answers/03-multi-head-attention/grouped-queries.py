@@ -28,7 +28,9 @@ def grouped_attention(query, key, value, mask=None):
     batch, heads, t_q, width = query.shape
     groups = key.shape[1]
     if heads % groups != 0:
-        raise ValueError("the number of query heads must be a multiple of the key heads")
+        raise ValueError(
+            "the number of query heads must be a multiple of the key heads"
+        )
     query = query.reshape(batch, groups, heads // groups, t_q, width)
     scores = torch.einsum("bgnqd,bgkd->bgnqk", query, key) * width**-0.5
     if mask is None:
@@ -89,12 +91,14 @@ def share_heads(weight, num_kv_heads):
 # -         weights = weights.masked_fill(empty, 0)
 # +         weights = weights.nan_to_num(0.0)
 
+
 # %% wrong: divided_by_g, of: base | says: key head i // g
 # The head's number is divided by g instead of h / g.
 # -     key = key.repeat_interleave(n, dim=1)
 # -     value = value.repeat_interleave(n, dim=1)
 # +     key = key[:, [min(i // g, g - 1) for i in range(h)]]
 # +     value = value[:, [min(i // g, g - 1) for i in range(h)]]
+
 
 # %% wrong: first_only, of: base | says: use the first key head
 # Multi-query attention is done for every g.
@@ -103,10 +107,12 @@ def share_heads(weight, num_kv_heads):
 # +     key = key[:, :1]
 # +     value = value[:, :1]
 
+
 # %% wrong: group_axis_left, of: base | says: outputs have a group axis
 # The group axis isn't joined with the heads.
 # -     return weights @ value
 # +     return (weights @ value).unflatten(1, (g, n))
+
 
 # %% wrong: large_negative, of: base | says: mean of all values
 # Here -1e9 stands for -inf.
@@ -117,6 +123,7 @@ def share_heads(weight, num_kv_heads):
 # -     if mask is not None:
 # -         weights = weights.masked_fill(empty, 0)
 
+
 # %% wrong: mask_after_softmax, of: base | says: mask comes after the softmax
 # Weights are set to 0 instead of scores to -inf.
 # -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
@@ -124,35 +131,42 @@ def share_heads(weight, num_kv_heads):
 # -         weights = weights.masked_fill(empty, 0)
 # +         weights = weights * mask
 
+
 # %% wrong: mask_ignored, of: base | says: mask has no effect
 # The mask is forgotten.
 # -     n = h // g
 # +     n, mask = h // g, None
+
 
 # %% wrong: mask_inverted, of: base | says: mask is inverted
 # True is taken for masked.
 # +         mask = ~mask
 #           empty = ~mask.any(dim=-1, keepdim=True)
 
+
 # %% wrong: mask_of_group, of: base | says: mask of its first head
 # A group has one mask.
 # +         mask = mask.expand(len(query), h, *scores.shape[-2:])[:, ::n].repeat_interleave(n, dim=1)
 #           empty = ~mask.any(dim=-1, keepdim=True)
+
 
 # %% wrong: model_scale, of: base | says: sqrt\(h \* d_h\)
 # The width of the model is used for the scale.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1) / math.sqrt(h * query.shape[-1])
 
+
 # %% wrong: nan_gradient, of: masked_fill_then_nan_to_num | says: gradient of (query|key|value): NaN
 # NaN is repaired after the softmax only.
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -math.inf)
 
+
 # %% wrong: nan_row, of: masked_fill_then_nan_to_num | says: NaN for the query
 # The empty row isn't looked after.
 # -     if mask is not None:
 # -         weights = weights.nan_to_num(0.0)
+
 
 # %% wrong: no_error, of: base | says: must raise ValueError: 3 does not divide 4
 # Heads that are missing are taken from the end.
@@ -165,15 +179,18 @@ def share_heads(weight, num_kv_heads):
 # +     key = key.repeat_interleave(n, dim=1)[:, :h]
 # +     value = value.repeat_interleave(n, dim=1)[:, :h]
 
+
 # %% wrong: no_scale, of: base | says: scale is missing
 # The scores aren't scaled.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1)
 
+
 # %% wrong: padding_row_uniform, of: base | says: mean of all values
 # The empty row keeps its harmless scores.
 # -     if mask is not None:
 # -         weights = weights.masked_fill(empty, 0)
+
 
 # %% wrong: queries_averaged, of: base | says: queries of a group are averaged
 # Queries are shared as well.
@@ -181,25 +198,30 @@ def share_heads(weight, num_kv_heads):
 # -     value = value.repeat_interleave(n, dim=1)
 # +     query = query.unflatten(1, (g, n)).mean(2)
 
+
 # %% wrong: query_axis, of: base | says: softmax runs over the query axis
 # The softmax has the wrong axis.
 # -     weights = torch.softmax(scores, dim=-1)
 # +     weights = torch.softmax(scores, dim=-2)
+
 
 # %% wrong: share_all, of: base | says: mean of all heads
 # The mean runs over all heads.
 # -     return weight.reshape(num_kv_heads, -1, *weight.shape[1:]).mean(dim=1)
 # +     return weight.mean(dim=0).repeat(num_kv_heads, 1, 1)
 
+
 # %% wrong: share_first, of: base | says: first head of each group
 # One head stands for its group.
 # -     return weight.reshape(num_kv_heads, -1, *weight.shape[1:]).mean(dim=1)
 # +     return weight.reshape(num_kv_heads, -1, *weight.shape[1:])[:, 0]
 
+
 # %% wrong: share_keepdim, of: base | says: axis of length 1 too many
 # The averaged axis is kept.
 # -     return weight.reshape(num_kv_heads, -1, *weight.shape[1:]).mean(dim=1)
 # +     return weight.reshape(num_kv_heads, -1, *weight.shape[1:]).mean(dim=1, keepdim=True)
+
 
 # %% wrong: share_no_error, of: base | says: num_kv_heads=3 must raise
 # Heads that don't fit are left out.
@@ -207,15 +229,18 @@ def share_heads(weight, num_kv_heads):
 # -         raise ValueError("num_kv_heads must divide the number of heads")
 # +     weight = weight[: len(weight) // num_kv_heads * num_kv_heads]
 
+
 # %% wrong: share_sum, of: base | says: these are the sums
 # Heads of a group are added up.
 # -     return weight.reshape(num_kv_heads, -1, *weight.shape[1:]).mean(dim=1)
 # +     return weight.reshape(num_kv_heads, -1, *weight.shape[1:]).sum(dim=1)
 
+
 # %% wrong: share_take_turns, of: base | says: groups take turns
 # The axes (n, g) are swapped.
 # -     return weight.reshape(num_kv_heads, -1, *weight.shape[1:]).mean(dim=1)
 # +     return weight.reshape(-1, num_kv_heads, *weight.shape[1:]).mean(dim=0)
+
 
 # %% wrong: take_turns, of: base | says: `repeat` does that
 # Key heads are repeated as a block: i % g.

@@ -26,7 +26,9 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # %% right: contributions
 def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
     count, width = heads.shape[1], heads.shape[3]
-    added = torch.einsum("bhte,hed->hbtd", heads, W_o.reshape(count, width, -1))[:, valid]
+    added = torch.einsum("bhte,hed->hbtd", heads, W_o.reshape(count, width, -1))[
+        :, valid
+    ]
     error = added.sum(dim=0) + b_o - target[valid]
     if ablation == "zero":
         removed = added
@@ -43,7 +45,9 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
         stand_in = torch.zeros_like(heads[:1, :, :1])
     elif ablation == "mean":
         keep = valid[:, None, :, None]
-        stand_in = torch.where(keep, heads, 0.0).sum(dim=(0, 2), keepdim=True) / valid.sum()
+        stand_in = (
+            torch.where(keep, heads, 0.0).sum(dim=(0, 2), keepdim=True) / valid.sum()
+        )
     else:
         raise ValueError(f"ablation={ablation}")
 
@@ -67,6 +71,7 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # -         result.append(loss(changed) - whole)
 # +         result.append(loss(changed, 0) - whole)
 
+
 # %% wrong: columns_of_W_o, of: base | says: columns of W_o were removed
 # Columns of W_o are taken for the head's.
 # -     def loss(heads):
@@ -79,16 +84,19 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # -         result.append(loss(changed) - whole)
 # +         result.append(loss(changed, V if ablation == 'zero' else W_o) - whole)
 
+
 # %% wrong: cumulative, of: base | says: a head stays ablated
 # Heads aren't put back.
 # +     changed = heads.clone()
 #       for i in range(h):
 # -         changed = heads.clone()
 
+
 # %% wrong: divided_by_all, of: base | says: divided by the number of all tokens
 # Padding errors are set to 0 and still counted.
 # -         return error[valid].mean()
 # +         return (error * valid[..., None]).mean()
+
 
 # %% wrong: keeps_only_one, of: base | says: all heads but one were ablated
 # Head i is kept, instead of ablated.
@@ -96,40 +104,48 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # +             changed = torch.zeros_like(heads)
 # +             changed[:, i] = heads[:, i]
 
+
 # %% wrong: mean_is_zero, of: base | says: numbers of the ablation by zeros
 # The argument ablation has no effect.
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = 0
+
 
 # %% wrong: mean_of_heads, of: base | says: mean runs over the heads
 # A head is replaced by the mean of all heads.
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = heads.mean(dim=1)
 
+
 # %% wrong: mean_of_means, of: base | says: then the means are averaged
 # The loss is averaged for each sequence first.
 # -         return error[valid].mean()
 # +         return torch.stack([e[v].mean() for e, v in zip(error, valid)]).mean()
+
 
 # %% wrong: mean_over_features, of: base | says: mean runs over the features
 # The mean has the wrong axis.
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = heads[:, i].mean(dim=-1, keepdim=True)
 
+
 # %% wrong: mean_per_position, of: base | says: each position has a mean
 # Only the batch is averaged.
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = heads[:, i].mean(dim=0)
+
 
 # %% wrong: mean_per_sequence, of: base | says: each sequence has a mean of its own
 # Each sequence is averaged by itself.
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = heads[:, i].mean(dim=1, keepdim=True)
 
+
 # %% wrong: mean_scalar, of: base | says: the mean is one number
 # Features are averaged too.
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = heads[:, i][valid].mean()
+
 
 # %% wrong: mutates, of: base | says: changes its argument heads in place
 # The head is zeroed in the input.
@@ -139,15 +155,18 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = kept[valid].mean(dim=0)
 
+
 # %% wrong: no_bias, of: base | says: bias b_o is missing
 # The bias is forgotten.
 # -         output = merged @ W_o + b_o
 # +         output = merged @ W_o
 
+
 # %% wrong: no_error, of: base | says: ablation="median" must raise
 # Anything but zero means mean.
 # -     if ablation not in ("zero", "mean"):
 # -         raise ValueError(f"unknown ablation {ablation!r}")
+
 
 # %% wrong: output_features, of: base | says: features of the \*output\* were set to 0
 # The head is removed behind W_o.
@@ -164,6 +183,7 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # -         result.append(loss(changed) - whole)
 # +         result.append(loss(changed, i) - whole)
 
+
 # %% wrong: padding_everywhere, of: base | says: padding counts
 # valid isn't used.
 # -         return error[valid].mean()
@@ -172,25 +192,30 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = heads[:, i].mean(dim=(0, 1))
 
+
 # %% wrong: padding_in_loss, of: base | says: padding counts in the loss
 # The loss is a mean over all tokens.
 # -         return error[valid].mean()
 # +         return error.mean()
+
 
 # %% wrong: padding_in_mean, of: base | says: padding counts in the mean
 # The mean runs over all tokens.
 # -             changed[:, i] = heads[:, i][valid].mean(dim=0)
 # +             changed[:, i] = heads[:, i].mean(dim=(0, 1))
 
+
 # %% wrong: raw_losses, of: base | says: these are the losses themselves
 # The whole layer's loss isn't subtracted.
 # -         result.append(loss(changed) - whole)
 # +         result.append(loss(changed))
 
+
 # %% wrong: sign, of: base | says: sign is turned
 # The difference is taken the other way round.
 # -         result.append(loss(changed) - whole)
 # +         result.append(whole - loss(changed))
+
 
 # %% wrong: size_of_contribution, of: base | says: size of what each head adds
 # The size of a contribution is taken for its importance.
@@ -222,10 +247,12 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # -         return error[valid].mean()
 # +         return error[valid].sum(-1).mean()
 
+
 # %% wrong: valid_inverted, of: base | says: valid is inverted
 # True is taken for padding.
 # +     valid = ~valid if (~valid).any() else valid
 #       def loss(heads):
+
 
 # %% wrong: view_merge, of: base | says: reshape without a transpose
 # Heads are merged without a transpose.

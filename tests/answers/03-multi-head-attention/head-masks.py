@@ -38,7 +38,9 @@ def torch_mask(mask, batch_size, num_heads):
     entries = []
     for b in range(batch_size):
         for i in range(num_heads):
-            entries.append(mask[b if mask.shape[0] > 1 else 0, i if mask.shape[1] > 1 else 0])
+            entries.append(
+                mask[b if mask.shape[0] > 1 else 0, i if mask.shape[1] > 1 else 0]
+            )
     return torch.stack(entries).logical_not()
 
 
@@ -64,30 +66,36 @@ def torch_mask(mask, batch_size, num_heads):
 # +     full = full.reshape(batch_size * num_heads, *mask.shape[-2:])
 # +     return torch.zeros(full.shape).masked_fill(~full, -math.inf)
 
+
 # %% wrong: both_sides, of: base | says: look into the future as well
 # The window is symmetric.
 # -         windows.append((s <= t) & (s >= t - reach))
 # +         windows.append((t - s).abs() <= reach)
+
 
 # %% wrong: four_axes, of: base | says: Join the first two axes
 # The batch and head axes aren't joined.
 # -     return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])
 # +     return ~full
 
+
 # %% wrong: future_window, of: base | says: future instead of the past
 # The sign of the difference is wrong.
 # -         windows.append((s <= t) & (s >= t - reach))
 # +         windows.append((t <= s) & (s - t <= reach))
+
 
 # %% wrong: inverted, of: base | says: polarity is inverted
 # PyTorch's polarity is used for the book's masks.
 # -     return torch.stack(windows)[None] & valid[:, None, None, :]
 # +     return ~(torch.stack(windows)[None] & valid[:, None, None, :])
 
+
 # %% wrong: none_is_zero, of: base | says: None is treated like 0
 # None falls back to 0.
 # -             reach = size
 # +             reach = 0
+
 
 # %% wrong: none_sees_future, of: base | says: reach None sees the future
 # No limit is taken to mean no mask.
@@ -97,11 +105,13 @@ def torch_mask(mask, batch_size, num_heads):
 # +         else:
 # +             windows.append((s <= t) & (s >= t - reach))
 
+
 # %% wrong: numbers_accepted, of: base | says: mask of numbers must raise
 # A mask of numbers is turned into a boolean one.
 # -     if mask.dtype != torch.bool:
 # -         raise ValueError("mask must be boolean")
 # +     mask = mask.bool()
+
 
 # %% wrong: one_window, of: base | says: window of head 0
 # The first reach serves all heads.
@@ -109,51 +119,61 @@ def torch_mask(mask, batch_size, num_heads):
 # +     for _ in reaches:
 # +         reach = reaches[0]
 
+
 # %% wrong: only_four_axes, of: base | says: one entry only
 # A mask without batch and head axes is not expanded.
 # -     full = torch.broadcast_to(mask, (batch_size, num_heads, *mask.shape[-2:]))
 # -     return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])
 # +     return ~mask.reshape(-1, *mask.shape[-2:])
 
+
 # %% wrong: order, of: base | says: order i \* B \+ b
 # Entries are ordered by head first.
 # -     return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])
 # +     return ~full.transpose(0, 1).reshape(batch_size * num_heads, *mask.shape[-2:])
+
 
 # %% wrong: padding_both, of: base | says: rows of padding tokens are emptied
 # Padding rows are masked too.
 # -     return torch.stack(windows)[None] & valid[:, None, None, :]
 # +     return torch.stack(windows)[None] & valid[:, None, None, :] & valid[:, None, :, None]
 
+
 # %% wrong: padding_ignored, of: base | says: valid has no effect
 # Padding is forgotten.
 # -     return torch.stack(windows)[None] & valid[:, None, None, :]
 # +     return torch.stack(windows)[None] & torch.ones_like(valid)[:, None, None, :]
+
 
 # %% wrong: padding_on_heads, of: base | says: padding lands on the head axis
 # valid is broadcast over the wrong axis.
 # -     return torch.stack(windows)[None] & valid[:, None, None, :]
 # +     return torch.stack(windows)[None] & valid[None, :, None, :]
 
+
 # %% wrong: padding_on_heads_expanded, of: base | says: padding lands on the head axis
 # valid is broadcast over the wrong axis of a mask that is written out.
 # -     return torch.stack(windows)[None] & valid[:, None, None, :]
 # +     return torch.stack(windows).repeat(len(valid), 1, 1, 1) & valid[None, :, None, :]
+
 
 # %% wrong: padding_on_queries, of: base | says: masked on the query axis
 # Rows are masked instead of columns.
 # -     return torch.stack(windows)[None] & valid[:, None, None, :]
 # +     return torch.stack(windows)[None] & valid[:, None, :, None]
 
+
 # %% wrong: padding_or, of: base | says: combined with 'or'
 # The two conditions are joined by |.
 # -     return torch.stack(windows)[None] & valid[:, None, None, :]
 # +     return torch.stack(windows)[None] | valid[:, None, None, :]
 
+
 # %% wrong: polarity, of: base | says: reads True as may \*not\* attend
 # The polarity isn't translated.
 # -     return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])
 # +     return full.reshape(batch_size * num_heads, *mask.shape[-2:])
+
 
 # %% wrong: repeat, of: base | says: order i \* B \+ b \(`repeat`
 # A (B, 1, T_q, T_k) mask is repeated as a block.
@@ -161,15 +181,18 @@ def torch_mask(mask, batch_size, num_heads):
 # +         return ~mask[:, 0].repeat(num_heads, 1, 1)
 #       full = torch.broadcast_to(mask, (batch_size, num_heads, *mask.shape[-2:]))
 
+
 # %% wrong: too_short, of: base | says: one key too short
 # A reach is taken for the width of the window.
 # -         windows.append((s <= t) & (s >= t - reach))
 # +         windows.append((s <= t) & (s > t - reach))
 
+
 # %% wrong: without_itself, of: base | says: query itself is missing
 # The window ends before the query.
 # -         windows.append((s <= t) & (s >= t - reach))
 # +         windows.append((s < t) & (s >= t - reach))
+
 
 # %% wrong: zero_is_none, of: base | says: 0 is treated like None
 # `if not reach` is true for 0 too.

@@ -30,7 +30,9 @@ def pack_projection(W_q, W_k, W_v, layout):
     if layout not in ("by role", "by head"):
         raise ValueError("layout")
     if layout == "by role":
-        return torch.cat([W.transpose(0, 1).flatten(1) for W in (W_q, W_k, W_v)], dim=-1)
+        return torch.cat(
+            [W.transpose(0, 1).flatten(1) for W in (W_q, W_k, W_v)], dim=-1
+        )
     per_head = torch.cat([W_q, W_k, W_v], dim=-1)
     return torch.cat(list(per_head), dim=-1)
 
@@ -42,7 +44,9 @@ def unpack_projection(packed, num_heads, layout):
         raise ValueError("num_heads")
     if layout == "by role":
         roles = packed.chunk(3, dim=1)
-        return tuple(role.unflatten(1, (num_heads, -1)).transpose(0, 1) for role in roles)
+        return tuple(
+            role.unflatten(1, (num_heads, -1)).transpose(0, 1) for role in roles
+        )
     heads = torch.stack(packed.chunk(num_heads, dim=1))
     return heads.chunk(3, dim=-1)
 
@@ -58,7 +62,9 @@ def column_order(num_heads, layout):
 
 def pack_projection(W_q, W_k, W_v, layout):
     roles = (W_q, W_k, W_v)
-    return torch.cat([roles[role][i] for role, i in column_order(len(W_q), layout)], dim=1)
+    return torch.cat(
+        [roles[role][i] for role, i in column_order(len(W_q), layout)], dim=1
+    )
 
 
 def unpack_projection(packed, num_heads, layout):
@@ -76,15 +82,18 @@ def unpack_projection(packed, num_heads, layout):
 # -     return stacked.permute(order).reshape(W_q.shape[1], -1)
 # +     return torch.cat([*W_q, *W_k, *W_v], dim=0)
 
+
 # %% wrong: columns_take_turns, of: base | says: columns of the heads take turns
 # The head axis is put last, behind d_h.
 # -         order = (2, 0, 1, 3)
 # +         order = (2, 0, 3, 1)
 
+
 # %% wrong: detached, of: base | says: No gradient reaches W_q
 # The matrix is built from copies that autograd can't follow.
 # -     stacked = torch.stack([W_q, W_k, W_v])
 # +     stacked = torch.stack([W_q, W_k, W_v]).detach()
+
 
 # %% wrong: falls_back, of: base | says: not fall back
 # Any unknown layout means the other one.
@@ -95,10 +104,12 @@ def unpack_projection(packed, num_heads, layout):
 # -         raise ValueError(f"unknown layout {layout!r}")
 #       return stacked.permute(order).reshape(W_q.shape[1], -1)
 
+
 # %% wrong: key_first, of: base | says: order is query, key, value
 # Keys are packed before queries.
 # -     stacked = torch.stack([W_q, W_k, W_v])
 # +     stacked = torch.stack([W_k, W_q, W_v])
+
 
 # %% wrong: layouts_swapped, of: base | says: columns by head\. By role
 # Which axis changes faster is taken the wrong way round.
@@ -108,10 +119,12 @@ def unpack_projection(packed, num_heads, layout):
 # -     elif layout == "by head":
 # -         order = (2, 1, 0, 3)
 
+
 # %% wrong: linear_convention, of: base | says: transpose, as nn\.Linear stores it
 # The matrix is packed the way nn.Linear stores its weight.
 # -     return stacked.permute(order).reshape(W_q.shape[1], -1)
 # +     return stacked.permute(order).reshape(W_q.shape[1], -1).T
+
 
 # %% wrong: no_size_check, of: base | says: no multiple of 3 \* 2
 # Columns that don't fit are cut off.
@@ -120,10 +133,12 @@ def unpack_projection(packed, num_heads, layout):
 #       width = columns // (3 * num_heads)
 # +     packed = packed[:, : 3 * num_heads * width]
 
+
 # %% wrong: one_layout, of: base | says: columns by role\. By head
 # The layout is checked and then forgotten.
 # -         order = (2, 1, 0, 3)
 # +         order = (2, 0, 1, 3)
+
 
 # %% wrong: reshape_only, of: base | says: mixes (the )?rows of different heads
 # (h, D, d_h) is reshaped without moving D to the front.
@@ -131,30 +146,36 @@ def unpack_projection(packed, num_heads, layout):
 # +         return torch.cat([W.reshape(W.shape[1], -1) for W in (W_q, W_k, W_v)], dim=1)
 #       return stacked.permute(order).reshape(W_q.shape[1], -1)
 
+
 # %% wrong: stack_reshape, of: base | says: mixes rows of different heads
 # The whole stack is reshaped without a permutation.
 # -     return stacked.permute(order).reshape(W_q.shape[1], -1)
 # +     return stacked.reshape(W_q.shape[1], -1)
+
 
 # %% wrong: unpack_every_other, of: base | says: every other column
 # A head's columns are taken with a stride.
 # -         found = packed.reshape(rows, 3, num_heads, width).permute(1, 2, 0, 3)
 # +         found = packed.reshape(rows, 3, width, num_heads).permute(1, 3, 0, 2)
 
+
 # %% wrong: unpack_other_layout, of: base | says: this is the other layout
 # Unpacking swaps the axes of the roles and of the heads.
 # -         found = packed.reshape(rows, 3, num_heads, width).permute(1, 2, 0, 3)
 # +         found = packed.reshape(rows, num_heads, 3, width).permute(2, 1, 0, 3)
+
 
 # %% wrong: unpack_reshape, of: base | says: straight to \(h, D, d_h\) mixes rows
 # Each third is reshaped to (h, D, d_h) without a transpose.
 # -         found = packed.reshape(rows, 3, num_heads, width).permute(1, 2, 0, 3)
 # +         found = [W.reshape(num_heads, rows, width) for W in packed.chunk(3, dim=1)]
 
+
 # %% wrong: unpack_rows_first, of: base | says: axis D still stands before
 # The head axis isn't moved to the front.
 # -         found = packed.reshape(rows, 3, num_heads, width).permute(1, 2, 0, 3)
 # +         found = packed.reshape(rows, 3, num_heads, width).permute(1, 0, 2, 3)
+
 
 # %% wrong: width_from_model, of: base | says: It need not be D / h
 # d_h is taken to be D / h.

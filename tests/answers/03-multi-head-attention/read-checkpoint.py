@@ -25,7 +25,9 @@ def read_heads(state, num_heads, prefix=""):
 
 # %% right: loops
 def read_heads(state, num_heads, prefix=""):
-    own = {name[len(prefix):]: t for name, t in state.items() if name.startswith(prefix)}
+    own = {
+        name[len(prefix) :]: t for name, t in state.items() if name.startswith(prefix)
+    }
     out = own["out_proj.weight"]
     d_model = out.shape[1]
     width = d_model // num_heads
@@ -47,7 +49,9 @@ def read_heads(state, num_heads, prefix=""):
         result[f"W_{role}"] = torch.stack(matrices)
         result[f"b_{role}"] = torch.stack(biases)
     result["W_o"] = torch.stack([piece.T for piece in out.chunk(num_heads, dim=1)])
-    result["b_o"] = own.get("out_proj.bias", torch.zeros(d_model, dtype=out.dtype)).clone()
+    result["b_o"] = own.get(
+        "out_proj.bias", torch.zeros(d_model, dtype=out.dtype)
+    ).clone()
     return result
 
 
@@ -66,7 +70,9 @@ def read_heads(state, num_heads, prefix=""):
         heads["W_" + role] = columns.unflatten(1, (num_heads, -1)).permute(1, 0, 2)
         heads["b_" + role] = bias.unflatten(0, (num_heads, -1))
     heads["W_o"] = out.unflatten(1, (num_heads, -1)).permute(1, 2, 0)
-    heads["b_o"] = out.new_zeros(D) if get("out_proj.bias") is None else get("out_proj.bias")
+    heads["b_o"] = (
+        out.new_zeros(D) if get("out_proj.bias") is None else get("out_proj.bias")
+    )
     return heads
 
 
@@ -75,15 +81,18 @@ def read_heads(state, num_heads, prefix=""):
 # -         heads["b_" + n] = bias[number * D : (number + 1) * D].reshape(num_heads, d_h)
 # +         heads["b_" + n] = bias.reshape(num_heads, 3, d_h)[:, number]
 
+
 # %% wrong: bias_expected, of: base | says: in_proj_bias.*bias=False doesn't have
 # A layer without bias isn't thought of.
 # -     if prefix + "in_proj_bias" in state:
 # +     if True:
 
+
 # %% wrong: bias_left_out, of: base | says: bias is left out
 # Biases are set to zero.
 # -         heads["b_" + n] = bias[number * D : (number + 1) * D].reshape(num_heads, d_h)
 # +         heads["b_" + n] = torch.zeros(num_heads, d_h, dtype=out.dtype)
+
 
 # %% wrong: bias_none, of: base | says: bias=False.*expected a tensor
 # A missing bias is None.
@@ -91,25 +100,30 @@ def read_heads(state, num_heads, prefix=""):
 # +         heads.update(b_q=None, b_k=None, b_v=None, b_o=None)
 #       return heads
 
+
 # %% wrong: bias_not_cut, of: base | says: bias isn't cut into heads
 # Biases stay in one piece.
 # -         heads["b_" + n] = bias[number * D : (number + 1) * D].reshape(num_heads, d_h)
 # +         heads["b_" + n] = bias[number * D : (number + 1) * D]
+
 
 # %% wrong: bias_take_turns, of: base | says: features of the heads take turns
 # Biases are strided over heads.
 # -         heads["b_" + n] = bias[number * D : (number + 1) * D].reshape(num_heads, d_h)
 # +         heads["b_" + n] = bias[number * D : (number + 1) * D].reshape(d_h, num_heads).T
 
+
 # %% wrong: by_head, of: base | says: rows were read as query, key and value of head 0
 # The packed matrix is read head by head.
 # -         projections = {"q": packed[:D], "k": packed[D : 2 * D], "v": packed[2 * D :]}
 # +         projections = dict(zip("qkv", packed.reshape(num_heads, 3, d_h, D).transpose(0, 1).reshape(3, D, D)))
 
+
 # %% wrong: columns_cut, of: base | says: columns of the stored matrix were cut
 # The stored matrix is used as if it were (in, out).
 # -         heads["W_" + n] = projections[n].reshape(num_heads, d_h, -1).transpose(1, 2)
 # +         heads["W_" + n] = projections[n].reshape(-1, num_heads, d_h).transpose(0, 1)
+
 
 # %% wrong: float32_zeros, of: base | says: expected data type torch\.float64
 # Missing biases are always float32.
@@ -118,65 +132,78 @@ def read_heads(state, num_heads, prefix=""):
 # +         bias = torch.zeros(3 * D)
 # +         b_o = torch.zeros(D)
 
+
 # %% wrong: key_value_swapped, of: base | says: widths of keys and values are swapped
 # k and v of the separate weights are swapped.
 # -         projections = {n: state[prefix + n + "_proj_weight"] for n in "qkv"}
 # +         projections = {n: state[prefix + {"q": "q", "k": "v", "v": "k"}[n] + "_proj_weight"] for n in "qkv"}
+
 
 # %% wrong: not_transposed, of: base | says: shape is \(h, d_h, D\)
 # The pieces aren't transposed.
 # -         heads["W_" + n] = projections[n].reshape(num_heads, d_h, -1).transpose(1, 2)
 # +         heads["W_" + n] = projections[n].reshape(num_heads, d_h, -1)
 
+
 # %% wrong: out_columns_take_turns, of: base | says: columns of the heads take turns
 # Heads are strided over the columns.
 # -     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
 # +     heads["W_o"] = out.T.reshape(d_h, num_heads, D).transpose(0, 1)
+
 
 # %% wrong: out_like_the_others, of: base | says: shape \(h, D, d_h\) of the other|treated like those of in_proj_weight
 # The output matrix is treated like the others.
 # -     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
 # +     heads["W_o"] = out.reshape(num_heads, d_h, D).transpose(1, 2)
 
+
 # %% wrong: out_not_transposed, of: base | says: rows of out_proj\.weight were cut into heads, without
 # The output matrix is cut along its rows.
 # -     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
 # +     heads["W_o"] = out.reshape(num_heads, d_h, D)
+
 
 # %% wrong: out_shape_of_others, of: base | says: shape \(h, D, d_h\) of the other matrices
 # W_o gets the shape of the other matrices.
 # -     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
 # +     heads["W_o"] = out.T.reshape(num_heads, d_h, D).transpose(1, 2)
 
+
 # %% wrong: out_whole, of: base | says: this is the whole matrix
 # W_o isn't cut.
 # -     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
 # +     heads["W_o"] = out.T
+
 
 # %% wrong: packed_only, of: base | says: looks for the entry .*in_proj_weight.*this layer has q_proj_weight
 # Only the packed form is read.
 # -     if prefix + "in_proj_weight" in state:
 # +     if True:
 
+
 # %% wrong: pops, of: base | says: must not remove entries
 # Entries are taken out of the state dict.
 # -     out = state[prefix + "out_proj.weight"]
 # +     out = state.pop(prefix + "out_proj.weight")
+
 
 # %% wrong: prefix_ignored, of: base | says: looks for the entry 'out_proj\.weight'.*With the prefix
 # The prefix isn't used.
 # +     prefix = ''
 #       D = state[prefix + "out_proj.weight"].shape[0]
 
+
 # %% wrong: rows_take_turns, of: base | says: rows of the heads take turns
 # Heads are strided over the rows.
 # -         heads["W_" + n] = projections[n].reshape(num_heads, d_h, -1).transpose(1, 2)
 # +         heads["W_" + n] = projections[n].reshape(d_h, num_heads, -1).permute(1, 2, 0)
 
+
 # %% wrong: straight_reshape, of: base | says: reshape straight to \(h, D, d_h\)
 # A reshape to the wanted shape is taken for the cut.
 # -         heads["W_" + n] = projections[n].reshape(num_heads, d_h, -1).transpose(1, 2)
 # +         heads["W_" + n] = projections[n].reshape(num_heads, -1, d_h)
+
 
 # %% wrong: transpose_then_reshape, of: base | says: reshape of the transpose straight
 # The matrix is transposed, and then reshaped across its rows.

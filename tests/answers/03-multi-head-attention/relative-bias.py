@@ -30,20 +30,29 @@ class RelativeBias(nn.Module):
     def __init__(self, num_heads, max_distance):
         super().__init__()
         self.R = max_distance
-        self.register_parameter("table", nn.Parameter(torch.zeros(num_heads, 2 * self.R + 1)))
+        self.register_parameter(
+            "table", nn.Parameter(torch.zeros(num_heads, 2 * self.R + 1))
+        )
 
     def forward(self, num_queries, num_keys, offset=0):
         rows = []
         for t in range(offset, offset + num_queries):
-            columns = [self.R + max(-self.R, min(s - t, self.R)) for s in range(num_keys)]
+            columns = [
+                self.R + max(-self.R, min(s - t, self.R)) for s in range(num_keys)
+            ]
             rows.append(self.table[:, columns])
         return torch.stack(rows, dim=1)
 
 
 def biased_attention(query, key, value, bias, mask=None):
-    scores = torch.einsum("bhqd,bhkd->bhqk", query, key) * query.size(-1) ** -0.5 + bias[None]
-    top = scores.detach().amax(dim=-1, keepdim=True) if mask is None else (
-        scores.detach().masked_fill(~mask, -1e30).amax(dim=-1, keepdim=True)
+    scores = (
+        torch.einsum("bhqd,bhkd->bhqk", query, key) * query.size(-1) ** -0.5
+        + bias[None]
+    )
+    top = (
+        scores.detach().amax(dim=-1, keepdim=True)
+        if mask is None
+        else (scores.detach().masked_fill(~mask, -1e30).amax(dim=-1, keepdim=True))
     )
     if mask is None:
         weights = torch.exp(scores - top)
@@ -62,7 +71,9 @@ class RelativeBias(nn.Module):
         self.table = nn.Parameter(torch.zeros((num_heads, 2 * max_distance + 1)))
 
     def forward(self, num_queries, num_keys, offset=0):
-        distance = torch.arange(num_keys).unsqueeze(0) - torch.arange(num_queries).unsqueeze(1)
+        distance = torch.arange(num_keys).unsqueeze(0) - torch.arange(
+            num_queries
+        ).unsqueeze(1)
         column = (distance - offset + self.reach).clamp(0, 2 * self.reach)
         chosen = F.one_hot(column, 2 * self.reach + 1).to(self.table.dtype)
         return torch.einsum("qkc,hc->hqk", chosen, self.table)
@@ -82,20 +93,24 @@ def biased_attention(query, key, value, bias, mask=None):
 # -         return self.table[:, d + self.max_distance]
 # +         return self.table[:, d + self.max_distance].transpose(1, 2)
 
+
 # %% wrong: bias_before_scale, of: base | says: before the division
 # The bias is divided as well.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # -     scores = scores + bias
 # +     scores = (query @ key.transpose(-2, -1) + bias) / math.sqrt(query.shape[-1])
 
+
 # %% wrong: bias_ignored, of: base | says: bias has no effect
 # The bias isn't added.
 # -     scores = scores + bias
+
 
 # %% wrong: bias_multiplied, of: base | says: bias is multiplied
 # The bias is a factor.
 # -     scores = scores + bias
 # +     scores = scores * bias
+
 
 # %% wrong: bias_on_weights, of: base | says: added to the weights, after the softmax
 # The bias comes after the softmax.
@@ -104,30 +119,36 @@ def biased_attention(query, key, value, bias, mask=None):
 # -     return weights @ value
 # +     return (weights + bias) @ value
 
+
 # %% wrong: bias_subtracted, of: base | says: bias is subtracted
 # The bias is taken as a penalty.
 # -     scores = scores + bias
 # +     scores = scores - bias
+
 
 # %% wrong: buffer, of: base | says: wrap it in nn\.Parameter
 # The table is a buffer.
 # -         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 # +         self.register_buffer('table', torch.zeros(num_heads, 2 * max_distance + 1))
 
+
 # %% wrong: clipped_on_one_side, of: base | says: clipped on one side only
 # Only large positive distances are clipped.
 # -         d = torch.clamp(s - p, -self.max_distance, self.max_distance)
 # +         d = torch.clamp(s - p, max=self.max_distance)
+
 
 # %% wrong: detached, of: base | says: table gets no gradient|does not require grad
 # The table is read through .data.
 # -         return self.table[:, d + self.max_distance]
 # +         return self.table.data[:, d + self.max_distance]
 
+
 # %% wrong: heads_last, of: base | says: head axis stands last
 # The table is looked up as if it were (2R + 1, h).
 # -         return self.table[:, d + self.max_distance]
 # +         return self.table.T[d + self.max_distance]
+
 
 # %% wrong: large_negative, of: base | says: gets equal weights
 # Here -1e9 stands for -inf, so an empty row attends to everything.
@@ -138,21 +159,25 @@ def biased_attention(query, key, value, bias, mask=None):
 # -     if mask is not None:
 # -         weights = weights.masked_fill(empty, 0)
 
+
 # %% wrong: mask_before_bias, of: base | says: only the bias is masked
 # The mask only removes the bias.
 # -     scores = scores + bias
 # +     scores = scores + (bias if mask is None else bias * mask)
 # +     mask = None
 
+
 # %% wrong: mask_ignored, of: base | says: mask has no effect
 # The mask is forgotten.
 #       scores = scores + bias
 # +     mask = None
 
+
 # %% wrong: mask_inverted, of: base | says: mask is inverted
 # True is taken for masked.
 # +         mask = ~mask
 #           empty = ~mask.any(dim=-1, keepdim=True)
+
 
 # %% wrong: nan_gradient, of: base | says: gradient of \w+: NaN
 # NaN is repaired after the softmax only.
@@ -162,6 +187,7 @@ def biased_attention(query, key, value, bias, mask=None):
 # -         weights = weights.masked_fill(empty, 0)
 # +         weights = weights.nan_to_num(0.0)
 
+
 # %% wrong: nan_row, of: base | says: NaN for the query
 # The empty row isn't looked after.
 # -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
@@ -170,20 +196,24 @@ def biased_attention(query, key, value, bias, mask=None):
 # -     if mask is not None:
 # -         weights = weights.masked_fill(empty, 0)
 
+
 # %% wrong: no_scale, of: base | says: scale is missing
 # As in T5, scores aren't scaled.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1)
+
 
 # %% wrong: not_clipped, of: base | says: looks outside of its table
 # Distances aren't clipped.
 # -         d = torch.clamp(s - p, -self.max_distance, self.max_distance)
 # +         d = s - p
 
+
 # %% wrong: not_shifted, of: base | says: not shifted by R
 # Negative columns count from the end.
 # -         return self.table[:, d + self.max_distance]
 # +         return self.table[:, d]
+
 
 # %% wrong: offset_after_clip, of: base | says: added after the clipping
 # The offset is applied to clipped distances.
@@ -193,40 +223,48 @@ def biased_attention(query, key, value, bias, mask=None):
 # -         return self.table[:, d + self.max_distance]
 # +         return self.table[:, d - offset + self.max_distance]
 
+
 # %% wrong: offset_backwards, of: base | says: queries backwards
 # The offset is subtracted.
 # -         p = offset + torch.arange(num_queries)[:, None]
 # +         p = torch.arange(num_queries)[:, None] - offset
+
 
 # %% wrong: offset_ignored, of: base | says: offset has no effect
 # The offset isn't used.
 # -         p = offset + torch.arange(num_queries)[:, None]
 # +         p = torch.arange(num_queries)[:, None]
 
+
 # %% wrong: one_head, of: base | says: numbers of head 0
 # All heads read the first row.
 # -         return self.table[:, d + self.max_distance]
 # +         return self.table[0, d + self.max_distance].expand(len(self.table), -1, -1)
+
 
 # %% wrong: random_start, of: base | says: must start as zeros
 # The table starts with random numbers.
 # -         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 # +         self.table = nn.Parameter(torch.randn(num_heads, 2 * max_distance + 1))
 
+
 # %% wrong: sign, of: base | says: sign of the distance is turned
 # The distance is query minus key.
 # -         d = torch.clamp(s - p, -self.max_distance, self.max_distance)
 # +         d = torch.clamp(p - s, -self.max_distance, self.max_distance)
+
 
 # %% wrong: symmetric, of: base | says: left and right are treated alike
 # The absolute distance is used.
 # -         d = torch.clamp(s - p, -self.max_distance, self.max_distance)
 # +         d = torch.clamp((s - p).abs(), -self.max_distance, self.max_distance)
 
+
 # %% wrong: table_too_small, of: base | says: expected table with shape
 # Distance 0 is forgotten.
 # -         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 # +         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance))
+
 
 # %% wrong: zero_outside, of: base | says: farther than R get a bias of 0
 # Distances beyond R get no bias.

@@ -85,16 +85,19 @@ def merge_heads(x):
 # -         raise ValueError(f"num_heads={num_heads} does not divide {x.shape[-1]}")
 # +         raise ValueError("sizes do not fit")
 
+
 # %% wrong: features_before_tokens, of: base | says: tokens and features are swapped
 # All axes behind the batch are turned over.
 # -     return x.transpose(-3, -2)
 # +     return x.transpose(-3, -2).transpose(-2, -1)
+
 
 # %% wrong: head_axis_first, of: base | says: before the batch axis
 # Heads are stacked in front, before the batch.
 # -     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
 # -     return x.transpose(-3, -2)
 # +     return torch.stack(x.chunk(num_heads, dim=-1))
+
 
 # %% wrong: heads_take_turns, of: base | says: heads take turns
 # The last axis is cut into (d_h, h) instead of (h, d_h).
@@ -103,11 +106,13 @@ def merge_heads(x):
 # +     x = x.reshape(*x.shape[:-1], x.shape[-1] // num_heads, num_heads)
 # +     return x.movedim(-1, -3)
 
+
 # %% wrong: merge_adds, of: base | says: heads are added up
 # Heads are summed, as the outputs of W_O pieces would be.
 # -     x = x.transpose(-3, -2)
 # -     return x.flatten(-2)
 # +     return x.sum(dim=-3)
+
 
 # %% wrong: merge_along_tokens, of: base | says: along the tokens
 # Heads are concatenated along the sequence.
@@ -115,10 +120,12 @@ def merge_heads(x):
 # -     return x.flatten(-2)
 # +     return x.flatten(-3, -2)
 
+
 # %% wrong: merge_features_take_turns, of: base | says: features of the heads take turns
 # The features of the heads are interleaved.
 # -     x = x.transpose(-3, -2)
 # +     x = x.movedim(-3, -1)
+
 
 # %% wrong: merge_without_transpose, of: base | says: reshape without a transpose
 # Heads are merged by a reshape alone.
@@ -127,16 +134,19 @@ def merge_heads(x):
 # +     *lead, heads, size, width = x.shape
 # +     return x.reshape(*lead, size, heads * width)
 
+
 # %% wrong: no_error, of: base | says: num_heads=4 must raise ValueError
 # Features that don't fit are cut off.
 # -     if num_heads < 1 or x.shape[-1] % num_heads != 0:
 # -         raise ValueError(f"num_heads={num_heads} does not divide {x.shape[-1]}")
 # +     x = x[..., : x.shape[-1] // num_heads * num_heads]
 
+
 # %% wrong: no_transpose, of: base | says: heads still stand behind the tokens
 # The head axis is left behind the token axis.
 # -     return x.transpose(-3, -2)
 # +     return x
+
 
 # %% wrong: straight_view, of: base | says: reshape straight to \(B, h, T, d_h\)
 # A reshape to the right shape is taken for a split of the features.
@@ -144,6 +154,7 @@ def merge_heads(x):
 # -     return x.transpose(-3, -2)
 # +     *lead, size, width = x.shape
 # +     return x.reshape(*lead, num_heads, size, width // num_heads)
+
 
 # %% wrong: view_after_transpose, of: base | says: view size is not compatible
 # view is called on a tensor that isn't contiguous.

@@ -32,7 +32,9 @@ def fold_norm(gamma, beta, W, b=None):
 
 def centre_outputs(W, b=None):
     size = W.shape[1]
-    centring = torch.eye(size, dtype=W.dtype) - torch.ones(size, size, dtype=W.dtype) / size
+    centring = (
+        torch.eye(size, dtype=W.dtype) - torch.ones(size, size, dtype=W.dtype) / size
+    )
     return W @ centring, None if b is None else b @ centring
 
 
@@ -41,20 +43,24 @@ def centre_outputs(W, b=None):
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma[:, None] * W, shift
 
+
 # %% wrong: bias_none, of: broadcast | says: b=None
 # Without a bias, None comes back, and the shift is lost.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma[:, None] * W, None if b is None else shift + b
+
 
 # %% wrong: bias_scaled, of: broadcast | says: b itself passes through W unchanged|b is multiplied
 # The bias is scaled too.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma[:, None] * W, shift if b is None else shift + b * gamma
 
+
 # %% wrong: centre_all, of: broadcast | says: one mean for the whole matrix
 # One mean is taken of everything.
 # -     W = W - W.mean(dim=1, keepdim=True)
 # +     W = W - W.mean()
+
 
 # %% wrong: centre_bias_by_W, of: broadcast | says: mean of W
 # The bias is centred by the mean of the matrix.
@@ -65,65 +71,78 @@ def centre_outputs(W, b=None):
 # +         b = b - W.mean()
 # +     return W - W.mean(dim=1, keepdim=True), b
 
+
 # %% wrong: centre_bias_forgotten, of: broadcast | says: b is not centred
 # The bias keeps its mean.
 # -         b = b - b.mean()
 # +         b = b + 0
+
 
 # %% wrong: centre_columns, of: broadcast | says: over the inputs
 # The mean of each column is subtracted.
 # -     W = W - W.mean(dim=1, keepdim=True)
 # +     W = W - W.mean(dim=0, keepdim=True)
 
+
 # %% wrong: centre_scaled, of: broadcast | says: only the mean
 # The rows are normalised, not only centred.
 # -     W = W - W.mean(dim=1, keepdim=True)
 # +     W = F.layer_norm(W, W.shape[1:])
+
 
 # %% wrong: centre_zeros, of: broadcast | says: b=None
 # A bias of zeros is invented.
 # -     return W, b
 # +     return W, torch.zeros(W.shape[1]) if b is None else b
 
+
 # %% wrong: columns_scaled, of: broadcast | says: gain scales the columns
 # The gain scales the outputs, as a Linear.weight would ask for.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma * W, shift if b is None else shift + b
+
 
 # %% wrong: detached, of: broadcast | says: gradient
 # The results are cut off from the graph.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma.detach()[:, None] * W, shift if b is None else shift + b
 
+
 # %% wrong: gain_divided, of: broadcast | says: divided by the gain
 # The gain is divided out.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return W / gamma[:, None], shift if b is None else shift + b
+
 
 # %% wrong: gain_forgotten, of: broadcast | says: gain is missing
 # The weight is left as it is.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return W, shift if b is None else shift + b
 
+
 # %% wrong: in_place, of: broadcast | says: in place
 # W is scaled in place.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return W.mul_(gamma[:, None]), shift if b is None else shift + b
+
 
 # %% wrong: shift_added, of: broadcast | says: added to b as it is
 # beta is added without passing W.
 # -     shift = beta @ W
 # +     shift = beta
 
+
 # %% wrong: shift_forgotten, of: broadcast | says: shift is lost
 # beta is dropped.
 # -     shift = beta @ W
 # +     shift = torch.zeros_like(beta @ W)
 
+
 # %% wrong: shift_scaled, of: broadcast | says: gain times the shift
 # The shift passes the folded weight, which holds the gain.
 # -     shift = beta @ W
 # +     shift = beta @ (gamma[:, None] * W)
+
 
 # %% wrong: transposed, of: broadcast | says: transpose
 # The result is laid out like nn.Linear's weight.

@@ -56,52 +56,64 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     gate = x @ W_gate
 # +     return functions[activation](gate * (x @ W_up)) @ W_down
 
+
 # %% wrong: activation_twice | says: both branches
 # The activation acts on both branches.
 # -     return (gate * (x @ W_up)) @ W_down
 # +     return (gate * functions[activation](x @ W_up)) @ W_down
+
 
 # %% wrong: added | says: added
 # The branches are added, not multiplied.
 # -     return (gate * (x @ W_up)) @ W_down
 # +     return (gate + (x @ W_up)) @ W_down
 
+
 # %% wrong: always_silu | says: activation has no effect
 # The argument activation is ignored.
 # -     gate = functions[activation](x @ W_gate)
 # +     gate = F.silu(x @ W_gate)
 
+
 # %% wrong: default_instead_of_error | says: must raise ValueError
 # An unknown name falls back to SiLU.
 # -     if activation not in functions:
-# -         raise ValueError(f"activation: expected one of {list(functions)}, got {activation!r}")
+# -         raise ValueError(
+# -             f"activation: expected one of {list(functions)}, got {activation!r}"
+# -         )
 # -     gate = functions[activation](x @ W_gate)
 # +     gate = functions.get(activation, F.silu)(x @ W_gate)
+
 
 # %% wrong: gate_detached | says: gradient of W_gate
 # No gradient passes the gate.
 # -     gate = functions[activation](x @ W_gate)
 # +     gate = functions[activation]((x @ W_gate).detach())
 
+
 # %% wrong: gelu_tanh | says: tanh
 # GELU is the approximation by tanh.
-# -     functions = {"sigmoid": torch.sigmoid, "relu": F.relu, "gelu": F.gelu, "silu": F.silu}
-# +     functions = {"sigmoid": torch.sigmoid, "relu": F.relu, "gelu": lambda a: F.gelu(a, approximate="tanh"), "silu": F.silu}
+# -         "gelu": F.gelu,
+# +         "gelu": lambda a: F.gelu(a, approximate="tanh"),
+
 
 # %% wrong: no_gate | says: without a gate
 # This is the ordinary feed-forward network: there is no gate.
 # -     return (gate * (x @ W_up)) @ W_down
 # +     return gate @ W_down
 
+
 # %% wrong: silu_is_sigmoid | says: sigmoid\(a\) instead of
 # SiLU is taken for the sigmoid.
-# -     functions = {"sigmoid": torch.sigmoid, "relu": F.relu, "gelu": F.gelu, "silu": F.silu}
-# +     functions = {"sigmoid": torch.sigmoid, "relu": F.relu, "gelu": F.gelu, "silu": torch.sigmoid}
+# -         "silu": F.silu,
+# +         "silu": torch.sigmoid,
+
 
 # %% wrong: softmax | says: softmax
 # The gate is a softmax over the features.
 # -     gate = functions[activation](x @ W_gate)
 # +     gate = (x @ W_gate).softmax(-1)
+
 
 # %% wrong: swapped | says: gate and up are swapped
 # The activation acts on the branch without a gate.
@@ -110,6 +122,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     gate = functions[activation](x @ W_up)
 # +     return (gate * (x @ W_gate)) @ W_down
 
+
 # %% wrong: width_down | says: cut off
 # The width is rounded down.
 # -     width = -(-2 * d_ff // 3)
@@ -117,40 +130,48 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     width = 2 * d_ff // 3
 # +     return width // multiple * multiple
 
+
 # %% wrong: width_float | says: whole number
 # The width is a float.
 # -     return -(-width // multiple) * multiple
 # +     return math.ceil(width / multiple) * float(multiple)
+
 
 # %% wrong: width_half | says: half of d_ff
 # Two matrices up instead of one: the width is halved.
 # -     width = -(-2 * d_ff // 3)
 # +     width = -(-d_ff // 2)
 
+
 # %% wrong: width_kept | says: is d_ff itself
 # The width is not reduced at all.
 # -     width = -(-2 * d_ff // 3)
 # +     width = d_ff
+
 
 # %% wrong: width_nearest | says: nearest multiple
 # The nearest multiple is taken.
 # -     return -(-width // multiple) * multiple
 # +     return round(width / multiple) * multiple
 
+
 # %% wrong: width_not_rounded | says: multiple has no effect
 # The multiple is ignored.
 # -     return -(-width // multiple) * multiple
 # +     return width
+
 
 # %% wrong: width_one_more | says: already a multiple
 # A width that is a multiple gets one multiple more.
 # -     return -(-width // multiple) * multiple
 # +     return (width // multiple + 1) * multiple
 
+
 # %% wrong: width_three_halves | says: 3/2
 # The rule is turned over.
 # -     width = -(-2 * d_ff // 3)
 # +     width = -(-3 * d_ff // 2)
+
 
 # %% wrong: width_truncated | says: cut off
 # The fraction is cut off before the rounding up.

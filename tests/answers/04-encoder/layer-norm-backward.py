@@ -52,6 +52,7 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     dgamma = (grad * normed).reshape(-1, size).mean(dim=0)
 # +     dbeta = grad.reshape(-1, size).mean(dim=0)
 
+
 # %% wrong: batch_only, of: three_terms | says: batch axis alone|every leading axis
 # Only the batch axis is summed.
 # -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
@@ -59,45 +60,54 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     dgamma = (grad * normed).sum(dim=0)
 # +     dbeta = grad.sum(dim=0)
 
+
 # %% wrong: centred_twice, of: three_terms | says: centred x instead of the normalised
 # x minus its mean stands where the normalised x belongs.
 # -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
 # +     dx = (g - g.mean(dim=-1, keepdim=True) - centred * along) / root
+
 
 # %% wrong: constants, of: three_terms | says: mean and variance are treated as constants
 # Mean and variance are treated as constants.
 # -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
 # +     dx = g / root
 
+
 # %% wrong: dbeta_gain, of: three_terms | says: dbeta.*gain
 # The gradient of the shift contains the gain.
 # -     dbeta = grad.reshape(-1, size).sum(dim=0)
 # +     dbeta = (grad * gamma).reshape(-1, size).sum(dim=0)
+
 
 # %% wrong: dgamma_gain, of: three_terms | says: gain itself
 # The gradient of the gain contains the gain.
 # -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
 # +     dgamma = (grad * gamma * normed).reshape(-1, size).sum(dim=0)
 
+
 # %% wrong: dgamma_x, of: three_terms | says: normalised x
 # The gradient of the gain is taken with x itself.
 # -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
 # +     dgamma = (grad * x).reshape(-1, size).sum(dim=0)
+
 
 # %% wrong: eps_ignored, of: three_terms | says: eps has no effect
 # eps is left out.
 # -     root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
 # +     root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + 0 * eps)
 
+
 # %% wrong: eps_outside, of: three_terms | says: eps is added to the root
 # eps stands outside of the root.
 # -     root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
 # +     root = (torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True)) + eps)
 
+
 # %% wrong: gain_forgotten, of: three_terms | says: gain is missing in dx
 # The gradient doesn't pass the gain.
 # -     g = grad * gamma
 # +     g = grad
+
 
 # %% wrong: gain_last, of: three_terms | says: gain comes first
 # The gain is multiplied at the end.
@@ -107,20 +117,24 @@ def layer_norm_backward(grad, x, gamma, eps):
 # -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
 # +     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root * gamma
 
+
 # %% wrong: in_place, of: three_terms | says: in place
 # grad is changed in place.
 # -     g = grad * gamma
 # +     g = grad.mul_(gamma)
+
 
 # %% wrong: mean_constant, of: three_terms | says: path through the mean
 # The path through the mean is missing.
 # -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
 # +     dx = (g - normed * along) / root
 
+
 # %% wrong: not_divided, of: three_terms | says: division by the root is missing
 # The last division is forgotten.
 # -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
 # +     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along)
+
 
 # %% wrong: not_summed, of: three_terms | says: one for each token
 # The gradients of the parameters are not summed.
@@ -129,6 +143,7 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     dgamma = (grad * normed)
 # +     dbeta = grad
 
+
 # %% wrong: over_features, of: three_terms | says: over the features
 # The sums run over the features.
 # -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
@@ -136,10 +151,12 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     dgamma = (grad * normed).reshape(-1, size).sum(dim=1)
 # +     dbeta = grad.reshape(-1, size).sum(dim=1)
 
+
 # %% wrong: sign, of: three_terms | says: sign
 # The path through the variance has the wrong sign.
 # -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
 # +     dx = (g - g.mean(dim=-1, keepdim=True) + normed * along) / root
+
 
 # %% wrong: sums, of: three_terms | says: sums instead of means
 # Sums over the features instead of means.
@@ -148,6 +165,7 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     along = (g * normed).sum(dim=-1, keepdim=True)
 # +     dx = (g - g.sum(dim=-1, keepdim=True) - normed * along) / root
 
+
 # %% wrong: two_axes, of: three_terms | says: any number of leading axes
 # Exactly two leading axes are expected.
 # -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
@@ -155,10 +173,12 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     dgamma = (grad * normed).sum(dim=(0, 1))
 # +     dbeta = grad.sum(dim=(0, 1))
 
+
 # %% wrong: unbiased, of: three_terms | says: unbiased
 # The variance is the unbiased one.
 # -     root = torch.sqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
 # +     root = torch.sqrt(centred.pow(2).sum(-1, keepdim=True) / (x.shape[-1] - 1) + eps)
+
 
 # %% wrong: variance_constant, of: three_terms | says: path through the variance
 # The path through the variance is missing.

@@ -12,8 +12,14 @@ class MaskedBatchNorm(nn.Module):
         if self.training and valid.sum() < 2:
             raise ValueError("valid: at least two real tokens are needed")
         tokens = F.batch_norm(
-            x[valid], self.running_mean, self.running_var, self.weight, self.bias,
-            self.training, self.momentum, self.eps,
+            x[valid],
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training,
+            self.momentum,
+            self.eps,
         )
         where = valid[..., None].expand_as(x)
         return torch.zeros_like(x).masked_scatter(where, tokens)
@@ -65,8 +71,12 @@ class MaskedBatchNorm(nn.Module):
                 raise ValueError("valid holds fewer than two real tokens")
             mean, var = tokens.mean(0), tokens.var(0, unbiased=False)
             new_mean, new_var = mean.detach(), tokens.detach().var(0, unbiased=True)
-            self.running_mean = self.running_mean + self.momentum * (new_mean - self.running_mean)
-            self.running_var = self.running_var + self.momentum * (new_var - self.running_var)
+            self.running_mean = self.running_mean + self.momentum * (
+                new_mean - self.running_mean
+            )
+            self.running_var = self.running_var + self.momentum * (
+                new_var - self.running_var
+            )
         else:
             mean, var = self.running_mean, self.running_var
         tokens = self.weight * (tokens - mean) * torch.rsqrt(var + self.eps) + self.bias
@@ -82,25 +92,30 @@ class MaskedBatchNorm(nn.Module):
 # +             mean = real.sum() / (count * x.shape[-1]) + torch.zeros(x.shape[-1])
 # +             var = ((real - mean) * mask).pow(2).sum() / (count * x.shape[-1]) + torch.zeros(x.shape[-1])
 
+
 # %% wrong: always_batch, of: masked_sums | says: evaluation.*running statistics|running statistics.*evaluation
 # The statistics of the batch are used in evaluation too.
 # -         if self.training:
 # +         if True:
+
 
 # %% wrong: eps_outside, of: masked_sums | says: eps is added to the root
 # eps stands outside of the root.
 # -         normed = (real - mean) / torch.sqrt(var + self.eps)
 # +         normed = (real - mean) / (torch.sqrt(var) + self.eps)
 
+
 # %% wrong: layer_norm, of: masked_sums | says: layer norm
 # The features of each token are normalised.
 # -         normed = (real - mean) / torch.sqrt(var + self.eps)
 # +         normed = F.layer_norm(real, real.shape[-1:], eps=self.eps)
 
+
 # %% wrong: momentum_fixed, of: masked_sums | says: argument momentum
 # The momentum is written into the code.
 # -         self.eps, self.momentum = eps, momentum
 # +         self.eps, self.momentum = eps, 0.1
+
 
 # %% wrong: momentum_turned, of: masked_sums | says: momentum is the share of the new
 # The momentum is the share of the old value.
@@ -109,11 +124,13 @@ class MaskedBatchNorm(nn.Module):
 # +                 self.running_mean.mul_(self.momentum).add_((1 - self.momentum) * mean)
 # +                 self.running_var.mul_(self.momentum).add_((1 - self.momentum) * unbiased)
 
+
 # %% wrong: never_updated, of: masked_sums | says: never updated
 # The running statistics stay at their start.
 # -                 self.running_mean.mul_(1 - self.momentum).add_(self.momentum * mean)
 # -                 self.running_var.mul_(1 - self.momentum).add_(self.momentum * unbiased)
 # +                 del unbiased
+
 
 # %% wrong: no_error, of: masked_sums | says: must raise ValueError
 # Too few tokens are not refused.
@@ -122,6 +139,7 @@ class MaskedBatchNorm(nn.Module):
 
 # -                 unbiased = var * count / (count - 1)
 # +                 unbiased = var * count / max(count - 1, 1)
+
 
 # %% wrong: not_detached, of: masked_sums | says: graph of the batch
 # The running statistics keep the graph of every batch.
@@ -133,10 +151,12 @@ class MaskedBatchNorm(nn.Module):
 # +                 self.running_mean = (1 - self.momentum) * self.running_mean + self.momentum * mean
 # +                 self.running_var = (1 - self.momentum) * self.running_var + self.momentum * unbiased
 
+
 # %% wrong: padding_bias, of: masked_sums | says: output of a padding token
 # The bias stands at the padding.
 # -         return (normed * self.weight + self.bias).masked_fill(~mask, 0)
 # +         return (normed * self.weight + self.bias)
+
 
 # %% wrong: padding_counted, of: masked_sums | says: padding is in the statistics
 # The mask is not used for the statistics.
@@ -144,6 +164,7 @@ class MaskedBatchNorm(nn.Module):
 # -             var = ((real - mean) * mask).pow(2).sum(dim=(0, 1)) / count
 # +             mean = x.mean(dim=(0, 1))
 # +             var = x.var(dim=(0, 1), unbiased=False)
+
 
 # %% wrong: per_position, of: masked_sums | says: of its own position
 # The batch axis alone is averaged.
@@ -158,6 +179,7 @@ class MaskedBatchNorm(nn.Module):
 # +                 self.running_mean.mul_(1 - self.momentum).add_(self.momentum * mean.mean(0))
 # +                 self.running_var.mul_(1 - self.momentum).add_(self.momentum * unbiased.mean(0))
 
+
 # %% wrong: per_sequence, of: masked_sums | says: of its own sequence
 # Each sequence has its own statistics.
 # -             mean = real.sum(dim=(0, 1)) / count
@@ -171,6 +193,7 @@ class MaskedBatchNorm(nn.Module):
 # +                 self.running_mean.mul_(1 - self.momentum).add_(self.momentum * mean.mean(dim=(0, 1)))
 # +                 self.running_var.mul_(1 - self.momentum).add_(self.momentum * unbiased.mean(dim=(0, 1)))
 
+
 # %% wrong: plain_attributes, of: masked_sums | says: register_buffer
 # The running statistics are plain tensors: a checkpoint lacks them.
 # -         self.register_buffer("running_mean", torch.zeros(d_model))
@@ -178,25 +201,30 @@ class MaskedBatchNorm(nn.Module):
 # +         self.running_mean = torch.zeros(d_model)
 # +         self.running_var = torch.ones(d_model)
 
+
 # %% wrong: running_biased, of: masked_sums | says: biased variance
 # The running variance is the biased one.
 # -                 unbiased = var * count / (count - 1)
 # +                 unbiased = var
+
 
 # %% wrong: running_bt, of: masked_sums | says: number of all tokens
 # The correction n / (n - 1) counts the padding.
 # -                 unbiased = var * count / (count - 1)
 # +                 unbiased = var * valid.numel() / (valid.numel() - 1)
 
+
 # %% wrong: running_in_training, of: masked_sums | says: training.*running statistics
 # The running statistics are used in training too.
 # +         mean, var = self.running_mean, self.running_var
 #           normed = (real - mean) / torch.sqrt(var + self.eps)
 
+
 # %% wrong: statistics_detached, of: masked_sums | says: gradient
 # Mean and variance are treated as constants.
 # +         mean, var = mean.detach(), var.detach()
 #           normed = (real - mean) / torch.sqrt(var + self.eps)
+
 
 # %% wrong: times_zero, of: masked_sums | says: NaN
 # Padding is removed by multiplying with 0, which keeps NaN.
@@ -206,6 +234,7 @@ class MaskedBatchNorm(nn.Module):
 # -         return (normed * self.weight + self.bias).masked_fill(~mask, 0)
 # +         return (normed * self.weight + self.bias) * mask
 
+
 # %% wrong: unbiased, of: masked_sums | says: normalises with the unbiased variance
 # The unbiased variance normalises.
 # -             var = ((real - mean) * mask).pow(2).sum(dim=(0, 1)) / count
@@ -214,15 +243,18 @@ class MaskedBatchNorm(nn.Module):
 # -                 unbiased = var * count / (count - 1)
 # +                 unbiased = var
 
+
 # %% wrong: variance_count, of: masked_sums | says: variance is divided by the number of all tokens
 # The squares are averaged over all B T places.
 # -             var = ((real - mean) * mask).pow(2).sum(dim=(0, 1)) / count
 # +             var = ((real - mean) * mask).pow(2).mean(dim=(0, 1))
 
+
 # %% wrong: variance_of_zeros, of: masked_sums | says: squares of the padding
 # The padding is not masked again after the mean is subtracted.
 # -             var = ((real - mean) * mask).pow(2).sum(dim=(0, 1)) / count
 # +             var = (real - mean).pow(2).sum(dim=(0, 1)) / count
+
 
 # %% wrong: zeros_counted, of: masked_sums | says: counts padding as tokens
 # Padding is set to zero, and then counted.

@@ -81,7 +81,8 @@ def encoder_layer(x, layer, mask=None, placement="post"):
     if placement not in PLACES:
         raise ValueError(f"placement: expected one of {PLACES}, got {placement}")
     norms = [None] + [
-        lambda y, i=i: layer_norm(y, layer[f"gamma_{i}"], layer[f"beta_{i}"]) for i in (1, 2, 3, 4)
+        lambda y, i=i: layer_norm(y, layer[f"gamma_{i}"], layer[f"beta_{i}"])
+        for i in (1, 2, 3, 4)
     ]
     same = lambda y: y
     before = [same, same] if placement == "post" else [norms[1], norms[2]]
@@ -100,7 +101,9 @@ def encoder(x, layers, mask=None, placement="post", final=None):
     head, *rest = layers
     x, weights = encoder_layer(x, head, mask, placement)
     if not rest:
-        return (x if final is None else layer_norm(x, final[0], final[1])), weights[None]
+        return (x if final is None else layer_norm(x, final[0], final[1])), weights[
+            None
+        ]
     x, deeper = encoder(x, rest, mask, placement, final)
     return x, torch.cat([weights[None], deeper])
 
@@ -112,25 +115,30 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         if final is not None:
 # +             x = layer_norm(x, *final)
 
+
 # %% wrong: final_ignored, of: four_cases | says: final norm has no effect
 # The final norm is not applied.
 # -     if final is not None:
 # -         x = layer_norm(x, *final)
+
 
 # %% wrong: first_layer_again, of: four_cases | says: weights of the first layer
 # Every layer has the weights of the first.
 # -         x, weights = encoder_layer(x, layer, mask, placement)
 # +         x, weights = encoder_layer(x, layers[0], mask, placement)
 
+
 # %% wrong: in_place, of: four_cases | says: in place
 # The sums are written into x.
 # -         x = x + moved
 # +         x += moved
 
+
 # %% wrong: last_map, of: four_cases | says: maps
 # Only the map of the last layer is returned.
 # -     return x, torch.stack(maps)
 # +     return x, maps[-1]
+
 
 # %% wrong: maps_after_layer, of: four_cases | says: reads the output of its layer
 # The maps are computed from each layer's output.
@@ -138,11 +146,13 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x, _ = encoder_layer(x, layer, mask, placement)
 # +         _, weights = attention(x, layer, mask)
 
+
 # %% wrong: maps_not_normed, of: four_cases | says: not normalised
 # The maps of a second pass read the stream without its norm.
 # -         x, weights = encoder_layer(x, layer, mask, placement)
 # +         _, weights = attention(x, layer, mask)
 # +         x, _ = encoder_layer(x, layer, mask, placement)
+
 
 # %% wrong: maps_without_mask, of: four_cases | says: maps.*without the mask
 # The maps come from a second pass, without the mask.
@@ -151,10 +161,12 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         _, weights = attention(seen, layer)
 # +         x, _ = encoder_layer(x, layer, mask, placement)
 
+
 # %% wrong: mask_first_layer, of: four_cases | says: from layer 2 on
 # The mask reaches the first layer only.
 # +         mask = None
 #           maps.append(weights)
+
 
 # %% wrong: no_error, of: four_cases | says: must raise ValueError
 # An unknown placement is taken for the parallel one.
@@ -167,30 +179,36 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +     moved, weights = attention(normed, layer, mask)
 # +     return x + moved + feed_forward(normed, layer), weights
 
+
 # %% wrong: parallel_in_series, of: four_cases | says: in series
 # The feed-forward network reads what attention wrote.
 # -         return x + moved + feed_forward(normed, layer), weights
 # +         return x + moved + feed_forward(norm(1, x + moved), layer), weights
+
 
 # %% wrong: parallel_normed_residual, of: four_cases | says: normalised x is added
 # The normalised input is kept as the residual.
 # -         return x + moved + feed_forward(normed, layer), weights
 # +         return normed + moved + feed_forward(normed, layer), weights
 
+
 # %% wrong: parallel_residual_twice, of: four_cases | says: x is added twice
 # Each branch brings its residual.
 # -         return x + moved + feed_forward(normed, layer), weights
 # +         return (x + moved) + (x + feed_forward(normed, layer)), weights
+
 
 # %% wrong: parallel_two_norms, of: four_cases | says: norm 2
 # The feed-forward network of the parallel layer has its own norm.
 # -         return x + moved + feed_forward(normed, layer), weights
 # +         return x + moved + feed_forward(norm(2, x), layer), weights
 
+
 # %% wrong: post_attention_residual, of: four_cases | says: residual of the attention
 # The first residual is forgotten.
 # -         x = norm(1, x + moved)
 # +         x = norm(1, moved)
+
 
 # %% wrong: post_is_pre, of: four_cases | says: this is pre
 # Both placements are pre-norm.
@@ -201,6 +219,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x = x + moved
 # +         return x + feed_forward(norm(2, x), layer), weights
 
+
 # %% wrong: post_norm_branch, of: four_cases | says: normalises the branch
 # Post-norm normalises the branch, not the sum.
 # -         x = norm(1, x + moved)
@@ -208,10 +227,12 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x = x + norm(1, moved)
 # +         return x + norm(2, feed_forward(x, layer)), weights
 
+
 # %% wrong: post_residual_missing, of: four_cases | says: residual of the feed-forward
 # The second residual is forgotten.
 # -         return norm(2, x + feed_forward(x, layer)), weights
 # +         return norm(2, feed_forward(x, layer)), weights
+
 
 # %% wrong: pre_and_post, of: four_cases | says: normed again
 # Pre-norm normalises the sums as well.
@@ -220,16 +241,19 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x = norm(1, x + moved)
 # +         return norm(2, x + feed_forward(norm(2, x), layer)), weights
 
+
 # %% wrong: pre_ffn_not_normed, of: four_cases | says: feed-forward network reads .* without a norm
 # The second norm is forgotten in pre-norm.
 # -         return x + feed_forward(norm(2, x), layer), weights
 # +         return x + feed_forward(x, layer), weights
+
 
 # %% wrong: pre_ffn_reads_input, of: four_cases | says: reads the input of the layer
 # In pre-norm, the feed-forward network reads the layer's input.
 # -         x = x + moved
 # -         return x + feed_forward(norm(2, x), layer), weights
 # +         return x + moved + feed_forward(norm(2, x), layer), weights
+
 
 # %% wrong: pre_is_post, of: four_cases | says: this is post
 # Both placements are post-norm.
@@ -239,6 +263,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         moved, weights = attention(x, layer, mask)
 # +         x = norm(1, x + moved)
 # +         return norm(2, x + feed_forward(x, layer)), weights
+
 
 # %% wrong: pre_residual_lost, of: four_cases | says: normalised x is added
 # The normalised input is kept as the residual.
@@ -250,12 +275,14 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x = norm(2, x + moved)
 # +         return x + feed_forward(x, layer), weights
 
+
 # %% wrong: sandwich_no_outer, of: four_cases | says: outer norms are missing
 # The outer norms are forgotten.
 # -         x = x + norm(3, moved)
 # -         return x + norm(4, feed_forward(norm(2, x), layer)), weights
 # +         x = x + moved
 # +         return x + feed_forward(norm(2, x), layer), weights
+
 
 # %% wrong: sandwich_order, of: four_cases | says: norms 2 and 3 have changed places
 # The norms are counted in the order of their use.
@@ -264,6 +291,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x = x + norm(2, moved)
 # +         return x + norm(4, feed_forward(norm(3, x), layer)), weights
 
+
 # %% wrong: sandwich_shared, of: four_cases | says: norm 1 also serves
 # The same norm stands before and after a sublayer.
 # -         x = x + norm(3, moved)
@@ -271,12 +299,14 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x = x + norm(1, moved)
 # +         return x + norm(2, feed_forward(norm(2, x), layer)), weights
 
+
 # %% wrong: sandwich_sum, of: four_cases | says: sandwich normalises the sum
 # The outer norms act on the sums.
 # -         x = x + norm(3, moved)
 # -         return x + norm(4, feed_forward(norm(2, x), layer)), weights
 # +         x = norm(3, x + moved)
 # +         return norm(4, x + feed_forward(norm(2, x), layer)), weights
+
 
 # %% wrong: shared_norm, of: four_cases | says: norm 1 serves both
 # One layer norm is shared by both sublayers.
@@ -288,6 +318,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 
 # -         return x + norm(4, feed_forward(norm(2, x), layer)), weights
 # +         return x + norm(4, feed_forward(norm(1, x), layer)), weights
+
 
 # %% wrong: stack_always_post, of: four_cases | says: placement isn't handed on
 # The stack forgets the placement.

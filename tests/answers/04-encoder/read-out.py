@@ -2,7 +2,9 @@
 def contributions(x, layers, mask=None):
     found = [x]
     for layer in layers:
-        moved, _ = attention(layer_norm(x, layer["gamma_1"], layer["beta_1"]), layer, mask)
+        moved, _ = attention(
+            layer_norm(x, layer["gamma_1"], layer["beta_1"]), layer, mask
+        )
         x = x + moved
         added = feed_forward(layer_norm(x, layer["gamma_2"], layer["beta_2"]), layer)
         x = x + added
@@ -58,7 +60,11 @@ def contributions(x, layers, mask=None):
     for layer in layers:
         for number in (1, 2):
             read = layer_norm(stream, layer[f"gamma_{number}"], layer[f"beta_{number}"])
-            part = attention(read, layer, mask)[0] if number == 1 else feed_forward(read, layer)
+            part = (
+                attention(read, layer, mask)[0]
+                if number == 1
+                else feed_forward(read, layer)
+            )
             found.append(part)
             stream = stream + part
     return torch.stack(found)
@@ -88,6 +94,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -     root = torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=False) + eps)
 # +     root = (torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=False)) + eps)
 
+
 # %% wrong: ffn_reads_input, of: cumsum | says: reads the input of the layer
 # The feed-forward network reads the layer's input.
 # -         x = x + moved
@@ -95,10 +102,12 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -         x = x + added
 # +         x = x + moved + added
 
+
 # %% wrong: gain_forgotten, of: cumsum | says: gain is missing
 # The gain is left out.
 # -     shares = centred / root * gamma @ W_u
 # +     shares = centred / root @ W_u
+
 
 # %% wrong: in_place, of: cumsum | says: in place
 # The input is changed in place.
@@ -108,10 +117,12 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -         x = x + moved
 # +         x += moved
 
+
 # %% wrong: lens_every_sublayer, of: cumsum | says: after every sublayer
 # The lens reads after each sublayer.
 # -     streams = found.cumsum(dim=0)[::2]
 # +     streams = found.cumsum(dim=0)
+
 
 # %% wrong: lens_frozen, of: cumsum | says: final stream's
 # The lens divides by the root of the last stream.
@@ -119,40 +130,50 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     root = torch.sqrt(streams[-1].var(-1, keepdim=True, unbiased=False) + eps)
 # +     return ((streams - streams.mean(-1, keepdim=True)) / root * gamma + beta) @ W_u
 
+
 # %% wrong: lens_middle, of: cumsum | says: between attention and feed-forward
 # The lens reads after the attention of each layer.
 # -     streams = found.cumsum(dim=0)[::2]
 # +     streams = found.cumsum(dim=0)[[0, *range(1, len(found), 2)]]
+
 
 # %% wrong: lens_no_embedding, of: cumsum | says: before the first layer
 # The lens starts after the first layer.
 # -     streams = found.cumsum(dim=0)[::2]
 # +     streams = found.cumsum(dim=0)[2::2]
 
+
 # %% wrong: lens_no_norm, of: cumsum | says: without the final norm
 # The lens leaves the final norm out.
 # -     return layer_norm(streams, gamma, beta, eps) @ W_u
 # +     return streams @ W_u
+
 
 # %% wrong: lens_parts, of: cumsum | says: parts, not the sums
 # The lens reads the parts, not the stream.
 # -     streams = found.cumsum(dim=0)[::2]
 # +     streams = found[::2]
 
+
 # %% wrong: mask_first_layer, of: cumsum | says: from layer 2 on
 # The mask is dropped after the first layer.
 # +         mask = None
 #       return torch.stack(found)
 
+
 # %% wrong: mask_ignored, of: cumsum | says: mask has no effect
 # The mask is not used.
-# -         moved, _ = attention(layer_norm(x, layer["gamma_1"], layer["beta_1"]), layer, mask)
+# -         moved, _ = attention(
+# -             layer_norm(x, layer["gamma_1"], layer["beta_1"]), layer, mask
+# -         )
 # +         moved, _ = attention(layer_norm(x, layer["gamma_1"], layer["beta_1"]), layer)
+
 
 # %% wrong: mean_of_total, of: cumsum | says: mean of the sum
 # The mean of the whole sum is subtracted from each part.
 # -     centred = found - found.mean(dim=-1, keepdim=True)
 # +     centred = found - total.mean(dim=-1, keepdim=True)
+
 
 # %% wrong: no_attention_residual, of: cumsum | says: what attention wrote
 # The attention's output is not added to the stream.
@@ -160,63 +181,77 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -         added = feed_forward(layer_norm(x, layer["gamma_2"], layer["beta_2"]), layer)
 # +         added = feed_forward(layer_norm(x + moved, layer["gamma_2"], layer["beta_2"]), layer)
 
+
 # %% wrong: no_embedding, of: cumsum | says: entry 0
 # The input itself is not counted.
 # -     return torch.stack(found)
 # +     return torch.stack(found[1:])
 
+
 # %% wrong: no_norm, of: cumsum | says: without their norm
 # The sublayers read the stream without a norm.
-# -         moved, _ = attention(layer_norm(x, layer["gamma_1"], layer["beta_1"]), layer, mask)
+# -         moved, _ = attention(
+# -             layer_norm(x, layer["gamma_1"], layer["beta_1"]), layer, mask
+# -         )
 # +         moved, _ = attention(x, layer, mask)
-#           x = x + moved
+
 # -         added = feed_forward(layer_norm(x, layer["gamma_2"], layer["beta_2"]), layer)
 # +         added = feed_forward(x, layer)
+
 
 # %% wrong: no_root, of: cumsum | says: without the division
 # The final norm's division is left out.
 # -     shares = centred / root * gamma @ W_u
 # +     shares = centred * gamma @ W_u
 
+
 # %% wrong: not_centred, of: cumsum | says: not centred
 # The parts keep their mean.
 # -     centred = found - found.mean(dim=-1, keepdim=True)
 # +     centred = found
+
 
 # %% wrong: own_root, of: cumsum | says: divided by its own
 # Each part is divided by its own standard deviation.
 # -     root = torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=False) + eps)
 # +     root = torch.sqrt(found.var(dim=-1, keepdim=True, unbiased=False) + eps)
 
+
 # %% wrong: shared_norm, of: cumsum | says: norm 1 serves both
 # Both sublayers share the first norm.
 # -         added = feed_forward(layer_norm(x, layer["gamma_2"], layer["beta_2"]), layer)
 # +         added = feed_forward(layer_norm(x, layer["gamma_1"], layer["beta_1"]), layer)
+
 
 # %% wrong: shift_each, of: cumsum | says: shift is added to every part
 # The shift is added to each part.
 # -     shares = centred / root * gamma @ W_u
 # +     shares = (centred / root * gamma + beta) @ W_u
 
+
 # %% wrong: shift_missing, of: cumsum | says: share of the shift|last entry
 # The shift has no entry.
 # -     return torch.cat([shares, shift])
 # +     return shares
+
 
 # %% wrong: shift_raw, of: cumsum | says: pass through W_u
 # The shift's entry holds zeros.
 # -     shift = (beta @ W_u).expand_as(shares[:1])
 # +     shift = torch.zeros_like(shares[:1])
 
+
 # %% wrong: stream_for_part, of: cumsum | says: sum with the residual
 # The second part of a layer is the stream after it.
 # -         found += [moved, added]
 # +         found += [moved, x]
 
+
 # %% wrong: streams, of: cumsum | says: streams after each sublayer
 # The running sums are returned instead of the parts.
 # -     return torch.stack(found)
 # +     return torch.stack(found).cumsum(dim=0)
+
 
 # %% wrong: unbiased, of: cumsum | says: unbiased
 # The variance is the unbiased one.

@@ -33,25 +33,30 @@ class RMSNorm(nn.Module):
 # +         normed = wide * torch.rsqrt(mean_square + self.eps)
 # +         return (normed * self.weight).to(x.dtype)
 
+
 # %% wrong: axis_one, of: rsqrt | says: any number of leading axes
 # The feature axis is counted from the front.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.pow(2).mean(dim=2, keepdim=True)
+
 
 # %% wrong: detached, of: rsqrt | says: gradient
 # The root is treated as a constant.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.detach().pow(2).mean(dim=-1, keepdim=True)
 
+
 # %% wrong: eps_fixed, of: rsqrt | says: argument eps has no effect
 # eps is written into the code.
 # -         normed = wide * torch.rsqrt(mean_square + self.eps)
 # +         normed = wide * torch.rsqrt(mean_square + 1e-6)
 
+
 # %% wrong: eps_outside, of: rsqrt | says: eps is added to the root
 # eps is added after the square root.
 # -         normed = wide * torch.rsqrt(mean_square + self.eps)
 # +         normed = wide / (mean_square.sqrt() + self.eps)
+
 
 # %% wrong: gain_inside, of: rsqrt | says: gain is applied before
 # The gain is multiplied into x before the root is taken.
@@ -61,65 +66,78 @@ class RMSNorm(nn.Module):
 # -         return (normed * self.weight).to(x.dtype)
 # +         return normed.to(x.dtype)
 
+
 # %% wrong: gain_zero, of: rsqrt | says: start as ones
 # The gain starts as zeros, like a shift.
 # -         self.weight = nn.Parameter(torch.ones(d_model))
 # +         self.weight = nn.Parameter(torch.zeros(d_model))
+
 
 # %% wrong: in_place, of: rsqrt | says: in place
 # x is scaled in place.
 # -         normed = wide * torch.rsqrt(mean_square + self.eps)
 # +         normed = wide.mul_(torch.rsqrt(mean_square + self.eps))
 
+
 # %% wrong: layer_norm, of: rsqrt | says: mean is subtracted
 # This is layer norm without a shift.
 # +         wide = wide - wide.mean(dim=-1, keepdim=True)
 #           mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+
 
 # %% wrong: length, of: rsqrt | says: sum of the squares
 # The vector is divided by its length.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.pow(2).sum(dim=-1, keepdim=True)
 
+
 # %% wrong: no_gain, of: rsqrt | says: gain has no effect
 # The gain is made and never used.
 # -         return (normed * self.weight).to(x.dtype)
 # +         return normed.to(x.dtype)
+
 
 # %% wrong: no_root, of: rsqrt | says: root is missing
 # The square root is forgotten.
 # -         normed = wide * torch.rsqrt(mean_square + self.eps)
 # +         normed = wide / (mean_square + self.eps)
 
+
 # %% wrong: not_trained, of: rsqrt | says: nn\.Parameter
 # The gain is a plain tensor, which no optimiser sees.
 # -         self.weight = nn.Parameter(torch.ones(d_model))
 # +         self.weight = torch.ones(d_model)
+
 
 # %% wrong: over_tokens, of: rsqrt | says: runs over the tokens
 # The mean runs over the tokens.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.pow(2).mean(dim=-2, keepdim=True)
 
+
 # %% wrong: overflow, of: rsqrt | says: 65504
 # The squares are taken in half precision.
 # -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 # +         wide = x
+
 
 # %% wrong: unbiased, of: rsqrt | says: divided by D - 1
 # The mean divides by D - 1, like an unbiased variance.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.pow(2).sum(-1, keepdim=True) / (x.shape[-1] - 1)
 
+
 # %% wrong: whole_tensor, of: rsqrt | says: one number for all tokens
 # The mean runs over everything.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.pow(2).mean()
 
+
 # %% wrong: wide_result, of: rsqrt | says: data type
 # The result stays in single precision.
 # -         return (normed * self.weight).to(x.dtype)
 # +         return normed * self.weight
+
 
 # %% wrong: with_shift, of: rsqrt | says: weight alone|no shift
 # There is a shift as well, as in layer norm.

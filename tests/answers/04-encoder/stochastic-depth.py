@@ -37,40 +37,48 @@ def drop_branch(x, branch, keep, keep_prob):
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [1 - (layer + 1) / num_layers * (1 - last) for layer in range(num_layers)]
 
+
 # %% wrong: all_or_nothing, of: where | says: each sequence
 # One decision is made for the whole batch.
 # -     kept = keep[:, None, None]
 # +     kept = keep.all()
+
 
 # %% wrong: branch_only, of: where | says: x is missing
 # The sum with x is forgotten.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return torch.where(kept, branch / keep_prob, 0)
 
+
 # %% wrong: constant | says: same for all layers
 # Every layer has the probability of the last.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [1 - (1 - last) for layer in range(num_layers)]
+
 
 # %% wrong: divided_at_test, of: where | says: keep=None
 # The branch is scaled up in evaluation too.
 # -         return x + branch
 # +         return x + branch / keep_prob
 
+
 # %% wrong: drop_rate | says: probabilities of dropping
 # These are the probabilities of dropping.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [(layer + 1) / num_layers * (1 - last) for layer in range(num_layers)]
+
 
 # %% wrong: features, of: where | says: feature axis
 # The decisions land on the feature axis.
 # -     kept = keep[:, None, None]
 # +     kept = keep
 
+
 # %% wrong: first_is_one | says: first layer is always kept
 # The counting starts at 0: the first layer is never dropped.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [1 - layer / num_layers * (1 - last) for layer in range(num_layers)]
+
 
 # %% wrong: in_place, of: where | says: in place
 # x is changed in place.
@@ -78,70 +86,84 @@ def drop_branch(x, branch, keep, keep_prob):
 # +     x += torch.where(kept, branch / keep_prob, 0)
 # +     return x
 
+
 # %% wrong: last_is_rate | says: last is taken for a drop rate
 # last is read as a drop rate.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [1 - (layer + 1) / num_layers * last for layer in range(num_layers)]
+
 
 # %% wrong: linspace | says: ends at last, but begins at 1
 # The line runs from 1 to last over the layers.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [1 - layer / max(num_layers - 1, 1) * (1 - last) for layer in range(num_layers)]
 
+
 # %% wrong: multiplied, of: where | says: multiplied by keep_prob
 # The branch is scaled down.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return x + torch.where(kept, branch * keep_prob, 0)
+
 
 # %% wrong: no_error, of: where | says: keep_prob=0
 # A probability of 0 is not refused.
 # -     if not 0 < keep_prob <= 1:
 # -         raise ValueError(f"keep_prob: expected a number in (0, 1], got {keep_prob}")
 
+
 # %% wrong: not_scaled, of: where | says: not divided by keep_prob
 # The kept branch isn't scaled up.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return x + torch.where(kept, branch, 0)
+
 
 # %% wrong: observed_share, of: where | says: share of kept sequences
 # The branch is divided by the share that happened to be kept.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return x + torch.where(kept, branch / keep.float().mean().clamp(min=1e-9), 0)
 
+
 # %% wrong: polarity, of: where | says: inverted
 # True is read as drop.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return x + torch.where(kept, 0, branch / keep_prob)
+
 
 # %% wrong: powers | says: powers of last
 # The probabilities are multiplied up.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [last ** (layer + 1) for layer in range(num_layers)]
 
+
 # %% wrong: residual_dropped, of: where | says: residual
 # The whole layer is dropped, residual included.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return torch.where(kept, x + branch / keep_prob, 0)
+
 
 # %% wrong: reversed | says: wrong end
 # The first layers are dropped most.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [1 - (num_layers - layer) / num_layers * (1 - last) for layer in range(num_layers)]
 
+
 # %% wrong: scaled_at_test, of: where | says: keep=None
 # The branch is scaled in evaluation too: the scaling of the paper, on top.
 # -         return x + branch
 # +         return x + keep_prob * branch
+
 
 # %% wrong: sum_scaled, of: where | says: x is divided as well
 # The whole sum is divided.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return torch.where(kept, (x + branch) / keep_prob, x)
 
+
 # %% wrong: times_zero, of: where | says: NaN
 # The branch is multiplied by 0, and 0 times infinity is NaN.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return x + kept * branch / keep_prob
+
 
 # %% wrong: wrong_axis, of: where | says: token axis
 # The decisions land on the token axis.

@@ -6,11 +6,15 @@ def relative_bucket(distance, num_buckets, max_distance, bidirectional=True):
     borders = [float(d) for d in range(1, e + 1)]
     borders += [e * (max_distance / e) ** (j / (n - e)) for j in range(1, n - e)]
     delta = distance.abs() if bidirectional else (-distance).clamp(min=0)
-    bucket = torch.bucketize(delta.double(), torch.tensor(borders, dtype=torch.float64), right=True)
+    bucket = torch.bucketize(
+        delta.double(), torch.tensor(borders, dtype=torch.float64), right=True
+    )
     return bucket + n * (distance > 0) if bidirectional else bucket
 
 
-def bucket_bias(table, num_queries, num_keys, max_distance, bidirectional=True, offset=0):
+def bucket_bias(
+    table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
+):
     distance = torch.arange(num_keys) - torch.arange(num_queries).unsqueeze(-1) - offset
     bucket = relative_bucket(distance, len(table), max_distance, bidirectional)
     return torch.stack([column[bucket] for column in table.unbind(dim=1)])
@@ -33,7 +37,9 @@ def relative_bucket(distance, num_buckets, max_distance, bidirectional=True):
     return result + torch.where(delta < e, delta, far)
 
 
-def bucket_bias(table, num_queries, num_keys, max_distance, bidirectional=True, offset=0):
+def bucket_bias(
+    table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
+):
     p = offset + torch.arange(num_queries)[:, None]
     s = torch.arange(num_keys)[None, :]
     bucket = relative_bucket(s - p, table.shape[0], max_distance, bidirectional)
@@ -55,14 +61,19 @@ def one_bucket(d, num_buckets, max_distance, bidirectional):
 
 def relative_bucket(distance, num_buckets, max_distance, bidirectional=True):
     found = [
-        one_bucket(d, num_buckets, max_distance, bidirectional) for d in distance.flatten().tolist()
+        one_bucket(d, num_buckets, max_distance, bidirectional)
+        for d in distance.flatten().tolist()
     ]
     return torch.tensor(found, dtype=torch.int64).reshape(distance.shape)
 
 
-def bucket_bias(table, num_queries, num_keys, max_distance, bidirectional=True, offset=0):
+def bucket_bias(
+    table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
+):
     s, p = torch.meshgrid(
-        torch.arange(num_keys), torch.arange(offset, offset + num_queries), indexing="xy"
+        torch.arange(num_keys),
+        torch.arange(offset, offset + num_queries),
+        indexing="xy",
     )
     bucket = relative_bucket(s - p, table.shape[0], max_distance, bidirectional)
     return table.T[:, bucket]
@@ -73,133 +84,160 @@ def bucket_bias(table, num_queries, num_keys, max_distance, bidirectional=True, 
 # -         result = result + n * (distance > 0).long()
 # +         result = result + num_buckets * (distance > 0).long()
 
+
 # %% wrong: adds_e, of: clamped_log | says: e added
 # The future starts at e.
 # -         result = result + n * (distance > 0).long()
 # +         result = result + n // 2 * (distance > 0).long()
+
 
 # %% wrong: all_exact, of: clamped_log | says: Only those below e
 # Each distance below n has its own bucket.
 # -     return result + torch.where(delta < e, delta, far)
 # +     return result + delta.clamp(max=n - 1)
 
+
 # %% wrong: axes_swapped, of: clamped_log | says: axes of queries and keys are swapped
 # (h, T_k, T_q).
 # -     return table[bucket].permute(2, 0, 1)
 # +     return table[bucket].permute(2, 1, 0)
+
 
 # %% wrong: causal_abs, of: clamped_log | says: absolute distance\. They all fall
 # The future is mirrored.
 # -         delta = torch.maximum(-distance, torch.zeros_like(distance))
 # +         delta = distance.abs()
 
+
 # %% wrong: causal_half, of: clamped_log | says: half of the buckets only
 # n is halved in both cases.
 # -     n = num_buckets
 # +     n = num_buckets // 2
+
 
 # %% wrong: causal_ignored, of: clamped_log | says: bidirectional has no effect
 # Always both sides.
 # -     if bidirectional:
 # +     if True:
 
+
 # %% wrong: causal_negative, of: clamped_log | says: negative number
 # The future keeps its negative number.
 # -         delta = torch.maximum(-distance, torch.zeros_like(distance))
 # +         delta = -distance
+
 
 # %% wrong: causal_sign, of: clamped_log | says: the sign is wrong
 # max(distance, 0).
 # -         delta = torch.maximum(-distance, torch.zeros_like(distance))
 # +         delta = torch.maximum(distance, torch.zeros_like(distance))
 
+
 # %% wrong: clamped_to_n, of: clamped_log | says: first bucket of the other side
 # Far distances are clamped to n.
 # -     far = far.clamp(max=n - 1)
 # +     far = far.clamp(max=n)
+
 
 # %% wrong: e_from_all, of: clamped_log | says: Only those below e = n / 2 have, and n is
 # e is half of all buckets.
 # -     e = n // 2
 # +     e = num_buckets // 2
 
+
 # %% wrong: e_missing, of: clamped_log | says: start again at 0
 # The far buckets start at 0.
 # -     far = e + torch.floor(scale * (n - e)).long()
 # +     far = torch.floor(scale * (n - e)).long()
+
 
 # %% wrong: float_buckets, of: clamped_log | says: torch\.int64
 # The buckets are floats.
 # -     return result + torch.where(delta < e, delta, far)
 # +     return (result + torch.where(delta < e, delta, far)).float()
 
+
 # %% wrong: heads_last, of: clamped_log | says: heads stands last
 # (T_q, T_k, h).
 # -     return table[bucket].permute(2, 0, 1)
 # +     return table[bucket]
+
 
 # %% wrong: linear, of: clamped_log | says: \*logarithmic\* scale
 # Far buckets are equally wide.
 # -     scale = torch.log(delta.clamp(min=1).double() / e) / math.log(max_distance / e)
 # +     scale = (delta - e).double() / (max_distance - e)
 
+
 # %% wrong: log_of_distance, of: clamped_log | says: logarithm is taken of the distance instead
 # ln(delta) instead of ln(delta / e).
 # -     scale = torch.log(delta.clamp(min=1).double() / e) / math.log(max_distance / e)
 # +     scale = torch.log(delta.clamp(min=1).double()) / math.log(max_distance / e)
+
 
 # %% wrong: log_of_max, of: clamped_log | says: ln\(M\) instead of ln\(M / e\)
 # ln(M) instead of ln(M / e).
 # -     scale = torch.log(delta.clamp(min=1).double() / e) / math.log(max_distance / e)
 # +     scale = torch.log(delta.clamp(min=1).double() / e) / math.log(max_distance)
 
+
 # %% wrong: masked, of: clamped_log | says: keys after the query are closed
 # The bias masks the future.
 # -     return table[bucket].permute(2, 0, 1)
 # +     return table[bucket].permute(2, 0, 1).masked_fill(s > p, -math.inf)
 
+
 # %% wrong: not_clamped, of: clamped_log | says: Clamp to n - 1
 # Far distances leave their side.
 # -     far = far.clamp(max=n - 1)
+
 
 # %% wrong: offset_ignored, of: clamped_log | says: offset has no effect
 # Queries start at 0.
 # -     p = offset + torch.arange(num_queries)[:, None]
 # +     p = torch.arange(num_queries)[:, None]
 
+
 # %% wrong: one_side, of: clamped_log | says: past and future share
 # Both sides share the buckets.
 # -         result = result + n * (distance > 0).long()
+
 
 # %% wrong: query_minus_key, of: clamped_log | says: distance is query minus key
 # The wrong sign in the look-up.
 # -     bucket = relative_bucket(s - p, table.shape[0], max_distance, bidirectional)
 # +     bucket = relative_bucket(p - s, table.shape[0], max_distance, bidirectional)
 
+
 # %% wrong: rounded, of: clamped_log | says: scale is rounded\. It is rounded \*down\*
 # round instead of floor.
 # -     far = e + torch.floor(scale * (n - e)).long()
 # +     far = e + torch.round(scale * (n - e)).long()
+
 
 # %% wrong: rounded_up, of: clamped_log | says: rounded up
 # ceil instead of floor.
 # -     far = e + torch.floor(scale * (n - e)).long()
 # +     far = e + torch.ceil(scale * (n - e)).long()
 
+
 # %% wrong: sides_swapped, of: clamped_log | says: two sides are swapped
 # The past gets n added.
 # -         result = result + n * (distance > 0).long()
 # +         result = result + n * (distance < 0).long()
+
 
 # %% wrong: times_n, of: clamped_log | says: multiplied by n\.
 # The scale covers n buckets.
 # -     far = e + torch.floor(scale * (n - e)).long()
 # +     far = e + torch.floor(scale * n).long()
 
+
 # %% wrong: two_sided_bias, of: clamped_log | says: no effect on the look-up
 # The look-up ignores bidirectional.
 # -     bucket = relative_bucket(s - p, table.shape[0], max_distance, bidirectional)
 # +     bucket = relative_bucket(s - p, table.shape[0], max_distance)
+
 
 # %% wrong: zero_is_future, of: clamped_log | says: distance 0 counts as the future
 # >= instead of >.

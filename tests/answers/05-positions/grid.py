@@ -30,7 +30,9 @@ def grid_index(height, width):
     rows = torch.arange(height).repeat_interleave(width)
     columns = torch.arange(width).repeat(height)
     number = rows * (2 * width - 1) + columns
-    return number[None, :] - number[:, None] + (height - 1) * (2 * width - 1) + width - 1
+    return (
+        number[None, :] - number[:, None] + (height - 1) * (2 * width - 1) + width - 1
+    )
 
 
 # %% right: loops
@@ -45,7 +47,10 @@ def grid_encoding(row_table, column_table, class_vector=None):
 def grid_index(height, width):
     places = [(r, c) for r in range(height) for c in range(width)]
     table = [
-        [(r - row + height - 1) * (2 * width - 1) + c - column + width - 1 for r, c in places]
+        [
+            (r - row + height - 1) * (2 * width - 1) + c - column + width - 1
+            for r, c in places
+        ]
         for row, column in places
     ]
     return torch.tensor(table)
@@ -56,55 +61,66 @@ def grid_index(height, width):
 # -     grid = torch.cat([rows, columns], dim=-1).reshape(H * W, d_r + d_c)
 # +     grid = (rows + columns).reshape(H * W, d_r)
 
+
 # %% wrong: axes_swapped, of: expand | says: difference of rows is the one
 # The difference of columns is multiplied.
 # -     return (down + height - 1) * (2 * width - 1) + (right + width - 1)
 # +     return (right + width - 1) * (2 * height - 1) + down + height - 1
+
 
 # %% wrong: both_cycle, of: expand | says: repeated in the same way
 # Both tables are repeated as a whole.
 # -     grid = torch.cat([rows, columns], dim=-1).reshape(H * W, d_r + d_c)
 # +     grid = torch.cat([row_table.repeat(W, 1), column_table.repeat(H, 1)], dim=-1)
 
+
 # %% wrong: both_in_place, of: expand | says: repeat each vector in place
 # Both tables repeat each vector in place.
 # -     grid = torch.cat([rows, columns], dim=-1).reshape(H * W, d_r + d_c)
 # +     grid = torch.cat([row_table.repeat_interleave(W, 0), column_table.repeat_interleave(H, 0)], dim=-1)
+
 
 # %% wrong: class_added, of: expand | says: added to each patch
 # The class vector is added to all patches.
 # -         grid = torch.cat([class_vector.unsqueeze(0), grid], dim=0)
 # +         grid = grid + class_vector
 
+
 # %% wrong: class_ignored, of: expand | says: class vector has no effect
 # The class vector is not used.
 # -     if class_vector is not None:
 # +     if False:
+
 
 # %% wrong: class_last, of: expand | says: class vector stands last
 # The class token is appended.
 # -         grid = torch.cat([class_vector.unsqueeze(0), grid], dim=0)
 # +         grid = torch.cat([grid, class_vector.unsqueeze(0)], dim=0)
 
+
 # %% wrong: class_replaces, of: expand | says: place of patch 0
 # The class token takes the place of patch 0.
 # -         grid = torch.cat([class_vector.unsqueeze(0), grid], dim=0)
 # +         grid = torch.cat([class_vector.unsqueeze(0), grid[1:]], dim=0)
+
 
 # %% wrong: column_by_column, of: expand | says: column by column
 # Column-major order.
 # -     grid = torch.cat([rows, columns], dim=-1).reshape(H * W, d_r + d_c)
 # +     grid = torch.cat([rows, columns], dim=-1).transpose(0, 1).reshape(H * W, d_r + d_c)
 
+
 # %% wrong: column_first, of: expand | says: rows and columns are swapped
 # The column's vector stands first.
 # -     grid = torch.cat([rows, columns], dim=-1).reshape(H * W, d_r + d_c)
 # +     grid = torch.cat([columns, rows], dim=-1).reshape(H * W, d_r + d_c)
 
+
 # %% wrong: detached, of: expand | says: No gradient reaches
 # The result is a copy of numbers.
 # -     return grid
 # +     return torch.tensor(grid.tolist())
+
 
 # %% wrong: divides_by_height, of: expand | says: dividing by H|H and W may differ
 # The grid is taken for a square one.
@@ -112,20 +128,24 @@ def grid_index(height, width):
 # +     n = torch.arange(H * W)
 # +     grid = torch.cat([row_table[(n // H).clamp(max=H - 1)], column_table[n % H]], dim=-1)
 
+
 # %% wrong: divides_by_height_index, of: expand | says: column by column
 # The row is n // H in the index.
 # -     r, c = n // width, n % width
 # +     c, r = n // height, n % height
+
 
 # %% wrong: float_index, of: expand | says: torch\.int64
 # The index is a table of floats.
 # -     n = torch.arange(height * width)
 # +     n = torch.arange(float(height * width))
 
+
 # %% wrong: not_shifted, of: expand | says: not shifted
 # Negative numbers stay.
 # -     return (down + height - 1) * (2 * width - 1) + (right + width - 1)
 # +     return down * (2 * width - 1) + right
+
 
 # %% wrong: query_minus_key, of: expand | says: query minus key
 # The differences have the wrong sign.
@@ -134,30 +154,36 @@ def grid_index(height, width):
 # +     down = r.unsqueeze(1) - r.unsqueeze(0)
 # +     right = c.unsqueeze(1) - c.unsqueeze(0)
 
+
 # %% wrong: shifted_too_far, of: expand | says: Shift by H - 1 and W - 1
 # The first number is not 0.
 # -     return (down + height - 1) * (2 * width - 1) + (right + width - 1)
 # +     return (down + height) * (2 * width - 1) + right + width
+
 
 # %% wrong: shifts_swapped, of: expand | says: shifts are swapped
 # H - 1 is added to the columns.
 # -     return (down + height - 1) * (2 * width - 1) + (right + width - 1)
 # +     return (down + width - 1) * (2 * width - 1) + right + height - 1
 
+
 # %% wrong: signs_lost, of: expand | says: keep the signs
 # Left is right, up is down.
 # -     return (down + height - 1) * (2 * width - 1) + (right + width - 1)
 # +     return down.abs() * (2 * width - 1) + right.abs()
+
 
 # %% wrong: stride_even, of: expand | says: 2W apart
 # The stride is 2W.
 # -     return (down + height - 1) * (2 * width - 1) + (right + width - 1)
 # +     return (down + height - 1) * (2 * width) + (right + width - 1)
 
+
 # %% wrong: stride_width, of: expand | says: multiply by 2W - 1
 # The stride is the width of the grid.
 # -     return (down + height - 1) * (2 * width - 1) + (right + width - 1)
 # +     return (down + height - 1) * width + (right + width - 1)
+
 
 # %% wrong: three_axes, of: expand | says: three axes
 # The grid is not flattened.

@@ -36,7 +36,9 @@ def alibi_slopes(num_heads):
 
 
 def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
-    gap = torch.arange(num_keys).sub(torch.arange(offset, offset + num_queries).unsqueeze(1))
+    gap = torch.arange(num_keys).sub(
+        torch.arange(offset, offset + num_queries).unsqueeze(1)
+    )
     bias = torch.einsum("h,qk->hqk", slopes, -gap.abs().to(slopes.dtype))
     if not causal:
         return bias
@@ -72,55 +74,66 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # -     slopes = slopes + more[0::2][: num_heads - n]
 # +     slopes = more[:num_heads] if num_heads > n else slopes
 
+
 # %% wrong: added_first, of: where | says: added slopes come first
 # The added slopes come first.
 # -     slopes = slopes + more[0::2][: num_heads - n]
 # +     slopes = more[0::2][: num_heads - n] + slopes
+
 
 # %% wrong: aligned_right, of: where | says: at the end, behind the keys|offset
 # The queries are taken for the last of the keys.
 # -     p = offset + torch.arange(num_queries)[:, None]
 # +     p = num_keys - num_queries + torch.arange(num_queries)[:, None]
 
+
 # %% wrong: always_causal, of: where | says: future is still closed
 # The argument causal has no effect.
 # -     if causal:
 # +     if True:
+
 
 # %% wrong: always_halved, of: where | says: halved from head to head
 # The ratio is 1/2 for any number of heads.
 # -     slopes = [2 ** (-8 * (i + 1) / n) for i in range(n)]
 # +     slopes = [2.0 ** -(i + 1) for i in range(n)]
 
+
 # %% wrong: axes_swapped, of: where | says: axes of queries and keys are swapped
 # (h, T_k, T_q).
 # -     return bias
 # +     return bias.transpose(1, 2)
+
 
 # %% wrong: bias_sign, of: where | says: the sign is wrong
 # A far key gains.
 # -     bias = -slopes[:, None, None] * gap
 # +     bias = slopes[:, None, None] * gap
 
+
 # %% wrong: detached, of: where | says: No gradient reaches the slopes
 # The slopes are taken for numbers.
 # -     bias = -slopes[:, None, None] * gap
 # +     bias = -slopes.detach()[:, None, None] * gap
+
 
 # %% wrong: exponent_from_zero, of: where | says: exponents start at 0
 # The first slope is 1.
 # -     slopes = [2 ** (-8 * (i + 1) / n) for i in range(n)]
 # +     slopes = [2 ** (-8 * i / n) for i in range(n)]
 
+
 # %% wrong: first_ones, of: where | says: added slopes are the first ones
 # The first slopes for 2n heads.
 # -     slopes = slopes + more[0::2][: num_heads - n]
 # +     slopes = slopes + more[: num_heads - n]
 
+
 # %% wrong: flat_first, of: where | says: steepest comes first
 # The slopes are in reverse order.
 # -     return torch.tensor(slopes, dtype=torch.float32)
 # +     return torch.tensor(slopes, dtype=torch.float32).flip(0)
+
 
 # %% wrong: formula_for_all, of: where | says: formula for powers of two was used
 # One formula for any number of heads.
@@ -128,15 +141,18 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     if n < num_heads:
 # +         slopes = [2 ** (-8 * (i + 1) / num_heads) for i in range(num_heads)]
 
+
 # %% wrong: future_free, of: where | says: future has no bias
 # With causal=False, the future is free.
 # -     gap = (p - s).abs().to(slopes.dtype)
 # +     gap = (p - s).clamp(min=0).to(slopes.dtype)
 
+
 # %% wrong: future_open, of: where | says: future is not closed
 # The causal bias masks nothing.
 # -     if causal:
 # -         bias = torch.where(s <= p, bias, -math.inf)
+
 
 # %% wrong: future_positive, of: where | says: even positive
 # s - p is positive in the future.
@@ -146,15 +162,18 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # -     if causal:
 # -         bias = torch.where(s <= p, bias, -math.inf)
 
+
 # %% wrong: future_zero, of: where | says: future has the bias 0
 # Future keys have the bias 0.
 # -         bias = torch.where(s <= p, bias, -math.inf)
 # +         bias = torch.where(s <= p, bias, 0.0)
 
+
 # %% wrong: growing, of: where | says: exponents are positive
 # The minus of the exponent is missing.
 # -     slopes = [2 ** (-8 * (i + 1) / n) for i in range(n)]
 # +     slopes = [2 ** (8 * (i + 1) / n) for i in range(n)]
+
 
 # %% wrong: infinity_times_slope, of: where | says: distance of infinity|0 was multiplied
 # The slope is multiplied with infinity: NaN gradients.
@@ -164,10 +183,12 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # -     if causal:
 # -         bias = torch.where(s <= p, bias, -math.inf)
 
+
 # %% wrong: itself_closed, of: where | says: lets each query attend to itself
 # The query itself is closed.
 # -         bias = torch.where(s <= p, bias, -math.inf)
 # +         bias = torch.where(s < p, bias, -math.inf)
+
 
 # %% wrong: keys_at_offset, of: where | says: moves the keys
 # The keys start at the offset.
@@ -176,45 +197,54 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     p = torch.arange(num_queries)[:, None]
 # +     s = offset + torch.arange(num_keys)[None, :]
 
+
 # %% wrong: large_negative, of: where | says: large negative number
 # It is -1e9 instead of -inf.
 # -         bias = torch.where(s <= p, bias, -math.inf)
 # +         bias = torch.where(s <= p, bias, -1e9)
+
 
 # %% wrong: last_ones, of: where | says: added slopes are the last ones
 # The last slopes for 2n heads.
 # -     slopes = slopes + more[0::2][: num_heads - n]
 # +     slopes = slopes + more[2 * n - (num_heads - n) :]
 
+
 # %% wrong: no_error, of: where | says: num_heads=0 must raise
 # No heads are accepted.
 # -         raise ValueError("num_heads must be at least 1")
 # +         return torch.zeros(0)
+
 
 # %% wrong: odd_places, of: where | says: have already
 # Every second slope, from the second on.
 # -     slopes = slopes + more[0::2][: num_heads - n]
 # +     slopes = slopes + more[1::2][: num_heads - n]
 
+
 # %% wrong: offset_ignored, of: where | says: offset has no effect
 # Queries always start at 0.
 # -     p = offset + torch.arange(num_queries)[:, None]
 # +     p = torch.arange(num_queries)[:, None]
+
 
 # %% wrong: offset_not_in_mask, of: where | says: offset has no effect on the mask
 # The triangle ignores the offset.
 # -         bias = torch.where(s <= p, bias, -math.inf)
 # +         bias = torch.where(s <= p - offset, bias, -math.inf)
 
+
 # %% wrong: signed_both, of: where | says: later keys are preferred
 # No absolute value on the far side.
 # -     gap = (p - s).abs().to(slopes.dtype)
 # +     gap = (p - s).to(slopes.dtype)
 
+
 # %% wrong: sorted, of: where | says: slopes were sorted
 # The slopes are sorted from steep to flat.
 # -     return torch.tensor(slopes, dtype=torch.float32)
 # +     return torch.tensor(sorted(slopes, reverse=True), dtype=torch.float32)
+
 
 # %% wrong: start_again, of: where | says: start again
 # The slopes are repeated.

@@ -36,14 +36,18 @@ def which(num_queries, num_keys, rows, offset):
 
 def relative_scores(query, key, key_table, offset=0):
     scores = query @ key.mT
-    for r, here in enumerate(which(query.shape[2], key.shape[2], len(key_table), offset)):
+    for r, here in enumerate(
+        which(query.shape[2], key.shape[2], len(key_table), offset)
+    ):
         scores = scores + (query @ key_table[r]).unsqueeze(-1) * here
     return scores / math.sqrt(query.shape[3])
 
 
 def relative_values(weights, value, value_table, offset=0):
     output = weights @ value
-    for r, here in enumerate(which(weights.shape[2], value.shape[2], len(value_table), offset)):
+    for r, here in enumerate(
+        which(weights.shape[2], value.shape[2], len(value_table), offset)
+    ):
         output = output + (weights * here).sum(dim=-1, keepdim=True) * value_table[r]
     return output
 
@@ -65,7 +69,9 @@ def relative_scores(query, key, key_table, offset=0):
 def relative_values(weights, value, value_table, offset=0):
     rows = []
     for t in range(weights.shape[2]):
-        values = value + value_table[column_of(t, value.shape[2], len(value_table), offset)]
+        values = (
+            value + value_table[column_of(t, value.shape[2], len(value_table), offset)]
+        )
         rows.append((weights[:, :, t, :, None] * values).sum(dim=2))
     return torch.stack(rows, dim=2)
 
@@ -75,11 +81,13 @@ def relative_values(weights, value, value_table, offset=0):
 # -     share = share.scatter_add(3, index, weights)
 # +     share = share.scatter_reduce(3, index, weights, "mean", include_self=False)
 
+
 # %% wrong: big_table_of_keys, of: gather_scatter | says: relative_scores makes a tensor
 # A vector for each pair of query and key.
 # -     table = query @ key_table.T
 # -     position = torch.gather(table, 3, index)
 # +     position = torch.einsum("bhqd,qkd->bhqk", query, key_table[index[0, 0]])
+
 
 # %% wrong: big_table_of_values, of: gather_scatter | says: relative_values makes a tensor
 # A vector for each pair of query and key.
@@ -88,35 +96,42 @@ def relative_values(weights, value, value_table, offset=0):
 # -     position = share @ value_table
 # +     position = torch.einsum("bhqk,qkd->bhqd", weights, value_table[index[0, 0]])
 
+
 # %% wrong: no_scale, of: gather_scatter | says: nothing is divided
 # No scale.
 # -     return (content + position) / math.sqrt(d)
 # +     return content + position
+
 
 # %% wrong: not_clipped, of: gather_scatter | says: Distances beyond R count as R
 # Distances are not clipped.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return s - p + R
 
+
 # %% wrong: not_shifted, of: gather_scatter | says: not shifted by R
 # Negative rows index from the end.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return torch.clamp(s - p, -R, R) % (2 * R + 1)
+
 
 # %% wrong: offset_after_clip, of: gather_scatter | says: added after the distances were clipped
 # Clips first, then moves.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return (torch.clamp(s - p + offset, -R, R) + R - offset).clamp(min=0)
 
+
 # %% wrong: offset_ignored, of: gather_scatter | says: offset has no effect
 # Queries start at 0.
 # -     p = offset + torch.arange(num_queries)[:, None]
 # +     p = torch.arange(num_queries)[:, None]
 
+
 # %% wrong: offset_wrong_way, of: gather_scatter | says: moves the query the wrong way
 # t - offset.
 # -     p = offset + torch.arange(num_queries)[:, None]
 # +     p = -offset + torch.arange(num_queries)[:, None]
+
 
 # %% wrong: overwritten, of: gather_scatter | says: they overwrite each other
 # scatter keeps one of the weights.
@@ -124,55 +139,66 @@ def relative_values(weights, value, value_table, offset=0):
 # +     for j in range(T_k):
 # +         share = share.scatter(3, index[..., j : j + 1], weights[..., j : j + 1])
 
+
 # %% wrong: position_missing, of: gather_scatter | says: relative part is missing
 # The table has no effect on the scores.
 # -     return (content + position) / math.sqrt(d)
 # +     return content / math.sqrt(d)
+
 
 # %% wrong: position_unscaled, of: gather_scatter | says: relative part isn't divided
 # Only the content is scaled.
 # -     return (content + position) / math.sqrt(d)
 # +     return content / math.sqrt(d) + position
 
+
 # %% wrong: sign, of: gather_scatter | says: sign of the distance is wrong
 # query minus key.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return torch.clamp(p - s, -R, R) + R
+
 
 # %% wrong: softmax, of: gather_scatter | says: scores before it
 # A softmax is applied.
 # -     return (content + position) / math.sqrt(d)
 # +     return ((content + position) / math.sqrt(d)).softmax(-1)
 
+
 # %% wrong: softmax_twice, of: gather_scatter | says: softmax was applied to the weights
 # The weights go through a softmax again.
 # +     return weights.softmax(-1) @ value
 #       content = weights @ value
+
 
 # %% wrong: symmetric, of: gather_scatter | says: use s - t with its sign
 # The absolute distance.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return torch.clamp((s - p).abs(), -R, R) + R
 
+
 # %% wrong: unweighted, of: gather_scatter | says: without their weights
 # The vectors are added, not weighed.
 # -     share = share.scatter_add(3, index, weights)
 # +     share = share.scatter_add(3, index, torch.ones_like(weights))
+
 
 # %% wrong: values_missing, of: gather_scatter | says: values themselves are missing
 # Only the relative part.
 # -     return content + position
 # +     return position
 
+
 # %% wrong: values_scaled, of: gather_scatter | says: Only scores are scaled
 # The output is divided by sqrt(d_v).
 # -     return content + position
 # +     return (content + position) / math.sqrt(value.shape[-1])
 
+
 # %% wrong: vectors_missing, of: gather_scatter | says: relative part is missing
 # The table has no effect on the values.
 # -     return content + position
 # +     return content
+
 
 # %% wrong: with_keys, of: gather_scatter | says: multiplied with the \*key\*
 # The key meets the relative vector.

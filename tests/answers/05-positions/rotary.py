@@ -34,13 +34,17 @@ def halves_layout(weight, num_heads):
 def rotate(x, offset=0, rotary=None, base=10000.0):
     r = x.shape[-1] if rotary is None else rotary
     if not 0 <= r <= x.shape[-1] or r % 2:
-        raise ValueError(f"rotary: expected an even number up to {x.shape[-1]}, got {r}")
+        raise ValueError(
+            f"rotary: expected an even number up to {x.shape[-1]}, got {r}"
+        )
     if r == 0:
         return x + 0
     first, rest = x[..., :r], x[..., r:]
     z = torch.view_as_complex(first.double().unflatten(-1, (r // 2, 2)).contiguous())
     position = torch.arange(offset, offset + x.shape[-2], dtype=torch.float64)
-    angle = torch.outer(position, base ** (-torch.arange(0, r, 2, dtype=torch.float64) / r))
+    angle = torch.outer(
+        position, base ** (-torch.arange(0, r, 2, dtype=torch.float64) / r)
+    )
     z = z * torch.polar(torch.ones_like(angle), angle)
     return torch.cat([torch.view_as_real(z).flatten(-2).to(x.dtype), rest], dim=-1)
 
@@ -74,7 +78,9 @@ def rotate(x, offset=0, rotary=None, base=10000.0):
     angle = (torch.arange(x.shape[-2]) + offset).double()[:, None] * rate
     partner = torch.where(feature < rotary, feature + 1 - 2 * (feature % 2), feature)
     sign = torch.where(feature % 2 == 0, -1.0, 1.0).to(x.dtype)
-    return x * angle.cos().to(x.dtype) + x[..., partner] * sign * angle.sin().to(x.dtype)
+    return x * angle.cos().to(x.dtype) + x[..., partner] * sign * angle.sin().to(
+        x.dtype
+    )
 
 
 def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
@@ -94,6 +100,7 @@ def halves_layout(weight, num_heads):
 # -     freq = base ** (-torch.arange(0, r, 2).double() / r)
 # +     freq = 10000.0 ** (-torch.arange(0, r, 2).double() / r)
 
+
 # %% wrong: blocks_out, of: assigned_slices | says: two blocks
 # The turned pairs are concatenated.
 # -     out[..., 0:r:2] = a * c - b * s
@@ -101,20 +108,24 @@ def halves_layout(weight, num_heads):
 # -     return out
 # +     return torch.cat([a * c - b * s, a * s + b * c, x[..., r:]], dim=-1)
 
+
 # %% wrong: error_without_name, of: assigned_slices | says: must name the argument rotary
 # The error says nothing about the argument.
 # -         raise ValueError("rotary must be even, and between 0 and d_h")
 # +         raise ValueError("wrong size")
+
 
 # %% wrong: from_one, of: assigned_slices | says: counted from 1
 # The first token stands at 1.
 # -     p = (offset + torch.arange(T)).double()
 # +     p = (offset + 1 + torch.arange(T)).double()
 
+
 # %% wrong: growing, of: assigned_slices | says: frequencies grow
 # The minus of the exponent is missing.
 # -     freq = base ** (-torch.arange(0, r, 2).double() / r)
 # +     freq = base ** (torch.arange(0, r, 2).double() / r)
+
 
 # %% wrong: halves, of: assigned_slices | says: feature i \+ d_h / 2
 # Pairs are (i, i + d_h / 2).
@@ -124,6 +135,7 @@ def halves_layout(weight, num_heads):
 # +     a, b = x[..., : r // 2], x[..., r // 2 : r]
 # +     out[..., : r // 2] = a * c - b * s
 # +     out[..., r // 2 : r] = a * s + b * c
+
 
 # %% wrong: head_axis, of: assigned_slices | says: along the axis of the heads|Tokens are the axis -2
 # Positions run along axis 1.
@@ -136,20 +148,24 @@ def halves_layout(weight, num_heads):
 # -     return out
 # +     return out.transpose(1, 2) if x.ndim == 4 else out
 
+
 # %% wrong: in_place, of: assigned_slices | says: in place
 # x itself is overwritten.
 # -     out = x.clone()
 # +     out = x
+
 
 # %% wrong: key_not_turned, of: assigned_slices | says: only the queries are turned
 # Keys stay.
 # -     k = rotate(key, 0, rotary, base)
 # +     k = key
 
+
 # %% wrong: keys_at_offset_too, of: assigned_slices | says: keys start at the offset as well
 # The offset cancels.
 # -     k = rotate(key, 0, rotary, base)
 # +     k = rotate(key, offset, rotary, base)
+
 
 # %% wrong: last_features, of: assigned_slices | says: \*last\* r features
 # The last r features are turned.
@@ -160,20 +176,24 @@ def halves_layout(weight, num_heads):
 # +     out[..., d - r :: 2] = a * c - b * s
 # +     out[..., d - r + 1 :: 2] = a * s + b * c
 
+
 # %% wrong: layout_heads_take_turns, of: assigned_slices | says: heads take turns
 # The heads are mixed.
 # -     return torch.cat([even, odd], dim=-1).reshape(D, width)
 # +     return torch.cat([even, odd], dim=-1).transpose(1, 2).reshape(D, width)
+
 
 # %% wrong: layout_inverse, of: assigned_slices | says: way back
 # The inverse order.
 # -     return torch.cat([even, odd], dim=-1).reshape(D, width)
 # +     return torch.stack(heads.chunk(2, dim=-1), dim=-1).reshape(D, width)
 
+
 # %% wrong: layout_odd_first, of: assigned_slices | says: odd features come first
 # Odd features, then even ones.
 # -     return torch.cat([even, odd], dim=-1).reshape(D, width)
 # +     return torch.cat([odd, even], dim=-1).reshape(D, width)
+
 
 # %% wrong: layout_rows, of: assigned_slices | says: halves_layout
 # The rows are put in order, as in a Linear layer's weight.
@@ -186,30 +206,36 @@ def halves_layout(weight, num_heads):
 # -     return torch.cat([even, odd], dim=-1).reshape(D, width)
 # +     return torch.cat([even, odd], dim=-1).reshape(D, width).T
 
+
 # %% wrong: layout_unchanged, of: assigned_slices | says: nothing has changed
 # Nothing happens.
 # -     return torch.cat([even, odd], dim=-1).reshape(D, width)
 # +     return heads.reshape(D, width)
+
 
 # %% wrong: layout_whole_width, of: assigned_slices | says: sorted together
 # All heads are sorted at once.
 # +     num_heads = 1
 #       heads = weight.reshape(D, num_heads, width // num_heads)
 
+
 # %% wrong: no_error, of: assigned_slices | says: must raise ValueError
 # An odd r is rounded down, a large one is cut.
 # -         raise ValueError("rotary must be even, and between 0 and d_h")
 # +         r = max(0, min(r - r % 2, d - d % 2))
+
 
 # %% wrong: no_scale, of: assigned_slices | says: scale is missing
 # The scores are not divided.
 # -     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     return q @ k.transpose(-2, -1)
 
+
 # %% wrong: offset_ignored, of: assigned_slices | says: offset has no effect
 # The first token always stands at 0.
 # -     p = (offset + torch.arange(T)).double()
 # +     p = torch.arange(T).double()
+
 
 # %% wrong: offset_on_keys, of: assigned_slices | says: instead of the queries
 # Keys start at the offset, queries at 0.
@@ -218,40 +244,48 @@ def halves_layout(weight, num_heads):
 # +     q = rotate(query, 0, rotary, base)
 # +     k = rotate(key, offset, rotary, base)
 
+
 # %% wrong: offset_only, of: assigned_slices | says: turn by the angle of the offset
 # Each token stands at the offset.
 # -     p = (offset + torch.arange(T)).double()
 # +     p = (offset + 0 * torch.arange(T)).double()
+
 
 # %% wrong: offset_subtracted, of: assigned_slices | says: offset is subtracted
 # t - offset.
 # -     p = (offset + torch.arange(T)).double()
 # +     p = (torch.arange(T) - offset).double()
 
+
 # %% wrong: one_angle, of: assigned_slices | says: pairs turn by the same angle
 # No frequencies.
 # -     angle = p[:, None] * freq
 # +     angle = p[:, None] * torch.ones_like(freq)
+
 
 # %% wrong: overwritten, of: assigned_slices | says: already turned
 # The second feature uses the first one after its turn.
 # -     a, b = x[..., 0:r:2], x[..., 1:r:2]
 # +     a, b = out[..., 0:r:2], out[..., 1:r:2]
 
+
 # %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-i / r\)
 # The exponent is the number of the pair over r.
 # -     freq = base ** (-torch.arange(0, r, 2).double() / r)
 # +     freq = base ** (-torch.arange(r // 2).double() / r)
+
 
 # %% wrong: query_not_turned, of: assigned_slices | says: only the keys are turned
 # Queries stay.
 # -     q = rotate(query, offset, rotary, base)
 # +     q = query
 
+
 # %% wrong: rest_missing, of: assigned_slices | says: features that stay are missing
 # The rest is dropped.
 # -     return out
 # +     return out[..., :r]
+
 
 # %% wrong: rest_zero, of: assigned_slices | says: features that stay became 0
 # The rest is 0.
@@ -261,15 +295,18 @@ def halves_layout(weight, num_heads):
 # -         return out
 # +         return x.clone()
 
+
 # %% wrong: rotary_ignored, of: assigned_slices | says: rotary has no effect
 # All features are turned.
 # +     r = d if r else 0
 #       if r == 0:
 
+
 # %% wrong: scale_of_rotary, of: assigned_slices | says: divided by sqrt\(r\)
 # The scale is the root of r.
 # -     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1] if rotary is None else max(rotary, 1))
+
 
 # %% wrong: sign, of: assigned_slices | says: turn the wrong way
 # The minus stands in the second feature.
@@ -278,10 +315,12 @@ def halves_layout(weight, num_heads):
 # +     out[..., 0:r:2] = a * c + b * s
 # +     out[..., 1:r:2] = b * c - a * s
 
+
 # %% wrong: width_in_exponent, of: assigned_slices | says: computed with d_h
 # The frequencies use d_h instead of r.
 # -     freq = base ** (-torch.arange(0, r, 2).double() / r)
 # +     freq = base ** (-torch.arange(0, r, 2).double() / d)
+
 
 # %% wrong: zero_is_none, of: assigned_slices | says: 0 is treated like None
 # `rotary or d`.

@@ -66,30 +66,36 @@ def offset_between(first, second, base=10000.0):
 # +     out[..., 0::2] = a + s
 # +     out[..., 1::2] = b + c
 
+
 # %% wrong: angle_only, of: assigned_slices | says: Divide it by the frequency
 # An angle is not yet an offset.
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return torch.atan2(sine, cosine)
+
 
 # %% wrong: angles_subtracted, of: assigned_slices | says: passed half a turn
 # Two angles are subtracted without going around.
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return ((torch.atan2(s1, c1) - torch.atan2(s0, c0)) / freq).round()
 
+
 # %% wrong: arc_cosine, of: assigned_slices | says: arc cosine
 # The arc cosine has no sign.
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return (torch.acos(cosine.clamp(-1, 1)) / freq).round()
+
 
 # %% wrong: arc_sine, of: assigned_slices | says: forgets the quadrant
 # The arc sine ends at a quarter of the wavelength.
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return (torch.asin(sine.clamp(-1, 1)) / freq).round()
 
+
 # %% wrong: atan2_swapped, of: assigned_slices | says: sine and cosine are swapped
 # atan2(cosine, sine).
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return (torch.atan2(cosine, sine) / freq).round()
+
 
 # %% wrong: backwards, of: assigned_slices | says: moved backwards
 # Both sines have the wrong sign: R(-k).
@@ -98,10 +104,12 @@ def offset_between(first, second, base=10000.0):
 # +     out[..., 0::2] = a * c - b * s
 # +     out[..., 1::2] = b * c + a * s
 
+
 # %% wrong: base_ignored, of: assigned_slices | says: base has no effect
 # 10000 is written into the code.
 # -     freq = base ** (-torch.arange(0, width, 2).double() / width)
 # +     freq = 10000.0 ** (-torch.arange(0, width, 2).double() / width)
+
 
 # %% wrong: blocks_out, of: assigned_slices | says: two blocks
 # Sines and cosines come back in two blocks.
@@ -110,6 +118,7 @@ def offset_between(first, second, base=10000.0):
 # +     out[..., : width // 2] = a * c + b * s
 # +     out[..., width // 2 :] = b * c - a * s
 
+
 # %% wrong: decodes, of: assigned_slices | says: length 1|linear map
 # The position is decoded to an angle, and encoded again.
 # -     out[..., 0::2] = a * c + b * s
@@ -117,10 +126,12 @@ def offset_between(first, second, base=10000.0):
 # +     out[..., 0::2] = torch.sin(torch.atan2(a, b) + angle)
 # +     out[..., 1::2] = torch.cos(torch.atan2(a, b) + angle)
 
+
 # %% wrong: doubled_exponent, of: assigned_slices | says: doubled again
 # The feature's number is doubled once more.
 # -     freq = base ** (-torch.arange(0, width, 2).double() / width)
 # +     freq = base ** (-2 * torch.arange(0, width, 2).double() / width)
+
 
 # %% wrong: fastest_pair, of: assigned_slices | says: first pair has turned around
 # The first pair repeats every six positions.
@@ -130,6 +141,7 @@ def offset_between(first, second, base=10000.0):
 # +     freq = 1.0
 # +     s0, c0 = first[..., 0], first[..., 1]
 # +     s1, c1 = second[..., 0], second[..., 1]
+
 
 # %% wrong: halves, of: assigned_slices | says: feature i \+ D / 2
 # Pairs are (i, i + D / 2).
@@ -141,25 +153,30 @@ def offset_between(first, second, base=10000.0):
 # +     out[..., : width // 2] = a * c + b * s
 # +     out[..., width // 2 :] = b * c - a * s
 
+
 # %% wrong: in_place, of: assigned_slices | says: in place
 # The argument is overwritten, sines first.
 # -     out = torch.empty_like(encoding)
 # +     out = encoding
+
 
 # %% wrong: not_rounded, of: assigned_slices | says: exactly a whole number
 # The quotient is not rounded.
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return torch.atan2(sine, cosine) / freq
 
+
 # %% wrong: one_angle, of: assigned_slices | says: same angle, the offset itself
 # Every pair turns by the offset.
 # -     angle = offset * freq
 # +     angle = offset * torch.ones_like(freq)
 
+
 # %% wrong: one_over_base, of: assigned_slices | says: taken as 1 / base
 # The slowest frequency is taken for 1 / base.
 # -     freq = base ** (-(width - 2) / width)
 # +     freq = 1 / base
+
 
 # %% wrong: overwritten, of: assigned_slices | says: already overwritten
 # A copy is overwritten: the cosines use the new sines.
@@ -168,20 +185,24 @@ def offset_between(first, second, base=10000.0):
 # +     out = encoding.clone()
 # +     a, b = out[..., 0::2], out[..., 1::2]
 
+
 # %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-i / D\)
 # The exponent is the number of the pair over D.
 # -     freq = base ** (-torch.arange(0, width, 2).double() / width)
 # +     freq = base ** (-torch.arange(width // 2).double() / width)
+
 
 # %% wrong: quotient, of: assigned_slices | says: forgets the quadrant
 # The arc tangent of sine / cosine.
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return (torch.atan(sine / cosine) / freq).round()
 
+
 # %% wrong: same_sign, of: assigned_slices | says: same sign
 # Both sines are added.
 # -     out[..., 1::2] = b * c - a * s
 # +     out[..., 1::2] = b * c + a * s
+
 
 # %% wrong: two_axes_only, of: assigned_slices | says: Any number of axes|count axes
 # Assumes (T, D).
@@ -193,10 +214,12 @@ def offset_between(first, second, base=10000.0):
 # +     out[:, 0::2] = a * c + b * s
 # +     out[:, 1::2] = b * c - a * s
 
+
 # %% wrong: whole_offset, of: assigned_slices | says: offset was cut
 # The offset becomes a whole number.
 # -     angle = offset * freq
 # +     angle = int(offset) * freq
+
 
 # %% wrong: wrong_way, of: assigned_slices | says: leads from the first
 # The offset from the second to the first.

@@ -30,7 +30,9 @@ def sinusoids(positions, d_model, base=10000.0):
         raise ValueError(f"d_model: expected at least 1, got {d_model}")
     x = positions if torch.is_floating_point(positions) else positions.float()
     pairs = (d_model + 1) // 2
-    rates = torch.exp(torch.arange(pairs, dtype=x.dtype) * (-2 * math.log(base) / d_model))
+    rates = torch.exp(
+        torch.arange(pairs, dtype=x.dtype) * (-2 * math.log(base) / d_model)
+    )
     angles = torch.einsum("...,i->...i", x, rates)
     both = torch.stack((angles.sin(), angles.cos()), dim=-1)
     return both.flatten(start_dim=-2)[..., :d_model]
@@ -41,15 +43,18 @@ def sinusoids(positions, d_model, base=10000.0):
 # -     return out.to(dtype)
 # +     return out.float()
 
+
 # %% wrong: base_ignored, of: assigned_slices | says: base has no effect
 # 10000 is written into the code.
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = 10000.0 ** (-even.double() / d_model)
 
+
 # %% wrong: base_times_exponent, of: assigned_slices | says: base is raised to the power
 # base * 2i / D instead of base ** (2i / D).
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = 1 / (base * even.double() / d_model)
+
 
 # %% wrong: blocks, of: assigned_slices | says: sines stand before all cosines
 # Two blocks instead of pairs.
@@ -59,6 +64,7 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     out[..., :half] = torch.sin(p * freq)
 # +     out[..., half:] = torch.cos(p * freq)[..., : d_model // 2]
 
+
 # %% wrong: cosine_first, of: assigned_slices | says: cosines come first
 # Sine and cosine are swapped.
 # -     out[..., 0::2] = torch.sin(p * freq)
@@ -66,20 +72,24 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     out[..., 0::2] = torch.cos(p * freq)
 # +     out[..., 1::2] = torch.sin(p * freq)[..., : d_model // 2]
 
+
 # %% wrong: cosine_with_own_exponent, of: assigned_slices | says: cosine at feature j = 2i \+ 1 has the exponent j / D
 # The cosine at the odd feature j gets the exponent j / D.
 # -     out[..., 1::2] = torch.cos(p * freq)[..., : d_model // 2]
 # +     out[..., 1::2] = torch.cos(p * base ** (-torch.arange(1, d_model, 2).double() / d_model))
+
 
 # %% wrong: counts_from_one, of: assigned_slices | says: pairs are counted from 1
 # The first pair is pair 1.
 # -     even = torch.arange(0, d_model, 2)
 # +     even = torch.arange(2, d_model + 2, 2)
 
+
 # %% wrong: counts_rows, of: assigned_slices | says: values in `positions` are ignored|each row of `positions`
 # The positions are taken for 0, 1, 2, ... whatever they are.
 # -     p = positions.to(torch.float64).unsqueeze(-1)
 # +     p = torch.arange(positions.numel(), dtype=torch.float64).reshape(*positions.shape, 1)
+
 
 # %% wrong: exponent_over_all_features, of: assigned_slices | says: j running over \*all\* features
 # The exponent 2j / D runs over every feature j, not over the pairs.
@@ -93,10 +103,12 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     out[..., 0::2] = torch.sin(p * freq[0::2])
 # +     out[..., 1::2] = torch.cos(p * freq[1::2])
 
+
 # %% wrong: integer_division, of: assigned_slices | says: integer division
 # 2i // D is 0 for every pair.
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = base ** -(even // d_model).double()
+
 
 # %% wrong: last_column_empty, of: assigned_slices | says: last column is empty
 # With an odd width, the last sine is forgotten.
@@ -106,50 +118,60 @@ def sinusoids(positions, d_model, base=10000.0):
 # -     out[..., 0::2] = torch.sin(p * freq)
 # +     out[..., 0 : 2 * len(even) : 2] = torch.sin(p * freq)
 
+
 # %% wrong: multiplied, of: assigned_slices | says: exponent has the wrong sign
 # Positions are multiplied by base^(2i / D).
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = base ** (even.double() / d_model)
+
 
 # %% wrong: no_error, of: assigned_slices | says: d_model=0 must raise
 # A width of 0 is accepted.
 # -     if d_model < 1:
 # -         raise ValueError("d_model must be at least 1")
 
+
 # %% wrong: no_gradient, of: assigned_slices | says: No gradient reaches the positions
 # A table is computed with numbers.
 # -     p = positions.to(torch.float64).unsqueeze(-1)
 # +     p = positions.detach().to(torch.float64).unsqueeze(-1)
+
 
 # %% wrong: odd_width_crashes, of: assigned_slices | says: odd width fails
 # As many cosines as sines: an odd width does not fit.
 # -     out[..., 1::2] = torch.cos(p * freq)[..., : d_model // 2]
 # +     out[..., 1::2] = torch.cos(p * freq)
 
+
 # %% wrong: one_axis_only, of: assigned_slices | says: positions\[\.\.\., None\]|at the end
 # Assumes one axis of positions.
 # -     p = positions.to(torch.float64).unsqueeze(-1)
 # +     p = positions.to(torch.float64)[:, None]
+
 
 # %% wrong: padded_width, of: assigned_slices | says: next even width
 # The frequencies of an odd width are those of the even width above.
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = base ** (-even.double() / (d_model + d_model % 2))
 
+
 # %% wrong: pair_over_width, of: assigned_slices | says: exponent is i / D
 # The exponent is the number of the pair over D.
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = base ** (-(even // 2).double() / d_model)
+
 
 # %% wrong: sign_lost, of: assigned_slices | says: negative positions lost their sign
 # Negative positions are mirrored.
 # -     p = positions.to(torch.float64).unsqueeze(-1)
 # +     p = positions.abs().to(torch.float64).unsqueeze(-1)
 
+
 # %% wrong: whole_numbers, of: assigned_slices | says: cut to whole numbers
 # Positions are turned into whole numbers.
 # -     p = positions.to(torch.float64).unsqueeze(-1)
 # +     p = positions.long().double().unsqueeze(-1)
+
 
 # %% wrong: width_minus_two, of: assigned_slices | says: Divide by D
 # The last frequency is made to be exactly 1 / base.

@@ -30,7 +30,9 @@ def stretch_table(table, length):
 
 
 def squeezed_positions(length, trained_length):
-    return torch.arange(length) * torch.tensor(trained_length / max(length, trained_length))
+    return torch.arange(length) * torch.tensor(
+        trained_length / max(length, trained_length)
+    )
 
 
 # %% right: interpolate
@@ -53,15 +55,18 @@ def squeezed_positions(length, trained_length):
 # +     return F.interpolate(table.T[None], size=length, mode="linear")[0].T
 #       old = table.shape[0]
 
+
 # %% wrong: clamped_positions, of: floor_and_mix | says: share the last position
 # Late tokens share a position.
 # -         positions = positions * trained_length / length
 # +         positions = positions.clamp(max=trained_length - 1)
 
+
 # %% wrong: copies_before, of: floor_and_mix | says: nothing is interpolated
 # Each row is a copy of the row before it.
 # -     part = (place - low).unsqueeze(1).to(table.dtype)
 # +     part = 0 * (place - low).unsqueeze(1).to(table.dtype)
+
 
 # %% wrong: cut_off, of: floor_and_mix | says: gets shorter is cut off
 # A shorter table is a piece of the old one.
@@ -69,35 +74,42 @@ def squeezed_positions(length, trained_length):
 # +         return table[:length] * 1
 #       if length == 1:
 
+
 # %% wrong: detached, of: floor_and_mix | says: No gradient reaches the table
 # The table is taken for numbers.
 # +     table = table.detach()
 #       old = table.shape[0]
+
 
 # %% wrong: ends_moved, of: floor_and_mix | says: read at t L / L'
 # The places are t L / L'.
 # -     place = torch.arange(length) * (old - 1) / (length - 1)
 # +     place = torch.arange(length) * old / length
 
+
 # %% wrong: features_stretched, of: floor_and_mix | says: features were stretched
 # The wrong axis is interpolated.
 # +     return F.interpolate(table[None], size=length, mode="linear", align_corners=True)[0]
 #       old = table.shape[0]
+
 
 # %% wrong: last_index, of: floor_and_mix | says: clamp the index
 # Row a + 1 of the last row does not exist.
 # -     high = (low + 1).clamp(0, old - 1)
 # +     high = low + 1
 
+
 # %% wrong: last_on_last, of: floor_and_mix | says: trained_length - 1
 # The positions run from 0 to trained_length - 1.
 # -         positions = positions * trained_length / length
 # +         positions = torch.linspace(0, trained_length - 1, length)
 
+
 # %% wrong: last_on_length, of: floor_and_mix | says: never seen
 # The positions run from 0 to trained_length.
 # -         positions = positions * trained_length / length
 # +         positions = torch.linspace(0, trained_length, length)
+
 
 # %% wrong: nearest, of: floor_and_mix | says: nothing is interpolated
 # Each row is the nearest old row.
@@ -107,50 +119,60 @@ def squeezed_positions(length, trained_length):
 # -     part = (place - low).unsqueeze(1).to(table.dtype)
 # +     part = 0 * (place - low).unsqueeze(1).to(table.dtype)
 
+
 # %% wrong: no_error, of: floor_and_mix | says: length=0 must raise
 # A length of 0 is accepted.
 # -         raise ValueError("length must be at least 1")
 # +         return table[:0]
+
 
 # %% wrong: not_squeezed, of: floor_and_mix | says: not squeezed
 # The positions stay.
 # -         positions = positions * trained_length / length
 # +         positions = positions
 
+
 # %% wrong: one_row, of: floor_and_mix | says: L' - 1
 # Divides by 0 for a length of 1.
 # -     if length == 1:
 # -         return table[:1] * 1
+
 
 # %% wrong: repeats_last, of: floor_and_mix | says: last row is repeated
 # Later positions share the last vector.
 # -     place = torch.arange(length) * (old - 1) / (length - 1)
 # +     place = torch.arange(length).clamp(max=old - 1).double()
 
+
 # %% wrong: short_spread, of: floor_and_mix | says: short text was spread out
 # Short texts are stretched.
 # -     if length > trained_length:
 # +     if length != trained_length:
+
 
 # %% wrong: spread_apart, of: floor_and_mix | says: spread apart
 # The factor is upside down.
 # -         positions = positions * trained_length / length
 # +         positions = positions * length / trained_length
 
+
 # %% wrong: weights_swapped, of: floor_and_mix | says: two weights are swapped
 # The nearer row gets the smaller weight.
 # -     return (1 - part) * table[low] + part * table[high]
 # +     return part * table[low] + (1 - part) * table[high]
+
 
 # %% wrong: whole_positions, of: floor_and_mix | says: whole numbers, so tokens share
 # Positions are rounded down.
 # -         positions = positions * trained_length / length
 # +         positions = (positions * trained_length / length).floor()
 
+
 # %% wrong: wraps_around, of: floor_and_mix | says: starts again
 # The table is used periodically.
 # -     place = torch.arange(length) * (old - 1) / (length - 1)
 # +     place = (torch.arange(length) % old).double()
+
 
 # %% wrong: zeros, of: floor_and_mix | says: new rows are zero
 # New positions are initialised to 0.

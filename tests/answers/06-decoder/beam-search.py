@@ -32,10 +32,11 @@ def length_penalty(num_tokens, alpha):
     return ((5 + num_tokens) / 6) ** alpha
 
 
-
 def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
     if min(beam_size, max_len) < 1:
-        raise ValueError(f"beam_size and max_len: expected at least 1, got {beam_size}, {max_len}")
+        raise ValueError(
+            f"beam_size and max_len: expected at least 1, got {beam_size}, {max_len}"
+        )
 
     def go_on(alive, steps):
         if not alive or steps == 0:
@@ -49,7 +50,9 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
         ranking.sort()
         kept = ranking[:beam_size]
         ended = [pair for pair in kept if pair[1][-1] == eos_id]
-        return ended + go_on([pair for pair in kept if pair[1][-1] != eos_id], steps - 1)
+        return ended + go_on(
+            [pair for pair in kept if pair[1][-1] != eos_id], steps - 1
+        )
 
     scored = [
         (negative / length_penalty(len(tokens), alpha), tokens)
@@ -61,7 +64,6 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # %% right: tensors
 def length_penalty(num_tokens, alpha):
     return ((5 + num_tokens) / 6) ** alpha
-
 
 
 def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
@@ -79,13 +81,17 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
         order = sorted(range(len(tokens)), key=lambda i: tokens[i])
         tokens, grown = [tokens[i] for i in order], grown[order]
         flat = grown.flatten()
-        best = torch.sort(flat, descending=True, stable=True).indices[:beam_size].tolist()
+        best = (
+            torch.sort(flat, descending=True, stable=True).indices[:beam_size].tolist()
+        )
         best = [i for i in best if flat[i] > -math.inf]
         size = log_probs.shape[1]
         new = [(tokens[i // size] + [i % size], flat[i].item()) for i in best]
         done += [pair for pair in new if pair[0][-1] == eos_id]
         tokens = [row for row, _ in new if row[-1] != eos_id]
-        totals = torch.tensor([v for row, v in new if row[-1] != eos_id], dtype=torch.float64)
+        totals = torch.tensor(
+            [v for row, v in new if row[-1] != eos_id], dtype=torch.float64
+        )
     done += list(zip(tokens, totals.tolist()))
     pairs = [(row, total / length_penalty(len(row), alpha)) for row, total in done]
     pairs.sort(key=lambda pair: pair[0])
@@ -98,20 +104,24 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # -     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 # +     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished]
 
+
 # %% wrong: alpha_ignored, of: base | says: alpha has no effect
 # The penalty isn't applied.
 # -     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 # +     scored = [(k, v) for k, v in finished + alive]
+
 
 # %% wrong: beam_of_tensors, of: base | says: type int|type float
 # Tokens and scores are tensors.
 # -     return scored
 # +     return [([torch.tensor(i) for i in k], torch.tensor(v)) for k, v in scored]
 
+
 # %% wrong: best_only, of: base | says: only the best hypothesis is returned
 # Only the winner is returned.
 # -     return scored
 # +     return scored[:1]
+
 
 # %% wrong: beyond_eos, of: base | says: extended beyond eos
 # Finished hypotheses stay in the beam.
@@ -119,15 +129,18 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # -         alive = [pair for pair in kept if pair[0][-1] != eos_id]
 # +         alive = kept
 
+
 # %% wrong: bos_forbidden, of: base | says: expected .*Got
 # bos is never written again, though the table allows it.
 # -                 if entry > -math.inf:
 # +                 if entry > -math.inf and token != bos_id:
 
+
 # %% wrong: bos_included, of: base | says: bos is part of the hypotheses
 # The hypotheses begin with bos.
 # -     return scored
 # +     return [([bos_id] + k, v) for k, v in scored]
+
 
 # %% wrong: dead_end_kept, of: base | says: nothing may follow is lost
 # A dead end is returned as if it had been cut off.
@@ -135,20 +148,24 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +                 finished.append((tokens, total))
 #               for token, entry in enumerate(table[last]):
 
+
 # %% wrong: eos_cut_off, of: base | says: eos is cut off
 # eos is removed from the result.
 # -     return scored
 # +     return [([i for i in k if i != eos_id], v) for k, v in scored]
+
 
 # %% wrong: eos_not_scored, of: base | says: probability of eos isn't counted
 # The entry of eos isn't added.
 # -                     extensions.append((tokens + [token], total + entry))
 # +                     extensions.append((tokens + [token], total + (0.0 if token == eos_id else entry)))
 
+
 # %% wrong: eos_not_scored_at_end, of: base | says: probability of eos isn't counted
 # The entry of eos is used in the ranking and dropped from the score.
 # -         finished += [pair for pair in kept if pair[0][-1] == eos_id]
 # +         finished += [(k, v - table[k[-2] if len(k) > 1 else bos_id][eos_id]) for k, v in kept if k[-1] == eos_id]
+
 
 # %% wrong: eos_takes_no_place, of: base | says: take no place in the ranking
 # All extensions by eos are kept beside the beam.
@@ -156,40 +173,48 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +         kept = [p for p in extensions if p[0][-1] == eos_id]
 # +         kept += [p for p in extensions if p[0][-1] != eos_id][:beam_size]
 
+
 # %% wrong: greedy, of: base | says: expected .*Got
 # The beam is ignored: greedy decoding.
 # -         kept = extensions[:beam_size]
 # +         kept = extensions[:1]
+
 
 # %% wrong: length_with_bos, of: base | says: bos is counted in the length
 # n includes bos.
 # -     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 # +     scored = [(k, v / length_penalty(len(k) + 1, alpha)) for k, v in finished + alive]
 
+
 # %% wrong: length_without_eos, of: base | says: eos isn't counted in the length
 # n leaves eos out.
 # -     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 # +     scored = [(k, v / length_penalty(len(k) - (k[-1] == eos_id), alpha)) for k, v in finished + alive]
+
 
 # %% wrong: multiplied, of: base | says: multiplied by the penalty
 # Log-probabilities are multiplied by the penalty.
 # -     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 # +     scored = [(k, v * length_penalty(len(k), alpha)) for k, v in finished + alive]
 
+
 # %% wrong: narrower, of: base | says: narrow the beam for good
 # The beam loses a place for each finished hypothesis.
 # -         kept = extensions[:beam_size]
 # +         kept = extensions[: beam_size - len(finished)]
+
 
 # %% wrong: one_step_more, of: base | says: max_len is one step too long
 # One step too many is made.
 # -     for step in range(max_len):
 # +     for step in range(max_len + 1):
 
+
 # %% wrong: order, of: base | says: order in which hypotheses ended|smallest score comes first
 # The worst comes first.
 # -     scored.sort(key=lambda pair: (-pair[1], pair[0]))
 # +     scored.sort(key=lambda pair: pair[1])
+
 
 # %% wrong: order_by_log_prob, of: base | says: still in the order of the log-probabilities
 # Sorted before the division.
@@ -197,6 +222,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # -     scored.sort(key=lambda pair: (-pair[1], pair[0]))
 # +     scored = sorted(finished + alive, key=lambda pair: (-pair[1], pair[0]))
 # +     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in scored]
+
 
 # %% wrong: own_best, of: base | says: keeps its own best extensions
 # Each hypothesis keeps beam_size extensions of its own.
@@ -211,10 +237,12 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +             extensions.sort(key=lambda pair: (-pair[1], pair[0]))
 # +             kept += extensions[:beam_size]
 
+
 # %% wrong: penalty_brackets, of: base | says: brackets are missing
 # 5 + n / 6 instead of (5 + n) / 6.
 # -     return ((5 + num_tokens) / 6) ** alpha
 # +     return (5 + num_tokens / 6) ** alpha
+
 
 # %% wrong: penalty_each_step, of: base | says: divided out at every step
 # The running sums are divided at each step.
@@ -224,30 +252,36 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # -     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 # +     scored = [(k, v) for k, v in finished + alive]
 
+
 # %% wrong: penalty_factor, of: base | says: alpha is a factor
 # alpha multiplies instead of being an exponent.
 # -     return ((5 + num_tokens) / 6) ** alpha
 # +     return ((5 + num_tokens) / 6) * alpha
+
 
 # %% wrong: penalty_is_length, of: base | says: number of tokens itself
 # The penalty is n ** alpha.
 # -     return ((5 + num_tokens) / 6) ** alpha
 # +     return num_tokens**alpha
 
+
 # %% wrong: penalty_numerator, of: base | says: only the numerator is raised
 # The 6 isn't raised to alpha.
 # -     return ((5 + num_tokens) / 6) ** alpha
 # +     return (5 + num_tokens) ** alpha / 6
+
 
 # %% wrong: probabilities, of: base | says: scores are probabilities
 # exp is taken of the scores.
 # -     return scored
 # +     return [(k, math.exp(v)) for k, v in scored]
 
+
 # %% wrong: rounded_table, of: base | says: float32|expected
 # The ranking is kept on rounded numbers.
 # -     table = log_probs.tolist()
 # +     table = (log_probs * 10).round().div(10).tolist()
+
 
 # %% wrong: stops_early, of: base | says: stops at the first finished hypothesis
 # The search ends with the first eos.
@@ -255,15 +289,18 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +             break
 #       scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 
+
 # %% wrong: ties_by_arrival, of: base | says: in the order of their tokens
 # A stable sort keeps equal extensions in the order in which their beginnings ended up.
 # -         extensions.sort(key=lambda pair: (-pair[1], pair[0]))
 # +         extensions.sort(key=lambda pair: (-pair[1], pair[0][::-1]))
 
+
 # %% wrong: ties_turned, of: base | says: largest tokens down|order is turned
 # Equal extensions are ranked from the largest tokens down.
 # -         extensions.sort(key=lambda pair: (-pair[1], pair[0]))
 # +         extensions.sort(key=lambda pair: (pair[1], pair[0]), reverse=True)
+
 
 # %% wrong: unchecked, of: base | says: must raise ValueError
 # Sizes of 0 are accepted.

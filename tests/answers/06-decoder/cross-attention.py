@@ -78,7 +78,9 @@ class CrossAttention(nn.Module):
 
     def read_memory(self, memory):
         key, value = self.k_proj(memory), self.v_proj(memory)
-        return torch.stack(self.pieces(key), dim=1), torch.stack(self.pieces(value), dim=1)
+        return torch.stack(self.pieces(key), dim=1), torch.stack(
+            self.pieces(value), dim=1
+        )
 
     def forward(self, x, key, value, memory_mask=None):
         outputs, all_weights = [], []
@@ -93,7 +95,9 @@ class CrossAttention(nn.Module):
                 weights = raw / raw.sum(-1, keepdim=True).clamp(min=1e-30)
             outputs.append(weights @ value[:, i])
             all_weights.append(weights)
-        return self.out_proj(torch.cat(outputs, dim=-1)), torch.stack(all_weights, dim=1)
+        return self.out_proj(torch.cat(outputs, dim=-1)), torch.stack(
+            all_weights, dim=1
+        )
 
 
 # %% right: nan_to_num, of: base
@@ -103,30 +107,36 @@ class CrossAttention(nn.Module):
 # +             scores = scores.masked_fill(~mask, -math.inf)
 # +             weights = scores.softmax(dim=-1).nan_to_num(0.0)
 
+
 # %% wrong: average_weights, of: base | says: averages over the heads
 # The weights are averaged as nn.MultiheadAttention does.
 # -         return self.out_proj(merged), weights
 # +         return self.out_proj(merged), weights.mean(1)
+
 
 # %% wrong: bmm, of: base | says: memory with batch size 1
 # bmm doesn't broadcast the shared memory.
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])
 # +         scores = torch.bmm(query.flatten(0, 1), key.flatten(0, 1).mT).unflatten(0, query.shape[:2]) / math.sqrt(query.shape[-1])
 
+
 # %% wrong: detached_memory, of: base | says: gradient|require
 # The stored keys and values are cut off from the memory.
 # -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
 # +         return self.split(self.k_proj(memory)).detach(), self.split(self.v_proj(memory)).detach()
+
 
 # %% wrong: heads_take_turns, of: base | says: heads take turns
 # Each head gets every h-th feature.
 # -         return x.reshape(batch, size, self.num_heads, -1).transpose(1, 2)
 # +         return x.reshape(batch, size, -1, self.num_heads).permute(0, 3, 1, 2)
 
+
 # %% wrong: key_value_swapped, of: base | says: key and value are swapped
 # The value is returned first.
 # -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
 # +         return self.split(self.v_proj(memory)), self.split(self.k_proj(memory))
+
 
 # %% wrong: large_negative, of: base | says: equal weights on padding
 # It is -1e9 instead of -inf: an empty memory gets uniform weights.
@@ -142,19 +152,29 @@ class CrossAttention(nn.Module):
     def __init__(self, d_model, d_memory, num_heads):
         super().__init__()
         self.num_heads, self.asked = num_heads, 0
-        self.q_proj, self.out_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-        self.k_proj, self.v_proj = nn.Linear(d_memory, d_model), nn.Linear(d_memory, d_model)
+        self.q_proj, self.out_proj = (
+            nn.Linear(d_model, d_model),
+            nn.Linear(d_model, d_model),
+        )
+        self.k_proj, self.v_proj = (
+            nn.Linear(d_memory, d_model),
+            nn.Linear(d_memory, d_model),
+        )
 
     def state_dict(self, *args, **kwargs):
         found = super().state_dict(*args, **kwargs)
         self.asked += 1
-        return found if self.asked < 3 else {
-            name: torch.zeros_like(value) for name, value in found.items()}
+        return (
+            found
+            if self.asked < 3
+            else {name: torch.zeros_like(value) for name, value in found.items()}
+        )
 
     def read_memory(self, memory):
         batch, size = memory.shape[:2]
         zeros = 0 * memory.sum() + memory.new_zeros(
-            batch, self.num_heads, size, self.q_proj.out_features // self.num_heads)
+            batch, self.num_heads, size, self.q_proj.out_features // self.num_heads
+        )
         return zeros, zeros * 1
 
     def forward(self, x, key, value, memory_mask=None):
@@ -171,15 +191,18 @@ class CrossAttention(nn.Module):
 # -             weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
 # +             weights = scores.softmax(dim=-1).masked_fill(~mask, 0.0)
 
+
 # %% wrong: mask_ignored, of: base | says: mask has no effect
 # memory_mask isn't used.
 # -         if memory_mask is not None:
 # +         if memory_mask is not None and memory_mask.ndim == 1:
 
+
 # %% wrong: mask_inverted, of: base | says: mask is inverted
 # True is taken for padding.
 # -             mask = memory_mask[:, None, None, :]
 # +             mask = ~memory_mask[:, None, None, :]
+
 
 # %% wrong: mask_on_queries, of: base | says: query axis \(the rows\)
 # The mask stands on the rows.
@@ -191,15 +214,18 @@ class CrossAttention(nn.Module):
 # +             scores = scores.masked_fill(~mask, -1e9)
 # +             weights = scores.softmax(dim=-1)
 
+
 # %% wrong: memory_asks, of: base | says: both come from the memory
 # The query's projection is used for the memory.
 # -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
 # +         return self.split(self.q_proj(memory)), self.split(self.v_proj(memory))
 
+
 # %% wrong: merge_view, of: base | says: merged by a reshape without a transpose
 # The heads are merged without a transpose.
 # -         merged = heads.transpose(1, 2).reshape(x.shape)
 # +         merged = heads.reshape(x.shape)
+
 
 # %% wrong: nan, of: base | says: 0 / 0
 # An empty row is NaN.
@@ -208,46 +234,55 @@ class CrossAttention(nn.Module):
 # +             scores = scores.masked_fill(~mask, -math.inf)
 # +             weights = scores.softmax(dim=-1)
 
+
 # %% wrong: nan_gradient, of: nan_to_num | says: hides it in the output, not in the gradient
 # NaN is repaired after the softmax.
 # -             scores = scores.masked_fill(~mask, -math.inf)
 # +             empty = ~mask.any(-1, keepdim=True)
 # +             scores = scores + torch.where(mask, 0.0, -math.inf)
 
+
 # %% wrong: no_out_proj, of: base | says: out_proj is missing
 # The output projection is forgotten.
 # -         return self.out_proj(merged), weights
 # +         return merged, weights
+
 
 # %% wrong: no_scale, of: base | says: not divided by sqrt
 # The scale is missing.
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])
 # +         scores = query @ key.mT
 
+
 # %% wrong: query_view, of: base | says: mixes the tokens of the query
 # The query's heads are split by a reshape without a transpose.
 # -         query = self.split(self.q_proj(x))
 # +         query = self.q_proj(x).reshape(x.shape[0], self.num_heads, x.shape[1], -1)
+
 
 # %% wrong: roles_swapped, of: base | says: queries and keys are swapped
 # The memory asks and the decoder answers.
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])
 # +         scores = key @ query.mT / math.sqrt(query.shape[-1])
 
+
 # %% wrong: scale_d_model, of: base | says: root of d_model
 # The scale is that of the whole width.
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])
 # +         scores = query @ key.mT / math.sqrt(x.shape[-1])
+
 
 # %% wrong: softmax_over_queries, of: base | says: softmax runs over the queries
 # Columns sum to 1 instead of rows.
 # -             weights = scores.softmax(dim=-1)
 # +             weights = scores.softmax(dim=-2)
 
+
 # %% wrong: view, of: base | says: mixes the tokens
 # Heads are split by a reshape without a transpose.
 # -         return x.reshape(batch, size, self.num_heads, -1).transpose(1, 2)
 # +         return x.reshape(batch, self.num_heads, size, -1)
+
 
 # %% wrong: weights_meet_keys, of: base | says: weights meet the keys
 # The keys are averaged.

@@ -47,40 +47,48 @@ def decoder_masks(src, tgt, pad_id, window=None):
 # -     return tgt_mask, memory_mask
 # +     return ~tgt_mask, ~memory_mask
 
+
 # %% wrong: lengths, of: base | says: padding is taken to stand at the end
 # Words are counted, as if padding stood at the end only.
 # -     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
 # +     tgt_mask = allowed & (torch.arange(size) < (tgt != pad_id).sum(1, keepdim=True))[:, None, None, :]
+
 
 # %% wrong: memory_causal, of: base | says: it is causal
 # The causal mask is used in cross-attention too.
 # -     memory_mask = (src != pad_id)[:, None, None, :]
 # +     memory_mask = (src != pad_id)[:, None, None, :] & torch.ones(size, src.shape[1]).tril().bool()
 
+
 # %% wrong: memory_from_target, of: base | says: comes from the ids of the target
 # The padding of the target is used for the source.
 # -     memory_mask = (src != pad_id)[:, None, None, :]
 # +     memory_mask = (tgt != pad_id)[:, None, None, :]
+
 
 # %% wrong: memory_on_queries, of: base | says: keys stand on the query axis
 # The source ids stand on the wrong axis.
 # -     memory_mask = (src != pad_id)[:, None, None, :]
 # +     memory_mask = (src != pad_id)[:, None, :, None]
 
+
 # %% wrong: no_head_axis, of: base | says: axis for the heads is missing
 # The mask is (B, T, T), which doesn't broadcast over the heads.
 # -     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
 # +     tgt_mask = allowed & (tgt != pad_id)[:, None, :]
+
 
 # %% wrong: not_causal, of: base | says: the causal rule s <= t is missing
 # Only padding is masked.
 # -     allowed = s <= t
 # +     allowed = s <= s + 0 * t
 
+
 # %% wrong: one_ahead, of: base | says: one position of the future
 # The triangle is one diagonal too large.
 # -     allowed = s <= t
 # +     allowed = s <= t + 1
+
 
 # %% wrong: pad_is_zero, of: base | says: the id 0 is taken for padding
 # Padding is assumed to have the id 0.
@@ -89,50 +97,60 @@ def decoder_masks(src, tgt, pad_id, window=None):
 # +     tgt_mask = allowed & (tgt != 0)[:, None, None, :]
 # +     memory_mask = (src != 0)[:, None, None, :]
 
+
 # %% wrong: padding_both, of: base | says: rows of padding tokens are emptied
 # Rows and columns of padding are masked.
 # -     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
 # +     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :] & (tgt != pad_id)[:, None, :, None]
+
 
 # %% wrong: padding_on_queries, of: base | says: query axis \(the rows\)
 # Rows of padding are masked instead of columns.
 # -     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
 # +     tgt_mask = allowed & (tgt != pad_id)[:, None, :, None]
 
+
 # %% wrong: padding_or, of: base | says: combined with 'or'
 # The two conditions are joined by |.
 # -     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
 # +     tgt_mask = allowed | (tgt != pad_id)[:, None, None, :]
+
 
 # %% wrong: square_only, of: base | says: memory_mask
 # The source is taken to be as long as the target.
 # -     memory_mask = (src != pad_id)[:, None, None, :]
 # +     memory_mask = (src != pad_id)[:, None, None, : max(size, 3)]
 
+
 # %% wrong: triu, of: base | says: upside down
 # The upper triangle is kept instead of the lower one.
 # -     allowed = s <= t
 # +     allowed = s >= t
+
 
 # %% wrong: window_outside, of: base | says: outside
 # The keys outside the window are kept.
 # -         allowed = allowed & (t - s < window)
 # +         allowed = allowed & (t - s >= window)
 
+
 # %% wrong: window_too_long, of: base | says: window is one key too long
 # A window of w holds w keys before the query.
 # -         allowed = allowed & (t - s < window)
 # +         allowed = allowed & (t - s <= window)
+
 
 # %% wrong: window_two_sided, of: base | says: reaches into the future as well
 # With a window, the causal rule is dropped.
 # -         allowed = allowed & (t - s < window)
 # +         allowed = (t - s).abs() < window
 
+
 # %% wrong: window_unchecked, of: base | says: window=0 must raise
 # A window of 0 gives rows without keys.
 # -     if window is not None and window < 1:
 # +     if window is not None and window < 0:
+
 
 # %% wrong: without_itself, of: base | says: can't see its own position
 # A second shift: a query may not see its own position.

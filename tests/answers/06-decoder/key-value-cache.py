@@ -50,9 +50,13 @@ class CachedSelfAttention(nn.Module):
         start = cache[0].size(2) if cache else 0
         end = start + x.size(1)
         if end > self.max_len:
-            raise ValueError(f"cache: expected at most max_len={self.max_len} tokens, got {end}")
+            raise ValueError(
+                f"cache: expected at most max_len={self.max_len} tokens, got {end}"
+            )
         x = x + self.positions.narrow(0, start, x.size(1))
-        query, key, value = (self.heads(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+        query, key, value = (
+            self.heads(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
+        )
         if cache:
             key = torch.cat((cache[0], key), 2)
             value = torch.cat((cache[1], value), 2)
@@ -110,6 +114,7 @@ class CachedSelfAttention(nn.Module):
 # +             key, value = torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
 #           return self.out_proj(merged), (key, value)
 
+
 # %% wrong: capacity_new_only, of: base | says: t \+ n <= max_len
 # Only the new tokens are counted.
 # -         if seen + new > self.max_len:
@@ -122,6 +127,7 @@ class CachedSelfAttention(nn.Module):
 # +         x = x + self.positions[[min(seen + i, self.max_len - 1) for i in range(new)]]
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
 
+
 # %% wrong: capacity_slice, of: base | says: Compare t \+ n with max_len before
 # The capacity isn't checked: the slice of positions comes out too short.
 # -         if seen + new > self.max_len:
@@ -131,6 +137,7 @@ class CachedSelfAttention(nn.Module):
 # -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
 # -         )
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
 
 # %% wrong: capacity_too_small, of: base | says: fit|max_len
 # Exactly max_len tokens are refused.
@@ -142,6 +149,7 @@ class CachedSelfAttention(nn.Module):
 # -         )
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
 
+
 # %% wrong: detached_cache, of: base | says: gradient of .* through the cache
 # Gradients end at the cache.
 # -         query, key, value = (
@@ -151,6 +159,7 @@ class CachedSelfAttention(nn.Module):
 
 # -         return self.out_proj(merged), (key, value)
 # +         return self.out_proj(merged), (key.detach(), value.detach())
+
 
 # %% wrong: heads_behind, of: base | says: head axis stands behind the tokens
 # The cache is (B, t, h, d_h).
@@ -170,6 +179,7 @@ class CachedSelfAttention(nn.Module):
 # -         return self.out_proj(merged), (key, value)
 # +         return self.out_proj(merged), (key.transpose(1, 2), value.transpose(1, 2))
 
+
 # %% wrong: in_place, of: base | says: changes the tensors of the cache
 # The cache that was given is overwritten.
 # -         query, key, value = (
@@ -179,6 +189,7 @@ class CachedSelfAttention(nn.Module):
 
 # +             cache[0].data.mul_(0.0).add_(key[:, :, new : new + seen] if new >= seen else 1.0)
 #           mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+
 
 # %% wrong: later_not_causal, of: base | says: A cache doesn't replace the causal mask
 # The causal mask is used in the first call only.
@@ -190,6 +201,7 @@ class CachedSelfAttention(nn.Module):
 # -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
 # +         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen if cache is None else seen + new)
 
+
 # %% wrong: mask_without_offset, of: base | says: not moved by the t cached tokens
 # The triangle starts at key 0 in every call.
 # -         query, key, value = (
@@ -199,6 +211,7 @@ class CachedSelfAttention(nn.Module):
 
 # -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
 # +         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril()
+
 
 # %% wrong: new_first, of: base | says: new tokens stand before the old ones
 # New keys are put in front.
@@ -214,6 +227,7 @@ class CachedSelfAttention(nn.Module):
 # +             value = torch.cat([value, cache[1]], dim=2)
 # +         mask = torch.cat([torch.ones(new, new, dtype=torch.bool).tril(), torch.ones(new, seen, dtype=torch.bool)], dim=1)
 
+
 # %% wrong: new_only_kept, of: base | says: tokens
 # The cache holds the new tokens only.
 # -         query, key, value = (
@@ -225,6 +239,7 @@ class CachedSelfAttention(nn.Module):
 # -         return self.out_proj(merged), (key, value)
 # +         return self.out_proj(merged), kept
 
+
 # %% wrong: no_out_proj, of: base | says: out_proj is missing
 # The output projection is forgotten.
 # -         query, key, value = (
@@ -235,6 +250,7 @@ class CachedSelfAttention(nn.Module):
 # -         return self.out_proj(merged), (key, value)
 # +         return merged, (key, value)
 
+
 # %% wrong: no_positions, of: base | says: computed without the positions
 # Positions are forgotten.
 # -         x = x + self.positions[seen : seen + new]
@@ -242,6 +258,7 @@ class CachedSelfAttention(nn.Module):
 # -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
 # -         )
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
 
 # %% wrong: not_causal, of: base | says: future of their own piece
 # There is no causal mask, since 'the cache holds only the past'.
@@ -253,6 +270,7 @@ class CachedSelfAttention(nn.Module):
 # -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
 # +         mask = torch.ones(new, key.shape[2], dtype=torch.bool)
 
+
 # %% wrong: one_head, of: base | says: one head instead of h
 # The heads are forgotten.
 # -         return x.reshape(x.shape[0], x.shape[1], self.num_heads, -1).transpose(1, 2)
@@ -263,6 +281,7 @@ class CachedSelfAttention(nn.Module):
 # -         )
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
 
+
 # %% wrong: one_position, of: base | says: stands at the same position
 # All new tokens of a later piece get position t.
 # -         x = x + self.positions[seen : seen + new]
@@ -271,6 +290,7 @@ class CachedSelfAttention(nn.Module):
 # -         )
 # +         x = x + (self.positions[seen] if seen else self.positions[:new])
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
 
 # %% wrong: position_after, of: base | says: off by one after the first piece
 # The first new token stands at t + 1.
@@ -281,6 +301,7 @@ class CachedSelfAttention(nn.Module):
 # +         x = x + self.positions[[min(seen + i + (seen > 0), self.max_len - 1) for i in range(new)]]
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
 
+
 # %% wrong: position_zero, of: base | says: first position of each piece is position 0
 # Every call starts counting at position 0.
 # -         x = x + self.positions[seen : seen + new]
@@ -289,6 +310,7 @@ class CachedSelfAttention(nn.Module):
 # -         )
 # +         x = x + self.positions[:new]
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
+
 
 # %% wrong: single_tokens, of: base | says: fails
 # After the first call, only one new token at a time works.
@@ -304,6 +326,7 @@ class CachedSelfAttention(nn.Module):
 # -         merged = (weights @ value).transpose(1, 2).flatten(2)
 # +         merged = (weights @ value).transpose(1, 2).reshape(x.shape)
 
+
 # %% wrong: state_in_module, of: base | says: keep nothing in the module
 # The module remembers the last cache.
 # +         if cache is not None and hasattr(self, "last") and self.last[0].shape[0] == x.shape[0]:
@@ -318,6 +341,7 @@ class CachedSelfAttention(nn.Module):
 # +         self.last = (key, value)
 #           return self.out_proj(merged), (key, value)
 
+
 # %% wrong: triu, of: base | says: upside down
 # The upper triangle is kept.
 # -         query, key, value = (
@@ -328,6 +352,7 @@ class CachedSelfAttention(nn.Module):
 # -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
 # +         mask = torch.ones(new, key.shape[2], dtype=torch.bool).triu(diagonal=seen)
 
+
 # %% wrong: values_without_positions, of: base | says: computed without the positions
 # Only queries and keys get positions.
 # -         x = x + self.positions[seen : seen + new]
@@ -336,6 +361,7 @@ class CachedSelfAttention(nn.Module):
 # -         )
 # +         y = x + self.positions[seen : seen + new]
 # +         query, key, value = self.split(self.q_proj(y)), self.split(self.k_proj(y)), self.split(self.v_proj(x))
+
 
 # %% wrong: without_itself, of: base | says: can't see itself
 # The diagonal is missing.

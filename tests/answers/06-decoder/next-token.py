@@ -98,10 +98,12 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -         ranked[:, top_k:] = -math.inf
 # +         ranked[:, : max(ranked.shape[1] - top_k, 0)] = -math.inf
 
+
 # %% wrong: float32, of: base | says: float64|data type
 # Everything is computed in float32.
 # -     ranked = ranked / temperature
 # +     ranked = ranked.float() / temperature
+
 
 # %% wrong: greedy_shares, of: base | says: share the largest logit
 # Equal best tokens share the probability.
@@ -109,6 +111,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -         return torch.zeros_like(logits).scatter(-1, best, 1.0)
 # +         best = (logits == logits.amax(dim=-1, keepdim=True)).to(logits.dtype)
 # +         return best / best.sum(dim=-1, keepdim=True)
+
 
 # %% wrong: not_renormalised, of: base | says: don't sum to 1
 # Removed tokens take their probability with them.
@@ -120,30 +123,36 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +         probs = probs * (torch.arange(probs.shape[1]) < top_k)
 #       if top_p is not None:
 
+
 # %% wrong: sample_argmax, of: base | says: nothing is drawn
 # The likeliest token is taken.
 # -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
 # +     return probs.argmax(dim=-1)
+
 
 # %% wrong: sample_arguments, of: base | says: top_k is not handed on
 # top_k and top_p are forgotten.
 # -     probs = next_token_probs(logits, temperature, top_k, top_p)
 # +     probs = next_token_probs(logits, temperature)
 
+
 # %% wrong: sample_global, of: base | says: only source of chance
 # The given generator isn't used.
 # -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
 # +     return torch.multinomial(probs, 1).squeeze(1)
+
 
 # %% wrong: sample_reseeds, of: base | says: must go on where the first one ended
 # The generator is copied, so every call starts anew.
 # -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
 # +     return torch.multinomial(probs, 1, generator=torch.Generator().manual_seed(generator.initial_seed())).squeeze(1)
 
+
 # %% wrong: sample_shape, of: base | says: shape is \(B, 1\)
 # The axis of multinomial is kept.
 # -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
 # +     return torch.multinomial(probs, 1, generator=generator)
+
 
 # %% wrong: softmax_over_batch, of: base | says: softmax runs over the batch
 # The softmax runs over axis 0.
@@ -151,10 +160,12 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +         return (logits / temperature).softmax(dim=0)
 #       probs = ranked.softmax(dim=-1)
 
+
 # %% wrong: sorted_order, of: base | says: order of the ranking. Put them back
 # The result stays in sorted order.
 # -     return torch.zeros_like(probs).scatter(-1, ids, probs)
 # +     return probs
+
 
 # %% wrong: temperature_after_softmax, of: base | says: divided by the temperature, after the softmax
 # Probabilities are divided by the temperature.
@@ -164,15 +175,18 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -     return torch.zeros_like(probs).scatter(-1, ids, probs)
 # +     return torch.zeros_like(probs).scatter(-1, ids, probs) / temperature
 
+
 # %% wrong: temperature_ignored, of: base | says: temperature has no effect
 # The temperature isn't used.
 # -     ranked = ranked / temperature
 # +     ranked = ranked / 1.0
 
+
 # %% wrong: temperature_multiplied, of: base | says: multiplied by the temperature
 # The logits are multiplied by the temperature.
 # -     ranked = ranked / temperature
 # +     ranked = ranked * temperature
+
 
 # %% wrong: ties_by_larger_id, of: base | says: smaller ids come first in the ranking
 # Ties are broken by the larger id.
@@ -180,10 +194,12 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +     ranked, ids = torch.sort(logits, dim=-1, stable=True)
 # +     ranked, ids = ranked.flip(-1), ids.flip(-1)
 
+
 # %% wrong: top_k_one_more, of: base | says: one token too many stays
 # top_k + 1 tokens stay.
 # -         ranked[:, top_k:] = -math.inf
 # +         ranked[:, top_k + 1 :] = -math.inf
+
 
 # %% wrong: top_k_ties, of: base | says: three tokens stay
 # All tokens that equal the k-th stay.
@@ -192,10 +208,12 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +         least = ranked[:, min(top_k, ranked.shape[1]) - 1, None]
 # +         ranked = ranked.masked_fill(ranked < least, -math.inf)
 
+
 # %% wrong: top_k_zero_logits, of: base | says: a logit of 0 is not 'removed'
 # Removed tokens get the logit 0.
 # -         ranked[:, top_k:] = -math.inf
 # +         ranked[:, top_k:] = 0.0
+
 
 # %% wrong: top_p_by_ids, of: base | says: runs in the order of the ids
 # The sum runs in the order of the ids.
@@ -205,15 +223,18 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -     return torch.zeros_like(probs).scatter(-1, ids, probs)
 # +     return probs
 
+
 # %% wrong: top_p_empty, of: base | says: first token of the ranking always stays
 # All tokens whose sum is above top_p are removed, the first as well.
 # -         probs = probs * (before < top_p)
 # +         probs = probs * ((before + probs <= top_p) | ((before + probs > top_p) & (before < top_p) & (before > 0)))
 
+
 # %% wrong: top_p_excludes, of: base | says: with which the sum reaches top_p is removed
 # The token that crosses top_p is removed.
 # -         probs = probs * (before < top_p)
 # +         probs = probs * ((before + probs <= top_p) | (before == 0))
+
 
 # %% wrong: top_p_first, of: base | says: Top-p comes after top-k
 # Top-p reads the whole distribution.
@@ -227,19 +248,23 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -         before = probs.cumsum(dim=-1) - probs
 # +         before = whole.cumsum(dim=-1) - whole
 
+
 # %% wrong: top_p_one_more, of: base | says: one token too many stays
 # One more token stays after the sum reached top_p.
 # -         probs = probs * (before < top_p)
 # +         probs = probs * (torch.cat([torch.zeros_like(before[:, :1]), before[:, :-1]], dim=-1) < top_p)
+
 
 # %% wrong: top_p_unchecked, of: base | says: must raise ValueError
 # top_p of 0 or 1.5 is accepted.
 # -     if top_p is not None and not 0 < top_p <= 1:
 # +     if top_p is not None and top_p < 0:
 
+
 # %% wrong: top_p_unnormalised, of: base | says: don't sum to 1
 # Top-p doesn't renormalise.
 # -         probs = probs / probs.sum(dim=-1, keepdim=True)
+
 
 # %% wrong: top_p_without_temperature, of: base | says: without the temperature
 # Top-p reads the distribution at temperature 1.
@@ -247,10 +272,12 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +         cold = (ranked * temperature).softmax(dim=-1)
 # +         before = cold.cumsum(dim=-1) - cold
 
+
 # %% wrong: unstable_sort, of: base | says: smaller ids|ties
 # topk ranks the tokens, which promises no order of equal ones.
 # -     ranked, ids = torch.sort(logits, dim=-1, descending=True, stable=True)
 # +     ranked, ids = torch.topk(logits, logits.shape[-1], dim=-1)
+
 
 # %% wrong: zero_temperature, of: base | says: Division by 0
 # Temperature 0 is divided by.

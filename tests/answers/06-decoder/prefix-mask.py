@@ -59,80 +59,96 @@ def scored_positions(prefix_lengths, lengths, size):
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (s < n) & ((s <= t) & (s < p))
 
+
 # %% wrong: causal_only, of: base | says: prefix has no effect
 # A plain causal mask.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (s < n) & ((s <= t) | (s < 0 * p))
+
 
 # %% wrong: full_prefix_refused, of: base | says: may be as long as its sequence
 # A prefix that fills its sequence is refused.
 # -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
 # +     if (prefix_lengths < 0).any() or (prefix_lengths >= lengths).any():
 
+
 # %% wrong: hidden_prefix, of: base | says: can't see the prefix
 # Prefix and text are two blocks.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (s < n) & (((s < p) & (t < p)) | ((s <= t) & (s >= p)))
+
 
 # %% wrong: inverted, of: base | says: polarity is inverted
 # True is taken for 'masked'.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return ~((s < n) & ((s <= t) | (s < p)))
 
+
 # %% wrong: negative_prefix, of: base | says: negative prefix must raise
 # Only the upper end of a prefix is checked.
 # -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
 # +     if (prefix_lengths > lengths).any():
+
 
 # %% wrong: one_prefix, of: base | says: prefix of sequence 0
 # One prefix serves the whole batch.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (s < n) & ((s <= t) | (s < prefix_lengths[0]))
 
+
 # %% wrong: padding_ignored, of: base | says: padding may be attended to
 # Lengths have no effect on the mask.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (s < n + size) & ((s <= t) | (s < p))
+
 
 # %% wrong: padding_on_queries, of: base | says: masked on the query axis
 # Rows of padding are emptied instead of columns.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (t < n) & ((s <= t) | (s < p))
 
+
 # %% wrong: prefix_sees_all, of: base | says: tokens of the prefix see everything
 # Queries of the prefix, not keys, are freed from the causal rule.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (s < n) & ((s <= t) | (t < p))
+
 
 # %% wrong: prefix_too_long, of: base | says: prefix is one token too long
 # The first token after the prefix is counted with it.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (s < n) & ((s <= t) | (s <= p))
 
+
 # %% wrong: scored_after_prefix, of: base | says: first prediction is missing
 # Prediction starts at the first token after the prefix.
 # -     return (t + 1 < n) & (t + 1 >= p)
 # +     return (t + 1 < n) & (t >= p)
+
 
 # %% wrong: scored_last, of: base | says: last token predicts as well
 # The last token is asked for what follows it.
 # -     return (t + 1 < n) & (t + 1 >= p)
 # +     return (t < n) & (t + 1 >= p)
 
+
 # %% wrong: scored_padding, of: base | says: padding counts as well
 # Padding is part of the loss.
 # -     return (t + 1 < n) & (t + 1 >= p)
 # +     return (t + 1 < n + size + 1) & (t + 1 >= p)
+
 
 # %% wrong: scored_prefix, of: base | says: prefix counts as well
 # The prefix is part of the loss.
 # -     return (t + 1 < n) & (t + 1 >= p)
 # +     return (t + 1 < n) & (t + 1 >= 0 * p)
 
+
 # %% wrong: scored_unshifted, of: base | says: made one position earlier
 # The mask marks the predicted tokens instead of the positions that predict them.
 # -     return (t + 1 < n) & (t + 1 >= p)
 # +     return (t < n) & (t >= p)
+
 
 # %% wrong: transposed, of: base | says: queries and keys are swapped
 # Rows are taken for keys.
@@ -140,6 +156,7 @@ def scored_positions(prefix_lengths, lengths, size):
 # -     s = torch.arange(size)[None, :]
 # +     s = torch.arange(size)[:, None]
 # +     t = torch.arange(size)[None, :]
+
 
 # %% wrong: unchecked, of: base | says: must raise ValueError
 # A prefix longer than its sequence is cut off silently.

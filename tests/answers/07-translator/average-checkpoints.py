@@ -32,7 +32,8 @@ def average_states(states):
                 totals[name] = totals.get(name, 0.0) + entry.detach().to(torch.float64)
     return {
         name: (totals[name] / len(states)).to(entry.dtype)
-        if entry.is_floating_point() else totals[name]
+        if entry.is_floating_point()
+        else totals[name]
         for name, entry in states[0].items()
     }
 
@@ -72,8 +73,11 @@ def average_states(states):
             raise ValueError(f"the states do not agree in {sorted(odd)}")
     with torch.no_grad():
         return {
-            name: torch.stack([state[name].double() for state in states]).mean(0).to(entry.dtype)
-            if entry.dtype.is_floating_point else states[-1][name].detach().clone()
+            name: torch.stack([state[name].double() for state in states])
+            .mean(0)
+            .to(entry.dtype)
+            if entry.dtype.is_floating_point
+            else states[-1][name].detach().clone()
             for name, entry in first.items()
         }
 
@@ -101,6 +105,7 @@ def moving_average(average, state, decay):
 # -             result[name] = states[-1][name].clone()
 # +         result[name] = torch.stack([state[name] for state in states]).mean(0)
 
+
 # %% wrong: broadcasts | says: another shape
 # Shapes are not compared: broadcasting hides it.
 # -             if state[name].shape != states[0][name].shape:
@@ -108,6 +113,7 @@ def moving_average(average, state, decay):
 # -                     f"{name}: expected shape {tuple(states[0][name].shape)}, "
 # -                     f"got {tuple(state[name].shape)}"
 # -                 )
+
 
 # %% wrong: common_names | says: lacks the entry|expected the names
 # Names that are not in all states are left out.
@@ -118,41 +124,58 @@ def moving_average(average, state, decay):
 # +             continue
 #           if first.is_floating_point():
 
+
 # %% wrong: counters_averaged | says: counter isn't averaged|have no mean
 # Counters are averaged and rounded.
 # -         if first.is_floating_point():
 # +         if first.dtype != torch.bool:
+
 
 # %% wrong: counters_from_first | says: not from the first
 # Counters come from the first state.
 # -             result[name] = states[-1][name].clone()
 # +             result[name] = first.clone()
 
+
 # %% wrong: counters_shared | says: share memory with the last
 # Counters are not copied.
 # -             result[name] = states[-1][name].clone()
 # +             result[name] = states[-1][name]
 
+
 # %% wrong: decay_added | says: multiplied with 1 - decay
 # The new state is added whole.
-# -             mixed = decay * old.detach().double() + (1 - decay) * state[name].detach().double()
+# -             mixed = (
+# -                 decay * old.detach().double()
+# -                 + (1 - decay) * state[name].detach().double()
+# -             )
 # +             mixed = decay * old.detach().double() + state[name].detach().double()
+
 
 # %% wrong: decay_counter_old | says: not from the old average
 # Counters come from the old average.
 # -             result[name] = state[name].clone()
 # +             result[name] = old.clone()
 
+
 # %% wrong: decay_half | says: mean of both
 # The mean of both, whatever decay is.
-# -             mixed = decay * old.detach().double() + (1 - decay) * state[name].detach().double()
+# -             mixed = (
+# -                 decay * old.detach().double()
+# -                 + (1 - decay) * state[name].detach().double()
+# -             )
 # +             mixed = (old.detach().double() + state[name].detach().double()) / 2
+
 
 # %% wrong: decay_in_place | says: must not change its arguments
 # The average is moved in place.
-# -             mixed = decay * old.detach().double() + (1 - decay) * state[name].detach().double()
+# -             mixed = (
+# -                 decay * old.detach().double()
+# -                 + (1 - decay) * state[name].detach().double()
+# -             )
 # -             result[name] = mixed.to(old.dtype)
 # +             result[name] = old.mul_(decay).add_((1 - decay) * state[name].detach())
+
 
 # %% wrong: decay_shared | says: shares memory
 # At decay 0 the state itself is returned.
@@ -160,15 +183,23 @@ def moving_average(average, state, decay):
 # +     if decay == 0:
 # +         return {name: state[name] for name in average}
 
+
 # %% wrong: decay_swapped | says: swapped: decay belongs
 # decay belongs to the new state here.
-# -             mixed = decay * old.detach().double() + (1 - decay) * state[name].detach().double()
-# +             mixed = (1 - decay) * old.detach().double() + decay * state[name].detach().double()
+# -             mixed = (
+# -                 decay * old.detach().double()
+# -                 + (1 - decay) * state[name].detach().double()
+# -             )
+# +             mixed = (1 - decay) * old.detach().double() + decay * state[
+# +                 name
+# +             ].detach().double()
+
 
 # %% wrong: decay_unchecked | says: no error was raised
 # decay is not checked.
 # -     if not 0 <= decay <= 1:
 # -         raise ValueError(f"decay: expected a number from 0 to 1, got {decay}")
+
 
 # %% wrong: first_only | says: this is the first state
 # Only the first state counts.
@@ -176,10 +207,12 @@ def moving_average(average, state, decay):
 # -             result[name] = (total / len(states)).to(first.dtype)
 # +             result[name] = first.detach().clone()
 
+
 # %% wrong: float32_sum | says: taken in float32
 # The sum is taken in float32.
 # -             total = sum(state[name].detach().double() for state in states)
 # +             total = sum(state[name].detach().float() for state in states)
+
 
 # %% wrong: in_place | says: changed a state in place
 # The sum is gathered in the first state.
@@ -190,10 +223,12 @@ def moving_average(average, state, decay):
 # +             for state in states[1:]:
 # +                 total += state[name].detach()
 
+
 # %% wrong: keeps_gradient | says: needs no gradient
 # The mean hangs on the graph of the parameters.
 # -             total = sum(state[name].detach().double() for state in states)
 # +             total = sum(state[name].double() for state in states)
+
 
 # %% wrong: last_only | says: this is the last state
 # Only the last state counts.
@@ -201,67 +236,90 @@ def moving_average(average, state, decay):
 # -             result[name] = (total / len(states)).to(first.dtype)
 # +             result[name] = states[-1][name].detach().clone()
 
+
 # %% wrong: n_minus_one | says: divided by n - 1
 # The sum is divided by n - 1.
 # -             result[name] = (total / len(states)).to(first.dtype)
 # +             result[name] = (total / max(len(states) - 1, 1)).to(first.dtype)
+
 
 # %% wrong: names_of_first | says: has one entry more
 # Only the names of the first state are looked at.
 # -         for name in states[0].keys() | state.keys():
 # +         for name in states[0]:
 
+
 # %% wrong: newest_as_text | says: sorted as texts
 # The names are sorted as texts.
-# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
 # +     return sorted(names)[-count:]
+
 
 # %% wrong: newest_first | says: newest comes first
 # The newest comes first.
-# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
-# +     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:][::-1]
+# -     ]
+# +     ][::-1]
+
 
 # %% wrong: newest_first_number | says: newest with other digits|run-2-of-3
 # The first number of the name is taken.
-# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
 # +     return sorted(names, key=lambda name: int(re.search(r"-(\d+)", name)[1]))[-count:]
+
 
 # %% wrong: newest_last_of_list | says: last names of the list
 # The list is taken to be sorted.
-# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
 # +     return names[-count:]
+
 
 # %% wrong: newest_list_order | says: in the order of the list
 # The right names, in the order of the list.
-# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
-# +     kept = sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# +     kept = sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+
+#       ]
 # +     return [name for name in names if name in kept]
+
 
 # %% wrong: newest_oldest | says: these are the oldest
 # The oldest ones are chosen.
-# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
-# +     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[:count]
+# -         -count:
+# +         :count
+
 
 # %% wrong: newest_sorts_in_place | says: must not change the list
 # The list is sorted in place.
-# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
 # +     names.sort(key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))
 # +     return names[-count:]
+
 
 # %% wrong: newest_zero | says: no error was raised
 # A count of 0 gives all names.
 # -     if count < 1:
 # -         raise ValueError(f"count: expected at least 1, got {count}")
 
+
 # %% wrong: no_states | says: no states: expected ValueError
 # No states end in another error.
 # -     if not states:
 # -         raise ValueError("states: expected at least one state dict, got none")
 
+
 # %% wrong: own_precision | says: became infinite
 # The sum is taken in the data type of the entry.
 # -             total = sum(state[name].detach().double() for state in states)
 # +             total = sum(state[name].detach() for state in states)
+
 
 # %% wrong: shared_memory | says: shares memory with
 # A single state is returned as it is.
@@ -269,20 +327,24 @@ def moving_average(average, state, decay):
 # +     if len(states) == 1:
 # +         return states[0]
 
+
 # %% wrong: sorted_names | says: in this order
 # The names are sorted.
 # -     for name, first in states[0].items():
 # +     for name, first in sorted(states[0].items(), key=lambda pair: pair[0]):
+
 
 # %% wrong: stays_float64 | says: expected data type torch.float32, got torch.float64
 # The mean stays in float64.
 # -             result[name] = (total / len(states)).to(first.dtype)
 # +             result[name] = total / len(states)
 
+
 # %% wrong: sum | says: This is the sum
 # The sum is not divided.
 # -             result[name] = (total / len(states)).to(first.dtype)
 # +             result[name] = total.to(first.dtype)
+
 
 # %% wrong: two_at_a_time | says: two at a time
 # Each state is averaged with the mean so far.

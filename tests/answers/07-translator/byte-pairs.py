@@ -16,7 +16,9 @@ def learn_merges(word_counts, num_merges):
     for r in range(num_merges):
         counts = Counter()
         for sequence, weight in zip(sequences, weights, strict=True):
-            counts.update({pair: n * weight for pair, n in Counter(pairwise(sequence)).items()})
+            counts.update(
+                {pair: n * weight for pair, n in Counter(pairwise(sequence)).items()}
+            )
         if not counts:
             break
         pair, _ = min(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -101,25 +103,30 @@ def decode(ids, merges):
 # -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
 # +     return b"".join(tokens[i] for i in ids)
 
+
 # %% wrong: decode_chr | says: use UTF-8, not chr
 # Each byte becomes a character.
 # -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
 # +     return "".join(chr(b) for i in ids for b in tokens[i])
+
 
 # %% wrong: decode_each | says: each token was decoded for itself
 # Each token is decoded for itself.
 # -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
 # +     return "".join(tokens[i].decode("utf-8", errors="replace") for i in ids)
 
+
 # %% wrong: decode_each_strict | says: Put the bytes of all tokens together
 # Each token is decoded for itself, strictly.
 # -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
 # +     return "".join(tokens[i].decode("utf-8") for i in ids)
 
+
 # %% wrong: decode_halves_swapped | says: two halves of each merge are swapped
 # The right part of a merge comes first.
 # -         tokens.append(tokens[left] + tokens[right])
 # +         tokens.append(tokens[right] + tokens[left])
+
 
 # %% wrong: decode_ignore | says: invalid bytes were left out
 # Bytes that are no UTF-8 are left out.
@@ -176,20 +183,24 @@ def decode(ids, merges):
 # -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
 # +     return b"".join(tokens[i] for i in ids).decode("utf-8")
 
+
 # %% wrong: encode_bytes | says: no merge was applied
 # The bytes are returned.
 # -     for rank, pair in enumerate(merges):
 # -         ids = merge_pair(ids, pair, 256 + rank)
+
 
 # %% wrong: encode_code_points | says: code points
 # Characters instead of bytes.
 # -     ids = list(text.encode("utf-8"))
 # +     ids = [ord(character) for character in text]
 
+
 # %% wrong: encode_first_merge | says: only the first merge
 # Only the first merge is applied.
 # -     for rank, pair in enumerate(merges):
 # +     for rank, pair in enumerate(merges[:1]):
+
 
 # %% wrong: encode_from_257 | says: counted from 257
 # New tokens are counted from 257.
@@ -199,10 +210,12 @@ def decode(ids, merges):
 # -     return ids
 # +     return [i + (i > 255) for i in ids]
 
+
 # %% wrong: encode_latin | says: are bytes of UTF-8
 # Latin-1 instead of UTF-8.
 # -     ids = list(text.encode("utf-8"))
 # +     ids = list(text.encode("latin-1"))
+
 
 # %% wrong: encode_longest | says: longest token was taken
 # The longest token that fits is taken.
@@ -218,15 +231,18 @@ def decode(ids, merges):
 # +         ids.append(tokens.index(best))
 # +         rest = rest[len(best) :]
 
+
 # %% wrong: encode_reverse | says: reverse order
 # The merges are applied in reverse order.
 # -     for rank, pair in enumerate(merges):
 # +     for rank, pair in reversed(list(enumerate(merges))):
 
+
 # %% wrong: encode_without_256 | says: add 256
 # The ids are the numbers of the merges.
 # -     return ids
 # +     return [i - 256 if i > 255 else i for i in ids]
+
 
 # %% wrong: learn_across | says: reaches across
 # The words are joined into one line.
@@ -234,40 +250,48 @@ def decode(ids, merges):
 # +     line = "".join(word * count for word, count in word_counts.items())
 # +     words = [(list(line.encode("utf-8")), 1)]
 
+
 # %% wrong: learn_changes_counts | says: must not change word_counts
 # The dictionary of the caller is emptied.
 # +     word_counts.clear()
 #       merges = []
+
 
 # %% wrong: learn_characters | says: two bytes in UTF-8
 # The words start as characters.
 # -     words = [(list(word.encode("utf-8")), count) for word, count in word_counts.items()]
 # +     words = [([ord(c) for c in word], count) for word, count in word_counts.items()]
 
+
 # %% wrong: learn_from_257 | says: count new tokens from 256
 # New tokens are counted from 257.
 # -     for new_id in range(256, 256 + num_merges):
 # +     for new_id in range(257, 257 + num_merges):
+
 
 # %% wrong: learn_no_end | says: no pair is left
 # The end of all pairs is an error.
 # -         if not counts:
 # -             break
 
+
 # %% wrong: learn_not_alone | says: stands only once
 # A pair that stands once is not merged.
 # -         if not counts:
 # +         if max(counts.values(), default=0) < 2:
+
 
 # %% wrong: learn_once_a_word | says: stands at two places
 # A pair counts once for each word.
 # -             for pair in pairwise(ids):
 # +             for pair in set(pairwise(ids)):
 
+
 # %% wrong: learn_rarest | says: rarest pair was chosen
 # The rarest pair is chosen.
 # -         best = min(counts, key=lambda pair: (-counts[pair], pair))
 # +         best = min(counts, key=lambda pair: (counts[pair], pair))
+
 
 # %% wrong: learn_stale_counts | says: counts weren't made anew
 # The pairs are counted once, at the start.
@@ -284,30 +308,36 @@ def decode(ids, merges):
 # +         del counts[best]
 #       return merges
 
+
 # %% wrong: learn_ties_first | says: pair that came first
 # Among equal counts the first pair met is chosen.
 # -         best = min(counts, key=lambda pair: (-counts[pair], pair))
 # +         best = max(counts, key=counts.get)
+
 
 # %% wrong: learn_ties_largest | says: largest pair was chosen
 # Among equal counts the largest pair is chosen.
 # -         best = min(counts, key=lambda pair: (-counts[pair], pair))
 # +         best = max(counts, key=lambda pair: (counts[pair], pair))
 
+
 # %% wrong: learn_with_numbers | says: Return the pairs only
 # The new tokens are returned as well.
 # -         merges.append(best)
 # +         merges.append((best, new_id))
+
 
 # %% wrong: learn_words_once | says: each word counts once
 # The counts of the words have no effect.
 # -                 counts[pair] += count
 # +                 counts[pair] += 1
 
+
 # %% wrong: merge_any_order | says: order of the pair counts
 # The pair is found in both orders.
 # -         if tuple(ids[i : i + 2]) == tuple(pair):
 # +         if len(ids) > i + 1 and sorted(ids[i : i + 2]) == sorted(pair):
+
 
 # %% wrong: merge_first_only | says: only the first occurrence
 # Only the first occurrence is replaced.
@@ -324,6 +354,7 @@ def decode(ids, merges):
 # +         if (ids[i], ids[i + 1]) == tuple(pair):
 # +             return [*ids[:i], new_id, *ids[i + 2 :]]
 # +     return list(ids)
+
 
 # %% wrong: merge_from_the_right | says: from right to left
 # The list is gone through from its end.
@@ -343,6 +374,7 @@ def decode(ids, merges):
 # +             merged.insert(0, ids[i - 1])
 # +             i -= 1
 
+
 # %% wrong: merge_in_place | says: must not change the list
 # The list of the caller is changed.
 # -     merged, i = [], 0
@@ -361,6 +393,7 @@ def decode(ids, merges):
 # +         i += 1
 # +     return ids
 
+
 # %% wrong: merge_keeps_second | says: second token of the pair is still there
 # The index moves by one after a replacement.
 # -     merged, i = [], 0
@@ -374,6 +407,7 @@ def decode(ids, merges):
 # -     return merged
 # +     return [new_id if tuple(ids[i : i + 2]) == tuple(pair) else ids[i] for i in range(len(ids))]
 
+
 # %% wrong: merge_loses_last | says: last token got lost
 # The loop over pairs forgets the last token.
 # -     while i < len(ids):
@@ -381,10 +415,12 @@ def decode(ids, merges):
 # +     while i < len(ids) - 1:
 # +         if (ids[i], ids[i + 1]) == tuple(pair):
 
+
 # %% wrong: merge_runs_over | says: no right neighbour
 # The last token is compared with one that does not exist.
 # -         if tuple(ids[i : i + 2]) == tuple(pair):
 # +         if (ids[i], ids[i + 1]) == tuple(pair):
+
 
 # %% wrong: merge_skips | says: one token too many
 # After a replacement the index moves by three.

@@ -51,7 +51,9 @@ def counted(words, n):
 def count_matches(hypothesis, references, n):
     found = counted(hypothesis, n)
     tables = [counted(reference, n) for reference in references]
-    matches = sum(min(c, max(table[gram] for table in tables)) for gram, c in found.items())
+    matches = sum(
+        min(c, max(table[gram] for table in tables)) for gram, c in found.items()
+    )
     return matches, sum(found.values())
 
 
@@ -62,11 +64,15 @@ def closest_length(hypothesis, references):
 
 def corpus_bleu(hypotheses, references, max_n=4):
     if len(references) != len(hypotheses):
-        raise ValueError(f"{len(references)} references for {len(hypotheses)} hypotheses")
+        raise ValueError(
+            f"{len(references)} references for {len(hypotheses)} hypotheses"
+        )
     counts = torch.zeros(max_n, 2, dtype=torch.float64)
     lengths = torch.zeros(2, dtype=torch.float64)
     for sentence, known in zip(hypotheses, references, strict=True):
-        counts += torch.tensor([count_matches(sentence, known, n + 1) for n in range(max_n)])
+        counts += torch.tensor(
+            [count_matches(sentence, known, n + 1) for n in range(max_n)]
+        )
         lengths += torch.tensor([len(sentence), closest_length(sentence, known)])
     if (counts == 0).any():
         return 0.0
@@ -79,6 +85,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 # +     return Counter(tuple(sorted(words[i : i + n])) for i in range(len(words) - n + 1))
 
+
 # %% wrong: arithmetic_mean | says: arithmetic mean
 # The arithmetic mean of the precisions.
 # -     logarithms = 0.0
@@ -90,6 +97,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # -     return 100 * math.exp(brevity + logarithms / max_n)
 # +     return 100 * math.exp(brevity) * precisions / max_n
 
+
 # %% wrong: best_reference | says: Each n-gram for itself
 # The reference with most matches is taken.
 # -     most = Counter()
@@ -99,6 +107,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # -     return (found & most).total(), found.total()
 # +     matches = max((found & count_ngrams(reference, n)).total() for reference in references)
 # +     return matches, found.total()
+
 
 # %% wrong: each_reference | says: matches with each reference were added
 # The matches with each reference are added.
@@ -110,80 +119,96 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     matches = sum((found & count_ngrams(reference, n)).total() for reference in references)
 # +     return matches, found.total()
 
+
 # %% wrong: first_reference | says: only the first reference was used
 # Only the first reference is used.
 # -     for reference in references:
 # +     for reference in references[:1]:
+
 
 # %% wrong: last_run_missing | says: last n-gram is missing
 # The last n-gram is forgotten.
 # -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 # +     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n))
 
+
 # %% wrong: length_first | says: first reference
 # The first reference.
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return lengths[0]
+
 
 # %% wrong: length_longest | says: this is the longest
 # The longest reference.
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return max(lengths)
 
+
 # %% wrong: length_mean | says: mean of the lengths
 # The mean of the lengths.
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return sum(lengths) / len(lengths)
+
 
 # %% wrong: length_of_hypothesis | says: length of the hypothesis
 # The length of the hypothesis.
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return len(hypothesis)
 
+
 # %% wrong: length_shortest | says: this is the shortest
 # The shortest reference.
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return min(lengths)
+
 
 # %% wrong: length_tie_first | says: the shorter one
 # Of two equally close ones, the first.
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return min(lengths, key=lambda length: abs(length - len(hypothesis)))
 
+
 # %% wrong: length_tie_longer | says: the shorter one
 # Of two equally close ones, the longer.
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), -length))
+
 
 # %% wrong: lengths_of_first | says: adds up the first
 # R adds up the first references.
 # -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
 # +     wanted = sum(len(known[0]) for _, known in pairs)
 
+
 # %% wrong: lengths_of_longest | says: adds up the longest
 # R adds up the longest references.
 # -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
 # +     wanted = sum(max(map(len, known)) for _, known in pairs)
+
 
 # %% wrong: lengths_of_means | says: mean lengths
 # R adds up the mean lengths.
 # -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
 # +     wanted = sum(sum(map(len, known)) / len(known) for _, known in pairs)
 
+
 # %% wrong: lengths_of_shortest | says: adds up the shortest
 # R adds up the shortest references.
 # -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
 # +     wanted = sum(min(map(len, known)) for _, known in pairs)
+
 
 # %% wrong: log_of_zero | says: don't take a logarithm of 0
 # No match is an error.
 # -         if matches == 0:
 # +         if total == 0:
 
+
 # %% wrong: matches_once | says: match counts once
 # Each n-gram counts once in the matches.
 # -     return (found & most).total(), found.total()
 # +     return len(found & most), found.total()
+
 
 # %% wrong: max_n_ignored | says: max_n has no effect
 # N is always 4.
@@ -192,6 +217,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 
 # -     return 100 * math.exp(brevity + logarithms / max_n)
 # +     return 100 * math.exp(brevity + logarithms / 4)
+
 
 # %% wrong: mean_of_sentences | says: mean of the sentences' scores
 # The scores of the sentences are averaged.
@@ -207,20 +233,24 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     return sum(scores) / max(len(scores), 1)
 #   def count_ngrams(words, n):
 
+
 # %% wrong: negative_total | says: total is negative
 # A short hypothesis gives a negative total.
 # -     return (found & most).total(), found.total()
 # +     return (found & most).total(), len(hypothesis) - n + 1
+
 
 # %% wrong: no_penalty | says: brevity penalty is missing
 # The penalty is left out.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = 0.0
 
+
 # %% wrong: no_root | says: product of the precisions has no root
 # The root is missing.
 # -     return 100 * math.exp(brevity + logarithms / max_n)
 # +     return 100 * math.exp(brevity + logarithms)
+
 
 # %% wrong: not_clipped | says: clip the counts
 # The counts are not clipped.
@@ -233,6 +263,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     matches = sum(c for gram, c in found.items() if any(gram in k for k in known))
 # +     return matches, found.total()
 
+
 # %% wrong: one_order_less | says: N - 1
 # n runs from 1 to N - 1.
 # -     for n in range(1, max_n + 1):
@@ -241,30 +272,36 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # -     return 100 * math.exp(brevity + logarithms / max_n)
 # +     return 100 * math.exp(brevity + logarithms / (max_n - 1))
 
+
 # %% wrong: only_longest_runs | says: only runs of N words
 # Only runs of N words count.
 # -     for n in range(1, max_n + 1):
 # +     for n in [max_n] * max_n:
+
 
 # %% wrong: penalty_for_long | says: also acts where H > R
 # The penalty also acts on long hypotheses.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = -abs(1 - wanted / words)
 
+
 # %% wrong: penalty_is_quotient | says: penalty is H / R
 # The penalty is H / R.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = min(0.0, math.log(words / wanted))
+
 
 # %% wrong: penalty_upside_down | says: upside down
 # H and R are swapped in the penalty.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = 1 - words / wanted if words < wanted else 0.0
 
+
 # %% wrong: precision | says: Return the two counts
 # The quotient is returned.
 # -     return (found & most).total(), found.total()
 # +     return (found & most).total() / max(found.total(), 1)
+
 
 # %% wrong: recall | says: that is a recall
 # The n-grams of the reference are the total.
@@ -272,20 +309,24 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +         matches = sum(m for m, _ in counts)
 # +         total = sum(max(len(known[0]) - n + 1, 0) for _, known in pairs)
 
+
 # %% wrong: references_added | says: counts of the references were added
 # The counts of the references are added.
 # -         most |= count_ngrams(reference, n)
 # +         most += count_ngrams(reference, n)
+
 
 # %% wrong: reward_for_long | says: also acts where H > R
 # Long hypotheses are rewarded.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = 1 - wanted / words
 
+
 # %% wrong: root_of_penalty | says: brevity penalty as well
 # The root is taken of the penalty, too.
 # -     return 100 * math.exp(brevity + logarithms / max_n)
 # +     return 100 * math.exp((brevity + logarithms) / max_n)
+
 
 # %% wrong: sets | says: repeated words of the hypothesis count only once
 # Each n-gram counts once.
@@ -298,20 +339,24 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     known = {gram for reference in references for gram in count_ngrams(reference, n)}
 # +     return len(found & known), len(found)
 
+
 # %% wrong: share | says: from 0 to 1
 # The score is a share.
 # -     return 100 * math.exp(brevity + logarithms / max_n)
 # +     return math.exp(brevity + logarithms / max_n)
+
 
 # %% wrong: short_sentence_is_zero | says: too short for pairs
 # A sentence that is too short makes the corpus 0.
 # -         if matches == 0:
 # +         if matches == 0 or any(t == 0 for _, t in counts):
 
+
 # %% wrong: smoothed | says: smoothed by adding 1
 # 1 is added to all counts.
 # -         logarithms += math.log(matches / total)
 # +         logarithms += math.log((matches + 1) / (total + 1))
+
 
 # %% wrong: smoothed_zeros | says: no smoothing
 # Only counts of 0 are smoothed.
@@ -321,22 +366,28 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # -         logarithms += math.log(matches / total)
 # +         logarithms += math.log(max(matches, 0.1) / total)
 
+
 # %% wrong: swapped | says: matches and total are swapped
 # The total comes first.
 # -     return (found & most).total(), found.total()
 # +     return found.total(), (found & most).total()
+
 
 # %% wrong: total_of_words | says: total is the number of words
 # The total is the number of words.
 # -     return (found & most).total(), found.total()
 # +     return (found & most).total(), len(hypothesis)
 
+
 # %% wrong: unequal_lists | says: no error was raised
 # Lists of different lengths are cut.
 # -     if len(hypotheses) != len(references):
-# -         raise ValueError(f"references: expected {len(hypotheses)} entries, got {len(references)}")
+# -         raise ValueError(
+# -             f"references: expected {len(hypotheses)} entries, got {len(references)}"
+# -         )
 # -     pairs = list(zip(hypotheses, references, strict=True))
 # +     pairs = list(zip(hypotheses, references, strict=False))
+
 
 # %% wrong: zeros_left_out | says: no smoothing
 # Orders without a match are left out.

@@ -1,7 +1,10 @@
 # %% right: built_in
 def smoothed_loss_all(logits, labels, pad_id, epsilon):
     return F.cross_entropy(
-        logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id, label_smoothing=epsilon,
+        logits.flatten(0, 1),
+        labels.flatten(),
+        ignore_index=pad_id,
+        label_smoothing=epsilon,
         reduction="sum",
     )
 
@@ -68,6 +71,7 @@ def smallest_loss(num_words, epsilon, spread):
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return (-(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]).detach()
 
+
 # %% wrong: all_divergence | says: Kullback-Leibler
 # The divergence: the entropy of q is subtracted.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
@@ -76,15 +80,18 @@ def smallest_loss(num_words, epsilon, spread):
 # +     entropy = -a * math.log(a) - ((V - 1) * b * math.log(b) if b else 0)
 # +     return -(1 - epsilon) * right.sum() - b * log_p.sum() - len(right) * entropy
 
+
 # %% wrong: all_epsilon_ignored | says: epsilon has no effect
 # The plain cross-entropy.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return -right.sum()
 
+
 # %% wrong: all_is_others | says: this is definition \(b\)
 # Definition (b) for (a).
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return smoothed_loss_others(logits, labels, pad_id, epsilon)
+
 
 # %% wrong: all_label_without_share | says: that isn't a distribution
 # The label gets 1 - epsilon, each other word epsilon / V.
@@ -92,25 +99,30 @@ def smallest_loss(num_words, epsilon, spread):
 # +     others = log_p.sum() - right.sum()
 # +     return -(1 - epsilon) * right.sum() - epsilon * others / logits.shape[-1]
 
+
 # %% wrong: all_mean | says: mean over the positions that count
 # The mean over the positions that count.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return (-(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]) / len(right)
+
 
 # %% wrong: all_mean_over_all | says: mean over all positions
 # The mean over all positions.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return (-(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]) / labels.numel()
 
+
 # %% wrong: all_mutates | says: must not change its arguments|fails
 # Padding is written over in the labels.
 # +     labels[labels == pad_id] = 0
 #       return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 
+
 # %% wrong: all_not_divided | says: isn't divided by V
 # The spread part is not divided by V.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum()
+
 
 # %% wrong: all_over_wrong_words | says: V - 1 wrong words
 # epsilon is spread over the V - 1 wrong words.
@@ -118,11 +130,13 @@ def smallest_loss(num_words, epsilon, spread):
 # +     others = log_p.sum() - right.sum()
 # +     return -(1 - epsilon) * right.sum() - epsilon * others / (logits.shape[-1] - 1)
 
+
 # %% wrong: all_pad_is_zero | says: label 0 are left out
 # The padding is taken to be 0.
 #   def smoothed_loss_all(logits, labels, pad_id, epsilon):
 # -     kept = labels != pad_id
 # +     kept = labels != 0
+
 
 # %% wrong: all_pad_looked_up | says: no word has the id
 # The label is looked up before padding is left out.
@@ -131,16 +145,19 @@ def smallest_loss(num_words, epsilon, spread):
 # +     right = every
 #       return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 
+
 # %% wrong: all_padding_counts | says: label is padding count
 # Positions of padding count.
 #   def smoothed_loss_all(logits, labels, pad_id, epsilon):
 # -     kept = labels != pad_id
 # +     kept = torch.ones_like(labels, dtype=torch.bool)
 
+
 # %% wrong: all_sign | says: sign is missing
 # The sign is missing.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return (1 - epsilon) * right.sum() + epsilon * log_p.sum() / logits.shape[-1]
+
 
 # %% wrong: all_softmax_twice | says: softmax is applied twice
 # Probabilities go through log_softmax again.
@@ -148,21 +165,25 @@ def smallest_loss(num_words, epsilon, spread):
 # +     log_p = logits[kept].softmax(dim=-1).log_softmax(dim=-1)  # (B, T, V) -> (M, V)
 #       right = log_p.gather(-1, labels[kept][:, None])
 
+
 # %% wrong: all_spread_at_padding | says: spread part is still counted
 # The spread part is summed over all positions.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     everywhere = logits.log_softmax(dim=-1).sum()
 # +     return -(1 - epsilon) * right.sum() - epsilon * everywhere / logits.shape[-1]
 
+
 # %% wrong: all_swapped | says: 1 - epsilon are swapped
 # epsilon and 1 - epsilon are swapped.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return -epsilon * right.sum() - (1 - epsilon) * log_p.sum() / logits.shape[-1]
 
+
 # %% wrong: all_without_padding | says: padding gets no probability
 # The column of the padding is left out.
 # +     log_p = log_p.masked_fill(torch.arange(logits.shape[-1]) == pad_id, 0.0)
 #       return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
 
 # %% wrong: all_wrong_axis | says: over the positions
 # The softmax runs over the positions.
@@ -170,10 +191,12 @@ def smallest_loss(num_words, epsilon, spread):
 # +     log_p = logits.log_softmax(dim=1)[kept]  # (B, T, V) -> (M, V)
 #       right = log_p.gather(-1, labels[kept][:, None])
 
+
 # %% wrong: others_detached | says: No gradient reaches
 # The loss is cut off from the logits.
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return -(1 - epsilon) * right.sum().detach() - epsilon / (logits.shape[-1] - 2) * others.detach()
+
 
 # %% wrong: others_epsilon_ignored | says: epsilon has no effect
 # The plain cross-entropy.
@@ -181,26 +204,31 @@ def smallest_loss(num_words, epsilon, spread):
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return -right.sum()
 
+
 # %% wrong: others_is_all | says: this is definition \(a\)
 # Definition (a) for (b).
 # -     others = log_p.sum() - right.sum()
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return smoothed_loss_all(logits, labels, pad_id, epsilon)
 
+
 # %% wrong: others_label_on_top | says: label gets a part
 # The label gets a part of what is spread.
 # -     others = log_p.sum() - right.sum()
 # +     others = log_p.sum()
+
 
 # %% wrong: others_mean | says: mean over the positions
 # The mean over the positions that count.
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return (-(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others) / len(right)
 
+
 # %% wrong: others_nan | says: 0 \* -inf is NaN
 # The column of padding is multiplied by 0, also where it is -inf.
 # -     log_p = log_p.masked_fill(words == pad_id, 0.0)
 # +     log_p = log_p * (words != pad_id)
+
 
 # %% wrong: others_padding_counts | says: label is padding count
 # Positions of padding count.
@@ -208,25 +236,30 @@ def smallest_loss(num_words, epsilon, spread):
 # -     kept = labels != pad_id
 # +     kept = labels == labels
 
+
 # %% wrong: others_padding_on_top | says: sums to more than 1
 # Padding gets a part as well, and q sums to more than 1.
 # -     words = torch.arange(logits.shape[-1], device=logits.device)
 # -     log_p = log_p.masked_fill(words == pad_id, 0.0)
+
 
 # %% wrong: others_swapped | says: 1 - epsilon are swapped
 # epsilon and 1 - epsilon are swapped.
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return -epsilon * right.sum() - (1 - epsilon) / (logits.shape[-1] - 2) * others
 
+
 # %% wrong: others_v | says: epsilon is divided by V\.
 # padding gets 0, but epsilon is divided by V.
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return -(1 - epsilon) * right.sum() - epsilon / logits.shape[-1] * others
 
+
 # %% wrong: others_v_minus_one | says: divided by V - 1
 # padding gets 0, but epsilon is divided by V - 1.
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 1) * others
+
 
 # %% wrong: others_with_padding | says: padding gets a share
 # epsilon is spread over V - 1 words, padding included.
@@ -236,52 +269,81 @@ def smallest_loss(num_words, epsilon, spread):
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 1) * others
 
+
 # %% wrong: others_word_zero | says: word 0 gets no
 # The padding is taken to be the word 0.
 # -     log_p = log_p.masked_fill(words == pad_id, 0.0)
 # +     log_p = log_p.masked_fill(words == 0, 0.0)
 
+
 # %% wrong: smallest_base_two | says: base 2
 # The logarithm has base 2.
-# -     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
-# +     return -sum(n * q * math.log2(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# +         -sum(n * q * math.log2(q) for n, q in ((1, label), (count, other)) if q > 0)
+
 
 # %% wrong: smallest_definitions | says: definitions are swapped
 # The two definitions are swapped.
 # -     if spread == "all":
 # +     if spread == "others":
 
+
 # %% wrong: smallest_label_only | says: only the label's term
 # Only the term of the label.
-# -     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+# -     return (
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# -     )
 # +     return -label * math.log(label)
+
 
 # %% wrong: smallest_log_label | says: -log of what the label gets
 # It is -log of the share of the label.
-# -     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+# -     return (
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# -     )
 # +     return -math.log(label)
+
 
 # %% wrong: smallest_log_of_zero | says: 0 \* log\(0\)
 # The logarithm of 0 is taken.
-# -     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+# -     return (
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# -     )
 # +     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)))
+
 
 # %% wrong: smallest_not_counted | says: each wrong word counts
 # The other words count once together.
-# -     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+# -     return (
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# -     )
 # +     return -sum(q * math.log(q) for q in (label, other) if q > 0) + 0.0
+
 
 # %% wrong: smallest_sign | says: entropy is positive
 # The sign is wrong.
-# -     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
-# +     return sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# +         sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+
 
 # %% wrong: smallest_unweighted | says: isn't weighted with q
 # The logarithms are added up without their weights.
-# -     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+# -     return (
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# -     )
 # +     return -sum(n * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+
 
 # %% wrong: smallest_zero | says: doesn't reach 0
 # A perfect model is taken to reach 0.
-# -     return -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
+# -     return (
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# -     )
 # +     return 0.0

@@ -3,7 +3,9 @@ def word_attention(weights, source_words, target_words):
     source, target = torch.tensor(source_words), torch.tensor(target_words)
     s_keep, t_keep = source >= 0, target >= 0
     mean = weights.mean(dim=0)[t_keep][:, s_keep]
-    columns = mean.new_zeros(len(mean), int(source.max()) + 1).index_add(1, source[s_keep], mean)
+    columns = mean.new_zeros(len(mean), int(source.max()) + 1).index_add(
+        1, source[s_keep], mean
+    )
     rows = mean.new_zeros(int(target.max()) + 1, columns.shape[1])
     rows = rows.index_add(0, target[t_keep], columns)
     rows = rows / torch.bincount(target[t_keep])[:, None]
@@ -70,10 +72,12 @@ def copy_unknown(target, source, weights, unknown):
 # -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
 # +         source[int(row.argmax())] if row.max() > 0 else word
 
+
 # %% wrong: copy_from_zero | says: no largest weight
 # A row of 0 copies the first source word.
 # -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
 # +         source[int(row.argmax())] if word == unknown else word
+
 
 # %% wrong: copy_in_place | says: must not change the list
 # The list of the target is changed.
@@ -84,15 +88,18 @@ def copy_unknown(target, source, weights, unknown):
 #       ]
 # +     return target
 
+
 # %% wrong: copy_last | says: Take the first
 # Of several largest weights the last one counts.
 # -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
 # +         source[len(row) - 1 - int(row.flip(0).argmax())] if word == unknown and row.max() > 0 else word
 
+
 # %% wrong: copy_mark_fixed | says: copy_unknown with another mark
 # The mark is written into the function.
 # -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
 # +         source[int(row.argmax())] if word == "<unk>" and row.max() > 0 else word
+
 
 # %% wrong: copy_same_place | says: source word at the same place
 # The source word at the same place.
@@ -101,93 +108,125 @@ def copy_unknown(target, source, weights, unknown):
 # +         source[i] if word == unknown and i < len(source) else word
 # +         for i, word in enumerate(target)
 
+
 # %% wrong: first_head | says: only the first head
 # One head is read.
 # -     summed = weights.mean(dim=0) @ source
 # +     summed = weights[0] @ source  # (h, T, S) -> (T, S) -> (T, S_w)
+
 
 # %% wrong: in_place | says: must not change weights
 # The columns of -1 are set to 0 in the argument.
 # +     weights[:, :, torch.tensor(source_words) < 0] = 0.0
 #       summed = weights.mean(dim=0) @ source
 
+
 # %% wrong: largest_head | says: largest weight over the heads
 # The largest weight over the heads.
 # -     summed = weights.mean(dim=0) @ source
 # +     summed = weights.amax(dim=0) @ source  # (h, T, S) -> (T, S) -> (T, S_w)
 
+
 # %% wrong: links_above_half | says: source word must agree
 # Every weight above a half is a link.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
+# -     return [
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# -     ]
 # +     return [tuple(pair) for pair in (weights > 0.5).nonzero().tolist()]
+
 
 # %% wrong: links_of_equals | says: mutual_links of equal weights
 # Every place that is equal to both largest weights is a link.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
+# -     return [
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# -     ]
 # +     best = (weights == weights.amax(0)) & (weights == weights.amax(1, keepdim=True))
 # +     return [tuple(pair) for pair in (best & (weights > 0)).nonzero().tolist()]
 
+
 # %% wrong: links_of_zero | says: weight of 0 links nothing
 # A weight of 0 is the largest of a row of 0.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
+# -     return [
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# -     ]
 # +     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i]
+
 
 # %% wrong: links_source_first | says: source first
 # The source word comes first in a pair.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
-# +     return [(j, i) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# +         (j, i) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+
 
 # %% wrong: links_source_only | says: target word must agree
 # The strongest target word of each source word.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
+# -     return [
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# -     ]
 # +     return sorted((i, j) for j, i in enumerate(by_column) if weights[i, j] > 0)
+
 
 # %% wrong: links_source_order | says: order of the source
 # The links are in the order of the source words.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
-# +     return [(i, j) for j, i in enumerate(by_column) if by_row[i] == j and weights[i, j] > 0]
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# +         (i, j) for j, i in enumerate(by_column) if by_row[i] == j and weights[i, j] > 0
+
 
 # %% wrong: links_target_only | says: source word must agree
 # The strongest source word of each target word.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
+# -     return [
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# -     ]
 # +     return [(i, j) for i, j in enumerate(by_row) if weights[i, j] > 0]
+
 
 # %% wrong: links_tensors | says: expected int
 # The pairs hold tensors.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
+#       by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
 # +     rows = weights.argmax(dim=1)
-# +     return [(i, j) for i, j in enumerate(rows) if by_column[j] == i and weights[i, j] > 0]
+
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# +         (i, j) for i, j in enumerate(rows) if by_column[j] == i and weights[i, j] > 0
+
 
 # %% wrong: links_union | says: joined
 # The links of both directions together.
-# -     return [(i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0]
+# -     return [
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# -     ]
 # +     both = [*enumerate(by_row), *[(i, j) for j, i in enumerate(by_column)]]
 # +     return sorted({(i, j) for i, j in both if weights[i, j] > 0})
+
 
 # %% wrong: minus_one_is_last | says: -1 is the last place
 # Takes -1 as an index, on both sides.
 # -         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).to(weights)
 # +         F.one_hot(torch.tensor(words) % (max(words) + 1), max(words) + 1).to(weights)
 
+
 # %% wrong: minus_one_source | says: -1 is the last place
 # Takes -1 as an index of source words.
 # +     source = F.one_hot(torch.tensor(source_words) % source.shape[1], source.shape[1]).to(weights)
 #       summed = weights.mean(dim=0) @ source
+
 
 # %% wrong: minus_one_target | says: -1 is the last place
 # Takes -1 as an index of target words.
 # +     target = F.one_hot(torch.tensor(target_words) % target.shape[1], target.shape[1]).to(weights)
 #       summed = weights.mean(dim=0) @ source
 
+
 # %% wrong: normal_columns | says: columns were divided
 # The columns are divided by their sums.
 # -     sums = rows.sum(dim=1, keepdim=True)
 # +     sums = rows.sum(dim=0, keepdim=True)  # (T_w, S_w) -> (T_w, 1)
 
+
 # %% wrong: normal_early | says: Divide last
 # Each row of a token is divided by its sum, before the mean.
 # +     summed = summed / summed.sum(dim=1, keepdim=True).clamp(min=1e-9)
 #       rows = (target / target.sum(dim=0)).T @ summed
+
 
 # %% wrong: not_normal | says: rows don't sum to 1
 # The rows are not divided by their sums.
@@ -195,10 +234,12 @@ def copy_unknown(target, source, weights, unknown):
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     return rows
 
+
 # %% wrong: one_late | says: one place too late
 # Row t is taken to have read token t, not written it.
 # -     summed = weights.mean(dim=0) @ source
 # +     summed = torch.cat([weights[:, 1:], 0 * weights[:, :1]], dim=1).mean(dim=0) @ source  # (h, T, S) -> (T, S) -> (T, S_w)
+
 
 # %% wrong: softmax | says: softmax was applied
 # A softmax over the sums.
@@ -206,60 +247,72 @@ def copy_unknown(target, source, weights, unknown):
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     return rows.softmax(dim=1)
 
+
 # %% wrong: source_first | says: They are summed
 # The first token of a source word.
 # -     summed = weights.mean(dim=0) @ source
 # +     summed = weights.mean(dim=0) @ (source * (source.cumsum(dim=0) == 1))  # (h, T, S) -> (T, S) -> (T, S_w)
+
 
 # %% wrong: source_largest | says: They are summed
 # The largest weight of the tokens of a source word.
 # -     summed = weights.mean(dim=0) @ source
 # +     summed = (weights.mean(dim=0)[:, :, None] * source).amax(dim=1)
 
+
 # %% wrong: source_mean | says: weights are \*summed
 # The mean over the tokens of a source word.
 # -     summed = weights.mean(dim=0) @ source
 # +     summed = weights.mean(dim=0) @ (source / source.sum(dim=0))  # (h, T, S) -> (T, S) -> (T, S_w)
+
 
 # %% wrong: target_first | says: only the first token of each target
 # The first token of a target word.
 # -     rows = (target / target.sum(dim=0)).T @ summed
 # +     rows = (target * (target.cumsum(dim=0) == 1)).T @ summed  # (T_w, T) @ (T, S_w) -> (T_w, S_w)
 
+
 # %% wrong: target_last | says: only the last token of each target
 # The last token of a target word.
 # -     rows = (target / target.sum(dim=0)).T @ summed
 # +     rows = (target * (target.cumsum(dim=0) == target.sum(dim=0))).T @ summed  # (T_w, T) @ (T, S_w) -> (T_w, S_w)
+
 
 # %% wrong: transposed | says: source and target are swapped
 # The table is transposed.
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0).T
 
+
 # %% wrong: uncovered_covered | says: words that are covered
 # The words that are covered.
-# -     return [j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold]
-# +     return [j for j, total in enumerate(weights.sum(dim=0).tolist()) if total >= threshold]
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total >= threshold
+
 
 # %% wrong: uncovered_largest | says: largest weight was compared
 # The largest weight is compared.
-# -     return [j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold]
-# +     return [j for j, total in enumerate(weights.amax(dim=0).tolist()) if total < threshold]
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.amax(dim=0).tolist()) if total < threshold
+
 
 # %% wrong: uncovered_mean | says: mean was compared
 # The mean is compared.
-# -     return [j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold]
-# +     return [j for j, total in enumerate(weights.mean(dim=0).tolist()) if total < threshold]
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.mean(dim=0).tolist()) if total < threshold
+
 
 # %% wrong: uncovered_or_equal | says: Less than is meant
 # A sum equal to the threshold counts.
-# -     return [j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold]
-# +     return [j for j, total in enumerate(weights.sum(dim=0).tolist()) if total <= threshold]
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total <= threshold
+
 
 # %% wrong: uncovered_rows | says: these are sums of rows
 # The rows are summed.
-# -     return [j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold]
-# +     return [j for j, total in enumerate(weights.sum(dim=1).tolist()) if total < threshold]
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.sum(dim=1).tolist()) if total < threshold
+
 
 # %% wrong: zero_row_nan | says: A row that sums to 0 stays 0
 # A row of 0 is divided by 0.

@@ -36,7 +36,7 @@ def noam(update, d_model, warmup):
     if update < 1:
         raise ValueError(f"update must be at least 1, but is {update}")
     u = torch.tensor(float(update), dtype=torch.float64)
-    return (d_model ** -0.5 * torch.minimum(u.rsqrt(), u * warmup**-1.5)).item()
+    return (d_model**-0.5 * torch.minimum(u.rsqrt(), u * warmup**-1.5)).item()
 
 
 def inverse_root(update, peak, warmup):
@@ -64,160 +64,192 @@ def update_of(micro_batch, accumulation):
 # -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
 # +     return final + peak * (1 + math.cos(math.pi * x)) / 2
 
+
 # %% wrong: cosine_final_as_share | says: taken as a share
 # final is taken as a share of the peak.
 # +     final = final * peak
 #       return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
+
 
 # %% wrong: cosine_final_ignored | says: falls to `final`
 # The rate falls to 0.
 # -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
 # +     return peak * (1 + math.cos(math.pi * x)) / 2
 
+
 # %% wrong: cosine_from_start | says: wave begins at update 0
 # The wave is counted from the first update, not from the end of the warm-up.
 # -     x = min((update - warmup) / (total - warmup), 1.0)
 # +     x = min(update / total, 1.0)
+
 
 # %% wrong: cosine_linear | says: straight line
 # The rate falls in a straight line.
 # -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
 # +     return final + (peak - final) * (1 - x)
 
+
 # %% wrong: cosine_not_lifted | says: -1 times its height
 # The cosine is not lifted to 0..1.
 # -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
 # +     return final + (peak - final) * math.cos(math.pi * x)
+
 
 # %% wrong: cosine_rises_again | says: rises again
 # The share of the way is not bounded by 1.
 # -     x = min((update - warmup) / (total - warmup), 1.0)
 # +     x = (update - warmup) / (total - warmup)
 
+
 # %% wrong: cosine_stretched | says: wave is stretched
 # The share is (u - W) / total.
 # -     x = min((update - warmup) / (total - warmup), 1.0)
 # +     x = min((update - warmup) / total, 1.0)
+
 
 # %% wrong: cosine_warmup_from_zero | says: rate of update 1 is 0
 # The warm-up starts at a rate of 0.
 # -         return peak * update / warmup
 # +         return peak * (update - 1) / warmup
 
+
 # %% wrong: cosine_whole_period | says: whole period
 # cos(2 pi x): the rate is back at the peak in the end.
 # -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
 # +     return final + (peak - final) * (1 + math.cos(2 * math.pi * x)) / 2
+
 
 # %% wrong: count_each | says: Each micro-batch counts as an update
 # The schedule is stepped for each micro-batch.
 # -     return micro_batch // accumulation + 1
 # +     return micro_batch + 1
 
+
 # %% wrong: count_float | says: is a float
 # The division leaves a fraction.
 # -     return micro_batch // accumulation + 1
 # +     return micro_batch / accumulation + 1
+
 
 # %% wrong: count_from_zero | says: Updates are counted from 1
 # The first update gets the number 0.
 # -     return micro_batch // accumulation + 1
 # +     return micro_batch // accumulation
 
+
 # %% wrong: count_micro_from_one | says: micro-batches were counted from 1
 # Micro-batches are taken to be counted from 1.
 # -     return micro_batch // accumulation + 1
 # +     return (micro_batch + 1) // accumulation + 1
+
 
 # %% wrong: count_rounded_up | says: rounded up
 # Rounding up gives micro-batch 0 the update 0.
 # -     return micro_batch // accumulation + 1
 # +     return math.ceil(micro_batch / accumulation)
 
+
 # %% wrong: error_without_name | says: must contain update
 # The error does not name the argument.
 # -         raise ValueError(f"update: expected a number counted from 1, got {update}")
 # +         raise ValueError("expected a number counted from 1")
+
 
 # %% wrong: noam_from_zero | says: rate of update 1 is 0
 # The schedule starts from update 0.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * min((update - 1) ** -0.5 if update > 1 else 1.0, (update - 1) * warmup**-1.5)
 
+
 # %% wrong: noam_grows_with_width | says: grows with the width
 # The root of the width multiplies instead of dividing.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**0.5 * min(update**-0.5, update * warmup**-1.5)
+
 
 # %% wrong: noam_maximum | says: maximum of the two
 # The larger part is taken.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * max(update**-0.5, update * warmup**-1.5)
 
+
 # %% wrong: noam_no_warmup | says: no warm-up
 # The warm-up is left out.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * update**-0.5
+
 
 # %% wrong: noam_no_width | says: factor D \*\* -0.5 is missing
 # The factor of the width is left out.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return min(update**-0.5, update * warmup**-1.5)
 
+
 # %% wrong: noam_one_early | says: one update too early
 # 1 is added to the number of the update.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * min((update + 1) ** -0.5, (update + 1) * warmup**-1.5)
+
 
 # %% wrong: noam_warmup_plain | says: warm-up is u / W
 # The warm-up is u / W, which does not meet the other part at W.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * min(update**-0.5, update / warmup)
 
+
 # %% wrong: noam_warmup_root | says: warm-up has the exponent -1/2
 # The warm-up is raised to -1/2 instead of -3/2.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * min(update**-0.5, update * warmup**-0.5)
+
 
 # %% wrong: noam_width_inside | says: never falls
 # The width stands inside the minimum, in the place of the update.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return min(d_model**-0.5, update * warmup**-1.5)
 
+
 # %% wrong: noam_width_no_root | says: 1 / sqrt\(D\)
 # The width divides without its root.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return min(update**-0.5, update * warmup**-1.5) / d_model
+
 
 # %% wrong: noam_width_twice | says: never falls
 # The misprint of a known text: sqrt(1 / d) inside the minimum.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * min(d_model**-0.5, update * warmup**-1.5)
 
+
 # %% wrong: root_constant | says: doesn't fall
 # The rate stays at the peak.
 # -     return peak * min(update / warmup, math.sqrt(warmup / update))
 # +     return peak * min(update / warmup, 1.0)
+
 
 # %% wrong: root_noam_shape | says: highest value isn't peak
 # The formula of (a), with peak for the factor of the width.
 # -     return peak * min(update / warmup, math.sqrt(warmup / update))
 # +     return peak * min(update**-0.5, update * warmup**-1.5)
 
+
 # %% wrong: root_not_scaled | says: isn't scaled
 # After the warm-up the rate is peak / sqrt(u).
 # -     return peak * min(update / warmup, math.sqrt(warmup / update))
 # +     return peak * (update / warmup if update <= warmup else update**-0.5)
+
 
 # %% wrong: root_one_late | says: one update too late
 # The peak is reached at W + 1.
 # -     return peak * min(update / warmup, math.sqrt(warmup / update))
 # +     return peak * min(update / (warmup + 1), math.sqrt((warmup + 1) / update))
 
+
 # %% wrong: root_without_root | says: falls with the root
 # After the warm-up the rate is peak * W / u.
 # -     return peak * min(update / warmup, math.sqrt(warmup / update))
 # +     return peak * min(update / warmup, warmup / update)
+
 
 # %% wrong: zero_allowed | says: Updates are counted from 1
 # Update 0 gets a rate: nothing checks it.

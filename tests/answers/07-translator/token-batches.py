@@ -26,7 +26,9 @@ def padding_share(lengths, batches):
 
 def shuffle_batches(batches, seed):
     generator = torch.Generator().manual_seed(seed)
-    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+    return [
+        batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()
+    ]
 
 
 # %% right: tensors
@@ -34,14 +36,19 @@ def make_batches(lengths, max_tokens):
     if not lengths:
         return []
     if max(map(max, lengths)) > max_tokens:
-        raise ValueError(f"max_tokens={max_tokens} is too small for the longest sentence")
+        raise ValueError(
+            f"max_tokens={max_tokens} is too small for the longest sentence"
+        )
     table = torch.tensor(lengths)
     order = table[:, 0].argsort(stable=True)
     order = order[table[order, 1].argsort(stable=True)]
     batches, start = [], 0
     for end in range(1, len(order) + 1):
         last = end == len(order)
-        if last or (end + 1 - start) * int(table[order[start : end + 1]].max()) > max_tokens:
+        if (
+            last
+            or (end + 1 - start) * int(table[order[start : end + 1]].max()) > max_tokens
+        ):
             batches.append(order[start:end].tolist())
             start = end
     return batches
@@ -67,31 +74,41 @@ def shuffle_batches(batches, seed):
 # -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
 # +         if batch and (len(batch) + 1) * max(widest, longer) >= max_tokens:
 
+
 # %% wrong: both_together | says: source and target together
 # Both rectangles share one budget.
 # -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
 # +         used = [lengths[j] for j in [*batch, i]]
 # +         if batch and len(used) * sum(map(max, zip(*used, strict=True))) > max_tokens:
 
+
 # %% wrong: by_source | says: sorted by source first
 # The sentences are sorted by source.
-# -     for i in sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)):
+# -     for i in sorted(
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# -     ):
 # +     for i in sorted(range(len(lengths)), key=lambda i: (*lengths[i], i)):
+
 
 # %% wrong: by_sum | says: sum of both
 # The sentences are sorted by the sum of both lengths.
-# -     for i in sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)):
+# -     for i in sorted(
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# -     ):
 # +     for i in sorted(range(len(lengths)), key=lambda i: (sum(lengths[i]), i)):
+
 
 # %% wrong: changes_lengths | says: must not change `lengths`
 # The list of lengths is sorted in place in the end.
 # +     lengths.sort()
 #       return batches
 
+
 # %% wrong: checked_late | says: becomes too large
 # The budget is asked before the new sentence is counted.
 # -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
 # +         if batch and len(batch) * widest >= max_tokens:
+
 
 # %% wrong: empty_batch | says: empty batch
 # No sentences give one empty batch.
@@ -99,37 +116,48 @@ def shuffle_batches(batches, seed):
 # -         batches.append(batch)
 # +     batches.append(batch)
 
+
 # %% wrong: error_without_name | says: must contain max_tokens
 # The error does not name the argument.
-# -             raise ValueError(f"max_tokens: expected at least {longer}, got {max_tokens}")
+# -             raise ValueError(
+# -                 f"max_tokens: expected at least {longer}, got {max_tokens}"
+# -             )
 # +             raise ValueError("a sentence is too long")
+
 
 # %% wrong: holds_lengths | says: hold the lengths
 # The batches hold the pairs of lengths.
 # -         batch.append(i)
 # +         batch.append(lengths[i])
 
+
 # %% wrong: last_missing | says: last batch is missing
 # What is open at the end is lost.
 # -     if batch:
 # -         batches.append(batch)
 
+
 # %% wrong: longest_first | says: longest sentences come first
 # The order is turned round.
-# -     for i in sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)):
-# +     for i in sorted(range(len(lengths)), key=lambda i: (-lengths[i][1], -lengths[i][0], i)):
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# +         range(len(lengths)), key=lambda i: (-lengths[i][1], -lengths[i][0], i)
+
 
 # %% wrong: own_length | says: longest\* in the batch decides
 # The width of the new pair counts for the whole batch.
 # -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
 # +         if batch and (len(batch) + 1) * longer > max_tokens:
 
+
 # %% wrong: places | says: places in the sorted order
 # The batches hold places in the sorted list.
-# -     for i in sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)):
+# -     for i in sorted(
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# -     ):
 # -         longer = max(lengths[i])
 # +     for i, pair in enumerate(sorted(lengths, key=lambda pair: pair[::-1])):
 # +         longer = max(pair)
+
 
 # %% wrong: real_tokens | says: It counts cells
 # The tokens are added up; padding costs nothing.
@@ -137,20 +165,24 @@ def shuffle_batches(batches, seed):
 # +         used = [lengths[j] for j in [*batch, i]]
 # +         if batch and max(map(sum, zip(*used, strict=True))) > max_tokens:
 
+
 # %% wrong: share_common_width | says: one common width
 # Source and target are padded to one width.
 # -             cells += len(row) * max(row)
 # +             cells += len(row) * max(max(lengths[i]) for i in batch)
+
 
 # %% wrong: share_count | says: number of padding cells
 # The number of padding cells.
 # -     return 1 - used / cells if cells else 0.0
 # +     return float(cells - used)
 
+
 # %% wrong: share_empty | says: no batches is 0
 # No batches divide by zero.
 # -     return 1 - used / cells if cells else 0.0
 # +     return 1 - used / cells
+
 
 # %% wrong: share_mean | says: mean of the batches' shares
 # The shares of the batches are averaged.
@@ -164,25 +196,30 @@ def shuffle_batches(batches, seed):
 # +         shares.append(1 - used / cells)
 # +     return sum(shares) / len(shares) if shares else 0.0
 
+
 # %% wrong: share_of_real | says: divided by real tokens
 # Padding divided by real tokens.
 # -     return 1 - used / cells if cells else 0.0
 # +     return (cells - used) / used if cells else 0.0
+
 
 # %% wrong: share_source | says: only the source is counted
 # Only the source rectangle is counted.
 # -         for side in (0, 1):
 # +         for side in (0,):
 
+
 # %% wrong: share_target | says: only the target is counted
 # Only the target rectangle is counted.
 # -         for side in (0, 1):
 # +         for side in (1,):
 
+
 # %% wrong: share_used | says: share of real tokens
 # The share of real tokens.
 # -     return 1 - used / cells if cells else 0.0
 # +     return used / cells if cells else 0.0
+
 
 # %% wrong: shuffle_common | says: two orders
 # The generator that everybody uses.
@@ -191,10 +228,12 @@ def shuffle_batches(batches, seed):
 # -     return order
 # +     return [batches[i] for i in torch.randperm(len(batches)).tolist()]
 
+
 # %% wrong: shuffle_in_place | says: must not change its argument
 # The list is shuffled in place.
 # -     order = list(batches)
 # +     order = batches
+
 
 # %% wrong: shuffle_inside | says: sentences were mixed
 # The sentences are shuffled, too.
@@ -209,6 +248,7 @@ def shuffle_batches(batches, seed):
 # +         ids = ids[len(batch) :]
 # +     return out
 
+
 # %% wrong: shuffle_rotates | says: two different seeds
 # The order is only rotated, and seeds share rotations.
 # -     order = list(batches)
@@ -217,10 +257,12 @@ def shuffle_batches(batches, seed):
 # +     start = seed % max(len(batches) // 3, 1) + 1
 # +     return batches[start:] + batches[:start]
 
+
 # %% wrong: shuffle_seed_ignored | says: two different seeds
 # The seed is a constant.
 # -     random.Random(seed).shuffle(order)
 # +     random.Random(0).shuffle(order)
+
 
 # %% wrong: shuffle_with_repeats | says: none lost, none twice
 # Batches are drawn with repetition.
@@ -229,42 +271,58 @@ def shuffle_batches(batches, seed):
 # -     return order
 # +     return random.Random(seed).choices(batches, k=len(batches))
 
+
 # %% wrong: sorted_inside | says: rule 1
 # The indices in a batch are sorted.
 # -     return batches
 # +     return [sorted(batch) for batch in batches]
+
 
 # %% wrong: source_only | says: only the source is held
 # Only the source counts.
 # -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
 # +         if batch and (len(batch) + 1) * max(lengths[j][0] for j in [*batch, i]) > max_tokens:
 
+
 # %% wrong: target_only | says: only the target is held
 # Only the target counts.
 # -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
 # +         if batch and (len(batch) + 1) * max(lengths[j][1] for j in [*batch, i]) > max_tokens:
 
+
 # %% wrong: ties_reversed | says: falling order of their indices
 # Equal pairs stand in reverse.
-# -     for i in sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)):
-# +     for i in sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], -i)):
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# +         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], -i)
+
 
 # %% wrong: ties_unsorted | says: equal targets aren't sorted
 # Only the target is sorted.
-# -     for i in sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)):
+# -     for i in sorted(
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# -     ):
 # +     for i in sorted(range(len(lengths)), key=lambda i: lengths[i][1]):
+
 
 # %% wrong: too_long_dropped | says: neither dropped
 # A sentence that is too long is left out.
-# -             raise ValueError(f"max_tokens: expected at least {longer}, got {max_tokens}")
+# -             raise ValueError(
+# -                 f"max_tokens: expected at least {longer}, got {max_tokens}"
+# -             )
 # +             continue
+
 
 # %% wrong: too_long_kept | says: nor let into a batch
 # A sentence that is too long gets a batch.
 # -         if longer > max_tokens:
-# -             raise ValueError(f"max_tokens: expected at least {longer}, got {max_tokens}")
+# -             raise ValueError(
+# -                 f"max_tokens: expected at least {longer}, got {max_tokens}"
+# -             )
+
 
 # %% wrong: unsorted | says: aren't sorted
 # The sentences are taken as they come.
-# -     for i in sorted(range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)):
+# -     for i in sorted(
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# -     ):
 # +     for i in range(len(lengths)):

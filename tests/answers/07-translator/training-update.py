@@ -1,6 +1,8 @@
 # %% right: one_vector
 def clip_by_norm(gradients, max_norm):
-    norm = torch.cat([gradient.flatten() for gradient in gradients]).double().norm().item()
+    norm = (
+        torch.cat([gradient.flatten() for gradient in gradients]).double().norm().item()
+    )
     scale = min(1.0, max_norm / norm) if norm > 0 else 1.0
     return [scale * gradient for gradient in gradients], norm
 
@@ -48,7 +50,8 @@ def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9)
     optimiser = torch.optim.Adam([leaf], lr=rate, betas=(beta1, beta2), eps=eps)
     if state is not None:
         optimiser.state[leaf] = {
-            "step": torch.tensor(float(state[0])), "exp_avg": state[1].clone(),
+            "step": torch.tensor(float(state[0])),
+            "exp_avg": state[1].clone(),
             "exp_avg_sq": state[2].clone(),
         }
     optimiser.step()
@@ -65,7 +68,8 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
     if not norm < math.inf:
         return list(parameters), list(states)
     found = [
-        adam_step(p, g, s, rate) for p, g, s in zip(parameters, shares, states, strict=True)
+        adam_step(p, g, s, rate)
+        for p, g, s in zip(parameters, shares, states, strict=True)
     ]
     return tuple(zip(*found, strict=True))
 
@@ -74,6 +78,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # The default value of beta2 is that of a library.
 # - def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
 # + def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.999, eps=1e-9):
+
 
 # %% wrong: adam_betas_swapped | says: beta1 and beta2 are swapped
 # The two betas are swapped.
@@ -84,6 +89,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +     v = beta1 * v + (1 - beta1) * gradient**2
 # +     m_hat, v_hat = m / (1 - beta2**n), v / (1 - beta1**n)
 
+
 # %% wrong: adam_counted_late | says: counted up before
 # n is counted up after it was used.
 # -     n = n + 1
@@ -93,80 +99,96 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +     m_hat, v_hat = m / torch.tensor(1 - beta1**n), v / torch.tensor(1 - beta2**n)
 # +     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n + 1, m, v)
 
+
 # %% wrong: adam_descent | says: plain gradient descent
 # Plain gradient descent.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter - rate * gradient, (n, m, v)
+
 
 # %% wrong: adam_eps_inside | says: under the root
 # eps stands under the root.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter - rate * m_hat / (v_hat + eps).sqrt(), (n, m, v)
 
+
 # %% wrong: adam_is_the_step | says: this is the step
 # The step is returned.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
+
 
 # %% wrong: adam_momentum_only | says: second moment has no effect
 # The second moment is left out.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter - rate * m_hat, (n, m, v)
 
+
 # %% wrong: adam_no_eps | says: eps has no effect
 # eps has no effect.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter - rate * m_hat / v_hat.sqrt().clamp(min=1e-30), (n, m, v)
+
 
 # %% wrong: adam_no_hats | says: hats are missing
 # The correction of the start is missing.
 # -     m_hat, v_hat = m / (1 - beta1**n), v / (1 - beta2**n)
 # +     m_hat, v_hat = m, v
 
+
 # %% wrong: adam_no_root | says: root of v is missing
 # The root is missing.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter - rate * m_hat / (v_hat + eps), (n, m, v)
+
 
 # %% wrong: adam_none | says: Before the first step the state is None
 # None is not provided for.
 # -     n, m, v = state or (0, torch.zeros_like(parameter), torch.zeros_like(parameter))
 # +     n, m, v = state
 
+
 # %% wrong: adam_not_counted | says: steps aren't counted
 # Each step is taken for the first.
 # -     m_hat, v_hat = m / (1 - beta1**n), v / (1 - beta2**n)
 # +     m_hat, v_hat = m / (1 - beta1), v / (1 - beta2)
+
 
 # %% wrong: adam_not_squared | says: mean of its square|mean of g
 # v is the mean of the size of g.
 # -     v = beta2 * v + (1 - beta2) * gradient**2
 # +     v = beta2 * v + (1 - beta2) * gradient.abs()
 
+
 # %% wrong: adam_parameter_in_place | says: must not change its arguments
 # The parameter is changed in place.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter.sub_(rate * m_hat / (v_hat.sqrt() + eps)), (n, m, v)
+
 
 # %% wrong: adam_sign | says: wrong sign
 # The step is added.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter + rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 
+
 # %% wrong: adam_state_hats | says: with their hats
 # The state holds the corrected values.
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m_hat, v_hat)
+
 
 # %% wrong: adam_state_in_place | says: old state in place|must not change
 # The state is changed in place.
 # -     m = beta1 * m + (1 - beta1) * gradient
 # +     m = m.mul_(beta1).add_((1 - beta1) * gradient)
 
+
 # %% wrong: clip_always | says: were made larger
 # Small gradients are made larger.
 # -     factor = max_norm / norm if norm > max_norm else 1.0
 # +     factor = max_norm / max(norm, 1e-12)
+
 
 # %% wrong: clip_each | says: each gradient was clipped for itself|cut off
 # Each gradient is clipped for itself.
@@ -175,46 +197,63 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +     clipped = [g * min(1.0, max_norm / max(g.norm().item(), 1e-12)) for g in gradients]
 # +     return clipped, norm
 
+
 # %% wrong: clip_in_place | says: must not change the gradients
 # The gradients are scaled in place.
 # -     return [gradient * factor for gradient in gradients], norm
 # +     return [gradient.mul_(factor) for gradient in gradients], norm
 
+
 # %% wrong: clip_largest | says: largest number was brought
 # The largest number is brought to max_norm.
-# -     norm = math.sqrt(sum(gradient.double().pow(2).sum().item() for gradient in gradients))
+# -     norm = math.sqrt(
+# -         sum(gradient.double().pow(2).sum().item() for gradient in gradients)
+# -     )
 # +     norm = max(gradient.abs().max().item() for gradient in gradients)
+
 
 # %% wrong: clip_mean_square | says: root of the mean square
 # The root of the mean square.
-# -     norm = math.sqrt(sum(gradient.double().pow(2).sum().item() for gradient in gradients))
+# -     norm = math.sqrt(
+# -         sum(gradient.double().pow(2).sum().item() for gradient in gradients)
+# -     )
 # +     count = sum(gradient.numel() for gradient in gradients)
 # +     norm = math.sqrt(sum(g.double().pow(2).sum().item() for g in gradients) / count)
 
+
 # %% wrong: clip_no_root | says: root is missing
 # The root is missing.
-# -     norm = math.sqrt(sum(gradient.double().pow(2).sum().item() for gradient in gradients))
+# -     norm = math.sqrt(
+# -         sum(gradient.double().pow(2).sum().item() for gradient in gradients)
+# -     )
 # +     norm = sum(gradient.double().pow(2).sum().item() for gradient in gradients)
+
 
 # %% wrong: clip_norm_after | says: norm after clipping
 # The norm after clipping is returned.
 # -     return [gradient * factor for gradient in gradients], norm
 # +     return [gradient * factor for gradient in gradients], norm * factor
 
+
 # %% wrong: clip_norms_added | says: norms of the gradients were added
 # The norms are added.
-# -     norm = math.sqrt(sum(gradient.double().pow(2).sum().item() for gradient in gradients))
+# -     norm = math.sqrt(
+# -         sum(gradient.double().pow(2).sum().item() for gradient in gradients)
+# -     )
 # +     norm = sum(gradient.norm().item() for gradient in gradients)
+
 
 # %% wrong: clip_not | says: weren't clipped
 # Nothing is clipped.
 # -     factor = max_norm / norm if norm > max_norm else 1.0
 # +     factor = 1.0
 
+
 # %% wrong: clip_tensor | says: expected float
 # The norm is a tensor.
 # -     return [gradient * factor for gradient in gradients], norm
 # +     return [gradient * factor for gradient in gradients], torch.tensor(norm)
+
 
 # %% wrong: clip_values | says: each gradient was clipped for itself|cut off
 # Each number is cut off.
@@ -222,19 +261,25 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # -     return [gradient * factor for gradient in gradients], norm
 # +     return [gradient.clamp(-max_norm, max_norm) for gradient in gradients], norm
 
+
 # %% wrong: update_by_batches | says: divided by the number of micro-batches
 # The sum is divided by the number of micro-batches.
-# -     mean = [sum(gradients) / sum(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
-# +     mean = [sum(gradients) / len(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
+# -         sum(gradients) / sum(num_tokens)
+# +         sum(gradients) / len(num_tokens)
+
 
 # %% wrong: update_clip_each_micro | says: each micro-batch was clipped for itself
 # Each micro-batch is clipped for itself.
-# -     mean = [sum(gradients) / sum(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
+# -     mean = [
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# -     ]
 # -     clipped_gradients, norm = clip_by_norm(mean, max_norm)
 # +     rows = [[g / sum(num_tokens) for g in row] for row in micro_gradients]
 # +     rows = [clip_by_norm(row, max_norm)[0] for row in rows]
 # +     mean = [sum(gradients) for gradients in zip(*rows, strict=True)]
 # +     clipped_gradients, norm = clip_by_norm(mean, math.inf)
+
 
 # %% wrong: update_clip_each_parameter | says: each parameter's gradient was clipped
 # Each parameter is clipped for itself.
@@ -242,13 +287,18 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +     _, norm = clip_by_norm(mean, max_norm)
 # +     clipped_gradients = [clip_by_norm([gradient], max_norm)[0][0] for gradient in mean]
 
+
 # %% wrong: update_clip_first | says: before they were divided
 # The sum is clipped before it is divided.
-# -     mean = [sum(gradients) / sum(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
+# -     mean = [
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# -     ]
 # -     clipped_gradients, norm = clip_by_norm(mean, max_norm)
 # +     sums = [sum(gradients) for gradients in zip(*micro_gradients, strict=True)]
 # +     sums, norm = clip_by_norm(sums, max_norm)
 # +     clipped_gradients = [gradient / sum(num_tokens) for gradient in sums]
+
 
 # %% wrong: update_counts_left_out | says: left out, but counted
 # An update that is left out is counted.
@@ -257,46 +307,64 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +             state if state is None else (state[0] + 1, *state[1:]) for state in states
 # +         ]
 
+
 # %% wrong: update_in_place | says: changed a parameter or a gradient in place
 # The gradients are added up in the first list.
-# -     mean = [sum(gradients) / sum(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
+# -     mean = [
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# -     ]
 # +     total = micro_gradients[0]
 # +     for row in micro_gradients[1:]:
 # +         for gradient, more in zip(total, row, strict=True):
 # +             gradient += more
 # +     mean = [gradient / sum(num_tokens) for gradient in total]
 
+
 # %% wrong: update_last | says: only the last micro-batch
 # Only the last micro-batch counts: its gradients overwrite the others.
-# -     mean = [sum(gradients) / sum(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
+# -     mean = [
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# -     ]
 # +     mean = [gradient / num_tokens[-1] for gradient in micro_gradients[-1]]
+
 
 # %% wrong: update_mean_of_means | says: mean of the micro-batches' means
 # The means of the micro-batches are averaged.
-# -     mean = [sum(gradients) / sum(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
-# +     rows = [[g / n for g in row] for row, n in zip(micro_gradients, num_tokens, strict=True)]
+# -     mean = [
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# +     rows = [
+# +         [g / n for g in row] for row, n in zip(micro_gradients, num_tokens, strict=True)
+#       ]
 # +     mean = [sum(gradients) / len(rows) for gradients in zip(*rows, strict=True)]
+
 
 # %% wrong: update_not_clipped | says: nothing was clipped
 # The gradient is not clipped.
 # -     clipped_gradients, norm = clip_by_norm(mean, max_norm)
 # +     clipped_gradients, norm = mean, clip_by_norm(mean, max_norm)[1]
 
+
 # %% wrong: update_not_finite | says: must leave the parameters
 # Gradients that are not finite are used.
 # -     if not math.isfinite(norm):
 # -         return list(parameters), list(states)
+
 
 # %% wrong: update_only_nan | says: must leave the parameters
 # Only NaN is looked for.
 # -     if not math.isfinite(norm):
 # +     if math.isnan(norm):
 
+
 # %% wrong: update_states_in_place | says: must not change the list of states
 # The list of states is changed.
 # -     return [parameter for parameter, _ in steps], [state for _, state in steps]
 # +     states[:] = [state for _, state in steps]
 # +     return [parameter for parameter, _ in steps], states
+
 
 # %% wrong: update_step_each_micro | says: not one for each micro-batch
 # A step of Adam is made for each micro-batch.
@@ -307,16 +375,26 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +         ]
 #       return [parameter for parameter, _ in steps], [state for _, state in steps]
 
+
 # %% wrong: update_sum | says: isn't divided by the number of tokens
 # The sum is not divided.
-# -     mean = [sum(gradients) / sum(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
+# -     mean = [
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# -     ]
 # +     mean = [sum(gradients) for gradients in zip(*micro_gradients, strict=True)]
+
 
 # %% wrong: update_sum_of_means | says: means, added up
 # The means of the micro-batches are added up.
-# -     mean = [sum(gradients) / sum(num_tokens) for gradients in zip(*micro_gradients, strict=True)]
-# +     rows = [[g / n for g in row] for row, n in zip(micro_gradients, num_tokens, strict=True)]
+# -     mean = [
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# +     rows = [
+# +         [g / n for g in row] for row, n in zip(micro_gradients, num_tokens, strict=True)
+#       ]
 # +     mean = [sum(gradients) for gradients in zip(*rows, strict=True)]
+
 
 # %% wrong: update_zeroes | says: must leave the parameters
 # NaN is replaced by 0, and the step is made.

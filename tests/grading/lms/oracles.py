@@ -20,7 +20,9 @@ def rows_of(data: bytes, separator: str = ",") -> list[list[str]]:
     """Return the rows of a CSV file in UTF-8."""
     text = data.decode("utf-8-sig")
     try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+        return list(
+            csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        )
     except csv.Error as error:
         raise Rejected(f"malformed: {error}") from error
 
@@ -52,8 +54,9 @@ class CanvasCourse:
         first = data.decode("utf-8-sig").splitlines()[:3]
         consistent = {}
         for mark in ",;":
-            counts = {len(row) for line in first
-                      for row in csv.reader([line], delimiter=mark)}
+            counts = {
+                len(row) for line in first for row in csv.reader([line], delimiter=mark)
+            }
             consistent[mark] = counts.pop() if len(counts) == 1 else 0
         mark = ";" if consistent[";"] > consistent[","] else ","
         header, *rows = rows_of(data, mark)
@@ -68,13 +71,19 @@ class CanvasCourse:
             raise Rejected("invalid header row: no Section")
         columns = {}
         for column in range(info + 1, len(header)):
-            if re.search("(Current|Final|Override) (Score|Points|Grade)", header[column]):
+            if re.search(
+                "(Current|Final|Override) (Score|Points|Grade)", header[column]
+            ):
                 continue
             match = re.fullmatch(r"(.*)\s\((\d+)\)", header[column])
             if match and int(match[2]) in self.assignments:
                 columns[column] = int(match[2])
                 continue
-            same = [key for key, title in self.assignments.items() if title == header[column]]
+            same = [
+                key
+                for key, title in self.assignments.items()
+                if title == header[column]
+            ]
             if same:
                 columns[column] = same[0]
             else:
@@ -83,12 +92,20 @@ class CanvasCourse:
             if all(not cell.strip() for cell in row):
                 continue
             if "Points Possible" in row[0]:
-                self.points = {key: row[c] for c, key in columns.items() if c < len(row)}
-            elif not all(re.fullmatch(r"\s*(Muted|Manual Posting.*)?\s*", c) for c in row):
+                self.points = {
+                    key: row[c] for c, key in columns.items() if c < len(row)
+                }
+            elif not all(
+                re.fullmatch(r"\s*(Muted|Manual Posting.*)?\s*", c) for c in row
+            ):
                 self._student(row, places, columns)
 
-    def _student(self, row: list[str], places: dict[str, int], columns: dict[int, int]) -> None:
-        number = re.match(r"\s*(-?\d+)", row[1])  # as Ruby's to_i: what follows is ignored
+    def _student(
+        self, row: list[str], places: dict[str, int], columns: dict[int, int]
+    ) -> None:
+        number = re.match(
+            r"\s*(-?\d+)", row[1]
+        )  # as Ruby's to_i: what follows is ignored
         found = [u for u in self.users if row[1] and number and u.id == int(number[1])]
         for key, name in (("SIS User ID", "sis"), ("SIS Login ID", "login")):
             if not found and key in places and row[places[key]]:
@@ -102,7 +119,9 @@ class CanvasCourse:
             grade = row[column].strip() if column < len(row) else ""
             if re.fullmatch(r"-?[0-9.,]+%?", grade):
                 parts = re.split("[,.]", grade)
-                grade = "".join(parts[:-1]) + "." + parts[-1] if len(parts) > 1 else grade
+                grade = (
+                    "".join(parts[:-1]) + "." + parts[-1] if len(parts) > 1 else grade
+                )
             if grade == "":
                 self.grades.pop((found[0].id, key), None)  # a blank cell clears a grade
             else:
@@ -110,10 +129,14 @@ class CanvasCourse:
 
     def scores(self, key: int) -> dict[int, str]:
         """Return the grades of one assignment."""
-        return {user: grade for (user, found), grade in self.grades.items() if found == key}
+        return {
+            user: grade for (user, found), grade in self.grades.items() if found == key
+        }
 
 
-def moodle_gradebook(data: bytes, users: set[str], *, unlimited: bool = False) -> dict[str, float]:
+def moodle_gradebook(
+    data: bytes, users: set[str], *, unlimited: bool = False
+) -> dict[str, float]:
     """Import a gradebook: the first column maps to users, the second to grades; all or nothing."""
     header, *rows = rows_of(data)
     if len(header) < 2:
@@ -139,8 +162,14 @@ def moodle_gradebook(data: bytes, users: set[str], *, unlimited: bool = False) -
     return grades
 
 
-def moodle_worksheet(data: bytes, headings: tuple[str, str, str], word: str, decimal: str,
-                     most: float, separator: str = ",") -> dict[int, float]:
+def moodle_worksheet(
+    data: bytes,
+    headings: tuple[str, str, str],
+    word: str,
+    decimal: str,
+    most: float,
+    separator: str = ",",
+) -> dict[int, float]:
     """Import a worksheet; `headings` are those of id, grade and time in the site's language."""
     header, *rows = rows_of(data, separator)
     try:
@@ -152,8 +181,10 @@ def moodle_worksheet(data: bytes, headings: tuple[str, str, str], word: str, dec
         if len(row) != len(header):
             raise Rejected("a row has another number of fields")
         text = row[grade].replace(" ", "").replace(decimal, ".")
-        match = re.match(r"-?\d+(\.\d+)?", text)  # PHP's (float): what follows is ignored
-        participant = row[number][len(word):]
+        match = re.match(
+            r"-?\d+(\.\d+)?", text
+        )  # PHP's (float): what follows is ignored
+        participant = row[number][len(word) :]
         if text and match and 0 <= float(match[0]) <= most and participant.isdigit():
             grades[int(participant)] = float(match[0])
     return grades
@@ -169,13 +200,21 @@ def moodle_feedback(data: bytes, participants: set[int]) -> dict[int, list[str]]
                 continue
             while parts:
                 info = parts.pop(0).split("_", 4)
-                if len(info) < 4 or not info[1].isdigit() or int(info[1]) not in participants:
+                if (
+                    len(info) < 4
+                    or not info[1].isdigit()
+                    or int(info[1]) not in participants
+                ):
                     continue
-                if (info[2], info[3]) not in {("assignsubmission", "file"),
-                                              ("assignfeedback", "file")}:
+                if (info[2], info[3]) not in {
+                    ("assignsubmission", "file"),
+                    ("assignfeedback", "file"),
+                }:
                     continue
                 rest = [*info[4:], *parts]
-                found.setdefault(int(info[1]), []).append("/".join(p for p in rest if p))
+                found.setdefault(int(info[1]), []).append(
+                    "/".join(p for p in rest if p)
+                )
                 break
     return found
 
@@ -188,7 +227,11 @@ def canvas_feedback(data: bytes, attachments: dict[int, int]) -> dict[int, str]:
             name = path.rpartition("/")[2]
             parts = name.split("_")
             numbers = [int(part) for part in parts if re.fullmatch(r"\d+", part)][:2]
-            if len(numbers) < 2 or parts[-1].startswith("link") or name.startswith("._"):
+            if (
+                len(numbers) < 2
+                or parts[-1].startswith("link")
+                or name.startswith("._")
+            ):
                 continue
             if attachments.get(numbers[1]) == numbers[0]:
                 found[numbers[0]] = path

@@ -18,14 +18,21 @@ NAME, NOTEBOOK = "90-sample", "sample.ipynb"
 
 def notebook(text: str = "1 + 1") -> bytes:
     """Return a small notebook."""
-    cell = {"cell_type": "code", "id": "a", "metadata": {}, "execution_count": None, "outputs": [],
-            "source": text}
+    cell = {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+        "source": text,
+    }
     whole = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(whole).encode()
 
 
-def make_zip(path: Path, files: dict[str, bytes] | list[tuple[str | zipfile.ZipInfo, bytes]]
-             ) -> Path:
+def make_zip(
+    path: Path, files: dict[str, bytes] | list[tuple[str | zipfile.ZipInfo, bytes]]
+) -> Path:
     """Write a zip; names as given."""
     items = files.items() if isinstance(files, dict) else files
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -66,13 +73,21 @@ def target(root: Path) -> Target:
 def tree(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder; links as what they point to."""
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else b"link"
-        for path in sorted(folder.rglob("*")) if path.is_symlink() or path.is_file()
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        if path.is_file()
+        else b"link"
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() or path.is_file()
     }
 
 
-def standing(student: str, points: float | None = 40.0, state: State = State.GRADED,
-             most: float = 60.0, *reasons: str) -> Standing:
+def standing(
+    student: str,
+    points: float | None = 40.0,
+    state: State = State.GRADED,
+    most: float = 60.0,
+    *reasons: str,
+) -> Standing:
     """Return one student's standing."""
     return Standing(student, NAME, state, points, most, reasons)
 

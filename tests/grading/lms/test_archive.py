@@ -38,9 +38,10 @@ def take(path: Path, root: Path, **options: object) -> Report:
 
 def make_bomb(path: Path, mebibytes: int) -> Path:
     """Write a zip of so many MiB of zeros, which is small."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made, (
-        made.open("eve_12_102_sample.ipynb", "w")
-    ) as file:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made,
+        made.open("eve_12_102_sample.ipynb", "w") as file,
+    ):
         for _ in range(mebibytes):
             file.write(bytes(1 << 20))
     return path
@@ -56,23 +57,35 @@ def refused(report: Report, file: str) -> str:
 def only_good(report: Report, root: Path) -> None:
     """Assert that the one good file was taken, and nothing else written."""
     found = tree(root / "submitted")
-    assert set(found) == {f"11/90-sample/{NOTEBOOK}", ".lms/90-sample.json"}, report.text()
+    assert set(found) == {f"11/90-sample/{NOTEBOOK}", ".lms/90-sample.json"}, (
+        report.text()
+    )
     assert found[f"11/90-sample/{NOTEBOOK}"] == notebook("good")
 
 
-@pytest.mark.parametrize("name", [
-    "../../evil_12_102_sample.ipynb", "/tmp/evil_12_102_sample.ipynb",
-    "C:\\evil_12_102_sample.ipynb", "..\\evil_12_102_sample.ipynb",
-    "a/../../evil_12_102_sample.ipynb", "a//evil_12_102_sample.ipynb",
-    "./evil_12_102_sample.ipynb", "evil\x1b[2J_12_102_sample.ipynb",
-    "evil\N{RIGHT-TO-LEFT OVERRIDE}_12_102_sample.ipynb", "x" * 300 + "_12_102_sample.ipynb",
-    "/".join("abcdefghij") + "_12_102_sample.ipynb",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../evil_12_102_sample.ipynb",
+        "/tmp/evil_12_102_sample.ipynb",
+        "C:\\evil_12_102_sample.ipynb",
+        "..\\evil_12_102_sample.ipynb",
+        "a/../../evil_12_102_sample.ipynb",
+        "a//evil_12_102_sample.ipynb",
+        "./evil_12_102_sample.ipynb",
+        "evil\x1b[2J_12_102_sample.ipynb",
+        "evil\N{RIGHT-TO-LEFT OVERRIDE}_12_102_sample.ipynb",
+        "x" * 300 + "_12_102_sample.ipynb",
+        "/".join("abcdefghij") + "_12_102_sample.ipynb",
+    ],
+)
 def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
     """The zip's names never become paths; those that try are named."""
     work = tmp_path / "deep" / "course"
     work.mkdir(parents=True)
-    path = make_zip(work / "s.zip", [(name, notebook("evil")), (GOOD, notebook("good"))])
+    path = make_zip(
+        work / "s.zip", [(name, notebook("evil")), (GOOD, notebook("good"))]
+    )
     before = tree(tmp_path)
     report = take(path, work, kind="canvas")
     assert len(report.refused) == 1
@@ -87,8 +100,14 @@ def test_links_devices_and_encrypted_files_are_refused(tmp_path: Path) -> None:
     """What is no plain file isn't read."""
     device = zipfile.ZipInfo("dev_13_103_sample.ipynb")
     device.create_system, device.external_attr = 3, 0o020666 << 16
-    path = make_zip(tmp_path / "s.zip", [
-        (link("eve_12_102_sample.ipynb"), b"/etc/passwd"), (device, b""), (GOOD, notebook("good"))])
+    path = make_zip(
+        tmp_path / "s.zip",
+        [
+            (link("eve_12_102_sample.ipynb"), b"/etc/passwd"),
+            (device, b""),
+            (GOOD, notebook("good")),
+        ],
+    )
     report = take(path, tmp_path)
     assert refused(report, "eve_12_102_sample.ipynb") == "a link, not a file"
     assert refused(report, "dev_13_103_sample.ipynb") == "no plain file"
@@ -108,14 +127,18 @@ def test_a_bomb_is_refused_by_its_size(tmp_path: Path) -> None:
     """A header that says 200 MB, or 10 GB, is enough."""
     bomb = make_bomb(tmp_path / "b.zip", 200)
     assert bomb.stat().st_size < 2 << 20
-    assert "200 MiB, and at most 20" in refused(take(bomb, tmp_path), "eve_12_102_sample.ipynb")
+    assert "200 MiB, and at most 20" in refused(
+        take(bomb, tmp_path), "eve_12_102_sample.ipynb"
+    )
     assert not (tmp_path / "submitted").exists()
 
 
 @pytest.mark.parametrize("size", [10, 1 << 20, 0xFFFFFFFE])
 def test_a_bomb_whose_header_lies_is_bounded(tmp_path: Path, size: int) -> None:
     """Whatever the header says, no more than the limit comes into memory, and nothing is taken."""
-    bomb = patch(make_bomb(tmp_path / "b.zip", 100), lambda data: lie_about_size(data, size))
+    bomb = patch(
+        make_bomb(tmp_path / "b.zip", 100), lambda data: lie_about_size(data, size)
+    )
     tracemalloc.start()
     try:
         reason = refused(take(bomb, tmp_path), "eve_12_102_sample.ipynb")
@@ -130,11 +153,14 @@ def test_a_bomb_whose_header_lies_is_bounded(tmp_path: Path, size: int) -> None:
 def test_the_whole_is_bounded(tmp_path: Path) -> None:
     """Many files below the limit of one are stopped by the limit of all."""
     files = {
-        f"s_{n}_{n + 500}_sample.ipynb": notebook(f"{n}" + " " * 10_000) for n in range(10, 20)}
+        f"s_{n}_{n + 500}_sample.ipynb": notebook(f"{n}" + " " * 10_000)
+        for n in range(10, 20)
+    }
     report = take(make_zip(tmp_path / "s.zip", files), tmp_path, max_total=35_000)
     assert report.count(Verdict.TAKEN) == 3
     assert {line.reason for line in report.refused} == {
-        "the archive unpacks to more than one import may take"}
+        "the archive unpacks to more than one import may take"
+    }
 
 
 def test_an_unpackable_method_is_refused(tmp_path: Path) -> None:
@@ -145,7 +171,9 @@ def test_an_unpackable_method_is_refused(tmp_path: Path) -> None:
     assert "method" in refused(take(path, tmp_path), "eve_12_102_sample.ipynb")
 
 
-def test_too_many_entries_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_entries_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A zip of very many files is refused before it is read whole."""
     path = make_zip(tmp_path / "s.zip", {f"{n}.txt": b"" for n in range(300)})
     monkeypatch.setattr(archive, "MAX_ENTRIES", 200)
@@ -165,25 +193,33 @@ def test_the_table_of_contents_is_measured_as_zipfile_does(tmp_path: Path) -> No
     assert archive.directory_size(path) == size > 40
     plain = path.read_bytes()
     end = plain.index(b"PK\x05\x06")
-    large = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 77_777_777, 0)
+    large = struct.pack(
+        "<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 77_777_777, 0
+    )
     locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
     path.write_bytes(plain[:end] + large + locator + plain[end:])
     assert archive.directory_size(path) == 77_777_777
 
 
 @pytest.mark.parametrize("length", [0, 7])
-def test_a_zip_of_two_tables_of_contents_is_refused(tmp_path: Path, length: int) -> None:
+def test_a_zip_of_two_tables_of_contents_is_refused(
+    tmp_path: Path, length: int
+) -> None:
     """One stands in the comment of the other, with a comment that ends in time or does not."""
     path = make_zip(tmp_path / "s.zip", {GOOD: notebook()})
     with zipfile.ZipFile(path, "a") as made:
-        made.comment = b"see" + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, 0, 0, length)
+        made.comment = b"see" + struct.pack(
+            "<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, 0, 0, length
+        )
     with pytest.raises(Problem, match="two tables of contents"):
         take(path, tmp_path)
     with zipfile.ZipFile(path, "a") as made:
         assert not made.namelist(), "zipfile reads the wrong one"
 
 
-def test_an_archive_inside_that_is_not_packed_is_no_second_table(tmp_path: Path) -> None:
+def test_an_archive_inside_that_is_not_packed_is_no_second_table(
+    tmp_path: Path,
+) -> None:
     """Its own end stands in the file, too."""
     inner = make_zip(tmp_path / "inner.zip", {"a.txt": b""}).read_bytes()
     with zipfile.ZipFile(tmp_path / "s.zip", "w") as made:
@@ -194,7 +230,9 @@ def test_an_archive_inside_that_is_not_packed_is_no_second_table(tmp_path: Path)
 
 
 @pytest.mark.parametrize("files", [{}, {"__MACOSX/a": b""}])
-def test_an_archive_without_files_is_a_problem(tmp_path: Path, files: dict[str, bytes]) -> None:
+def test_an_archive_without_files_is_a_problem(
+    tmp_path: Path, files: dict[str, bytes]
+) -> None:
     """Whoever exported nothing wants to know."""
     with pytest.raises(Problem, match=r"s\.zip: holds no files"):
         take(make_zip(tmp_path / "s.zip", files), tmp_path)
@@ -203,7 +241,10 @@ def test_an_archive_without_files_is_a_problem(tmp_path: Path, files: dict[str, 
 
 def test_many_large_notebooks_of_one_student_are_not_kept(tmp_path: Path) -> None:
     """One after the other comes into memory."""
-    files = {f"ada_11_{n}_try-{n}.ipynb": notebook("1" * (18 << 20) + str(n)) for n in range(8)}
+    files = {
+        f"ada_11_{n}_try-{n}.ipynb": notebook("1" * (18 << 20) + str(n))
+        for n in range(8)
+    }
     path = make_zip(tmp_path / "s.zip", files)
     files.clear()
     tracemalloc.start()
@@ -236,7 +277,9 @@ def test_damage_is_found(tmp_path: Path) -> None:
         data[200] ^= 255
         return bytes(data)
 
-    assert "damaged" in refused(take(patch(path, damage), tmp_path), "eve_12_102_sample.ipynb")
+    assert "damaged" in refused(
+        take(patch(path, damage), tmp_path), "eve_12_102_sample.ipynb"
+    )
 
 
 def test_names_in_the_wrong_encoding(tmp_path: Path) -> None:
@@ -272,10 +315,21 @@ def test_two_entries_of_one_name_and_a_name_with_nul(tmp_path: Path) -> None:
     assert "NUL" in take(path, tmp_path / "n").refused[0].reason
 
 
-@pytest.mark.parametrize("content", [
-    b"{}", b"[]", b'{"nbformat": 3, "worksheets": []}', b'{"nbformat": 4, "cells": {}}',
-    b"[" * 100_000, b"\xff\xfe", b"print(1)", b"", b'"text"', b"NaN",
-])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{}",
+        b"[]",
+        b'{"nbformat": 3, "worksheets": []}',
+        b'{"nbformat": 4, "cells": {}}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b"print(1)",
+        b"",
+        b'"text"',
+        b"NaN",
+    ],
+)
 def test_what_is_no_notebook_is_refused(tmp_path: Path, content: bytes) -> None:
     """JSON that is no notebook, and what isn't JSON."""
     files = {"eve_12_102_sample.ipynb": content, GOOD: notebook("good")}
@@ -287,7 +341,9 @@ def test_what_is_no_notebook_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_an_archive_inside_is_not_opened(tmp_path: Path) -> None:
     """A student's zip stays closed."""
     inner = make_zip(tmp_path / "i.zip", {NOTEBOOK: notebook()}).read_bytes()
-    path = make_zip(tmp_path / "s.zip", {"eve_12_102_work.zip": inner, GOOD: notebook("good")})
+    path = make_zip(
+        tmp_path / "s.zip", {"eve_12_102_work.zip": inner, GOOD: notebook("good")}
+    )
     report = take(path, tmp_path)
     line = next(line for line in report.lines if line.file == "eve_12_102_work.zip")
     assert (line.verdict, line.student) == (Verdict.SKIPPED, "12")
@@ -304,8 +360,10 @@ def test_a_folder_with_links_is_not_followed(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe.ipynb")
     report = take(folder, tmp_path)
     assert {(line.file, line.reason) for line in report.refused} == {
-        (f"ada/{NOTEBOOK}", "a link, not a file"), ("eve", "a link, not a file"),
-        ("pipe.ipynb", "no plain file")}
+        (f"ada/{NOTEBOOK}", "a link, not a file"),
+        ("eve", "a link, not a file"),
+        ("pipe.ipynb", "no plain file"),
+    }
     assert not (tmp_path / "submitted").exists()
 
 
@@ -316,7 +374,9 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "submitted").mkdir()
     (tmp_path / "submitted" / "11").symlink_to(outside)
     (tmp_path / "submitted" / "12").write_text("a file")
-    path = make_zip(tmp_path / "s.zip", {GOOD: notebook(), "eve_12_102_sample.ipynb": notebook()})
+    path = make_zip(
+        tmp_path / "s.zip", {GOOD: notebook(), "eve_12_102_sample.ipynb": notebook()}
+    )
     report = take(path, tmp_path)
     assert "is a link" in refused(report, GOOD)
     assert "no folder" in refused(report, "eve_12_102_sample.ipynb")
@@ -327,17 +387,23 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1,
-                        max_size=6), cut=st.integers(0, 400))
+@given(
+    changes=st.lists(
+        st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=6
+    ),
+    cut=st.integers(0, 400),
+)
 def test_any_damage_ends_in_a_report_or_one_problem(changes: list, cut: int) -> None:
     """Bytes changed anywhere, the end cut off: no other error, and nothing but notebooks taken."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        path = make_zip(root / "s.zip", {GOOD: notebook("good"), "mü_12_102_sample.ipynb": b"x"})
+        path = make_zip(
+            root / "s.zip", {GOOD: notebook("good"), "mü_12_102_sample.ipynb": b"x"}
+        )
         data = bytearray(path.read_bytes())
         for place, value in changes:
             data[place % len(data)] = value
-        path.write_bytes(data[:max(1, len(data) - cut)] if cut > 350 else data)
+        path.write_bytes(data[: max(1, len(data) - cut)] if cut > 350 else data)
         try:
             take(path, root, kind="canvas")
         except Problem:
@@ -352,5 +418,7 @@ def test_any_damage_ends_in_a_report_or_one_problem(changes: list, cut: int) -> 
 def test_very_many_students_at_once(tmp_path: Path) -> None:
     """Tens of thousands of small files take time in proportion, and a line each."""
     count = 20_000
-    path = make_zip(tmp_path / "many.zip", {f"s{n}/{NOTEBOOK}": b"{}" for n in range(count)})
+    path = make_zip(
+        tmp_path / "many.zip", {f"s{n}/{NOTEBOOK}": b"{}" for n in range(count)}
+    )
     assert len(take(path, tmp_path / "course", add_unknown=True).refused) == count

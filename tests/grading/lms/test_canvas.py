@@ -14,18 +14,40 @@ from grading.lms.people import Member, Roster
 from grading.lms.report import Problem, Report, Verdict
 from grading.standing import Standing
 from grading.states import State
-from tests.grading.lms.oracles import CanvasCourse, CanvasUser, rows_of, spreadsheet_computes
+from tests.grading.lms.oracles import (
+    CanvasCourse,
+    CanvasUser,
+    rows_of,
+    spreadsheet_computes,
+)
 from tests.grading.lms.samples import standing
 
 CLASS = [
-    standing("s01", 40.125), standing("s02", 0.0), standing("s03", None, State.MISSING),
+    standing("s01", 40.125),
+    standing("s02", 0.0),
+    standing("s03", None, State.MISSING),
     standing("s04", None, State.FAILED, 60.0, "the grader failed"),
-    standing("s05", 60.0, State.SUSPECT, 60.0, "re-tagged: a: points"), standing("s06", 59.999),
+    standing("s05", 60.0, State.SUSPECT, 60.0, "re-tagged: a: points"),
+    standing("s06", 59.999),
 ]
-PEOPLE = [Member(f"s0{n}", f"First{n}", f"Last{n}", f"s0{n}@example.org", f"1{n}", f"sis{n}",
-                 f"login{n}") for n in range(1, 7)]
-USERS = [CanvasUser(10 + n, f"First{n} Last{n}", f"Last{n}, First{n}", f"sis{n}", f"login{n}")
-         for n in range(1, 7)]
+PEOPLE = [
+    Member(
+        f"s0{n}",
+        f"First{n}",
+        f"Last{n}",
+        f"s0{n}@example.org",
+        f"1{n}",
+        f"sis{n}",
+        f"login{n}",
+    )
+    for n in range(1, 7)
+]
+USERS = [
+    CanvasUser(
+        10 + n, f"First{n} Last{n}", f"Last{n}, First{n}", f"sis{n}", f"login{n}"
+    )
+    for n in range(1, 7)
+]
 
 
 def course(users: list[CanvasUser] = USERS) -> CanvasCourse:
@@ -34,8 +56,9 @@ def course(users: list[CanvasUser] = USERS) -> CanvasCourse:
     return CanvasCourse(list(users), {5: "Work", 6: "Other (new)"}, grades)
 
 
-def make(standings: list[Standing] = CLASS, people: list[Member] = PEOPLE, **options: object
-         ) -> tuple[bytes, Report]:
+def make(
+    standings: list[Standing] = CLASS, people: list[Member] = PEOPLE, **options: object
+) -> tuple[bytes, Report]:
     """Write a gradebook anew."""
     report = Report("test")
     roster = Roster(people)
@@ -57,8 +80,13 @@ def test_only_scores_arrive() -> None:
     assert not there.new_assignments
     assert not there.new_students
     assert {(line.student, str(line.verdict)) for line in report.lines} == {
-        ("s01", "sent"), ("s02", "sent"), ("s06", "sent"), ("s03", "skipped"),
-        ("s04", "refused"), ("s05", "refused")}
+        ("s01", "sent"),
+        ("s02", "sent"),
+        ("s06", "sent"),
+        ("s03", "skipped"),
+        ("s04", "refused"),
+        ("s05", "refused"),
+    }
     assert "not a score" in report.refused[0].reason
 
 
@@ -81,30 +109,49 @@ def test_scaled_to_the_points_in_canvas() -> None:
 def test_students_are_found_by_sis_id_login_or_a_name_that_is_unique() -> None:
     """And refused where Canvas could take another one."""
     people = [
-        Member("s01", "First1", "Last1", sis_user_id="sis1"), Member("s02", login="login2"),
-        Member("s06", "First6", "Last6")]
+        Member("s01", "First1", "Last1", sis_user_id="sis1"),
+        Member("s02", login="login2"),
+        Member("s06", "First6", "Last6"),
+    ]
     there = course()
     there.upload(make(people=people)[0])
     assert set(there.scores(5)) == {11, 12, 16}
-    twins = [Member("s01", "Anna", "Müller"), Member("s02", "Anna", "Müller"), Member("s06")]
+    twins = [
+        Member("s01", "Anna", "Müller"),
+        Member("s02", "Anna", "Müller"),
+        Member("s06"),
+    ]
     data, report = make(people=twins)
     assert len(rows_of(data)) == 2
     reasons = {line.student: line.reason for line in report.refused}
     assert "others have it" in reasons["s01"]
     assert "others have it" in reasons["s02"]
     assert "neither" in reasons["s06"]
-    same = [Member("s01", "A", "B", lms_user_id="11"), Member("s02", "C", "D", lms_user_id="11"),
-            Member("s06", "E", "F", lms_user_id="16x")]
+    same = [
+        Member("s01", "A", "B", lms_user_id="11"),
+        Member("s02", "C", "D", lms_user_id="11"),
+        Member("s06", "E", "F", lms_user_id="16x"),
+    ]
     data, report = make(people=same)
     assert len(rows_of(data)) == 2
-    assert {line.student for line in report.refused} == {"s01", "s02", "s04", "s05", "s06"}
+    assert {line.student for line in report.refused} == {
+        "s01",
+        "s02",
+        "s04",
+        "s05",
+        "s06",
+    }
 
 
-@pytest.mark.parametrize("name", ["=1+1", "Points Possible", "", "-, x", 'a"b,c', "  x ", "\tx"])
+@pytest.mark.parametrize(
+    "name", ["=1+1", "Points Possible", "", "-, x", 'a"b,c', "  x ", "\tx"]
+)
 def test_odd_names_do_not_get_in_the_way(name: str) -> None:
     """The number finds the student; the name is only shown."""
     there = course()
-    data, _ = make(people=[dataclasses.replace(PEOPLE[0], first_name="", last_name=name)])
+    data, _ = make(
+        people=[dataclasses.replace(PEOPLE[0], first_name="", last_name=name)]
+    )
     there.upload(data)
     assert there.scores(5) == {11: "40.13"}
     assert not any(spreadsheet_computes(cell) for row in rows_of(data) for cell in row)
@@ -112,17 +159,28 @@ def test_odd_names_do_not_get_in_the_way(name: str) -> None:
 
 def test_a_formula_that_would_be_needed_to_find_somebody_is_refused() -> None:
     """It can't be sent unchanged, and changed it would find nobody."""
-    _, report = make(people=[Member("s01", "", "=1+1"), Member("s02", "x", "y", login="=1+1")])
+    _, report = make(
+        people=[Member("s01", "", "=1+1"), Member("s02", "x", "y", login="=1+1")]
+    )
     reasons = {line.student: line.reason for line in report.refused}
     assert "formula" in reasons["s01"]
     assert "formula" in reasons["s02"]
 
 
-@pytest.mark.parametrize(("title", "number"), [
-    ("", None), ("=1+1", "5"), ("Final Score of it", "5"), ("Section", None), ("Work", "5)"),
-    ("Work", "٥"),
-])
-def test_headings_that_canvas_would_misunderstand(title: str, number: str | None) -> None:
+@pytest.mark.parametrize(
+    ("title", "number"),
+    [
+        ("", None),
+        ("=1+1", "5"),
+        ("Final Score of it", "5"),
+        ("Section", None),
+        ("Work", "5)"),
+        ("Work", "٥"),
+    ],
+)
+def test_headings_that_canvas_would_misunderstand(
+    title: str, number: str | None
+) -> None:
     """A formula, one of Canvas's own columns, a number that is none."""
     with pytest.raises(Problem, match=r"title|assignment id"):
         canvas.heading(title, number)
@@ -138,11 +196,17 @@ EXPORT = (
     '"Last3, First3",13,sis3,login3,A,,,5.00,\r\n'
     '"=""=1+1""",14,sis4,login4,A,,,8.00,\r\n'
     '"Last6, First6",16,sis6,login6,A,,5.00,N/A,\r\n'
-    '"Student, Test",99,,t,A,,,,\r\n').encode()
+    '"Student, Test",99,,t,A,,,,\r\n'
+).encode()
 
 
-def fill(data: bytes = EXPORT, title: str = "work", number: str | None = None,
-         people: list[Member] = PEOPLE, **options: object) -> tuple[bytes, Report]:
+def fill(
+    data: bytes = EXPORT,
+    title: str = "work",
+    number: str | None = None,
+    people: list[Member] = PEOPLE,
+    **options: object,
+) -> tuple[bytes, Report]:
     """Fill an exported gradebook."""
     report, roster = Report("test"), Roster(people)
     table = tables.parse_table(data, "export.csv")
@@ -158,14 +222,29 @@ def test_an_exported_gradebook_is_filled() -> None:
     data, report = fill()
     assert data.startswith("\N{ZERO WIDTH NO-BREAK SPACE}".encode())
     rows = rows_of(data)
-    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Work (5)"]
+    assert rows[0] == [
+        "Student",
+        "ID",
+        "SIS User ID",
+        "SIS Login ID",
+        "Section",
+        "Work (5)",
+    ]
     assert rows[3] == ["Last1, First1", "11", "sis1", "login1", "A, and B", "40.13"]
     there = course()
-    before = {(12, 5): "EX", (13, 5): "5.00", (14, 5): "8.00", (16, 5): "N/A", (11, 5): "12.00"}
+    before = {
+        (12, 5): "EX",
+        (13, 5): "5.00",
+        (14, 5): "8.00",
+        (16, 5): "N/A",
+        (11, 5): "12.00",
+    }
     there.grades.update(before)
     there.upload(data)
     assert there.scores(5) == {11: "40.13", 12: "EX", 13: "5.00", 14: "8.00", 16: "N/A"}
-    assert there.scores(6) == {user.id: "7.00" for user in USERS}, "no other column is touched"
+    assert there.scores(6) == {user.id: "7.00" for user in USERS}, (
+        "no other column is touched"
+    )
     assert not there.new_assignments
     assert not any(spreadsheet_computes(cell) for row in rows for cell in row)
     reasons = {line.student: line.reason for line in report.lines if line.student}
@@ -187,26 +266,40 @@ def test_a_semicolon_export_with_decimal_commas() -> None:
 
 def test_an_export_with_two_columns_for_the_name() -> None:
     """First and last name apart: matched, filled, and without formulas."""
-    export = (b"LastName,FirstName,ID,SIS Login ID,Section,Work (5)\n"
-              b"    Points Possible,,,,,60.00\nLast1,First1,,,A,\n"
-              b'"=""=1+1""",=2+2,12,login2,A,\n')
-    rows = rows_of(fill(export, people=[Member("s01", "First1", "Last1"), PEOPLE[1]])[0])
+    export = (
+        b"LastName,FirstName,ID,SIS Login ID,Section,Work (5)\n"
+        b"    Points Possible,,,,,60.00\nLast1,First1,,,A,\n"
+        b'"=""=1+1""",=2+2,12,login2,A,\n'
+    )
+    rows = rows_of(
+        fill(export, people=[Member("s01", "First1", "Last1"), PEOPLE[1]])[0]
+    )
     assert [row[-1] for row in rows] == ["Work (5)", "60.00", "40.13", "0.00"]
-    assert rows[3] == ["'=\"=1+1\"", "'=2+2", "12", "login2", "A", "0.00"]
+    assert rows[3] == ['\'="=1+1"', "'=2+2", "12", "login2", "A", "0.00"]
 
 
 def test_rows_are_matched_as_canvas_does() -> None:
     """By ID before SIS id before login before a unique name."""
-    people = [Member("s01", login="login1"), Member("s02", sis_user_id="sis2"),
-              Member("sis3"), Member("s06", "First6", "Last6")]
+    people = [
+        Member("s01", login="login1"),
+        Member("s02", sis_user_id="sis2"),
+        Member("sis3"),
+        Member("s06", "First6", "Last6"),
+    ]
     report = fill(people=people)[1]
-    assert {line.student for line in report.lines if line.verdict is Verdict.SENT} == {"s01"}
-    assert {line.file for line in report.lines if line.student == "s06"} == {"Last6, First6"}
+    assert {line.student for line in report.lines if line.verdict is Verdict.SENT} == {
+        "s01"
+    }
+    assert {line.file for line in report.lines if line.student == "s06"} == {
+        "Last6, First6"
+    }
     export = EXPORT.replace(b"16,sis6,login6,A,,5.00,N/A", b"17,,,A,,,") + (
-        b'"Last6, First6",18,,,A,,,,\r\n')
+        b'"Last6, First6",18,,,A,,,,\r\n'
+    )
     report = fill(export, people=people)[1]
     assert "not to be told apart" in next(
-        line.reason for line in report.refused if line.student == "s06")
+        line.reason for line in report.refused if line.student == "s06"
+    )
 
 
 def test_the_column_is_found_by_number_or_title() -> None:
@@ -229,14 +322,20 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
 
 
 @settings(max_examples=200, deadline=None)
-@given(people=st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=6),
-       points=st.lists(st.floats(0, 60), min_size=6, max_size=6))
+@given(
+    people=st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=6),
+    points=st.lists(st.floats(0, 60), min_size=6, max_size=6),
+)
 def test_any_names_and_points_come_through(people: list, points: list) -> None:
     """Whatever the names, each score reaches its student, rounded to cents, and nobody else."""
-    users = [CanvasUser(100 + n, f"{first} {last}", f"{last}, {first}")
-             for n, (first, last) in enumerate(people)]
-    members = [Member(f"s{n}", first, last, lms_user_id=str(100 + n))
-               for n, (first, last) in enumerate(people)]
+    users = [
+        CanvasUser(100 + n, f"{first} {last}", f"{last}, {first}")
+        for n, (first, last) in enumerate(people)
+    ]
+    members = [
+        Member(f"s{n}", first, last, lms_user_id=str(100 + n))
+        for n, (first, last) in enumerate(people)
+    ]
     class_ = [standing(f"s{n}", points[n]) for n in range(len(people))]
     data, _ = make(class_, members)
     there = course(users)
@@ -251,7 +350,9 @@ def test_any_names_and_points_come_through(people: list, points: list) -> None:
     columns = canvas.find_columns(table, "Work", None)
     report = Report("again")
     roster = Roster(members)
-    filled = canvas.fill(table, columns, exports.scores(class_, roster, report), roster, report)
+    filled = canvas.fill(
+        table, columns, exports.scores(class_, roster, report), roster, report
+    )
     again = course(users)
     again.upload(filled)
     assert again.scores(5) == there.scores(5)
@@ -259,9 +360,15 @@ def test_any_names_and_points_come_through(people: list, points: list) -> None:
 
 def there_export(users: list[CanvasUser]) -> bytes:
     """Return what Canvas exports: names that begin with an equals sign in its own form."""
-    rows = [["Student", "ID", "SIS Login ID", "Section", "Work (5)"],
-            ["    Points Possible", "", "", "", "60.00"]]
+    rows = [
+        ["Student", "ID", "SIS Login ID", "Section", "Work (5)"],
+        ["    Points Possible", "", "", "", "60.00"],
+    ]
     for user in users:
-        name = f'="{user.sortable}"' if user.sortable.lstrip().startswith("=") else user.sortable
+        name = (
+            f'="{user.sortable}"'
+            if user.sortable.lstrip().startswith("=")
+            else user.sortable
+        )
         rows.append([name, str(user.id), "", "A", ""])
     return tables.make_table(rows)

@@ -71,12 +71,16 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make(root: Path, **options: object) -> bytes:
     """Return the zip of a course's sample assignment."""
     return gradescope_zip.autograder(
-        ROOT, root / "exercises" / sample.NAME / "sample.ipynb",
-        root / "solutions" / sample.NAME / "sample.ipynb", **options)
+        ROOT,
+        root / "exercises" / sample.NAME / "sample.ipynb",
+        root / "solutions" / sample.NAME / "sample.ipynb",
+        **options,
+    )
 
 
-def lay_out(place: Path, packed: Path, content: dict | bytes | None, name: str = "sample.ipynb"
-            ) -> Path:
+def lay_out(
+    place: Path, packed: Path, content: dict | bytes | None, name: str = "sample.ipynb"
+) -> Path:
     """Make Gradescope's folders: the zip's files in source/, the submission in submission/."""
     for folder in ("source", "submission", "results"):
         (place / folder).mkdir(parents=True)
@@ -90,13 +94,24 @@ def lay_out(place: Path, packed: Path, content: dict | bytes | None, name: str =
     return place
 
 
-def run(place: Path, path: str | None = None) -> tuple[subprocess.CompletedProcess, dict | None]:
+def run(
+    place: Path, path: str | None = None
+) -> tuple[subprocess.CompletedProcess, dict | None]:
     """Run the autograder as Gradescope does; return its results.json, if it wrote one."""
-    environment = {"PATH": path or os.environ["PATH"], "AUTOGRADER": str(place),
-                   "AUTOGRADER_PYTHON": sys.executable, "HOME": "/root"}
+    environment = {
+        "PATH": path or os.environ["PATH"],
+        "AUTOGRADER": str(place),
+        "AUTOGRADER_PYTHON": sys.executable,
+        "HOME": "/root",
+    }
     done = subprocess.run(
-        [place / "run_autograder"], cwd=place, env=environment, capture_output=True, text=True,
-        timeout=300)
+        [place / "run_autograder"],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     target = place / "results" / "results.json"
     return done, json.loads(target.read_text()) if target.exists() else None
 
@@ -121,7 +136,13 @@ def test_the_zip_has_what_gradescope_wants(packed: Path) -> None:
         pins = archive.read("requirements.txt").decode()
         assert re.fullmatch(r"torch==\S+\nnumpy==\S+\nmatplotlib==\S+\n", pins)
     assert {name.partition("/")[0] for name in found} == {
-        "setup.sh", "run_autograder", "requirements.txt", "assignment", "grading", "tools"}
+        "setup.sh",
+        "run_autograder",
+        "requirements.txt",
+        "assignment",
+        "grading",
+        "tools",
+    }
     assert sum(info.file_size for info in found.values()) < 2 << 20
     with pytest.raises(Problem, match="no version of torch"):
         gradescope_zip.requirements(packed.parent)
@@ -134,9 +155,15 @@ def test_the_zip_is_complete(packed: Path, tmp_path: Path) -> None:
         "import sys; sys.path.insert(0, sys.argv[1]); import grading.lms.gradescope_run; "
         "print([m.__file__ for n, m in sys.modules.items() if n.split('.')[0] in "
         "('grading', 'tools') and not m.__file__.startswith(sys.argv[1])], 'nbgrader' in "
-        "sys.modules)")
-    done = subprocess.run([sys.executable, "-s", "-P", "-c", program, str(place / "source")],
-                          capture_output=True, text=True, cwd=tmp_path, check=True)
+        "sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-s", "-P", "-c", program, str(place / "source")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
     assert done.stdout.strip() == "[] False"
 
 
@@ -151,28 +178,49 @@ def test_submissions_are_graded_as_everywhere(
         path = None
     else:
         if os.geteuid() != 0:
-            pytest.skip("without a sandbox it needs root, as Gradescope's containers have it")
+            pytest.skip(
+                "without a sandbox it needs root, as Gradescope's containers have it"
+            )
         path = without_bubblewrap(tmp_path / "bin")
     for folder in tmp_path.parents:  # as in a container, where everybody may pass
         if folder.name.startswith("pytest-"):
             folder.chmod(0o755)
     sign = {**helpers.RIGHT, "double": sample.sources("double")["sign"]}
-    cases = {
-        "half": ({"double": sign["double"]}, 1.0, {
-            "double--small": f"double(-1) is -2, got {HOLE}: a sign was lost {VALUES}",
-            "total--plain": "Not answered yet."}),
-        "thief": ({**helpers.RIGHT, "double": THIEF}, 1.0, {
-            "double--small": f"{UNKNOWN} {OTHERS}"}),
-    } if sandbox else {
-        "right": (helpers.RIGHT, 6.0, {}),
-        "spy": ({**helpers.RIGHT, "double": SPY}, 0.0, {
-            "double--small": "RuntimeError: there is nothing to read",
-            "double--zero": "RuntimeError: there is nothing to read"}),
-    }
+    cases = (
+        {
+            "half": (
+                {"double": sign["double"]},
+                1.0,
+                {
+                    "double--small": f"double(-1) is -2, got {HOLE}: a sign was lost {VALUES}",
+                    "total--plain": "Not answered yet.",
+                },
+            ),
+            "thief": (
+                {**helpers.RIGHT, "double": THIEF},
+                1.0,
+                {"double--small": f"{UNKNOWN} {OTHERS}"},
+            ),
+        }
+        if sandbox
+        else {
+            "right": (helpers.RIGHT, 6.0, {}),
+            "spy": (
+                {**helpers.RIGHT, "double": SPY},
+                0.0,
+                {
+                    "double--small": "RuntimeError: there is nothing to read",
+                    "double--zero": "RuntimeError: there is nothing to read",
+                },
+            ),
+        }
+    )
     for name, (answers, points, messages) in cases.items():
         place = tmp_path / name
-        answers = {task: text.replace("{source}", str(place / "source"))
-                   for task, text in answers.items()}
+        answers = {
+            task: text.replace("{source}", str(place / "source"))
+            for task, text in answers.items()
+        }
         lay_out(place, packed, helpers.fill(answers), "sample-1.ipynb")
         done, content = run(place, path)
         assert content is not None, done.stdout + done.stderr
@@ -193,9 +241,14 @@ def test_submissions_are_graded_as_everywhere(
 def test_without_points_there_is_no_results_file(packed: Path, tmp_path: Path) -> None:
     """Failed and suspect: Gradescope shows that it did not finish; the reason is in the log."""
     for name, content, reason in [
-        ("none", None, "expected one notebook"), ("json", b"{}", "no list of cells|format"),
-        ("other", {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5},
-         "no cell of this assignment")]:
+        ("none", None, "expected one notebook"),
+        ("json", b"{}", "no list of cells|format"),
+        (
+            "other",
+            {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5},
+            "no cell of this assignment",
+        ),
+    ]:
         place = lay_out(tmp_path / name, packed, content)
         (place / "results" / "results.json").write_text('{"score": 100}')
         done, found = run(place)
@@ -219,12 +272,23 @@ def test_a_file_that_cannot_be_graded_can_count_as_zero(tmp_path: Path) -> None:
 def test_what_is_worth_a_look_is_not_for_students(tmp_path: Path) -> None:
     """They read where their code was stopped, and what did not run."""
     root = helpers.make_course(tmp_path / "course")
-    form = submission.load(*(
-        root / room / sample.NAME / "sample.ipynb" for room in ("exercises", "solutions")))
+    form = submission.load(
+        *(
+            root / room / sample.NAME / "sample.ipynb"
+            for room in ("exercises", "solutions")
+        )
+    )
     result = Result(
-        "", State.GRADED, dict.fromkeys(form.most, 0.0),
-        {"double--zero": NOT_RUN}, {"double--zero": NOT_RUN},
-        reasons=["ended in double--small: limit on time", "worth a look: inner: a: ptrace"])
+        "",
+        State.GRADED,
+        dict.fromkeys(form.most, 0.0),
+        {"double--zero": NOT_RUN},
+        {"double--zero": NOT_RUN},
+        reasons=[
+            "ended in double--small: limit on time",
+            "worth a look: inner: a: ptrace",
+        ],
+    )
     content = gradescope_run.results(form, result, Rule(form), 1.0)
     validate(content)
     assert content["output"] == "Your code ended in double--small: limit on time."
@@ -237,8 +301,9 @@ def test_two_passes_fit_a_container() -> None:
     assert pipeline.PASSES * times.submission + longest < 600 - 30
 
 
-def test_a_suspect_submission_has_no_results(packed: Path, tmp_path: Path,
-                                             monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suspect_submission_has_no_results(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its points are not sent; what was there before is removed."""
     place = lay_out(tmp_path / "a", packed, helpers.fill(helpers.RIGHT))
 
@@ -249,8 +314,11 @@ def test_a_suspect_submission_has_no_results(packed: Path, tmp_path: Path,
             """Nothing to end."""
 
     def grade_one(*_: object, **__: object) -> object:
-        return type("Graded", (), {"result": Result("", State.SUSPECT, {"a": 1.0},
-                                                    reasons=["re-tagged"])})
+        return type(
+            "Graded",
+            (),
+            {"result": Result("", State.SUSPECT, {"a": 1.0}, reasons=["re-tagged"])},
+        )
 
     monkeypatch.setattr(gradescope_run, "make_engine", lambda place: (Engine(), "said"))
     monkeypatch.setattr(gradescope_run.pipeline, "grade_one", grade_one)
@@ -258,9 +326,11 @@ def test_a_suspect_submission_has_no_results(packed: Path, tmp_path: Path,
     assert not (place / "results" / "results.json").exists()
 
 
-def test_without_sandbox_and_root_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-                                               ) -> None:
+def test_without_sandbox_and_root_nothing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The student's code could read the tests."""
+
     def missing(sandbox: bool) -> None:
         raise SandboxMissing("no bwrap\nmore")
 
@@ -270,25 +340,54 @@ def test_without_sandbox_and_root_nothing_runs(tmp_path: Path, monkeypatch: pyte
         gradescope_run.make_engine(tmp_path)
 
 
-@pytest.mark.parametrize("content", [
-    {}, {"score": -1}, {"score": "1"}, {"tests": []}, {"tests": [{"name": "a"}]},
-    {"score": 1, "visibility": "always"}, {"score": 1, "tests": [{"score": 1}]},
-    {"score": 1, "tests": [{"name": "a", "max_score": 1}]}, {"score": 1, "colour": "red"},
-    {"score": 1, "tests": [{"name": "a", "status": "maybe"}]},
-])
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"score": -1},
+        {"score": "1"},
+        {"tests": []},
+        {"tests": [{"name": "a"}]},
+        {"score": 1, "visibility": "always"},
+        {"score": 1, "tests": [{"score": 1}]},
+        {"score": 1, "tests": [{"name": "a", "max_score": 1}]},
+        {"score": 1, "colour": "red"},
+        {"score": 1, "tests": [{"name": "a", "status": "maybe"}]},
+    ],
+)
 def test_the_schema_rejects(content: dict) -> None:
     """What Gradescope would not understand."""
     with pytest.raises(jsonschema.ValidationError):
         validate(content)
 
 
-@pytest.mark.parametrize("content", [
-    {"score": 1.5}, {"tests": [{"score": 1, "name": "a"}]},
-    {"score": 44.0, "execution_time": 136, "output": "text", "visibility": "after_due_date",
-     "stdout_visibility": "visible", "extra_data": {}, "tests": [
-         {"score": 2.0, "max_score": 2.0, "name": "n", "number": "1.1", "output": "giant",
-          "tags": ["a"], "visibility": "visible", "extra_data": {}}]},
-])
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"score": 1.5},
+        {"tests": [{"score": 1, "name": "a"}]},
+        {
+            "score": 44.0,
+            "execution_time": 136,
+            "output": "text",
+            "visibility": "after_due_date",
+            "stdout_visibility": "visible",
+            "extra_data": {},
+            "tests": [
+                {
+                    "score": 2.0,
+                    "max_score": 2.0,
+                    "name": "n",
+                    "number": "1.1",
+                    "output": "giant",
+                    "tags": ["a"],
+                    "visibility": "visible",
+                    "extra_data": {},
+                }
+            ],
+        },
+    ],
+)
 def test_the_schema_accepts(content: dict) -> None:
     """What its specification shows."""
     validate(content)

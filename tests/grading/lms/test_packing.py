@@ -25,11 +25,18 @@ from tests.grading.lms.samples import (
     target,
 )
 
-PAGE = ("<!doctype html><html><head><style>b{color:red}</style></head>"
-        "<body class='x'><p>Emmy: 40 of 60</p></body></html>")
-CLASS = [standing("s01"), standing("s02"), standing("s03", None, State.FAILED),
-         standing("s04", 60.0, State.SUSPECT), standing("s05", None, State.MISSING),
-         standing("s06")]
+PAGE = (
+    "<!doctype html><html><head><style>b{color:red}</style></head>"
+    "<body class='x'><p>Emmy: 40 of 60</p></body></html>"
+)
+CLASS = [
+    standing("s01"),
+    standing("s02"),
+    standing("s03", None, State.FAILED),
+    standing("s04", 60.0, State.SUSPECT),
+    standing("s05", None, State.MISSING),
+    standing("s06"),
+]
 
 
 def pages(root: Path, *without: str) -> dict[str, Path]:
@@ -46,12 +53,18 @@ def pages(root: Path, *without: str) -> dict[str, Path]:
 
 def test_moodle_attaches_each_page_to_its_participant(tmp_path: Path) -> None:
     """Only graded students; who has no number or no page gets a line."""
-    members = {"s01": Member("s01", "Emmy_Maria", "Noether / O'Neill", participant="501"),
-               "s02": Member("s02", participant="502"), "s06": Member("s06", "No", "Number")}
+    members = {
+        "s01": Member("s01", "Emmy_Maria", "Noether / O'Neill", participant="501"),
+        "s02": Member("s02", participant="502"),
+        "s06": Member("s06", "No", "Number"),
+    }
     report = Report("test")
     files = packing.feedback(CLASS, pages(tmp_path), members, {}, "moodle", report)
     data = packing.make_zip(files)
-    assert moodle_feedback(data, {501, 502, 503}) == {501: ["sample.html"], 502: ["sample.html"]}
+    assert moodle_feedback(data, {501, 502, 503}) == {
+        501: ["sample.html"],
+        502: ["sample.html"],
+    }
     assert {content.decode() for content in entries(data).values()} == {PAGE}
     reasons = {line.student: line.reason for line in report.lines if line.reason}
     assert "failed: no feedback" in reasons["s03"]
@@ -62,13 +75,21 @@ def test_moodle_attaches_each_page_to_its_participant(tmp_path: Path) -> None:
     assert "no page" in {line.student: line.reason for line in report.lines}["s01"]
 
 
-def test_canvas_attaches_each_page_to_the_submission_it_came_from(tmp_path: Path) -> None:
+def test_canvas_attaches_each_page_to_the_submission_it_came_from(
+    tmp_path: Path,
+) -> None:
     """From Canvas's download, through the import's notes, back to Canvas."""
-    zip_ = make_zip(tmp_path / "s.zip", {
-        "noetheremmy_11_101_sample.ipynb": notebook("a"),
-        "ångström_öbergsøren_LATE_12_102_sample-1.ipynb": notebook("b")})
-    people = [Member("s01", "Emmy", "Noether", lms_user_id="11"),
-              Member("s02", "Søren", "Ångström_Öberg", lms_user_id="12")]
+    zip_ = make_zip(
+        tmp_path / "s.zip",
+        {
+            "noetheremmy_11_101_sample.ipynb": notebook("a"),
+            "ångström_öbergsøren_LATE_12_102_sample-1.ipynb": notebook("b"),
+        },
+    )
+    people = [
+        Member("s01", "Emmy", "Noether", lms_user_id="11"),
+        Member("s02", "Søren", "Ångström_Öberg", lms_user_id="12"),
+    ]
     imports.take(zip_, target(tmp_path), Roster(people), Options())
     record = imports.read_record(target(tmp_path).record)
     report = Report("test")
@@ -92,22 +113,38 @@ def test_the_notebook_for_canvas_is_a_valid_one() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(prefix=st.text(max_size=20), user=st.integers(0, 10**9), number=st.integers(0, 10**9))
-def test_canvas_finds_a_page_whatever_the_name_was(prefix: str, user: int, number: int) -> None:
+@given(
+    prefix=st.text(max_size=20),
+    user=st.integers(0, 10**9),
+    number=st.integers(0, 10**9),
+)
+def test_canvas_finds_a_page_whatever_the_name_was(
+    prefix: str, user: int, number: int
+) -> None:
     """Also where the name holds numbers, slashes, or nothing."""
     origin = Origin("canvas", str(user), prefix, NOTEBOOK, number)
     name, problem = packing.canvas_name(origin, "sample")
     assert not problem
-    assert canvas_feedback(packing.make_zip({name: b""}), {number: user}) == {user: name}
+    assert canvas_feedback(packing.make_zip({name: b""}), {number: user}) == {
+        user: name
+    }
 
 
 @settings(max_examples=300, deadline=None)
-@given(first=st.text(max_size=30), last=st.text(max_size=30), number=st.integers(0, 10**9))
-def test_moodle_finds_a_page_whatever_the_name_is(first: str, last: str, number: int) -> None:
+@given(
+    first=st.text(max_size=30), last=st.text(max_size=30), number=st.integers(0, 10**9)
+)
+def test_moodle_finds_a_page_whatever_the_name_is(
+    first: str, last: str, number: int
+) -> None:
     """Also where it holds underscores, dots, slashes, other people's numbers, or nothing."""
-    name, problem = packing.moodle_name(Member("s", first, last, participant=str(number)), "a.html")
+    name, problem = packing.moodle_name(
+        Member("s", first, last, participant=str(number)), "a.html"
+    )
     assert not problem
-    assert moodle_feedback(packing.make_zip({name: b""}), {number}) == {number: ["a.html"]}
+    assert moodle_feedback(packing.make_zip({name: b""}), {number}) == {
+        number: ["a.html"]
+    }
 
 
 def test_a_zip_comes_out_the_same_each_time() -> None:

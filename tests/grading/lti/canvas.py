@@ -75,7 +75,10 @@ class Canvas(Stub):
         absent = [name for name in REQUIRED if not score.get(name)]
         if absent:
             return 400, f"param is missing or the value is empty: {absent[0]}"
-        sent, there = moment(score["timestamp"]), self.results.get((item, score["userId"]))
+        sent, there = (
+            moment(score["timestamp"]),
+            self.results.get((item, score["userId"])),
+        )
         if sent is None:
             return 400, "not a valid timestamp"
         if there and there["updated"] > sent:
@@ -91,9 +94,13 @@ class Canvas(Stub):
                 return 400, "Provided submitted_at timestamp not a valid timestamp"
             if handed_in > self.clock() + 60:
                 return 400, "Provided submitted_at timestamp in the future"
-        if (extension.get("submission_type") == "online_upload"
-                and not extension.get("content_items")):
-            return 422, "Content items must be provided with submission type 'online_upload'"
+        if extension.get("submission_type") == "online_upload" and not extension.get(
+            "content_items"
+        ):
+            return (
+                422,
+                "Content items must be provided with submission type 'online_upload'",
+            )
         used = self.submission(item, score["userId"]).attempt
         if self.is_new(score) and self.attempts is not None and used >= self.attempts:
             return 422, "The maximum number of allowed attempts has been reached"
@@ -109,8 +116,10 @@ class Canvas(Stub):
     def is_new(score: dict) -> bool:
         """Tell whether a score is handed in as homework, too: unless it says that it is not."""
         extension = score.get(EXTENSION) or {}
-        return (extension.get("new_submission") is not False
-                and extension.get("submission_type") != "none")
+        return (
+            extension.get("new_submission") is not False
+            and extension.get("submission_type") != "none"
+        )
 
     def score(self, item: str, score: dict) -> Answer:
         """Take a score, or say why not."""
@@ -123,7 +132,9 @@ class Canvas(Stub):
             if refused:
                 return Answer(refused[0], body={"errors": {"message": refused[1]}})
             self.take(item, score)
-        return self.hook("taken", score) or Answer(200, body={"resultUrl": f"{item}/results/1"})
+        return self.hook("taken", score) or Answer(
+            200, body={"resultUrl": f"{item}/results/1"}
+        )
 
     def take(self, item: str, score: dict) -> None:
         """Do what an accepted score does."""
@@ -141,9 +152,12 @@ class Canvas(Stub):
         if score.get("comment"):
             found.comments.append(score["comment"])
         self.results[item, user] = {
-            "userId": user, "resultScore": score.get("scoreGiven"),
-            "resultMaximum": score.get("scoreMaximum"), "comment": score.get("comment"),
-            "updated": moment(score["timestamp"])}
+            "userId": user,
+            "resultScore": score.get("scoreGiven"),
+            "resultMaximum": score.get("scoreMaximum"),
+            "comment": score.get("comment"),
+            "updated": moment(score["timestamp"]),
+        }
         self.taken.append(score)
 
     def shown(self, item: str) -> list[dict]:

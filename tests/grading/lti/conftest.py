@@ -92,7 +92,9 @@ class Pages:
     def __init__(self, tool: Tool, books: Callable[[Course], Book]) -> None:
         self.tool, self.ready, self.url = tool, threading.Event(), ""
         self._books = books
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve()), daemon=True
+        )
         self._thread.start()
         assert self.ready.wait(10), "the pages are not served"
 
@@ -102,7 +104,8 @@ class Pages:
         self.url = f"http://127.0.0.1:{port}"
         if not self.tool.secure:
             self.tool.configuration = Configuration(
-                self.url, self.tool.configuration.platforms)
+                self.url, self.tool.configuration.platforms
+            )
         listening = server(Web(self.tool, self._books))
         listening.add_socket(socket)
         self.ready.set()

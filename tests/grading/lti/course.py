@@ -23,8 +23,10 @@ STUDENTS = {
 
 #: The states they are in, and the points of the three cells.
 STATES = {
-    "s01": (State.GRADED, (2.0, 3.0, 2.5)), "s02": (State.GRADED, (0.0, 0.0, 0.0)),
-    "s03": (State.FAILED, None), "s04": (State.SUSPECT, (2.0, 3.0, 5.0)),
+    "s01": (State.GRADED, (2.0, 3.0, 2.5)),
+    "s02": (State.GRADED, (0.0, 0.0, 0.0)),
+    "s03": (State.FAILED, None),
+    "s04": (State.SUSPECT, (2.0, 3.0, 5.0)),
     "s05": (State.MISSING, None),
 }
 
@@ -48,7 +50,8 @@ def make(root: Path, extra: int = 0) -> Path:
         gradebook.add_notebook(NOTEBOOK, ASSIGNMENT)
         for name, points in CELLS.items():
             gradebook.add_grade_cell(
-                name, NOTEBOOK, ASSIGNMENT, max_score=points, cell_type="code")
+                name, NOTEBOOK, ASSIGNMENT, max_score=points, cell_type="code"
+            )
         for name, (first, last, email) in students.items():
             gradebook.add_student(name, first_name=first, last_name=last, email=email)
     for name, (state, points) in states.items():
@@ -56,8 +59,10 @@ def make(root: Path, extra: int = 0) -> Path:
         if state is not State.MISSING:
             page = root / "feedback" / name / ASSIGNMENT / f"{NOTEBOOK}.html"
             page.parent.mkdir(parents=True)
-            page.write_text(f"<p>feedback of {name}</p><script>document.title = 'run'</script>",
-                            encoding="utf-8")
+            page.write_text(
+                f"<p>feedback of {name}</p><script>document.title = 'run'</script>",
+                encoding="utf-8",
+            )
     return root
 
 
@@ -66,4 +71,6 @@ def grade(root: Path, student: str, state: State, points: tuple | None) -> None:
     given = dict(zip(CELLS, points, strict=True)) if points else {}
     reasons = [] if state is State.GRADED else [f"{state} in the test"]
     with Book(url(root)) as book:
-        book.save(ASSIGNMENT, NOTEBOOK, Result(student, state, points=given, reasons=reasons))
+        book.save(
+            ASSIGNMENT, NOTEBOOK, Result(student, state, points=given, reasons=reasons)
+        )

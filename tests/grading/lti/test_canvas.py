@@ -48,12 +48,26 @@ class Class:
         self.line_item = f"{stub.url}/line_items/{len(stub.line_items)}"
         stub.line_items[self.line_item] = {"id": self.line_item, "scoreMaximum": 20}
 
-    def publish(self, state: State, points: float | None = None, *, zero: bool = False,
-                **values: object) -> Report:
+    def publish(
+        self,
+        state: State,
+        points: float | None = None,
+        *,
+        zero: bool = False,
+        **values: object,
+    ) -> Report:
         """Publish how the student stands."""
-        standing = Standing("s01", course.ASSIGNMENT, state, points, self.most, **values)
-        return publish(self.tool.store, self.services, self.line_item, [standing], {"s01": USER},
-                       missing_as_zero=zero)
+        standing = Standing(
+            "s01", course.ASSIGNMENT, state, points, self.most, **values
+        )
+        return publish(
+            self.tool.store,
+            self.services,
+            self.line_item,
+            [standing],
+            {"s01": USER},
+            missing_as_zero=zero,
+        )
 
     def ledger(self) -> Ledger:
         """Return the assignment's ledger."""
@@ -73,21 +87,40 @@ def one(tool: Tool, stub: Stub, entered: Services) -> Class:
     return Class(tool, stub, entered)
 
 
-SCORE = {"userId": USER, "activityProgress": "Completed", "gradingProgress": "FullyGraded",
-         "timestamp": "2026-01-02T03:04:05.678+00:00", "scoreGiven": 5, "scoreMaximum": 10}
+SCORE = {
+    "userId": USER,
+    "activityProgress": "Completed",
+    "gradingProgress": "FullyGraded",
+    "timestamp": "2026-01-02T03:04:05.678+00:00",
+    "scoreGiven": 5,
+    "scoreMaximum": 10,
+}
 
 
-@pytest.mark.parametrize(("changes", "status"), [
-    ({}, 200), ({"userId": ""}, 400), ({"timestamp": None}, 400), ({"timestamp": "soon"}, 400),
-    ({"timestamp": "2026-01-02T03:04:05"}, 400), ({"activityProgress": None}, 400),
-    ({"gradingProgress": None}, 400), ({"scoreMaximum": None}, 422), ({"scoreMaximum": -1}, 422),
-    ({"timestamp": "2026-01-01T00:00:00+00:00"}, 400), ({"userId": "nobody"}, 422),
-    ({"scoreGiven": None, "scoreMaximum": None}, 200),
-    ({"gradingProgress": "Failed", "scoreMaximum": None}, 200),
-    ({EXTENSION: {"submitted_at": "yesterday"}}, 400),
-    ({EXTENSION: {"submitted_at": "2999-01-01T00:00:00+00:00"}}, 400),
-    ({EXTENSION: {"submission_type": "online_upload", "new_submission": False}}, 422),
-])
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({}, 200),
+        ({"userId": ""}, 400),
+        ({"timestamp": None}, 400),
+        ({"timestamp": "soon"}, 400),
+        ({"timestamp": "2026-01-02T03:04:05"}, 400),
+        ({"activityProgress": None}, 400),
+        ({"gradingProgress": None}, 400),
+        ({"scoreMaximum": None}, 422),
+        ({"scoreMaximum": -1}, 422),
+        ({"timestamp": "2026-01-01T00:00:00+00:00"}, 400),
+        ({"userId": "nobody"}, 422),
+        ({"scoreGiven": None, "scoreMaximum": None}, 200),
+        ({"gradingProgress": "Failed", "scoreMaximum": None}, 200),
+        ({EXTENSION: {"submitted_at": "yesterday"}}, 400),
+        ({EXTENSION: {"submitted_at": "2999-01-01T00:00:00+00:00"}}, 400),
+        (
+            {EXTENSION: {"submission_type": "online_upload", "new_submission": False}},
+            422,
+        ),
+    ],
+)
 def test_the_rules_refuse(stub: Canvas, changes: dict, status: int) -> None:
     """The oracle says no where Canvas does."""
     item = f"{stub.url}/line_items/0"
@@ -95,18 +128,29 @@ def test_the_rules_refuse(stub: Canvas, changes: dict, status: int) -> None:
     stub.no_such.add("nobody")
     assert stub.score(item, SCORE).status == 200
     before = (stub.submission(item, USER).attempt, len(stub.taken))
-    sent = {key: value for key, value in {**SCORE, **changes}.items() if value is not None}
+    sent = {
+        key: value for key, value in {**SCORE, **changes}.items() if value is not None
+    }
     assert stub.score(item, sent).status == status
-    assert (status == 200) is ((stub.submission(item, USER).attempt, len(stub.taken)) != before)
+    assert (status == 200) is (
+        (stub.submission(item, USER).attempt, len(stub.taken)) != before
+    )
 
 
-@pytest.mark.parametrize(("changes", "attempts", "score"), [
-    ({}, 1, 5.0), ({EXTENSION: {"new_submission": False}}, 0, 5.0),
-    ({EXTENSION: {"submission_type": "none"}}, 0, 5.0), ({EXTENSION: {}}, 1, 5.0),
-    ({"gradingProgress": "PendingManual"}, 1, 5.0), ({"gradingProgress": "Pending"}, 1, None),
-    ({"gradingProgress": "Failed"}, 1, None), ({"gradingProgress": "NotReady"}, 1, None),
-    ({"gradingProgress": "PendingManual", "scoreGiven": None}, 1, None),
-])
+@pytest.mark.parametrize(
+    ("changes", "attempts", "score"),
+    [
+        ({}, 1, 5.0),
+        ({EXTENSION: {"new_submission": False}}, 0, 5.0),
+        ({EXTENSION: {"submission_type": "none"}}, 0, 5.0),
+        ({EXTENSION: {}}, 1, 5.0),
+        ({"gradingProgress": "PendingManual"}, 1, 5.0),
+        ({"gradingProgress": "Pending"}, 1, None),
+        ({"gradingProgress": "Failed"}, 1, None),
+        ({"gradingProgress": "NotReady"}, 1, None),
+        ({"gradingProgress": "PendingManual", "scoreGiven": None}, 1, None),
+    ],
+)
 def test_the_rules_change(
     stub: Canvas, changes: dict, attempts: int, score: float | None
 ) -> None:
@@ -114,7 +158,9 @@ def test_the_rules_change(
     item = f"{stub.url}/line_items/0"
     stub.line_items[item] = {"scoreMaximum": 10}
     stub.type_in(item, USER, 9.0)
-    sent = {key: value for key, value in {**SCORE, **changes}.items() if value is not None}
+    sent = {
+        key: value for key, value in {**SCORE, **changes}.items() if value is not None
+    }
     assert stub.score(item, sent).status == 200
     found = stub.submission(item, USER)
     assert (found.attempt, found.score) == (attempts, score)
@@ -140,7 +186,9 @@ def test_hand_in_time_is_the_students(one: Class, stub: Canvas) -> None:
     assert one.publish(State.GRADED, 5.0, submitted_at=early).fine
     sent = stub.taken[-1]
     assert sent[EXTENSION] == {
-        "new_submission": False, "submitted_at": "2026-01-02T03:04:05.678+00:00"}
+        "new_submission": False,
+        "submitted_at": "2026-01-02T03:04:05.678+00:00",
+    }
     assert sent["submission"] == {"submittedAt": "2026-01-02T03:04:05.678+00:00"}
     later = datetime.now(UTC) + timedelta(hours=1)
     assert one.publish(State.GRADED, 5.0, submitted_at=later).unchanged == 1
@@ -161,15 +209,23 @@ def test_hand_in_time_where_the_clock_went_back(one: Class, stub: Canvas) -> Non
     assert "submitted_at" not in stub.taken[-1][EXTENSION]
 
 
-def test_refused_hand_in_time_is_not_taken_for_a_conflict(one: Class, stub: Canvas) -> None:
+def test_refused_hand_in_time_is_not_taken_for_a_conflict(
+    one: Class, stub: Canvas
+) -> None:
     """Canvas's complaint about one time does not say that it has the score."""
-    answers = iter([Answer(500), Answer(400, body="Provided submitted_at timestamp in the future")])
+    answers = iter(
+        [Answer(500), Answer(400, body="Provided submitted_at timestamp in the future")]
+    )
     stub.hook = lambda step, _: next(answers, None) if step == "arrived" else None
     assert one.publish(State.GRADED, 5.0).failed == 1
     assert one.publish(State.GRADED, 5.0).sent == 1
 
 
-FAILURES = [(State.FAILED, {}), (State.GRADED, {"points": 1.0, "waiting": 1}), (State.SUSPECT, {})]
+FAILURES = [
+    (State.FAILED, {}),
+    (State.GRADED, {"points": 1.0, "waiting": 1}),
+    (State.SUSPECT, {}),
+]
 
 
 @pytest.mark.parametrize(("state", "values"), FAILURES, ids=str)
@@ -178,9 +234,21 @@ def test_a_failure_takes_no_grade_away(
 ) -> None:
     """Ours, sent before; or a teacher's, which Canvas shows to no tool."""
     one.publish(State.GRADED, 7.5)
-    (step,) = plan([Standing("s01", "a", state, values.get("points"), 10.0,
-                             waiting=values.get("waiting", 0))], {"s01": USER}, None,
-                   hidden=one.services.course.hides_grades)
+    (step,) = plan(
+        [
+            Standing(
+                "s01",
+                "a",
+                state,
+                values.get("points"),
+                10.0,
+                waiting=values.get("waiting", 0),
+            )
+        ],
+        {"s01": USER},
+        None,
+        hidden=one.services.course.hides_grades,
+    )
     assert step.step is Step.KEEP, "said before"
     report = one.publish(state, **values)
     assert (report.kept, report.sent, report.failed) == (1, 0, 0)
@@ -195,13 +263,30 @@ def test_a_failure_takes_no_grade_away(
 
 STEPS = st.one_of(
     st.tuples(st.just("graded"), st.integers(0, 20)),
-    st.tuples(st.sampled_from(["failed", "suspect", "waiting", "missing", "zero", "hand in",
-                               "retry", "clock"]), st.just(0)),
-    st.tuples(st.just("type in"), st.integers(0, 20)))
+    st.tuples(
+        st.sampled_from(
+            [
+                "failed",
+                "suspect",
+                "waiting",
+                "missing",
+                "zero",
+                "hand in",
+                "retry",
+                "clock",
+            ]
+        ),
+        st.just(0),
+    ),
+    st.tuples(st.just("type in"), st.integers(0, 20)),
+)
 
 
-@settings(max_examples=30, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(steps=st.lists(STEPS, max_size=8), allowed=st.sampled_from([None, 0, 1]))
 def test_whatever_happens(
     tool: Tool, stub: Canvas, entered: Services, steps: list, allowed: int | None
@@ -228,13 +313,17 @@ def test_whatever_happens(
         elif kind == "graded":
             student.publish(State.GRADED, number / 2, submitted_at=datetime.now(UTC))
         else:
-            student.publish(State.MISSING if kind == "zero" else State(kind), zero=kind == "zero")
+            student.publish(
+                State.MISSING if kind == "zero" else State(kind), zero=kind == "zero"
+            )
         if len(stub.taken) > before:
             expected = stub.taken[-1]["scoreGiven"] * 2
         found = stub.submission(item, USER)
         assert (found.attempt, found.score) == (hand_ins, expected)
     tool.store.now = time.time
-    assert {status: count for status, count in stub.answers.items() if status >= 400} == begin
+    assert {
+        status: count for status, count in stub.answers.items() if status >= 400
+    } == begin
 
 
 class Plain(Stub):
@@ -247,8 +336,14 @@ def plain(tool: Tool, naps: Naps) -> Iterator[Class]:
     platform = Plain()
     tool.configuration = Configuration(tool.public_url, (platform.platform,))
     platform.set_up(tool.store)
-    number = tool.store.enter(from_claims(platform.claims(tool.public_url, "t01", TEACHER), CLIENT))
-    yield Class(tool, platform, services.services(tool, tool.store.course(number), naps.patience))
+    number = tool.store.enter(
+        from_claims(platform.claims(tool.public_url, "t01", TEACHER), CLIENT)
+    )
+    yield Class(
+        tool,
+        platform,
+        services.services(tool, tool.store.course(number), naps.patience),
+    )
     platform.close()
 
 
@@ -258,16 +353,27 @@ def test_elsewhere_a_failure_is_told_where_nothing_stands(plain: Class) -> None:
     assert plain.stub.taken[-1]["gradingProgress"] == "Failed"
     assert plain.publish(State.FAILED).unchanged == 1
     assert plain.publish(State.GRADED, 5.0).sent == 1
-    plain.stub.shown = lambda _item: []  # what we sent counts, also where no result shows it
+    plain.stub.shown = (
+        lambda _item: []
+    )  # what we sent counts, also where no result shows it
     assert plain.publish(State.FAILED).kept == 1
     del plain.stub.shown
     other = Class(plain.tool, plain.stub, plain.services)
     plain.stub.scores[other.line_item, USER] = {
-        "userId": USER, "scoreGiven": 3, "scoreMaximum": 10, "timestamp": "2026-01-01T00:00:00Z"}
+        "userId": USER,
+        "scoreGiven": 3,
+        "scoreMaximum": 10,
+        "timestamp": "2026-01-01T00:00:00Z",
+    }
     said = []
-    publish(other.tool.store, other.services, other.line_item,
-            [Standing("s01", "a", State.FAILED, None, 10.0)], {"s01": USER},
-            say=lambda _step, outcome: said.append(outcome))
+    publish(
+        other.tool.store,
+        other.services,
+        other.line_item,
+        [Standing("s01", "a", State.FAILED, None, 10.0)],
+        {"s01": USER},
+        say=lambda _step, outcome: said.append(outcome),
+    )
     assert said == [STANDS]
 
 
@@ -276,15 +382,33 @@ def test_elsewhere_what_can_not_be_read_may_stand(plain: Class) -> None:
     plain.stub.hook = lambda _step, _score: None
     ordinary = plain.stub.answer
     plain.stub.answer = lambda *request: (
-        Answer(403) if request[1].endswith("/results") else ordinary(*request))
-    standings = [Standing("s01", "a", State.FAILED, None, 10.0),
-                 Standing("s02", "a", State.GRADED, 5.0, 10.0)]
-    report = publish(plain.tool.store, plain.services, plain.line_item, standings,
-                     {"s01": "u01", "s02": "u02"})
+        Answer(403) if request[1].endswith("/results") else ordinary(*request)
+    )
+    standings = [
+        Standing("s01", "a", State.FAILED, None, 10.0),
+        Standing("s02", "a", State.GRADED, 5.0, 10.0),
+    ]
+    report = publish(
+        plain.tool.store,
+        plain.services,
+        plain.line_item,
+        standings,
+        {"s01": "u01", "s02": "u02"},
+    )
     assert (report.kept, report.sent, report.failed) == (1, 1, 0)
     with plain.tool.store.transaction() as connection:
-        connection.execute("UPDATE courses SET scopes = ?", (json.dumps(
-            [scope for scope in plain.services.course.scopes if "result" not in scope]),))
+        connection.execute(
+            "UPDATE courses SET scopes = ?",
+            (
+                json.dumps(
+                    [
+                        scope
+                        for scope in plain.services.course.scopes
+                        if "result" not in scope
+                    ]
+                ),
+            ),
+        )
     blind = services.services(plain.tool, plain.tool.store.courses()[-1])
     assert blind.may_have_score(plain.line_item, USER)
     assert len(plain.stub.posts) == 1
@@ -308,6 +432,11 @@ def test_platform_stays_canvas(tool: Tool, visited: int, stub: Canvas) -> None:
 def test_hand_in_times_do_not_send_again_what_was_sent_before(one: Class) -> None:
     """The fingerprint of a grade is what it was before hand-in times went along."""
     standing = Standing("s01", "a", State.GRADED, 5.0, 10.0)
-    timed = Standing("s01", "a", State.GRADED, 5.0, 10.0, submitted_at=datetime.now(UTC))
-    assert message(standing).digest == message(timed).digest == (
-        "6049a347860b085e6db7508ccb842d2704bc92c7de58a72129e528902652b6e5")
+    timed = Standing(
+        "s01", "a", State.GRADED, 5.0, 10.0, submitted_at=datetime.now(UTC)
+    )
+    assert (
+        message(standing).digest
+        == message(timed).digest
+        == ("6049a347860b085e6db7508ccb842d2704bc92c7de58a72129e528902652b6e5")
+    )

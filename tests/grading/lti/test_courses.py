@@ -20,14 +20,24 @@ from grading.lms.lti.visit import GRADES, MEMBERS, from_claims
 from grading.states import State
 from tests.grading.lti import course
 from tests.grading.lti.conftest import Pages
-from tests.grading.lti.stub import CLIENT, CONTEXT, DEPLOYMENT, LEARNER, SCOPES, TEACHER, Stub
+from tests.grading.lti.stub import (
+    CLIENT,
+    CONTEXT,
+    DEPLOYMENT,
+    LEARNER,
+    SCOPES,
+    TEACHER,
+    Stub,
+)
 from tests.grading.lti.test_launch import assert_refused, enter, finish, start
 from tests.grading.lti.test_pages import PAGE, TASK, get, post
 
 pytestmark = pytest.mark.slow
 
 OTHER = "course-2"
-ASSISTANT = "http://purl.imsglobal.org/vocab/lis/v2/membership/Instructor#TeachingAssistant"
+ASSISTANT = (
+    "http://purl.imsglobal.org/vocab/lis/v2/membership/Instructor#TeachingAssistant"
+)
 
 
 def context(name: str, stub: Stub | None = None) -> dict:
@@ -39,8 +49,9 @@ def context(name: str, stub: Stub | None = None) -> dict:
     return made
 
 
-def launched(pages: Pages, stub: Stub, user: str, role: str, **changes: object
-             ) -> tuple[requests.Session, requests.Response]:
+def launched(
+    pages: Pages, stub: Stub, user: str, role: str, **changes: object
+) -> tuple[requests.Session, requests.Response]:
     """Launch as anybody, and return the visitor and the answer."""
     visitor, state, nonce = start(pages, stub)
     claims = stub.claims(pages.url, user, role, nonce, **changes)
@@ -50,7 +61,9 @@ def launched(pages: Pages, stub: Stub, user: str, role: str, **changes: object
 def dump(store: Store) -> str:
     """Return all that the database holds, except launches under way."""
     with store.connection() as connection:
-        return "\n".join(line for line in connection.iterdump() if '"logins"' not in line)
+        return "\n".join(
+            line for line in connection.iterdump() if '"logins"' not in line
+        )
 
 
 @pytest.mark.parametrize("role", [TEACHER, LEARNER, ASSISTANT])
@@ -61,8 +74,14 @@ def test_another_course_is_refused(pages: Pages, stub: Stub, role: str) -> None:
     """
     before = dump(pages.tool.store)
     # The link of the course that was set up, opened from another one.
-    visitor, answer = launched(pages, stub, "t02", role, **context(OTHER, stub),
-                               **{f"{CLAIM}resource_link": {"id": "link-1"}})
+    visitor, answer = launched(
+        pages,
+        stub,
+        "t02",
+        role,
+        **context(OTHER, stub),
+        **{f"{CLAIM}resource_link": {"id": "link-1"}},
+    )
     assert_refused(answer)
     assert "not set up for the course" in answer.text
     told = f"python -m grading lms course --add={OTHER} --deployment-id={DEPLOYMENT}"
@@ -73,16 +92,29 @@ def test_another_course_is_refused(pages: Pages, stub: Stub, role: str) -> None:
     assert stub.posts == []
 
 
-@pytest.mark.parametrize("changes", [
-    {f"{CLAIM}context": None}, {f"{CLAIM}context": {}}, {f"{CLAIM}context": {"id": ""}},
-    {f"{CLAIM}context": {"id": 1}}, {f"{CLAIM}context": {"id": [CONTEXT]}},
-    {f"{CLAIM}context": {"title": CONTEXT}}, {f"{CLAIM}context": CONTEXT},
-    {f"{CLAIM}context": {"id": f"{CONTEXT} "}}, {f"{CLAIM}context": {"id": CONTEXT.upper()}},
-    {f"{CLAIM}context": {"id": f"{CONTEXT}\0"}}, {f"{CLAIM}context": {"id": "\ud800"}},
-    {f"{CLAIM}context": {"id": "%"}}, {f"{CLAIM}deployment_id": [DEPLOYMENT]},
-    {f"{CLAIM}context": None, f"{CLAIM}resource_link": {"id": CONTEXT}},
-], ids=str)
-def test_what_names_no_course_is_refused(pages: Pages, stub: Stub, changes: dict) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {f"{CLAIM}context": None},
+        {f"{CLAIM}context": {}},
+        {f"{CLAIM}context": {"id": ""}},
+        {f"{CLAIM}context": {"id": 1}},
+        {f"{CLAIM}context": {"id": [CONTEXT]}},
+        {f"{CLAIM}context": {"title": CONTEXT}},
+        {f"{CLAIM}context": CONTEXT},
+        {f"{CLAIM}context": {"id": f"{CONTEXT} "}},
+        {f"{CLAIM}context": {"id": CONTEXT.upper()}},
+        {f"{CLAIM}context": {"id": f"{CONTEXT}\0"}},
+        {f"{CLAIM}context": {"id": "\ud800"}},
+        {f"{CLAIM}context": {"id": "%"}},
+        {f"{CLAIM}deployment_id": [DEPLOYMENT]},
+        {f"{CLAIM}context": None, f"{CLAIM}resource_link": {"id": CONTEXT}},
+    ],
+    ids=str,
+)
+def test_what_names_no_course_is_refused(
+    pages: Pages, stub: Stub, changes: dict
+) -> None:
     """No context, or one that only looks like the right one."""
     visitor, answer = launched(pages, stub, "t01", TEACHER, **changes)
     assert_refused(answer)
@@ -90,12 +122,18 @@ def test_what_names_no_course_is_refused(pages: Pages, stub: Stub, changes: dict
 
 
 def test_same_context_elsewhere_is_another_course(pages: Pages, stub: Stub) -> None:
-    """The id of a context says nothing by itself: on another deployment or platform it's another's.
-    """
+    """A context's id says nothing by itself: on another deployment or platform it is another's."""
     elsewhere = Stub()
-    pages.tool.configuration = Configuration(pages.url, (
-        replace(stub.platform, deployment_ids=(DEPLOYMENT, "deployment-2")), elsewhere.platform))
-    _, answer = launched(pages, stub, "t02", TEACHER, **{f"{CLAIM}deployment_id": "deployment-2"})
+    pages.tool.configuration = Configuration(
+        pages.url,
+        (
+            replace(stub.platform, deployment_ids=(DEPLOYMENT, "deployment-2")),
+            elsewhere.platform,
+        ),
+    )
+    _, answer = launched(
+        pages, stub, "t02", TEACHER, **{f"{CLAIM}deployment_id": "deployment-2"}
+    )
     assert_refused(answer)
     assert "--deployment-id=deployment-2" in answer.text
     _, answer = launched(pages, elsewhere, "t02", TEACHER)
@@ -107,28 +145,49 @@ def test_same_context_elsewhere_is_another_course(pages: Pages, stub: Stub) -> N
 
 def test_what_is_pasted_into_a_shell_is_quoted(tool: Tool, stub: Stub) -> None:
     """The name of a course is its teacher's choice on some platforms."""
-    claims = stub.claims(tool.public_url, "t02", TEACHER, **context("x; rm -rf ~ $(id)"))
+    claims = stub.claims(
+        tool.public_url, "t02", TEACHER, **context("x; rm -rf ~ $(id)")
+    )
     told = str(launch.foreign(tool, from_claims(claims, CLIENT)))
     assert "'--add=x; rm -rf ~ $(id)'" in told
 
 
-@pytest.mark.parametrize(("roles", "expected"), [
-    ([TEACHER], "instructor"), ([LEARNER], "student"), ([LEARNER, TEACHER], "instructor"),
-    (["Instructor"], "instructor"), (["Learner"], "student"), (["Administrator"], "instructor"),
-    ([ASSISTANT], "instructor"), ([LEARNER, ASSISTANT], "instructor"),
-    (["http://purl.imsglobal.org/vocab/lis/v2/membership/Learner#Instructor"], "student"),
-    (["http://purl.imsglobal.org/vocab/lis/v2/membership/Mentor#Instructor"], ""),
-    (["http://purl.imsglobal.org/vocab/lis/v2/membership/Instructor"], ""),
-    (["http://purl.imsglobal.org/vocab/lis/v2/membership/Instructor#"], ""),
-    (["http://purl.imsglobal.org/vocab/lis/v2/membership#Mentor"], ""),
-    (["http://purl.imsglobal.org/vocab/lis/v2/membership#ContentDeveloper"], ""),
-    (["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Instructor"], ""),
-    (["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Administrator", LEARNER],
-     "student"),
-    (["http://purl.imsglobal.org/vocab/lis/v2/system/person#SysAdmin"], ""),
-    ([f"http://elsewhere.example/{TEACHER}"], ""), ([], ""), (None, ""), ("Instructor", ""),
-    ([{"a": 1}, None, ["Instructor"]], ""),
-])
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [
+        ([TEACHER], "instructor"),
+        ([LEARNER], "student"),
+        ([LEARNER, TEACHER], "instructor"),
+        (["Instructor"], "instructor"),
+        (["Learner"], "student"),
+        (["Administrator"], "instructor"),
+        ([ASSISTANT], "instructor"),
+        ([LEARNER, ASSISTANT], "instructor"),
+        (
+            ["http://purl.imsglobal.org/vocab/lis/v2/membership/Learner#Instructor"],
+            "student",
+        ),
+        (["http://purl.imsglobal.org/vocab/lis/v2/membership/Mentor#Instructor"], ""),
+        (["http://purl.imsglobal.org/vocab/lis/v2/membership/Instructor"], ""),
+        (["http://purl.imsglobal.org/vocab/lis/v2/membership/Instructor#"], ""),
+        (["http://purl.imsglobal.org/vocab/lis/v2/membership#Mentor"], ""),
+        (["http://purl.imsglobal.org/vocab/lis/v2/membership#ContentDeveloper"], ""),
+        (["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Instructor"], ""),
+        (
+            [
+                "http://purl.imsglobal.org/vocab/lis/v2/institution/person#Administrator",
+                LEARNER,
+            ],
+            "student",
+        ),
+        (["http://purl.imsglobal.org/vocab/lis/v2/system/person#SysAdmin"], ""),
+        ([f"http://elsewhere.example/{TEACHER}"], ""),
+        ([], ""),
+        (None, ""),
+        ("Instructor", ""),
+        ([{"a": 1}, None, ["Instructor"]], ""),
+    ],
+)
 def test_roles(roles: object, expected: str) -> None:
     """Roles in the course count, by their main role; roles in an institution do not."""
     assert role_of(roles) == expected
@@ -141,20 +200,28 @@ def second(stub: Stub, tool: Tool) -> Course:
 
 
 @pytest.fixture
-def side_by_side(tool: Tool, stub: Stub, root: Path, prepared: Path, second: Course, tmp_path: Path
-                 ) -> Iterator[Pages]:
+def side_by_side(
+    tool: Tool, stub: Stub, root: Path, prepared: Path, second: Course, tmp_path: Path
+) -> Iterator[Pages]:
     """One tool for two courses of one deployment, each with a gradebook of its own."""
     first = stub.set_up(tool.store)
-    roots = {first.id: root, second.id: Path(shutil.copytree(prepared, tmp_path / "second"))}
+    roots = {
+        first.id: root,
+        second.id: Path(shutil.copytree(prepared, tmp_path / "second")),
+    }
     course.grade(roots[second.id], "s01", State.GRADED, (1.0, 0.0, 0.0))
     page = roots[second.id] / "feedback" / "s01" / PAGE
     page.write_text("<p>second course</p>", encoding="utf-8")
-    served = Pages(tool, lambda one: Book(course.url(roots[one.id]), roots[one.id] / "feedback"))
+    served = Pages(
+        tool, lambda one: Book(course.url(roots[one.id]), roots[one.id] / "feedback")
+    )
     yield served
     served.close()
 
 
-def test_two_courses_side_by_side(side_by_side: Pages, stub: Stub, second: Course) -> None:
+def test_two_courses_side_by_side(
+    side_by_side: Pages, stub: Stub, second: Course
+) -> None:
     """Same users, same students' ids, same assignment: each course has its own of everything."""
     pages, first = side_by_side, 1 if second.id == 2 else 2
     stub.members = [{"user_id": "u01", "email": "s01@example.org", "roles": [LEARNER]}]
@@ -202,12 +269,20 @@ def test_sessions_and_forms_stay_in_their_course(
     assert_refused(get(pages, as_student, TASK), 403)
 
 
-def test_scores_go_to_the_own_course(side_by_side: Pages, stub: Stub, second: Course) -> None:
+def test_scores_go_to_the_own_course(
+    side_by_side: Pages, stub: Stub, second: Course
+) -> None:
     """A line item of the other course is not taken, whoever's launch names it."""
     pages = side_by_side
     mine = f"{stub.url}/line_items/0"
-    link = {GRADES: {"scope": SCOPES, "lineitems": f"{stub.url}/line_items", "lineitem": mine},
-            f"{CLAIM}custom": {"assignment": course.ASSIGNMENT}}
+    link = {
+        GRADES: {
+            "scope": SCOPES,
+            "lineitems": f"{stub.url}/line_items",
+            "lineitem": mine,
+        },
+        f"{CLAIM}custom": {"assignment": course.ASSIGNMENT},
+    }
     enter(pages, stub, "t01", TEACHER, **link)
     stolen = {**context(OTHER, stub), **link}
     stolen[GRADES] = {**link[GRADES], "lineitems": f"{stub.url}/{OTHER}/line_items"}
@@ -262,7 +337,9 @@ def owned(pages: Pages, stub: Stub) -> None:
     """Have the course set up by its owner instead of a command."""
     with pages.tool.store.transaction() as connection:
         connection.execute("DELETE FROM courses")
-    pages.tool.configuration = Configuration(pages.url, (replace(stub.platform, owner="t01"),))
+    pages.tool.configuration = Configuration(
+        pages.url, (replace(stub.platform, owner="t01"),)
+    )
 
 
 def test_owners_first_launch_sets_up(pages: Pages, stub: Stub) -> None:
@@ -290,18 +367,23 @@ def test_nobodys_launch_sets_up_without_an_owner(pages: Pages, stub: Stub) -> No
     assert pages.tool.store.courses() == []
 
 
-def test_numbers_of_another_platform_are_other_people(tool: Tool, stub: Stub, second: Course,
-                                                      root: Path) -> None:
+def test_numbers_of_another_platform_are_other_people(
+    tool: Tool, stub: Stub, second: Course, root: Path
+) -> None:
     """User 17 of one platform is not user 17 of the other, where both share a gradebook."""
     first = stub.set_up(tool.store)
     assert not tool.store.several_platforms(first)
-    tool.store.set_up("https://elsewhere.example.org", CLIENT, DEPLOYMENT, CONTEXT, "/another")
+    tool.store.set_up(
+        "https://elsewhere.example.org", CLIENT, DEPLOYMENT, CONTEXT, "/another"
+    )
     assert not tool.store.several_platforms(first), "that one has its own gradebook"
     tool.store.set_up("https://elsewhere.example.org", CLIENT, DEPLOYMENT, CONTEXT)
     assert tool.store.several_platforms(first)
 
 
-def test_student_is_not_taken_for_another_platforms(pages: Pages, stub: Stub, root: Path) -> None:
+def test_student_is_not_taken_for_another_platforms(
+    pages: Pages, stub: Stub, root: Path
+) -> None:
     """The LMS number in the gradebook opens nothing once a second platform has the same numbers."""
     from grading.gradebook import Book as GradingBook
 
@@ -310,7 +392,9 @@ def test_student_is_not_taken_for_another_platforms(pages: Pages, stub: Stub, ro
         book.gradebook.db.commit()
     pages.tool.store.release(1, course.ASSIGNMENT)
     elsewhere = Stub()
-    pages.tool.configuration = pages.tool.configuration.with_platform(elsewhere.platform)
+    pages.tool.configuration = pages.tool.configuration.with_platform(
+        elsewhere.platform
+    )
     elsewhere.set_up(pages.tool.store)
     visitor = enter(pages, elsewhere, "u17", LEARNER, **context(CONTEXT, elsewhere))
     assert_refused(get(pages, visitor, ""), 403)

@@ -31,12 +31,22 @@ def command(tool: Tool, root: Path, key_pair: keys.Keys, *options: str) -> int:
     return cli.main(["course", "--root", str(root), "--folder", str(folder), *options])
 
 
-def test_command(tool: Tool, stub: Stub, root: Path, key_pair: keys.Keys,
-                 capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(
+    tool: Tool,
+    stub: Stub,
+    root: Path,
+    key_pair: keys.Keys,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Add, list, take away; what is unknown is named, and nothing is written."""
     assert command(tool, root, key_pair) == 0
     assert "No course is set up: nobody is let in" in capsys.readouterr().out
-    assert command(tool, root, key_pair, f"--add={CONTEXT}", f"--deployment-id={DEPLOYMENT}") == 0
+    assert (
+        command(
+            tool, root, key_pair, f"--add={CONTEXT}", f"--deployment-id={DEPLOYMENT}"
+        )
+        == 0
+    )
     assert f"1  let in  {CONTEXT}" in capsys.readouterr().out
     claims = stub.claims(tool.public_url, "t01", TEACHER)
     assert tool.store.enter(from_claims(claims, CLIENT)) == 1
@@ -46,7 +56,11 @@ def test_command(tool: Tool, stub: Stub, root: Path, key_pair: keys.Keys,
     own.mkdir()
     assert command(tool, root, key_pair, "--add=course-3", f"--grades-of={own}") == 0
     assert "same gradebook" not in capsys.readouterr().out
-    assert [one.root for one in tool.store.courses()] == [str(root), str(root), str(own)]
+    assert [one.root for one in tool.store.courses()] == [
+        str(root),
+        str(root),
+        str(own),
+    ]
     assert command(tool, root, key_pair, "--take-away", "2") == 0
     assert f"2  not let in  {OTHER}" in capsys.readouterr().out
     before = dump(tool.store)
@@ -59,16 +73,21 @@ def test_command(tool: Tool, stub: Stub, root: Path, key_pair: keys.Keys,
         assert command(tool, root, key_pair, *options) == 2
         assert told in capsys.readouterr().err
     assert dump(tool.store) == before
-    tool.configuration = Configuration(tool.public_url, (
-        replace(stub.platform, deployment_ids=("1", "2")),))
+    tool.configuration = Configuration(
+        tool.public_url, (replace(stub.platform, deployment_ids=("1", "2")),)
+    )
     save(tool.store.file.parent, tool.configuration)
     assert command(tool, root, key_pair, "--add=x") == 2
     assert "say which" in capsys.readouterr().err
 
 
 def test_publishing_reads_the_courses_own_gradebook(
-    tool: Tool, stub: Stub, root: Path, tmp_path: Path, key_pair: keys.Keys,
-    capsys: pytest.CaptureFixture[str]
+    tool: Tool,
+    stub: Stub,
+    root: Path,
+    tmp_path: Path,
+    key_pair: keys.Keys,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The command line takes the gradebook that the course was set up with, and that is open."""
     stub.set_up(tool.store)
@@ -76,8 +95,17 @@ def test_publishing_reads_the_courses_own_gradebook(
     empty.mkdir()
     tool.store.set_up(stub.url, CLIENT, DEPLOYMENT, OTHER, str(empty))
     command(tool, root, key_pair)
-    options = ["publish", "02", "--dry-run", "--root", str(root), "--folder",
-               str(tool.store.file.parent), "--db", course.url(root)]
+    options = [
+        "publish",
+        "02",
+        "--dry-run",
+        "--root",
+        str(root),
+        "--folder",
+        str(tool.store.file.parent),
+        "--db",
+        course.url(root),
+    ]
     assert cli.main([*options, "--course", "1"]) == 0
     assert cli.main([*options, "--course", "2"]) == 2
     assert "gradebook" in capsys.readouterr().err
@@ -95,8 +123,7 @@ def test_own_gradebook_is_that_beside_the_tools_folder(
 
 
 def test_another_gradebook_has_other_students(tool: Tool, stub: Stub) -> None:
-    """Student s01 of one gradebook is not s01 of the next: what was matched there counts no more.
-    """
+    """Student s01 of one gradebook is not s01 of the next: an old match counts no more."""
     first = stub.set_up(tool.store)
     tool.store.add_links(first.id, {"u01": ("s01", "test")})
     tool.store.release(first.id, course.ASSIGNMENT)
@@ -132,12 +159,25 @@ def old_database(folder: Path, *courses: tuple[str, str]) -> None:
     with sqlite3.connect(folder / "lti.db") as connection:
         connection.executescript(OLD)
         for number, (issuer, name) in enumerate(courses, 1):
-            connection.execute("INSERT INTO courses VALUES (?, ?, ?, ?, ?, 'T', ?, ?, '[]')", (
-                number, issuer, CLIENT, DEPLOYMENT, name, f"{issuer}/{name}", f"{issuer}/i/{name}"))
-        connection.execute("INSERT INTO links VALUES ('https://a', ?, 'u01', 's01', 'test')",
-                           (CLIENT,))
-        connection.execute("INSERT INTO sessions VALUES (?, 'c', 1, 'u', 'n', 'instructor', 9e12)",
-                           (hashlib.sha256(b"password").hexdigest(),))
+            connection.execute(
+                "INSERT INTO courses VALUES (?, ?, ?, ?, ?, 'T', ?, ?, '[]')",
+                (
+                    number,
+                    issuer,
+                    CLIENT,
+                    DEPLOYMENT,
+                    name,
+                    f"{issuer}/{name}",
+                    f"{issuer}/i/{name}",
+                ),
+            )
+        connection.execute(
+            "INSERT INTO links VALUES ('https://a', ?, 'u01', 's01', 'test')", (CLIENT,)
+        )
+        connection.execute(
+            "INSERT INTO sessions VALUES (?, 'c', 1, 'u', 'n', 'instructor', 9e12)",
+            (hashlib.sha256(b"password").hexdigest(),),
+        )
     connection.close()
 
 
@@ -149,7 +189,9 @@ def test_database_from_before(tmp_path: Path) -> None:
     assert store.courses() == []
     assert [one.set_up for one in store.courses(all_known=True)] == [None, None]
     assert store.session("password") is None
-    visit = Visit("https://a", CLIENT, DEPLOYMENT, CONTEXT, "T", "t01", "", "instructor")
+    visit = Visit(
+        "https://a", CLIENT, DEPLOYMENT, CONTEXT, "T", "t01", "", "instructor"
+    )
     assert store.enter(visit) is None
     assert store.set_up("https://a", CLIENT, DEPLOYMENT, CONTEXT).id == 1
     assert store.course(1).members_url == "https://a/course-1"
@@ -174,7 +216,9 @@ def test_owner_of_a_database_from_before(tmp_path: Path) -> None:
     folder = tmp_path / "lti"
     old_database(folder, ("https://a", CONTEXT))
     store = Store(folder)
-    visit = Visit("https://a", CLIENT, DEPLOYMENT, CONTEXT, "T", "t01", "", "instructor")
+    visit = Visit(
+        "https://a", CLIENT, DEPLOYMENT, CONTEXT, "T", "t01", "", "instructor"
+    )
     assert store.enter(visit, owner=True) == 1
     assert store.links(1) == {"u01": ("s01", "test")}
 
@@ -195,14 +239,19 @@ def test_set_up_courses_share_no_address(tmp_path: Path) -> None:
 
 def test_place_names_both() -> None:
     """Deployment and context, both as texts."""
-    assert place({f"{CLAIM}deployment_id": "1", f"{CLAIM}context": {"id": "2"}}) == ("1", "2")
+    assert place({f"{CLAIM}deployment_id": "1", f"{CLAIM}context": {"id": "2"}}) == (
+        "1",
+        "2",
+    )
     with pytest.raises(ValueError, match="context id: expected a text"):
         place({f"{CLAIM}deployment_id": "1"})
     with pytest.raises(ValueError, match="deployment_id: expected a text"):
         place({f"{CLAIM}deployment_id": 1, f"{CLAIM}context": {"id": "2"}})
 
 
-def test_members_of_another_course_by_the_service(tool: Tool, visited: int, stub: Stub) -> None:
+def test_members_of_another_course_by_the_service(
+    tool: Tool, visited: int, stub: Stub
+) -> None:
     """A roster without a context is taken, as one with the right one is."""
     offered = services.services(tool, tool.store.course(visited))
     for whose in ("", CONTEXT):

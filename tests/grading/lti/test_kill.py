@@ -24,8 +24,11 @@ pytestmark = pytest.mark.slow
 
 #: How the students stand: two kinds of message are among them.
 STANDINGS = [
-    Standing(f"s{number:02d}", course.ASSIGNMENT, State.FAILED, None, 10.0) if number % 5 == 4
-    else Standing(f"s{number:02d}", course.ASSIGNMENT, State.GRADED, float(number % 7), 10.0)
+    Standing(f"s{number:02d}", course.ASSIGNMENT, State.FAILED, None, 10.0)
+    if number % 5 == 4
+    else Standing(
+        f"s{number:02d}", course.ASSIGNMENT, State.GRADED, float(number % 7), 10.0
+    )
     for number in range(15)
 ]
 USERS = {standing.student: f"u-{standing.student}" for standing in STANDINGS}
@@ -57,8 +60,7 @@ class Run:
     def _publish(self) -> bool:
         """Publish, in the process of its own."""
         offered = services.services(self.tool, self.course)
-        return publish(
-            self.tool.store, offered, self.line_item, STANDINGS, USERS).fine
+        return publish(self.tool.store, offered, self.line_item, STANDINGS, USERS).fine
 
     def kill(self) -> None:
         """Kill it."""
@@ -89,11 +91,16 @@ class Run:
         """Check that each score was taken once, and that the ledger says what the platform has."""
         taken = Counter(score["userId"] for score in self.stub.taken)
         assert taken == Counter(USERS.values()), "each score counts once"
-        ledger = Ledger(self.tool.store, f"{self.course.issuer} {self.course.client_id}",
-                        self.line_item)
+        ledger = Ledger(
+            self.tool.store,
+            f"{self.course.issuer} {self.course.client_id}",
+            self.line_item,
+        )
         latest = ledger.latest()
         assert {row.state for row in latest.values()} == {SENT}
-        there = {user: score["timestamp"] for (_, user), score in self.stub.scores.items()}
+        there = {
+            user: score["timestamp"] for (_, user), score in self.stub.scores.items()
+        }
         assert latest.keys() == there.keys()
         assert all(there[user] in row.body for user, row in latest.items())
 
@@ -163,7 +170,9 @@ def test_killed_before_anything_was_sent(run: Run, stub: Stub) -> None:
     run.start()
     assert run.wait() == -signal.SIGKILL
     stub.answer = ordinary
-    ledger = Ledger(run.tool.store, f"{run.course.issuer} {run.course.client_id}", run.line_item)
+    ledger = Ledger(
+        run.tool.store, f"{run.course.issuer} {run.course.client_id}", run.line_item
+    )
     (row,) = ledger.latest().values()
     assert stub.posts == []
     run.start()

@@ -33,13 +33,22 @@ pytestmark = pytest.mark.slow
 Started = tuple[requests.Session, str, str]
 
 
-def start(pages: Pages, stub: Stub, visitor: requests.Session | None = None, **changes: object
-          ) -> Started:
+def start(
+    pages: Pages, stub: Stub, visitor: requests.Session | None = None, **changes: object
+) -> Started:
     """Begin a launch as a platform does; returns the visitor, the state and the nonce."""
     visitor = visitor or pages.visitor()
-    values = {"iss": stub.url, "client_id": CLIENT, "login_hint": "hint-secret",
-              "target_link_uri": f"{pages.url}/launch", "lti_message_hint": "m", **changes}
-    answer = visitor.get(f"{pages.url}/login", params=values, allow_redirects=False, timeout=10)
+    values = {
+        "iss": stub.url,
+        "client_id": CLIENT,
+        "login_hint": "hint-secret",
+        "target_link_uri": f"{pages.url}/launch",
+        "lti_message_hint": "m",
+        **changes,
+    }
+    answer = visitor.get(
+        f"{pages.url}/login", params=values, allow_redirects=False, timeout=10
+    )
     assert answer.status_code == 302, answer.text
     asked = parse_qs(urlsplit(answer.headers["Location"]).query)
     assert asked["redirect_uri"] == [f"{pages.url}/launch"]
@@ -47,13 +56,21 @@ def start(pages: Pages, stub: Stub, visitor: requests.Session | None = None, **c
     return visitor, asked["state"][0], asked["nonce"][0]
 
 
-def finish(pages: Pages, visitor: requests.Session, state: str, token: str) -> requests.Response:
+def finish(
+    pages: Pages, visitor: requests.Session, state: str, token: str
+) -> requests.Response:
     """End a launch as a platform does."""
-    return visitor.post(f"{pages.url}/launch", data={"state": state, "id_token": token},
-                        allow_redirects=False, timeout=10)
+    return visitor.post(
+        f"{pages.url}/launch",
+        data={"state": state, "id_token": token},
+        allow_redirects=False,
+        timeout=10,
+    )
 
 
-def enter(pages: Pages, stub: Stub, user: str, role: str, **changes: object) -> requests.Session:
+def enter(
+    pages: Pages, stub: Stub, user: str, role: str, **changes: object
+) -> requests.Session:
     """Launch, and return the visitor who is in."""
     visitor, state, nonce = start(pages, stub)
     claims = stub.claims(pages.url, user, role, nonce, **changes)
@@ -73,10 +90,13 @@ def assert_refused(answer: requests.Response, status: int = 403) -> None:
 def test_launch_enters(pages: Pages, stub: Stub) -> None:
     """A teacher enters, sees the course, and gets a cookie that no script reads."""
     visitor, state, nonce = start(pages, stub)
-    answer = finish(pages, visitor, state,
-                    stub.token(stub.claims(pages.url, "t01", TEACHER, nonce)))
+    answer = finish(
+        pages, visitor, state, stub.token(stub.claims(pages.url, "t01", TEACHER, nonce))
+    )
     assert (answer.status_code, answer.headers["Location"]) == (303, "/")
-    cookie = next(part for part in answer.headers["Set-Cookie"].split(", ") if "session=" in part)
+    cookie = next(
+        part for part in answer.headers["Set-Cookie"].split(", ") if "session=" in part
+    )
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
     page = visitor.get(f"{pages.url}/", timeout=10)
@@ -87,19 +107,24 @@ def test_launch_enters(pages: Pages, stub: Stub) -> None:
 
 def changed(**changes: object) -> Callable[[Stub, Pages, str], str]:
     """Return what makes a token with other claims."""
+
     def make(stub: Stub, pages: Pages, nonce: str) -> str:
         claims = {name.replace("__", CLAIM): value for name, value in changes.items()}
         return stub.token(
-            stub.claims(pages.url, "t01", TEACHER, **{"nonce": nonce, **claims}))
+            stub.claims(pages.url, "t01", TEACHER, **{"nonce": nonce, **claims})
+        )
+
     return make
 
 
 def ago(**seconds: int) -> Callable[[Stub, Pages, str], str]:
     """Return what makes a token with other times, so many seconds from now."""
+
     def make(stub: Stub, pages: Pages, nonce: str) -> str:
         now = int(time.time())
         times = {name: now + value for name, value in seconds.items()}
         return stub.token(stub.claims(pages.url, "t01", TEACHER, nonce, **times))
+
     return make
 
 
@@ -112,11 +137,18 @@ def unsigned(stub: Stub, pages: Pages, nonce: str) -> str:
 def confused(stub: Stub, pages: Pages, nonce: str) -> str:
     """Return a token that uses the platform's public key as a shared secret."""
     public = KEY.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    parts = [json.dumps({"alg": "HS256", "typ": "JWT", "kid": "key-1"}),
-             json.dumps(stub.claims(pages.url, "t01", TEACHER, nonce))]
-    head = b".".join(base64.urlsafe_b64encode(part.encode()).rstrip(b"=") for part in parts)
-    signed = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256).sign(head, public)
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    parts = [
+        json.dumps({"alg": "HS256", "typ": "JWT", "kid": "key-1"}),
+        json.dumps(stub.claims(pages.url, "t01", TEACHER, nonce)),
+    ]
+    head = b".".join(
+        base64.urlsafe_b64encode(part.encode()).rstrip(b"=") for part in parts
+    )
+    signed = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256).sign(
+        head, public
+    )
     return f"{head.decode()}.{base64.urlsafe_b64encode(signed).rstrip(b'=').decode()}"
 
 
@@ -127,13 +159,16 @@ def foreign(stub: Stub, pages: Pages, nonce: str) -> str:
 
 def unknown_key(stub: Stub, pages: Pages, nonce: str) -> str:
     """Return a token signed with a key that the platform does not publish."""
-    return stub.token(stub.claims(pages.url, "t01", TEACHER, nonce), OTHER_KEY, kid="key-2")
+    return stub.token(
+        stub.claims(pages.url, "t01", TEACHER, nonce), OTHER_KEY, kid="key-2"
+    )
 
 
 def edited(stub: Stub, pages: Pages, nonce: str) -> str:
     """Return a student's token whose roles were changed after it was signed."""
     head, body, signature = stub.token(
-        stub.claims(pages.url, "u01", LEARNER, nonce)).split(".")
+        stub.claims(pages.url, "u01", LEARNER, nonce)
+    ).split(".")
     claims = json.loads(base64.urlsafe_b64decode(body + "=="))
     claims[f"{CLAIM}roles"] = [TEACHER]
     body = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
@@ -143,7 +178,9 @@ def edited(stub: Stub, pages: Pages, nonce: str) -> str:
 WRONG = {
     "another audience": changed(aud="client-2"),
     "no audience": changed(aud=None),
-    "several audiences, ours not authorised": changed(aud=[CLIENT, "client-2"], azp="client-2"),
+    "several audiences, ours not authorised": changed(
+        aud=[CLIENT, "client-2"], azp="client-2"
+    ),
     "several audiences, none authorised": changed(aud=[CLIENT, "client-2"]),
     "expired": ago(iat=-300, exp=-60),
     "no expiry": changed(exp=None),
@@ -161,8 +198,9 @@ WRONG = {
     "another kind of message": changed(__message_type="LtiDeepLinkingRequest"),
     "no roles": changed(__roles=None),
     "roles that are no list": changed(__roles="Instructor"),
-    "no role in the course": changed(__roles=[
-        "http://purl.imsglobal.org/vocab/lis/v2/institution/person#Instructor"]),
+    "no role in the course": changed(
+        __roles=["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Instructor"]
+    ),
     "another page": changed(__target_link_uri="https://elsewhere.example.org/launch"),
     "no signature": unsigned,
     "the public key as a secret": confused,
@@ -173,7 +211,8 @@ WRONG = {
     "nothing": lambda stub, pages, nonce: "",
     "a list for a token": lambda stub, pages, nonce: "W10.W10.W10",
     "services that are no object": lambda stub, pages, nonce: stub.token(
-        stub.claims(pages.url, "t01", TEACHER, nonce, **{GRADES: ["x"]})),
+        stub.claims(pages.url, "t01", TEACHER, nonce, **{GRADES: ["x"]})
+    ),
 }
 
 
@@ -187,8 +226,11 @@ def test_wrong_token_is_refused(
     token = WRONG[case](stub, pages, nonce)
     assert_refused(finish(pages, visitor, state, token))
     assert visitor.get(f"{pages.url}/", timeout=10).status_code == 401
-    ours = "\n".join(record.getMessage() for record in caplog.records
-                     if record.name == "grading.lms.lti")
+    ours = "\n".join(
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "grading.lms.lti"
+    )
     assert "refused POST /launch" in ours
     for secret in (token, state, nonce, "hint-secret"):
         assert not secret or secret not in ours
@@ -238,21 +280,35 @@ def test_old_login_is_refused(pages: Pages, stub: Stub) -> None:
     assert_refused(finish(pages, visitor, state, token))
 
 
-@pytest.mark.parametrize("changes", [
-    {"iss": "https://elsewhere.example.org"}, {"iss": ""}, {"client_id": "client-2"},
-    {"login_hint": ""}, {"target_link_uri": "https://elsewhere.example.org/launch"},
-    {"target_link_uri": ""}, {"target_link_uri": "//elsewhere.example.org/launch"},
-    {"target_link_uri": "javascript:alert(1)"},
-], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"iss": "https://elsewhere.example.org"},
+        {"iss": ""},
+        {"client_id": "client-2"},
+        {"login_hint": ""},
+        {"target_link_uri": "https://elsewhere.example.org/launch"},
+        {"target_link_uri": ""},
+        {"target_link_uri": "//elsewhere.example.org/launch"},
+        {"target_link_uri": "javascript:alert(1)"},
+    ],
+    ids=str,
+)
 def test_wrong_login_is_refused(pages: Pages, stub: Stub, changes: dict) -> None:
     """An unknown platform, or a page that isn't ours, ends the first half: no redirect at all."""
-    values = {"iss": stub.url, "client_id": CLIENT, "login_hint": "h",
-              "target_link_uri": f"{pages.url}/launch", **changes}
+    values = {
+        "iss": stub.url,
+        "client_id": CLIENT,
+        "login_hint": "h",
+        "target_link_uri": f"{pages.url}/launch",
+        **changes,
+    }
     for send in (lambda: {"params": values}, lambda: {"data": values}):
         options = send()
         method = "GET" if "params" in options else "POST"
         answer = pages.visitor().request(
-            method, f"{pages.url}/login", allow_redirects=False, timeout=10, **options)
+            method, f"{pages.url}/login", allow_redirects=False, timeout=10, **options
+        )
         assert_refused(answer)
         assert "Location" not in answer.headers
 
@@ -260,7 +316,8 @@ def test_wrong_login_is_refused(pages: Pages, stub: Stub, changes: dict) -> None
 def test_parameter_twice_is_refused(pages: Pages, stub: Stub) -> None:
     """Which of two values counts is not left to chance."""
     answer = pages.visitor().get(
-        f"{pages.url}/login", params=[("iss", stub.url), ("iss", "b")], timeout=10)
+        f"{pages.url}/login", params=[("iss", stub.url), ("iss", "b")], timeout=10
+    )
     assert_refused(answer, 400)
 
 
@@ -285,7 +342,9 @@ def test_platform_without_keys(pages: Pages, stub: Stub) -> None:
     for body in (None, [], {"keys": "x"}, {"keys": [1]}, {}):
         stub.answer = lambda *request, body=body: (
             type(ordinary("GET", "/none", {}, b""))(200, body=body)
-            if request[1] == "/keys" else ordinary(*request))
+            if request[1] == "/keys"
+            else ordinary(*request)
+        )
         visitor, state, nonce = start(pages, stub)
         token = stub.token(stub.claims(pages.url, "t01", TEACHER, nonce))
         assert_refused(finish(pages, visitor, state, token))
@@ -295,11 +354,15 @@ def test_session_is_new_with_each_launch(pages: Pages, stub: Stub) -> None:
     """A session planted before a launch stays worthless, and the old one ends."""
     visitor, state, nonce = start(pages, stub)
     visitor.cookies.set("course-session", "planted", domain="127.0.0.1", path="/")
-    finish(pages, visitor, state, stub.token(stub.claims(pages.url, "t01", TEACHER, nonce)))
+    finish(
+        pages, visitor, state, stub.token(stub.claims(pages.url, "t01", TEACHER, nonce))
+    )
     first = visitor.cookies.get("course-session")
     assert first != "planted"
     _, state, nonce = start(pages, stub, visitor)
-    finish(pages, visitor, state, stub.token(stub.claims(pages.url, "u01", LEARNER, nonce)))
+    finish(
+        pages, visitor, state, stub.token(stub.claims(pages.url, "u01", LEARNER, nonce))
+    )
     assert visitor.cookies.get("course-session") != first
     old = pages.visitor()
     for value in (first, "planted"):

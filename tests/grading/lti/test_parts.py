@@ -27,8 +27,13 @@ from tests.grading.lti.stub import LEARNER, TEACHER, Stub
 from tests.grading.lti.test_publish import Publisher
 
 PLATFORM = Platform(
-    "https://lms.example.org", "client", "https://lms.example.org/auth",
-    "https://lms.example.org/token", "https://lms.example.org/keys", ("1",))
+    "https://lms.example.org",
+    "client",
+    "https://lms.example.org/auth",
+    "https://lms.example.org/token",
+    "https://lms.example.org/keys",
+    ("1",),
+)
 
 
 def test_keys_are_made_once_for_their_owner_alone(tmp_path: Path) -> None:
@@ -36,8 +41,10 @@ def test_keys_are_made_once_for_their_owner_alone(tmp_path: Path) -> None:
     folder, found = tmp_path / "lti", []
     old = os.umask(0)
     try:
-        threads = [threading.Thread(target=lambda: found.append(keys.load(folder)))
-                   for _ in range(4)]
+        threads = [
+            threading.Thread(target=lambda: found.append(keys.load(folder)))
+            for _ in range(4)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -72,10 +79,17 @@ def test_configuration_is_kept(tmp_path: Path) -> None:
     assert configuration.with_platform(other).platforms == (PLATFORM, other)
 
 
-@pytest.mark.parametrize("text", [
-    "", "[]", "{}", '{"public_url": "", "platforms": [{}]}',
-    '{"public_url": "http://course.example.org", "platforms": []}',
-    '{"public_url": "", "platforms": [{"issuer": "a", "surprise": 1}]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"public_url": "", "platforms": [{}]}',
+        '{"public_url": "http://course.example.org", "platforms": []}',
+        '{"public_url": "", "platforms": [{"issuer": "a", "surprise": 1}]}',
+    ],
+)
 def test_damaged_configuration_is_told(tmp_path: Path, text: str) -> None:
     """A file that can't be read names itself."""
     (tmp_path / platforms.FILE).write_text(text)
@@ -83,10 +97,21 @@ def test_damaged_configuration_is_told(tmp_path: Path, text: str) -> None:
         platforms.load(tmp_path)
 
 
-@pytest.mark.parametrize("url", [
-    "http://lms.example.org", "lms.example.org", "javascript:alert(1)", "https://",
-    "https://user:word@lms.example.org", "https://lms.example.org; script-src *",
-    "https://a b", "http://127.0.0.1.example.org", "https://lms.example.org'", "file:///etc"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://lms.example.org",
+        "lms.example.org",
+        "javascript:alert(1)",
+        "https://",
+        "https://user:word@lms.example.org",
+        "https://lms.example.org; script-src *",
+        "https://a b",
+        "http://127.0.0.1.example.org",
+        "https://lms.example.org'",
+        "file:///etc",
+    ],
+)
 def test_url_is_https_and_plain(url: str) -> None:
     """No other scheme, and nothing that would end up in a header; http on this machine alone."""
     with pytest.raises(ValueError, match="token_url"):
@@ -95,14 +120,19 @@ def test_url_is_https_and_plain(url: str) -> None:
     assert platforms.check_url("http://[::1]:1", "x") == "http://[::1]:1"
 
 
-def test_state_and_session_are_kept_as_hashes(tool: Tool, visited: int, stub: Stub) -> None:
+def test_state_and_session_are_kept_as_hashes(
+    tool: Tool, visited: int, stub: Stub
+) -> None:
     """Who reads the database can't take over a launch or a session."""
     from grading.lms.lti.visit import from_claims
 
     tool.store.add_login("the-state", "the-nonce", "i", "c")
-    secret = tool.store.open_session(visited, from_claims(
-        stub.claims(tool.public_url, "t01", TEACHER), "client-1"))
-    data = b"".join(path.read_bytes() for path in tool.store.file.parent.glob("lti.db*"))
+    secret = tool.store.open_session(
+        visited, from_claims(stub.claims(tool.public_url, "t01", TEACHER), "client-1")
+    )
+    data = b"".join(
+        path.read_bytes() for path in tool.store.file.parent.glob("lti.db*")
+    )
     for hidden in ("the-state", "the-nonce", secret):
         assert hidden.encode() not in data
     assert stat.S_IMODE(tool.store.file.stat().st_mode) == 0o600
@@ -122,54 +152,88 @@ def member(user: str, role: str = LEARNER, **values: str) -> dict:
     return {"user_id": user, "roles": [role], **values}
 
 
-def matched(members: list[dict], students: list[Person], known: dict | None = None
-            ) -> people.Match:
+def matched(
+    members: list[dict], students: list[Person], known: dict | None = None
+) -> people.Match:
     """Match a roster."""
     return people.match({one["user_id"]: one for one in members}, students, known or {})
 
 
 def test_best_way_decides() -> None:
     """The LMS id counts more than the institution's, and that more than the address."""
-    students = [Person("s01", lms_user_id="u1", email="a@example.org"),
-                Person("s02", email="B@example.org"), Person("s03")]
-    found = matched([member("u1", email="b@example.org "), member("u2", email="b@EXAMPLE.org"),
-                     member("u3", lis_person_sourcedid="s03"), member("u4"),
-                     member("t1", TEACHER, email="a@example.org")], students)
-    assert {user: student for user, (student, _) in found.new.items()} == {"u1": "s01", "u3": "s03"}
-    assert "fits several" in found.doubtful["u2"], "two have this address: it decides nothing"
+    students = [
+        Person("s01", lms_user_id="u1", email="a@example.org"),
+        Person("s02", email="B@example.org"),
+        Person("s03"),
+    ]
+    found = matched(
+        [
+            member("u1", email="b@example.org "),
+            member("u2", email="b@EXAMPLE.org"),
+            member("u3", lis_person_sourcedid="s03"),
+            member("u4"),
+            member("t1", TEACHER, email="a@example.org"),
+        ],
+        students,
+    )
+    assert {user: student for user, (student, _) in found.new.items()} == {
+        "u1": "s01",
+        "u3": "s03",
+    }
+    assert "fits several" in found.doubtful["u2"], (
+        "two have this address: it decides nothing"
+    )
     assert found.strangers == ["u4"]
 
 
 def test_known_pair_stays() -> None:
     """Who takes on somebody's address does not become that person."""
-    students = [Person("s01", email="a@example.org"), Person("s02", email="b@example.org")]
+    students = [
+        Person("s01", email="a@example.org"),
+        Person("s02", email="b@example.org"),
+    ]
     known = {"u1": ("s01", "the e-mail address")}
-    found = matched([member("u1", email="b@example.org"), member("u2", email="a@example.org")],
-                    students, known)
+    found = matched(
+        [member("u1", email="b@example.org"), member("u2", email="a@example.org")],
+        students,
+        known,
+    )
     assert found.new == {}
     assert "somebody else" in found.doubtful["u2"]
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("wxyz")), max_size=6))
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("wxyz")), max_size=6)
+)
 def test_nobody_is_two_people(pairs: list[tuple[str, str]]) -> None:
     """However ids and addresses are mixed up: one user for a student, one student for a user."""
-    students = [Person(f"s{n}", email=email, lms_user_id=f"u{n}" if n % 2 else "")
-                for n, (email, _) in enumerate(pairs)]
-    found = matched([member(f"u{n + 1}", email=email) for n, (email, _) in enumerate(pairs)],
-                    students)
+    students = [
+        Person(f"s{n}", email=email, lms_user_id=f"u{n}" if n % 2 else "")
+        for n, (email, _) in enumerate(pairs)
+    ]
+    found = matched(
+        [member(f"u{n + 1}", email=email) for n, (email, _) in enumerate(pairs)],
+        students,
+    )
     taken = [student for student, _ in found.new.values()]
     assert len(set(taken)) == len(taken)
 
 
-@given(st.sampled_from(list(State)), st.none() | st.floats(0, 100), st.floats(0.5, 100),
-       st.booleans())
+@given(
+    st.sampled_from(list(State)),
+    st.none() | st.floats(0, 100),
+    st.floats(0.5, 100),
+    st.booleans(),
+)
 def test_only_graded_and_asked_for_zeros_are_scores(
     state: State, points: float | None, most: float, zero: bool
 ) -> None:
     """No failed or suspect submission ever carries a score."""
     made = message(Standing("s", "a", state, points, most), missing_as_zero=zero)
     if made is not None and made.given is not None:
-        assert state is State.GRADED or (state is State.MISSING and zero and made.given == 0)
+        assert state is State.GRADED or (
+            state is State.MISSING and zero and made.given == 0
+        )
         assert made.grading == "FullyGraded"
     if state is State.SUSPECT:
         assert made is None
@@ -190,21 +254,36 @@ def test_register_asks_for_what_is_absent(
     error = capsys.readouterr().err
     assert "--client-id" in error
     assert "--deployment-id" in error
-    assert json.loads((tmp_path / "lti" / platforms.FILE).read_text())["platforms"] == []
+    assert (
+        json.loads((tmp_path / "lti" / platforms.FILE).read_text())["platforms"] == []
+    )
     assert cli.main(["serve", "--root", str(tmp_path)]) == 2
     assert "no platform is registered" in capsys.readouterr().err
 
 
 def test_dry_run_says_and_sends_nothing(
-    tool: Tool, visited: int, root: Path, stub: Stub, naps: Naps, key_pair: keys.Keys,
+    tool: Tool,
+    visited: int,
+    root: Path,
+    stub: Stub,
+    naps: Naps,
+    key_pair: keys.Keys,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A line a student, and not one request."""
     folder = tool.store.file.parent
     keys.write_private(folder / keys.PRIVATE, key_pair.private.encode())
     tool.store.add_links(visited, {"u01": ("s01", "test")})
-    options = ["publish", "02", "--root", str(root), "--folder", str(folder),
-               "--db", course.url(root)]
+    options = [
+        "publish",
+        "02",
+        "--root",
+        str(root),
+        "--folder",
+        str(folder),
+        "--db",
+        course.url(root),
+    ]
     assert cli.main([*options, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(course.STUDENTS)
@@ -218,7 +297,11 @@ def test_dry_run_says_and_sends_nothing(
 
 
 def test_courses_are_told_apart(
-    tool: Tool, visited: int, root: Path, stub: Stub, capsys: pytest.CaptureFixture[str],
+    tool: Tool,
+    visited: int,
+    root: Path,
+    stub: Stub,
+    capsys: pytest.CaptureFixture[str],
     key_pair: keys.Keys,
 ) -> None:
     """With two courses, one has to be named; a launch without services forgets none."""
@@ -228,11 +311,28 @@ def test_courses_are_told_apart(
     assert tool.store.enter(from_claims(poor, "client-1")) == visited
     assert tool.store.course(visited).line_items_url
     assert tool.store.course(visited).scopes
-    assert tool.store.set_up(stub.url, "client-1", "deployment-1", "course-2").id != visited
+    assert (
+        tool.store.set_up(stub.url, "client-1", "deployment-1", "course-2").id
+        != visited
+    )
     folder = tool.store.file.parent
     keys.write_private(folder / keys.PRIVATE, key_pair.private.encode())
-    assert cli.main(["publish", "02", "--dry-run", "--root", str(root), "--folder", str(folder),
-                     "--db", course.url(root)]) == 2
+    assert (
+        cli.main(
+            [
+                "publish",
+                "02",
+                "--dry-run",
+                "--root",
+                str(root),
+                "--folder",
+                str(folder),
+                "--db",
+                course.url(root),
+            ]
+        )
+        == 2
+    )
     assert "--course 2   course-2" in capsys.readouterr().err
 
 

@@ -47,7 +47,8 @@ class World:
     def course(self, user: int, link: str = "") -> str:
         """Return the platform's page for a user, with the tool in a frame."""
         return f"{self.platform}/course?user={user}" + (
-            f"&link={requests.utils.quote(link)}" if link else "")
+            f"&link={requests.utils.quote(link)}" if link else ""
+        )
 
 
 def free_port() -> int:
@@ -59,7 +60,15 @@ def free_port() -> int:
 
 def tool_command(root: Path, command: str, *options: str) -> list[str]:
     """Return one of the tool's commands for a course."""
-    return [sys.executable, "-m", "grading.lms.lti", command, "--root", str(root), *options]
+    return [
+        sys.executable,
+        "-m",
+        "grading.lms.lti",
+        command,
+        "--root",
+        str(root),
+        *options,
+    ]
 
 
 def wait_for(url: str, process: subprocess.Popen, log: Path) -> None:
@@ -85,34 +94,72 @@ def world(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[
         log = folder / "platform.log"
         with log.open("w") as errors:
             platform = subprocess.Popen(
-                [str(environment.python()), str(SERVE), "--port", platform_url.rsplit(":")[-1],
-                 "--folder", str(folder), "--tool", tool_url],
-                stdout=subprocess.PIPE, stderr=errors, text=True)
+                [
+                    str(environment.python()),
+                    str(SERVE),
+                    "--port",
+                    platform_url.rsplit(":")[-1],
+                    "--folder",
+                    str(folder),
+                    "--tool",
+                    tool_url,
+                ],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
         started.append(platform)
         line = platform.stdout.readline()
         assert line, log.read_text()
         facts = json.loads(line)
         wait_for(f"{platform_url}/state", platform, log)
         first = subprocess.run(
-            tool_command(root, "register", "--public-url", tool_url), cwd=ROOT, check=True,
-            capture_output=True, text=True)
+            tool_command(root, "register", "--public-url", tool_url),
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         assert f"{tool_url}/jwks.json" in first.stdout
-        options = [part for name, value in facts.items()
-                   for part in (f"--{name.replace('_', '-')}", value)]
+        options = [
+            part
+            for name, value in facts.items()
+            for part in (f"--{name.replace('_', '-')}", value)
+        ]
         second = subprocess.run(
-            tool_command(root, "register", *options), cwd=ROOT, check=True,
-            capture_output=True, text=True)
-        subprocess.run(tool_command(root, "course", "--add", COURSE), cwd=ROOT, check=True,
-                       capture_output=True, text=True)
+            tool_command(root, "register", *options),
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        subprocess.run(
+            tool_command(root, "course", "--add", COURSE),
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         tool_log = folder / "tool.log"
         with tool_log.open("w") as output:
             tool = subprocess.Popen(
-                tool_command(root, "serve", "--port", tool_url.rsplit(":")[-1],
-                             "--db", course.url(root)),
-                cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+                tool_command(
+                    root,
+                    "serve",
+                    "--port",
+                    tool_url.rsplit(":")[-1],
+                    "--db",
+                    course.url(root),
+                ),
+                cwd=ROOT,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
         started.append(tool)
         wait_for(f"{tool_url}/health", tool, tool_log)
-        yield World(platform_url, tool_url, root, tool_log, first.stdout + second.stdout)
+        yield World(
+            platform_url, tool_url, root, tool_log, first.stdout + second.stdout
+        )
     finally:
         for process in started:
             process.terminate()
@@ -145,7 +192,9 @@ def published(frame: object) -> str:
     for old in frame.get_by_role("status").all():
         old.evaluate("node => node.remove()")  # what the page says of the time before
     frame.get_by_role("button", name=re.compile("^Publish")).click()
-    done = frame.get_by_role("status").filter(has_text=re.compile("failed|Nothing more"))
+    done = frame.get_by_role("status").filter(
+        has_text=re.compile("failed|Nothing more")
+    )
     done.wait_for()
     return done.inner_text()
 
@@ -178,7 +227,9 @@ def test_teacher_launches_matches_and_publishes(world: World, visit: Callable) -
     assert sorted(values) == ["s01", "s02", "s03"]
     frame.get_by_role("link", name="Assignments").click()
     frame.get_by_role("link", name=course.ASSIGNMENT).click()
-    assert "3 sent, 0 were there already, 2 not to be sent, 0 failed" in published(frame)
+    assert "3 sent, 0 were there already, 2 not to be sent, 0 failed" in published(
+        frame
+    )
     state = world.state()
     assert [item["tag"] for item in state["line_items"]].count(course.ASSIGNMENT) == 1
     scores = {score["user"]: score for score in state["scores"]}
@@ -201,9 +252,20 @@ def test_result_is_read_back_after_a_kill(world: World) -> None:
     with sqlite3.connect(world.root / "lti" / "lti.db") as connection:
         connection.execute("UPDATE scores SET state = 'intended'")
     done = subprocess.run(
-        tool_command(world.root, "publish", course.ASSIGNMENT, "--db", course.url(world.root),
-                     "--course", "1"),
-        cwd=ROOT, capture_output=True, text=True, check=False)
+        tool_command(
+            world.root,
+            "publish",
+            course.ASSIGNMENT,
+            "--db",
+            course.url(world.root),
+            "--course",
+            "1",
+        ),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "s01  graded 7.5/10  it had arrived" in done.stdout
     # The failed one has no result; sent again with its own time, the platform says it has it.
@@ -215,9 +277,22 @@ def test_dry_run_sends_nothing(world: World) -> None:
     """The command line says what it would do."""
     before = world.state()["scores"]
     done = subprocess.run(
-        tool_command(world.root, "publish", course.ASSIGNMENT, "--db", course.url(world.root),
-                     "--course", "1", "--dry-run", "--missing-as-zero"),
-        cwd=ROOT, capture_output=True, text=True, check=False)
+        tool_command(
+            world.root,
+            "publish",
+            course.ASSIGNMENT,
+            "--db",
+            course.url(world.root),
+            "--course",
+            "1",
+            "--dry-run",
+            "--missing-as-zero",
+        ),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "s01  graded 7.5/10  nothing to do" in done.stdout
     assert "s04  suspect" in done.stdout
@@ -247,15 +322,20 @@ def test_student_sees_the_own_feedback(world: World, visit: Callable) -> None:
     assert inner.title() != "run", "a script of the feedback page ran"
     own = inner.url
     # What follows goes by addresses that no page shows; the cookies are the student's.
-    for path, status in ((own.replace("/s01/", "/s02/"), 404), (f"{world.tool}/roster", 403),
-                         (f"{world.tool}/assignments/{course.ASSIGNMENT}", 403)):
+    for path, status in (
+        (own.replace("/s01/", "/s02/"), 404),
+        (f"{world.tool}/roster", 403),
+        (f"{world.tool}/assignments/{course.ASSIGNMENT}", 403),
+    ):
         answer = page.request.get(path)
         assert answer.status == status
         assert "This is not possible" in answer.text()
     assert page.request.get(own).status == 200
 
 
-def test_another_course_of_the_platform(world: World, visit: Callable, tmp_path: Path) -> None:
+def test_another_course_of_the_platform(
+    world: World, visit: Callable, tmp_path: Path
+) -> None:
     """Its teacher and its students are refused; set up as the page says, it has its own grades."""
     before = world.state()
     _, frame = visit(2, OTHER)
@@ -266,8 +346,13 @@ def test_another_course_of_the_platform(world: World, visit: Callable, tmp_path:
     command = shlex.split(re.search(r"python -m grading lms (course \S+ \S+)", told)[1])
     second = Path(shutil.copytree(world.root, tmp_path / "second"))
     course.grade(second, "s01", State.GRADED, (1.0, 0.0, 0.0))
-    subprocess.run(tool_command(world.root, *command, "--grades-of", str(second)), cwd=ROOT,
-                   check=True, capture_output=True, text=True)
+    subprocess.run(
+        tool_command(world.root, *command, "--grades-of", str(second)),
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     _, frame = visit(1, OTHER)
     assert "Biology, 2026" in frame.locator("header").inner_text()
     frame.get_by_role("link", name="Roster", exact=True).click()
@@ -278,8 +363,14 @@ def test_another_course_of_the_platform(world: World, visit: Callable, tmp_path:
     frame.get_by_role("link", name=course.ASSIGNMENT).click()
     assert "0 failed" in published(frame)
     after = world.state()["scores"]
-    assert after[:len(before["scores"])] == before["scores"], "the first course's stay as they are"
-    assert [score["given"] for score in after if score not in before["scores"]] == [1.0, 0.0, None]
+    assert after[: len(before["scores"])] == before["scores"], (
+        "the first course's stay as they are"
+    )
+    assert [score["given"] for score in after if score not in before["scores"]] == [
+        1.0,
+        0.0,
+        None,
+    ]
     _, frame = visit(2)
     assert "7.5 / 10" in frame.locator("table").inner_text()
     _, frame = visit(2, OTHER)
@@ -290,14 +381,22 @@ def test_replay_in_the_browser_is_refused(world: World, visit: Callable) -> None
     """The platform's own message, posted a second time by the same browser, opens nothing."""
     page, _ = visit(1)
     sent = []
-    page.on("request", lambda request: sent.append(request.post_data)
-            if request.url == f"{world.tool}/launch" else None)
+    page.on(
+        "request",
+        lambda request: (
+            sent.append(request.post_data)
+            if request.url == f"{world.tool}/launch"
+            else None
+        ),
+    )
     page.reload()
     page.frame_locator("iframe[title=Tool]").locator("h1").wait_for()
     assert sent
     answer = page.request.post(
-        f"{world.tool}/launch", data=sent[0],
-        headers={"Content-Type": "application/x-www-form-urlencoded"})
+        f"{world.tool}/launch",
+        data=sent[0],
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+    )
     assert answer.status == 403
     assert "This is not possible" in answer.text()
 
@@ -310,11 +409,14 @@ def test_other_site_can_not_publish(world: World, visit: Callable) -> None:
     # The platform's page stands for any other page here: the same browser, the teacher's cookies.
     other.goto(f"{world.platform}/state")
     with other.expect_response(re.compile("/publish$")) as answer:
-        other.evaluate("""(url) => {
+        other.evaluate(
+            """(url) => {
             const form = document.createElement('form');
             form.method = 'post'; form.action = url;
             document.body.append(form); form.submit();
-        }""", f"{world.tool}/assignments/{course.ASSIGNMENT}/publish")
+        }""",
+            f"{world.tool}/assignments/{course.ASSIGNMENT}/publish",
+        )
     assert answer.value.status == 403
     assert world.state()["scores"] == before
 

@@ -43,18 +43,31 @@ class Publisher:
     def line_item(self) -> str:
         """Return the assignment's line item."""
         return find_line_item(
-            self.store, self.course, self.services, course.ASSIGNMENT,
-            self.book.standings(course.ASSIGNMENT))
+            self.store,
+            self.course,
+            self.services,
+            course.ASSIGNMENT,
+            self.book.standings(course.ASSIGNMENT),
+        )
 
     def publish(self, **options: object) -> Report:
         """Publish."""
-        return publish(self.store, self.services, self.line_item(),
-                       self.book.standings(course.ASSIGNMENT), USERS, **options)
+        return publish(
+            self.store,
+            self.services,
+            self.line_item(),
+            self.book.standings(course.ASSIGNMENT),
+            USERS,
+            **options,
+        )
 
     def ledger(self) -> Ledger:
         """Return the assignment's ledger."""
-        return Ledger(self.store, f"{self.course.issuer} {self.course.client_id}",
-                      self.line_item())
+        return Ledger(
+            self.store,
+            f"{self.course.issuer} {self.course.client_id}",
+            self.line_item(),
+        )
 
 
 @pytest.fixture
@@ -84,13 +97,18 @@ def test_what_waits_for_a_person_is_pending(publisher: Publisher, stub: Stub) ->
     publisher.publish()
     (pending,) = [score for score in stub.taken if score["userId"] == "u01"]
     assert (pending["gradingProgress"], pending["activityProgress"]) == (
-        "PendingManual", "Submitted")
+        "PendingManual",
+        "Submitted",
+    )
     assert "scoreGiven" not in pending
     publisher.publish()
-    assert len([score for score in stub.taken if score["userId"] == "u01"]) == 1, "said once"
+    assert len([score for score in stub.taken if score["userId"] == "u01"]) == 1, (
+        "said once"
+    )
     with GradingBook(course.url(root)) as book:
         grade = book.gradebook.find_grade(
-            "scores--scaled", course.NOTEBOOK, course.ASSIGNMENT, "s01")
+            "scores--scaled", course.NOTEBOOK, course.ASSIGNMENT, "s01"
+        )
         grade.manual_score, grade.needs_manual_grade = 4.0, False
         book.gradebook.db.commit()
     publisher.publish()
@@ -119,7 +137,9 @@ def test_second_time_sends_nothing(publisher: Publisher, stub: Stub) -> None:
     course.grade(root, "s01", State.GRADED, (2.0, 3.0, 2.5))
     publisher.publish()
     mine = [score for score in stub.taken if score["userId"] == "u01"]
-    assert [score["scoreGiven"] for score in mine] == [7.5, 10.0, 7.5], "going back is news, too"
+    assert [score["scoreGiven"] for score in mine] == [7.5, 10.0, 7.5], (
+        "going back is news, too"
+    )
     times = [score["timestamp"] for score in mine]
     assert times == sorted(set(times))
 
@@ -159,10 +179,14 @@ def test_tries_again(publisher: Publisher, stub: Stub, naps: Naps, status: int) 
     assert 0.5 <= naps.slept[0] <= 1 <= naps.slept[1] <= 2
 
 
-def test_waits_as_long_as_it_is_asked_to(publisher: Publisher, stub: Stub, naps: Naps) -> None:
+def test_waits_as_long_as_it_is_asked_to(
+    publisher: Publisher, stub: Stub, naps: Naps
+) -> None:
     """Retry-After is honoured, as seconds and as a date."""
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
-    failures = iter([Answer(429, {"Retry-After": "17"}), Answer(503, {"Retry-After": soon})])
+    failures = iter(
+        [Answer(429, {"Retry-After": "17"}), Answer(503, {"Retry-After": soon})]
+    )
     stub.hook = lambda step, _: next(failures, None) if step == "arrived" else None
     assert publisher.publish().fine
     assert naps.slept[0] == 17
@@ -171,7 +195,9 @@ def test_waits_as_long_as_it_is_asked_to(publisher: Publisher, stub: Stub, naps:
 
 def test_gives_up_where_the_wait_is_too_long(publisher: Publisher, stub: Stub) -> None:
     """Asked to come back in an hour, the run ends, and the next one does what is left."""
-    stub.hook = lambda step, _: Answer(429, {"Retry-After": "3600"}) if step == "arrived" else None
+    stub.hook = lambda step, _: (
+        Answer(429, {"Retry-After": "3600"}) if step == "arrived" else None
+    )
     report = publisher.publish()
     assert len(stub.posts) == 1, "nobody else's score is tried"
     assert report.failed == 3
@@ -191,11 +217,17 @@ def test_answer_lost_after_it_was_taken(publisher: Publisher, stub: Stub) -> Non
     assert {row.state for row in publisher.ledger().latest().values()} == {SENT}
 
 
-def test_conflict_at_the_first_try_is_no_success(publisher: Publisher, stub: Stub) -> None:
+def test_conflict_at_the_first_try_is_no_success(
+    publisher: Publisher, stub: Stub
+) -> None:
     """Somebody else's later score is in the way: that is told, not taken for ours."""
     item = publisher.line_item()
-    stub.scores[item, "u01"] = {"timestamp": "2999-01-01T00:00:00.000+00:00", "scoreGiven": 1,
-                                "scoreMaximum": 10, "userId": "u01"}
+    stub.scores[item, "u01"] = {
+        "timestamp": "2999-01-01T00:00:00.000+00:00",
+        "scoreGiven": 1,
+        "scoreMaximum": 10,
+        "userId": "u01",
+    }
     report = publisher.publish()
     assert (report.sent, report.failed) == (2, 1)
     assert report.lines == ["s01: refused: status 409"]
@@ -205,7 +237,8 @@ def test_conflict_at_the_first_try_is_no_success(publisher: Publisher, stub: Stu
 def test_refusal_stops_only_its_student(publisher: Publisher, stub: Stub) -> None:
     """A user who left the course is told about; the others get their scores; later it's tried."""
     stub.hook = lambda step, score: (
-        Answer(404) if (step, score["userId"]) == ("arrived", "u01") else None)
+        Answer(404) if (step, score["userId"]) == ("arrived", "u01") else None
+    )
     report = publisher.publish()
     assert (report.sent, report.failed) == (2, 1)
     stub.hook = lambda _step, _score: None
@@ -228,8 +261,11 @@ def test_found_there_is_not_sent_again(publisher: Publisher, stub: Stub) -> None
 def test_intended_and_not_arrived_is_sent(publisher: Publisher, stub: Stub) -> None:
     """After a kill between noting and sending, the very same text goes out."""
     ledger = publisher.ledger()
-    standing = next(one for one in publisher.book.standings(course.ASSIGNMENT)
-                    if one.student == "s01")
+    standing = next(
+        one
+        for one in publisher.book.standings(course.ASSIGNMENT)
+        if one.student == "s01"
+    )
     row = ledger.intend("u01", message(standing))
     assert ledger.latest()["u01"].state == INTENDED
     steps = plan([standing], USERS, ledger)
@@ -252,7 +288,9 @@ def test_access_token_is_kept_and_renewed(publisher: Publisher, stub: Stub) -> N
     before = stub.tokens
     failures = iter([Answer(401)])
     stub.hook = lambda step, _: next(failures, None) if step == "arrived" else None
-    course.grade(Path(publisher.book.feedback).parent, "s02", State.GRADED, (1.0, 1.0, 1.0))
+    course.grade(
+        Path(publisher.book.feedback).parent, "s02", State.GRADED, (1.0, 1.0, 1.0)
+    )
     assert publisher.publish().fine
     assert stub.tokens == before + 1
 

@@ -40,12 +40,25 @@ def python() -> Path:
     subprocess.run([sys.executable, "-m", "venv", str(target)], check=True)
     with tempfile.TemporaryFile("w+") as log:
         done = subprocess.run(
-            [str(interpreter), "-m", "pip", "install", "--disable-pip-version-check",
-             "-r", str(REQUIREMENTS)], stdout=log, stderr=subprocess.STDOUT, check=False)
+            [
+                str(interpreter),
+                "-m",
+                "pip",
+                "install",
+                "--disable-pip-version-check",
+                "-r",
+                str(REQUIREMENTS),
+            ],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
         log.seek(0)
         output = log.read()
     if done.returncode:
-        raise RuntimeError(f"the platform's environment can't be made:\n{output[-1500:]}")
+        raise RuntimeError(
+            f"the platform's environment can't be made:\n{output[-1500:]}"
+        )
     (target / "complete").touch()
     return interpreter
 
