@@ -58,6 +58,9 @@ EXERCISE_CALLS = {
     "DataLoader",
 }
 
+#: As wide as the formatter writes code (pyproject.toml) and the site shows it.
+COLUMNS = 88
+
 #: Calls of this module draw; `plt.rcParams` and the like are no calls.
 PLOTTING_MODULES = {"matplotlib.pyplot"}
 NOT_DRAWING = {
@@ -116,6 +119,18 @@ def no_local_paths(notebook: dict, cells: list[Cell]) -> Problems:
                 cell,
                 f"holds a path of one machine: {found.string[found.start() :][:40]!r}",
             )
+
+
+def narrow(notebook: dict, cells: list[Cell]) -> Problems:
+    """Code no wider than the page's column, where a wider line would have to be scrolled."""
+    for cell in cells:
+        if cell.kind == "code":
+            for number, line in enumerate(cell.source.split("\n"), 1):
+                if len(line) > COLUMNS:
+                    yield (
+                        cell,
+                        f"line {number} has {len(line)} columns; at most {COLUMNS}",
+                    )
 
 
 def one_title(notebook: dict, cells: list[Cell]) -> Problems:
@@ -386,7 +401,13 @@ def stands_alone(notebook: dict, cells: list[Cell]) -> Problems:
 # All of them
 
 Rule = Callable[[dict, list[Cell]], Problems]
-EVERYWHERE: list[Rule] = [well_formed, no_local_paths, one_title, images_described]
+EVERYWHERE: list[Rule] = [
+    well_formed,
+    no_local_paths,
+    narrow,
+    one_title,
+    images_described,
+]
 RULES: dict[str, list[Rule]] = {
     "book": [*EVERYWHERE, no_outputs, figures_described],
     "solutions": [*EVERYWHERE, run_once, graded_as_meant, stands_alone],

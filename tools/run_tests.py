@@ -28,6 +28,7 @@ WAITING = ["-n", "3", "--dist", "loadscope"]
 #: Minutes after which a step hangs: several times what it takes on two cores.
 MINUTES = {
     "lint": 5,
+    "format": 5,
     "notebooks": 10,
     "book": 40,
     "solutions, cell by cell": 20,
@@ -41,6 +42,7 @@ def steps(fast):
     pytest = [python, "-m", "pytest"]
     first = [
         ("lint", [python, "-m", "ruff", "check", "."]),
+        ("format", [python, "-m", "ruff", "format", "--check", "."]),
         ("notebooks", [python, "-m", "tools.check_notebooks"]),
     ]
     if fast:
