@@ -222,7 +222,7 @@ def answers(root: Path) -> dict[str, set[tuple[str, ...]]]:
                 (BEGIN_HIDDEN, END_HIDDEN),
             ):
                 for first, last in regions(cell, begin, end):
-                    block = [line for line in text[first + 1 : last] if line]
+                    block = [line for line in text[first + 1 : last] if says(line)]
                     for piece in pieces(block):
                         if not shown.issuperset(piece):
                             found.setdefault(
@@ -238,11 +238,16 @@ def pieces(block: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def lines(path: Path) -> list[str]:
-    """Return the lines of a file that hold something; of a notebook, those of all its texts."""
+    """Return the lines of a file that say something; of a notebook, those of all its texts."""
     text = path.read_bytes().decode("utf-8", "replace")
     if path.suffix == ".ipynb":
         text = "\n".join(texts(json.loads(text)))
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return [line.strip() for line in text.splitlines() if says(line)]
+
+
+def says(line: str) -> bool:
+    """Return whether a line holds more than brackets and commas, which are layout."""
+    return bool(re.search(r"\w", line))
 
 
 def texts(value: object) -> Iterator[str]:
