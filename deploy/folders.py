@@ -22,9 +22,9 @@ import subprocess
 from pathlib import Path
 
 from deploy import accounts
+from deploy.repositories import holds_answers
 from deploy.settings import ROOT, Settings, SettingsError
-from grading import draws
-from tools.repositories import holds_answers
+from grading.course import draws
 
 #: What instructors need of the course to grade it; copied, and overwritten at each start.
 COURSE = ("exercises", "grading", "solutions", "tools", "nbgrader_config.py")

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlencode, urlsplit
 
+from deploy.repositories import holds_answers
 from deploy.settings import ROOT
-from tools.repositories import holds_answers
 
 #: Where the hub keeps the repository that it makes of exercises/, unless told otherwise.
 OWN_REPOSITORY = "file:///var/lib/attention-hub/exercises.git"

@@ -17,9 +17,9 @@ from pathlib import Path
 import yaml
 from jupyter_cache import get_cache
 
+from deploy.repositories import holds_answers
 from tools import dependencies
 from tools.execution import LastFirstExecutor
-from tools.repositories import holds_answers
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Its table is of all pages: it is written again whatever else is.

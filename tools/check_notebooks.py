@@ -18,8 +18,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools import exercises, notebooks
-from tools.notebooks import ROOT, Cell, NotebookError
+from grading.course import notebooks
+from grading.course.notebooks import ROOT, Cell, NotebookError
+from tools import exercises
 
 Problems = Iterator[tuple[Cell | None, str]]
 

@@ -24,8 +24,7 @@ from pathlib import Path
 import nbformat
 from nbgrader.utils import compute_checksum
 
-from grading.lms.gradescope_zip import modules
-from tools.notebooks import (
+from grading.course.notebooks import (
     BEGIN_HIDDEN,
     BEGIN_SOLUTION,
     END_HIDDEN,
@@ -35,12 +34,13 @@ from tools.notebooks import (
     notebooks_in,
     regions,
 )
+from grading.lms.gradescope.autograder import modules
 
 #: Folders that are copied, and single files.
 ROOMS = ("exercises", "transformer", "translator", "models", "book")
 FILES = ("LICENSE", "constraints.txt", "tools/bootstrap.py")
 #: Programs that come with all modules of the course that they import.
-PROGRAMS = ("grading.check", "grading.validate", "tools.lab")
+PROGRAMS = ("grading.check.findings", "grading.check.validate", "tools.lab")
 #: Of book/: the chapters, what they import and show, and what they cite. The rest makes the site.
 BOOK = {".ipynb", ".py", ".bib", ".svg", ".json"}
 #: What a run leaves behind.

@@ -21,12 +21,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grading.course.notebooks import ROOT
 from tests.harness import assignment as form
 from tests.harness import judge
 from tests.harness.assignment import Assignment, Task
 from tests.harness.bank import Answer, read_bank
 from tests.harness.runner import Job, Outcome, run
-from tools.notebooks import ROOT
 
 #: A wrong answer that fails with one of these does not run at all: it proves nothing.
 BROKEN = (

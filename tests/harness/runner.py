@@ -32,8 +32,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from grading.course.notebooks import Cell
 from tests.harness.assignment import Assignment
-from tools.notebooks import Cell
 
 #: Imported before the first fork where the notebook uses them.
 LIBRARIES = ("torch", "numpy", "matplotlib.pyplot")

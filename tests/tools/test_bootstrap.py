@@ -161,7 +161,7 @@ ROOMS = {
     "read": [
         "tools/build_book.py",
         "tools/execution.py",
-        "tools/notebooks.py",
+        "grading/course/notebooks.py",
         "book/**/*.py",
         "book/*.ipynb",
         "transformer/*.py",
@@ -172,10 +172,13 @@ ROOMS = {
         "tools/lab.py",
         "tools/exercises.py",
         "tools/export_library.py",
-        "grading/*.py",
+        "grading/__init__.py",
+        "grading/check/*.py",
+        "grading/course/*.py",
+        "grading/feedback/words.py",
     ],
     "translate": ["translator/**/*.py", "transformer/*.py"],
-    "grade": ["grading/**/*.py", "tools/notebooks.py", "tools/exercises.py"],
+    "grade": ["grading/**/*.py"],
 }
 
 

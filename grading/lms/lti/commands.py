@@ -11,16 +11,16 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from grading.layout import database_url
-from grading.lms.lti import keys, platforms, services
-from grading.lms.lti.book import Book
-from grading.lms.lti.errors import LtiError
-from grading.lms.lti.launch import Tool
-from grading.lms.lti.ledger import Ledger
-from grading.lms.lti.platforms import Configuration, Platform
-from grading.lms.lti.publish import Plan, plan, publish
-from grading.lms.lti.store import Course, Store
-from grading.lms.lti.teacher_pages import find_line_item, users
+from grading.course.layout import database_url
+from grading.lms.lti.grades.outbox import Ledger
+from grading.lms.lti.grades.publish import Plan, plan, publish
+from grading.lms.lti.protocol import keys, platforms, services
+from grading.lms.lti.protocol.errors import LtiError
+from grading.lms.lti.protocol.launch import Tool
+from grading.lms.lti.protocol.platforms import Configuration, Platform
+from grading.lms.lti.protocol.store import Course, Store
+from grading.lms.lti.web.results import Book
+from grading.lms.lti.web.teacher_pages import find_line_item, users
 
 ENTER = """Enter these in the platform (LTI 1.3, sometimes called LTI Advantage):
 
@@ -179,7 +179,7 @@ def _warn_if_none(tool: Tool) -> None:
 
 def serve_command(given: argparse.Namespace) -> int:
     """Serve the pages until somebody stops it."""
-    from grading.lms.lti.web import Web, server
+    from grading.lms.lti.web.app import Web, server
 
     tool = _tool(given)
     logging.basicConfig(
