@@ -25,10 +25,14 @@ PARALLEL = ["-n", "2", "--dist", "loadscope"]
 WAITING = ["-n", "3", "--dist", "loadscope"]
 
 
+# Which room may import which; no folder of its own beside the others.
+QUIET = ["--no-cache", "--no-logo"]
+
 #: Minutes after which a step hangs: several times what it takes on two cores.
 MINUTES = {
     "lint": 5,
     "format": 5,
+    "rooms": 5,
     "notebooks": 10,
     "book": 40,
     "solutions, cell by cell": 20,
@@ -43,6 +47,7 @@ def steps(fast):
     first = [
         ("lint", [python, "-m", "ruff", "check", "."]),
         ("format", [python, "-m", "ruff", "format", "--check", "."]),
+        ("rooms", [str(Path(python).with_name("lint-imports")), *QUIET]),
         ("notebooks", [python, "-m", "tools.check_notebooks"]),
     ]
     if fast:

@@ -6,7 +6,7 @@ from grading.course.states import State
 from grading.lms.lti.protocol.errors import Refused
 from grading.lms.lti.protocol.membership import INSTRUCTOR
 from grading.lms.lti.web import accounts
-from grading.lms.lti.web.app import Page
+from grading.lms.lti.web.base import Page
 
 #: What a student reads about a state that comes without points.
 WORDS = {

@@ -18,7 +18,8 @@ from grading.lms.lti.protocol.membership import INSTRUCTOR
 from grading.lms.lti.protocol.services import Services
 from grading.lms.lti.protocol.store import Course, Store
 from grading.lms.lti.web import accounts
-from grading.lms.lti.web.app import Page, log
+from grading.lms.lti.web.base import Page, log
+from grading.lms.lti.web.student_pages import show_own
 
 
 @dataclass
@@ -113,8 +114,6 @@ class HomePage(Page):
     async def get(self) -> None:
         """Show the assignments."""
         if self.session.role != INSTRUCTOR:
-            from grading.lms.lti.web.student_pages import show_own
-
             await show_own(self)
             return
         names = await self.work(self.book.assignments)
