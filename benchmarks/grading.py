@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from grading.course import layout, notebooks, release
+from grading.course import files, layout, notebooks, release
 from tests.harness.assignment import load
 from tests.harness.bank import read_bank
 
@@ -397,10 +397,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (BenchError, layout.GradingError, ValueError) as error:
         print(f"python -m benchmarks.grading: {error}", file=sys.stderr)
         return 1
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial")
-    partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    partial.replace(target)
+    files.write(target, json.dumps(found, indent=1) + "\n")
     print(f"{table(found)}\n\n{target}")
     return 0
 

@@ -110,29 +110,29 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run_command(given: argparse.Namespace) -> int:
+def run_command(args: argparse.Namespace) -> int:
     """Grade a class; 1 if a submission failed."""
-    if given.jobs is not None and given.jobs < 1:
-        return refuse(f"--jobs: expected at least 1, got {given.jobs}")
+    if args.jobs is not None and args.jobs < 1:
+        return refuse(f"--jobs: expected at least 1, got {args.jobs}")
     with fast_imports.imports():
         from grading.course.states import State
         from grading.run import batch, summary
 
     chosen = {
-        "submitted": given.submitted and given.submitted.resolve(),
-        "db": given.db,
-        "jobs": given.jobs,
-        "students": given.student and tuple(given.student),
-        "engine": given.engine,
-        "executor": given.executor,
+        "submitted": args.submitted and args.submitted.resolve(),
+        "db": args.db,
+        "jobs": args.jobs,
+        "students": args.student and tuple(args.student),
+        "engine": args.engine,
+        "executor": args.executor,
     }
     options = batch.Options(
-        sandbox=not given.unsafe_no_sandbox,
-        force=given.force,
+        sandbox=not args.unsafe_no_sandbox,
+        force=args.force,
         progress=True,
         **{name: value for name, value in chosen.items() if value is not None},
     )
-    done = batch.grade(given.root.resolve(), given.assignment, options)
+    done = batch.grade(args.root.resolve(), args.assignment, options)
     unsandboxed = any(
         not result.sandboxed
         for result in done.results.values()
@@ -147,13 +147,13 @@ def run_command(given: argparse.Namespace) -> int:
     return 1 if any(one.state is State.FAILED for one in done.standings) else 0
 
 
-def secret_command(given: argparse.Namespace) -> int:
+def secret_command(args: argparse.Namespace) -> int:
     """Make the secret from which hidden inputs are drawn."""
     from grading.course import draws, layout
     from grading.course.database import GradebookError, reading
     from grading.gradebook import ledger
 
-    root = given.root.resolve()
+    root = args.root.resolve()
     path = layout.secret_file(root)
     try:
         draws.make(path)
@@ -176,38 +176,38 @@ def secret_command(given: argparse.Namespace) -> int:
     return 0
 
 
-def states_command(given: argparse.Namespace) -> int:
+def states_command(args: argparse.Namespace) -> int:
     """List everybody's state."""
     from grading.course import layout
     from grading.gradebook.writer import standings
     from grading.run import summary
 
-    root = given.root.resolve()
-    found = layout.find(root, given.assignment, submitted=given.submitted, db=given.db)
+    root = args.root.resolve()
+    found = layout.find(root, args.assignment, submitted=args.submitted, db=args.db)
     class_ = standings(found.url, found.assignment, submitted=found.submitted)
-    print(summary.listing([one for one in class_ if given.only in (None, one.state)]))
+    print(summary.listing([one for one in class_ if args.only in (None, one.state)]))
     return 0
 
 
-def clear_command(given: argparse.Namespace) -> int:
+def clear_command(args: argparse.Namespace) -> int:
     """Note that a suspect submission is what it seems."""
     from grading.course import layout
     from grading.gradebook import suspects
 
-    found = layout.find(given.root.resolve(), given.assignment, db=given.db)
-    result = suspects.clear(found, given.student, given.reason, given.who)
+    found = layout.find(args.root.resolve(), args.assignment, db=args.db)
+    result = suspects.clear(found, args.student, args.reason, args.who)
     print(
-        f"{given.student}: cleared, graded with {result.total:g} points. What had been found:"
+        f"{args.student}: cleared, graded with {result.total:g} points. What had been found:"
     )
     print("\n".join(f"  {reason}" for reason in result.suspicions))
     return 0
 
 
-def check_command(given: argparse.Namespace) -> int:
+def check_command(args: argparse.Namespace) -> int:
     """Tell a student what a grader would find; 1 if something should be mended."""
     from grading.check import findings as check_findings
 
-    findings = check_findings.check(given.notebook, given.root.resolve())
+    findings = check_findings.check(args.notebook, args.root.resolve())
     print("\n".join(findings.lines))
     return 0 if findings.fine else 1
 
@@ -218,22 +218,18 @@ def refuse(message: str) -> int:
     return 2
 
 
-def prepare(given: argparse.Namespace) -> None:
+def prepare(args: argparse.Namespace) -> None:
     """Let the processes that grade import torch while this one imports nbgrader."""
-    if (
-        given.command == "run"
-        and given.executor in (None, "local")
-        and not given.engine
-    ):
-        jobs = (os.cpu_count() or 1) if given.jobs is None else given.jobs
+    if args.command == "run" and args.executor in (None, "local") and not args.engine:
+        jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
         pool.prepare(jobs, ("grading.run.pipeline", "grading.run.sandbox_runner"))
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
-    given = parser().parse_args(arguments)
+    args = parser().parse_args(arguments)
     try:
-        status = perform(given)
+        status = perform(args)
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # whoever read the output has seen enough, as `head` has
@@ -245,7 +241,7 @@ def main(arguments: list[str] | None = None) -> int:
         package = (error.name or "").partition(".")[0]
         if (ROOT / package).is_dir():
             raise
-        extra = "do" if given.command == "check" else "grade"
+        extra = "do" if args.command == "check" else "grade"
         return refuse(
             f"the package {package} is not installed: make env EXTRAS={extra}"
         )
@@ -258,16 +254,16 @@ def is_unread() -> bool:
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
-def perform(given: argparse.Namespace) -> int:
+def perform(args: argparse.Namespace) -> int:
     """Do what the command line says; what a teacher can put right is told in one line."""
-    prepare(given)
+    prepare(args)
     with fast_imports.imports():
         from grading.course.layout import GradingError
         from grading.gradebook.writer import GradebookError
         from grading.sandbox.bubblewrap import SandboxMissing
 
     try:
-        return given.function(given)
+        return args.function(args)
     except (
         GradingError,
         GradebookError,

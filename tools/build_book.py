@@ -207,8 +207,8 @@ def main(argv=None):
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=ROOT)
-    arguments = parser.parse_args(argv)
-    root = arguments.root.resolve()
+    args = parser.parse_args(argv)
+    root = args.root.resolve()
     began = time.perf_counter()
     # Figures and pages carry this date instead of today's, so that a build repeats.
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")

@@ -474,8 +474,8 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m tools.check_notebooks", description=__doc__
     )
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
-    options = parser.parse_args(arguments)
-    root = options.root.resolve()
+    args = parser.parse_args(arguments)
+    root = args.root.resolve()
     problems = check(root)
     if not any(notebooks.notebooks_in(root / room) for room in RULES):
         problems.append(f"{root}: no notebooks there")

@@ -123,12 +123,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
-    options = parser.parse_args(arguments)
-    root = options.root.resolve()
+    args = parser.parse_args(arguments)
+    root = args.root.resolve()
     if not assignments(root):
         print(f"{root / 'solutions'}: no assignment there", file=sys.stderr)
         return 1
-    if options.check:
+    if args.check:
         problems = check(root)
         print("\n".join(problems) or "exercises/ is what solutions/ makes", end="\n")
         return 1 if problems else 0

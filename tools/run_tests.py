@@ -99,9 +99,9 @@ def main(argv=None):
     """Command line; returns the exit status, 1 when any step failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fast", action="store_true", help="the part for each edit")
-    arguments = parser.parse_args(argv)
+    args = parser.parse_args(argv)
     failed = []
-    for title, command in steps(arguments.fast):
+    for title, command in steps(args.fast):
         print(f"== {title}", flush=True)
         began = time.perf_counter()
         status = run(command, MINUTES[title])

@@ -285,19 +285,19 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("out", type=Path, nargs="?", help="the folder")
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
-    given = parser.parse_args(arguments)
-    if given.out is None:
+    args = parser.parse_args(arguments)
+    if args.out is None:
         print("name the folder: make student-edition OUT=../students", file=sys.stderr)
         return 2
     try:
-        names = write(given.root.resolve(), given.out.absolute())
+        names = write(args.root.resolve(), args.out.absolute())
     except (EditionError, OSError) as error:
         print(f"student-edition: {error}", file=sys.stderr)
         return 2
     rooms = sorted(
         {name.partition("/")[0] + ("/" if "/" in name else "") for name in names}
     )
-    print(f"{given.out}: {len(names)} files\n  {'  '.join(rooms)}")
+    print(f"{args.out}: {len(names)} files\n  {'  '.join(rooms)}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What a student's code gets for a function, a module or an iterator that a test passes."""
+"""What the student's side sees of functions, modules and iterators that a test passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that must fail: whether tests can still fail in this process."""
+"""Checks that must fail: they show that tests can still fail in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a submission changes of a test's own data: noted, undone, and for a while not let through.
+"""Changes that a submission makes to a test's own data: noted, undone, and rejected on request.
 
 A test may work out what it expects after a call, from the call's arguments. A submission that
 writes zeros into them would then be right with zeros. So a test that passes after such changes is

@@ -1,4 +1,4 @@
-"""What a cell says to Jupyter: IPython turns it into Python, and `Shell` stands for its kernel.
+"""IPython's magics and shell escapes: a cell becomes plain Python, `Shell` stands for the kernel.
 
 Runs on the untrusted side, beside the code that it executes: how long the transformation of a
 hostile text takes is that text's own time. On the trusted side it serves the release's cells.

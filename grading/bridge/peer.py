@@ -1,4 +1,4 @@
-"""What both processes do alike: requests and answers, and autograd through the wall between them.
+"""What both processes share: requests and answers, and autograd across the process boundary.
 
 Calls nest: while one side waits for an answer it serves the other's requests, so that a student's
 function can call back a function that a test passed. A result that has a gradient arrives as the

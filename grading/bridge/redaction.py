@@ -1,4 +1,4 @@
-"""What of a test's message a student may read once hidden lines have run: its author's words.
+"""Removes values from a test's message, so that hidden inputs do not leak: its author's words stay.
 
 A value in a message may be what a hidden test expects, or what a submission made of its input: a
 number, a text, a name, how long something is. So each f-string of a test and of a released helper

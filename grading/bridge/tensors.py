@@ -1,4 +1,4 @@
-"""Tensors that both processes hold: their memory, their leaves, and generators of numbers.
+"""Tensors shared by both processes: storage, leaves of autograd, random generators.
 
 Each side keeps the same tables. An entry's id is even if the trusted side made it, odd if the
 student's did. Before each message a side looks which entries changed and sends those: so a change

@@ -1,4 +1,4 @@
-"""The trusted side: test cells executed here, against code that runs in another process.
+"""Executes test cells in the trusted process, against code that runs in another one.
 
     student = Student(Channel(read_fd, write_fd), call_timeout=20)
     student.run_given(imports_and_helpers)
@@ -17,7 +17,6 @@ import ctypes
 import functools
 import io
 import random
-import re
 import resource
 import threading
 import time
@@ -34,12 +33,7 @@ from grading.bridge.proxies import Proxy, StudentLost, TrustedPeer
 from grading.bridge.redaction import JOIN, STUB, Texts, noted, words
 from grading.bridge.wire import Channel
 from grading.course.bindings import bound_names, needed_names
-
-HIDDEN = re.compile(
-    r"^[ \t]*### BEGIN HIDDEN TESTS[^\n]*\n(.*?)^[ \t]*### END HIDDEN TESTS[^\n]*(?:\n|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
-
+from grading.course.notebooks import hidden_lines
 
 #: The names of the files that code of a test and of the release stands in.
 TEST, GIVEN = "<test>", "<given>"
@@ -130,7 +124,7 @@ class Student:
         self._namespace.known.clear()
         self._namespace.give_up(owns)
         try:
-            with room(), self.limit(timeout), interrupt(timeout):
+            with MemoryLimit(), self.limit(timeout), interrupt(timeout):
                 found = self.peer.request("exec", {}, source=source)
         except StudentLost as lost:
             return CellRun(False, "StudentLost", str(lost), student_died=True)
@@ -267,7 +261,7 @@ def run_test_cell(
     student.texts.made.clear()
     peer.altered.undo(peer.storages)  # by a cell of the submission's
     generators = torch.get_rng_state(), random.getstate()
-    with room():
+    with MemoryLimit():
         run = _run_test_cell(student, source, timeout)
         if run.passed and peer.altered:
             torch.set_rng_state(generators[0])
@@ -390,18 +384,6 @@ def compiled(
     return seen, rest if hidden else None, value, texts
 
 
-def hidden_lines(source: str) -> frozenset[int]:
-    """Return the numbers of the lines of a test that students don't see."""
-    return frozenset(
-        number
-        for found in HIDDEN.finditer(source)
-        for number in range(
-            source.count("\n", 0, found.start()) + 1,
-            source.count("\n", 0, found.end()) + 1,
-        )
-    )
-
-
 @functools.lru_cache(maxsize=256)
 def given_cell(
     source: str,
@@ -453,12 +435,6 @@ def text_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:LONGEST_TEXT].rstrip(": ")
 
 
-def split_hidden(source: str) -> tuple[str, str]:
-    """Return the part of a test cell that students see, and the hidden one."""
-    hidden = "\n".join(part.rstrip("\n") for part in HIDDEN.findall(source))
-    return HIDDEN.sub("", source), hidden
-
-
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
     """Show nothing of what is printed in a block."""
@@ -467,7 +443,7 @@ def silence() -> Iterator[None]:
         yield
 
 
-class room:
+class MemoryLimit:
     """Bounds the memory of this process while a cell is executed: too much is a MemoryError.
 
     A submission can return numbers without end, and a test may want them all in a list.
@@ -476,10 +452,12 @@ class room:
     _lock, _count, _before = threading.Lock(), 0, (0, 0)
 
     def __enter__(self) -> None:
-        with room._lock:
-            room._count += 1
-            if room._count == 1:
-                room._before = soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        with MemoryLimit._lock:
+            MemoryLimit._count += 1
+            if MemoryLimit._count == 1:
+                MemoryLimit._before = soft, hard = resource.getrlimit(
+                    resource.RLIMIT_DATA
+                )
                 wanted = data_size() + ROOM
                 if all(
                     limit == resource.RLIM_INFINITY or wanted < limit
@@ -488,10 +466,10 @@ class room:
                     resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
 
     def __exit__(self, *_: object) -> None:
-        with room._lock:
-            room._count -= 1
-            if room._count == 0:
-                resource.setrlimit(resource.RLIMIT_DATA, room._before)
+        with MemoryLimit._lock:
+            MemoryLimit._count -= 1
+            if MemoryLimit._count == 0:
+                resource.setrlimit(resource.RLIMIT_DATA, MemoryLimit._before)
 
 
 def data_size() -> int:

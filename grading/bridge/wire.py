@@ -1,4 +1,4 @@
-"""Framed messages between the trusted process and the one that runs a student's code.
+"""Framed messages between the two processes.
 
 A frame is 16 bytes (magic, length of the header, length of the body), a header in JSON and the raw
 bytes of tensors. Nothing is ever unpickled. Whatever does not have this form, is too large or too

@@ -1,4 +1,4 @@
-"""Looks at a student's notebook file: which assignment it is, and what differs from the release.
+"""Compares a student's notebook file with the release: which assignment, which cells differ.
 
 Nothing is run here.
 """
@@ -12,18 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grading.check import execution
-from grading.course.handed_in import MAX_BYTES
-from grading.course.notebooks import NotebookError, notebooks_in
-from grading.course.states import SEPARATOR
-from grading.course.submission import (
-    Form,
-    Rebuilt,
-    SubmissionError,
-    load,
-    parse,
-    tags_of,
-    text_of,
-)
+from grading.course.handed_in import MAX_BYTES, SubmissionError, parse
+from grading.course.notebooks import SEPARATOR, NotebookError, notebooks_in
+from grading.course.submission import Form, Rebuilt, load, tags_of, text_of
 from grading.feedback import words
 
 #: Bytes of outputs in the file from which on they are worth a word.

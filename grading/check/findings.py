@@ -1,4 +1,4 @@
-"""Tells a student, before handing in, what a grader would find in a notebook.
+"""`python -m grading check`: what a grader would find in a notebook, told before handing in.
 
 It looks at the file (copied, lost, changed cells, stubs, name, size), runs it from the top in a
 fresh kernel with the tests that students see, and says what to do. It needs neither the solutions

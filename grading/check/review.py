@@ -1,4 +1,4 @@
-"""Looking at one submission in JupyterLab, with its code in the sandbox.
+"""Opens one submission in JupyterLab, with its code in the sandbox.
 
     python -m grading open ASSIGNMENT STUDENT    a copy of the notebook, in a JupyterLab of its own
     python -m grading kernel install             "Python 3 (sandboxed)" for any Jupyter program
@@ -119,7 +119,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     )
 
 
-def install_command(given: argparse.Namespace) -> int:
+def install_command(args: argparse.Namespace) -> int:
     """Write the kernelspec where Jupyter looks for it."""
     from jupyter_client.kernelspec import KernelSpecManager
 
@@ -129,9 +129,9 @@ def install_command(given: argparse.Namespace) -> int:
     try:
         limits = {
             name: float(value) if name == "wall_seconds" else int(value)
-            for name, _, value in (one.partition("=") for one in given.limit)
+            for name, _, value in (one.partition("=") for one in args.limit)
         }
-        made = spec(limits, "." if given.share_folder else "")
+        made = spec(limits, "." if args.share_folder else "")
     except ValueError as error:
         raise GradingError(f"--limit: {error}") from None
     with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +139,7 @@ def install_command(given: argparse.Namespace) -> int:
             json.dumps(made, indent=1), encoding="utf-8"
         )
         place = KernelSpecManager().install_kernel_spec(
-            folder, NAME, user=given.user, prefix=_prefix(given)
+            folder, NAME, user=args.user, prefix=_prefix(args)
         )
     print(f"installed: {place}")
     _check_registered()
@@ -165,7 +165,7 @@ def _check_registered() -> None:
         )
 
 
-def remove_command(given: argparse.Namespace) -> int:
+def remove_command(args: argparse.Namespace) -> int:
     """Remove the kernelspec from where `install` with the same options put it."""
     from jupyter_core.paths import jupyter_data_dir
 
@@ -174,8 +174,8 @@ def remove_command(given: argparse.Namespace) -> int:
 
     data = (
         Path(jupyter_data_dir())
-        if given.user
-        else Path(_prefix(given), "share", "jupyter")
+        if args.user
+        else Path(_prefix(args), "share", "jupyter")
     )
     place = data / "kernels" / NAME
     if not place.is_dir():
@@ -185,29 +185,29 @@ def remove_command(given: argparse.Namespace) -> int:
     return 0
 
 
-def _prefix(given: argparse.Namespace) -> str | None:
+def _prefix(args: argparse.Namespace) -> str | None:
     """Return the environment that the options name, None for the home."""
-    return None if given.user else str(given.prefix or sys.prefix)
+    return None if args.user else str(args.prefix or sys.prefix)
 
 
-def open_command(given: argparse.Namespace) -> int:
+def open_command(args: argparse.Namespace) -> int:
     """Copy a submission, and start a JupyterLab that can do nothing but show it."""
     from grading.course import layout
     from grading.sandbox import kernel
 
     course = layout.find(
-        given.root.resolve(),
-        given.assignment,
-        submitted=given.submitted and given.submitted.resolve(),
+        args.root.resolve(),
+        args.assignment,
+        submitted=args.submitted and args.submitted.resolve(),
     )
-    notebook = copy(course, given.student)
+    notebook = copy(course, args.student)
     print(f"the copy: {notebook}")
-    if given.no_lab:
+    if args.no_lab:
         return 0
     kernel.check_bubblewrap()
     _check_registered()
     with tempfile.TemporaryDirectory(prefix="review-") as private:
-        command, environment = lab(notebook, Path(private), given.options)
+        command, environment = lab(notebook, Path(private), args.options)
         try:  # not in the copy's folder: Python and Jupyter read files of the one they start in
             return subprocess.run(
                 command, cwd=private, env=environment, check=False
@@ -230,8 +230,8 @@ def copy(course: object, student: str) -> Path:
         GradingError: if there is nothing, or it can't be read; the message says why.
 
     """
+    from grading.course.handed_in import SubmissionError, parse, read
     from grading.course.layout import GradingError
-    from grading.course.submission import SubmissionError, parse, read
     from grading.sandbox.kernel import files_of
 
     handed_in = course.submitted / student / course.assignment

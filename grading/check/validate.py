@@ -1,4 +1,4 @@
-"""The Validate button of JupyterLab, answered by `grading.check.findings`.
+"""JupyterLab's Validate button, answered by `grading.check.findings`.
 
 nbgrader's button asks the server, whose own answer runs the file as it is, knows nothing of copied
 cells, and takes a warning on stderr for a failed test. As a server extension, this module answers

@@ -1,4 +1,4 @@
-"""The text of a cell: which names it binds, and which it needs to be executed."""
+"""Static analysis of a cell: which names it binds, and which it needs."""
 
 from __future__ import annotations
 

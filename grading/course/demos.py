@@ -1,4 +1,4 @@
-"""Which of the release's own cells need not be executed to grade a submission.
+"""Finds cells of the release that grading can skip: plots and printed examples.
 
 A figure takes longer to draw than most answers take to test, and nobody looks at it: outputs are
 kept as text. It is left out where no cell that runs later in the submission's process reads a name

@@ -1,4 +1,4 @@
-"""Hidden inputs that are drawn from a secret of the course.
+"""Draws hidden inputs from a secret of the course.
 
 Solutions and hidden tests are public with the repository, and so are the seeds in them. A course
 keeps a secret of its own; from it each test cell gets a number, which grading adds to the seeds of

@@ -1,4 +1,4 @@
-"""Reads the file that a student handed in: an ordinary notebook of an ordinary size, or nothing."""
+"""Reads a file that a student handed in: a regular notebook of bounded size, or an error."""
 
 from __future__ import annotations
 

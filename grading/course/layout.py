@@ -11,9 +11,9 @@ from pathlib import Path
 from nbgrader.utils import parse_utc
 from traitlets.config import Config, PyFileConfigLoader
 
-from grading.course import database, draws, notebooks, release, submission
+from grading.course import database, draws, handed_in, notebooks, release
+from grading.course.handed_in import SubmissionError
 from grading.course.states import Result, State, failed
-from grading.course.submission import SubmissionError
 from grading.course.text import clean, plain
 
 #: The most characters of a student's name that nbgrader's tables hold.
@@ -297,7 +297,7 @@ def timestamp(path: Path) -> tuple[str | None, str]:
     if not file.exists() and not file.is_symlink():
         return None, ""
     try:
-        text = submission.read(file, 200).decode().strip()
+        text = handed_in.read(file, 200).decode().strip()
         return str(parse_time(text)) if text else None, ""
     except (SubmissionError, ValueError):
         return None, "timestamp.txt can't be read: not counted as late"

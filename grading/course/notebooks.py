@@ -116,20 +116,47 @@ def regions(cell: Cell, begin: str, end: str) -> list[tuple[int, int]]:
         NotebookError: where regions are nested, not closed or closed twice.
 
     """
+    try:
+        return marked(cell.source, begin, end)
+    except ValueError as error:
+        raise NotebookError(f"{cell.path}: {cell}: {error}") from None
+
+
+def marked(source: str, begin: str, end: str) -> list[tuple[int, int]]:
+    """Return the marked regions of a text as pairs of line numbers from 0, markers included.
+
+    Raises:
+        ValueError: where regions are nested, not closed or closed twice.
+
+    """
     found, start = [], None
-    for number, line in enumerate(cell.source.split("\n")):
+    for number, line in enumerate(source.split("\n")):
         if begin in line:
             if start is not None:
-                raise NotebookError(f"{cell.path}: {cell}: {begin} inside {begin}")
+                raise ValueError(f"{begin} inside {begin}")
             start = number
         elif end in line:
             if start is None:
-                raise NotebookError(f"{cell.path}: {cell}: {end} without {begin}")
+                raise ValueError(f"{end} without {begin}")
             found.append((start, number))
             start = None
     if start is not None:
-        raise NotebookError(f"{cell.path}: {cell}: {begin} without {end}")
+        raise ValueError(f"{begin} without {end}")
     return found
+
+
+def hidden_lines(source: str) -> frozenset[int]:
+    """Return the numbers, from 1, of the lines of a test that students don't see.
+
+    Raises:
+        ValueError: as `marked` does.
+
+    """
+    return frozenset(
+        number + 1
+        for first, last in marked(source, BEGIN_HIDDEN, END_HIDDEN)
+        for number in range(first, last + 1)
+    )
 
 
 def split_hidden(cell: Cell) -> tuple[str, str]:

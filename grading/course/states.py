@@ -1,10 +1,12 @@
-"""The four states of a submission, and what is known about one after grading."""
+"""The four states of a submission, and the result of grading one."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+
+from grading.course.notebooks import SEPARATOR
 
 
 class State(StrEnum):
@@ -27,13 +29,25 @@ class State(StrEnum):
         return self in (State.GRADED, State.SUSPECT)
 
 
-#: Separates the task from the aspect in the grade_id of a test cell.
-SEPARATOR = "--"
-
-
 def task_of(grade_id: str) -> str:
     """Return the task to which a cell belongs."""
     return grade_id.partition(SEPARATOR)[0]
+
+
+def credit(value: float | None, most: float) -> float:
+    """Return the points of a test that passed and ended with a number, if with one.
+
+    Without a number, or with a negative one or NaN, they are all.
+
+    Raises:
+        ValueError: if the number is above the test's points.
+
+    """
+    if value is None or not value >= 0:
+        return most
+    if value > most:
+        raise ValueError(f"ends with {value:g}, but gives at most {most:g}")
+    return float(value)
 
 
 #: The error of a test that did not run.

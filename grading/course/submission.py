@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grading.course import draws, notebooks
 from grading.course.bindings import inner_parts, offered_names
-from grading.course.handed_in import SubmissionError, check_size, parse, read
+from grading.course.handed_in import SubmissionError, check_size, parse
 from grading.course.notebooks import Cell, NotebookError
 
 #: What nbgrader keeps about a cell that decides how it is graded.
@@ -387,22 +387,6 @@ def _offered(cell: Cell) -> set[str]:
         return offered_names(cell.source)
     except SyntaxError as error:
         raise NotebookError(f"{cell.path}: {cell}: {error}") from None
-
-
-def rebuild(release: Path, source: Path, submitted: Path) -> Rebuilt:
-    """Return a submission as it will be graded.
-
-    Args:
-        release: the notebook that was handed out.
-        source: the notebook with solutions and hidden tests.
-        submitted: what came back.
-
-    Raises:
-        SubmissionError: if what came back is no notebook of this assignment.
-        NotebookError: if release and source don't belong together.
-
-    """
-    return load(release, source).rebuild(read(submitted))
 
 
 def fingerprint(form: Form, data: bytes) -> str:

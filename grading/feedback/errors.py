@@ -1,4 +1,4 @@
-"""What a student may read of an error: the test author's words, and nothing that hidden tests hold.
+"""Which part of an error a student may read: its author's words, no hidden test and no value.
 
 A hidden test calls the student's code, so that code sees the test's inputs. It could raise them as
 an error, or print them later. So, once hidden lines have run:

@@ -1,4 +1,4 @@
-"""Python in colour, in time that grows with its length, whatever it is.
+"""Syntax highlighting for Python, in time linear in the code's length.
 
 Pygments' own rules for Python try many things at the beginning of each line: 20,000 blanks and
 line ends take them seconds. Here each rule takes what it has read, or reads a few characters.

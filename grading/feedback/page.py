@@ -16,9 +16,7 @@ import functools
 import hashlib
 import json
 import math
-import os
 import signal
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,6 +26,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from pygments.formatters import HtmlFormatter
 
+from grading.course import files
 from grading.course.states import NO_TIME, NOT_RUN, Result, State
 from grading.course.submission import Form
 from grading.feedback import words
@@ -156,13 +155,8 @@ def write(
             raise ValueError(f"standing: expected names of folders, got {name!r}")
     folder = root / "feedback" / standing.student / standing.assignment
     target = folder / f"{Path(form.name).stem}.html"
-    folder.mkdir(parents=True, exist_ok=True)
-    data = page(standing, result, form, notebook).encode("utf-8", "replace")
-    descriptor, made = tempfile.mkstemp(dir=folder, prefix=".partial-")
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    os.chmod(made, 0o644)
-    os.replace(made, target)
+    text = page(standing, result, form, notebook)
+    files.write(target, text.encode("utf-8", "replace"))
     return target
 
 

@@ -1,4 +1,4 @@
-"""Words for students: what a failed test says, what happened to their file, titles of tasks.
+"""Messages to students: failed tests, problems with their file, titles of tasks.
 
 The rule for messages. What an author writes after the comma of an assert is meant for the student,
 in hidden tests as well; nothing else of a test is. So a message never has a traceback or a path.
@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grading.course.states import SEPARATOR, task_of
+from grading.course.notebooks import SEPARATOR
+from grading.course.states import task_of
 from grading.course.submission import Form, text_key
 
 #: Characters of one message.

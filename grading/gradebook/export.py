@@ -1,4 +1,4 @@
-"""What `nbgrader export` writes: nbgrader's own columns, the state, and no score where none is.
+"""The grades as CSV (`nbgrader export`): nbgrader's columns, the state, no score where none is.
 
 nbgrader's exporter writes 0.0 for a submission that could not be graded and for one that was never
 handed in, and does not quote: a comma in a name shifts the row. This one also keeps a spreadsheet
@@ -10,14 +10,14 @@ from computing what a student put into a name. It is set in nbgrader_config.py:
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
+import io
 from pathlib import Path
 from typing import ClassVar
 
 from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 
+from grading.course import files
 from grading.gradebook.spreadsheet import guarded
 from grading.gradebook.standing import Person, Standing, roster, standings
 
@@ -50,27 +50,17 @@ class StateCsvExport(ExportPlugin):
         wanted = {str(name) for name in self.assignment}
         who = {str(name) for name in self.student}
         people = [person for person in roster(url) if not who or person.id in who]
-        target = Path(self.to or self.default)
-        descriptor, partial = tempfile.mkstemp(dir=target.parent, prefix=".partial-")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow([*COLUMNS, *ADDED])
-                for assignment in gradebook.assignments:
-                    if wanted and assignment.name not in wanted:
-                        continue
-                    found = {
-                        one.student: one for one in standings(url, assignment.name)
-                    }
-                    for person in people:
-                        if person.id in found:
-                            writer.writerow(
-                                _row(assignment.duedate, person, found[person.id])
-                            )
-            os.chmod(partial, 0o644)
-            os.replace(partial, target)
-        finally:
-            Path(partial).unlink(missing_ok=True)
+        table = io.StringIO(newline="")
+        writer = csv.writer(table)
+        writer.writerow([*COLUMNS, *ADDED])
+        for assignment in gradebook.assignments:
+            if wanted and assignment.name not in wanted:
+                continue
+            found = {one.student: one for one in standings(url, assignment.name)}
+            for person in people:
+                if person.id in found:
+                    writer.writerow(_row(assignment.duedate, person, found[person.id]))
+        files.write(Path(self.to or self.default), table.getvalue())
 
 
 def _row(due: object, person: Person, standing: Standing) -> list:

@@ -1,4 +1,4 @@
-"""What handing in late costs: a policy for nbgrader's own place for one.
+"""The penalty for late work, as nbgrader's late-submission plugin.
 
 nbgrader calls it for a submission whose timestamp.txt is after the assignment's due date (with
 the student's extension). It is set in nbgrader_config.py:

@@ -1,4 +1,4 @@
-"""What the grader notes beside nbgrader's tables, in the same database.
+"""The tables that this grader adds to nbgrader's database: states, clearances, pages.
 
 nbgrader has no word for "could not be graded". The states live in tables of their own: nbgrader
 does not look at them, and `nbgrader db upgrade` leaves them alone.

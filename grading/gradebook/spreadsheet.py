@@ -1,4 +1,4 @@
-"""Texts that a spreadsheet program would compute instead of showing them."""
+"""Quotes text that a spreadsheet program would take for a formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a class stands: each student's state and points, read from the gradebook and its ledger.
+"""Each student's state and points for an assignment, read from the gradebook.
 
 This is what everything after grading reads: the table, the export, the feedback and the LMS. It
 combines nbgrader's points (those given by hand, too), the states of the ledger, what people
@@ -27,11 +27,11 @@ from nbgrader.api import (
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grading.course import submission
+from grading.course import handed_in
 from grading.course.database import GradebookError, reading
+from grading.course.handed_in import SubmissionError
 from grading.course.layout import ODD_NAME, is_name, shown_name
-from grading.course.states import SEPARATOR, Result, State
-from grading.course.submission import SubmissionError
+from grading.course.states import Result, State, task_of
 from grading.gradebook import ledger
 from grading.gradebook.ledger import Clearance, Entry
 
@@ -236,7 +236,7 @@ def _submissions(session: Session, assignment: str) -> dict[str, _Submitted]:
         .order_by(BaseCell.name)
     )
     for student, name, text in session.execute(comments):
-        task, known = name.partition(SEPARATOR)[0], found[student].comments
+        task, known = task_of(name), found[student].comments
         if text.strip():
             known[task] = (
                 f"{known[task]}\n{text.strip()}" if task in known else text.strip()
@@ -250,7 +250,7 @@ def _handed_in(folder: Path, assignment: str, names: set[str]) -> dict[str, str]
     for path in folder.glob(f"*/{assignment}/*.ipynb"):
         if path.name in names and not path.parent.parent.name.startswith("."):
             try:
-                found[path.parent.parent.name] = digest(submission.read(path))
+                found[path.parent.parent.name] = digest(handed_in.read(path))
             except SubmissionError:
                 found[path.parent.parent.name] = ""
     return found
@@ -280,9 +280,9 @@ def _standing(
         )
     points, tasks, penalty, waiting = None, {}, 0.0, 0
     if state.has_points:
-        tasks = {name.partition(SEPARATOR)[0]: (0.0, 0.0) for name in most}
+        tasks = {task_of(name): (0.0, 0.0) for name in most}
         for name, grade in submitted.grades:
-            task = name.partition(SEPARATOR)[0]
+            task = task_of(name)
             sums = tasks.get(task, (0.0, 0.0))
             tasks[task] = (
                 sums[0] + (grade.score or 0.0),

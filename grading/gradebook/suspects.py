@@ -1,4 +1,4 @@
-"""The word of a person who looked at a suspect submission: nothing is cleared by itself."""
+"""Clears a suspect submission, on a teacher's word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import getpass
 from grading.course import database
 from grading.course.layout import Course, GradingError
 from grading.course.states import Result
-from grading.gradebook.writer import Book, GradebookError
+from grading.gradebook.writer import GradebookError, GradebookWriter
 
 
 def clear(course: Course, student: str, reason: str, who: str | None = None) -> Result:
@@ -32,7 +32,7 @@ def clear(course: Course, student: str, reason: str, who: str | None = None) -> 
     path = database.file_of(course.url)
     if path is not None and not path.exists():
         raise GradebookError(f"there is no gradebook {path.name}: grade first")
-    with Book(course.url, course.course) as book:
+    with GradebookWriter(course.url, course.course) as book:
         return book.clear(course.assignment, student, who or login(), reason.strip())
 
 

@@ -1,4 +1,4 @@
-"""nbgrader's gradebook, written in whole transactions, with the states in a table beside.
+"""Writes nbgrader's gradebook in whole transactions, with states in a table beside.
 
 nbgrader commits after each small change, so a run that is killed leaves half a submission. Here
 its own API works inside one transaction a submission: points, comments, the late penalty and the
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from grading.course.submission import Form
 
 __all__ = [
-    "Book",
     "GradebookError",
+    "GradebookWriter",
     "Person",
     "Standing",
     "StateCsvExport",
@@ -63,7 +63,7 @@ def no_penalty(student: str, points: float, seconds: float) -> float:
     return 0.0
 
 
-class Book:
+class GradebookWriter:
     """A gradebook that is open to be written, with its ledger.
 
     Raises:
@@ -92,7 +92,7 @@ class Book:
         self._lock.close()
         self.gradebook.close()
 
-    def __enter__(self) -> Book:
+    def __enter__(self) -> GradebookWriter:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -264,18 +264,18 @@ def _add_export(kinds: argparse._SubParsersAction) -> None:
 def _run(name: str) -> object:
     """Return the function that runs a subcommand."""
 
-    def run(given: argparse.Namespace) -> int:
+    def run(args: argparse.Namespace) -> int:
         from grading.lms import commands as lms_commands
         from grading.lms.files.outcome import Problem
 
         try:
-            report = getattr(lms_commands, name)(given)
-            if given.json is not None and str(given.json) != "-":
-                lms_commands.write_whole(given.json, report.to_json().encode())
+            report = getattr(lms_commands, name)(args)
+            if args.json is not None and str(args.json) != "-":
+                lms_commands.write_whole(args.json, report.to_json().encode())
         except Problem as error:
             print(f"python -m grading lms: {error}", file=sys.stderr)
             return 2
-        print(report.to_json() if str(given.json) == "-" else report.text())
+        print(report.to_json() if str(args.json) == "-" else report.text())
         return 1 if report.refused else 0
 
     return run

@@ -1,4 +1,4 @@
-"""What the subcommands do: reads the course and the options, writes one file, returns a report."""
+"""The subcommands of `python -m grading lms`: each writes one file and returns a report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from grading.course import layout
 from grading.course.layout import Course
-from grading.gradebook.writer import Book, roster, standings
+from grading.gradebook.writer import GradebookWriter, roster, standings
 from grading.lms.files import canvas as canvas_files
 from grading.lms.files import exports, imports, packing
 from grading.lms.files import moodle as moodle_files
@@ -32,39 +32,39 @@ __all__ = [
 ]
 
 
-def _course(given: argparse.Namespace) -> Course:
+def _course(args: argparse.Namespace) -> Course:
     """Return where the assignment's files are."""
-    submitted = getattr(given, "submitted", None)
+    submitted = getattr(args, "submitted", None)
     return layout.find(
-        given.root.resolve(),
-        given.assignment,
+        args.root.resolve(),
+        args.assignment,
         submitted=submitted and submitted.absolute(),
-        db=getattr(given, "db", None),
+        db=getattr(args, "db", None),
     )
 
 
-def _roster(given: argparse.Namespace) -> tuple[Roster, Path]:
+def _roster(args: argparse.Namespace) -> tuple[Roster, Path]:
     """Return the roster and its place; an empty one if there is none."""
-    default = given.root.resolve() / "roster.csv"
-    path = given.roster or default
-    if given.roster is None and not default.exists():
+    default = args.root.resolve() / "roster.csv"
+    path = args.roster or default
+    if args.roster is None and not default.exists():
         return Roster(), default
-    return read_roster(path, _columns(given)), default
+    return read_roster(path, _columns(args)), default
 
 
-def _columns(given: argparse.Namespace) -> dict[str, str]:
+def _columns(args: argparse.Namespace) -> dict[str, str]:
     """Return the headings that were named."""
-    for text in given.columns:
+    for text in args.columns:
         if "=" not in text:
             raise Problem(f"--columns: expected FIELD=HEADING, got {text!r}")
-    return dict(text.split("=", 1) for text in given.columns)
+    return dict(text.split("=", 1) for text in args.columns)
 
 
-def roster_command(given: argparse.Namespace) -> Report:
+def roster_command(args: argparse.Namespace) -> Report:
     """Bring a list of students into roster.csv and the gradebook."""
-    report = Report(f"students of {given.file.name}", given.dry_run)
-    found = read_roster(given.file, _columns(given), given.id_from)
-    root = given.root.resolve()
+    report = Report(f"students of {args.file.name}", args.dry_run)
+    found = read_roster(args.file, _columns(args), args.id_from)
+    root = args.root.resolve()
     path = root / "roster.csv"
     known = read_roster(path) if path.exists() else Roster()
     for member in found.members.values():
@@ -77,12 +77,12 @@ def roster_command(given: argparse.Namespace) -> Report:
             member.full_name,
         )
         known.add(new)
-    if not given.dry_run:
+    if not args.dry_run:
         known.write(path)
         config = layout.read_config(root)
         course = config.get("CourseDirectory", {}).get("course_id") or "default_course"
-        url = layout.database_url(root, given.db, config)
-        with Book(url, course) as book, book.transaction():
+        url = layout.database_url(root, args.db, config)
+        with GradebookWriter(url, course) as book, book.transaction():
             for member in found.members.values():
                 book.gradebook.update_or_create_student(
                     member.id, **_columns_of(member)
@@ -96,36 +96,36 @@ def _columns_of(member: Member) -> dict[str, str]:
     return {name: text for name in names if (text := getattr(member, name))}
 
 
-def take(given: argparse.Namespace) -> Report:
+def take(args: argparse.Namespace) -> Report:
     """Put submissions into their places."""
-    course = _course(given)
-    known, path = _roster(given)
+    course = _course(args)
+    known, path = _roster(args)
     named = set(known.members)
-    if given.worksheet is not None:
-        sheet = moodle_files.read_sheet(given.worksheet)
+    if args.worksheet is not None:
+        sheet = moodle_files.read_sheet(args.worksheet)
         if len(known):
             moodle_files.link(sheet, known)
         else:
             known = moodle_files.sheet_roster(sheet)
     try:
-        zone = ZoneInfo(given.file_times) if given.file_times else None
+        zone = ZoneInfo(args.file_times) if args.file_times else None
     except (ZoneInfoNotFoundError, ValueError):
         raise Problem(
             f"--file-times: expected a zone such as Europe/Berlin, got "
-            f"{given.file_times!r}"
+            f"{args.file_times!r}"
         ) from None
-    times = imports.read_times(given.times, known) if given.times else {}
+    times = imports.read_times(args.times, known) if args.times else {}
     options = Options(
-        given.kind, given.replace, given.add_unknown, given.dry_run, times, zone
+        args.kind, args.replace, args.add_unknown, args.dry_run, times, zone
     )
     target = Target(course.submitted, course.assignment, course.source.name)
-    report = imports.take(given.source, target, known, options)
-    if set(known.members) - named or not path.exists() or given.roster is not None:
+    report = imports.take(args.source, target, known, options)
+    if set(known.members) - named or not path.exists() or args.roster is not None:
         report.notes.append(
             f"students: {len(known)}, in {path.name}; "
             f"`lms roster {path.name}` brings their names into the gradebook"
         )
-    if not given.dry_run and len(known):
+    if not args.dry_run and len(known):
         everyone = read_roster(path) if path.exists() else Roster()
         for member in known.members.values():
             everyone.put(merge(member, **vars(everyone.members.get(member.id, member))))
@@ -133,39 +133,39 @@ def take(given: argparse.Namespace) -> Report:
     return report
 
 
-def _out(given: argparse.Namespace, *read: Path | None) -> None:
+def _out(args: argparse.Namespace, *read: Path | None) -> None:
     """Refuse to overwrite what was read, or a folder."""
-    if given.out.is_dir():
-        raise Problem(f"--out {given.out}: expected a file, it is a folder")
+    if args.out.is_dir():
+        raise Problem(f"--out {args.out}: expected a file, it is a folder")
     for path in read:
-        if path is not None and given.out.resolve() == path.resolve():
+        if path is not None and args.out.resolve() == path.resolve():
             raise Problem(
-                f"--out {given.out}: the file that was read is not overwritten: name "
+                f"--out {args.out}: the file that was read is not overwritten: name "
                 "another"
             )
 
 
-def _write(given: argparse.Namespace, data: bytes, report: Report) -> Report:
+def _write(args: argparse.Namespace, data: bytes, report: Report) -> Report:
     """Write the file, unless it is a dry run or would hold nothing."""
     if not report.count(Verdict.SENT):
-        report.notes.append(f"{given.out.name} was not written: it would hold nothing")
-    elif not given.dry_run:
-        write_whole(given.out, data)
-        report.notes.append(f"written: {given.out}")
+        report.notes.append(f"{args.out.name} was not written: it would hold nothing")
+    elif not args.dry_run:
+        write_whole(args.out, data)
+        report.notes.append(f"written: {args.out}")
     return report
 
 
 class _Grades:
     """One assignment's standings, and whose they are."""
 
-    def __init__(self, given: argparse.Namespace, what: str) -> None:
-        self.given = given
-        self.course = _course(given)
-        self.report = Report(f"{what} of {self.course.assignment}", given.dry_run)
+    def __init__(self, args: argparse.Namespace, what: str) -> None:
+        self.args = args
+        self.course = _course(args)
+        self.report = Report(f"{what} of {self.course.assignment}", args.dry_run)
         self.standings = standings(
             self.course.url, self.course.assignment, submitted=self.course.submitted
         )
-        known, _ = _roster(given)
+        known, _ = _roster(args)
         target = Target(
             self.course.submitted, self.course.assignment, self.course.source.name
         )
@@ -179,12 +179,12 @@ class _Grades:
             Problem: if the maxima differ, and nothing was said about that.
 
         """
-        given, scale = self.given, None
-        if given.scale_to is not None:
-            scale = read_number(given.scale_to)
+        scale = None
+        if self.args.scale_to is not None:
+            scale = read_number(self.args.scale_to)
             if scale is None or scale <= 0:
                 raise Problem(
-                    f"--scale-to: expected points above 0, got {given.scale_to!r}"
+                    f"--scale-to: expected points above 0, got {self.args.scale_to!r}"
                 )
         if most is not None and most != (scale or self.most):
             raise Problem(
@@ -195,7 +195,7 @@ class _Grades:
             self.standings,
             self.people,
             self.report,
-            missing_as_zero=given.missing_as_zero,
+            missing_as_zero=self.args.missing_as_zero,
             scale_to=scale,
         )
         self.sends = scale or self.most
@@ -209,70 +209,70 @@ class _Grades:
         return Decimal(str(self.standings[0].max_points))
 
 
-def canvas(given: argparse.Namespace) -> Report:
+def canvas(args: argparse.Namespace) -> Report:
     """Write a gradebook for Canvas."""
-    _out(given, given.template)
-    grades = _Grades(given, "Canvas gradebook")
-    title = given.title or grades.course.assignment
-    if given.template is not None:
-        table = read_table(given.template)
-        columns = canvas_files.find_columns(table, title, given.column_id)
+    _out(args, args.template)
+    grades = _Grades(args, "Canvas gradebook")
+    title = args.title or grades.course.assignment
+    if args.template is not None:
+        table = read_table(args.template)
+        columns = canvas_files.find_columns(table, title, args.column_id)
         scores = grades.scores(canvas_files.points_possible(table, columns))
         data = canvas_files.fill(table, columns, scores, grades.people, grades.report)
-        return _write(given, data, grades.report)
-    if given.column_id is None and not given.new_column:
+        return _write(args, data, grades.report)
+    if args.column_id is None and not args.new_column:
         raise Problem(
             "Canvas would propose a new assignment: give --template (a gradebook that it "
             "exported) or --column-id (the number in the assignment's address), or say "
             "--new-column"
         )
-    column = canvas_files.heading(title, given.column_id)
+    column = canvas_files.heading(title, args.column_id)
     scores = grades.scores()
     data = canvas_files.gradebook(
         scores, column, grades.sends, grades.people, grades.report
     )
-    return _write(given, data, grades.report)
+    return _write(args, data, grades.report)
 
 
-def moodle(given: argparse.Namespace) -> Report:
+def moodle(args: argparse.Namespace) -> Report:
     """Write a gradebook for Moodle."""
-    _out(given, given.participants)
-    grades = _Grades(given, "Moodle gradebook")
-    known = read_table(given.participants) if given.participants else None
+    _out(args, args.participants)
+    grades = _Grades(args, "Moodle gradebook")
+    known = read_table(args.participants) if args.participants else None
     data = moodle_files.gradebook(
         grades.scores(),
-        given.title or grades.course.assignment,
-        given.by,
+        args.title or grades.course.assignment,
+        args.by,
         grades.report,
         known=known,
-        unlimited=given.unlimited,
-        decimal=_decimal(given) or ".",
+        unlimited=args.unlimited,
+        decimal=_decimal(args) or ".",
     )
-    return _write(given, data, grades.report)
+    return _write(args, data, grades.report)
 
 
-def _decimal(given: argparse.Namespace) -> str | None:
-    return {"point": ".", "comma": ",", None: None}[given.decimal]
+def _decimal(args: argparse.Namespace) -> str | None:
+    return {"point": ".", "comma": ",", None: None}[args.decimal]
 
 
-def worksheet(given: argparse.Namespace) -> Report:
+def worksheet(args: argparse.Namespace) -> Report:
     """Fill Moodle's worksheet."""
-    _out(given, given.worksheet)
-    grades = _Grades(given, "Moodle worksheet")
-    sheet = moodle_files.read_sheet(given.worksheet, given.grade_column)
+    _out(args, args.worksheet)
+    grades = _Grades(args, "Moodle worksheet")
+    sheet = moodle_files.read_sheet(args.worksheet, args.grade_column)
     scores = grades.scores(sheet.most)
     data = moodle_files.fill(
-        sheet, scores, grades.people, grades.report, decimal=_decimal(given)
+        sheet, scores, grades.people, grades.report, decimal=_decimal(args)
     )
-    return _write(given, data, grades.report)
+    return _write(args, data, grades.report)
 
 
-def feedback(given: argparse.Namespace) -> Report:
+def feedback(args: argparse.Namespace) -> Report:
     """Write a zip of feedback."""
-    _out(given, given.worksheet)
-    grades = _Grades(given, f"feedback for {given.layout.title()}")
-    if given.worksheet is not None:
-        moodle_files.link(moodle_files.read_sheet(given.worksheet), grades.people)
+    _out(args, args.worksheet)
+    grades = _Grades(args, f"feedback for {args.layout.title()}")
+    if args.worksheet is not None:
+        moodle_files.link(moodle_files.read_sheet(args.worksheet), grades.people)
     pages = {
         one.student: grades.course.feedback_file(one.student)
         for one in grades.standings
@@ -282,28 +282,28 @@ def feedback(given: argparse.Namespace) -> Report:
         pages,
         grades.people.members,
         grades.record,
-        given.layout,
+        args.layout,
         grades.report,
     )
-    if given.layout == "canvas":
+    if args.layout == "canvas":
         grades.report.notes.append(
             "Canvas shows each file under the name that the student had "
             "given it; it is a notebook that shows the feedback"
         )
-    return _write(given, packing.make_zip(files), grades.report)
+    return _write(args, packing.make_zip(files), grades.report)
 
 
-def gradescope(given: argparse.Namespace) -> Report:
+def gradescope(args: argparse.Namespace) -> Report:
     """Write an autograder for Gradescope."""
-    _out(given)
-    course = _course(given)
-    report = Report(f"Gradescope autograder of {course.assignment}", given.dry_run)
+    _out(args)
+    course = _course(args)
+    report = Report(f"Gradescope autograder of {course.assignment}", args.dry_run)
     data = autograder.autograder(
         course.root,
         course.release,
         course.source,
-        zero_for_unreadable=given.zero_for_unreadable,
+        zero_for_unreadable=args.zero_for_unreadable,
         secret=layout.read_secret(course.root, course.config),
     )
-    report.add(Verdict.SENT, "", given.out.name, f"{len(data):,} bytes")
-    return _write(given, data, report)
+    report.add(Verdict.SENT, "", args.out.name, f"{len(data):,} bytes")
+    return _write(args, data, report)

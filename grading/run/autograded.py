@@ -1,4 +1,4 @@
-"""The graded notebook that formgrader shows: the rebuilt cells, with what came out of them.
+"""Writes the graded notebook that formgrader shows: the rebuilt cells with their outputs.
 
 Written as plain JSON: the processes that grade start faster without nbformat and nbgrader.
 """

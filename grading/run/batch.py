@@ -21,14 +21,29 @@ from nbgrader.api import Gradebook
 from tqdm import tqdm
 from traitlets import TraitError
 
-from grading.course import database, draws, layout, release, submission
+from grading.course import (
+    database,
+    draws,
+    files,
+    handed_in,
+    layout,
+    release,
+    submission,
+)
+from grading.course.handed_in import SubmissionError
 from grading.course.layout import Course, GradingError
 from grading.course.states import Result, State
-from grading.course.submission import Form, SubmissionError
+from grading.course.submission import Form
 from grading.feedback import page as feedback_page
 from grading.gradebook import ledger
 from grading.gradebook.late import penalty_of
-from grading.gradebook.writer import Book, Penalty, Standing, StateCsvExport, standings
+from grading.gradebook.writer import (
+    GradebookWriter,
+    Penalty,
+    Standing,
+    StateCsvExport,
+    standings,
+)
 from grading.run import pipeline
 from grading.run.autograded import checksums
 from grading.run.executors import open_executor
@@ -75,7 +90,7 @@ class _Run:
 
     course: Course
     form: Form
-    book: Book
+    book: GradebookWriter
     options: Options
     penalty: Penalty
     stamps: dict[str, str | None] = field(default_factory=dict)
@@ -93,7 +108,7 @@ class _Run:
         course = self.course
         target = course.graded_file(result.student)
         if notebook is not None:
-            write_whole(target, notebook)
+            files.write(target, notebook)
         else:
             shutil.rmtree(target.parent, ignore_errors=True)  # of an earlier submission
         stamp = self.stamps.get(result.student)
@@ -201,7 +216,7 @@ class _Run:
         self.book.note_pages(course.assignment, done)
 
 
-def register(course: Course, form: Form, book: Book) -> None:
+def register(course: Course, form: Form, book: GradebookWriter) -> None:
     """Have the assignment's cells in the gradebook, as `nbgrader generate_assignment` puts them.
 
     Raises:
@@ -255,23 +270,10 @@ def sweep(course: Course) -> None:
         f"autograded/*/{course.assignment}",
         f"feedback/*/{course.assignment}",
     ):
-        for path in course.root.glob(f"{room}/.partial-*"):
+        for path in course.root.glob(f"{room}/{files.PARTIAL}*"):
             path.unlink(missing_ok=True)
     for path in course.root.glob(".gradebook-*"):
         shutil.rmtree(path, ignore_errors=True)
-
-
-def write_whole(target: Path, text: str) -> None:
-    """Write a file so that it is never there in part."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, made = tempfile.mkstemp(dir=target.parent, prefix=".partial-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(made, 0o644)
-        os.replace(made, target)
-    finally:
-        Path(made).unlink(missing_ok=True)
 
 
 def with_doubts(result: Result, usual: set[str]) -> Result:
@@ -344,7 +346,7 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
         penalty = penalty_of(course.config)
     except TraitError as error:
         raise GradingError(f"nbgrader_config.py: {error}") from error
-    with only_one(root), Book(course.url, course.course, alone=True) as book:
+    with only_one(root), GradebookWriter(course.url, course.course, alone=True) as book:
         run = _Run(course, form, book, options, penalty)
         sweep(course)
         register(course, form, book)
@@ -447,6 +449,6 @@ def is_done(form: Form, path: Path, known: Result | None) -> bool:
     if known is None or not known.state.has_points:
         return False
     try:
-        return known.fingerprint == submission.fingerprint(form, submission.read(path))
+        return known.fingerprint == submission.fingerprint(form, handed_in.read(path))
     except SubmissionError:
         return False

@@ -1,4 +1,4 @@
-"""Where submissions are graded: processes here, a Dask cluster, or any concurrent.futures engine.
+"""Executors for submissions: local processes, a Dask cluster, or any concurrent.futures engine.
 
     with open_executor("local", jobs=2) as executor:
         for number, answer in executor.run(jobs, handler, settings, deadline=720): ...

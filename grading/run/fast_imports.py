@@ -1,4 +1,4 @@
-"""Imports without what the grader never uses, and without looking for garbage."""
+"""Makes importing nbgrader faster: no grammars for jsonschema, no garbage collection meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formgrader's buttons "autograde" and "generate feedback", and nbgrader's commands behind them.
+"""nbgrader's `autograde` and `generate_feedback`, and formgrader's buttons, done by this grader.
 
 nbgrader's own autograder runs students' code with the rights of whoever clicks, without states. So
 these buttons do what `make grade` does. nbgrader lets a course choose the exporter by which it

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from grading.course import demos, submission
+from grading.course import demos, handed_in, submission
+from grading.course.handed_in import SubmissionError
 from grading.course.states import (
     ENDED,
     NO_TIME,
     NOT_RUN,
     Result,
     State,
+    credit,
     failed,
     task_of,
 )
-from grading.course.submission import Form, Rebuilt, RebuiltCell, SubmissionError
+from grading.course.submission import Form, Rebuilt, RebuiltCell
 from grading.course.text import clean
 from grading.run import autograded, runner
 from grading.run.runner import CellOutcome, Engine, EngineError, Process, TestOutcome
@@ -220,9 +221,13 @@ class _Run:
         self.outcomes[index] = outcome
         self.reached = self.reached or outcome.reached
         self.history.append(cell)  # a later test may use what it defines
-        self.points[cell.grade_id] = (
-            0.0 if outcome.error else credit(cell, outcome.credit)
-        )
+        try:
+            points = 0.0 if outcome.error else credit(outcome.credit, cell.points)
+        except ValueError as error:  # the test is wrong, not the answer
+            raise EngineError(
+                f"the test {cell.grade_id} {error}: mend it in solutions/"
+            ) from None
+        self.points[cell.grade_id] = points
         if outcome.error:
             self.messages[cell.grade_id] = clean(outcome.error, 2000)
             told = outcome.told if self.reached else outcome.error
@@ -268,30 +273,13 @@ class _Run:
         return limit
 
 
-def credit(cell: RebuiltCell, value: float | None) -> float:
-    """Return the points of a test cell without error that ended with this number, if with one.
-
-    Raises:
-        EngineError: if the number is above the cell's points: the test is wrong, not the answer.
-
-    """
-    if value is None or value < 0 or math.isnan(value):
-        return cell.points
-    if value > cell.points:
-        raise EngineError(
-            f"the test {cell.grade_id} ends with {value:g}, but gives at most {cell.points:g}: "
-            "mend it in solutions/"
-        )
-    return float(value)
-
-
 def load(job: dict) -> dict:
     """Return a job as it is sent to the process that does it: with the file instead of its path.
 
     That process may be on another machine.
     """
     try:
-        return {"student": job["student"], "data": submission.read(Path(job["path"]))}
+        return {"student": job["student"], "data": handed_in.read(Path(job["path"]))}
     except SubmissionError as error:
         return {"student": job["student"], "unreadable": clean(str(error), 500)}
 

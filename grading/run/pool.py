@@ -1,4 +1,4 @@
-"""A few processes that work through a list of jobs, each of which may kill its process.
+"""A pool of processes for jobs that may kill their process.
 
 concurrent.futures gives up the whole pool when one process dies. Here a job whose process died is
 tried once more, in a new process; the second death, or its deadline, is that job's result. Orders

@@ -1,4 +1,4 @@
-"""What the pipeline needs of the process that runs a submission's code.
+"""The interface between the pipeline and the process that runs a submission's code.
 
 The pipeline knows only these classes. `SandboxEngine` is the real one: the code runs in a sandbox,
 the tests run here. Tests of the pipeline use a small one of their own.

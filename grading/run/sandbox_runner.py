@@ -1,4 +1,4 @@
-"""The real engine: a submission's code in a sandbox, its tests in this process."""
+"""The runner that grading uses: a submission's code in the sandbox, its tests in this process."""
 
 from __future__ import annotations
 

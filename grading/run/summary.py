@@ -1,4 +1,4 @@
-"""The table at the end of a run, and what else a teacher is told."""
+"""The table at the end of a run, and advice for the teacher."""
 
 from __future__ import annotations
 

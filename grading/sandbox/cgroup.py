@@ -1,4 +1,4 @@
-"""A worker's share of the machine: a processor, and a control group where one can be made.
+"""A worker's processor and control group.
 
 Limits on processes can't see all memory: the kernel's own, for one. A control group (version 2)
 counts it. The grader makes one below its own, or below one of those above it, wherever that has

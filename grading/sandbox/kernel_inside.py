@@ -1,4 +1,4 @@
-"""IPython's kernel as a session of the sandbox: started in there by grading.sandbox.kernel.
+"""IPython's kernel as a session of the sandbox, started in there by grading.sandbox.kernel.
 
 The warm process imports this file, so that kernels are forks in which everything is there. Jupyter
 hands the sockets over as open descriptors, already bound: nothing of their folder is seen here.

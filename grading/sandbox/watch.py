@@ -1,4 +1,4 @@
-"""One running session seen from the warm process: measured, and ended where it uses too much."""
+"""Measures a running session from the warm process, and ends it at its limits."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from grading.lms.lti.protocol import keys, platforms
 from grading.lms.lti.protocol.launch import Tool
 from grading.lms.lti.protocol.platforms import Configuration
 from grading.lms.lti.protocol.store import Store
-from grading.lms.lti.web.results import Book
+from grading.lms.lti.web.results import CourseResults
 from tests.conftest import CHROMIUM_FLAGS, SYSTEM_CHROMIUM
 from tests.deploy.machine import NOT_COPIED, ROOT
 from tests.grading.lms.lti.conftest import Pages
@@ -155,7 +155,7 @@ def pictures(browser: Browser, folder: Path) -> None:
     platforms.save(lti, configuration)
     tool, book = (
         Tool(configuration, keys.load(lti), Store(lti)),
-        Book(database_url(course, None), course / "feedback"),
+        CourseResults(database_url(course, None), course / "feedback"),
     )
     stub.set_up(tool.store)
     pages = Pages(tool, lambda _course: book)

@@ -1,4 +1,4 @@
-"""Reads what an LMS packed: a zip or a folder, of which every name and size may be a lie.
+"""Reads a zip or folder from an LMS, trusting no name and no size in it.
 
 A name of the archive never becomes a path: it only tells whose file it is. Files are read one at
 a time, up to a limit that the file's own header has no say in.
@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 
 from grading.course.handed_in import MAX_BYTES, SubmissionError
-from grading.course.submission import read as read_file
+from grading.course.handed_in import read as read_file
 from grading.lms.files.outcome import Problem
 
 #: The largest table of contents that is read, in bytes: well over 50,000 files.

@@ -1,4 +1,4 @@
-"""CSV files as an LMS writes them: read whatever the dialect, written back byte for byte.
+"""CSV files in an LMS's dialect: read whatever it is, written back byte for byte.
 
 What a spreadsheet program would take for a formula is made plain text here, and only that: names
 with hyphens, apostrophes or a lone dash stay as they are.
@@ -7,13 +7,12 @@ with hyphens, apostrophes or a lone dash stay as they are.
 from __future__ import annotations
 
 import codecs
-import os
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading.course.submission import SubmissionError
-from grading.course.submission import read as read_file
+from grading.course import files
+from grading.course.handed_in import SubmissionError
+from grading.course.handed_in import read as read_file
 from grading.gradebook.spreadsheet import is_formula
 from grading.lms.files.outcome import Problem
 
@@ -218,15 +217,6 @@ def write_whole(target: Path, data: bytes) -> None:
 
     """
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, made = tempfile.mkstemp(dir=target.parent, prefix=".partial-")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            os.chmod(made, 0o644)
-            os.replace(made, target)
-        except BaseException:
-            os.unlink(made)
-            raise
+        files.write(target, data)
     except OSError as error:
         raise Problem(f"{target}: can't be written: {error.strerror}") from None

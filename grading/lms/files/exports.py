@@ -1,4 +1,4 @@
-"""Which scores leave the gradebook, and how a number is written.
+"""Which scores leave the gradebook, and how numbers are written.
 
 Only `graded` is a score. `failed` and `suspect` are held back with a line each; `missing` is a zero
 only where that was asked for.

@@ -1,4 +1,4 @@
-"""Whose file it is: what the names in an LMS's zip say, and only that.
+"""Reads from a file's name in an LMS's zip whose it is.
 
 A student chooses the name of the file and often the name that the LMS shows, so both may hold
 what looks like somebody else's number. A name that can be read in two ways is settled by the

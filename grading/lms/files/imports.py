@@ -1,4 +1,4 @@
-"""Puts an LMS's submissions where nbgrader looks for them.
+"""Puts an LMS's submissions into nbgrader's folders.
 
     submitted/<student>/<assignment>/<notebook>.ipynb    and timestamp.txt where a time is known
     submitted/.replaced/<student>/<assignment>/<n>/      what a later submission replaced
@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from grading.course.handed_in import SubmissionError, parse
+from grading.course.handed_in import read as read_file
 from grading.course.layout import parse_time
-from grading.course.submission import SubmissionError, parse
-from grading.course.submission import read as read_file
 from grading.lms.files import matching
 from grading.lms.files.archive import MAX_TOTAL, Entry, Source, Unreadable
 from grading.lms.files.csv_files import read_table, write_whole

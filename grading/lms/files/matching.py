@@ -1,4 +1,4 @@
-"""From the names in an archive to students: who handed in which file."""
+"""Matches the files of an archive with students."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done with each file and each student: a line for a person, or JSON for a program."""
+"""What became of each file and student: lines for a person, JSON for a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zip files that come out the same each time, and the feedback to put into them.
+"""Reproducible zip files, and feedback pages in them.
 
 Moodle takes `Name_<participant>_assignfeedback_file_/<file>`. Canvas takes a file by the two
 numbers in the name of the file that the student handed in, and shows it under the student's own
@@ -13,9 +13,9 @@ import re
 import zipfile
 from pathlib import Path
 
+from grading.course.handed_in import SubmissionError
+from grading.course.handed_in import read as read_file
 from grading.course.states import State
-from grading.course.submission import SubmissionError
-from grading.course.submission import read as read_file
 from grading.gradebook.standing import Standing
 from grading.lms.files.archive import name_problem
 from grading.lms.files.imports import Origin

@@ -1,4 +1,4 @@
-"""Who is who: the roster, and the names and numbers by which each LMS knows a student.
+"""The roster: students and the names and numbers by which each LMS knows them.
 
 `roster.csv` is a table with nbgrader's columns (`nbgrader db student import` reads it as it is)
 and those that only an LMS needs. It may have been saved by a spreadsheet program: with

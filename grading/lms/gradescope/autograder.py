@@ -1,4 +1,4 @@
-"""Makes the zip that Gradescope calls an autograder, out of one assignment.
+"""Makes the autograder zip that Gradescope takes, for one assignment.
 
 setup.sh, run_autograder            at the root, as Gradescope wants them
 requirements.txt                    what setup.sh installs, in this course's versions

@@ -19,9 +19,10 @@ import sys
 import time
 from pathlib import Path
 
-from grading.course import submission
+from grading.course import files, submission
+from grading.course.handed_in import SubmissionError
 from grading.course.states import Result, State
-from grading.course.submission import Form, SubmissionError
+from grading.course.submission import Form
 from grading.feedback import words
 from grading.feedback.errors import Rule
 from grading.lms.files import filenames
@@ -142,7 +143,7 @@ def grade(place: Path) -> int:
         print(f"failed: {error}", file=sys.stderr)
         if not settings["zero_for_unreadable"]:
             return 1
-        write(target, unreadable(form, str(error)))
+        files.write(target, json.dumps(unreadable(form, str(error)), indent=1))
         return 0
     try:
         engine, said = make_engine(source)
@@ -163,7 +164,8 @@ def grade(place: Path) -> int:
         )
         return 1
     rule = Rule(form)
-    write(target, results(form, result, rule, time.monotonic() - started))
+    found = results(form, result, rule, time.monotonic() - started)
+    files.write(target, json.dumps(found, indent=1))
     return 0
 
 
@@ -179,14 +181,6 @@ def make_engine(place: Path) -> tuple[Engine, str]:
     )
 
     return runner.make(place)
-
-
-def write(target: Path, content: dict) -> None:
-    """Write results.json as a whole."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(".results.partial")
-    partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    partial.replace(target)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""What runs the student's code inside Gradescope: the sandbox, or else another user."""
+"""The runner inside Gradescope: the sandbox, or another user where there is none."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import pytest
 
 from grading.bridge import verdict
-from grading.bridge.verdict import run_test_cell, split_hidden
+from grading.bridge.verdict import run_test_cell
 from grading.course.bindings import bound_names, needed_names
 from tests.grading.wall import fails, passes, submission
 
@@ -186,12 +186,6 @@ def test_partial_credit_is_the_last_value():
     with submission("def f(): return 2") as student:
         assert run_test_cell(student, "assert f() == 2\n1.5").credit == 1.5
         assert run_test_cell(student, "assert f() == 2").credit is None
-
-
-def test_hidden_parts_are_split_off():
-    source = "a = 1\n### BEGIN HIDDEN TESTS\nb = 2\n### END HIDDEN TESTS\nc = 3\n"
-    assert split_hidden(source) == ("a = 1\nc = 3\n", "b = 2")
-    assert split_hidden("a = 1") == ("a = 1", "")
 
 
 def test_names_of_cells():

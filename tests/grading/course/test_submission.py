@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from grading.course import submission
+from grading.course import handed_in, submission
+from grading.course.handed_in import SubmissionError
 from grading.course.notebooks import ROOT, NotebookError
-from grading.course.submission import Form, Rebuilt, SubmissionError
+from grading.course.submission import Form, Rebuilt
 from tests.grading import helpers
 from tests.harness import sample
 
@@ -242,23 +243,23 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     """Links, folders, pipes, huge files and absent ones are refused, not read."""
     real = tmp_path / "real.ipynb"
     real.write_text("{}", encoding="utf-8")
-    assert submission.read(real) == b"{}"
+    assert handed_in.read(real) == b"{}"
     link = tmp_path / "link.ipynb"
     link.symlink_to(real)
     with pytest.raises(SubmissionError, match=r"link\.ipynb is a link"):
-        submission.read(link)
+        handed_in.read(link)
     pipe = tmp_path / "pipe.ipynb"
     os.mkfifo(pipe)
     for path in (tmp_path, pipe):
         with pytest.raises(SubmissionError, match="is not a file"):
-            submission.read(path)
+            handed_in.read(path)
     with pytest.raises(SubmissionError, match="cannot be opened"):
-        submission.read(tmp_path / "none.ipynb")
+        handed_in.read(tmp_path / "none.ipynb")
     huge = tmp_path / "huge.ipynb"
     with huge.open("wb") as file:
         file.truncate(100 * 2**20)
     with pytest.raises(SubmissionError, match="100 MiB, and at most 20"):
-        submission.read(huge)
+        handed_in.read(huge)
 
 
 @pytest.mark.parametrize(("source", "copies"), [("1\n" * 130_000, 1), ("x = 1", 2000)])
@@ -302,7 +303,7 @@ before = peak()
 for part, count in FLOODS:
     try:
         form.rebuild(b'{"nbformat": 4, "cells": [' + b",".join([part] * count) + b"]}")
-    except submission.SubmissionError as error:
+    except handed_in.SubmissionError as error:
         print(str(error)[:60])
 print(peak() - before)
 """
@@ -403,7 +404,7 @@ def test_every_assignment_of_the_course_can_be_rebuilt(name: str) -> None:
     """Untouched release notebooks have no findings, and as many points as the source gives."""
     source = next((ROOT / "solutions" / name).glob("*.ipynb"))
     release = ROOT / "exercises" / name / source.name
-    found = submission.rebuild(release, source, release)
+    found = submission.load(release, source).rebuild(handed_in.read(release))
     assert found.findings == ()
     assert sum(cell.points for cell in found.cells) > 0
     assert {cell.role for cell in found.cells} >= {

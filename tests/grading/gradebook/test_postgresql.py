@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, inspect, text
 from grading.__main__ import main
 from grading.course import database, release
 from grading.course.states import Result, State
-from grading.gradebook.writer import Book, GradebookError, roster, standings
+from grading.gradebook.writer import GradebookError, GradebookWriter, roster, standings
 from tests.grading import helpers, killing, servers
 from tests.harness import sample
 
@@ -54,10 +54,10 @@ def test_a_new_gradebook_is_made_in_one_transaction(
     with monkeypatch.context() as broken:
         broken.setattr(database, "version", fail)
         with pytest.raises(GradebookError, match="the machine went away"):
-            Book(url)
+            GradebookWriter(url)
     engine = create_engine(url)
     assert inspect(engine).get_table_names() == []
-    with Book(url, "attention"):
+    with GradebookWriter(url, "attention"):
         assert {"alembic_version", "grading_ledger", "grade"} <= set(
             inspect(engine).get_table_names()
         )
@@ -141,11 +141,11 @@ def test_killed_while_it_writes(small: Path, url: str) -> None:
 
 def test_one_run_at_a_time(url: str) -> None:
     """Also from two machines, which share no lock file; a killed one leaves no lock."""
-    with Book(url, alone=True):
+    with GradebookWriter(url, alone=True):
         with pytest.raises(GradebookError, match="another run is writing"):
-            Book(url, alone=True)
-        Book(url).close()  # clearing and reading go on
-    Book(url, alone=True).close()
+            GradebookWriter(url, alone=True)
+        GradebookWriter(url).close()  # clearing and reading go on
+    GradebookWriter(url, alone=True).close()
 
 
 def test_a_restart_of_the_server_is_survived(
@@ -154,7 +154,7 @@ def test_a_restart_of_the_server_is_survived(
     """The connection is lost between two submissions: the next one is written on a new one."""
     helpers.hand_in(small, "ann", helpers.fill(helpers.RIGHT))
     assert main(["run", "90", "--root", str(small), "--db", url, *FAKE]) == 0
-    with Book(url, "attention", alone=True) as book:
+    with GradebookWriter(url, "attention", alone=True) as book:
         server.stop()
         server.start()
         book.save(

@@ -20,8 +20,8 @@ from grading.course.database import reading
 from grading.course.states import Result, State, failed
 from grading.gradebook import ledger
 from grading.gradebook.writer import (
-    Book,
     GradebookError,
+    GradebookWriter,
     Person,
     StateCsvExport,
     roster,
@@ -45,10 +45,10 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def book(released: Path, tmp_path: Path) -> Iterator[Book]:
+def book(released: Path, tmp_path: Path) -> Iterator[GradebookWriter]:
     """A new gradebook of ours with the same cells."""
     with (
-        Book(f"sqlite:///{tmp_path / 'gradebook.db'}", "attention") as made,
+        GradebookWriter(f"sqlite:///{tmp_path / 'gradebook.db'}", "attention") as made,
         contextlib.closing(
             Gradebook(f"sqlite:///{released / 'gradebook.db'}")
         ) as source,
@@ -57,7 +57,9 @@ def book(released: Path, tmp_path: Path) -> Iterator[Book]:
         yield made
 
 
-def test_cells_are_registered_as_nbgrader_does(book: Book, released: Path) -> None:
+def test_cells_are_registered_as_nbgrader_does(
+    book: GradebookWriter, released: Path
+) -> None:
     """Every row of every kind of cell is the same, up to the random ids."""
 
     def rows(gradebook: Gradebook) -> list:
@@ -77,7 +79,7 @@ def test_cells_are_registered_as_nbgrader_does(book: Book, released: Path) -> No
         assert rows(book.gradebook) == rows(source)
 
 
-def test_registered_cells_are_known(book: Book, released: Path) -> None:
+def test_registered_cells_are_known(book: GradebookWriter, released: Path) -> None:
     """Nothing is to do while the assignment is as it was."""
     source = released / "solutions" / NAME / "sample.ipynb"
     form = submission.load(released / "exercises" / NAME / "sample.ipynb", source)
@@ -85,7 +87,7 @@ def test_registered_cells_are_known(book: Book, released: Path) -> None:
     assert not book.is_registered(NAME, "other", form)
 
 
-def test_points_comments_and_state(book: Book) -> None:
+def test_points_comments_and_state(book: GradebookWriter) -> None:
     """nbgrader's own API reads what was written."""
     result = Result(
         "ann", State.GRADED, dict(FULL), unchanged=["total"], fingerprint="f"
@@ -105,7 +107,7 @@ def test_points_comments_and_state(book: Book) -> None:
     assert book.students() == {"ann"}
 
 
-def test_a_manual_score_stays(book: Book) -> None:
+def test_a_manual_score_stays(book: GradebookWriter) -> None:
     """Graded again, a cell with a person's score keeps it and asks for a person, as in nbgrader."""
     book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, dict(FULL)))
     grade = book.gradebook.find_grade("double--zero", NOTEBOOK, NAME, "ann")
@@ -119,7 +121,7 @@ def test_a_manual_score_stays(book: Book) -> None:
     assert grade.needs_manual_grade
 
 
-def test_failed_and_suspect_ask_for_a_person(book: Book) -> None:
+def test_failed_and_suspect_ask_for_a_person(book: GradebookWriter) -> None:
     """Failed has no automatic score, even after an earlier one; suspect has its points."""
     book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, dict(FULL)))
     book.save(NAME, NOTEBOOK, failed("ann", "no notebook"))
@@ -132,7 +134,7 @@ def test_failed_and_suspect_ask_for_a_person(book: Book) -> None:
         assert found.needs_manual_grade
 
 
-def test_an_error_leaves_nothing_of_a_submission(book: Book) -> None:
+def test_an_error_leaves_nothing_of_a_submission(book: GradebookWriter) -> None:
     """Points for cells that the gradebook hasn't: no row of that student anywhere."""
     with pytest.raises(GradebookError, match="other cells than the assignment: bonus"):
         book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, {**FULL, "bonus": 1.0}))
@@ -143,7 +145,9 @@ def test_an_error_leaves_nothing_of_a_submission(book: Book) -> None:
     assert book.gradebook.assignment_submissions(NAME) == []
 
 
-def test_changed_cells_with_submissions_are_refused(book: Book, tmp_path: Path) -> None:
+def test_changed_cells_with_submissions_are_refused(
+    book: GradebookWriter, tmp_path: Path
+) -> None:
     """As in nbgrader: grades would be lost. Without submissions the cells are replaced."""
     notebook = sample.source_notebook()
     notebook["cells"].append(sample.graded("total--new", "assert total", 1))
@@ -167,14 +171,14 @@ def test_changed_cells_with_submissions_are_refused(book: Book, tmp_path: Path) 
             book.register(NAME, source)
 
 
-def exported(book: Book, path: Path) -> dict[str, dict[str, str]]:
+def exported(book: GradebookWriter, path: Path) -> dict[str, dict[str, str]]:
     """Return the rows of our export by student."""
     StateCsvExport(to=str(path)).export(book.gradebook)
     with path.open(encoding="utf-8", newline="") as file:
         return {row["student_id"]: row for row in csv.DictReader(file)}
 
 
-def test_the_export_computes_nothing(book: Book, tmp_path: Path) -> None:
+def test_the_export_computes_nothing(book: GradebookWriter, tmp_path: Path) -> None:
     """A name that a spreadsheet would take for a formula is shown; others are as they are."""
     book.gradebook.update_or_create_student(
         "ann", first_name="=1+cmd|' /C calc'!A0", last_name="-"
@@ -194,7 +198,7 @@ def test_the_export_computes_nothing(book: Book, tmp_path: Path) -> None:
 
 
 def test_the_export_has_no_score_where_there_is_none(
-    book: Book, tmp_path: Path
+    book: GradebookWriter, tmp_path: Path
 ) -> None:
     """For failed and missing; a real zero is a zero. nbgrader's own columns are the same."""
     nothing = dict.fromkeys(FULL, 0.0)
@@ -230,7 +234,7 @@ def test_the_export_has_no_score_where_there_is_none(
                 assert (row["score"], same["score"]) == ("0.0", "")
 
 
-def test_points_that_are_gone_are_no_zero(book: Book) -> None:
+def test_points_that_are_gone_are_no_zero(book: GradebookWriter) -> None:
     """As after a run of nbgrader's own autograder that failed."""
     book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, dict(FULL)))
     grade = book.gradebook.find_grade("double--zero", NOTEBOOK, NAME, "ann")
@@ -241,7 +245,7 @@ def test_points_that_are_gone_are_no_zero(book: Book) -> None:
     assert "gone from the gradebook" in found.reasons[0]
 
 
-def test_what_is_read_is_of_one_moment(book: Book) -> None:
+def test_what_is_read_is_of_one_moment(book: GradebookWriter) -> None:
     """A state that is written while a class is read does not meet the points of another."""
     book.save(NAME, NOTEBOOK, Result("ann", State.GRADED, dict(FULL)))
     with reading(book.url) as engine, Session(engine) as session:
@@ -257,7 +261,7 @@ def test_what_is_read_is_of_one_moment(book: Book) -> None:
         assert session.scalars(state).all() == ["graded"]
 
 
-def test_names_are_quoted(book: Book, tmp_path: Path) -> None:
+def test_names_are_quoted(book: GradebookWriter, tmp_path: Path) -> None:
     """Commas, quotation marks and line breaks in names shift no column."""
     odd = {
         "last_name": 'of, the "Lake"',
@@ -272,7 +276,7 @@ def test_names_are_quoted(book: Book, tmp_path: Path) -> None:
     assert roster(book.url) == [Person("x, y", lms_user_id="17", **odd)]
 
 
-def test_what_nbgrader_graded_itself_has_a_state(book: Book) -> None:
+def test_what_nbgrader_graded_itself_has_a_state(book: GradebookWriter) -> None:
     """Without a row in the ledger: graded if it has all scores, else failed and not a zero."""
     with book.transaction():
         plain = book.gradebook
@@ -294,7 +298,9 @@ def test_what_nbgrader_graded_itself_has_a_state(book: Book) -> None:
         standings(book.url, "other")
 
 
-def test_points_given_by_hand_are_exported(book: Book, tmp_path: Path) -> None:
+def test_points_given_by_hand_are_exported(
+    book: GradebookWriter, tmp_path: Path
+) -> None:
     """A failed submission that a person graded in full has that score."""
     book.save(NAME, NOTEBOOK, failed("ann", "no notebook"))
     for name in FULL:
@@ -305,7 +311,7 @@ def test_points_given_by_hand_are_exported(book: Book, tmp_path: Path) -> None:
 
 
 def test_nbgrader_exports_with_our_plugin(
-    book: Book, released: Path, tmp_path: Path
+    book: GradebookWriter, released: Path, tmp_path: Path
 ) -> None:
     """By name on nbgrader's command line."""
     book.save(NAME, NOTEBOOK, failed("eve", "broken"))
@@ -325,7 +331,7 @@ def test_nbgrader_exports_with_our_plugin(
 def test_a_new_gradebook_is_whole_or_not_there(tmp_path: Path) -> None:
     """It is made elsewhere, with nbgrader's version number, and moved to its place."""
     target = tmp_path / "new" / "gradebook.db"
-    with Book(f"sqlite:///{target}") as made:
+    with GradebookWriter(f"sqlite:///{target}") as made:
         tables = set(inspect(made.gradebook.engine).get_table_names())
     assert {"alembic_version", "grading_ledger", "grade"} <= tables
     assert [path.name for path in target.parent.iterdir()] == ["gradebook.db"]
@@ -335,7 +341,7 @@ def test_a_new_gradebook_is_whole_or_not_there(tmp_path: Path) -> None:
 def test_a_gradebook_that_cannot_be_opened(url: str) -> None:
     """The message names it."""
     with pytest.raises(GradebookError, match="can't be opened"):
-        Book(url)
+        GradebookWriter(url)
 
 
 def test_a_broken_gradebook_is_not_overwritten(tmp_path: Path) -> None:
@@ -343,7 +349,7 @@ def test_a_broken_gradebook_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "gradebook.db"
     path.write_bytes(b"not a database" * 100)
     with pytest.raises(GradebookError, match="can't be opened"):
-        Book(f"sqlite:///{path}")
+        GradebookWriter(f"sqlite:///{path}")
     assert path.read_bytes() == b"not a database" * 100
 
 

@@ -152,7 +152,8 @@ def test_one_session_at_a_time(worker):
 
 
 @pytest.mark.parametrize(
-    "entry", ["attacks:nothing", "nothing:at_all", "grading.gradebook.writer:Book"]
+    "entry",
+    ["attacks:nothing", "nothing:at_all", "grading.gradebook.writer:GradebookWriter"],
 )
 def test_an_entry_that_is_not_there_is_named(worker, entry):
     with pytest.raises(ValueError, match=f"can run '{entry}'.*(Error|attribute)"):

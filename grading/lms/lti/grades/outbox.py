@@ -1,4 +1,4 @@
-"""The ledger of scores: what we mean to send is written before, what came of it after.
+"""The outbox of scores: each is noted before it is sent, and what came of it after.
 
 A row is one message (by its digest) about one user in one line item of one platform. Its states:
 
@@ -48,7 +48,7 @@ class Entry:
     detail: str
 
 
-class Ledger:
+class Outbox:
     """The rows of one line item."""
 
     def __init__(

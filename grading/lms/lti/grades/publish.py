@@ -1,4 +1,4 @@
-"""Send an assignment's scores to a course: a plan first, then each message by the ledger."""
+"""Publishes an assignment's scores to a course: a plan first, then each message by the outbox."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from enum import StrEnum
 from pylti1p3.exception import LtiServiceException
 
 from grading.gradebook.standing import Standing
-from grading.lms.lti.grades.outbox import INTENDED, REFUSED, SENT, Entry, Ledger, alone
+from grading.lms.lti.grades.outbox import INTENDED, REFUSED, SENT, Entry, Outbox, alone
 from grading.lms.lti.grades.scores import Message, message, why_not
 from grading.lms.lti.protocol.client import NoAnswer
 from grading.lms.lti.protocol.errors import LtiError
@@ -67,7 +67,7 @@ STANDS = "a grade may stand there, which this would take away"
 def plan(
     standings: Iterable[Standing],
     users: dict[str, str],
-    ledger: Ledger | None,
+    outbox: Outbox | None,
     *,
     missing_as_zero: bool = False,
     hidden: bool = False,
@@ -77,12 +77,12 @@ def plan(
     Args:
         standings: how the students stand.
         users: the platform's user ids, by student.
-        ledger: what was sent, None if nothing was.
+        outbox: what was sent, None if nothing was.
         missing_as_zero: send a zero where nothing was handed in.
         hidden: whether the platform may have grades that it shows to no tool.
 
     """
-    latest, scored = (ledger.latest(), ledger.scored()) if ledger else ({}, set())
+    latest, scored = (outbox.latest(), outbox.scored()) if outbox else ({}, set())
     plans = []
     for standing in standings:
         user = users.get(standing.student, "")
@@ -131,7 +131,7 @@ def publish(
     """Send what is not there yet; a second call, also after a kill, does only what is left.
 
     Args:
-        store: where the ledger is.
+        store: where the outbox is.
         services: the course's services.
         line_item: where the scores go.
         standings: how the students stand.
@@ -146,15 +146,15 @@ def publish(
     report = Report()
     with alone(store):
         course = services.course
-        ledger = Ledger(
+        outbox = Outbox(
             store, f"{course.issuer} {course.client_id}", line_item, store.now
         )
-        latest = ledger.latest()
+        latest = outbox.latest()
         silent = ""
         for step in plan(
             standings,
             users,
-            ledger,
+            outbox,
             missing_as_zero=missing_as_zero,
             hidden=course.hides_grades,
         ):
@@ -175,7 +175,7 @@ def publish(
                         report.kept += 1
                     else:
                         outcome = _send(
-                            ledger, services, line_item, step, latest.get(step.user)
+                            outbox, services, line_item, step, latest.get(step.user)
                         )
                         report.sent += 1
                 except LtiServiceException as error:
@@ -192,20 +192,20 @@ def publish(
 
 
 def _send(
-    ledger: Ledger, services: Services, line_item: str, step: Plan, row: Entry | None
+    outbox: Outbox, services: Services, line_item: str, step: Plan, row: Entry | None
 ) -> str:
     """Send one message, or make sure that it is there; returns what came of it."""
     before = step.step is Step.AGAIN
     if before and _has(services, line_item, row):
-        ledger.settle(row, SENT, "found there")
+        outbox.settle(row, SENT, "found there")
         return "it had arrived"
-    entry = row if before else ledger.intend(step.user, step.message)
+    entry = row if before else outbox.intend(step.user, step.message)
     try:
         accepted = services.send(line_item, entry.body, maybe_there=before)
     except LtiServiceException as error:
-        ledger.settle(entry, REFUSED, f"status {error.response.status_code}")
+        outbox.settle(entry, REFUSED, f"status {error.response.status_code}")
         raise
-    ledger.settle(entry, SENT, "accepted" if accepted else "there already")
+    outbox.settle(entry, SENT, "accepted" if accepted else "there already")
     return "sent" if accepted else "it had arrived"
 
 

@@ -1,4 +1,4 @@
-"""What is said to a platform about a student's grade, by its state.
+"""The Score message for a student's state and points (Assignment and Grade Services).
 
 Canvas takes a score for a new attempt at the assignment, unless its extension says otherwise: then
 students are late who were not, and who has no attempts left gets no grade. And a message without a

@@ -1,4 +1,4 @@
-"""Requests to a platform: with a time limit, and tried again where that helps."""
+"""HTTP requests to a platform, with time limits and retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong, in words for the person who meets it."""
+"""Errors of the LTI tool, in words for the person who meets them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""The tool's own key pair: made on the first start, kept in a file that only its owner can read."""
+"""The tool's key pair, made on the first start."""
 
 from __future__ import annotations
 
-import os
-import secrets
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pylti1p3.registration import Registration
 
+from grading.course import files
 from grading.lms.lti.protocol.errors import LtiError
 
 #: The private key's file, in the tool's folder.
@@ -67,19 +66,7 @@ def private_folder(folder: Path) -> Path:
 
 def write_private(file: Path, data: bytes, *, replace: bool = True) -> None:
     """Write a file that only its owner can read: whole, or not at all."""
-    partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        if replace:
-            partial.replace(file)
-        else:
-            os.link(partial, file)
-    finally:
-        partial.unlink(missing_ok=True)
+    files.write(file, data, mode=0o600, replace=replace, durable=True)
 
 
 def _make(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""The two halves of a launch: the login that a platform starts, and the id_token it sends.
+"""A launch: the login that a platform initiates, and its id_token.
 
 The LTI library checks the message; here are its doors to this tool (request, cookies, store), and
 the checks that it leaves open:

@@ -1,4 +1,4 @@
-"""In which course a launch stands, and what somebody is there.
+"""The course and the role of a launch.
 
 The tool for grades and the hub of deploy/ both read launches by this file: it needs nothing else.
 """

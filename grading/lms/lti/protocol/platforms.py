@@ -1,4 +1,4 @@
-"""Which platforms may open the tool, and what each of the two must know of the other."""
+"""The configuration: which platforms may open the tool, and what both sides must know."""
 
 from __future__ import annotations
 

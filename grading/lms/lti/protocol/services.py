@@ -1,4 +1,4 @@
-"""The services that a platform offers a course: its roster, its line items, its grades."""
+"""Clients of a platform's services: roster, line items, scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from grading.lms.lti.protocol.store import Course
 
 _AGS = "https://purl.imsglobal.org/spec/lti-ags/scope/"
 SCORE, RESULTS, LINE_ITEM = f"{_AGS}score", f"{_AGS}result.readonly", f"{_AGS}lineitem"
-READ_LINE_ITEM = f"{_AGS}lineitem.readonly"
 
 
 class Connector(ServiceConnector):
@@ -71,7 +70,7 @@ class Members(NamesRolesProvisioningService):
 
 
 class Prepared(Grade):
-    """A score whose text is ready, byte for byte as the ledger has it."""
+    """A score whose text is ready, byte for byte as the outbox has it."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""The tool's database: launches under way, sessions, courses, and who is who. One SQLite file.
+"""The tool's SQLite database: logins under way, sessions, courses, links to students.
 
 A course is a context of a deployment of a platform. Only those that were set up are let in;
 sessions, roster, links, line items and releases hang on the course's number here.

@@ -1,4 +1,4 @@
-"""What a valid launch tells: who comes, from which course, in which role, and what is offered."""
+"""The claims of a valid launch: user, course, role, services."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from grading.lms.lti.protocol.membership import INSTRUCTOR, STUDENT
 from grading.lms.lti.protocol.store import LOGIN_SECONDS, Course
 from grading.lms.lti.web import student_pages, teacher_pages
 from grading.lms.lti.web.base import SESSION_COOKIE, Page, log
-from grading.lms.lti.web.results import Book
+from grading.lms.lti.web.results import CourseResults
 
 #: The most bytes of a request's body: an id_token with all its claims is far smaller.
 LARGEST_BODY = 256 * 1024
@@ -148,7 +148,7 @@ class Web(Application):
         ("logout", LogoutPage),
     ]
 
-    def __init__(self, tool: Tool, books: Callable[[Course], Book]) -> None:
+    def __init__(self, tool: Tool, books: Callable[[Course], CourseResults]) -> None:
         shared = {"tool": tool, "books": books}
         base = urlsplit(tool.public_url).path + "/"
         pages = [*self.entrance, *teacher_pages.PAGES, *student_pages.PAGES]

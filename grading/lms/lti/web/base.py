@@ -20,7 +20,7 @@ from grading.lms.lti.protocol.launch import Tool
 from grading.lms.lti.protocol.membership import INSTRUCTOR
 from grading.lms.lti.protocol.platforms import origin
 from grading.lms.lti.protocol.store import Course, Session
-from grading.lms.lti.web.results import Book
+from grading.lms.lti.web.results import CourseResults
 
 log = logging.getLogger("grading.lms.lti")
 
@@ -32,11 +32,11 @@ class Page(RequestHandler):
 
     role = ""
     tool: Tool
-    book: Book
+    book: CourseResults
     session: Session | None
     course: Course | None
 
-    def initialize(self, tool: Tool, books: Callable[[Course], Book]) -> None:
+    def initialize(self, tool: Tool, books: Callable[[Course], CourseResults]) -> None:
         """Take the parts that all pages share."""
         self.tool, self.books = tool, books
         self.session = self.course = None

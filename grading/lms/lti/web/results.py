@@ -1,4 +1,4 @@
-"""What the pages show of the course: the gradebook's students and standings, the feedback files."""
+"""The data behind the pages: a course's students, standings and feedback files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 20 * 2**20
 
 
 @dataclass(frozen=True)
-class Book:
+class CourseResults:
     """The gradebook and the feedback folder of a course; everything is read anew when asked for.
 
     Raises:

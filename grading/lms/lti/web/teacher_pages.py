@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from grading.course.states import State
 from grading.gradebook.standing import Standing
-from grading.lms.lti.grades.outbox import Ledger
+from grading.lms.lti.grades.outbox import Outbox
 from grading.lms.lti.grades.publish import Plan, Report, plan, publish
 from grading.lms.lti.protocol import services
 from grading.lms.lti.protocol.client import Patience
@@ -158,7 +158,7 @@ class AssignmentPage(TeacherPage):
         zero = self.get_query_argument("missing", "") == "zero"
         standings = await self.standings(assignment)
         line_item = store.line_item(course.id, assignment)
-        ledger = line_item and Ledger(
+        outbox = line_item and Outbox(
             store, f"{course.issuer} {course.client_id}", line_item
         )
         names = {
@@ -174,7 +174,7 @@ class AssignmentPage(TeacherPage):
             for step in plan(
                 standings,
                 users(store, course),
-                ledger or None,
+                outbox or None,
                 missing_as_zero=zero,
                 hidden=course.hides_grades,
             )

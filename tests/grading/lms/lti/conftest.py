@@ -20,7 +20,7 @@ from grading.lms.lti.protocol.platforms import Configuration
 from grading.lms.lti.protocol.store import Course, Store
 from grading.lms.lti.protocol.visit import from_claims
 from grading.lms.lti.web.app import Web, server
-from grading.lms.lti.web.results import Book
+from grading.lms.lti.web.results import CourseResults
 from tests.grading.lms.lti import course
 from tests.grading.lms.lti.stub import CLIENT, TEACHER, Stub
 
@@ -89,7 +89,7 @@ def naps() -> Naps:
 class Pages:
     """The tool's pages, served from a thread, and a browser of sorts for each visitor."""
 
-    def __init__(self, tool: Tool, books: Callable[[Course], Book]) -> None:
+    def __init__(self, tool: Tool, books: Callable[[Course], CourseResults]) -> None:
         self.tool, self.ready, self.url = tool, threading.Event(), ""
         self._books = books
         self._thread = threading.Thread(
@@ -128,6 +128,8 @@ class Pages:
 def pages(tool: Tool, root: Path, stub: Stub) -> Iterator[Pages]:
     """The tool's pages, for the platform's course."""
     stub.set_up(tool.store)
-    served = Pages(tool, lambda _course: Book(course.url(root), root / "feedback"))
+    served = Pages(
+        tool, lambda _course: CourseResults(course.url(root), root / "feedback")
+    )
     yield served
     served.close()

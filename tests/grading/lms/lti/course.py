@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from grading.course.states import Result, State
-from grading.gradebook.writer import Book
+from grading.gradebook.writer import GradebookWriter
 
 ASSIGNMENT, NOTEBOOK = "02-self-attention", "self-attention"
 
@@ -44,7 +44,7 @@ def make(root: Path, extra: int = 0) -> Path:
         name = f"x{number:03d}"
         students[name] = ("Extra", name, f"{name}@example.org")
         states[name] = (State.GRADED, (1.0, 1.0, float(number % 6)))
-    with Book(url(root)) as book:
+    with GradebookWriter(url(root)) as book:
         gradebook = book.gradebook
         gradebook.add_assignment(ASSIGNMENT)
         gradebook.add_notebook(NOTEBOOK, ASSIGNMENT)
@@ -70,7 +70,7 @@ def grade(root: Path, student: str, state: State, points: tuple | None) -> None:
     """Write a student's grade."""
     given = dict(zip(CELLS, points, strict=True)) if points else {}
     reasons = [] if state is State.GRADED else [f"{state} in the test"]
-    with Book(url(root)) as book:
+    with GradebookWriter(url(root)) as book:
         book.save(
             ASSIGNMENT, NOTEBOOK, Result(student, state, points=given, reasons=reasons)
         )

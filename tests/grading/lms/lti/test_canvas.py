@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grading.course.states import State
 from grading.gradebook.standing import Standing
-from grading.lms.lti.grades.outbox import INTENDED, Ledger
+from grading.lms.lti.grades.outbox import INTENDED, Outbox
 from grading.lms.lti.grades.publish import STANDS, Report, Step, plan, publish
 from grading.lms.lti.grades.scores import message
 from grading.lms.lti.protocol import services
@@ -69,10 +69,10 @@ class Class:
             missing_as_zero=zero,
         )
 
-    def ledger(self) -> Ledger:
-        """Return the assignment's ledger."""
+    def outbox(self) -> Outbox:
+        """Return the assignment's outbox."""
         one = self.services.course
-        return Ledger(self.tool.store, f"{one.issuer} {one.client_id}", self.line_item)
+        return Outbox(self.tool.store, f"{one.issuer} {one.client_id}", self.line_item)
 
 
 @pytest.fixture
@@ -201,9 +201,9 @@ def test_hand_in_time_is_the_students(one: Class, stub: Canvas) -> None:
 
 def test_hand_in_time_where_the_clock_went_back(one: Class, stub: Canvas) -> None:
     """A message's time may run ahead of the clock; what is handed in may not."""
-    ledger = one.ledger()
-    ledger.now = lambda: time.time() + 7200
-    ledger.intend(USER, message(Standing("s01", "a", State.GRADED, 1.0, 10.0)))
+    outbox = one.outbox()
+    outbox.now = lambda: time.time() + 7200
+    outbox.intend(USER, message(Standing("s01", "a", State.GRADED, 1.0, 10.0)))
     soon = datetime.now(UTC) + timedelta(seconds=3600)
     assert one.publish(State.GRADED, 2.0, submitted_at=soon).fine
     assert "submitted_at" not in stub.taken[-1][EXTENSION]

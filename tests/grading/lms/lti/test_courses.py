@@ -17,7 +17,7 @@ from grading.lms.lti.protocol.membership import CLAIM, role_of
 from grading.lms.lti.protocol.platforms import Configuration
 from grading.lms.lti.protocol.store import Course, Store
 from grading.lms.lti.protocol.visit import GRADES, MEMBERS, from_claims
-from grading.lms.lti.web.results import Book
+from grading.lms.lti.web.results import CourseResults
 from tests.grading.lms.lti import course
 from tests.grading.lms.lti.conftest import Pages
 from tests.grading.lms.lti.stub import (
@@ -213,7 +213,10 @@ def side_by_side(
     page = roots[second.id] / "feedback" / "s01" / PAGE
     page.write_text("<p>second course</p>", encoding="utf-8")
     served = Pages(
-        tool, lambda one: Book(course.url(roots[one.id]), roots[one.id] / "feedback")
+        tool,
+        lambda one: CourseResults(
+            course.url(roots[one.id]), roots[one.id] / "feedback"
+        ),
     )
     yield served
     served.close()
@@ -385,9 +388,9 @@ def test_student_is_not_taken_for_another_platforms(
     pages: Pages, stub: Stub, root: Path
 ) -> None:
     """The LMS number in the gradebook opens nothing once a second platform has the same numbers."""
-    from grading.gradebook.writer import Book as GradingBook
+    from grading.gradebook.writer import GradebookWriter
 
-    with GradingBook(course.url(root)) as book:
+    with GradebookWriter(course.url(root)) as book:
         book.gradebook.find_student("s01").lms_user_id = "u17"
         book.gradebook.db.commit()
     pages.tool.store.release(1, course.ASSIGNMENT)

@@ -13,7 +13,7 @@ import pytest
 
 from grading.course.states import State
 from grading.gradebook.standing import Standing
-from grading.lms.lti.grades.outbox import SENT, Ledger
+from grading.lms.lti.grades.outbox import SENT, Outbox
 from grading.lms.lti.grades.publish import publish
 from grading.lms.lti.protocol import services
 from grading.lms.lti.protocol.launch import Tool
@@ -88,15 +88,15 @@ class Run:
         return hook
 
     def assert_settled(self) -> None:
-        """Check that each score was taken once, and that the ledger says what the platform has."""
+        """Check that each score was taken once, and that the outbox says what the platform has."""
         taken = Counter(score["userId"] for score in self.stub.taken)
         assert taken == Counter(USERS.values()), "each score counts once"
-        ledger = Ledger(
+        outbox = Outbox(
             self.tool.store,
             f"{self.course.issuer} {self.course.client_id}",
             self.line_item,
         )
-        latest = ledger.latest()
+        latest = outbox.latest()
         assert {row.state for row in latest.values()} == {SENT}
         there = {
             user: score["timestamp"] for (_, user), score in self.stub.scores.items()
@@ -170,12 +170,12 @@ def test_killed_before_anything_was_sent(run: Run, stub: Stub) -> None:
     run.start()
     assert run.wait() == -signal.SIGKILL
     stub.answer = ordinary
-    ledger = Ledger(
+    outbox = Outbox(
         run.tool.store, f"{run.course.issuer} {run.course.client_id}", run.line_item
     )
-    (row,) = ledger.latest().values()
+    (row,) = outbox.latest().values()
     assert stub.posts == []
     run.start()
     assert run.wait() == 0
     run.assert_settled()
-    assert ledger.latest()[row.user].body == row.body
+    assert outbox.latest()[row.user].body == row.body

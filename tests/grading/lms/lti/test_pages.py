@@ -14,7 +14,7 @@ from grading.course.states import State
 from grading.gradebook.standing import Standing
 from grading.lms.lti.protocol.launch import Tool
 from grading.lms.lti.protocol.platforms import Configuration
-from grading.lms.lti.web.results import Book
+from grading.lms.lti.web.results import CourseResults
 from tests.grading.lms.lti import course
 from tests.grading.lms.lti.conftest import Pages
 from tests.grading.lms.lti.stub import LEARNER, TEACHER, Stub
@@ -249,7 +249,9 @@ def test_https_cookies_work_in_a_frame(tool: Tool, stub: Stub, root: Path) -> No
     tool.configuration = Configuration(
         "https://course.example.org/lti", tool.configuration.platforms
     )
-    served = Pages(tool, lambda _course: Book(course.url(root), root / "feedback"))
+    served = Pages(
+        tool, lambda _course: CourseResults(course.url(root), root / "feedback")
+    )
     answer = served.visitor().get(
         f"{served.url}/lti/login",
         params={
@@ -358,7 +360,7 @@ def test_platform_that_is_down_is_told(
 
 def test_feedback_behind_links_is_not_followed(root: Path) -> None:
     """A link in the feedback folder leads nowhere, neither file nor folder."""
-    book = Book(course.url(root), root / "feedback")
+    book = CourseResults(course.url(root), root / "feedback")
     own = root / "feedback" / "s01" / course.ASSIGNMENT
     (own / "link.html").symlink_to(root / "gradebook.db")
     assert book.feedback_pages("s01", course.ASSIGNMENT) == [f"{course.NOTEBOOK}.html"]
@@ -371,7 +373,7 @@ def test_feedback_behind_links_is_not_followed(root: Path) -> None:
 
 def test_counts_are_the_standings(root: Path) -> None:
     """The start page's numbers are those of the gradebook."""
-    book = Book(course.url(root), root / "feedback")
+    book = CourseResults(course.url(root), root / "feedback")
     found: list[Standing] = book.standings(course.ASSIGNMENT)
     assert (
         sum(book.counts(course.ASSIGNMENT).values())

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from grading.course.states import State
 from grading.gradebook.standing import Standing
-from grading.gradebook.writer import Book as GradingBook
-from grading.lms.lti.grades.outbox import INTENDED, REFUSED, SENT, Ledger, alone
+from grading.gradebook.writer import GradebookWriter
+from grading.lms.lti.grades.outbox import INTENDED, REFUSED, SENT, Outbox, alone
 from grading.lms.lti.grades.publish import Report, Step, plan, publish
 from grading.lms.lti.grades.scores import message, timestamp
 from grading.lms.lti.protocol import services
 from grading.lms.lti.protocol.client import retry_after
 from grading.lms.lti.protocol.errors import LtiError
 from grading.lms.lti.protocol.launch import Tool
-from grading.lms.lti.web.results import Book
+from grading.lms.lti.web.results import CourseResults
 from grading.lms.lti.web.teacher_pages import find_line_item
 from tests.grading.lms.lti import course
 from tests.grading.lms.lti.conftest import Naps
@@ -38,7 +38,7 @@ class Publisher:
     def __init__(self, tool: Tool, number: int, root: Path, naps: Naps) -> None:
         self.store, self.course = tool.store, tool.store.course(number)
         self.services = services.services(tool, self.course, naps.patience)
-        self.book = Book(course.url(root), root / "feedback")
+        self.book = CourseResults(course.url(root), root / "feedback")
 
     def line_item(self) -> str:
         """Return the assignment's line item."""
@@ -61,9 +61,9 @@ class Publisher:
             **options,
         )
 
-    def ledger(self) -> Ledger:
-        """Return the assignment's ledger."""
-        return Ledger(
+    def outbox(self) -> Outbox:
+        """Return the assignment's outbox."""
+        return Outbox(
             self.store,
             f"{self.course.issuer} {self.course.client_id}",
             self.line_item(),
@@ -105,7 +105,7 @@ def test_what_waits_for_a_person_is_pending(publisher: Publisher, stub: Stub) ->
     assert len([score for score in stub.taken if score["userId"] == "u01"]) == 1, (
         "said once"
     )
-    with GradingBook(course.url(root)) as book:
+    with GradebookWriter(course.url(root)) as book:
         grade = book.gradebook.find_grade(
             "scores--scaled", course.NOTEBOOK, course.ASSIGNMENT, "s01"
         )
@@ -156,13 +156,13 @@ def test_line_item_is_made_once(publisher: Publisher, stub: Stub) -> None:
 
 def test_times_grow_although_the_clock_goes_back(publisher: Publisher) -> None:
     """Each message about a user is later than the one before, by at least a millisecond."""
-    ledger = publisher.ledger()
+    outbox = publisher.outbox()
     clock = iter([1000.5, 1000.5, 900.0, 2000.0])
-    ledger.now = lambda: next(clock)
+    outbox.now = lambda: next(clock)
     stamps = []
     for points in range(4):
         standing = Standing("s01", course.ASSIGNMENT, State.GRADED, float(points), 10.0)
-        stamps.append(ledger.intend("u01", message(standing)).stamp)
+        stamps.append(outbox.intend("u01", message(standing)).stamp)
     assert stamps == [1000500, 1000501, 1000502, 2000000]
     assert timestamp(1000502) == "1970-01-01T00:16:40.502+00:00"
 
@@ -214,7 +214,7 @@ def test_answer_lost_after_it_was_taken(publisher: Publisher, stub: Stub) -> Non
     assert publisher.publish().fine
     assert stub.answers[409] == 1
     assert len(stub.taken) == 3
-    assert {row.state for row in publisher.ledger().latest().values()} == {SENT}
+    assert {row.state for row in publisher.outbox().latest().values()} == {SENT}
 
 
 def test_conflict_at_the_first_try_is_no_success(
@@ -231,7 +231,7 @@ def test_conflict_at_the_first_try_is_no_success(
     report = publisher.publish()
     assert (report.sent, report.failed) == (2, 1)
     assert report.lines == ["s01: refused: status 409"]
-    assert publisher.ledger().latest()["u01"].state == REFUSED
+    assert publisher.outbox().latest()["u01"].state == REFUSED
 
 
 def test_refusal_stops_only_its_student(publisher: Publisher, stub: Stub) -> None:
@@ -255,20 +255,20 @@ def test_found_there_is_not_sent_again(publisher: Publisher, stub: Stub) -> None
     # Only the message without a score leaves no result to find: it goes out with its own time.
     assert [score["userId"] for score in stub.posts[sent:]] == ["u03"]
     assert len(stub.taken) == 3, "nothing was changed a second time"
-    assert {row.state for row in publisher.ledger().latest().values()} == {SENT}
+    assert {row.state for row in publisher.outbox().latest().values()} == {SENT}
 
 
 def test_intended_and_not_arrived_is_sent(publisher: Publisher, stub: Stub) -> None:
     """After a kill between noting and sending, the very same text goes out."""
-    ledger = publisher.ledger()
+    outbox = publisher.outbox()
     standing = next(
         one
         for one in publisher.book.standings(course.ASSIGNMENT)
         if one.student == "s01"
     )
-    row = ledger.intend("u01", message(standing))
-    assert ledger.latest()["u01"].state == INTENDED
-    steps = plan([standing], USERS, ledger)
+    row = outbox.intend("u01", message(standing))
+    assert outbox.latest()["u01"].state == INTENDED
+    steps = plan([standing], USERS, outbox)
     assert steps[0].step is Step.AGAIN
     assert publisher.publish().fine
     assert json.loads(row.body) in stub.taken
