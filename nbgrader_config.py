@@ -65,7 +65,7 @@ c.LimitOutput.max_traceback = 60
 # Grades are made by `make grade` (python -m grading run), which knows four states: graded, missing,
 # failed, suspect. nbgrader's own exporter writes 0.0 for a submission that could not be graded;
 # this one leaves its score empty, says the state, and quotes commas. `nbgrader export` uses it.
-c.ExportApp.plugin_class = "grading.gradebook.writer.StateCsvExport"
+c.ExportApp.plugin_class = "grading.gradebook.export.StateCsvExport"
 
 # nbgrader's own autograder would run students' code with your rights, and its feedback shows hidden
 # tests. Formgrader's buttons, `nbgrader autograde` and `nbgrader generate_feedback` therefore grade

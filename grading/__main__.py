@@ -179,7 +179,7 @@ def secret_command(args: argparse.Namespace) -> int:
 def states_command(args: argparse.Namespace) -> int:
     """List everybody's state."""
     from grading.course import layout
-    from grading.gradebook.writer import standings
+    from grading.gradebook.standing import standings
     from grading.run import summary
 
     root = args.root.resolve()
@@ -258,8 +258,8 @@ def perform(args: argparse.Namespace) -> int:
     """Do what the command line says; what a teacher can put right is told in one line."""
     prepare(args)
     with fast_imports.imports():
+        from grading.course.database import GradebookError
         from grading.course.layout import GradingError
-        from grading.gradebook.writer import GradebookError
         from grading.sandbox.bubblewrap import SandboxMissing
 
     try:

@@ -30,7 +30,8 @@ from grading.course.notebooks import ROOT, SEPARATOR
 from grading.course.states import State
 from grading.run import batch
 from grading.run.batch import Done, Options
-from grading.sandbox.worker import SandboxMissing, Worker
+from grading.sandbox.bubblewrap import SandboxMissing
+from grading.sandbox.worker import Worker
 from tests.harness import assignment as form
 from tests.harness import runner, sample
 from tests.harness.bank import Answer, read_bank

@@ -4,7 +4,7 @@ nbgrader's exporter writes 0.0 for a submission that could not be graded and for
 handed in, and does not quote: a comma in a name shifts the row. This one also keeps a spreadsheet
 from computing what a student put into a name. It is set in nbgrader_config.py:
 
-    c.ExportApp.plugin_class = "grading.gradebook.writer.StateCsvExport"
+    c.ExportApp.plugin_class = "grading.gradebook.export.StateCsvExport"
 """
 
 from __future__ import annotations

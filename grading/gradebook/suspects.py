@@ -5,9 +5,10 @@ from __future__ import annotations
 import getpass
 
 from grading.course import database
+from grading.course.database import GradebookError
 from grading.course.layout import Course, GradingError
 from grading.course.states import Result
-from grading.gradebook.writer import GradebookError, GradebookWriter
+from grading.gradebook.writer import GradebookWriter
 
 
 def clear(course: Course, student: str, reason: str, who: str | None = None) -> Result:

@@ -33,21 +33,9 @@ from grading.course import database
 from grading.course.database import GradebookError
 from grading.course.states import Result, State
 from grading.gradebook import ledger
-from grading.gradebook.export import StateCsvExport
-from grading.gradebook.standing import Person, Standing, roster, standings
 
 if TYPE_CHECKING:
     from grading.course.submission import Form
-
-__all__ = [
-    "GradebookError",
-    "GradebookWriter",
-    "Person",
-    "Standing",
-    "StateCsvExport",
-    "roster",
-    "standings",
-]
 
 #: How often a submission's grade is written, a second apart, while the database is busy.
 ATTEMPTS = 5

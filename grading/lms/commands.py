@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from grading.course import layout
 from grading.course.layout import Course
-from grading.gradebook.writer import GradebookWriter, roster, standings
+from grading.gradebook.standing import roster, standings
+from grading.gradebook.writer import GradebookWriter
 from grading.lms.files import canvas as canvas_files
 from grading.lms.files import exports, imports, packing
 from grading.lms.files import moodle as moodle_files

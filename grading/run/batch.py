@@ -36,14 +36,10 @@ from grading.course.states import Result, State
 from grading.course.submission import Form
 from grading.feedback import page as feedback_page
 from grading.gradebook import ledger
+from grading.gradebook.export import StateCsvExport
 from grading.gradebook.late import penalty_of
-from grading.gradebook.writer import (
-    GradebookWriter,
-    Penalty,
-    Standing,
-    StateCsvExport,
-    standings,
-)
+from grading.gradebook.standing import Standing, standings
+from grading.gradebook.writer import GradebookWriter, Penalty
 from grading.run import pipeline
 from grading.run.autograded import checksums
 from grading.run.executors import open_executor

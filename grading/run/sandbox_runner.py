@@ -11,7 +11,8 @@ from grading.bridge.verdict import Student, TestRun, run_test_cell
 from grading.bridge.wire import Channel, WireError
 from grading.course.submission import Form
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
-from grading.sandbox.worker import Limits, Worker, WorkerBroken
+from grading.sandbox.limits import Limits
+from grading.sandbox.worker import Worker, WorkerBroken
 
 #: Seconds for one cell, as in nbgrader_config.py.
 CELL_SECONDS = 60.0

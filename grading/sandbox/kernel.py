@@ -41,15 +41,9 @@ from jupyter_client.multikernelmanager import MultiKernelManager
 from jupyter_client.provisioning import KernelProvisionerBase
 from traitlets import Bool, Dict, Unicode, default
 
-from grading.sandbox.bubblewrap import UNSAFE, find_bubblewrap
-from grading.sandbox.worker import (
-    Exit,
-    Limits,
-    SandboxMissing,
-    Session,
-    Worker,
-    WorkerBroken,
-)
+from grading.sandbox.bubblewrap import UNSAFE, SandboxMissing, find_bubblewrap
+from grading.sandbox.limits import Limits
+from grading.sandbox.worker import Exit, Session, Worker, WorkerBroken
 
 #: What Jupyter calls the kernel, and the entry point in pyproject.toml.
 NAME, PROVISIONER = "python3-sandboxed", "course-sandbox"

@@ -45,8 +45,6 @@ from grading.sandbox.bubblewrap import (
 )
 from grading.sandbox.limits import Limits
 
-__all__ = ["Exit", "Limits", "SandboxMissing", "Session", "Worker", "WorkerBroken"]
-
 #: Ids that nobody is expected to have, for a grader that is root. One a worker.
 USERS = range(61184, 65520)
 START_SECONDS = 120.0

@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from grading.sandbox.worker import Exit, Limits, SandboxMissing, Worker
+from grading.sandbox.bubblewrap import SandboxMissing
+from grading.sandbox.limits import Limits
+from grading.sandbox.worker import Exit, Worker
 
 #: What is quick enough for `make check`; the others start sandboxes or grade a class.
 QUICK = {
     "test_files",
     "test_notebooks",
+    "test_text",
     "test_wire",
     "test_submission",
     "test_verdict",

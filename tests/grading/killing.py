@@ -129,7 +129,7 @@ def check(small: Path, url: str) -> None:
 
     What is there is whole, what was written stays, and nobody who is there is graded again.
     """
-    from grading.gradebook.writer import standings
+    from grading.gradebook.standing import standings
     from tests.harness import sample
 
     for student, right in STUDENTS.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grading.run import sandbox_runner
-from grading.sandbox.worker import Limits
+from grading.sandbox.limits import Limits
 
 #: Seconds for one cell.
 CELL_SECONDS = 6.0

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from grading.run.runner import Engine, EngineError
 from grading.run.sandbox_runner import LIMITS, SandboxedProcess, SandboxEngine
-from grading.sandbox.worker import SandboxMissing, Worker, WorkerBroken
+from grading.sandbox.bubblewrap import SandboxMissing
+from grading.sandbox.worker import Worker, WorkerBroken
 
 #: Whoever this is, nobody else is: the student's code, where there is no sandbox.
 USER = 61183

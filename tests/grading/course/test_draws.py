@@ -10,7 +10,7 @@ import pytest
 
 from grading.__main__ import main
 from grading.course import draws, submission
-from grading.gradebook.writer import standings
+from grading.gradebook.standing import standings
 from tests.grading import helpers
 from tests.harness import sample
 

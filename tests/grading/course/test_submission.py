@@ -293,7 +293,7 @@ FLOODS = [
 MEASURE = """
 import resource, sys
 from pathlib import Path
-from grading.course import submission
+from grading.course import handed_in, submission
 from tests.grading.course.test_submission import FLOODS
 form = submission.load(Path(sys.argv[1]), Path(sys.argv[2]))
 def peak():

@@ -15,8 +15,10 @@ from sqlalchemy import create_engine, inspect, text
 
 from grading.__main__ import main
 from grading.course import database, release
+from grading.course.database import GradebookError
 from grading.course.states import Result, State
-from grading.gradebook.writer import GradebookError, GradebookWriter, roster, standings
+from grading.gradebook.standing import roster, standings
+from grading.gradebook.writer import GradebookWriter
 from tests.grading import helpers, killing, servers
 from tests.harness import sample
 

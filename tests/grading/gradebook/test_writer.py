@@ -16,17 +16,12 @@ from sqlalchemy import inspect, select
 from sqlalchemy.orm import Session
 
 from grading.course import notebooks, release, submission
-from grading.course.database import reading
+from grading.course.database import GradebookError, reading
 from grading.course.states import Result, State, failed
 from grading.gradebook import ledger
-from grading.gradebook.writer import (
-    GradebookError,
-    GradebookWriter,
-    Person,
-    StateCsvExport,
-    roster,
-    standings,
-)
+from grading.gradebook.export import StateCsvExport
+from grading.gradebook.standing import Person, roster, standings
+from grading.gradebook.writer import GradebookWriter
 from tests.grading.helpers import FULL
 from tests.harness import sample
 
@@ -319,7 +314,7 @@ def test_nbgrader_exports_with_our_plugin(
     done = release.nbgrader(
         notebooks.ROOT,
         "export",
-        "--exporter=grading.gradebook.writer.StateCsvExport",
+        "--exporter=grading.gradebook.export.StateCsvExport",
         f"--db={book.url}",
         "--to",
         str(target),

@@ -97,7 +97,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_class_list_came_into_the_gradebook(course: Path) -> None:
     """With both of one name, and the numbers by which Canvas knows them."""
-    from grading.gradebook.writer import roster
+    from grading.gradebook.standing import roster
 
     found = {
         person.id: person for person in roster(f"sqlite:///{course / 'gradebook.db'}")

@@ -13,7 +13,7 @@ import pytest
 from grading.__main__ import main
 from grading.course import layout
 from grading.course.layout import parse_time
-from grading.gradebook.writer import standings
+from grading.gradebook.standing import standings
 from grading.run.batch import REFERENCE
 from tests.grading import helpers
 from tests.harness import sample

@@ -24,7 +24,8 @@ from grading.course.notebooks import ROOT
 from grading.run import executors
 from grading.run.executors import open_executor
 from grading.run.pool import PoolError
-from grading.sandbox.worker import SandboxMissing, Worker
+from grading.sandbox.bubblewrap import SandboxMissing
+from grading.sandbox.worker import Worker
 from tests.grading import helpers
 from tests.harness import sample
 

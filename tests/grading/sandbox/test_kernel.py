@@ -23,7 +23,7 @@ from grading.__main__ import main
 from grading.check import execution
 from grading.course.notebooks import ROOT
 from grading.sandbox import kernel
-from grading.sandbox.worker import SandboxMissing
+from grading.sandbox.bubblewrap import SandboxMissing
 from tests.grading import helpers
 from tests.grading.conftest import processes_with
 from tests.grading.sandbox.kernels import PATIENCE, Kernel

@@ -19,8 +19,9 @@ import pytest
 
 from grading.sandbox import bubblewrap as call
 from grading.sandbox import confine
+from grading.sandbox.bubblewrap import SandboxMissing
 from grading.sandbox.limits import Limits
-from grading.sandbox.worker import SandboxMissing, Worker, WorkerBroken
+from grading.sandbox.worker import Worker, WorkerBroken
 from tests.grading.conftest import ask, make_worker, processes_with
 
 ROOT = Path(__file__).resolve().parents[3]

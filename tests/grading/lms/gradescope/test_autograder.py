@@ -23,7 +23,7 @@ from grading.lms.files.outcome import Problem
 from grading.lms.gradescope import autograder, grade, runner
 from grading.run import pipeline, sandbox_runner
 from grading.run.runner import EngineError
-from grading.sandbox.worker import SandboxMissing
+from grading.sandbox.bubblewrap import SandboxMissing
 from tests.grading import helpers
 from tests.harness import sample
 
