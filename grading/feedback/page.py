@@ -4,7 +4,7 @@
 
 Everything on it is text. What a student wrote, printed or raised is escaped by the template; a
 page has no script, no link and nothing from elsewhere, and a Content-Security-Policy that allows
-its own style sheet and nothing else. Of the tests it holds the messages that `feedback_errors` lets
+its own style sheet and nothing else. Of the tests it holds the messages that `error_text` lets
 through, and the points.
 """
 
@@ -30,7 +30,7 @@ from grading.course import files
 from grading.course.states import NO_TIME, NOT_RUN, Result, State
 from grading.course.submission import Form
 from grading.feedback import words
-from grading.feedback.errors import HAPPENED, PRINTED, Rule
+from grading.feedback.error_text import HAPPENED, PRINTED, Rule
 from grading.feedback.highlight import coloured_code
 from grading.feedback.words import Message
 from grading.gradebook.standing import Standing

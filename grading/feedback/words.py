@@ -2,7 +2,7 @@
 
 The rule for messages. What an author writes after the comma of an assert is meant for the student,
 in hidden tests as well; nothing else of a test is. So a message never has a traceback or a path.
-What is told once hidden lines have run is in `told` and `feedback_errors`.
+What is told once hidden lines have run is in `grading.bridge.redaction` and `error_text`.
 """
 
 from __future__ import annotations

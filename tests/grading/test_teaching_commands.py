@@ -12,7 +12,7 @@ from grading.course import handed_in
 from grading.course.notebooks import ROOT
 from grading.feedback import page as feedback_page
 from grading.run import pipeline, sandbox_runner
-from grading.sandbox import limits, worker
+from grading.sandbox import limits
 
 PAGES = sorted(
     [*ROOT.glob("book/teaching*.md"), ROOT / "deploy" / "README.md", ROOT / "README.md"]
@@ -74,7 +74,7 @@ def test_the_limits_are_those_of_the_programs() -> None:
         re.findall(r"^\| ([^|]+?) \| ([^|]+?) \| [^|]+ \|$", text, re.MULTILINE)
     )
     ours = sandbox_runner.LIMITS
-    assert isinstance(ours, worker.Limits)
+    assert isinstance(ours, limits.Limits)
     assert table["one cell or test"] == f"{sandbox_runner.CELL_SECONDS:g} seconds"
     once = pipeline.Times().submission
     assert table["one pass over a submission"] == f"{once:g} seconds"

@@ -24,7 +24,7 @@ from grading.course.handed_in import SubmissionError
 from grading.course.states import Result, State
 from grading.course.submission import Form
 from grading.feedback import words
-from grading.feedback.errors import Rule
+from grading.feedback.error_text import Rule
 from grading.lms.files import filenames
 from grading.lms.files.archive import Source, Unreadable
 from grading.lms.files.outcome import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grading.course.states import State
 from grading.lms.lti.protocol.errors import Refused
 from grading.lms.lti.protocol.membership import INSTRUCTOR
-from grading.lms.lti.web import accounts
+from grading.lms.lti.web import identity
 from grading.lms.lti.web.base import Page
 
 #: What a student reads about a state that comes without points.
@@ -27,7 +27,7 @@ def student_of(page: Page) -> str:
     links = store.links(course.id)
     if user in links:
         return links[user][0]
-    found = accounts.recognise(
+    found = identity.recognise(
         user, page.people(), {student for student, _ in links.values()}
     )
     if not found:

@@ -17,7 +17,7 @@ from grading.lms.lti.protocol.errors import LtiError, Refused
 from grading.lms.lti.protocol.membership import INSTRUCTOR
 from grading.lms.lti.protocol.services import Services
 from grading.lms.lti.protocol.store import Course, Store
-from grading.lms.lti.web import accounts
+from grading.lms.lti.web import identity
 from grading.lms.lti.web.base import Page, log
 from grading.lms.lti.web.student_pages import show_own
 
@@ -237,11 +237,11 @@ class RosterPage(Page):
         store, course = self.tool.store, self.course
         members, links = store.members(course.id), store.links(course.id)
         students = await self.work(self.people)
-        matched = accounts.match(members, students, links)
+        matched = identity.match(members, students, links)
         rows = sorted(
             (
-                accounts.name_of(member),
-                accounts.role_name(member),
+                identity.name_of(member),
+                identity.role_name(member),
                 str(member.get("email") or ""),
                 user,
                 *links.get(user, ("", matched.doubtful.get(user, ""))),
@@ -269,7 +269,7 @@ class MatchPage(Page):
         offered = services.services(self.tool, course, Patience(tries=3, longest=10))
         members = await self.work(offered.members)
         store.save_members(course.id, members)
-        matched = accounts.match(
+        matched = identity.match(
             members, await self.work(self.people), store.links(course.id)
         )
         store.add_links(course.id, matched.new)
@@ -319,7 +319,7 @@ class RosterFile(Page):
         writer = csv.writer(out)
         writer.writerow(["id", "first_name", "last_name", "email", "lms_user_id"])
         for user, member in sorted(self.tool.store.members(self.course.id).items()):
-            if accounts.role_name(member) == "student":
+            if identity.role_name(member) == "student":
                 cells = [
                     member.get("lis_person_sourcedid") or user,
                     member.get("given_name"),

@@ -18,7 +18,7 @@ from grading.bridge.redaction import HOLE
 from grading.course import submission
 from grading.course.notebooks import ROOT
 from grading.course.states import NOT_RUN, Result, State
-from grading.feedback.errors import OTHERS, UNKNOWN, VALUES, Rule
+from grading.feedback.error_text import OTHERS, UNKNOWN, VALUES, Rule
 from grading.lms.files.outcome import Problem
 from grading.lms.gradescope import autograder, grade, runner
 from grading.run import pipeline, sandbox_runner

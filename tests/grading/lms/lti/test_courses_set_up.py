@@ -17,7 +17,7 @@ from grading.lms.lti.protocol.membership import CLAIM, place
 from grading.lms.lti.protocol.platforms import Configuration, save
 from grading.lms.lti.protocol.store import Store
 from grading.lms.lti.protocol.visit import Visit, from_claims
-from grading.lms.lti.web import accounts
+from grading.lms.lti.web import identity
 from tests.grading.lms.lti import course
 from tests.grading.lms.lti.stub import (
     CLIENT,
@@ -273,4 +273,4 @@ def test_members_of_another_course_by_the_service(
 
 def test_ta_in_the_roster_is_a_teacher() -> None:
     """The roster goes by the same table as the launch."""
-    assert accounts.role_name({"roles": [ASSISTANT, LEARNER]}) == "teacher"
+    assert identity.role_name({"roles": [ASSISTANT, LEARNER]}) == "teacher"

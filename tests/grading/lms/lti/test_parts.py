@@ -22,7 +22,7 @@ from grading.lms.lti.protocol.errors import LtiError
 from grading.lms.lti.protocol.launch import Tool
 from grading.lms.lti.protocol.platforms import Configuration, Platform
 from grading.lms.lti.protocol.store import Store
-from grading.lms.lti.web import accounts
+from grading.lms.lti.web import identity
 from tests.grading.lms.lti import course
 from tests.grading.lms.lti.conftest import Naps
 from tests.grading.lms.lti.stub import LEARNER, TEACHER, Stub
@@ -156,9 +156,9 @@ def member(user: str, role: str = LEARNER, **values: str) -> dict:
 
 def matched(
     members: list[dict], students: list[Person], known: dict | None = None
-) -> accounts.Match:
+) -> identity.Match:
     """Match a roster."""
-    return accounts.match(
+    return identity.match(
         {one["user_id"]: one for one in members}, students, known or {}
     )
 

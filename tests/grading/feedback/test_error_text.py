@@ -14,7 +14,7 @@ from grading.course.states import Result, State
 from grading.course.submission import Form
 from grading.feedback import page as feedback_page
 from grading.feedback import words
-from grading.feedback.errors import HAPPENED, OTHERS, RAISED, UNKNOWN, VALUES, Rule
+from grading.feedback.error_text import HAPPENED, OTHERS, RAISED, UNKNOWN, VALUES, Rule
 from grading.feedback.words import Message, task_of
 from grading.gradebook.standing import Standing
 from grading.lms.gradescope import grade
