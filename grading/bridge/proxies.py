@@ -91,7 +91,10 @@ class Offer:
     def special(self, given: list, inner: bool) -> tuple[str, ...]:
         """Return which of Python's own methods a proxy gets, of those that its object has.
 
-        inner: whether it is a module that was found inside another object.
+        Args:
+            given: the methods that the object has.
+            inner: whether it is a module that was found inside another object.
+
         """
         return tuple(
             name

@@ -117,9 +117,13 @@ class Student:
     ) -> CellRun:
         """Execute a cell in the submission's process.
 
-        owns: what the submission offers from now on, as `offered_names` has it: names that a test
-        cell used before are the submission's again. Give what the *reference* solution offers: a
-        submission must not choose that.
+        Args:
+            source: the cell.
+            timeout: seconds, the usual ones if None.
+            owns: what the submission offers from now on, as `offered_names` has it: names that a
+                test cell used before are the submission's again. Give what the *reference*
+                solution offers: a submission must not choose that.
+
         """
         self._namespace.known.clear()
         self._namespace.give_up(owns)

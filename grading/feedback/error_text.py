@@ -3,7 +3,8 @@
 A hidden test calls the student's code, so that code sees the test's inputs. It could raise them as
 an error, or print them later. So, once hidden lines have run:
 
-- Of a failed assert the author's words are told, without the values between them (`grading.bridge.redaction`).
+- Of a failed assert the author's words are told, without the values between them
+  (`grading.bridge.redaction`).
 - Of any other error, of a test or of a student's cell, the kind is told.
 - What cells print is not told.
 - Of a cell of the student's own nothing is told: there may be hundreds.

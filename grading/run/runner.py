@@ -49,9 +49,13 @@ class Process(Protocol):
     def run(
         self, source: str, *, here: bool, owns: tuple[str, ...] = ()
     ) -> CellOutcome:
-        """Execute a cell in the student's process, and on the trusted side too (here).
+        """Execute a cell in the student's process.
 
-        owns: names that are the submission's from now on, for the tests.
+        Args:
+            source: the cell.
+            here: whether on the trusted side, too.
+            owns: names that are the submission's from now on, for the tests.
+
         """
 
     def test(self, source: str) -> TestOutcome:
