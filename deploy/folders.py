@@ -27,7 +27,7 @@ from deploy.settings import ROOT, Settings, SettingsError
 from grading.course import draws, files
 
 #: What instructors need of the course to grade it; copied, and overwritten at each start.
-COURSE = ("exercises", "grading", "solutions", "tools", "nbgrader_config.py")
+COURSE = ("exercises", "grading", "solutions", "nbgrader_config.py")
 #: What holds answers: closed to everybody but root in the checkout itself.
 CLOSED = ("solutions", "tests", ".git")
 #: What users' servers need of the checkout: must be open to everybody.

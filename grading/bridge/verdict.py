@@ -119,7 +119,7 @@ class Student:
 
         Args:
             source: the cell.
-            timeout: seconds, the usual ones if None.
+            timeout: seconds, without a limit of its own if None.
             owns: what the submission offers from now on, as `offered_names` has it: names that a
                 test cell used before are the submission's again. Give what the *reference*
                 solution offers: a submission must not choose that.

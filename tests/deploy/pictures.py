@@ -86,7 +86,7 @@ def hand_in(course: Path, student: str, notebook: dict | str) -> None:
 
 def grade(course: Path) -> None:
     """Make a course with five students in all four states, and grade it."""
-    for name in ("exercises", "grading", "solutions", "tools"):
+    for name in ("exercises", "grading", "solutions"):
         shutil.copytree(ROOT / name, course / name, ignore=NOT_COPIED)
     shutil.copyfile(ROOT / "nbgrader_config.py", course / "nbgrader_config.py")
     hand_in(course, "s01", answered(1, "soft-lookup/dot_product"))
