@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from grading.course import notebooks, release
+from grading.course.notebooks import ROOT
 from tests.harness import only
-from tools import exercises, notebooks
-from tools.notebooks import ROOT
 
 #: What the set-up page tells a student to install.
 INSTALLED = ("torch", "matplotlib", "jupyterlab")
@@ -38,7 +38,7 @@ QUICK = "02-self-attention"
     "name",
     [
         pytest.param(name, marks=[] if name == QUICK else pytest.mark.slow)
-        for name in exercises.assignments(ROOT)
+        for name in release.assignments(ROOT)
     ],
 )
 def test_all_visible_tests_pass_beside_nothing(name: str, tmp_path: Path) -> None:
