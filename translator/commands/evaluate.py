@@ -74,17 +74,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write the record."""
-    from translator.corpora import read_parallel
-    from translator.decoding import DecodingOptions
+    from translator.data.corpora import read_parallel
+    from translator.data.prepared import load_prepared
+    from translator.decoding.evaluation import best_alpha, evaluate
+    from translator.decoding.model_folder import load_translator
+    from translator.decoding.record import read_record, surroundings, write_record
+    from translator.decoding.search import DecodingOptions
+    from translator.device import describe_device
     from translator.errors import TranslatorError
-    from translator.evaluation import best_alpha, evaluate
     from translator.files import sha256, write_text
-    from translator.lineage import earlier_trainings
-    from translator.model_folder import load_translator
-    from translator.prepared import load_prepared
-    from translator.record import read_record, surroundings, write_record
-    from translator.training import describe_device
-    from translator.training_log import read_log
+    from translator.training.lineage import earlier_trainings
+    from translator.training.log import read_log
 
     if (args.run is None) == (args.model is None):
         raise TranslatorError("expected one of --run and --model")

@@ -36,8 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export, and read back what was written."""
+    from translator.decoding.model_folder import (
+        WEIGHTS,
+        load_translator,
+        save_translator,
+    )
     from translator.files import write_bytes
-    from translator.model_folder import WEIGHTS, load_translator, save_translator
 
     save_translator(
         args.out, load_translator(args.run / "model"), half=args.half, int8=args.int8
@@ -49,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     size = (args.out / WEIGHTS).stat().st_size
     print(f"{args.out}: {size / 1e6:.1f} MB of weights")
     if args.onnx:
-        from translator.onnx_export import export_onnx
+        from translator.decoding.onnx_export import export_onnx
 
         for path, difference in export_onnx(translator, args.out).items():
             print(f"{path}: differs from PyTorch by at most {difference:.1e}")

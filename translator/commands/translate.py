@@ -51,10 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Translate and print a line for each line."""
-    from translator.decoding import DecodingOptions
+    from translator.decoding.model_folder import load_translator
+    from translator.decoding.search import DecodingOptions
+    from translator.decoding.text_files import read_lines
     from translator.errors import TranslatorError
-    from translator.model_folder import load_translator
-    from translator.text_files import read_lines
 
     if args.text and args.file:
         raise TranslatorError("expected a text or --file, got both")
@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show_alignment(translator, text: str, translation: str, plot: Path | None) -> None:
-    from translator.cleaning import normalise
-    from translator.decoding import LONGEST_SOURCE, alignment
+    from translator.data.cleaning import normalise
+    from translator.decoding.search import LONGEST_SOURCE, alignment
     from translator.errors import TranslatorError
 
     tokenizer = translator.tokenizer
