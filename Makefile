@@ -62,7 +62,7 @@ de-en: env-translate ## make the book's translator again: two hours of a core (D
 	@$(PY) -m translator prepare --config de-en $(if $(DATA),--data-dir $(DATA))
 	@$(PY) -m translator train --config de-en --resume
 	@$(PY) -m translator evaluate --run runs/de-en --corpus tatoeba --alpha 0.6 1 1.4 1.8
-	@$(PY) -m translator export --run runs/de-en --out models/de-en --int8
+	@$(PY) -m translator export --run runs/de-en --out models/de-en --int8 --data data/de-en
 
 train-gpu: export GPU = 1
 train-gpu: env-translate ## all that wants a GPU: records and the translator (DATA=folder with the corpora)

@@ -9,6 +9,8 @@ from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
 
+from translator.decoding.confidence import Calibration, group_means, sentence_chrf
+from translator.decoding.lines import translate_lines
 from translator.decoding.model_folder import Translator
 from translator.decoding.near import near_sources
 from translator.decoding.search import DecodingOptions
@@ -171,6 +173,45 @@ def best_alpha(
         "beam_size": beam_size,
         "sentences": len(sources),
         "tried": tried,
+    }
+
+
+def calibrate(
+    translator: Translator,
+    valid: tuple[Sequence[str], Sequence[str]],
+    test: tuple[Sequence[str], Sequence[str]],
+    options: DecodingOptions,
+) -> dict[str, Any]:
+    """Return which chrF goes with which log-probability on validation pairs, and whether it holds.
+
+    valid, test: sources and references. Translated is as `translate` does it, with names put in
+    their places. The result has the line's points; `measured`, for the test, with the sentences in
+    groups by what was expected of them; and the scores of the test's translations.
+    """
+
+    def translated(pairs: tuple[Sequence[str], Sequence[str]]):
+        rows = translate_lines(translator, pairs[0], options)
+        outputs = [row.text for row in rows]
+        certainty = [row.candidates[0].log_probability for row in rows]
+        chrf = sentence_chrf(outputs, pairs[1])
+        kept = [i for i, value in enumerate(certainty) if value is not None]
+        return outputs, *_rows(kept, certainty, chrf)
+
+    _, log_probability, chrf = translated(valid)
+    fitted = Calibration.fit(log_probability, chrf)
+    outputs, log_probability, chrf = translated(test)
+    expected = [fitted.expected_chrf(value) for value in log_probability]
+    return {
+        "sentences": len(valid[0]),
+        "alpha": options.alpha,
+        "beam_size": options.beam_size,
+        "log_probability": list(fitted.log_probability),
+        "chrf": list(fitted.chrf),
+        "measured": [
+            {"expected": float(mean), "chrf": float(value), "sentences": size}
+            for mean, value, size in group_means(expected, chrf, groups=10)
+        ],
+        "as_used": scores(outputs, test[1], intervals=True),
     }
 
 

@@ -3,6 +3,8 @@
 model.safetensors   the weights; a matrix that is tied to another is stored once
 config.json         the configuration it was trained with, and the format
 tokenizer.json
+record.json         how it was trained and measured, if it was
+lexicon.json        the words of its training, which names and spelling need
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ from torch import Tensor
 from transformer.model import Transformer
 from translator.config import Config
 from translator.data.tokenizer import Tokenizer
+from translator.decoding.confidence import Calibration
+from translator.decoding.lexicon import LEXICON, Lexicon
+from translator.decoding.record import read_record
 from translator.decoding.search import DecodingOptions, translate
 from translator.device import choose_device
 from translator.errors import TranslatorError
@@ -30,7 +35,8 @@ WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json
 #: Beside a matrix of 8-bit integers: what each of its rows is to be multiplied by.
 SCALE = ".scale"
 #: What else may lie in the folder, and is kept when the translator in it is replaced.
-KEPT = ("README.md", "record.json", "training.json", "log.jsonl")
+RECORD = "record.json"
+KEPT = ("README.md", RECORD, LEXICON, "training.json", "log.jsonl")
 
 
 class ModelFolderError(TranslatorError):
@@ -44,11 +50,19 @@ class Translator:
     model: Transformer
     tokenizer: Tokenizer
     config: Config
+    #: Of the length penalty: what the record says that validation chose.
+    alpha: float = DecodingOptions.alpha
+    calibration: Calibration | None = None
+    lexicon: Lexicon | None = None
 
     def translate(
         self, texts: Sequence[str], options: DecodingOptions | None = None
     ) -> list[str]:
-        """Translate each text, in order; see `translator.decoding.search.translate`."""
+        """Translate each text, in order; see `translator.decoding.search.translate`.
+
+        Without options the length penalty is the one that validation chose.
+        """
+        options = options or DecodingOptions(alpha=self.alpha)
         return translate(self.model, self.tokenizer, texts, options)
 
 
@@ -125,7 +139,16 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
         )
     model = config.model.build(vocab_size, tokenizer.pad_id)
     _load_weights(model, folder / WEIGHTS)
-    return Translator(model.to(choose_device(device)).eval(), tokenizer, config)
+    record = read_record(folder / RECORD) if (folder / RECORD).is_file() else {}
+    penalty = record.get("length_penalty", {})
+    return Translator(
+        model.to(choose_device(device)).eval(),
+        tokenizer,
+        config,
+        alpha=penalty.get("alpha", DecodingOptions.alpha),
+        calibration=Calibration.from_record(record),
+        lexicon=Lexicon.load(folder),
+    )
 
 
 def _rounded_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:

@@ -227,9 +227,9 @@ def translate(
             pieces.append(piece)
             owner.append(i)
     translated = [""] * len(pieces)
-    for indices, written in decode_ids(model, tokenizer, pieces, options):
-        for i, tokens in zip(indices, written, strict=True):
-            translated[i] = tokenizer.decode(tokens).strip()
+    for indices, found in decode_ids(model, tokenizer, pieces, options):
+        for i, hypotheses in zip(indices, found, strict=True):
+            translated[i] = tokenizer.decode(hypotheses[0].tokens).strip()
     results: list[list[str]] = [[] for _ in texts]
     for i, piece in zip(owner, translated, strict=True):
         results[i].append(piece)
@@ -241,8 +241,8 @@ def decode_ids(
     tokenizer: Tokenizer,
     sources: Sequence[Sequence[int]],
     options: DecodingOptions,
-) -> Iterator[tuple[list[int], list[list[int]]]]:
-    """Yield (indices of the sources, their translations as ids), batch by batch."""
+) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
+    """Yield (indices of the sources, the hypotheses for each, the best first), batch by batch."""
     device = next(model.parameters()).device
     ends = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
     for src, indices in source_batches(
@@ -253,11 +253,7 @@ def decode_ids(
         lengths = (src != tokenizer.pad_id).sum(dim=1).tolist()
         limits = [10 + int(options.max_ratio * length) for length in lengths]
         if options.beam_size == 1:
-            rows = greedy_decode(model, src, max_len=max(limits), **ends).tolist()
-            written = [
-                _until(row[:limit], tokenizer.eos_id)
-                for row, limit in zip(rows, limits, strict=True)
-            ]
+            found = [[h] for h in _greedy(model, src, limits, options.alpha, **ends)]
         else:
             found = beam_search(
                 model,
@@ -267,12 +263,34 @@ def decode_ids(
                 alpha=options.alpha,
                 **ends,
             )
-            written = [hypotheses[0].tokens for hypotheses in found]
-        yield list(indices), written
+        yield list(indices), found
 
 
-def _until(row: list[int], end: int) -> list[int]:
-    return row[: row.index(end)] if end in row else row
+@torch.no_grad()
+def _greedy(model, src, limits, alpha, *, bos_id, eos_id) -> list[Hypothesis]:
+    """Return what greedy decoding writes, with the log-probabilities that the model gives it."""
+    rows = greedy_decode(
+        model, src, max_len=max(limits), bos_id=bos_id, eos_id=eos_id
+    )  # (B, T)
+    begin = rows.new_full((len(rows), 1), bos_id)
+    was_training = model.training
+    model.eval()
+    try:
+        logits = model(src, torch.cat([begin, rows[:, :-1]], dim=1))  # (B, T, V)
+    finally:
+        model.train(was_training)
+    logits[..., model.pad_id] = -math.inf  # as it was when the tokens were chosen
+    log_p = torch.log_softmax(logits.float(), dim=-1)
+    log_p = log_p.gather(-1, rows[..., None])[..., 0]  # (B, T)
+    found = []
+    for row, values, limit in zip(rows.tolist(), log_p.tolist(), limits, strict=True):
+        length = min(row.index(eos_id) + 1 if eos_id in row else len(row), limit)
+        ended = row[length - 1] == eos_id
+        total = sum(values[:length])
+        score = total / length_penalty(length, alpha)
+        tokens = row[: length - ended]
+        found.append(Hypothesis(tokens, total, score, ended))
+    return found
 
 
 def split_long(text: str, tokenizer: Tokenizer, limit: int) -> list[list[int]]:
