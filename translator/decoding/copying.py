@@ -25,23 +25,7 @@ _DETERMINER = re.compile(
 #: What a name follows, though the word be known: "Herr Müller", "ich heiße Johannes".
 _INTRODUCES = re.compile(r"Herrn?|Frau|Familie|heiß(?:e|t|en)|namens", re.IGNORECASE)
 #: What follows a verb or an adverb at the beginning of a sentence, and no name.
-_AFTER_VERB = frozenset(
-    [
-        "dich",
-        "dir",
-        "du",
-        "euch",
-        "ich",
-        "ihr",
-        "mich",
-        "mir",
-        "nicht",
-        "sich",
-        "wir",
-        "bitte",
-        "doch",
-    ]
-)
+_AFTER_VERB = re.compile(r"dich|dir|du|euch|ich|ihr|mich|mir|nicht|sich|wir|bitte|doch")
 #: How many ways to stand in are tried.
 WAYS = 3
 
