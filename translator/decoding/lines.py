@@ -97,7 +97,7 @@ def translate_lines(
 ) -> list[LineTranslation]:
     """Translate lines of any text; the result has one for each, in order.
 
-    A line is translated sentence by sentence. A sentence longer than any in training is cut at
+    A line is translated sentence by sentence. A sentence longer than those in training is cut at
     commas. Text without letters stays as it is; names, long numbers and addresses that the model
     does not copy are put in their places. A line in capitals is read and written as such.
     n_best: how many candidates; the i-th of a line is made of the i-th of its sentences.
@@ -142,7 +142,7 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
         parts = split_clauses(sentence, fits)
         if len(parts) > 1:
             warnings.append(
-                f"a sentence is longer than any in training and was cut into {len(parts)}: "
+                f"a sentence is longer than those in training and was cut into {len(parts)}: "
                 f"{sentence.strip()[:40]}…"
             )
         for part in parts:
