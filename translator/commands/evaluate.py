@@ -164,6 +164,7 @@ def run(args: argparse.Namespace) -> int:
     calibration = None
     if not args.source:
         options = DecodingOptions(beam_size=max(args.beam), alpha=chosen["alpha"])
+        valid = valid[: args.limit]
         pairs = [row.source for row in valid], [row.target for row in valid]
         calibration = calibrate(translator, pairs, (sources, references), options)
         print(

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="print N candidates for each line, between tabs",
+        help="print up to N candidates for each line, between tabs",
     )
     parser.add_argument(
         "--scores",

@@ -54,6 +54,10 @@ class Calibration:
         """Return the chrF to expect, between the points by a straight line."""
         return float(np.interp(log_probability, self.log_probability, self.chrf))
 
+    def is_low(self, log_probability: float) -> bool:
+        """Return whether this is below what the line was fitted to, but for a few sentences."""
+        return log_probability < self.log_probability[0]
+
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Calibration | None:
         """Return the calibration in a record, if it has one."""

@@ -27,8 +27,6 @@ from translator.decoding.search import (
 from translator.decoding.sentences import split_clauses, split_sentences
 from translator.errors import TranslatorError
 
-#: Below this chrF a translation is seldom of use.
-LOW_CHRF = 30.0
 #: Where less of a line's words is known, its language is looked at.
 FEW_KNOWN = 0.7
 SOURCE_LANGUAGE = "de"
@@ -100,7 +98,7 @@ def translate_lines(
     A line is translated sentence by sentence. A sentence longer than those in training is cut at
     commas. Text without letters stays as it is; names, long numbers and addresses that the model
     does not copy are put in their places. A line in capitals is read and written as such.
-    n_best: how many candidates; the i-th of a line is made of the i-th of its sentences.
+    n_best: how many candidates at most; the i-th of a line is made of the i-th of its sentences.
     Raises TranslatorError for n_best below 1 or above the size of the beam.
     """
     options = options or DecodingOptions(alpha=translator.alpha)
@@ -200,7 +198,13 @@ def _hypotheses(
     results: list[list[tuple[str, Hypothesis]]] = [[] for _ in texts]
     for indices, found in decode_ids(translator.model, tokenizer, sources, options):
         for i, hypotheses in zip(indices, found, strict=True):
-            results[i] = [(tokenizer.decode(h.tokens).strip(), h) for h in hypotheses]
+            written: dict[
+                str, Hypothesis
+            ] = {}  # a text may be cut into tokens in two ways
+            for hypothesis in hypotheses:
+                text = tokenizer.decode(hypothesis.tokens).strip()
+                written.setdefault(text, hypothesis)
+            results[i] = list(written.items())
     return results
 
 
@@ -235,9 +239,9 @@ def _assembled(
         known = translator.calibration is not None and log_p is not None
         expected = translator.calibration.expected_chrf(log_p) if known else None
         candidates.append(Candidate(text, log_p, expected))
-    expected = candidates[0].expected_chrf
-    if expected is not None and expected < LOW_CHRF:
-        warnings.append(f"low confidence: about {expected:.0f} chrF of 100 expected")
+    log_p, expected = candidates[0].log_probability, candidates[0].expected_chrf
+    if expected is not None and translator.calibration.is_low(log_p):
+        warnings.append(f"low confidence: at most {expected:.0f} chrF of 100 expected")
     return LineTranslation(line, candidates, warnings)
 
 

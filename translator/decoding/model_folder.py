@@ -145,7 +145,8 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
         model.to(choose_device(device)).eval(),
         tokenizer,
         config,
-        alpha=penalty.get("alpha", DecodingOptions.alpha),
+        # Without others tried it was not chosen, but given.
+        alpha=penalty["alpha"] if "tried" in penalty else DecodingOptions.alpha,
         calibration=Calibration.from_record(record),
         lexicon=Lexicon.load(folder),
     )

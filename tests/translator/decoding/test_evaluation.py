@@ -10,12 +10,15 @@ from sacrebleu import corpus_bleu, corpus_chrf
 
 from tests.translator.training_help import config, corpus, write_toml
 from translator.cli import main
+from translator.decoding.confidence import Calibration
 from translator.decoding.evaluation import (
     by_length,
     evaluate,
     scores,
     several_references,
 )
+from translator.decoding.lexicon import Lexicon
+from translator.decoding.model_folder import load_translator
 from translator.decoding.record import read_record, write_record
 from translator.decoding.search import DecodingOptions
 from translator.errors import TranslatorError
@@ -135,8 +138,19 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
         "a record holds no path of this machine"
     )
     model = tmp_path / "exported"
-    assert main(["export", "--run", run, "--out", str(model), "--half", "--onnx"]) == 0
+    export = ["export", "--run", run, "--out", str(model), "--half", "--onnx"]
+    assert main([*export, "--data", folder]) == 0
     assert read_record(model / "record.json") == record
+    exported = load_translator(model)
+    assert exported.lexicon == Lexicon.of(data)
+    assert exported.calibration == Calibration.from_record(record)
+    assert record["calibration"]["sentences"] == 5
+    measured = record["calibration"]["measured"]
+    assert sum(group["sentences"] for group in measured) == 5
+    assert exported.alpha == DecodingOptions.alpha, "validation chose none"
+    # Exported again without the data, the words stay.
+    assert main(["export", "--run", run, "--out", str(model)]) == 0
+    assert load_translator(model).lexicon == exported.lexicon
     text = tmp_path / "de.txt"
     text.write_text("Ich sehe dich.\n")
     assert (
