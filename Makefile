@@ -59,12 +59,12 @@ train: env-translate ## train a translator: make train CONFIG=small (DATA=folder
 	@$(PY) -m translator evaluate --run runs/$(CONFIG)
 
 # The second training goes on with the weights of the first.
-de-en: env-translate ## make the book's translator again: four hours of a core (DATA=folder with the corpora)
+de-en: env-translate ## make the book's translator again: three and a half hours of a core (DATA=folder with the corpora)
 	@$(PY) -m translator prepare --config de-en $(if $(DATA),--data-dir $(DATA))
 	@$(PY) -m translator train --config de-en --resume
-	@$(PY) -m translator train --config de-en --from runs/de-en/model --out runs/de-en-2 --set training.max_seconds=7700 --resume
+	@$(PY) -m translator train --config de-en --from runs/de-en/model --out runs/de-en-2 --set training.max_seconds=5600 --resume
 	@$(PY) -m translator evaluate --run runs/de-en-2 --after runs/de-en --corpus tatoeba --alpha 0.6 1 1.4 1.8
-	@$(PY) -m translator export --run runs/de-en-2 --out models/de-en --int8
+	@$(PY) -m translator export --run runs/de-en-2 --out models/de-en --int8 --data data/de-en
 
 train-gpu: export GPU = 1
 train-gpu: env-translate ## all that wants a GPU: records and the translator (DATA=folder with the corpora)

@@ -67,14 +67,16 @@ class ModelConfig:
         import torch.nn.functional as F
 
         from transformer.model import Transformer
-        from translator.dropout import set_attention_dropout
+        from transformer.multihead import MultiHeadAttention
 
         settings = dataclasses.asdict(self)
         attention_dropout = settings.pop("attention_dropout")
         settings["activation"] = {"relu": F.relu, "gelu": F.gelu}[self.activation]
         model = Transformer(vocab_size, vocab_size, pad_id=pad_id, **settings)
         if attention_dropout is not None:
-            set_attention_dropout(model, attention_dropout)
+            for module in model.modules():
+                if isinstance(module, MultiHeadAttention):
+                    module.dropout = attention_dropout
         return model
 
 

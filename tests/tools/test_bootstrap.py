@@ -165,8 +165,8 @@ ROOMS = {
         "book/**/*.py",
         "book/*.ipynb",
         "transformer/*.py",
-        "translator/[!o]*.py",
-        "translator/commands/*.py",
+        "translator/*.py",
+        "translator/*/[!o]*.py",
     ],
     "do": [
         "tools/lab.py",

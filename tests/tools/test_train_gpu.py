@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from tools import train_gpu
-from translator.ablations import RUNS
 from translator.cli import build_parser
 from translator.config import load_config
+from translator.training.ablations import RUNS
 
 
 @pytest.fixture

@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from translator import files, preparation, prepared
-from translator.cleaning import normalise
+from translator import files
 from translator.cli import command, command_names, main
 from translator.config import DataConfig, load_config
+from translator.data import preparation, prepared
+from translator.data.cleaning import normalise
+from translator.data.preparation import prepare
+from translator.data.prepared import DATA_FILES, load_prepared, read_examples
+from translator.data.splitting import SPLITS, group_key
 from translator.errors import ConfigError, PreparedDataError, explain_os_error
-from translator.preparation import prepare
-from translator.prepared import DATA_FILES, load_prepared, read_examples
-from translator.splitting import SPLITS, group_key
 
 SIZES = ("--vocab-size", "300", "--valid", "20", "--test", "30")
 
@@ -255,7 +256,8 @@ def test_killed_in_the_middle_the_old_data_stays(
     run(tsv, out)
     before = content(out)
     code = (
-        "import os, signal, sys; from translator import tokenizer; from translator.cli import main;"
+        "import os, signal, sys; from translator.data import tokenizer;"
+        "from translator.cli import main;"
         "tokenizer.Tokenizer.save = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
         "main(sys.argv[1:])"
     )

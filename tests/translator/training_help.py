@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from translator.config import Config
-from translator.preparation import prepare
-from translator.prepared import PreparedCorpus
+from translator.data.preparation import prepare
+from translator.data.prepared import PreparedCorpus
 
 SMALL = {
     "name": "test",

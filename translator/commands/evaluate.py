@@ -74,17 +74,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write the record."""
-    from translator.corpora import read_parallel
-    from translator.decoding import DecodingOptions
+    from translator.data.corpora import read_parallel
+    from translator.data.prepared import load_prepared
+    from translator.decoding.evaluation import best_alpha, calibrate, evaluate
+    from translator.decoding.model_folder import load_translator
+    from translator.decoding.record import read_record, surroundings, write_record
+    from translator.decoding.search import DecodingOptions
+    from translator.device import describe_device
     from translator.errors import TranslatorError
-    from translator.evaluation import best_alpha, evaluate
     from translator.files import sha256, write_text
-    from translator.lineage import earlier_trainings
-    from translator.model_folder import load_translator
-    from translator.prepared import load_prepared
-    from translator.record import read_record, surroundings, write_record
-    from translator.training import describe_device
-    from translator.training_log import read_log
+    from translator.training.lineage import earlier_trainings
+    from translator.training.log import read_log
 
     if (args.run is None) == (args.model is None):
         raise TranslatorError("expected one of --run and --model")
@@ -132,12 +132,10 @@ def run(args: argparse.Namespace) -> int:
             "fingerprint": prepared.fingerprint,
             "stats": prepared.stats,
         }
+        valid = [
+            row for row in prepared.texts("valid") if args.corpus in (None, row.corpus)
+        ]
         if len(args.alpha) > 1:
-            valid = [
-                row
-                for row in prepared.texts("valid")
-                if args.corpus in (None, row.corpus)
-            ]
             chosen = best_alpha(
                 translator,
                 [row.source for row in valid],
@@ -163,6 +161,15 @@ def run(args: argparse.Namespace) -> int:
             flush=True,
         )
     print(evaluations[-1]["bleu"]["signature"])
+    calibration = None
+    if not args.source:
+        options = DecodingOptions(beam_size=max(args.beam), alpha=chosen["alpha"])
+        valid = valid[: args.limit]
+        pairs = [row.source for row in valid], [row.target for row in valid]
+        calibration = calibrate(translator, pairs, (sources, references), options)
+        print(
+            f"as used, names copied: {calibration['as_used']['bleu']['score']:.1f} BLEU"
+        )
     if args.outputs:
         write_text(args.outputs, "".join(line + "\n" for line in outputs))
     record = {
@@ -174,6 +181,7 @@ def run(args: argparse.Namespace) -> int:
         "data": data,
         "length_penalty": chosen,
         "evaluations": evaluations,
+        "calibration": calibration,
     }
     if args.run:
         record["training"] = training

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from translator.config import DataConfig
-    from translator.prepared import PreparedCorpus
+    from translator.data.prepared import PreparedCorpus
 
 HELP = (
     "Read corpora, clean them, split them without leakage and learn their vocabulary."
@@ -115,10 +115,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare, and print what came of it."""
+    from translator.data.preparation import prepare
+    from translator.data.tokenizer import Tokenizer
+    from translator.decoding.model_folder import TOKENIZER
     from translator.errors import ConfigError
-    from translator.model_folder import TOKENIZER
-    from translator.preparation import prepare
-    from translator.tokenizer import Tokenizer
 
     settings, name = _settings(args)
     given = None
@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
 def _settings(args: argparse.Namespace) -> tuple[DataConfig, str]:
     """Return the settings that the arguments choose, and a name for what they make."""
     from translator.config import load_config
-    from translator.corpora import corpus_name
+    from translator.data.corpora import corpus_name
 
     corpora = (
         *args.corpora,

@@ -68,15 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, and write the translator to OUT/model."""
-    from translator.checkpoints import checkpoints
     from translator.config import load_config
+    from translator.data.prepared import load_prepared
+    from translator.decoding.model_folder import (
+        Translator,
+        load_translator,
+        save_translator,
+    )
     from translator.errors import TranslatorError
     from translator.files import write_bytes
-    from translator.model_folder import Translator, load_translator, save_translator
-    from translator.prepared import load_prepared
-    from translator.processes import started
-    from translator.training import Trainer
-    from translator.training_log import LOG
+    from translator.training.checkpoints import checkpoints
+    from translator.training.log import LOG
+    from translator.training.processes import started
+    from translator.training.trainer import Trainer
 
     config = load_config(args.config, args.overrides)
     data = args.data or Path("data") / config.name

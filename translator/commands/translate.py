@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-HELP = "Translate a text, a file, or standard input, a sentence a line."
+HELP = (
+    "Translate a text, a file, or what is typed or piped in: a line out for each line."
+)
 EXAMPLES = """\
   python -m translator translate "Kannst du mir helfen, diesen Satz zu übersetzen?"
   python -m translator translate --file brief.txt > letter.txt
   cat brief.txt | python -m translator translate --beam 1
+  python -m translator translate --n-best 3 --scores "Ich habe keine Zeit."
   python -m translator translate --alignments "Ich habe keine Zeit."
   python -m translator translate --alignments --plot alignment.png "Ich habe keine Zeit."
 """
+#: Lines that are translated together, and printed before the next ones are read.
+CHUNK = 32
 DEFAULT_MODEL = Path(__file__).resolve().parent.parent.parent / "models" / "de-en"
 
 
@@ -36,7 +44,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--beam", type=int, default=4, metavar="SIZE", help="1 is greedy"
     )
     parser.add_argument(
-        "--alpha", type=float, default=0.6, help="length penalty (default: 0.6)"
+        "--alpha",
+        type=float,
+        help="length penalty (default: what the record says that validation chose)",
+    )
+    parser.add_argument(
+        "--n-best",
+        type=int,
+        default=1,
+        metavar="N",
+        help="print up to N candidates for each line, between tabs",
+    )
+    parser.add_argument(
+        "--scores",
+        action="store_true",
+        help="print before each translation the chrF to expect, 0 to 100",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="json: an object a line, with candidates and warnings",
     )
     parser.add_argument("--device", default="auto")
     parser.add_argument(
@@ -51,31 +79,92 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Translate and print a line for each line."""
-    from translator.decoding import DecodingOptions
+    from translator.decoding.lines import translate_lines
+    from translator.decoding.model_folder import load_translator
+    from translator.decoding.search import DecodingOptions
     from translator.errors import TranslatorError
-    from translator.model_folder import load_translator
-    from translator.text_files import read_lines
 
     if args.text and args.file:
         raise TranslatorError("expected a text or --file, got both")
     if args.plot and not args.alignments:
         raise TranslatorError("--plot draws alignments: give --alignments, too")
-    texts = list(args.text) or read_lines(args.file, args.encoding)
-    options = DecodingOptions(beam_size=args.beam, alpha=args.alpha)
+    if args.alignments and args.format == "json":
+        raise TranslatorError("--alignments are for --format text")
     translator = load_translator(args.model, args.device)
-    for i, (text, line) in enumerate(
-        zip(texts, translator.translate(texts, options), strict=True)
-    ):
-        print(line)
-        if args.alignments and line:
-            _show_alignment(translator, text, line, args.plot if i == 0 else None)
-    sys.stdout.flush()
+    if args.scores and translator.calibration is None:
+        raise TranslatorError(
+            f"--scores: {args.model / 'record.json'} has no calibration; "
+            "python -m translator evaluate writes it"
+        )
+    alpha = translator.alpha if args.alpha is None else args.alpha
+    options = DecodingOptions(beam_size=args.beam, alpha=alpha)
+    number = 0
+    for lines in _chunks(args):
+        for result in translate_lines(translator, lines, options, args.n_best):
+            number += 1
+            print(_as_json(result) if args.format == "json" else _as_text(result, args))
+            for warning in result.warnings:
+                print(f"translator: line {number}: {warning}", file=sys.stderr)
+            if args.alignments and result.text:
+                plot = args.plot if number == 1 else None
+                _show_alignment(translator, result.source, result.text, plot)
+        sys.stdout.flush()
     return 0
 
 
+def _chunks(args: argparse.Namespace) -> Iterator[list[str]]:
+    """Yield the lines, some at a time; at a terminal one by one, as they are typed."""
+    from translator.decoding.text_files import read_lines
+
+    if args.text:
+        lines = [line for text in args.text for line in text.split("\n")]
+    elif args.file is None and sys.stdin.isatty():
+        yield from _typed()
+        return
+    else:
+        lines = read_lines(args.file, args.encoding)
+    for begin in range(0, len(lines), CHUNK):
+        yield lines[begin : begin + CHUNK]
+
+
+def _typed() -> Iterator[list[str]]:
+    print("Type German; Ctrl-D ends.", file=sys.stderr)
+    while True:
+        print("> ", end="", file=sys.stderr, flush=True)
+        try:
+            yield [input()]
+        except EOFError:
+            print(file=sys.stderr)
+            return
+
+
+def _as_text(result, args: argparse.Namespace) -> str:
+    """Return the candidates of a line, between tabs; with --scores each after its score."""
+    if not args.scores and args.n_best == 1:
+        return result.text
+    fields = []
+    for candidate in result.candidates:
+        if args.scores:
+            score = candidate.expected_chrf
+            fields.append("-" if score is None else f"{score:.0f}")
+        fields.append(candidate.text.replace("\t", " "))
+    return "\t".join(fields)
+
+
+def _as_json(result) -> str:
+    candidates = [dataclasses.asdict(candidate) for candidate in result.candidates]
+    found = {
+        "source": result.source,
+        "translation": result.text,
+        "candidates": candidates,
+        "warnings": result.warnings,
+    }
+    return json.dumps(found, ensure_ascii=False)
+
+
 def _show_alignment(translator, text: str, translation: str, plot: Path | None) -> None:
-    from translator.cleaning import normalise
-    from translator.decoding import LONGEST_SOURCE, alignment
+    from translator.data.cleaning import normalise
+    from translator.decoding.search import LONGEST_SOURCE, alignment
     from translator.errors import TranslatorError
 
     tokenizer = translator.tokenizer

@@ -1,0 +1,379 @@
+"""Reading corpora: the formats, where files are looked for, and what is wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from translator import grammar
+from translator.config import DataConfig
+from translator.data import corpora
+from translator.data.corpora import (
+    MULTI30K,
+    Remote,
+    corpus_name,
+    load_corpus,
+    local_folder,
+    read_lines,
+    read_parallel,
+    read_tsv,
+)
+from translator.data.held_out import HELD_OUT
+from translator.data.preparation import clean_and_split
+from translator.data.spelling import as_sentence
+from translator.errors import CorpusError, DownloadError
+from translator.files import sha256
+
+SMALL = DataConfig(grammar_pairs=200, valid=30, test=30)
+
+
+@pytest.fixture(autouse=True)
+def no_folder_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the developer's own corpora, and the network, out of the tests."""
+    monkeypatch.delenv("TRANSLATOR_DATA", raising=False)
+    monkeypatch.setattr(corpora, "DOWNLOADS", tmp_path / "downloads")
+    monkeypatch.setattr(corpora, "download", no_network)
+
+
+def no_network(url: str, path: Path, **_: object) -> Path:
+    raise DownloadError(f"{url}: cannot be reached: this is a test")
+
+
+def write(path: Path, data: bytes | str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+    return path
+
+
+def multi30k_folder(folder: Path) -> Path:
+    """A folder laid out as Multi30k's, with a few invented captions."""
+    for (split, side), file in MULTI30K.items():
+        lines = "".join(f"Ein {split} {side} {i}.\n" for i in range(3))
+        write(folder / file.name, gzip.compress(lines.encode()))
+    return folder
+
+
+# -- lines and columns -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"eins\nzwei\n", ["eins", "zwei"]),
+        (b"eins\r\nzwei", ["eins", "zwei"]),
+        (b"ein\rs\nzwei\n", ["ein\rs", "zwei"]),
+        (b"\xef\xbb\xbfeins\n\nzwei\n", ["eins", "", "zwei"]),
+        (
+            "ein\u2028s\x0bzwei\x85\n".encode(),
+            ["ein\u2028s\x0bzwei\x85"],
+        ),  # one line, not four
+        ("größer\n".encode(), ["größer"]),
+    ],
+)
+def test_lines_end_at_line_feeds_only(
+    tmp_path: Path, data: bytes, lines: list, compress
+) -> None:
+    assert read_lines(write(tmp_path / "text", compress(data))) == lines
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "expected lines of text, got an empty file"),
+        (b"\n \r\n", "expected lines of text, got an empty file"),
+        (
+            "gut\nsch\u00f6n\n".encode("latin-1"),
+            r"line 2: expected UTF-8, got byte 0xF6 at column 4",
+        ),
+        ("schön".encode("utf-16"), "expected UTF-8, got UTF-16"),
+        (gzip.compress(b"text" * 99, mtime=0)[:-9], "damaged gzip file"),
+        (gzip.compress(b"text", mtime=0)[:4] + b"nonsense", "damaged gzip file"),
+    ],
+)
+def test_files_that_are_no_text(tmp_path: Path, data: bytes, message: str) -> None:
+    with pytest.raises(CorpusError, match=rf"corpus\.de.*{message}"):
+        read_lines(write(tmp_path / "corpus.de", data))
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"none\.tsv: no such file"):
+        read_tsv(tmp_path / "none.tsv")
+    with pytest.raises(CorpusError, match="expected a file, got a folder"):
+        read_lines(tmp_path)
+
+
+def test_tsv(tmp_path: Path) -> None:
+    path = write(tmp_path / "pairs.tsv", "Geh.\tGo.\n\nLauf!\tRun!\n")
+    assert read_tsv(path) == [("Geh.", "Go."), ("", ""), ("Lauf!", "Run!")]
+
+
+@pytest.mark.parametrize(("line", "found"), [("Lauf!", 1), ("Lauf!\tRun!\tCC-BY", 3)])
+def test_a_broken_line_is_named(tmp_path: Path, line: str, found: int) -> None:
+    path = write(tmp_path / "pairs.tsv", f"Geh.\tGo.\n{line}\nJa.\tYes.\n")
+    message = rf"pairs\.tsv, line 2: expected 2 columns separated by tabs, got {found}: 'Lauf!"
+    with pytest.raises(CorpusError, match=message):
+        read_tsv(path)
+
+
+def test_two_files_of_unequal_length(tmp_path: Path) -> None:
+    one, other = (
+        write(tmp_path / "a.de", "eins\nzwei\n"),
+        write(tmp_path / "a.en", "one\n"),
+    )
+    with pytest.raises(
+        CorpusError, match=r"a\.en: expected 2 lines, as many as .*a\.de, got 1"
+    ):
+        read_parallel(one, other)
+    assert read_parallel(one, one) == [("eins", "eins"), ("zwei", "zwei")]
+
+
+# -- own files -------------------------------------------------------------------------------
+
+
+def test_own_files(tmp_path: Path) -> None:
+    tsv = write(tmp_path / "mine.tsv.gz", gzip.compress(b"Geh.\tGo.\n", mtime=0))
+    corpus = load_corpus(f"tsv:{tsv}")
+    assert (corpus.name, corpus.pairs) == ("mine", [("Geh.", "Go.")])
+    assert corpus.inputs == {"mine.tsv.gz": sha256(tsv)}
+    one, other = (
+        write(tmp_path / "two.de", "Geh.\n"),
+        write(tmp_path / "two.en", "Go.\n"),
+    )
+    corpus = load_corpus(f"text:{one},{other}")
+    assert (corpus.name, corpus.pairs) == ("two", [("Geh.", "Go.")])
+    assert set(corpus.inputs) == {"two.de", "two.en"}
+    assert corpus_name(f"text:{one},{other}") == "two"
+    assert corpus_name("tatoeba") == "tatoeba"
+
+
+@pytest.mark.parametrize("spec", ["europarl", "tsv:", "text:a", "text:a,b,c", ""])
+def test_names_that_are_no_corpus(spec: str) -> None:
+    with pytest.raises(
+        CorpusError, match="expected one of grammar, tatoeba, multi30k, tsv:FILE"
+    ):
+        load_corpus(spec)
+
+
+# -- the grammar -----------------------------------------------------------------------------
+
+
+def test_the_grammar_brings_its_own_splits() -> None:
+    corpus = load_corpus("grammar", SMALL)
+    assert [len(corpus.splits[name]) for name in ("train", "valid", "test")] == [
+        200,
+        30,
+        30,
+    ]
+    assert corpus.pairs == []
+    source, target = corpus.splits["train"][0]
+    assert any(" ".join(p.target) == target for p in grammar.parse(source))
+    assert load_corpus("grammar", SMALL) == corpus
+    other = DataConfig(grammar_pairs=200, valid=30, test=30, seed=1)
+    assert load_corpus("grammar", other).splits != corpus.splits
+
+
+def test_the_grammar_as_sentences() -> None:
+    settings = DataConfig(
+        grammar_pairs=400, valid=30, test=30, grammar_style="sentence"
+    )
+    plain = DataConfig(grammar_pairs=400, valid=30, test=30)
+    sentences = load_corpus("grammar", settings).splits["train"]
+    words = dict(load_corpus("grammar", plain).splits["train"])
+    by_lower = {source.casefold(): source for source in words}
+    assert (
+        300 < len(sentences) <= 400
+    )  # those whose commas the words do not tell are left out
+    for german, english in sentences:
+        assert german[0].isupper()
+        assert english[0].isupper()
+        assert german[-1] == english[-1]
+        assert german[-1] in ".?"
+        bare = by_lower[german[:-1].replace(",", "").casefold()]
+        assert words[bare].casefold() == english[:-1].casefold()
+        for word in (" weil ", " dass ", " ob ", " um "):
+            assert german.count(word) == german.count(f",{word}") + german.count(
+                f"und{word}"
+            )
+    assert any(german.endswith("?") for german, _ in sentences)
+    assert any("," in german for german, _ in sentences)
+
+
+@pytest.mark.parametrize(
+    ("plain", "written"),
+    [
+        (
+            "kannst du mir helfen diesen Satz zu übersetzen",
+            "helfen, diesen Satz zu übersetzen?",
+        ),
+        ("du willst anfangen zu Hause zu kochen", "anfangen, zu Hause zu kochen."),
+        ("muss sie anfangen zu arbeiten", "Muss sie anfangen zu arbeiten?"),
+        ("du hast versprochen ihn abzuholen", "Du hast versprochen, ihn abzuholen."),
+        (
+            "er will früh aufstehen um ihn anzurufen",
+            "früh aufstehen, um ihn anzurufen.",
+        ),
+        ("ich warte auf euch", "Ich warte auf euch."),
+    ],
+)
+def test_commas_of_written_german(plain: str, written: str) -> None:
+    (pair, *_) = grammar.parse(plain)
+    assert as_sentence(pair).source.endswith(written)
+
+
+def test_a_clause_in_front_is_not_written() -> None:
+    pairs = grammar.sample(20, constructions=["subordinate-first"])
+    assert [as_sentence(pair) for pair in pairs] == [None] * 20
+
+
+# -- public corpora --------------------------------------------------------------------------
+
+
+def test_tatoeba_in_a_local_folder(tmp_path: Path) -> None:
+    path = write(tmp_path / "tatoeba" / "deu-eng.tsv", "Geh.\tGo.\nLauf!\tRun!\n")
+    corpus = load_corpus("tatoeba", data_dir=tmp_path)
+    assert corpus.pairs == [("Geh.", "Go."), ("Lauf!", "Run!")]
+    assert corpus.inputs == {
+        "deu-eng.tsv": sha256(path),
+        HELD_OUT.name: sha256(HELD_OUT),
+    }
+    assert "CC BY 2.0" in corpus.licence
+    assert (
+        load_corpus("tatoeba", data_dir=tmp_path / "tatoeba") == corpus
+    )  # the folder itself
+
+
+def test_all_files_of_tatoeba_are_read_and_a_pair_of_two_files_counts_once(
+    tmp_path: Path,
+) -> None:
+    one = write(tmp_path / "deu-eng.tsv", "Geh.\tGo.\nLauf!\tRun!\n")
+    more = "Lauf!\tRun!\n" + "".join(
+        f"Es sind {i}.\tThere are {i}.\n" for i in range(9)
+    )
+    other = write(tmp_path / "deu-eng-2018.tsv.gz", gzip.compress(more.encode()))
+    with zipfile.ZipFile(tmp_path / "deu-eng.zip", "w") as archive:
+        archive.writestr("deu.txt", "Stay.\tBleib.\tCC\n")
+    corpus = load_corpus("tatoeba", data_dir=tmp_path)
+    assert {
+        path.name: sha256(path) for path in (one, other, tmp_path / "deu-eng.zip")
+    } == {
+        name: digest for name, digest in corpus.inputs.items() if name != HELD_OUT.name
+    }
+    splits, counts = clean_and_split([corpus], DataConfig(valid=1, test=1))
+    assert counts["tatoeba"]["dropped"] == {"duplicate": 1}
+    assert {pair[:2] for rows in splits.values() for pair in rows} == {
+        ("Geh.", "Go."),
+        ("Lauf!", "Run!"),
+        ("Bleib.", "Stay."),
+        *((f"Es sind {i}.", f"There are {i}.") for i in range(9)),
+    }
+
+
+def test_tatoeba_as_it_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deliver(url: str, path: Path, *, expected: str | None) -> Path:
+        assert url.endswith("deu-eng.zip")
+        assert expected is None  # the file grows: its first hash is recorded
+        path.parent.mkdir(parents=True)
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("_about.txt", "about")
+            archive.writestr(
+                "deu.txt", "Go.\tGeh.\tCC-BY 2.0 #1\nRun!\tLauf!\tCC-BY 2.0 #2\n"
+            )
+        return path
+
+    monkeypatch.setattr(corpora, "download", deliver)
+    assert load_corpus("tatoeba").pairs == [("Geh.", "Go."), ("Lauf!", "Run!")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("deu.txt", "Go.\tGeh.\n", r"deu\.txt, line 1: expected 3 columns .* got 2"),
+        ("fra.txt", "Go.\tVa.\tCC\n", r"expected a file deu\.txt in it, found none"),
+    ],
+)
+def test_a_zip_of_another_kind(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    with zipfile.ZipFile(tmp_path / "deu-eng.zip", "w") as archive:
+        archive.writestr(name, text)
+    with pytest.raises(CorpusError, match=message):
+        load_corpus("tatoeba", data_dir=tmp_path)
+    write(tmp_path / "deu-eng.zip", b"PK no zip")
+    with pytest.raises(CorpusError, match="damaged zip file"):
+        load_corpus("tatoeba", data_dir=tmp_path)
+
+
+def test_multi30k_in_a_local_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    multi30k_folder(tmp_path / "multi30k")
+    corpus = load_corpus("multi30k", data_dir=tmp_path)
+    assert corpus.splits["test"][1] == ("Ein test de 1.", "Ein test en 1.")
+    assert {name: len(pairs) for name, pairs in corpus.splits.items()} == {
+        "train": 3,
+        "valid": 3,
+        "test": 3,
+    }
+    assert corpus.as_published is False
+    published = {
+        key: Remote(file.url, sha256(tmp_path / "multi30k" / file.name))
+        for key, file in MULTI30K.items()
+    }
+    monkeypatch.setattr(corpora, "MULTI30K", published)
+    assert load_corpus("multi30k", data_dir=tmp_path).as_published is True
+
+
+def test_multi30k_is_downloaded_with_its_hashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = multi30k_folder(tmp_path / "remote")
+    asked = {}
+
+    def deliver(url: str, path: Path, *, expected: str) -> Path:
+        asked[url] = expected
+        return folder / path.name
+
+    monkeypatch.setattr(corpora, "download", deliver)
+    assert load_corpus("multi30k").splits["valid"][0] == (
+        "Ein valid de 0.",
+        "Ein valid en 0.",
+    )
+    assert asked == {file.url: file.sha256 for file in MULTI30K.values()}
+    assert all(len(digest) == 64 for digest in asked.values())
+    assert all(url.startswith("https://") for url in asked)
+
+
+def test_without_internet_it_says_what_to_do() -> None:
+    with pytest.raises(
+        DownloadError, match=r"into DIR/multi30k/ and give --data-dir DIR"
+    ):
+        load_corpus("multi30k")
+
+
+def test_a_folder_without_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        CorpusError, match=r"tatoeba: expected a file .*deu-eng\.tsv.* found none"
+    ):
+        load_corpus("tatoeba", data_dir=tmp_path)
+    with pytest.raises(CorpusError, match="expected a folder with corpora, found none"):
+        load_corpus("tatoeba", data_dir=tmp_path / "nowhere")
+    monkeypatch.setenv("TRANSLATOR_DATA", str(tmp_path / "elsewhere"))
+    with pytest.raises(CorpusError, match="elsewhere: expected a folder"):
+        load_corpus("multi30k")
+    assert local_folder(tmp_path) == tmp_path  # the argument comes first
+
+
+def test_the_environment_names_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "tatoeba" / "deu-eng.tsv", "Geh.\tGo.\n")
+    monkeypatch.setenv("TRANSLATOR_DATA", str(tmp_path))
+    assert load_corpus("tatoeba").pairs == [("Geh.", "Go.")]

@@ -1,0 +1,282 @@
+"""Scores: their signatures, their buckets, and the record."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from sacrebleu import corpus_bleu, corpus_chrf
+
+from tests.translator.training_help import config, corpus, write_toml
+from translator.cli import main
+from translator.decoding.confidence import Calibration
+from translator.decoding.evaluation import (
+    by_length,
+    evaluate,
+    scores,
+    several_references,
+)
+from translator.decoding.lexicon import Lexicon
+from translator.decoding.model_folder import load_translator
+from translator.decoding.record import read_record, write_record
+from translator.decoding.search import DecodingOptions
+from translator.errors import TranslatorError
+
+OUTPUTS = [
+    "The dog sees me.",
+    "You do not help him .",
+    "A small cat is there, too.",
+    "Yes.",
+]
+REFERENCES = [
+    "The dog sees me.",
+    "You don't help him.",
+    "There is a small cat, too.",
+    "No.",
+]
+SOURCES = [
+    "Der Hund sieht mich.",
+    "Du hilfst ihm nicht.",
+    "Da ist auch eine kleine Katze.",
+    "Nein.",
+]
+
+
+def test_scores_are_sacrebleus():
+    found = scores(OUTPUTS, REFERENCES)
+    assert found["bleu"]["score"] == corpus_bleu(OUTPUTS, [REFERENCES]).score
+    assert found["chrf"]["score"] == corpus_chrf(OUTPUTS, [REFERENCES]).score
+    assert {"tok:13a", "case:mixed"} <= set(found["bleu"]["signature"].split("|"))
+    assert (found["exact"], found["sentences"]) == (0.25, 4)
+    assert found["bleu"]["brevity_penalty"] == corpus_bleu(OUTPUTS, [REFERENCES]).bp
+    assert scores(REFERENCES, REFERENCES)["bleu"]["score"] == pytest.approx(100)
+
+
+def test_the_interval_is_that_of_resampled_test_sets():
+    outputs, references = OUTPUTS * 20, REFERENCES * 20
+    bleu = scores(outputs, references, intervals=True)["bleu"]
+    low, high = bleu["interval"]
+    assert low < bleu["score"] < high
+    assert "bs:1000" in bleu["signature"].split("|")
+    rng = random.Random(0)
+    drawn = []
+    for _ in range(200):
+        rows = rng.choices(range(len(outputs)), k=len(outputs))
+        again = [outputs[i] for i in rows], [[references[i] for i in rows]]
+        drawn.append(corpus_bleu(*again).score)
+    drawn.sort()
+    assert low == pytest.approx(drawn[5], abs=1.5)
+    assert high == pytest.approx(drawn[-6], abs=1.5)
+
+
+def test_scores_refuse_what_does_not_fit():
+    with pytest.raises(TranslatorError, match="got 1 and 4"):
+        scores(OUTPUTS, REFERENCES[:1])
+    with pytest.raises(TranslatorError, match="at least one"):
+        scores([], [])
+
+
+def test_every_sentence_is_in_one_bucket():
+    sources = [*SOURCES, "", " ".join("w" * 40)]
+    rows = by_length(sources, [*OUTPUTS, "", "x"], [*REFERENCES, "", "x"])
+    assert sum(row["sentences"] for row in rows) == 6
+    assert [row["words"] for row in rows] == [[1, 3], [4, 5], [6, 8], [25, None]]
+
+
+def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
+    """The commands one after the other, as in the README."""
+    data = corpus(tmp_path / "data")
+    write_toml(tmp_path / "test.toml", config(max_steps=4))
+    run, folder = str(tmp_path / "run"), str(data.folder)
+    train = [
+        "train",
+        "--config",
+        str(tmp_path / "test.toml"),
+        "--data",
+        folder,
+        "--out",
+        run,
+        "--quiet",
+        "--device",
+        "cpu",
+    ]
+    assert main(train) == 0
+    assert main(train) == 2
+    assert "--resume goes on with it" in capsys.readouterr().err
+    assert main([*train, "--resume"]) == 0
+    assert (
+        main(
+            [
+                "evaluate",
+                "--run",
+                run,
+                "--data",
+                folder,
+                "--beam",
+                "1",
+                "2",
+                "--limit",
+                "5",
+                "--outputs",
+                str(tmp_path / "out.txt"),
+                "--device",
+                "cpu",
+            ]
+        )
+        == 0
+    )
+    assert len((tmp_path / "out.txt").read_text().split("\n")) == 6
+    record = read_record(tmp_path / "run" / "record.json")
+    assert [e["beam_size"] for e in record["evaluations"]] == [1, 2]
+    assert record["training"]["updates"] == 4
+    assert record["curve"][-1]["update"] == 4
+    assert record["data"]["fingerprint"] == data.fingerprint
+    assert record["data"]["corpus"] == "grammar"
+    assert record["surroundings"]["libraries"]["torch"]
+    assert str(tmp_path) not in json.dumps(record), (
+        "a record holds no path of this machine"
+    )
+    model = tmp_path / "exported"
+    export = ["export", "--run", run, "--out", str(model), "--half", "--onnx"]
+    assert main([*export, "--data", folder]) == 0
+    assert read_record(model / "record.json") == record
+    exported = load_translator(model)
+    assert exported.lexicon == Lexicon.of(data)
+    assert exported.calibration == Calibration.from_record(record)
+    assert record["calibration"]["sentences"] == 5
+    measured = record["calibration"]["measured"]
+    assert sum(group["sentences"] for group in measured) == 5
+    assert exported.alpha == DecodingOptions.alpha, "validation chose none"
+    # Exported again without the data, the words stay.
+    assert main(["export", "--run", run, "--out", str(model)]) == 0
+    assert load_translator(model).lexicon == exported.lexicon
+    text = tmp_path / "de.txt"
+    text.write_text("Ich sehe dich.\n")
+    assert (
+        main(
+            [
+                "evaluate",
+                "--model",
+                str(model),
+                "--source",
+                str(text),
+                "--reference",
+                str(text),
+                "--beam",
+                "1",
+                "--device",
+                "cpu",
+            ]
+        )
+        == 0
+    )
+    assert read_record(model / "record.json")["data"]["source"] == "de.txt"
+    capsys.readouterr()
+    assert (
+        main(["evaluate", "--run", run, "--data", folder, "--corpus", "tatoeba"]) == 2
+    )
+    assert "expected one of grammar, got tatoeba" in capsys.readouterr().err
+    assert main(["evaluate", "--run", run, "--model", str(model)]) == 2
+    assert "one of --run and --model" in capsys.readouterr().err
+
+
+def test_sentences_without_a_near_source_are_measured_apart():
+    class Parrot:
+        config = config()
+
+        def translate(self, texts, options):
+            return OUTPUTS
+
+    result, _ = evaluate(
+        Parrot(), SOURCES, REFERENCES, DecodingOptions(), ["ja", "der Hund"]
+    )
+    apart = scores(OUTPUTS[:3], REFERENCES[:3])  # "Nein." is one word from "ja"
+    assert result["without_a_near_source"]["bleu"]["score"] == apart["bleu"]["score"]
+    result, _ = evaluate(Parrot(), SOURCES, REFERENCES, DecodingOptions())
+    assert "without_a_near_source" not in result, (
+        "nothing is known of the training data"
+    )
+
+
+def test_a_source_that_comes_twice_counts_once_with_both_references():
+    sources = [*SOURCES, SOURCES[0]]
+    outputs, references = [*OUTPUTS, OUTPUTS[0]], [*REFERENCES, "I am seen by the dog."]
+    found = several_references(sources, outputs, references)
+    second = ["I am seen by the dog.", None, None, None]
+    assert found["score"] == corpus_bleu(OUTPUTS, [REFERENCES, second]).score
+    assert (found["sentences"], found["references"]) == (4, 5)
+    assert "nrefs:var" in found["signature"].split("|")
+
+
+def test_alpha_is_chosen_on_validation(tmp_path, capsys):
+    data = corpus(tmp_path / "data")
+    write_toml(tmp_path / "test.toml", config(max_steps=4))
+    run, folder = str(tmp_path / "run"), str(data.folder)
+    assert (
+        main(
+            [
+                "train",
+                "--config",
+                str(tmp_path / "test.toml"),
+                "--data",
+                folder,
+                "--out",
+                run,
+                "--quiet",
+                "--device",
+                "cpu",
+            ]
+        )
+        == 0
+    )
+    command = [
+        "evaluate",
+        "--run",
+        run,
+        "--data",
+        folder,
+        "--device",
+        "cpu",
+        "--beam",
+        "2",
+    ]
+    assert main([*command, "--alpha", "0", "2"]) == 0
+    record = read_record(tmp_path / "run" / "record.json")
+    found, (result,) = record["length_penalty"], record["evaluations"]
+    assert found["sentences"] == len(data.valid)
+    assert [row["alpha"] for row in found["tried"]] == [0, 2]
+    assert found["alpha"] == max(found["tried"], key=lambda row: row["bleu"])["alpha"]
+    assert result["alpha"] == found["alpha"]
+    assert result["without_a_near_source"]["sentences"] <= len(data.test)
+    capsys.readouterr()
+    assert (
+        main(
+            [
+                "evaluate",
+                "--model",
+                str(tmp_path / "run" / "model"),
+                "--source",
+                "x",
+                "--reference",
+                "y",
+                "--alpha",
+                "0",
+                "1",
+            ]
+        )
+        == 2
+    )
+    assert "no validation pairs" in capsys.readouterr().err
+
+
+def test_records_are_rounded_and_hold_no_paths(tmp_path):
+    write_record(tmp_path / "record.json", {"a": [1 / 3, {"b": 2}]})
+    assert read_record(tmp_path / "record.json") == {"a": [0.333333, {"b": 2}]}
+    with pytest.raises(TypeError, match="no paths"):
+        write_record(tmp_path / "record.json", {"a": tmp_path})
+    (tmp_path / "record.json").write_text("{")
+    with pytest.raises(TranslatorError, match="damaged"):
+        read_record(tmp_path / "record.json")
+    with pytest.raises(TranslatorError, match="no record"):
+        read_record(tmp_path / "none.json")

@@ -1,0 +1,206 @@
+"""`translate` on any text, with the translator that comes with the book."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from translator.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ROOT / "tests" / "translator" / "decoding" / "names.json"
+
+
+def translated(capsys, *arguments: str) -> tuple[list[str], str]:
+    """Return the lines of stdout, and stderr."""
+    assert main(["translate", *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith("\n")
+    return out[:-1].split("\n"), err
+
+
+def piped(monkeypatch, capsys, text: str, *arguments: str) -> tuple[list[str], str]:
+    """Return the lines of stdout, and stderr, for a text on standard input."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    return translated(capsys, *arguments)
+
+
+def test_a_line_out_for_each_line_in(tmp_path, monkeypatch, capsys):
+    lines = ["Ich bin hier. Wo bist du?", "", "?", "  ", "\u2028", "😀", "Ja.\r", "12"]
+    text = "\n".join(lines) + "\n"
+    out, _ = piped(monkeypatch, capsys, text, "--beam", "1")
+    assert len(out) == len(lines)
+    path = tmp_path / "text"
+    path.write_bytes(text.encode())
+    assert translated(capsys, "--beam", "1", "--file", str(path))[0] == out
+    assert translated(capsys, "--beam", "1", "\n".join(lines[:2]))[0] == out[:2]
+    # More lines than are translated together, in their order.
+    numbers = [f"{i}, ?" for i in range(100)]
+    assert piped(monkeypatch, capsys, "\n".join(numbers), "--beam", "1")[0] == numbers
+
+
+def test_a_line_is_translated_sentence_by_sentence_and_whole(capsys):
+    sentences = ["Ich habe Hunger.", "Wo ist der Hund?", "Sie schläft."]
+    apart, _ = translated(capsys, *sentences)
+    joined, _ = translated(capsys, " ".join(sentences), "  ".join(sentences * 20))
+    assert joined[0] == " ".join(apart)
+    assert joined[1] == "  ".join(apart * 20)
+
+
+def test_a_sentence_that_is_too_long_is_cut_at_commas_and_told(capsys):
+    parts = [
+        f"ich weiß, dass sie {n} Hunde und eine Katze haben" for n in range(20, 60)
+    ]
+    text = ", ".join(parts) + "."
+    (line,), err = translated(capsys, "--beam", "1", text)
+    assert "longer than those in training" in err
+    assert len(line.split()) > 0.7 * len(text.split()), "much was left out"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("?", "…", "😀 😀", "3,14", "12.05.2024", "  ", "—", "1 + 1 = 2"),
+        *("https://example.org/Seite?x=1", "max.muster@example.org"),
+    ],
+)
+def test_text_without_letters_passes_unchanged(text, capsys):
+    assert translated(capsys, text) == ([text], "")
+
+
+def test_addresses_and_long_numbers_pass_unchanged(capsys):
+    (line,), _ = translated(capsys, "Schreib heute an max.muster@example.org!")
+    assert "max.muster@example.org" in line
+    (line,), _ = translated(capsys, "Er hat 48213 Euro bezahlt.")
+    assert "48213" in line
+
+
+@pytest.mark.slow
+def test_names_that_no_training_had_are_copied(monkeypatch, capsys):
+    cases = [
+        (case["sentence"].replace("{}", name), name)
+        for case in json.loads(NAMES.read_text(encoding="utf-8"))
+        for name in case["names"]
+    ]
+    assert len(cases) == len({name for _, name in cases}) == 200
+    text = "\n".join(sentence for sentence, _ in cases)
+    out, _ = piped(monkeypatch, capsys, text)
+    missing = [
+        f"{sentence} -> {line}"
+        for (sentence, name), line in zip(cases, out, strict=True)
+        if name not in line
+    ]
+    assert len(missing) <= 0.2 * len(cases), missing
+
+
+def test_capitals_are_read_as_words_and_written_as_capitals(capsys):
+    usual, _ = translated(capsys, "Wo ist der Hund?")
+    assert translated(capsys, "WO IST DER HUND?")[0] == [usual[0].upper()]
+    assert translated(capsys, "wo ist der hund?")[0] == usual
+
+
+def test_another_language_is_said(capsys):
+    line = "Je ne sais pas où il habite maintenant."
+    _, err = translated(capsys, "Wo ist der Hund?", line)
+    assert "line 2: this looks like French" in err
+    assert "line 1" not in err
+
+
+def test_candidates_and_scores(capsys):
+    (line,), _ = translated(capsys, "Wo ist der Hund?")
+    (best,), _ = translated(capsys, "--n-best", "3", "Wo ist der Hund?")
+    assert best.split("\t")[0] == line
+    assert 1 < len(best.split("\t")) <= 3
+    assert len(set(best.split("\t"))) == len(best.split("\t")), "no text twice"
+    rows, _ = translated(capsys, "--scores", "Wo ist der Hund?", "?", "")
+    score, text = rows[0].split("\t")
+    assert text == line
+    assert 0 <= int(score) <= 100
+    assert rows[1:] == ["-\t?", "-\t"]
+
+
+def test_json(capsys):
+    out, err = translated(
+        capsys, "--format", "json", "--n-best", "2", "Ich bin hier.", "?"
+    )
+    rows = [json.loads(line) for line in out]
+    assert [row["source"] for row in rows] == ["Ich bin hier.", "?"]
+    first = rows[0]["candidates"]
+    assert rows[0]["translation"] == first[0]["text"]
+    assert len(first) == 2
+    assert first[0]["log_probability"] < 0 <= first[0]["expected_chrf"]
+    assert rows[1]["candidates"] == [
+        {"text": "?", "log_probability": None, "expected_chrf": None}
+    ]
+    assert err == "".join(
+        f"translator: line {i}: {told}\n"
+        for i, row in enumerate(rows, 1)
+        for told in row["warnings"]
+    )
+
+
+def test_what_cannot_be_is_named(capsys):
+    for arguments, message in (
+        (["--n-best", "5", "Ja."], "--n-best: expected 1 to 4"),
+        (["--n-best", "0", "Ja."], "--n-best: expected 1 to 4"),
+        (["--format", "json", "--alignments", "Ja."], "--alignments"),
+    ):
+        assert main(["translate", *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_the_length_penalty_is_the_one_that_validation_chose(tmp_path, capsys):
+    chosen = json.loads((ROOT / "models" / "de-en" / "record.json").read_text())
+    alpha = chosen["length_penalty"]["alpha"]
+    line = (
+        "Das ist der Mann, von dem ich dir gestern auf dem Weg nach Hause erzählt habe."
+    )
+    asked = ["--format", "json", "--n-best", "4", line]
+    assert translated(capsys, *asked) == translated(
+        capsys, "--alpha", str(alpha), *asked
+    )
+    # A folder that differs in its record alone.
+    for file in (ROOT / "models" / "de-en").iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "record.json").unlink()
+    changed = {**chosen, "length_penalty": {"alpha": 0.0, "tried": []}}
+    (tmp_path / "record.json").write_text(json.dumps(changed))
+    short = translated(capsys, "--model", str(tmp_path), *asked)
+    assert short == translated(capsys, "--alpha", "0", *asked)
+
+
+def test_a_terminal_gets_a_prompt_and_each_answer_at_once():
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "translator", "translate"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    os.close(theirs)
+    for line in ("?", "Ich bin hier."):
+        os.write(ours, f"{line}\n".encode())
+        # Would wait for ever if nothing came before the end of the input.
+        assert process.stdout.readline().strip()
+    os.write(ours, b"\x04")
+    out, err = process.communicate(timeout=60)
+    os.close(ours)
+    assert process.returncode == 0
+    assert out == ""
+    assert err.count("> ") == 3
+
+
+def test_low_confidence_is_said(capsys):
+    lines = ["Ich habe keine Zeit.", "Ich Ich gelb gelb warum über über über."]
+    _, err = translated(capsys, *lines)
+    assert "line 2: low confidence" in err
+    assert "line 1" not in err

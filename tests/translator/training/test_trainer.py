@@ -1,0 +1,500 @@
+"""Training: it learns, it can be cut anywhere and goes on the same, its parts add up."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from tests.translator.training_help import config, corpus, write_toml
+from translator.cli import main
+from translator.data.tokenizer import Tokenizer
+from translator.decoding.model_folder import (
+    Translator,
+    load_translator,
+    save_translator,
+)
+from translator.device import describe_device
+from translator.training import checkpoints
+from translator.training.checkpoints import CheckpointError
+from translator.training.log import read_log
+from translator.training.processes import Processes
+from translator.training.trainer import Trainer, TrainingError
+
+CPU = Processes(torch.device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return corpus(tmp_path_factory.mktemp("data") / "grammar")
+
+
+def train(data, folder, **settings):
+    trainer = Trainer(config(**settings), data, folder, CPU, show_progress=False)
+    return trainer, trainer.run()
+
+
+def losses(folder):
+    return {
+        line["update"]: line["loss"]
+        for line in read_log(folder / "log.jsonl")
+        if "loss" in line
+    }
+
+
+def same_weights(a, b):
+    return all(
+        torch.equal(x, y)
+        for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True)
+    )
+
+
+def test_it_learns_and_says_so(data, tmp_path):
+    _, summary = train(data, tmp_path, max_steps=80, checkpoint_every=40)
+    found = losses(tmp_path)
+    assert found[80] < 0.75 * found[2]
+    assert summary["updates"] == 80
+    assert summary["validation_loss"] < math.log(300)
+    assert summary["padding"] < 0.10
+    written = json.loads((tmp_path / "training.json").read_text())
+    assert written["validation_loss"] == summary["validation_loss"]
+    assert written["surroundings"]["libraries"]["torch"] == torch.__version__
+
+
+def test_the_same_seed_gives_the_same_weights(data, tmp_path):
+    first, _ = train(data, tmp_path / "a")
+    again, _ = train(data, tmp_path / "b")
+    other, _ = train(data, tmp_path / "c", seed=1)
+    assert same_weights(first.model, again.model)
+    assert not same_weights(first.model, other.model)
+
+
+@pytest.mark.parametrize(
+    ("cut", "subword_dropout"), [(3, 0), (4, 0), (9, 0), (13, 0.3)]
+)
+def test_a_run_that_was_cut_goes_on_bit_by_bit(data, tmp_path, cut, subword_dropout):
+    """Cut between checkpoints, at one, and in a later epoch (an epoch has about ten updates)."""
+    settings = {
+        "checkpoint_every": 1,
+        "max_steps": 16,
+        "subword_dropout": subword_dropout,
+    }
+    whole, _ = train(data, tmp_path / "whole", **settings)
+    first = Trainer(
+        config(**settings), data, tmp_path / "cut", CPU, show_progress=False
+    )
+    step, done = first.train_step, []
+
+    def interrupted(*arguments):
+        if len(done) == cut:
+            raise KeyboardInterrupt
+        done.append(1)
+        return step(*arguments)
+
+    first.train_step = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    second = Trainer(
+        config(**settings), data, tmp_path / "cut", CPU, show_progress=False
+    )
+    second.resume()
+    assert second.update == cut
+    second.run()
+    assert same_weights(whole.model, second.model)
+    states = [
+        checkpoints.load(checkpoints.checkpoints(tmp_path / name / "checkpoints")[-1])
+        for name in ("whole", "cut")
+    ]
+    for a, b in zip(*(s["optimizer"]["state"].values() for s in states), strict=True):
+        assert torch.equal(a["exp_avg"], b["exp_avg"])
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_it_goes_on(data, tmp_path):
+    """kill -9 a real process three times; what comes out is what one undisturbed run gives."""
+    settings = {"max_steps": 60, "checkpoint_every": 2, "log_every": 2}
+    train(data, tmp_path / "whole", **settings)
+    overrides = [f"--set=training.{key}={value}" for key, value in settings.items()]
+    config_file = write_toml(tmp_path / "test.toml", config(**settings))
+    command = [
+        sys.executable,
+        "-m",
+        "translator",
+        "train",
+        "--config",
+        str(config_file),
+        "--data",
+        str(data.folder),
+        "--out",
+        str(tmp_path / "killed"),
+        "--quiet",
+        "--resume",
+        *overrides,
+    ]
+    folder = tmp_path / "killed" / "checkpoints"
+    for wanted in (6, 20, 40):
+        process = subprocess.Popen(
+            command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and process.poll() is None:
+            found = checkpoints.checkpoints(folder)
+            if found and int(found[-1].name[5:13]) >= wanted:
+                break
+            time.sleep(0.003)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    last = checkpoints.load(checkpoints.checkpoints(folder)[-1])
+    expected = checkpoints.load(
+        checkpoints.checkpoints(tmp_path / "whole" / "checkpoints")[-1]
+    )
+    for name, tensor in expected["model"].items():
+        assert torch.equal(tensor, last["model"][name]), name
+    assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
+
+
+def test_accumulation_equals_the_big_batch(data, tmp_path):
+    """Two micro-batches of different numbers of tokens, and the same sentences as one."""
+    settings = {"model.dropout": 0.0, "clip_norm": 0.0}
+    trainer = Trainer(
+        config(accumulation=2, **settings), data, tmp_path, CPU, show_progress=False
+    )
+    parts = max(
+        trainer.train_batches.steps(0),
+        key=lambda s: abs(s[0].num_tokens - s[1].num_tokens),
+    )
+    assert parts[0].num_tokens != parts[1].num_tokens
+    grads = []
+    for how in ("parts", "whole"):
+        model = trainer.model
+        model.zero_grad()
+        if how == "parts":
+            saved = {name: p.clone() for name, p in model.state_dict().items()}
+            trainer.train_step(model, parts)
+            grads.append([p.grad.clone() for p in model.parameters()])
+            model.load_state_dict(saved)
+            continue
+        total = sum(part.num_tokens for part in parts)
+        loss = sum(
+            torch.nn.functional.cross_entropy(
+                model(part.src[i : i + 1], part.tgt_in[i : i + 1]).flatten(0, 1),
+                part.tgt_out[i],
+                ignore_index=data.tokenizer.pad_id,
+                label_smoothing=0.1,
+                reduction="sum",
+            )
+            for part in parts
+            for i in range(len(part))
+        )
+        (loss / total).backward()
+        grads.append([p.grad for p in model.parameters()])
+    for a, b in zip(*grads, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_two_processes_equal_one(data, tmp_path):
+    """Two CPU processes under torchrun log the losses of one process that accumulates twice."""
+    settings = {"max_steps": 6, "log_every": 1, "label_smoothing": 0.1}
+    train(data, tmp_path / "one", accumulation=2, **{"model.dropout": 0.0}, **settings)
+    path = write_toml(
+        tmp_path / "two.toml", config(**{"model.dropout": 0.0}, **settings)
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--nproc-per-node",
+            "2",
+            "--master-port",
+            str(20000 + os.getpid() % 20000),
+            "-m",
+            "translator",
+            "train",
+            "--config",
+            str(path),
+            "--data",
+            str(data.folder),
+            "--out",
+            str(tmp_path / "two"),
+            "--device",
+            "cpu",
+            "--quiet",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    one, two = losses(tmp_path / "one"), losses(tmp_path / "two")
+    assert len(one) == 6
+    assert one.keys() == two.keys()
+    for update, loss in one.items():
+        assert math.isclose(loss, two[update], rel_tol=1e-5), update
+    assert (
+        json.loads((tmp_path / "two" / "training.json").read_text())["processes"] == 2
+    )
+
+
+def test_a_longer_training_goes_on_from_before_the_fall_of_the_rate(
+    data, tmp_path, capsys
+):
+    """What comes out is what a training with the later end gives from the beginning, bit by bit."""
+    settings = {"schedule": "wsd", "decay_share": 0.25, "log_every": 1}
+    train(data, tmp_path / "whole", **settings, max_steps=24)
+    train(data, tmp_path / "short", **settings, max_steps=12)
+    (stable,) = checkpoints.checkpoints(tmp_path / "short" / "stable")
+    # The rate of an update is that of the progress before it: the tenth is the last of 9 / 12.
+    assert checkpoints.load(stable)["counters"]["update"] == 10
+    command = [
+        "train",
+        "--config",
+        str(write_toml(tmp_path / "test.toml", config(**settings, max_steps=24))),
+        "--data",
+        str(data.folder),
+        "--quiet",
+        "--device",
+        "cpu",
+        "--out",
+        str(tmp_path / "long"),
+        "--longer",
+        str(tmp_path / "short"),
+    ]
+    assert main(command) == 0
+    found, wanted = (
+        checkpoints.load(checkpoints.checkpoints(tmp_path / name / "checkpoints")[-1])
+        for name in ("long", "whole")
+    )
+    for name, tensor in wanted["model"].items():
+        assert torch.equal(tensor, found["model"][name]), name
+    assert losses(tmp_path / "long") == losses(tmp_path / "whole")
+    capsys.readouterr()
+    assert main([*command, "--from", str(tmp_path), "--restart"]) == 2
+    assert "--longer and --from exclude each other" in capsys.readouterr().err
+
+
+def test_the_clock_covers_validation_and_saving(data, tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("translator.training.trainer.time.perf_counter", lambda: now[0])
+    trainer = Trainer(
+        config(max_steps=0, max_seconds=100, validate_every=2, checkpoint_every=4),
+        data,
+        tmp_path,
+        CPU,
+        show_progress=False,
+    )
+
+    def slow(method, seconds):
+        def slower(*arguments, **named):
+            now[0] += seconds
+            return method(*arguments, **named)
+
+        return slower
+
+    monkeypatch.setattr(trainer, "train_step", slow(trainer.train_step, 1))
+    monkeypatch.setattr(trainer, "validation_loss", slow(trainer.validation_loss, 10))
+    monkeypatch.setattr(trainer, "save", slow(trainer.save, 20))
+    summary = trainer.run()
+    # 4 updates with two validations and a saving take 44 s: 10 come to 100 or more, not 100.
+    assert summary["updates"] < 12
+    assert summary["seconds"] >= 100
+
+
+def test_the_average_of_the_last_checkpoints(data, tmp_path):
+    trainer, summary = train(data, tmp_path, average_last=3)
+    last = checkpoints.checkpoints(tmp_path / "checkpoints")[-3:]
+    states = [checkpoints.load(path)["model"] for path in last]
+    for name, tensor in trainer.model.state_dict().items():
+        mean = sum(state[name].double() for state in states) / 3
+        torch.testing.assert_close(tensor, mean.float(), msg=name)
+    assert summary["weights"] == "average of updates 4, 8, 12"
+
+
+def test_it_stops_early_and_keeps_the_best(data, tmp_path):
+    _, summary = train(
+        data, tmp_path, max_steps=400, validate_every=5, patience=2, peak_lr=0.05
+    )
+    assert summary["updates"] < 400
+    assert summary["best_update"] <= summary["updates"] - 10
+    assert summary["validation_loss"] == pytest.approx(
+        summary["best_validation_loss"], rel=1e-5
+    )
+
+
+def test_not_a_number_ends_it_with_the_last_checkpoint_kept(data, tmp_path):
+    trainer = Trainer(config(), data, tmp_path, CPU, show_progress=False)
+    step = trainer.train_step
+
+    def poisoned(network, parts):
+        if trainer.update == 6:
+            with torch.no_grad():
+                trainer.model.output_proj.weight[0, 0] = math.nan
+        return step(network, parts)
+
+    trainer.train_step = poisoned
+    with pytest.raises(
+        TrainingError, match=r"update 7: the loss is nan .*last good checkpoint is"
+    ):
+        trainer.run()
+    (last,) = checkpoints.checkpoints(tmp_path / "checkpoints")
+    assert all(t.isfinite().all() for t in checkpoints.load(last)["model"].values())
+
+
+def test_out_of_memory_names_the_batch(data, tmp_path):
+    trainer = Trainer(config(), data, tmp_path, CPU, show_progress=False)
+
+    def full(network, parts):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    trainer.train_step = full
+    with pytest.raises(
+        TrainingError, match=r"out of memory at update 1 .*max_tokens below 300"
+    ):
+        trainer.run()
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(data, tmp_path, monkeypatch):
+    trainer = Trainer(config(), data, tmp_path, CPU, show_progress=False)
+    write = checkpoints.write_bytes
+
+    def full(path, contents):
+        if "00000008" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, contents)
+
+    monkeypatch.setattr(checkpoints, "write_bytes", full)
+    with pytest.raises(
+        CheckpointError, match=r"update 8 was not written: .*no space left.*kept"
+    ):
+        trainer.run()
+    assert [
+        p.name[5:13] for p in checkpoints.checkpoints(tmp_path / "checkpoints")
+    ] == ["00000004"]
+
+
+def test_a_damaged_checkpoint_is_noticed(data, tmp_path):
+    train(data, tmp_path)
+    path = checkpoints.checkpoints(tmp_path / "checkpoints")[-1]
+    contents = bytearray(path.read_bytes())
+    contents[len(contents) // 2] ^= 1
+    path.write_bytes(contents)
+    trainer = Trainer(config(), data, tmp_path, CPU, show_progress=False)
+    with pytest.raises(
+        CheckpointError, match=r"damaged.*delete it to go on from step-00000008"
+    ):
+        trainer.resume()
+
+
+def test_it_starts_from_a_translator(data, tmp_path):
+    first, summary = train(data, tmp_path / "first", max_steps=40)
+    assert summary["started_from"] is None
+    translator = Translator(first.model, data.tokenizer, first.config)
+    save_translator(tmp_path / "model", translator)
+    command = [
+        "train",
+        "--config",
+        str(write_toml(tmp_path / "test.toml", config(max_steps=2, peak_lr=1e-9))),
+        "--data",
+        str(data.folder),
+        "--quiet",
+        "--device",
+        "cpu",
+        "--from",
+        str(tmp_path / "model"),
+        "--out",
+        str(tmp_path / "second"),
+    ]
+    assert main(command) == 0
+    written = json.loads((tmp_path / "second" / "training.json").read_text())
+    assert written["validation_loss"] == pytest.approx(
+        summary["validation_loss"], rel=1e-4
+    )
+    digest = checkpoints.digest(load_translator(tmp_path / "model").model.state_dict())
+    assert written["started_from"] == {
+        "config": first.config.to_dict(),
+        "weights": digest,
+    }
+    resumed = Trainer(
+        config(max_steps=4, peak_lr=1e-9),
+        data,
+        tmp_path / "second",
+        CPU,
+        show_progress=False,
+    )
+    resumed.resume()
+    assert resumed.run()["started_from"]["weights"] == digest
+
+
+def test_it_starts_from_nothing_that_does_not_fit(data, tmp_path):
+    trainer = Trainer(config(), data, tmp_path / "run", CPU, show_progress=False)
+    wider = config(**{"model.d_model": 32})
+    model = wider.model.build(data.tokenizer.vocab_size, data.tokenizer.pad_id)
+    with pytest.raises(TrainingError, match=r"has other sizes: .*size mismatch"):
+        trainer.start_from(Translator(model, data.tokenizer, wider))
+    other = Tokenizer.train(["an other vocabulary of few words"] * 9, 300)
+    with pytest.raises(TrainingError, match="another vocabulary than the data"):
+        trainer.start_from(Translator(trainer.model, other, config()))
+
+
+def test_a_checkpoint_from_before_a_setting_counts_as_its_default(data, tmp_path):
+    train(data, tmp_path)
+    path = checkpoints.checkpoints(tmp_path / "checkpoints")[-1]
+    state = checkpoints.load(path)
+    del state["config"]["training"]["subword_dropout"], state["started_from"]
+    path.unlink()
+    checkpoints.save(tmp_path / "checkpoints", 12, state, 3)
+    Trainer(config(), data, tmp_path, CPU, show_progress=False).resume()
+    changed = Trainer(
+        config(subword_dropout=0.5), data, tmp_path, CPU, show_progress=False
+    )
+    with pytest.raises(CheckpointError, match=r"subword_dropout was 0.0, now 0.5"):
+        changed.resume()
+
+
+def test_other_settings_or_data_are_refused(data, tmp_path):
+    train(data, tmp_path / "run")
+    other = Trainer(
+        config(peak_lr=0.5), data, tmp_path / "run", CPU, show_progress=False
+    )
+    with pytest.raises(CheckpointError, match=r"training.peak_lr was 0.01, now 0.5"):
+        other.resume()
+    longer = Trainer(
+        config(max_steps=20), data, tmp_path / "run", CPU, show_progress=False
+    )
+    longer.resume()
+    assert longer.run()["updates"] == 20
+    with pytest.raises(CheckpointError, match="no checkpoint to resume from"):
+        Trainer(config(), data, tmp_path / "none", CPU, show_progress=False).resume()
+    changed = dict(data.stats, fingerprint="another")
+    strange = type(data)(
+        data.folder, changed, data.tokenizer, data.train, data.valid, data.test
+    )
+    with pytest.raises(CheckpointError, match="fingerprint"):
+        Trainer(config(), strange, tmp_path / "run", CPU, show_progress=False).resume()
+
+
+def test_averaging_refuses_what_does_not_fit():
+    with pytest.raises(CheckpointError, match="at least one"):
+        checkpoints.average([])
+    with pytest.raises(CheckpointError, match="different models"):
+        checkpoints.average([{"a": torch.zeros(2)}, {"a": torch.zeros(3)}])
+
+
+@pytest.mark.parametrize(
+    ("threads", "named"), [(1, "CPU, 1 thread"), (2, "CPU, 2 threads")]
+)
+def test_the_device_is_named_for_records(monkeypatch, threads, named):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert describe_device(torch.device("cpu")) == named

@@ -1,0 +1,1 @@
+"""Parallel text: from corpora to batches of token ids."""

@@ -1,0 +1,374 @@
+"""The corpora: the embedded grammar, Tatoeba, Multi30k, and anybody's files.
+
+A corpus is named by a text: "grammar", "tatoeba", "multi30k", "tsv:FILE" (source, tab, target) or
+"text:FILE,FILE" (a sentence a line, source and target). Files may be compressed by gzip.
+
+Public corpora are looked for in the folder that is given, or in the one that the environment
+variable TRANSLATOR_DATA names, under the corpus's name; without either they are downloaded once.
+Of Tatoeba all files that are there are read, and no pair with a sentence that is test data.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from translator import grammar
+from translator.config import DataConfig
+from translator.data.download import download
+from translator.data.held_out import HELD_OUT, read_digests, without_held_out
+from translator.data.spelling import as_sentence
+from translator.errors import CorpusError, DownloadError
+from translator.files import sha256
+
+ENVIRONMENT = "TRANSLATOR_DATA"
+DOWNLOADS = Path("data") / "downloads"
+NAMES = ("grammar", "tatoeba", "multi30k")
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Sentence pairs as they were read.
+
+    pairs: to be split, where the corpus has no splits of its own. splits: its own training,
+    validation and test pairs. inputs: the SHA-256 of each file. as_published: whether the files
+    are the published ones, None where nobody published a hash. dropped: how many pairs of the
+    files are in neither, and why.
+    """
+
+    name: str
+    licence: str
+    source: str
+    pairs: Pairs = field(default_factory=list)
+    splits: Mapping[str, Pairs] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    as_published: bool | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A public file: where it is, and its SHA-256 where the file there never changes."""
+
+    url: str
+    sha256: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.url.rsplit("/", 1)[-1]
+
+
+_MULTI30K = (
+    "https://raw.githubusercontent.com/multi30k/dataset/"
+    "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw/"
+)
+#: Split and side of each file of Multi30k at a fixed commit.
+MULTI30K = {
+    (split, side): Remote(f"{_MULTI30K}{name}.{side}.gz", digest)
+    for split, name, side, digest in (
+        (
+            "train",
+            "train",
+            "de",
+            "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+        ),
+        (
+            "train",
+            "train",
+            "en",
+            "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+        ),
+        (
+            "valid",
+            "val",
+            "de",
+            "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+        ),
+        (
+            "valid",
+            "val",
+            "en",
+            "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+        ),
+        (
+            "test",
+            "test_2016_flickr",
+            "de",
+            "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+        ),
+        (
+            "test",
+            "test_2016_flickr",
+            "en",
+            "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+        ),
+    )
+}
+#: This file grows with Tatoeba: the hash of the first download is recorded and checked later.
+TATOEBA = Remote("https://www.manythings.org/anki/deu-eng.zip")
+#: The files of Tatoeba that are read from a local folder, as many of them as are there.
+TATOEBA_LOCAL = (
+    "deu-eng.tsv",
+    "deu-eng.tsv.gz",
+    "deu-eng-2018.tsv",
+    "deu-eng-2018.tsv.gz",
+    "deu-eng.zip",
+)
+
+
+def load_corpus(
+    spec: str, settings: DataConfig | None = None, data_dir: str | Path | None = None
+) -> Corpus:
+    """Read the corpus that a text such as "tatoeba" or "tsv:pairs.tsv" names.
+
+    settings: sizes and style of the grammar corpus. data_dir: a local folder with the public
+    corpora; None takes TRANSLATOR_DATA, and without that downloads. Raises CorpusError.
+    """
+    settings = settings or DataConfig()
+    kind, _, rest = spec.partition(":")
+    if spec == "grammar":
+        return _grammar(settings)
+    if spec == "tatoeba":
+        return _tatoeba(local_folder(data_dir))
+    if spec == "multi30k":
+        return _multi30k(local_folder(data_dir))
+    if kind == "tsv" and rest:
+        path = Path(rest)
+        return _own_files(_stem(path), read_tsv(path), [path])
+    if kind == "text" and rest.count(",") == 1:
+        source, target = map(Path, rest.split(","))
+        return _own_files(
+            _stem(source), read_parallel(source, target), [source, target]
+        )
+    raise CorpusError(
+        f"corpus: expected one of {', '.join(NAMES)}, tsv:FILE or text:FILE,FILE, got {spec!r}"
+    )
+
+
+def corpus_name(spec: str) -> str:
+    """Return the name that the corpus of this text will have, without reading it."""
+    kind, _, rest = spec.partition(":")
+    return _stem(Path(rest.split(",")[0])) if kind in ("tsv", "text") else spec
+
+
+def local_folder(data_dir: str | Path | None = None) -> Path | None:
+    """Return the folder to look into: the argument, or TRANSLATOR_DATA, or None to download."""
+    if data_dir is None:
+        data_dir = os.environ.get(ENVIRONMENT) or None
+    if data_dir is None:
+        return None
+    folder = Path(data_dir)
+    if not folder.is_dir():
+        raise CorpusError(f"{folder}: expected a folder with corpora, found none")
+    return folder
+
+
+# -- the four kinds --------------------------------------------------------------------------
+
+
+def _grammar(settings: DataConfig) -> Corpus:
+    drawn = grammar.make_splits(
+        settings.grammar_split,
+        settings.grammar_pairs,
+        settings.valid,
+        settings.test,
+        seed=settings.seed,
+    )
+    write = as_sentence if settings.grammar_style == "sentence" else _plain
+    splits = {
+        name: [text for text in map(write, pairs) if text is not None]
+        for name, pairs in zip(("train", "valid", "test"), drawn[:3], strict=True)
+    }
+    return Corpus(
+        "grammar",
+        "the course's own licence (MIT)",
+        "drawn from the course's grammar",
+        splits=splits,
+    )
+
+
+def _plain(pair: grammar.Pair) -> tuple[str, str]:
+    return " ".join(pair.source), " ".join(pair.target)
+
+
+def _tatoeba(folder: Path | None) -> Corpus:
+    about = {
+        "licence": "CC BY 2.0 FR",
+        "source": "Tatoeba (https://tatoeba.org), by way of https://www.manythings.org/anki/",
+    }
+    if folder is None:
+        paths = [_fetch("tatoeba", TATOEBA)]
+    else:
+        paths = _find_all(folder, "tatoeba", TATOEBA_LOCAL)
+    pairs: Pairs = []
+    for path in paths:
+        if path.suffix == ".zip":
+            pairs += _swapped(_lines_of_zip(path, "deu.txt"), f"{path}, deu.txt")
+        else:
+            pairs += read_tsv(path)
+    kept = without_held_out(pairs, read_digests(HELD_OUT))
+    return Corpus(
+        "tatoeba",
+        **about,
+        pairs=kept,
+        dropped={"held out": len(pairs) - len(kept)},
+        inputs={path.name: sha256(path) for path in (*paths, HELD_OUT)},
+    )
+
+
+def _multi30k(folder: Path | None) -> Corpus:
+    paths = {
+        key: _fetch("multi30k", file)
+        if folder is None
+        else _find(folder, "multi30k", (file.name, file.name.removesuffix(".gz")))
+        for key, file in MULTI30K.items()
+    }
+    found = {key: sha256(path) for key, path in paths.items()}
+    return Corpus(
+        "multi30k",
+        "none stated; the captions derive from Flickr30k: for research and education",
+        "Multi30k, task 1, raw (https://github.com/multi30k/dataset)",
+        splits={
+            split: read_parallel(paths[split, "de"], paths[split, "en"])
+            for split in ("train", "valid", "test")
+        },
+        inputs={paths[key].name: found[key] for key in paths},
+        as_published=all(found[key] == file.sha256 for key, file in MULTI30K.items()),
+    )
+
+
+def _own_files(name: str, pairs: Pairs, paths: Sequence[Path]) -> Corpus:
+    inputs = {path.name: sha256(path) for path in paths}
+    return Corpus(name, "not stated", "local files", pairs=pairs, inputs=inputs)
+
+
+def _find(folder: Path, corpus: str, names: Sequence[str]) -> Path:
+    return _find_all(folder, corpus, names)[0]
+
+
+def _find_all(folder: Path, corpus: str, names: Sequence[str]) -> list[Path]:
+    """Return the files of these names in the corpus's folder, or where it has none, in `folder`."""
+    for place in (folder / corpus, folder):
+        found = [path for name in names if (path := place / name).is_file()]
+        if found:
+            return found
+    places = [place / name for place in (folder / corpus, folder) for name in names]
+    raise CorpusError(
+        f"{corpus}: expected a file {' or '.join(map(str, places))}, found none"
+    )
+
+
+def _fetch(corpus: str, file: Remote) -> Path:
+    path = DOWNLOADS / corpus / file.name
+    try:
+        return download(file.url, path, expected=file.sha256)
+    except DownloadError as error:
+        raise DownloadError(
+            f"{error}. Without internet: put the file into DIR/{corpus}/ and give --data-dir DIR "
+            f"(or set {ENVIRONMENT})"
+        ) from None
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name
+
+
+# -- reading files ---------------------------------------------------------------------------
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """Return the lines of a UTF-8 file, which may be compressed by gzip.
+
+    Raises CorpusError for a missing or empty file, a damaged archive, and bytes that are not
+    UTF-8, with the number of the line.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise CorpusError(f"{path}: expected a file, got a folder") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise CorpusError(f"{path}: damaged gzip file: {error}") from None
+    return _decode(data, str(path))
+
+
+def read_tsv(path: str | Path) -> Pairs:
+    """Read a source, a tab and a target from each line.
+
+    An empty line is an empty pair, which cleaning drops and counts. Raises CorpusError as
+    `read_lines`, and for a line of more or fewer than two columns, with its number.
+    """
+    return [
+        _columns(line, 2, f"{path}, line {n}")
+        for n, line in enumerate(read_lines(path), 1)
+    ]
+
+
+def read_parallel(source: str | Path, target: str | Path) -> Pairs:
+    """Read two files in which line i of one translates line i of the other.
+
+    Raises CorpusError as `read_lines`, and where the numbers of lines differ.
+    """
+    one, other = read_lines(source), read_lines(target)
+    if len(one) != len(other):
+        raise CorpusError(
+            f"{target}: expected {len(one)} lines, as many as {source}, got {len(other)}"
+        )
+    return list(zip(one, other, strict=True))
+
+
+def _swapped(lines: Sequence[str], name: str) -> Pairs:
+    """Read English, tab, German, tab, attribution; return German and English."""
+    pairs = [_columns(line, 3, f"{name}, line {n}") for n, line in enumerate(lines, 1)]
+    return [(german, english) for english, german in pairs]
+
+
+def _columns(line: str, number: int, where: str) -> tuple[str, str]:
+    columns = line.split("\t") if line else [""] * number
+    if len(columns) != number:
+        raise CorpusError(
+            f"{where}: expected {number} columns separated by tabs, got {len(columns)}: "
+            f"{line[:60]!r}"
+        )
+    return columns[0], columns[1]
+
+
+def _lines_of_zip(path: Path, name: str) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _decode(archive.read(name), f"{path}, {name}")
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise CorpusError(f"{path}: damaged zip file: {error}") from None
+    except KeyError:
+        raise CorpusError(f"{path}: expected a file {name} in it, found none") from None
+
+
+def _decode(data: bytes, name: str) -> list[str]:
+    """Split bytes at line feeds and decode them; a byte-order mark and carriage returns go."""
+    if not data.strip():
+        raise CorpusError(f"{name}: expected lines of text, got an empty file")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise CorpusError(f"{name}: expected UTF-8, got UTF-16; convert the file first")
+    lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
+    out = []
+    for number, line in enumerate(lines, 1):
+        try:
+            out.append(line.decode("utf-8").removesuffix("\r"))
+        except UnicodeDecodeError as error:
+            raise CorpusError(
+                f"{name}, line {number}: expected UTF-8, got byte 0x{line[error.start]:02X} "
+                f"at column {error.start + 1}; is the file Latin-1 or Windows-1252?"
+            ) from None
+    return out

@@ -1,0 +1,90 @@
+"""How good a translation is likely to be, from the probability that the model gives it.
+
+The mean log-probability of a token says which of two translations to trust, but not how much. On
+validation pairs both it and chrF are known; the line between them, which never falls, is kept in
+the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics import CHRF
+
+#: Sentences go into so many groups of equal size, by their log-probability.
+GROUPS = 20
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Points of a line that never falls.
+
+    log_probability: mean of a token, in nats, rising. chrf: the chrF to expect there, 0 to 100.
+    """
+
+    log_probability: tuple[float, ...]
+    chrf: tuple[float, ...]
+
+    @classmethod
+    def fit(
+        cls, log_probability: Sequence[float], chrf: Sequence[float]
+    ) -> Calibration:
+        """Fit the line to sentences; raises ValueError for fewer than two."""
+        if len(log_probability) < 2:
+            raise ValueError(
+                f"expected at least 2 sentences to calibrate on, got {len(log_probability)}"
+            )
+        rows = group_means(log_probability, chrf)
+        # Neighbours that fall are pooled: isotonic regression (Ayer et al., 1955).
+        pools: list[list[tuple[float, float, int]]] = []
+        for row in rows:
+            pools.append([row])
+            while len(pools) > 1 and _mean(pools[-2], 1) >= _mean(pools[-1], 1):
+                last = pools.pop()
+                pools[-1] += last
+        return cls(
+            tuple(_mean(pool, 0) for pool in pools),
+            tuple(_mean(pool, 1) for pool in pools),
+        )
+
+    def expected_chrf(self, log_probability: float) -> float:
+        """Return the chrF to expect, between the points by a straight line."""
+        return float(np.interp(log_probability, self.log_probability, self.chrf))
+
+    def is_low(self, log_probability: float) -> bool:
+        """Return whether this is below what the line was fitted to, but for a few sentences."""
+        return log_probability < self.log_probability[0]
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Calibration | None:
+        """Return the calibration in a record, if it has one."""
+        found = record.get("calibration")
+        if found is None:
+            return None
+        return cls(tuple(found["log_probability"]), tuple(found["chrf"]))
+
+
+def sentence_chrf(outputs: Sequence[str], references: Sequence[str]) -> list[float]:
+    """Return the chrF of each output, 0 to 100."""
+    metric = CHRF()
+    return [
+        metric.sentence_score(output, [reference]).score
+        for output, reference in zip(outputs, references, strict=True)
+    ]
+
+
+def group_means(
+    order: Sequence[float], values: Sequence[float], groups: int = GROUPS
+) -> list[tuple[float, float, int]]:
+    """Return (mean order, mean value, size) of groups of neighbours, the lowest order first."""
+    by_order = np.argsort(order, kind="stable")
+    parts = np.array_split(by_order, min(groups, len(by_order)))
+    order, values = np.asarray(order), np.asarray(values)
+    return [(order[p].mean(), values[p].mean(), len(p)) for p in parts if len(p)]
+
+
+def _mean(rows: list[tuple[float, float, int]], column: int) -> float:
+    return float(np.average([r[column] for r in rows], weights=[r[2] for r in rows]))

@@ -1,0 +1,153 @@
+"""The words of the training's sources: which are known, how they are spelt, which are names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from translator.data.prepared import PreparedCorpus
+from translator.errors import TranslatorError
+from translator.files import write_text
+
+LEXICON = "lexicon.json"
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+#: The longest of this share of the sentences is the longest that a model knows how to translate.
+FAMILIAR = 0.999
+#: Of German nouns, and what links two of them.
+ENDINGS = ("n", "en", "s", "es", "e", "er")
+#: A capitalised word is a name if at least this share of its pairs has it on both sides.
+COPIED = 0.5
+
+
+class LexiconError(TranslatorError):
+    """A lexicon is damaged."""
+
+
+def fold(word: str) -> str:
+    """Return what different spellings of a word share: STRASSE is Straße."""
+    return word.lower().replace("ß", "ss")
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """What a training knew of its source language.
+
+    longest: source tokens that only one in a thousand sentences exceeds. words: each in its usual
+    spelling. names: words that translations copy, the most frequent first.
+    """
+
+    longest: int
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+    _usual: dict[str, str] = field(init=False, repr=False, compare=False)
+    _names: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_usual", {fold(word): word for word in self.words})
+        object.__setattr__(self, "_names", frozenset(self.names))
+
+    @classmethod
+    def learn(cls, pairs: Iterable[tuple[str, str]], longest: int) -> Lexicon:
+        """Collect the words of (source, target) pairs.
+
+        The usual spelling is the most frequent one inside sentences; a word that only ever begins
+        them is lower-case.
+        """
+        spellings: dict[str, Counter[str]] = {}
+        seen: Counter[str] = Counter()
+        copied: Counter[str] = Counter()
+        for source, target in pairs:
+            words, others = WORD.findall(source), set(WORD.findall(target))
+            for place, word in enumerate(words):
+                counts = spellings.setdefault(fold(word), Counter())
+                counts[word if place else word.lower()] += 1 if place else 0
+            for word in {word for word in words if is_capitalised(word)}:
+                seen[word] += 1
+                copied[word] += word in others
+        usual = sorted(
+            max(counts, key=lambda word: (counts[word], word))
+            for counts in spellings.values()
+        )
+        names = [word for word in seen if copied[word] >= COPIED * seen[word]]
+        names.sort(key=lambda word: (-copied[word], word))
+        return cls(longest, tuple(usual), tuple(names))
+
+    @classmethod
+    def of(cls, corpus: PreparedCorpus) -> Lexicon:
+        """Return the lexicon of prepared data: of its training split."""
+        pairs = ((row.source, row.target) for row in corpus.texts("train"))
+        return cls.learn(pairs, int(np.quantile(corpus.train.src_lengths, FAMILIAR)))
+
+    def knows(self, word: str) -> bool:
+        """Return whether the training had this word, in any case."""
+        return fold(word) in self._usual
+
+    def is_name(self, word: str) -> bool:
+        """Return whether the training's translations copied this word."""
+        return word in self._names
+
+    def is_derived(self, word: str) -> bool:
+        """Return whether a word is a known one with an ending, or two known ones in one.
+
+        As German nouns are: "Stühlen", "Karottensaft". What links the two is an ending, too.
+        """
+        whole = fold(word)
+        return self._has_stem(whole) or any(
+            whole[cut:] in self._usual
+            and (whole[:cut] in self._usual or self._has_stem(whole[:cut]))
+            for cut in range(3, len(whole) - 3)
+        )
+
+    def _has_stem(self, folded: str) -> bool:
+        stems = (folded.removesuffix(ending) for ending in ENDINGS)
+        return any(
+            stem != folded and len(stem) > 2 and stem in self._usual for stem in stems
+        )
+
+    def share_known(self, text: str) -> float:
+        """Return the share of a text's words that are known; 1 for a text without words."""
+        words = WORD.findall(text)
+        return sum(map(self.knows, words)) / len(words) if words else 1.0
+
+    def with_usual_case(self, sentence: str) -> str:
+        """Return a sentence in one case with its words spelt as usual; unknown ones are names."""
+        spelt = WORD.sub(
+            lambda found: self._usual.get(fold(found[0]), found[0].capitalize()),
+            sentence,
+        )
+        return re.sub(r"[^\W\d_]", lambda found: found[0].upper(), spelt, count=1)
+
+    def save(self, folder: Path) -> None:
+        """Write the lexicon into a model's folder."""
+        fields = {"longest": self.longest, "names": self.names, "words": self.words}
+        text = json.dumps(fields, indent=0, ensure_ascii=False)
+        write_text(folder / LEXICON, text + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> Lexicon | None:
+        """Read the lexicon of a model's folder, if it has one; raises LexiconError if damaged."""
+        path = folder / LEXICON
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            return cls(
+                int(found["longest"]),
+                tuple(map(str, found["words"])),
+                tuple(map(str, found["names"])),
+            )
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise LexiconError(
+                f"{path}: damaged ({error}); write it again by `export --data`"
+            ) from None
+
+
+def is_capitalised(word: str) -> bool:
+    """Return whether a word of two letters or more begins with a capital."""
+    return len(word) > 1 and word[0].isupper() and not word.isdigit()

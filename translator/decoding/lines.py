@@ -1,0 +1,260 @@
+"""Any text in, a line out for each line: sentences, names, capitals, and what is to be doubted."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from translator.data.cleaning import normalise
+from translator.decoding.copying import (
+    Span,
+    is_copied,
+    is_verbatim,
+    put_back,
+    spans_to_copy,
+    ways_to_stand_in,
+)
+from translator.decoding.lexicon import WORD
+from translator.decoding.model_folder import Translator
+from translator.decoding.search import (
+    LONGEST_SOURCE,
+    DecodingOptions,
+    Hypothesis,
+    decode_ids,
+)
+from translator.decoding.sentences import split_clauses, split_sentences
+from translator.errors import TranslatorError
+
+#: Where less of a line's words is known, its language is looked at.
+FEW_KNOWN = 0.7
+SOURCE_LANGUAGE = "de"
+_LANGUAGES = {
+    "da": "Danish",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "it": "Italian",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "tr": "Turkish",
+}
+_SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A translation, and how far to trust it.
+
+    log_probability: the mean of its tokens', in nats; None where nothing was translated.
+    expected_chrf: 0 to 100, where the translator is calibrated.
+    """
+
+    text: str
+    log_probability: float | None
+    expected_chrf: float | None
+
+
+@dataclass(frozen=True)
+class LineTranslation:
+    """What became of a line: candidates, the best first and at least one, and warnings."""
+
+    source: str
+    candidates: list[Candidate]
+    warnings: list[str]
+
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.candidates[0].text
+
+
+@dataclass
+class _Piece:
+    """A piece of a line: what is around it, what to translate, and what came of it."""
+
+    before: str  # white space, as after
+    after: str
+    source: str
+    to_translate: str = ""  # empty: the source stands
+    shouted: bool = False
+    spans: list[Span] = field(default_factory=list)
+    found: list[tuple[str, Hypothesis]] = field(default_factory=list)
+
+
+def translate_lines(
+    translator: Translator,
+    lines: Sequence[str],
+    options: DecodingOptions | None = None,
+    n_best: int = 1,
+) -> list[LineTranslation]:
+    """Translate lines of any text; the result has one for each, in order.
+
+    A line is translated sentence by sentence. A sentence longer than those in training is cut at
+    commas. Text without letters stays as it is; names, long numbers and addresses that the model
+    does not copy are put in their places. A line in capitals is read and written as such.
+    n_best: how many candidates at most; the i-th of a line is made of the i-th of its sentences.
+    Raises TranslatorError for n_best below 1 or above the size of the beam.
+    """
+    options = options or DecodingOptions(alpha=translator.alpha)
+    if not 1 <= n_best <= options.beam_size:
+        raise TranslatorError(
+            f"--n-best: expected 1 to {options.beam_size}, the size of the beam, got {n_best}"
+        )
+    warnings: list[list[str]] = [[] for _ in lines]
+    pieces = [
+        list(_pieces(translator, line, told))
+        for line, told in zip(lines, warnings, strict=True)
+    ]
+    _decode(translator, [piece for row in pieces for piece in row], options)
+    return [
+        _assembled(translator, line, row, told, n_best)
+        for line, row, told in zip(lines, pieces, warnings, strict=True)
+    ]
+
+
+def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[_Piece]:
+    """Yield the pieces of a line; joined with the space after each, they are the line."""
+    lexicon = translator.lexicon
+    if lexicon and lexicon.share_known(line) < FEW_KNOWN:
+        language = _language(line)
+        if language != SOURCE_LANGUAGE:
+            warnings.append(f"this looks like {_LANGUAGES[language]}")
+    longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
+
+    def fits(text: str) -> bool:
+        return len(translator.tokenizer.encode(normalise(text))) <= longest
+
+    for sentence in split_sentences(line):
+        if is_verbatim(sentence):
+            yield _Piece("", "", sentence)
+            continue
+        shouted = sentence.isupper()
+        if lexicon and is_in_one_case(sentence):
+            sentence = lexicon.with_usual_case(sentence)
+        parts = split_clauses(sentence, fits)
+        if len(parts) > 1:
+            warnings.append(
+                f"a sentence is longer than those in training and was cut into {len(parts)}: "
+                f"{sentence.strip()[:40]}…"
+            )
+        for part in parts:
+            before, source, after = _SPACE.fullmatch(part).groups()
+            piece = _Piece(before, after, source, shouted=shouted)
+            if fits(source):
+                piece.to_translate = normalise(source)
+                piece.spans = spans_to_copy(piece.to_translate, lexicon)
+            else:
+                warnings.append(f"too long for a word, not translated: {source[:40]}…")
+            yield piece
+
+
+def is_in_one_case(text: str) -> bool:
+    """Return whether a text has words in capitals alone, or none."""
+    words = [word for word in WORD.findall(text) if word.isalpha()]
+    many = len(words) > 1 or any(len(word) > 4 for word in words)
+    return text.islower() or (text.isupper() and many)
+
+
+def _decode(
+    translator: Translator, pieces: Sequence[_Piece], options: DecodingOptions
+) -> None:
+    """Translate pieces; where something was not copied, again with something else in its place."""
+    pieces = [piece for piece in pieces if piece.to_translate]
+    plain = _hypotheses(translator, [piece.to_translate for piece in pieces], options)
+    again: list[tuple[_Piece, str, list[str]]] = []
+    for piece, found in zip(pieces, plain, strict=True):
+        piece.found = found
+        if not all(is_copied(span, found[0][0]) for span in piece.spans):
+            for way in ways_to_stand_in(
+                piece.to_translate, piece.spans, translator.lexicon
+            ):
+                again.append((piece, *way))
+    best: dict[int, list[tuple[str, Hypothesis]]] = {}
+    changed = _hypotheses(translator, [text for _, text, _ in again], options)
+    for (piece, _, chosen), found in zip(again, changed, strict=True):
+        kept = [
+            (text, hypothesis)
+            for written, hypothesis in found
+            if (text := put_back(written, piece.spans, chosen)) is not None
+        ]
+        before = best.get(id(piece))
+        if kept and (before is None or kept[0][1].score > before[0][1].score):
+            best[id(piece)] = kept
+    for piece in pieces:
+        piece.found = best.get(id(piece), piece.found)
+
+
+def _hypotheses(
+    translator: Translator, texts: Sequence[str], options: DecodingOptions
+) -> list[list[tuple[str, Hypothesis]]]:
+    tokenizer = translator.tokenizer
+    sources = [tokenizer.encode(text) for text in texts]
+    results: list[list[tuple[str, Hypothesis]]] = [[] for _ in texts]
+    for indices, found in decode_ids(translator.model, tokenizer, sources, options):
+        for i, hypotheses in zip(indices, found, strict=True):
+            written: dict[
+                str, Hypothesis
+            ] = {}  # a text may be cut into tokens in two ways
+            for hypothesis in hypotheses:
+                text = tokenizer.decode(hypothesis.tokens).strip()
+                written.setdefault(text, hypothesis)
+            results[i] = list(written.items())
+    return results
+
+
+def _assembled(
+    translator: Translator,
+    line: str,
+    pieces: Sequence[_Piece],
+    warnings: list[str],
+    n_best: int,
+) -> LineTranslation:
+    candidates = []
+    for i in range(min(n_best, max([len(p.found) for p in pieces], default=0)) or 1):
+        text, total, length = "", 0.0, 0
+        for piece in pieces:
+            written, hypothesis = (
+                piece.found[min(i, len(piece.found) - 1)]
+                if piece.found
+                else (piece.source, None)
+            )
+            if hypothesis is not None:
+                total += hypothesis.log_probability
+                length += len(hypothesis.tokens) + 1  # the end is a token, too
+                if not i and not hypothesis.ended:
+                    warnings.append(f"no end was found for: {piece.source[:40]}")
+                if not written:
+                    written = piece.source
+                    if not i:
+                        warnings.append(f"not translated: {piece.source[:40]}")
+            written = written.upper() if piece.shouted else written
+            text += piece.before + written + piece.after
+        log_p = total / length if length else None
+        known = translator.calibration is not None and log_p is not None
+        expected = translator.calibration.expected_chrf(log_p) if known else None
+        candidates.append(Candidate(text, log_p, expected))
+    log_p, expected = candidates[0].log_probability, candidates[0].expected_chrf
+    if expected is not None and translator.calibration.is_low(log_p):
+        warnings.append(f"low confidence: at most {expected:.0f} chrF of 100 expected")
+    return LineTranslation(line, candidates, warnings)
+
+
+@functools.cache
+def _identifier():
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(list(_LANGUAGES))
+    return identifier
+
+
+def _language(text: str) -> str:
+    """Return the likeliest of the languages above; SOURCE_LANGUAGE where that is uncertain."""
+    language, probability = _identifier().classify(text)
+    return language if probability > 0.5 else SOURCE_LANGUAGE

@@ -1,0 +1,91 @@
+"""Text cut into sentences and clauses; nothing is lost: the pieces, joined, are the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+#: Characters; what is quoted is not cut, unless its end is further away.
+LONGEST_QUOTATION = 150
+#: An end of a sentence: its mark, closing quotes and brackets, and the space after it.
+_END = re.compile(r"(?P<mark>[.!?…]+)[\"'”“’‘»«)\]]*\s+(?=(?P<next>.))", re.DOTALL)
+#: Words before a full stop that does not end a sentence; and any single letter, as in "z. B.".
+_ABBREVIATION = re.compile(
+    r"abb|abs|bd|bspw|bzgl|bzw|ca|dipl|dr|etc|evtl|fr|ggf|hr|hrsg|inkl|ing|jr|kap|max|min|mr|mrs"
+    r"|ms|nr|prof|rd|sog|st|std|str|tel|usw|vgl|vs|zzgl",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(r"(?<=[,;:–—])\s+|\s+(?=[–—(])")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each with the space after it.
+
+    A mark ends a sentence where no small letter and no dash follows, unless it belongs to an
+    abbreviation or to an ordinal number ("am 3. Mai"). What is quoted stays together.
+    """
+    pieces, begin = [], 0
+    for end in _END.finditer(text):
+        if end["next"].islower() or end["next"] in "–—-":
+            continue
+        if _is_quoting(text[begin : end.end()], text[end.end() :]):
+            continue
+        word = re.search(r"\w*$", text[begin : end.start()])[0]
+        if end["mark"] == "." and (
+            (len(word) == 1 and word.isalpha())
+            or _ABBREVIATION.fullmatch(word)
+            or (word.isdigit() and len(word) < 3)
+        ):
+            continue
+        pieces.append(text[begin : end.end()])
+        begin = end.end()
+    return [*pieces, text[begin:]] if text[begin:] else pieces
+
+
+def _is_quoting(before: str, after: str) -> bool:
+    """Return whether a quotation that began before ends soon after."""
+    for opening, closing in ("„“", "»«", '""', "“”"):
+        inside = (
+            before.count(opening) % 2
+            if opening == closing
+            else before.count(opening) > before.count(closing)
+        )
+        if inside and closing in after[:LONGEST_QUOTATION]:
+            return True
+    return False
+
+
+def split_clauses(sentence: str, fits: Callable[[str], bool]) -> list[str]:
+    """Return a sentence in pieces that fit, each with the space after it.
+
+    It is cut after commas and other marks inside it; where a clause does not fit, between words.
+    A single word is not cut, whether it fits or not.
+    """
+    pieces: list[str] = []
+    for part in _joined(_cut(_CLAUSE_END, sentence), fits):
+        if fits(part):
+            pieces.append(part)
+        else:
+            pieces += _joined(_cut(re.compile(r"\s+"), part), fits)
+    return pieces
+
+
+def _cut(separator: re.Pattern[str], text: str) -> list[str]:
+    ends = [found.end() for found in separator.finditer(text)]
+    begins = [0, *(end for end in ends if end < len(text))]
+    return [
+        text[i:j]
+        for i, j in zip(begins, [*begins[1:], len(text)], strict=True)
+        if i < j
+    ]
+
+
+def _joined(parts: list[str], fits: Callable[[str], bool]) -> list[str]:
+    """Return the parts, neighbours together as long as they fit."""
+    joined: list[str] = []
+    for part in parts:
+        if joined and fits(joined[-1] + part):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return joined

@@ -1,0 +1,1 @@
+"""Training a model, and comparing trainings."""

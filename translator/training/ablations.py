@@ -1,0 +1,151 @@
+"""What each part of the recipe is worth: the same training, with one thing changed at a time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from transformer.decoder import DecoderLayer
+from transformer.encoder import EncoderLayer
+from transformer.model import Transformer
+from translator.config import Config
+from translator.data.prepared import PreparedCorpus
+from translator.decoding.evaluation import evaluate
+from translator.decoding.model_folder import Translator
+from translator.decoding.search import DecodingOptions
+from translator.training.baseline import TorchTransformer
+from translator.training.processes import Processes
+from translator.training.trainer import Trainer
+
+#: Name of a run: what it changes in words, and which settings.
+RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "full": ("nothing: pre-norm, as in the configuration", {}),
+    "no positions": ("no positional encoding", {"model.positions": "none"}),
+    "no residuals": ("no residual around the sublayers", {}),
+    "one head": ("one head of full width", {"model.num_heads": 1}),
+    "no warm-up": (
+        "full learning rate from the first update",
+        {"training.rising": False},
+    ),
+    "post-norm": ("norm after the sum, as in the paper", {"model.norm_first": False}),
+    "post-norm, no warm-up": (
+        "norm after the sum, full rate from the first update",
+        {"model.norm_first": False, "training.rising": False},
+    ),
+    "no label smoothing": ("cross-entropy alone", {"training.label_smoothing": 0.0}),
+    "nn.Transformer": ("PyTorch's stacks in place of ours", {}),
+}
+
+
+class _NoResidualEncoderLayer(EncoderLayer):
+    """Pre-norm without the sum."""
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
+    ):
+        """See EncoderLayer."""
+        normed = self.norm1(x)
+        x, weights = self.self_attention(normed, normed, normed, mask, need_weights)
+        return self.dropout(self.feed_forward(self.norm2(self.dropout(x)))), weights
+
+
+class _NoResidualDecoderLayer(DecoderLayer):
+    """Pre-norm without the sums."""
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        need_weights: bool = False,
+        cache: Any = None,
+    ):
+        """See DecoderLayer."""
+        attention, cross = self.self_attention, self.cross_attention
+        normed = self.norm1(x)
+        key, value = attention.project_key_value(normed, normed)
+        if cache is not None:
+            key, value = cache.append(key, value)
+        query = attention.project_query(normed)
+        x, self_weights = attention.attend(query, key, value, tgt_mask, need_weights)
+        query = cross.project_query(self.norm2(self.dropout(x)))
+        if cache is None:
+            key, value = cross.project_key_value(memory, memory)
+        else:
+            key, value = cache.memory_key, cache.memory_value
+        x, cross_weights = cross.attend(query, key, value, memory_mask, need_weights)
+        x = self.dropout(self.feed_forward(self.norm3(self.dropout(x))))
+        return x, (self_weights, cross_weights)
+
+
+def without_residuals(model: Transformer) -> Transformer:
+    """Take the residuals out of a pre-norm model, in place."""
+    for stack, kind in (
+        (model.encoder, _NoResidualEncoderLayer),
+        (model.decoder, _NoResidualDecoderLayer),
+    ):
+        for layer in stack.layers:
+            layer.__class__ = kind  # the parameters are the same; only the sums go
+    return model
+
+
+def run_one(
+    name: str,
+    config: Config,
+    corpus: PreparedCorpus,
+    processes: Processes,
+    *,
+    limit: int | None = None,
+    show_progress: bool = True,
+) -> dict[str, Any]:
+    """Train and evaluate one of RUNS, greedily on the first ``limit`` sentences of the test split.
+
+    Returns a row for the record: name, change, scores, curve.
+    Raises KeyError for an unknown name.
+    """
+    words, changes = RUNS[name]
+    config = config.replace(changes)
+    make: Callable[[int, int], Any] = config.model.build
+    if name == "no residuals":
+        make = lambda size, pad: without_residuals(config.model.build(size, pad))  # noqa: E731
+    elif name == "nn.Transformer":
+        make = lambda size, pad: TorchTransformer(config.model.build(size, pad))  # noqa: E731
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Trainer(
+            config,
+            corpus,
+            Path(folder),
+            processes,
+            make_model=make,
+            show_progress=show_progress,
+        )
+        summary = trainer.run()
+    model = trainer.model
+    model = model.to_ours() if isinstance(model, TorchTransformer) else model
+    rows = corpus.texts("test")[:limit]
+    results, _ = evaluate(
+        Translator(model.eval(), corpus.tokenizer, config),
+        [row.source for row in rows],
+        [row.target for row in rows],
+        DecodingOptions(beam_size=1),
+    )
+    return {
+        "name": name,
+        "change": words,
+        "settings": changes,
+        "bleu": results["bleu"]["score"],
+        "signature": results["bleu"]["signature"],
+        "chrf": results["chrf"]["score"],
+        "exact": results["exact"],
+        "validation_loss": summary["validation_loss"],
+        "updates": summary["updates"],
+        "seconds": summary["seconds"],
+        "parameters": summary["parameters"],
+        "target_tokens_per_second": summary["target_tokens_per_second"],
+        "device": summary["device"],
+    }

@@ -1,0 +1,438 @@
+"""Train a translator: the loop, its log, its checkpoints, and how it goes on after an end.
+
+Every source of chance depends on the seed and the number of the update alone: the order of the
+batches, and the generator, which is seeded anew before each update. So a run that was stopped goes
+on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.parallel import DistributedDataParallel
+
+from translator.config import Config
+from translator.data.augmentation import SubwordDropout
+from translator.data.batching import Batch, TokenBatches
+from translator.data.prepared import PreparedCorpus
+from translator.data.token_ids import TokenIds
+from translator.decoding.model_folder import Translator
+from translator.decoding.record import surroundings
+from translator.device import describe_device
+from translator.errors import TranslatorError
+from translator.training import checkpoints
+from translator.training.checkpoints import CheckpointError
+from translator.training.dropout import pool_dropout
+from translator.training.log import TrainingLog
+from translator.training.objective import (
+    decay,
+    learning_rate,
+    make_optimizer,
+    token_loss,
+)
+from translator.training.processes import Processes
+
+#: What a training counts as it goes on; a checkpoint has these too.
+COUNTERS = (
+    "update",
+    "epoch",
+    "step_in_epoch",
+    "seconds",
+    "tokens",
+    "best_loss",
+    "best_update",
+    "without_progress",
+)
+
+
+class TrainingError(TranslatorError):
+    """The training cannot go on: no memory, or a loss that is not a number."""
+
+
+class Trainer:
+    """A model in training.
+
+    config: sizes, data and training. corpus: prepared data. folder: where the log and the
+    checkpoints go. processes: device, and our place among several processes. make_model: called
+    with the vocabulary's size and the padding's id, for another model than the configuration's:
+    any module that gives logits (B, T, V) for source (B, S) and target (B, T).
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        corpus: PreparedCorpus,
+        folder: Path,
+        processes: Processes,
+        *,
+        show_progress: bool = True,
+        make_model: Callable[[int, int], nn.Module] | None = None,
+    ):
+        self.config, self.corpus, self.folder = config, corpus, Path(folder)
+        self.processes, self.show_progress = processes, show_progress
+        settings = config.training
+        if settings.threads:
+            torch.set_num_threads(settings.threads)
+        if settings.tf32:
+            torch.set_float32_matmul_precision("high")
+        tokenizer = corpus.tokenizer
+        torch.manual_seed(settings.seed)
+        make_model = make_model or config.model.build
+        self.model = make_model(tokenizer.vocab_size, tokenizer.pad_id)
+        self.model.to(processes.device)
+        if settings.pooled_dropout and processes.device.type == "cpu":
+            pool_dropout(self.model)
+        self.optimizer = make_optimizer(self.model, config)
+        self.train_batches = self.batches_of(self.train_ids(0), shuffle=True)
+        self.valid_batches = self.batches_of(corpus.valid, shuffle=False)
+        self.update, self.epoch, self.step_in_epoch = 0, 0, 0
+        self.seconds, self.tokens = 0.0, 0
+        self.best_loss, self.best_update, self.without_progress = math.inf, 0, 0
+        # Whether the rate of "wsd" has been stable and has not yet fallen.
+        self.stable = False
+        self.started_from: dict[str, Any] | None = None
+        # Of the code that runs, not of what it is at the end.
+        self.surroundings = surroundings()
+
+    def batches_of(self, ids: TokenIds, *, shuffle: bool) -> TokenBatches:
+        """Return the batches of a split; those of training are shared out among the processes."""
+        tokenizer, settings = self.corpus.tokenizer, self.config.training
+        shares = {
+            "rank": self.processes.rank,
+            "world_size": self.processes.size,
+            "accumulation": settings.accumulation,
+            "pad_to_multiple": settings.pad_to_multiple,
+        }
+        return TokenBatches(
+            ids,
+            settings.max_tokens,
+            pad_id=tokenizer.pad_id,
+            bos_id=tokenizer.bos_id,
+            eos_id=tokenizer.eos_id,
+            seed=settings.seed,
+            shuffle=shuffle,
+            **(shares if shuffle else {}),
+        )
+
+    def train_ids(self, epoch: int) -> TokenIds:
+        """Return the training split as an epoch sees it: words may be cut differently in each."""
+        share = self.config.training.subword_dropout
+        if not share:
+            return self.corpus.train
+        rng = np.random.default_rng([self.config.training.seed, epoch, 1])
+        return SubwordDropout(self.corpus.tokenizer, share)(self.corpus.train, rng)
+
+    # -- one update ---------------------------------------------------------------------------
+
+    def autocast(self) -> Any:
+        """Return the context in which a forward pass runs: bf16 where the configuration says so."""
+        kind = self.processes.device.type
+        contexts = ExitStack()
+        if self.config.training.precision == "bf16":
+            contexts.enter_context(torch.autocast(kind, dtype=torch.bfloat16))
+        if kind == "cpu":  # for short sentences the fused kernel is the slower one
+            contexts.enter_context(sdpa_kernel(SDPBackend.MATH))
+        return contexts
+
+    def train_step(
+        self, network: nn.Module, parts: list[Batch]
+    ) -> tuple[float, float, float]:
+        """Update the weights once, from the micro-batches of this process's share.
+
+        Returns the loss a token in nats, over all processes, the norm of the gradient before
+        clipping, and the learning rate.
+        """
+        settings, processes = self.config.training, self.processes
+        torch.manual_seed(_mix(settings.seed, self.update + 1, processes.rank))
+        tokens = processes.total(sum(batch.num_tokens for batch in parts))
+        rate = learning_rate(
+            self.update + 1, settings, self.config.model.d_model, self.progress()
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)
+        summed = torch.zeros((), device=processes.device)
+        for i, batch in enumerate(parts):
+            batch = batch.to(processes.device, non_blocking=True)
+            last = i == len(parts) - 1
+            waits = nullcontext() if processes.size == 1 or last else network.no_sync()
+            with waits:
+                with self.autocast():
+                    logits = network(batch.src, batch.tgt_in)
+                    loss = token_loss(
+                        logits,
+                        batch.tgt_out,
+                        self.corpus.tokenizer.pad_id,
+                        settings.label_smoothing,
+                    )
+                # DDP averages the gradients over the processes; we want their sum.
+                (loss * (processes.size / tokens)).backward()
+            summed += loss.detach()
+        limit = settings.clip_norm or math.inf
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        summed, norm = processes.total(summed.item()), norm.item()
+        if not (math.isfinite(summed) and math.isfinite(norm)):
+            raise TrainingError(self._not_finite(summed / tokens, norm))
+        self.optimizer.step()
+        self.update += 1
+        self.tokens += int(tokens)
+        return summed / tokens, norm, rate
+
+    def start_from(self, translator: Translator) -> None:
+        """Begin with a trained translator's weights in place of random ones.
+
+        Raises TrainingError where its vocabulary or its sizes are others.
+        """
+        if translator.tokenizer.to_json() != self.corpus.tokenizer.to_json():
+            raise TrainingError(
+                "the translator to start from has another vocabulary than the data"
+            )
+        weights = translator.model.state_dict()
+        try:
+            self.model.load_state_dict(weights)
+        except RuntimeError as error:  # PyTorch names what differs, a line each
+            first = " ".join(str(error).splitlines()[1:2]).strip()
+            raise TrainingError(
+                f"the translator to start from has other sizes: {first}"
+            ) from None
+        digest = checkpoints.digest(weights)
+        self.started_from = {"config": translator.config.to_dict(), "weights": digest}
+
+    def _not_finite(self, loss: float, norm: float) -> str:
+        saved = checkpoints.checkpoints(self.checkpoint_folder)
+        kept = f"; the last good checkpoint is {saved[-1].name}" if saved else ""
+        return (
+            f"update {self.update + 1}: the loss is {loss:.3g} and the norm of its gradient "
+            f"{norm:.3g}; try a lower training.peak_lr, a longer training.warmup_steps or "
+            f"training.precision = fp32{kept}"
+        )
+
+    def progress(self) -> float:
+        """Return the share of the training that is done, by whichever limit comes first."""
+        settings = self.config.training
+        shares = [0.0]
+        if settings.max_steps:
+            shares.append(self.update / settings.max_steps)
+        if settings.max_epochs:
+            done = self.step_in_epoch / max(self.train_batches.num_steps(self.epoch), 1)
+            shares.append((self.epoch + done) / settings.max_epochs)
+        if settings.max_seconds:
+            shares.append(self.processes.agree(self.seconds) / settings.max_seconds)
+        return min(max(shares), 1.0)
+
+    # -- the whole ----------------------------------------------------------------------------
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        """Where the checkpoints are."""
+        return self.folder / "checkpoints"
+
+    @property
+    def stable_folder(self) -> Path:
+        """Where the state before the rate fell is."""
+        return self.folder / "stable"
+
+    def run(self) -> dict[str, Any]:
+        """Train to the end; return a summary, which is also written to training.json.
+
+        The weights at the end are in self.model: the average of the last checkpoints if the
+        configuration says so, else those with the lowest validation loss.
+        Raises TrainingError and CheckpointError; the last checkpoint stays.
+        """
+        settings = self.config.training
+        log = TrainingLog(self.folder, self, enabled=self.processes.first)
+        log.begin(self.update)
+        network = self._network()
+        began = time.perf_counter() - self.seconds  # the clock covers all that follows
+        stop = self.update > 0 and self.progress() >= 1
+        validated = self.update if stop else -1
+        while not stop:
+            if settings.subword_dropout:
+                self.train_batches = self.batches_of(
+                    self.train_ids(self.epoch), shuffle=True
+                )
+            # Sentences in an epoch do not depend on where it was interrupted.
+            for parts in self.train_batches.steps(self.epoch, start=self.step_in_epoch):
+                self.model.train()
+                self._keep_before_decay()
+                try:
+                    loss, norm, rate = self.train_step(network, parts)
+                except RuntimeError as error:
+                    raise self._explained(error, parts) from error
+                self.step_in_epoch += 1
+                self.seconds = time.perf_counter() - began
+                log.step(loss, norm, rate, self.tokens, self.seconds)
+                if (
+                    settings.validate_every
+                    and self.update % settings.validate_every == 0
+                ):
+                    stop, validated = self._validated(log), self.update
+                stop = stop or self.progress() >= 1
+                if stop and validated < self.update:
+                    self._validated(log)
+                if stop or self.update % settings.checkpoint_every == 0:
+                    self.save()
+                if stop:
+                    break
+            else:
+                if self.step_in_epoch == 0:
+                    raise TrainingError(
+                        "the training split holds no batch: it is empty"
+                    )
+                if not settings.validate_every:
+                    stop = self._validated(log)
+                self.epoch, self.step_in_epoch = self.epoch + 1, 0
+                stop = stop or self.progress() >= 1
+                self.save()
+        summary = self._finish(log)
+        log.end(summary)
+        return summary
+
+    def _network(self) -> nn.Module:
+        network: nn.Module = self.model
+        if self.config.training.compile:
+            network = torch.compile(network)
+        if self.processes.size > 1:
+            network = DistributedDataParallel(network)
+        return network
+
+    def _explained(self, error: RuntimeError, parts: list[Batch]) -> Exception:
+        out_of_memory = (
+            isinstance(error, torch.OutOfMemoryError) or "alloc" in str(error).lower()
+        )
+        if not out_of_memory:
+            return error
+        shapes = ", ".join(
+            f"{tuple(b.src.shape)} and {tuple(b.tgt_in.shape)}" for b in parts
+        )
+        return TrainingError(
+            f"out of memory at update {self.update + 1} with batches of shape {shapes}: set "
+            f"training.max_tokens below {self.config.training.max_tokens} and "
+            "training.accumulation higher by the same factor"
+        )
+
+    def _validated(self, log: TrainingLog) -> bool:
+        """Measure the validation loss; return whether to stop early."""
+        loss = self.processes.agree(
+            self.validation_loss() if self.processes.first else 0.0
+        )
+        if loss < self.best_loss:
+            self.best_loss, self.best_update = loss, self.update
+            self.without_progress = 0
+            if self.processes.first:
+                checkpoints.save(
+                    self.folder / "best", self.update, self.model.state_dict(), 1
+                )
+        else:
+            self.without_progress += 1
+        log.validation(loss)
+        patience = self.config.training.patience
+        return bool(patience and self.without_progress >= patience)
+
+    @torch.no_grad()
+    def validation_loss(self) -> float:
+        """Return the loss a token on the validation split, in nats, without smoothing."""
+        self.model.eval()
+        summed, tokens = 0.0, 0
+        for batch in self.valid_batches.batches():
+            batch = batch.to(self.processes.device)
+            with self.autocast():
+                logits = self.model(batch.src, batch.tgt_in)
+            summed += token_loss(
+                logits, batch.tgt_out, self.corpus.tokenizer.pad_id
+            ).item()
+            tokens += batch.num_tokens
+        return summed / max(tokens, 1)
+
+    # -- checkpoints --------------------------------------------------------------------------
+
+    def _keep_before_decay(self) -> None:
+        """Save the state before "wsd" falls apart: a longer training can go on from it."""
+        if self.config.training.schedule != "wsd":
+            return
+        falls = decay(self.config.training, self.progress()) > 0
+        if falls and self.stable:
+            self.save(self.stable_folder, keep=1)
+        self.stable = not falls
+
+    def save(self, folder: Path | None = None, keep: int = 0) -> None:
+        """Write a checkpoint of everything that the next update depends on.
+
+        folder, keep: where to, if not with the others, and how many to keep there.
+        """
+        if not self.processes.first:
+            return
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "counters": {name: getattr(self, name) for name in COUNTERS},
+            "config": self.config.to_dict(),
+            "data": self.corpus.fingerprint,
+            "started_from": self.started_from,
+        }
+        settings = self.config.training
+        keep = keep or max(settings.keep_checkpoints, settings.average_last)
+        checkpoints.save(folder or self.checkpoint_folder, self.update, state, keep)
+
+    def resume(self, folder: Path | None = None) -> None:
+        """Go on from the newest checkpoint of the run's own folder, or of another one.
+
+        Raises CheckpointError if there is none, or it is damaged, or of another configuration or
+        other data.
+        """
+        folder = folder or self.checkpoint_folder
+        found = checkpoints.checkpoints(folder)
+        if not found:
+            raise CheckpointError(f"{folder}: no checkpoint to resume from")
+        state = checkpoints.load(found[-1])
+        checkpoints.check_continuation(found[-1], state, self.config, self.corpus)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.started_from = state.get("started_from")
+        for name, value in state["counters"].items():
+            setattr(self, name, value)
+
+    def _finish(self, log: TrainingLog) -> dict[str, Any]:
+        chosen = f"update {self.update}"
+        if self.processes.first:
+            found = checkpoints.final_weights(
+                self.checkpoint_folder,
+                self.folder / "best",
+                self.config.training.average_last,
+            )
+            if found is not None:
+                weights, chosen = found
+                self.model.load_state_dict(weights)
+        final_loss = self.validation_loss() if self.processes.first else 0.0
+        self.processes.wait()
+        return {
+            "updates": self.update,
+            "epochs": self.epoch
+            + self.step_in_epoch / max(self.train_batches.num_steps(self.epoch), 1),
+            "seconds": round(self.seconds, 1),
+            "target_tokens": self.tokens,
+            "target_tokens_per_second": round(self.tokens / max(self.seconds, 1e-9)),
+            "weights": chosen,
+            "validation_loss": final_loss,
+            "best_validation_loss": self.best_loss,
+            "best_update": self.best_update,
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "padding": self.train_batches.padding(0).total,
+            "surroundings": self.surroundings,
+            "started_from": self.started_from,
+            "processes": self.processes.size,
+            "device": describe_device(self.processes.device),
+        }
+
+
+def _mix(seed: int, update: int, rank: int) -> int:
+    return ((seed * 1_000_003 + update) * 4096 + rank) % 2**63
