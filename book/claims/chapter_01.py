@@ -95,13 +95,13 @@ def cosine_bound() -> None:
 
 @exact(
     "1-reduced-rank",
-    "A reduced-rank score is the general one with $W_a = U V^\\top$",
+    "A reduced-rank score is the general one with $W_a = W_q W_k^\\top$",
 )
 def reduced_rank() -> None:
     """The two scores on random states and annotations."""
     s, h = torch.randn(3, 6), torch.randn(3, 7, 8)
     reduced, general = make_score("reduced_rank", 6, 8, 2), make_score("general", 6, 8)
-    general.W_a.weight.data = reduced.U.weight.T @ reduced.V.weight
+    general.W_a.weight.data = reduced.W_q.weight.T @ reduced.W_k.weight
     torch.testing.assert_close(
         general(s, general.prepare(h)), reduced(s, reduced.prepare(h))
     )
