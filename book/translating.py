@@ -26,7 +26,7 @@ DESIGNS = {
     "with attention": {"attention": "additive", "rank": 96},
 }
 #: So many updates, of batches of so many pairs, train each of them.
-STEPS, BATCH = 300, 128
+STEPS, BATCH = 300, 64
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def make_task(
     size: int = 8_000,
     constructions: tuple[str, ...] = CONSTRUCTIONS,
     bands: tuple[tuple[int, int], ...] = BANDS,
-    tests: int = 100,
+    tests: int = 80,
     max_length: int | None = None,
 ) -> Task:
     """Draw ``size`` pairs to train on and up to ``tests`` a band that are not among them.

@@ -1,6 +1,6 @@
 """Claims of chapter 1, attention in recurrent networks.
 
-The translators are those of the page: 8,000 pairs, 300 updates with batches of 128; each seed
+The translators are those of the page: 8,000 pairs, 300 updates with batches of 64; each seed
 draws its own sentences, weights and order of batches.
 """
 
@@ -341,13 +341,13 @@ def reach_untrained(seed: int) -> dict[str, float]:
 
 @functools.lru_cache(maxsize=2)
 def losses_of_scores(seed: int) -> dict[str, float]:
-    """Loss over the last 20 of 100 updates with each score: a small task, states of width 32."""
+    """Loss over the last 20 of 60 updates with each score: a small task, states of width 32."""
     task = make_task(seed, 2_000, ("modal",), bands=((3, 8),), tests=1, max_length=8)
     batches = task.batches(64, seed)
     losses = {}
     for name in SCORES:
         model = task.model(seed, attention=name, d_model=32, rank=16)
-        losses[name] = fmean(train(model, batches, 100, lr=0.015)[-20:])
+        losses[name] = fmean(train(model, batches, 60, lr=0.015)[-20:])
     return losses
 
 
@@ -356,7 +356,7 @@ def losses_of_scores(seed: int) -> dict[str, float]:
     sentence="A bare cosine score learns more slowly than the scaled dot product",
     control="the same start, data and rate; both score by the states themselves, without "
     "parameters",
-    effect="loss after 100 updates, cosine minus scaled dot; nats a word",
+    effect="loss after 60 updates, cosine minus scaled dot; nats a word",
     at_least=0.01,
 )
 def cosine_slow(seed: int) -> dict[str, float]:
@@ -367,9 +367,9 @@ def cosine_slow(seed: int) -> dict[str, float]:
 
 @claim(
     id="1-scores-close",
-    sentence="After 100 updates the other five lie within half a nat of one another",
+    sentence="After 60 updates the other five lie within half a nat of one another",
     control="five scores with and without parameters of their own, on the same data and start",
-    effect="loss after 100 updates: highest minus lowest of the five scores other than cosine; "
+    effect="loss after 60 updates: highest minus lowest of the five scores other than cosine; "
     "nats a word",
     at_most=0.5,
 )
