@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book test test-deploy check lab library exercises student-edition grade train de-en train-gpu bench lock clean
+.PHONY: help env book test test-deploy check release claims lab library exercises student-edition grade train de-en train-gpu bench lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -28,6 +28,13 @@ check: env ## the fast checks, for each edit
 
 test: env  ## everything: lint, book, notebooks, library, exercises, a class graded, browsers
 	@$(PY) -m tools.run_tests
+
+release: env ## all of make test, fresh claims, version and changelog that agree
+	@$(PY) -m tools.run_tests --release
+
+claims: env-read-check ## run the experiments behind the chapters' claims: CHAPTER=01, CLAIM=id, SEEDS=101-110, JOBS=2
+	@$(PY) -m tools.claims $(if $(CHAPTER),--chapter $(CHAPTER)) $(if $(CLAIM),--claim $(CLAIM)) \
+		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS))
 
 test-deploy: env  ## the hub of deploy/, for real: as root, installs deploy/.venv and its proxy
 	@$(MAKE) -C deploy install

@@ -34,14 +34,16 @@ MINUTES = {
     "format": 5,
     "rooms": 5,
     "notebooks": 10,
+    "claims": 10,
+    "version": 5,
     "book": 40,
     "solutions, cell by cell": 20,
     "tests": 60,
 }
 
 
-def steps(fast):
-    """Return (title, command) pairs, cheapest first."""
+def steps(fast, release=False):
+    """Return (title, command) pairs, cheapest first; a release allows no stale claim."""
     python = sys.executable
     pytest = [python, "-m", "pytest"]
     first = [
@@ -49,7 +51,13 @@ def steps(fast):
         ("format", [python, "-m", "ruff", "format", "--check", "."]),
         ("rooms", [str(Path(python).with_name("lint-imports")), *QUIET]),
         ("notebooks", [python, "-m", "tools.check_notebooks"]),
+        (
+            "claims",
+            [python, "-m", "tools.check_claims", *(["--strict"] if release else [])],
+        ),
     ]
+    if release:
+        first.append(("version", [python, "-m", "tools.check_version"]))
     if fast:
         return [*first, ("tests", [*pytest, *PARALLEL, "-m", "not slow", "tests"])]
     return [
@@ -99,9 +107,16 @@ def main(argv=None):
     """Command line; returns the exit status, 1 when any step failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fast", action="store_true", help="the part for each edit")
+    parser.add_argument(
+        "--release",
+        action="store_true",
+        help="all, fresh claims, version and changelog",
+    )
     args = parser.parse_args(argv)
+    if args.fast and args.release:
+        parser.error("--fast and --release exclude each other")
     failed = []
-    for title, command in steps(args.fast):
+    for title, command in steps(args.fast, args.release):
         print(f"== {title}", flush=True)
         began = time.perf_counter()
         status = run(command, MINUTES[title])

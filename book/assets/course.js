@@ -5,6 +5,7 @@
   const dark = mode === "dark" || (mode === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
   root.dataset.mode = mode;
   root.dataset.theme = dark ? "dark" : "light";
+  root.dataset.script = "on"; // what waits for a guess is folded from the start (course.css)
 }
 
 // A quiz: choose, check, read why. What was chosen is remembered on this device.
@@ -46,6 +47,49 @@ function setUpQuiz(form) {
   }
 }
 
+// Predict first: a guess opens what the next cell printed, and is remembered on this device.
+function setUpPredict(form) {
+  const key = `predict:${location.pathname}#${form.id}`;
+  const button = form.querySelector(".quiz-check");
+  const verdict = form.querySelector(".predict-verdict");
+  const folded = [...document.querySelectorAll(`.of-${form.id}`)];
+  const line = form.querySelector("input[type=text]");
+  const radios = [...form.querySelectorAll("input[type=radio]")];
+
+  function show(guess) {
+    for (const part of folded) part.classList.add("is-shown");
+    for (const radio of radios) radio.checked = radio.value === guess;
+    if (line) line.value = guess;
+    button.textContent = "Change my guess";
+    verdict.textContent = "You have guessed. Compare it with what happens below.";
+  }
+
+  button.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const chosen = radios.find((radio) => radio.checked);
+    const guess = line ? line.value.trim() : chosen && chosen.value;
+    if (!guess) {
+      verdict.textContent = "Guess first: a wrong guess teaches more than none.";
+      return;
+    }
+    localStorage.setItem(key, guess);
+    show(guess);
+  });
+  const before = localStorage.getItem(key);
+  if (before) show(before);
+  // A link that leads to a folded place opens it.
+  const open = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target && folded.some((part) => part.contains(target))) {
+      for (const part of folded) part.classList.add("is-shown");
+      target.scrollIntoView();
+    }
+  };
+  addEventListener("hashchange", open);
+  open();
+}
+
 // A table wider than the screen scrolls inside its own box, also by keyboard.
 function setUpTable(table) {
   const box = document.createElement("div");
@@ -84,5 +128,6 @@ document.addEventListener("DOMContentLoaded", () => {
   if (location.protocol.startsWith("http")) DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = true;
   document.querySelectorAll(".bd-article figure img").forEach(setUpFigure);
   document.querySelectorAll("form.quiz").forEach(setUpQuiz);
+  document.querySelectorAll("form.predict").forEach(setUpPredict);
   document.querySelectorAll(".bd-article table").forEach(setUpTable);
 });

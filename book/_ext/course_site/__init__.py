@@ -7,11 +7,13 @@ from sphinx.application import Sphinx
 from . import (
     accessibility,
     alt_text,
+    claims,
     descriptions,
     exercises,
     mathjax,
     not_found,
     numbering,
+    predict,
     quiz,
     syllabus,
 )
@@ -19,11 +21,13 @@ from . import (
 PARTS = (
     accessibility,
     alt_text,
+    claims,
     descriptions,
     exercises,
     mathjax,
     not_found,
     numbering,
+    predict,
     quiz,
     syllabus,
 )
