@@ -1,0 +1,444 @@
+"""Claims of chapter 2, self-attention."""
+
+from __future__ import annotations
+
+import functools
+import math
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from book.claims import claim
+from book.looking import (
+    ByAttention,
+    ByAveraging,
+    ByReading,
+    SieReader,
+    draw_exams,
+    entropy_and_gradients,
+    hidden,
+    right,
+    sit_exams,
+    split,
+    train_reader,
+)
+from book.measure import best_time, peak_memory, slope
+from transformer.attention import scaled_dot_product_attention
+
+CHAPTER = "02-self-attention"
+
+# -- sie -------------------------------------------------------------------------------
+
+
+@functools.cache
+def reader(seed: int, how: str, clauses: str = "main") -> SieReader:
+    """A reader trained on the seed's sentences."""
+    return train_reader(split(seed, clauses)[0], how, seed)
+
+
+def share(seed: int, how: str, clauses: str = "main") -> float:
+    """The share of the seed's test sentences that a reader decides rightly."""
+    return right(reader(seed, how, clauses), split(seed, clauses)[1]).float().mean()
+
+
+@claim(
+    id="2-sie-one-way",
+    sentence="where *sie* comes before its verb, a reader from left to right does no better "
+    "than one that sees *sie* alone",
+    control="a reader of *sie* alone, which has nothing but the commoner of the two meanings",
+    effect="accuracy on sentences that begin with sie: GRU minus the reader of sie alone",
+    at_most=0.05,
+)
+def sie_one_way(seed: int) -> dict[str, float]:
+    """Where *sie* is the first word; and where it is not, as a number."""
+    test = split(seed)[1]
+    first = test.place == 0
+    gru, alone = (
+        right(reader(seed, how), test).float() for how in ("GRU", "sie alone")
+    )
+    return {
+        "effect": gru[first].mean() - alone[first].mean(),
+        "before": gru[first].mean(),
+        "after": gru[~first].mean(),
+    }
+
+
+@claim(
+    id="2-sie-both-sides",
+    sentence="forbid it the later words, and self-attention falls back to the level of the "
+    "one-way GRU",
+    control="the same layer, data and training; a mask hides what stands after the asking word",
+    effect="accuracy with all words minus accuracy without the later ones",
+    at_least=0.1,
+)
+def sie_both_sides(seed: int) -> dict[str, float]:
+    """Self-attention with and without the words after *sie*, beside GRUs."""
+    whole, cut = (
+        share(seed, how) for how in ("attention", "attention, no later words")
+    )
+    return {
+        "effect": whole - cut,
+        "attention": whole,
+        "cut": cut,
+        "GRU": share(seed, "GRU"),
+        "both ways": share(seed, "GRU, both ways"),
+        "alone": share(seed, "sie alone"),
+    }
+
+
+@claim(
+    id="2-sie-average",
+    sentence="a plain average of all the words decides *sie* in main clauses as well as attention",
+    control="the same embedding, values and read-out; each word weighs the same",
+    effect="accuracy of attention minus accuracy of the average",
+    at_most=0.02,
+)
+def sie_average(seed: int) -> dict[str, float]:
+    """Learned weights against even ones."""
+    attention, average = (share(seed, how) for how in ("attention", "average"))
+    return {"effect": attention - average, "attention": attention, "average": average}
+
+
+@claim(
+    id="2-sie-largest",
+    sentence="the largest weight of *sie* lies on the finite verb in most sentences",
+    control="the same layer before training, on the same sentences",
+    effect="share of test sentences where it does, after training minus before",
+    at_least=0.5,
+)
+def sie_largest(seed: int) -> dict[str, float]:
+    """The place of the largest weight, before and after training."""
+    train, test = split(seed)
+    torch.manual_seed(seed)
+    readers = {
+        "trained": reader(seed, "attention"),
+        "untrained": SieReader(train.vocabulary, "attention"),
+    }
+    found = {}
+    for name, one in readers.items():
+        right(one, test)
+        top = one.weights[torch.arange(len(test.words)), test.place].argmax(dim=-1)
+        found[name] = (top == test.verb).float().mean()
+    return {"effect": found["trained"] - found["untrained"], **found}
+
+
+@claim(
+    id="2-sie-hide-verb",
+    sentence="hide the verb from the trained layer, and it guesses; hide another word, and "
+    "hardly anything happens",
+    control="another word of the same sentences hidden, drawn at random",
+    effect="accuracy with another word hidden minus accuracy with the finite verb hidden",
+    at_least=0.3,
+)
+def sie_hide_verb(seed: int) -> dict[str, float]:
+    """One word hidden from the trained reader."""
+    test, one = split(seed)[1], reader(seed, "attention")
+    g = torch.Generator().manual_seed(seed)
+    others = test.real[:, 0].float()  # (B, 1, T) -> (B, T)
+    rows = torch.arange(len(test.words))
+    others[rows, test.verb] = 0
+    others[rows, test.place] = 0
+    some = others.sum(dim=-1) > 0  # two-word sentences have no other word
+    others[~some] = 1
+    other = torch.multinomial(others, 1, generator=g)[:, 0]
+    without_verb = right(one, test, hidden(test, test.verb))[some].float().mean()
+    without_other = right(one, test, hidden(test, other))[some].float().mean()
+    return {
+        "effect": without_other - without_verb,
+        "verb": without_verb,
+        "other": without_other,
+    }
+
+
+@claim(
+    id="2-sie-two-clauses",
+    sentence="with two clauses and two verbs, self-attention makes mistakes that a reader with "
+    "word order does not",
+    control="a two-way GRU, same sentences, updates and width: were the sentences only harder, "
+    "or too few, it would fail, too",
+    effect="accuracy of the two-way GRU minus accuracy of self-attention",
+    at_least=0.02,
+)
+def sie_two_clauses(seed: int) -> dict[str, float]:
+    """A main and a subordinate clause, a verb in each."""
+    how = {
+        "attention": "attention",
+        "both ways": "GRU, both ways",
+        "average": "average",
+    }
+    found = {name: share(seed, one, "two") for name, one in how.items()}
+    return {"effect": found["both ways"] - found["attention"], **found}
+
+
+# -- the exam --------------------------------------------------------------------------
+
+
+@functools.cache
+def exam(seed: int, kind: type[nn.Module], question: str = "") -> float:
+    """Share right with four pairs after 600 updates on batches of 64, width 64."""
+    make = partial(kind, question=question) if question else kind
+    return sit_exams(make, 4, seed, width=64, batch=64)[1]
+
+
+@claim(
+    id="2-exam-attention",
+    sentence="attention beats the GRU, whichever way the GRU is asked",
+    control="the GRU with the question first, so that it need not carry all the pairs",
+    effect="share right with four pairs, attention minus the better GRU",
+    at_least=0.05,
+)
+def exam_attention(seed: int) -> dict[str, float]:
+    """Four pairs; attention, and the GRU with the question last and first."""
+    found = {
+        "attention": exam(seed, ByAttention),
+        "last": exam(seed, ByReading, "last"),
+        "first": exam(seed, ByReading, "first"),
+    }
+    best = max(found["last"], found["first"])
+    return {"effect": found["attention"] - best, **found}
+
+
+@claim(
+    id="2-exam-order",
+    sentence="ask the question first, and the same GRU does far better",
+    control="the same network, pairs and updates; the pairs are as far from the answer, or "
+    "farther: were distance the cause, nothing would change",
+    effect="share right with four pairs, question first minus question last",
+    at_least=0.2,
+)
+def exam_order(seed: int) -> dict[str, float]:
+    """Four pairs; only the question's place differs."""
+    last, first = (exam(seed, ByReading, question) for question in ("last", "first"))
+    return {"effect": first - last, "last": last, "first": first}
+
+
+@claim(
+    id="2-exam-average",
+    sentence="an average does far better, too, if the question meets each pair before the "
+    "averaging",
+    control="the same network and updates, the question joined to the average afterwards",
+    effect="share right with four pairs, question before the average minus after it",
+    at_least=0.2,
+)
+def exam_average(seed: int) -> dict[str, float]:
+    """Four pairs, even weights."""
+    before, after = (exam(seed, ByAveraging, one) for one in ("before", "after"))
+    return {"effect": before - after, "before": before, "after": after}
+
+
+@claim(
+    id="2-exam-roles",
+    sentence="the weights follow the German words and not the English ones",
+    control="the glossary's German words move on by one pair and the English ones stay: weights "
+    "that went by place or by the English word would stay, too",
+    effect="share of exams whose largest weight moves along minus share where it stays",
+    at_least=0.5,
+)
+def exam_roles(seed: int) -> dict[str, float]:
+    """Eight pairs; German and English parted on purpose."""
+    candidate, _ = sit_exams(ByAttention, 8, seed)
+    torch.manual_seed(seed)
+    german, english, question, _ = draw_exams(1000, 8)
+    place = (german == question).int().argmax(dim=-1)  # (B,)
+    after = (place + 1) % 8
+    with torch.no_grad():
+        answer = candidate(german.roll(1, dims=1), english, question).argmax(dim=-1)
+    top = candidate.look_up.weights[:, 0].argmax(dim=-1)  # (B, 1, n) -> (B,)
+    moved, stayed = (top == after).float().mean(), (top == place).float().mean()
+    named = english.gather(1, after[:, None])[:, 0]
+    return {
+        "effect": moved - stayed,
+        "moved": moved,
+        "stayed": stayed,
+        "named": (answer == named).float().mean(),
+    }
+
+
+# -- the scale -------------------------------------------------------------------------
+
+
+@functools.cache
+def scale_exam(
+    seed: int, d_k: int, scaled: bool, start: float = 1.0, rate: float = 0.01
+) -> float:
+    """Share right with eight pairs after 600 updates."""
+    make = partial(ByAttention, d_k=d_k, scaled=scaled, start=start)
+    return sit_exams(make, 8, seed, rate=rate)[1]
+
+
+def with_and_without(seed: int, d_k: int) -> dict[str, float]:
+    """The exam with the scale and without."""
+    scaled, raw = (scale_exam(seed, d_k, one) for one in (True, False))
+    return {"effect": scaled - raw, "scaled": scaled, "raw": raw}
+
+
+@claim(
+    id="2-scale-32",
+    sentence="at $d_k = 32$ the exam goes as well without the scale",
+    control="the same candidate, exams and rate with the scale",
+    effect="share right with the scale minus without",
+    at_most=0.03,
+)
+def scale_32(seed: int) -> dict[str, float]:
+    """Narrow keys."""
+    return with_and_without(seed, 32)
+
+
+@claim(
+    id="2-scale-256",
+    sentence="at $d_k = 256$ the unscaled candidate fails many exams",
+    control="the same candidate, exams and rate with the scale",
+    effect="share right with the scale minus without",
+    at_least=0.1,
+)
+def scale_256(seed: int) -> dict[str, float]:
+    """Wide keys."""
+    return with_and_without(seed, 256)
+
+
+@claim(
+    id="2-scale-1024",
+    sentence="and at $d_k = 1024$ as well",
+    control="the same candidate, exams and rate with the scale",
+    effect="share right with the scale minus without",
+    at_least=0.1,
+)
+def scale_1024(seed: int) -> dict[str, float]:
+    """Very wide keys."""
+    return with_and_without(seed, 1024)
+
+
+@claim(
+    id="2-scale-start",
+    sentence="exchange the spread at the start, and the scaled candidate still wins",
+    control="W_q and W_k of the unscaled candidate begin smaller, those of the scaled one "
+    "larger, so that each has the scores that the other began with",
+    effect="share right at d_k = 256, scaled with a wide start minus unscaled with a narrow one",
+    at_least=0.1,
+)
+def scale_start(seed: int) -> dict[str, float]:
+    """The confound held the other way round."""
+    factor = 256**0.25
+    wide = scale_exam(seed, 256, True, start=factor)
+    narrow = scale_exam(seed, 256, False, start=1 / factor)
+    return {"effect": wide - narrow, "scaled, wide": wide, "raw, narrow": narrow}
+
+
+@claim(
+    id="2-scale-rate",
+    sentence="a tenth of the rate lets the unscaled candidate pass",
+    control="the same unscaled candidate at the full rate, with as many updates",
+    effect="share right at d_k = 256 without the scale, rate 0.001 minus rate 0.01",
+    at_least=0.1,
+)
+def scale_rate(seed: int) -> dict[str, float]:
+    """Unscaled, wide keys, small steps."""
+    slow, fast = scale_exam(seed, 256, False, rate=0.001), scale_exam(seed, 256, False)
+    return {"effect": slow - fast, "slow": slow, "fast": fast}
+
+
+@claim(
+    id="2-scale-scores",
+    sentence="at the scores the median gradient falls to less than a tenth",
+    control="the same queries, keys and values with the scale",
+    effect="median gradient norm at the scores at d_k = 1024, unscaled over scaled",
+    at_most=0.1,
+)
+def scale_scores(seed: int) -> dict[str, float]:
+    """Random vectors, 64 keys of width 1024."""
+    raw, scaled = (
+        entropy_and_gradients(1024, scale, seed) for scale in (1, 1 / math.sqrt(1024))
+    )
+    return {
+        "effect": raw["scores"].median() / scaled["scores"].median(),
+        "entropy, raw": raw["entropy"].mean(),
+        "entropy, scaled": scaled["entropy"].mean(),
+    }
+
+
+@claim(
+    id="2-scale-queries",
+    sentence="at the queries the median gradient is larger without the scale at $d_k = 64$",
+    control="the same queries, keys and values with the scale",
+    effect="median gradient norm at the queries at d_k = 64, unscaled over scaled",
+    at_least=1.5,
+)
+def scale_queries(seed: int) -> dict[str, float]:
+    """Random vectors, 64 keys of width 64."""
+    raw, scaled = (
+        entropy_and_gradients(64, scale, seed)["query"].median() for scale in (1, 1 / 8)
+    )
+    return {"effect": raw / scaled, "raw": raw, "scaled": scaled}
+
+
+# -- words that look at themselves -----------------------------------------------------
+
+
+@claim(
+    id="2-raw-diagonal",
+    sentence="without parameters each word looks mostly at itself",
+    control="the same vectors cut to length 1: were it likeness alone, they would do so, too",
+    effect="mean weight of a word for itself, vectors as drawn minus vectors of length 1",
+    at_least=0.3,
+)
+def raw_diagonal(seed: int) -> dict[str, float]:
+    """Eight random vectors of width 16."""
+    x = torch.randn(8, 16, generator=torch.Generator().manual_seed(seed))
+
+    def itself(x: Tensor) -> float:
+        return scaled_dot_product_attention(x, x, x)[1].diagonal().mean()
+
+    drawn, cut = itself(x), itself(nn.functional.normalize(x, dim=-1))
+    return {"effect": drawn - cut, "drawn": drawn, "length 1": cut}
+
+
+# -- cost ------------------------------------------------------------------------------
+
+
+def costs(layer, lengths: tuple[int, ...], measure) -> list[float]:
+    """A measure of forward and backward pass for each length."""
+    found = []
+    for n in lengths:
+        x = torch.randn(1, n, 64, requires_grad=True)
+        found.append(measure(lambda x=x: torch.autograd.grad(layer(x).sum(), x)))
+    return found
+
+
+@claim(
+    id="2-cost-memory",
+    sentence="attention that keeps its weights has a slope near 2 in memory, the fused kernel "
+    "one near 1",
+    control="the fused kernel, which computes the same output",
+    effect="slope of peak memory over 256 to 1,024 words, kept minus fused",
+    at_least=0.6,
+)
+def cost_memory(seed: int) -> dict[str, float]:
+    """Peak memory, width 64."""
+    lengths = (256, 512, 1024)
+    fused = nn.functional.scaled_dot_product_attention
+    kept = slope(
+        lengths,
+        costs(lambda x: scaled_dot_product_attention(x, x, x)[0], lengths, peak_memory),
+    )
+    saved = slope(lengths, costs(lambda x: fused(*[x[None]] * 3), lengths, peak_memory))
+    return {"effect": kept - saved, "kept": kept, "fused": saved}
+
+
+@claim(
+    id="2-cost-time",
+    sentence="in time, attention rises more steeply than the GRU",
+    control="a GRU of the same width, on the same machine in turn",
+    effect="slope of the time over 256 to 1,024 words, attention minus GRU",
+    at_least=0.3,
+)
+def cost_time(seed: int) -> dict[str, float]:
+    """Seconds, width 64; the fastest of five."""
+    lengths = (256, 512, 1024)
+    gru = nn.GRU(64, 64, batch_first=True)
+    attention = slope(
+        lengths,
+        costs(lambda x: scaled_dot_product_attention(x, x, x)[0], lengths, best_time),
+    )
+    waiting = slope(lengths, costs(lambda x: gru(x)[0], lengths, best_time))
+    return {"effect": attention - waiting, "attention": attention, "GRU": waiting}
