@@ -152,7 +152,7 @@ class ListOfHeads(nn.Module):
         """
         if mask is not None:
             mask = mask_for_heads(
-                mask, len(query), self.num_heads, query.shape[1], key.shape[1]
+                mask, query.shape[0], self.num_heads, query.shape[1], key.shape[1]
             )
             mask = mask.expand(-1, self.num_heads, -1, -1)
         outputs, weights = [], []
@@ -216,7 +216,7 @@ class BatchedHeads(nn.Module):
         """
         if mask is not None:
             mask = mask_for_heads(
-                mask, len(query), self.num_heads, query.shape[1], key.shape[1]
+                mask, query.shape[0], self.num_heads, query.shape[1], key.shape[1]
             )
         q, k, v = (self._project(x, i) for i, x in enumerate((query, key, value)))
         heads, weights = scaled_dot_product_attention(q, k, v, mask)  # (B, h, T_q, d_h)
@@ -355,7 +355,9 @@ class MultiHeadAttention(nn.Module):
         and result are those of forward.
         """
         if mask is not None:
-            mask = mask_for_heads(mask, len(q), self.num_heads, q.shape[2], k.shape[2])
+            mask = mask_for_heads(
+                mask, q.shape[0], self.num_heads, q.shape[2], k.shape[2]
+            )
         dropout = self.dropout if self.training else 0.0
         if need_weights:
             heads, weights = scaled_dot_product_attention(
@@ -389,10 +391,10 @@ class MultiHeadAttention(nn.Module):
                     f"{name}: expected at least one sequence of at least one position, "
                     f"got shape {tuple(x.shape)}"
                 )
-            if len(x) != len(query):
+            if x.shape[0] != query.shape[0]:
                 raise ValueError(
-                    f"{name}: expected the batch size {len(query)} of query, got"
-                    f" {len(x)}"
+                    f"{name}: expected the batch size {query.shape[0]} of query, got"
+                    f" {x.shape[0]}"
                 )
         if value.shape[1] != key.shape[1]:
             raise ValueError(
