@@ -129,3 +129,43 @@ def ablate(candidate: Candidate) -> Tensor:
         grades.append(grade(candidate))
         weight.copy_(kept)
     return torch.stack(grades)
+
+
+class WrongSplit(LookUp):
+    """A look-up that splits and merges its heads by reshape alone: the chapter's trap."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Let each word gather, from its own share of the words: (B, T, D) -> (B, T, D)."""
+        heads = self.attention.num_heads
+        shape = (len(x), heads, x.shape[1], -1)  # wrong: (B, T, D) -> (B, h, T, d_h)
+        q, k, v = (
+            part.reshape(shape) for part in self.attention.qkv_proj(x).chunk(3, dim=-1)
+        )
+        gathered = F.scaled_dot_product_attention(q, k, v)
+        return self.attention.out_proj(gathered.reshape(x.shape))
+
+
+class FreeHeads(nn.Module):
+    """Self-attention with h heads whose widths are not tied to D / h: for controls.
+
+    d_k: width of a head's queries and keys. d_v: width of its values.
+    """
+
+    def __init__(self, num_heads: int, d_k: int, d_v: int):
+        super().__init__()
+        self.num_heads = num_heads
+        widths = [num_heads * width for width in (d_k, d_k, d_v)]
+        self.projections = nn.ModuleList(nn.Linear(WIDTH, width) for width in widths)
+        self.out_proj = nn.Linear(num_heads * d_v, WIDTH)
+        for linear in (*self.projections, self.out_proj):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Let each word gather from all: (B, T, D) -> (B, T, D)."""
+        q, k, v = (
+            linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for linear in self.projections
+        )  # (B, T, h d) -> (B, h, T, d)
+        heads = F.scaled_dot_product_attention(q, k, v)
+        return self.out_proj(heads.transpose(1, 2).flatten(2))
