@@ -155,6 +155,52 @@ def heatmap(
         bar.outline.set_visible(False)
 
 
+def seed_dots(
+    ax: Axes,
+    x: float,
+    values: Sequence[float],
+    color: str = PALETTE["grey"],
+    *,
+    spread: float = 0.12,
+    label: str | None = None,
+    **style,
+) -> None:
+    """Draw a dot for each seed's value side by side around ``x``, and a line at their mean.
+
+    ``values`` are those of a claim's record, ``book.claims.numbers(id, name)``; ``spread`` is the
+    width of the row of dots, in units of the x axis.
+    """
+    values = np.asarray(values, dtype=float)
+    places = x + np.linspace(-spread, spread, len(values)) if len(values) > 1 else [x]
+    dots = {"s": 14, "alpha": 0.55, "linewidths": 0, "zorder": 3} | style
+    ax.scatter(places, values, color=color, label=label, **dots)
+    ax.hlines(values.mean(), x - spread, x + spread, color=color, linewidth=1.4)
+
+
+def seed_band(
+    ax: Axes,
+    xs: Sequence[float],
+    values,
+    color: str = PALETTE["grey"],
+    *,
+    label: str | None = None,
+    line: str = "-",
+) -> None:
+    """Draw the mean of several seeds against ``xs``, and the band from lowest to highest seed.
+
+    ``values`` are (points, seeds), a row for each of ``xs``; another number of rows raises
+    ValueError.
+    """
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 2 or len(values) != len(xs):
+        raise ValueError(
+            f"values: expected shape ({len(xs)}, seeds), got {values.shape}"
+        )
+    low, high = values.min(axis=1), values.max(axis=1)
+    ax.fill_between(xs, low, high, color=color, alpha=0.18, linewidth=0)
+    ax.plot(xs, values.mean(axis=1), line, color=color, label=label)
+
+
 def canvas(width: float, height: float, units: tuple[float, float]) -> Axes:
     """An empty axis for a diagram: ``width`` by ``height`` inches, measured in ``units``."""
     _, ax = plt.subplots(figsize=(width, height))

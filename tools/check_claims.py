@@ -219,7 +219,8 @@ def thresholds(source: str) -> dict[str, dict]:
                 for word in node.keywords
                 if word.arg in ("id", "at_least", "at_most", "holds")
             }
-            found[given.pop("id")] = {"holds": "interval"} | given
+            name = given.pop("id")
+            found[name] = {"holds": "interval"} | given
     return found
 
 

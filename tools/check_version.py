@@ -1,4 +1,4 @@
-"""The version of pyproject.toml has a section in CHANGELOG.md, the first: part of `make release`."""
+"""CHANGELOG.md begins with the version of pyproject.toml: part of `make release`."""
 
 from __future__ import annotations
 
