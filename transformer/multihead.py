@@ -32,6 +32,7 @@ def merge_heads(x: Tensor) -> Tensor:
 
     x: (B, h, T, d_h). Returns (B, T, D), where D = h * d_h; the inverse of split_heads.
     Raises ValueError if x is not of four dimensions.
+    Source: Vaswani et al. (2017), section 3.2.2.
     """
     if x.dim() != 4:
         raise ValueError(f"x: expected shape (B, h, T, d_h), got {tuple(x.shape)}")
@@ -307,7 +308,8 @@ class MultiHeadAttention(nn.Module):
         Returns output (B, T_q, D), and weights (B, h, T_q, T_k), before dropout, or
         None: without need_weights a fused kernel runs, which never holds them. The
         heads of a query that may attend to nothing are zeros; its output is the bias of
-        out_proj. Raises ValueError if a width, a length, the batch or the mask does not
+        out_proj. A key or value that is masked must be finite all the same: 0 times NaN
+        is NaN. Raises ValueError if a width, a length, the batch or the mask does not
         fit, or is empty.
         """
         self._check(query, key, value)
@@ -443,9 +445,12 @@ def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
     """Return a MultiHeadAttention with a copy of the weights of PyTorch's module.
 
     The result is batch first, whatever module.batch_first says: the weights do not
-    know. Raises ValueError for a module with add_bias_kv or add_zero_attn, which the
-    paper lacks.
+    know. Dropout and training mode are kept; requires_grad is True for all parameters.
+    Raises ValueError for a module with add_bias_kv or add_zero_attn, which the paper
+    lacks, and for a subclass, whose additions would be lost.
+    Source: torch.nn.MultiheadAttention; Vaswani et al. (2017), section 3.2.2.
     """
+    _refuse_subclass("module", module, nn.MultiheadAttention)
     for name, used in (
         ("add_bias_kv", module.bias_k is not None),
         ("add_zero_attn", module.add_zero_attn),
@@ -467,7 +472,12 @@ def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
 def to_torch(
     attention: MultiHeadAttention, *, batch_first: bool = True
 ) -> nn.MultiheadAttention:
-    """Return PyTorch's module with a copy of the weights of a MultiHeadAttention."""
+    """Return PyTorch's module with a copy of the weights of a MultiHeadAttention.
+
+    Dropout and training mode are kept; requires_grad is True for all parameters. Raises
+    ValueError for a subclass, whose additions would be lost.
+    """
+    _refuse_subclass("attention", attention, MultiHeadAttention)
     module = nn.MultiheadAttention(
         attention.d_model,
         attention.num_heads,
@@ -479,6 +489,14 @@ def to_torch(
     ).to(attention.out_proj.weight)
     _copy(_own_parameters(attention), _torch_parameters(module))
     return module.train(attention.training)
+
+
+def _refuse_subclass(name: str, value: nn.Module, kind: type) -> None:
+    if type(value) is not kind:
+        raise ValueError(
+            f"{name}: expected a {kind.__name__} and no subclass of it, got"
+            f" {type(value).__name__}: what it adds cannot be converted"
+        )
 
 
 def _torch_parameters(module: nn.MultiheadAttention) -> list[Tensor | None]:
