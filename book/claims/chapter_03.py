@@ -28,7 +28,7 @@ from transformer.multihead import MultiHeadAttention, to_torch
 
 CHAPTER = "03-multi-head-attention"
 COUNTS = (1, 2, 4, 8, 16, 32)
-LONG = 1600  # four times the steps of the exam
+LONG = 800  # twice the steps of the exam
 
 
 def gentle(num_heads: int) -> LookUp:
@@ -58,7 +58,7 @@ def one_head_linear_grades(seed: int) -> dict[str, Tensor]:
     one = partial(LookUp, 1)
     controls = {
         "wide keys": partial(sit_exam, partial(FreeHeads, 1, 4 * WIDTH, WIDTH)),
-        "four times the steps": partial(sit_exam, one, steps=LONG),
+        "twice the steps": partial(sit_exam, one, steps=LONG),
         "half the rate": partial(sit_exam, one, rate=0.005),
         "gentle start": partial(sit_exam, partial(gentle, 1)),
     }
@@ -110,7 +110,7 @@ def best_margin(shares: list[float], persons: int = 3) -> float:
 @claim(
     id="3-one-head-linear",
     sentence="one head with a linear reader answers one question and guesses the other",
-    control="keys four times as wide, four times the steps, half the rate, and queries and "
+    control="keys four times as wide, twice the steps, half the rate, and queries and "
     "keys that start at a quarter of the size: any of them could have done better",
     effect="share of right answers over both questions, the best of the five; "
     "one known and one guessed is 0.5625",
@@ -140,7 +140,7 @@ def two_heads_linear(seed: int) -> dict[str, float]:
     id="3-network-untangles",
     sentence="one head answers both if a network reads its blend and its queries and keys "
     "start small",
-    control="the network without the small start, also with four times the steps; the small "
+    control="the network without the small start, also with twice the steps; the small "
     "start without the network",
     effect="share of right answers to the harder question, minus the best of the controls",
     at_least=0.5,
