@@ -32,6 +32,7 @@ def merge_heads(x: Tensor) -> Tensor:
 
     x: (B, h, T, d_h). Returns (B, T, D), where D = h * d_h; the inverse of split_heads.
     Raises ValueError if x is not of four dimensions.
+    Source: Vaswani et al. (2017), section 3.2.2.
     """
     if x.dim() != 4:
         raise ValueError(f"x: expected shape (B, h, T, d_h), got {tuple(x.shape)}")
@@ -152,7 +153,7 @@ class ListOfHeads(nn.Module):
         """
         if mask is not None:
             mask = mask_for_heads(
-                mask, len(query), self.num_heads, query.shape[1], key.shape[1]
+                mask, query.shape[0], self.num_heads, query.shape[1], key.shape[1]
             )
             mask = mask.expand(-1, self.num_heads, -1, -1)
         outputs, weights = [], []
@@ -216,7 +217,7 @@ class BatchedHeads(nn.Module):
         """
         if mask is not None:
             mask = mask_for_heads(
-                mask, len(query), self.num_heads, query.shape[1], key.shape[1]
+                mask, query.shape[0], self.num_heads, query.shape[1], key.shape[1]
             )
         q, k, v = (self._project(x, i) for i, x in enumerate((query, key, value)))
         heads, weights = scaled_dot_product_attention(q, k, v, mask)  # (B, h, T_q, d_h)
@@ -307,7 +308,8 @@ class MultiHeadAttention(nn.Module):
         Returns output (B, T_q, D), and weights (B, h, T_q, T_k), before dropout, or
         None: without need_weights a fused kernel runs, which never holds them. The
         heads of a query that may attend to nothing are zeros; its output is the bias of
-        out_proj. Raises ValueError if a width, a length, the batch or the mask does not
+        out_proj. A key or value that is masked must be finite all the same: 0 times NaN
+        is NaN. Raises ValueError if a width, a length, the batch or the mask does not
         fit, or is empty.
         """
         self._check(query, key, value)
@@ -355,7 +357,9 @@ class MultiHeadAttention(nn.Module):
         and result are those of forward.
         """
         if mask is not None:
-            mask = mask_for_heads(mask, len(q), self.num_heads, q.shape[2], k.shape[2])
+            mask = mask_for_heads(
+                mask, q.shape[0], self.num_heads, q.shape[2], k.shape[2]
+            )
         dropout = self.dropout if self.training else 0.0
         if need_weights:
             heads, weights = scaled_dot_product_attention(
@@ -389,10 +393,10 @@ class MultiHeadAttention(nn.Module):
                     f"{name}: expected at least one sequence of at least one position, "
                     f"got shape {tuple(x.shape)}"
                 )
-            if len(x) != len(query):
+            if x.shape[0] != query.shape[0]:
                 raise ValueError(
-                    f"{name}: expected the batch size {len(query)} of query, got"
-                    f" {len(x)}"
+                    f"{name}: expected the batch size {query.shape[0]} of query, got"
+                    f" {x.shape[0]}"
                 )
         if value.shape[1] != key.shape[1]:
             raise ValueError(
@@ -441,9 +445,12 @@ def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
     """Return a MultiHeadAttention with a copy of the weights of PyTorch's module.
 
     The result is batch first, whatever module.batch_first says: the weights do not
-    know. Raises ValueError for a module with add_bias_kv or add_zero_attn, which the
-    paper lacks.
+    know. Dropout and training mode are kept; requires_grad is True for all parameters.
+    Raises ValueError for a module with add_bias_kv or add_zero_attn, which the paper
+    lacks, and for a subclass, whose additions would be lost.
+    Source: torch.nn.MultiheadAttention; Vaswani et al. (2017), section 3.2.2.
     """
+    _refuse_subclass("module", module, nn.MultiheadAttention)
     for name, used in (
         ("add_bias_kv", module.bias_k is not None),
         ("add_zero_attn", module.add_zero_attn),
@@ -465,7 +472,12 @@ def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
 def to_torch(
     attention: MultiHeadAttention, *, batch_first: bool = True
 ) -> nn.MultiheadAttention:
-    """Return PyTorch's module with a copy of the weights of a MultiHeadAttention."""
+    """Return PyTorch's module with a copy of the weights of a MultiHeadAttention.
+
+    Dropout and training mode are kept; requires_grad is True for all parameters. Raises
+    ValueError for a subclass, whose additions would be lost.
+    """
+    _refuse_subclass("attention", attention, MultiHeadAttention)
     module = nn.MultiheadAttention(
         attention.d_model,
         attention.num_heads,
@@ -477,6 +489,14 @@ def to_torch(
     ).to(attention.out_proj.weight)
     _copy(_own_parameters(attention), _torch_parameters(module))
     return module.train(attention.training)
+
+
+def _refuse_subclass(name: str, value: nn.Module, kind: type) -> None:
+    if type(value) is not kind:
+        raise ValueError(
+            f"{name}: expected a {kind.__name__} and no subclass of it, got"
+            f" {type(value).__name__}: what it adds cannot be converted"
+        )
 
 
 def _torch_parameters(module: nn.MultiheadAttention) -> list[Tensor | None]:

@@ -1,0 +1,388 @@
+"""Claims of chapter 3, multi-head attention: the exam with two questions a word."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import numpy as np
+import torch
+from scipy.optimize import linprog
+from torch import Tensor, nn
+
+from book.claims import claim, exact
+from book.exam import (
+    WIDTH,
+    Candidate,
+    FreeHeads,
+    LookUp,
+    WrongSplit,
+    ablate,
+    draw_sentences,
+    grade,
+    linear_reader,
+    network_reader,
+    sit_exam,
+)
+from book.measure import peak_memory
+from transformer.multihead import MultiHeadAttention, to_torch
+
+CHAPTER = "03-multi-head-attention"
+COUNTS = (1, 2, 4, 8, 16, 32)
+LONG = 800  # twice the steps of the exam
+
+
+def gentle(num_heads: int) -> LookUp:
+    """Return a look-up whose queries and keys start at a quarter of Xavier's size."""
+    look_up = LookUp(num_heads)
+    with torch.no_grad():
+        look_up.attention.qkv_proj.weight[: 2 * WIDTH] *= 0.25
+    return look_up
+
+
+@cache
+def trained(seed: int, num_heads: int, network: bool = False) -> Candidate:
+    """Return the chapter's candidate of this seed."""
+    reader = network_reader if network else linear_reader
+    return sit_exam(partial(LookUp, num_heads), reader, seed=seed)[0]
+
+
+@cache
+def exam_grades(seed: int, num_heads: int, network: bool = False) -> Tensor:
+    """Return the grades (2,) of the chapter's candidate of this seed."""
+    return grade(trained(seed, num_heads, network))
+
+
+@cache
+def one_head_linear_grades(seed: int) -> dict[str, Tensor]:
+    """Return the grades (2,) of one head with a linear reader, and of its controls."""
+    one = partial(LookUp, 1)
+    controls = {
+        "wide keys": partial(sit_exam, partial(FreeHeads, 1, 4 * WIDTH, WIDTH)),
+        "twice the steps": partial(sit_exam, one, steps=LONG),
+        "half the rate": partial(sit_exam, one, rate=0.005),
+        "gentle start": partial(sit_exam, partial(gentle, 1)),
+    }
+    found = {name: grade(sit(seed=seed)[0]) for name, sit in controls.items()}
+    return {"as on the page": exam_grades(seed, 1), **found}
+
+
+@exact(
+    "3-blend-linear",
+    "no linear reader can tell both persons from one average, whatever the shares",
+)
+def blend_linear() -> None:
+    """Linear programs: the best margin over all readers of a blend of two of three."""
+    for share in np.linspace(0, 1, 21):
+        assert best_margin([share]) < 1e-9, share
+    assert best_margin([1.0, 0.0]) > 0.1, "two rows of weights, side by side"
+
+
+def best_margin(shares: list[float], persons: int = 3) -> float:
+    """Return the largest margin with which a linear reader names both of two persons.
+
+    Each row of weights gives its share to the first word and the rest to the second; what
+    comes out of all rows stands side by side. The reader's entries lie in [-1, 1].
+    """
+    width = persons * len(shares)
+    size = 2 * persons * (width + 1)  # two answers, a score a person, weights and bias
+    rows = []
+    for first in range(persons):
+        for second in range(persons):
+            blend = np.zeros(width + 1)
+            blend[-1] = 1
+            for number, share in enumerate(shares):
+                blend[number * persons + first] += share
+                blend[number * persons + second] += 1 - share
+            for answer, right in enumerate((first, second)):
+                for wrong in set(range(persons)) - {right}:
+                    row = np.zeros((2, persons, width + 1))
+                    row[answer, wrong] += blend
+                    row[answer, right] -= blend
+                    rows.append([*row.ravel(), 1.0])  # wrong - right + margin <= 0
+    cost = np.zeros(size + 1)
+    cost[-1] = -1
+    bounds = [(-1, 1)] * size + [(0, None)]
+    found = linprog(cost, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), bounds=bounds)
+    assert found.success, found.message
+    return float(found.x[-1])
+
+
+@claim(
+    id="3-one-head-linear",
+    sentence="one head with a linear reader answers one question and guesses the other",
+    control="keys four times as wide, twice the steps, half the rate, and queries and "
+    "keys that start at a quarter of the size: any of them could have done better",
+    effect="share of right answers over both questions, the best of the five; "
+    "one known and one guessed is 0.5625",
+    at_most=0.65,
+)
+def one_head_linear(seed: int) -> dict[str, float]:
+    """One head, and four attempts to help it."""
+    found = {k: g.mean().item() for k, g in one_head_linear_grades(seed).items()}
+    return {"effect": max(found.values()), **found}
+
+
+@claim(
+    id="3-two-heads-linear",
+    sentence="two heads of half the width answer both",
+    control="the five candidates with one head, which have at least as many parameters",
+    effect="share of right answers to the harder question, two heads minus the best of one",
+    at_least=0.6,
+)
+def two_heads_linear(seed: int) -> dict[str, float]:
+    """Two heads against one, with a linear reader behind both."""
+    one = max(g.min().item() for g in one_head_linear_grades(seed).values())
+    two = exam_grades(seed, 2).min().item()
+    return {"effect": two - one, "two": two, "one": one}
+
+
+@claim(
+    id="3-network-untangles",
+    sentence="one head answers both if a network reads its blend and its queries and keys "
+    "start small",
+    control="the network without the small start, also with twice the steps; the small "
+    "start without the network",
+    effect="share of right answers to the harder question, minus the best of the controls",
+    at_least=0.5,
+)
+def network_untangles(seed: int) -> dict[str, float]:
+    """One head with a network, from two starts, and with a linear reader."""
+    one = partial(LookUp, 1)
+    small = grade(sit_exam(partial(gentle, 1), network_reader, seed=seed)[0])
+    long = grade(sit_exam(one, network_reader, seed=seed, steps=LONG)[0])
+    found = {
+        "xavier": exam_grades(seed, 1, network=True).min().item(),
+        "xavier, long": long.min().item(),
+        "linear": one_head_linear_grades(seed)["gentle start"].min().item(),
+    }
+    small = small.min().item()
+    return {"effect": small - max(found.values()), "small": small, **found}
+
+
+@claim(
+    id="3-four-questions",
+    sentence="with four questions a word, one head falls behind four, the same network behind "
+    "both",
+    control="the small start that lets one head answer two questions, and twice the steps "
+    "for the one head",
+    effect="share of right answers, four heads minus the better run of one head",
+    at_least=0.05,
+)
+def four_questions(seed: int) -> dict[str, float]:
+    """Four questions: the network behind, the small start and the parameters are equal."""
+    sit = partial(sit_exam, make_reader=network_reader, seed=seed, questions=4)
+    found = {
+        "one": grade(sit(partial(gentle, 1))[0]).mean().item(),
+        "one, twice the steps": grade(sit(partial(gentle, 1), steps=800)[0])
+        .mean()
+        .item(),
+    }
+    four = grade(sit(partial(gentle, 4))[0]).mean().item()
+    return {"effect": four - max(found.values()), "four": four, **found}
+
+
+@claim(
+    id="3-two-to-sixteen",
+    sentence="from two to sixteen heads both questions are answered",
+    control="a count between that fails: the worst of 2, 4, 8 and 16 is what counts",
+    effect="share of right answers, the worst of the four counts",
+    at_least=0.95,
+)
+def two_to_sixteen(seed: int) -> dict[str, float]:
+    """The exam for each number of heads, with both readers: the numbers of the figure."""
+    found = {
+        f"{reader} {count}": exam_grades(seed, count, reader == "network").mean().item()
+        for reader in ("linear", "network")
+        for count in COUNTS
+    }
+    worst = min(found[f"linear {count}"] for count in (2, 4, 8, 16))
+    return {"effect": worst, **found}
+
+
+@claim(
+    id="3-thin-heads",
+    sentence="thirty-two heads of width 1 are too thin",
+    control="thirty-two heads of width 4: were there too many heads, these would fail, too",
+    effect="share of right answers, thirty-two heads of width 4 minus those of width 1",
+    at_least=0.1,
+)
+def thin_heads(seed: int) -> dict[str, float]:
+    """The width of a head changes, their number stays."""
+    thin = exam_grades(seed, 32).mean().item()
+    thick = grade(sit_exam(partial(FreeHeads, 32, 4, 4), seed=seed)[0]).mean().item()
+    return {"effect": thick - thin, "width 4": thick, "width 1": thin}
+
+
+def costs(candidate: Candidate) -> Tensor:
+    """Return what removing each head costs, by question: (h, 2)."""
+    table = ablate(candidate)  # (h + 1, 2)
+    return table[0] - table[1:]
+
+
+@torch.no_grad()
+def random_slices(candidate: Candidate, generator: torch.Generator) -> Tensor:
+    """Return what it costs to remove random slices as wide as a head: (h, 2)."""
+    weight = candidate.look_up.attention.out_proj.weight  # (D, D)
+    whole, kept = grade(candidate), weight.clone()
+    count, found = candidate.look_up.attention.num_heads, []
+    basis = torch.linalg.qr(torch.randn(WIDTH, WIDTH, generator=generator)).Q
+    for part in basis.chunk(count, dim=1):  # (D, d_h)
+        weight.copy_(kept - kept @ part @ part.T)
+        found.append(whole - grade(candidate))
+        weight.copy_(kept)
+    return torch.stack(found)
+
+
+@claim(
+    id="3-heads-share-work",
+    sentence="with two heads, each holds one of the questions",
+    control="random slices of the concatenated heads, as wide as a head: they should cost "
+    "both questions alike",
+    effect="share lost on a head's own question minus share lost on the other, mean of both "
+    "heads, minus the same for random slices",
+    at_least=0.4,
+)
+def heads_share_work(seed: int) -> dict[str, float]:
+    """Remove each of two heads, then random slices of the same width."""
+    candidate = trained(seed, 2)
+    random = random_slices(candidate, torch.Generator().manual_seed(seed))
+    ours, control = (
+        (c[:, 0] - c[:, 1]).abs().mean() for c in (costs(candidate), random)
+    )
+    own = costs(candidate).max(dim=1).values.min()
+    return {
+        "effect": ours - control,
+        "heads": ours,
+        "random": control,
+        "least own": own,
+    }
+
+
+@claim(
+    id="3-slack",
+    sentence="with eight heads, some head can go at little cost",
+    control="the same removal with two heads, where none can",
+    effect="share lost on the question that suffers most, for the head that is missed "
+    "least: two heads minus eight",
+    at_least=0.3,
+)
+def slack(seed: int) -> dict[str, float]:
+    """The cost of the head that is missed least."""
+    two, eight = (
+        costs(trained(seed, count)).max(dim=1).values.min().item() for count in (2, 8)
+    )
+    return {"effect": two - eight, "two": two, "eight": eight}
+
+
+@claim(
+    id="3-wrong-split",
+    sentence="trained with the wrong split, the layer stays far below the right one",
+    control="the same layer, start and sentences with the right split",
+    effect="share of right answers, right split minus wrong split, two heads",
+    at_least=0.3,
+)
+def wrong_split(seed: int) -> dict[str, float]:
+    """The trap, trained."""
+    wrong = grade(sit_exam(partial(WrongSplit, 2), seed=seed)[0]).mean().item()
+    right = exam_grades(seed, 2).mean().item()
+    return {"effect": right - wrong, "right": right, "wrong": wrong}
+
+
+@claim(
+    id="3-wrong-split-learns",
+    sentence="it does learn something",
+    control="guessing, and a layer that may not look at other words at all",
+    effect="share of right answers, wrong split minus no look at other words",
+    at_least=0.05,
+)
+def wrong_split_learns(seed: int) -> dict[str, float]:
+    """The trap against a layer without attention."""
+    wrong = wrong_split(seed)["wrong"]
+    alone = grade(sit_exam(nn.Identity, seed=seed)[0]).mean().item()
+    return {"effect": wrong - alone, "wrong": wrong, "alone": alone}
+
+
+def weight_on_asked(candidate: Candidate, seed: int) -> Tensor:
+    """Return the mean weight that each head puts on the two words asked for: (h,)."""
+    torch.manual_seed(seed)
+    *sentence, targets, _ = draw_sentences(200)
+    with torch.no_grad():
+        candidate(*sentence)
+    weights = candidate.look_up.weights  # (B, h, T, T)
+    places = targets[:, None].expand(-1, weights.shape[1], -1, -1)  # (B, h, T, 2)
+    return weights.gather(3, places).sum(dim=-1).mean(dim=(0, 2))
+
+
+@claim(
+    id="3-sharp-spare",
+    sentence="a head that is not missed can do that as well",
+    control="the same heads before training, which look at no word in particular",
+    effect="weight on the words asked for: the highest among heads of eight whose removal "
+    "costs less than 0.05, minus the highest before training",
+    at_least=0.3,
+)
+def sharp_spare(seed: int) -> dict[str, float]:
+    """What heads that nobody misses look at, and those that are missed."""
+    candidate = trained(seed, 8)
+    asked, cost = weight_on_asked(candidate, seed), costs(candidate).amax(dim=1)
+    torch.manual_seed(seed)
+    fresh = Candidate(LookUp(8), linear_reader()).eval()
+    spare = asked[cost < 0.05].max().item()
+    before = weight_on_asked(fresh, seed).max().item()
+    ranks = [part.argsort().argsort().double() for part in (asked, cost)]
+    return {
+        "effect": spare - before,
+        "spare": spare,
+        "before": before,
+        "most missed": asked[cost.argmax()].item(),
+        "rank correlation": torch.corrcoef(torch.stack(ranks))[0, 1].item(),
+    }
+
+
+@claim(
+    id="3-missed-look",
+    sentence="those that are missed put most of their weight on a word that was asked for",
+    control="the heads that can go at a cost below 0.05: were all heads alike, the head "
+    "missed most would not stand out",
+    effect="weight on the words asked for: the head of eight that is missed most, minus the "
+    "mean of those that can go",
+    at_least=0.1,
+)
+def missed_look(seed: int) -> dict[str, float]:
+    """What the head that is missed most looks at."""
+    candidate = trained(seed, 8)
+    asked, cost = weight_on_asked(candidate, seed), costs(candidate).amax(dim=1)
+    most, spare = asked[cost.argmax()].item(), asked[cost < 0.05].mean().item()
+    return {"effect": most - spare, "most missed": most, "spare": spare}
+
+
+def step_of(layer, length: int):
+    """Return one forward and backward pass of a layer on a sequence of this length."""
+    x = torch.randn(1, length, 64, requires_grad=True)
+    return lambda: torch.autograd.grad(layer(x).sum(), x)
+
+
+@claim(
+    id="3-weights-memory",
+    sentence="at 1,024 words, asking for the weights takes over ten times the memory",
+    control="a length of 128, where the rest of the layer weighs more",
+    effect="peak memory of a step at 1,024 words, with weights over fused, ours",
+    at_least=10,
+)
+def weights_memory(seed: int) -> dict[str, float]:
+    """Peak memory of one step, eight heads of width 8."""
+    ours = MultiHeadAttention(64, 8)
+    theirs = to_torch(ours)
+    ways = {
+        "weights": lambda x: ours(x, x, x, need_weights=True)[0],
+        "fused": lambda x: ours(x, x, x)[0],
+        "pytorch, averaged": lambda x: theirs(x, x, x)[0],
+        "pytorch, by head": lambda x: theirs(x, x, x, average_attn_weights=False)[0],
+        "pytorch, none": lambda x: theirs(x, x, x, need_weights=False)[0],
+    }
+    found = {
+        f"{name}, {length}": peak_memory(step_of(way, length)) / 2**20
+        for name, way in ways.items()
+        for length in (128, 1024)
+    }
+    return {"effect": found["weights, 1024"] / found["fused, 1024"], **found}
