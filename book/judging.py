@@ -183,6 +183,17 @@ def stack_of(variant: str, num_layers: int) -> nn.Module:
     return nn.Sequential(*(Ablated(residual, norm) for _ in range(num_layers)))
 
 
+def gradients(variant: str, num_layers: int, seed: int) -> list[float]:
+    """The gradient's norm at each layer's packed projection, before any training."""
+    numbers, answers = draw_sentences(seed)
+    torch.manual_seed(seed)
+    judge = Judge(stack_of(variant, num_layers)).double()
+    scores = judge(numbers[:64])
+    F.binary_cross_entropy_with_logits(scores, answers[:64].double()).backward()
+    layers = [m for m in judge.modules() if isinstance(m, EncoderLayer)]
+    return [layer.self_attention.qkv_proj.weight.grad.norm().item() for layer in layers]
+
+
 # Two facts, and a table of facts
 
 #: The word that asks, then the two facts' words: ids of an embedding of five.

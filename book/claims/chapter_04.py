@@ -21,13 +21,12 @@ from book.judging import (
     WIDTH,
     Attend,
     D,
-    Judge,
     T,
     attention_alone,
     candidates,
-    draw_sentences,
     draw_sets,
     encoder_of,
+    gradients,
     learn,
     learn_facts,
     learn_table,
@@ -38,7 +37,7 @@ from book.judging import (
     stack_of,
     train_on_sets,
 )
-from transformer.encoder import EncoderLayer, FeedForward
+from transformer.encoder import FeedForward
 from transformer.multihead import MultiHeadAttention
 
 CHAPTER = "04-encoder"
@@ -51,7 +50,7 @@ ITSELF = torch.eye(T, dtype=torch.bool)  # a mask: each word may look at itself 
 @claim(
     id="4-alone",
     sentence="eight layers, with eight times the parameters, are close to tossing a coin",
-    control="eight layers with four times the steps at a third of the rate",
+    control="eight layers with twice the steps at half the rate",
     effect="error on the training set, best of eight layers minus one layer",
     at_least=0.3,
 )
@@ -59,7 +58,7 @@ def alone(seed: int) -> dict[str, float]:
     """One layer of attention, and eight with two ways of training."""
     _, one = learn(lambda: attention_alone(1), seed, 130)
     _, eight = learn(lambda: attention_alone(8), seed, 130)
-    _, longer = learn(lambda: attention_alone(8), seed, 520, lr=0.001)
+    _, longer = learn(lambda: attention_alone(8), seed, 260, lr=0.0015)
     effect = min(eight, longer) - one
     return {"effect": effect, "one": one, "eight": eight, "longer": longer}
 
@@ -149,7 +148,7 @@ def one_head() -> None:
 @claim(
     id="4-two-heads",
     sentence="two heads learn it, without any network",
-    control="one head of the same width and parameters, with three times the steps",
+    control="one head of the same width and parameters, with twice the steps",
     effect="share of the four cases, two heads minus one head",
     at_least=0.25,
     holds="every seed",
@@ -157,7 +156,7 @@ def one_head() -> None:
 def two_heads(seed: int) -> dict[str, float]:
     """Whether two bits differ, asked of attention alone."""
     two, four = learn_facts(2, seed, 300), learn_facts(4, seed, 300)
-    one = learn_facts(1, seed, 900)
+    one = learn_facts(1, seed, 600)
     return {"effect": min(two, four) - one, "one": one, "two": two, "four": four}
 
 
@@ -173,10 +172,10 @@ def width(seed: int) -> dict[str, float]:
     networks = {"linear": lambda: nn.Sequential(*(nn.Linear(*size) for size in WIDE))}
     for factor in (1, 2, 4, 8):
         networks[f"{factor} D"] = lambda f=factor: FeedForward(WIDTH, f * WIDTH)
+    plan = [(name, 300) for name in networks] + [("linear", 900), ("1 D", 900)]
     found = {
-        f"{name}, {steps} steps": learn_table(make, seed, steps)
-        for name, make in networks.items()
-        for steps in (300, 900)
+        f"{name}, {steps} steps": learn_table(networks[name], seed, steps)
+        for name, steps in plan
     }
     narrow = max(found["1 D, 900 steps"], found["linear, 900 steps"])
     return {"effect": found["8 D, 300 steps"] - narrow, **found}
@@ -194,8 +193,8 @@ def error_of(variant: str, num_layers: int, seed: int, slow: bool = False) -> fl
 
 @claim(
     id="4-depth",
-    sentence="at 16 layers only residuals and norms together learn",
-    control="each of the three lesser stacks with twice the steps at half the rate",
+    sentence="with eight layers only residuals and norms together learn",
+    control="norms alone and residuals alone with twice the steps at half the rate",
     effect="error on the training set, the best lesser stack minus pre-norm with both",
     at_least=0.15,
 )
@@ -204,24 +203,15 @@ def depth(seed: int) -> dict[str, float]:
     found = {
         f"{variant}, {num_layers} layers": error_of(variant, num_layers, seed)
         for variant in VARIANTS
-        for num_layers in (2, 4, 8, 16)
+        for num_layers in ((2, 8, 16) if variant.startswith("both") else (2, 8))
     }
-    lesser = ("neither", "norm", "residual")
-    slow = {f"{name}, slow": error_of(name, 16, seed, slow=True) for name in lesser}
-    best = min(*slow.values(), *(found[f"{name}, 16 layers"] for name in lesser))
-    return {"effect": best - found["both, pre-norm, 16 layers"], **found, **slow}
-
-
-@cache
-def gradients(variant: str, num_layers: int, seed: int) -> list[float]:
-    """The gradient's norm at each layer's packed projection, before any training."""
-    numbers, answers = draw_sentences(seed)
-    torch.manual_seed(seed)
-    judge = Judge(stack_of(variant, num_layers)).double()
-    scores = judge(numbers[:64])
-    F.binary_cross_entropy_with_logits(scores, answers[:64].double()).backward()
-    layers = [m for m in judge.modules() if isinstance(m, EncoderLayer)]
-    return [layer.self_attention.qkv_proj.weight.grad.norm().item() for layer in layers]
+    slow = {
+        f"{variant}, slow": error_of(variant, 8, seed, slow=True)
+        for variant in ("norm", "residual")
+    }
+    lesser = [found[f"{name}, 8 layers"] for name in ("neither", "norm", "residual")]
+    effect = min(*lesser, *slow.values()) - found["both, pre-norm, 8 layers"]
+    return {"effect": effect, **found, **slow}
 
 
 @claim(
@@ -234,9 +224,7 @@ def gradients(variant: str, num_layers: int, seed: int) -> list[float]:
 )
 def vanish(seed: int) -> dict[str, float]:
     """Gradients at the first of 16 fresh layers."""
-    first = {
-        name: math.log10(gradients(name, 16, seed)[0] + 1e-300) for name in VARIANTS
-    }
+    first = {name: math.log10(gradients(name, 16, seed)[0]) for name in VARIANTS}
     sound = [first[name] for name in VARIANTS if name not in ("neither", "residual")]
     effect = min(min(sound) - first["neither"], first["residual"] - max(sound))
     return {"effect": effect, **first}
@@ -244,15 +232,15 @@ def vanish(seed: int) -> dict[str, float]:
 
 @claim(
     id="4-lost-residual",
-    sentence="with 32 layers it does not learn",
-    control="32 layers of pre-norm without the slip, from the same seed; two layers with it",
+    sentence="with 16 layers it does not learn",
+    control="16 layers of pre-norm without the slip, from the same seed; two layers with it",
     effect="error on the training set, with the slip minus without",
     at_least=0.25,
 )
 def lost_residual(seed: int) -> dict[str, float]:
     """The residual that starts after the norm, shallow and deep."""
-    shallow, deep = (learn(lambda n=n: lost_residuals(n), seed)[1] for n in (2, 32))
-    right = error_of("both, pre-norm", 32, seed)
+    shallow, deep = (learn(lambda n=n: lost_residuals(n), seed)[1] for n in (2, 16))
+    right = error_of("both, pre-norm", 16, seed)
     return {"effect": deep - right, "shallow": shallow, "deep": deep, "right": right}
 
 
@@ -261,7 +249,7 @@ def lost_residual(seed: int) -> dict[str, float]:
 
 @cache
 def post_norm(
-    num_layers: int, lr: float, warm_up: int, seed: int, steps: int = 100
+    num_layers: int, lr: float, warm_up: int, seed: int, steps: int = 80
 ) -> float:
     """Error of a post-norm stack."""
     make = lambda: encoder_of(num_layers, norm_first=False)  # noqa: E731
@@ -274,83 +262,68 @@ def grid(seed: int) -> dict[str, float]:
         f"{num_layers} layers, rate {lr}, warm-up {warm_up}": post_norm(
             num_layers, lr, warm_up, seed
         )
-        for num_layers in (4, 10, 16)
+        for num_layers in (4, 12)
         for lr in (0.0005, 0.001, 0.002)
-        for warm_up in (0, 50)
+        for warm_up in (0, 40)
     }
 
 
 @claim(
     id="4-post-norm",
-    sentence="post-norm of 16 layers does not learn at a rate at which pre-norm does",
-    control="with and without warm-up; pre-norm of the same depth, rate and steps, without",
-    effect="error on the training set, the better post-norm minus pre-norm, at a rate of 0.002",
-    at_least=0.15,
+    sentence="post-norm of twelve layers learns nothing at a rate at which pre-norm does",
+    control="pre-norm of the same depth, rate and steps, without warm-up, too",
+    effect="error on the training set, post-norm minus pre-norm, at a rate of 0.002",
+    at_least=0.3,
 )
 def post_norm_fails(seed: int) -> dict[str, float]:
     """The grid, and pre-norm in its hardest corner."""
     found = grid(seed)
-    make = lambda: encoder_of(16, norm_first=True)  # noqa: E731
-    pre = learn(make, seed, 100, 0.002, 0)[1]
-    post = min(found[f"16 layers, rate 0.002, warm-up {steps}"] for steps in (0, 50))
+    make = lambda: encoder_of(12, norm_first=True)  # noqa: E731
+    pre = learn(make, seed, 80, 0.002, 0)[1]
+    post = found["12 layers, rate 0.002, warm-up 0"]
     return {"effect": post - pre, "pre-norm": pre, **found}
 
 
 @claim(
     id="4-warm-up",
-    sentence="at ten layers and the highest rate, warm-up helps",
+    sentence="with twelve layers at the full rate, warm-up makes the difference",
     control="the same stack, rate, steps and seed without warm-up",
     effect="error on the training set, without warm-up minus with",
-    at_least=0.1,
+    at_least=0.2,
 )
 def warm_up_helps(seed: int) -> dict[str, float]:
-    """Ten layers of post-norm with and without warm-up."""
-    without, with_ = (post_norm(10, 0.002, steps, seed) for steps in (0, 50))
+    """Twelve layers of post-norm with and without warm-up."""
+    without, with_ = (post_norm(12, 0.002, steps, seed) for steps in (0, 40))
     return {"effect": without - with_, "without": without, "with": with_}
 
 
 @claim(
     id="4-slower",
-    sentence="at a quarter of the rate, without any warm-up, ten layers learn more often than at "
-    "the full rate",
+    sentence="a quarter of the rate, for two and a half times as many steps, does it without any "
+    "warm-up",
     control="the full rate without warm-up, from the same seed",
     effect="error on the training set, full rate minus a quarter of it, both without warm-up",
-    at_least=0.05,
+    at_least=0.2,
 )
 def slower(seed: int) -> dict[str, float]:
-    """The rate alone, without warm-up."""
-    full, quarter = (post_norm(10, lr, 0, seed) for lr in (0.002, 0.0005))
+    """A lower rate instead of warm-up."""
+    full = post_norm(12, 0.002, 0, seed)
+    quarter = post_norm(12, 0.0005, 0, seed, steps=200)
     return {"effect": full - quarter, "full": full, "quarter": quarter}
 
 
 @claim(
-    id="4-longer",
-    sentence="with more than twice the steps, a low rate and a long warm-up, even 16 layers of "
-    "post-norm learn in part of the runs",
-    control="the best of the six settings of 100 steps, from the same seed",
-    effect="error on the training set, best of the grid minus the long run",
-    at_least=0.03,
-)
-def longer(seed: int) -> dict[str, float]:
-    """16 layers with 240 steps."""
-    long = post_norm(16, 0.0005, 80, seed, steps=240)
-    found = grid(seed)
-    best = min(error for name, error in found.items() if name.startswith("16 layers"))
-    return {"effect": best - long, "grid": best, "long": long}
-
-
-@claim(
     id="4-post-mixing",
-    sentence="masked so that words cannot mix, ten layers of post-norm learn at the full rate "
+    sentence="masked so that words cannot mix, twelve layers of post-norm learn at the full rate "
     "without warm-up; free to mix, they often fail at the same question",
     control="the same stack, rate, steps, seed and question about a word's own number",
     effect="error on the training set, mixing allowed minus masked",
-    at_least=0.1,
+    at_least=0.15,
 )
 def post_mixing(seed: int) -> dict[str, float]:
     """Post-norm without warm-up, asked whether a word's own number exceeds 9.5."""
     mixed, masked = (
-        learn(lambda m=m: encoder_of(10, False, m), seed, 100, 0.002, 0, own=True)[1]
+        learn(lambda m=m: encoder_of(12, False, m), seed, 80, 0.002, 0, own=True)[1]
         for m in (None, ITSELF)
     )
     return {"effect": mixed - masked, "mixed": mixed, "masked": masked}
@@ -365,9 +338,9 @@ def post_mixing(seed: int) -> dict[str, float]:
     at_least=0.3,
 )
 def branches(seed: int) -> dict[str, float]:
-    """Ten layers of post-norm without warm-up, with smaller sublayers at the start."""
-    small = learn(lambda: small_branches(10), seed, 100, 0.002, 0)[1]
-    whole = post_norm(10, 0.002, 0, seed)
+    """Twelve layers of post-norm without warm-up, with smaller sublayers at the start."""
+    small = learn(lambda: small_branches(12), seed, 80, 0.002, 0)[1]
+    whole = post_norm(12, 0.002, 0, seed)
     return {"effect": whole - small, "whole": whole, "small": small}
 
 
@@ -400,11 +373,11 @@ def kept(seed: int) -> dict[str, float]:
 
 @cache
 def trained(seed: int):
-    """A model for sets, and 4,000 new sets with their answers."""
+    """A model for sets, and 10,000 new sets with their answers."""
     with torch.enable_grad():
-        model, _ = train_on_sets(seed)
+        model, _ = train_on_sets(seed, steps=300)
     torch.manual_seed(1000 + seed)
-    items, odd, _ = draw_sets(4000)
+    items, odd, _ = draw_sets(10_000)
     return model, items, odd
 
 
@@ -417,7 +390,7 @@ def trained(seed: int):
 )
 @torch.no_grad()
 def own_errors(seed: int) -> dict[str, float]:
-    """Errors on 4,000 new sets, those with two answers counted apart."""
+    """Errors on 10,000 new sets, those with two answers counted apart."""
     model, items, odd = trained(seed)
     wrong = model(items)[0].argmax(dim=-1) != odd
     ambiguous = candidates(items).sum(dim=-1) > 1
@@ -435,12 +408,12 @@ def own_errors(seed: int) -> dict[str, float]:
 )
 @torch.no_grad()
 def itself(seed: int) -> dict[str, float]:
-    """Items that see only themselves, trained as long as the encoder."""
+    """Items that see only themselves."""
     mask = torch.eye(LONGEST, dtype=torch.bool)
     with torch.enable_grad():
-        model, _ = train_on_sets(seed, mask, steps=200)
+        model, _ = train_on_sets(seed, mask, steps=100)
     torch.manual_seed(1000 + seed)
-    items, odd, _ = draw_sets(4000)
+    items, odd, _ = draw_sets(10_000)
     right = (model(items, mask)[0].argmax(dim=-1) == odd).float().mean().item()
     guess = (1 / (items[..., 0] != PAD).sum(dim=-1)).mean().item()
     return {"effect": right / guess, "right": right, "guess": guess}
