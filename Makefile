@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book test test-deploy check release claims lab library exercises student-edition grade train de-en train-gpu bench lock clean
+.PHONY: help env book test test-deploy check release claims lab library exercises student-edition grade train de-en train-gpu bench mutants lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -59,6 +59,9 @@ bench: env-translate-grade ## time and memory: attention, training and decoding,
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench
 	@$(PY) -m benchmarks.grading
+
+mutants: env-grade ## wrong answers made by rule that no test catches; writes tests/mutants.json
+	@$(PY) -m tests.harness.mutants --record tests/mutants.json
 
 train: env-translate ## train a translator: make train CONFIG=small (DATA=folder with the corpora)
 	@$(PY) -m translator prepare --config $(CONFIG) $(if $(DATA),--data-dir $(DATA))

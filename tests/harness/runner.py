@@ -48,12 +48,14 @@ class Job:
     """One run: the text of some solution cells by task.
 
     `visible_only` leaves the hidden tests out. `until` names the task after whose last test cell
-    the run ends; with None the notebook runs to its end.
+    the run ends; with None the notebook runs to its end. `stop` ends it at the first test cell that
+    loses points.
     """
 
     answers: dict[str, str]
     visible_only: bool = False
     until: str | None = None
+    stop: bool = False
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,13 @@ def _run_job(
     for cell in notebook.assignment.cells[position:]:
         notebook.execute(cell)
         if last and cell.grade_id == last:
+            break
+        test = notebook.assignment.tests.get(cell.grade_id)
+        if (
+            job.stop
+            and test
+            and notebook.outcome.cells[test.grade_id].points < test.points
+        ):
             break
     notebook.outcome.seconds = time.monotonic() - started
     partial = target.with_suffix(".partial")

@@ -1,0 +1,171 @@
+"""Wrong answers by rule: what is made, what is killed, and what the list of equal ones may say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.harness import assignment, mutants, sample
+from tests.harness.mutation import RULES, changes
+from tests.harness.mutation import mutants as make
+from tools.notebooks import ROOT
+
+ATTENTION = '''
+class Layer(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+
+    def forward(self, x, mask=None):
+        """Docstrings are left alone: size - 1."""
+        scores = x @ x.transpose(-2, -1) / math.sqrt(len(self.weight))
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        seen = 0
+        while seen <= 1:
+            seen += 1
+        last = x[1:, seen] if scores.any(dim=1) else x
+        return torch.softmax(scores, dim=-1) @ x, last
+'''
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> assignment.Assignment:
+    """Return the sample assignment with its bank."""
+    return assignment.load(sample.make(tmp_path))
+
+
+def judged(loaded: assignment.Assignment, task: str, **options: int) -> tuple:
+    """Return the tally of one task of the sample, and the problems."""
+    folder = loaded.path.parent.parent.parent / "answers"
+    (tally,), problems = mutants.judge(loaded, [task], folder, **options)
+    return tally, problems
+
+
+def test_every_rule_makes_something_and_one_change_only() -> None:
+    """Each mutant is Python, differs from the answer, and no two are the same."""
+    made = list(make("layer", "reference", ATTENTION))
+    assert {mutant.rule for mutant in made} == RULES.keys()
+    texts = [ast.dump(ast.parse(mutant.source)) for mutant in made]
+    assert len(set(texts)) == len(texts)
+    assert all(mutant.diff for mutant in made)
+    assert not any("size - 2" in mutant.source for mutant in made)
+
+
+@pytest.mark.parametrize(
+    "diff",
+    [
+        r"\+.*dim=-2",
+        r"\+.*scores = x @ x / ",
+        r"\+.*x\.reshape\(x\.transpose",
+        r"\+.*masked_fill\(mask, ",
+        r"\+.*-1e9|\+.*-1000000000",
+        r"\+.*while seen < 1",
+        r"\+.*if False:",
+        r"\+.*self\.weight = nn\.Parameter\(torch\.ones\(size\)\)\.data",
+        r"\+.*x\.copy_\(torch\.zeros_like\(x\)\)",
+        r"\+.*mask = None",
+        r"\+.*v\.detach\(\)",
+        r"\+.*kept\[key\]",
+        r"\+.*scores = x @ x.transpose\(-2, -1\)$",
+    ],
+)
+def test_a_slip_is_made(diff: str) -> None:
+    """Slips that people make are among the mutants."""
+    found = [m.diff for m in make("layer", "reference", ATTENTION)]
+    assert any(re.search(diff, text, re.MULTILINE) for text in found), diff
+
+
+def test_a_diff_leaves_indentation_out() -> None:
+    """A body that moves into a block is no change."""
+    assert changes("a\nb", "try:\n    a\n    b") == "+try:"
+
+
+def test_a_mutant_is_killed_or_listed_with_what_it_changes(
+    loaded: assignment.Assignment,
+) -> None:
+    """`double` is tested at 3, -1 and 0, which leaves nothing of its own that is wrong."""
+    tally, problems = judged(loaded, "double", most=500)
+    assert not problems
+    assert tally.killed > 5
+    caught = tally.broken + tally.killed + len(tally.hung)
+    assert tally.made == caught + len(tally.survivors)
+    path = loaded.path
+    path.write_text(path.read_text().replace("total([1, 2])", "total([3])"))
+    weak, _ = judged(assignment.load(path.parent), "total", most=500)
+    assert weak.survivors, "a sum of one number does not see which numbers are added"
+
+
+def test_a_mutant_that_hangs_is_ended_and_named(loaded: assignment.Assignment) -> None:
+    """An endless loop costs its limit and no more."""
+    path = loaded.path
+    bank = path.parent.parent.parent / "answers" / sample.NAME / "double.py"
+    sample.write(bank, "")
+    text = path.read_text().replace(
+        "return 2 * x", "n = 0\\n    while n != 2:\\n        n += 1\\n    return n * x"
+    )
+    path.write_text(text)
+    tally, _ = judged(assignment.load(path.parent), "double", limit=1, most=25)
+    assert tally.hung
+    assert any("while" in text or "n +" in text or "n =" in text for text in tally.hung)
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ('task = "double"\ndiff = "-x"\nwhy = "no"', "no rule makes it"),
+        (
+            'task = "double"\ndiff = """\n-    return 2 * x\n+    return 2"""\nwhy = "no"',
+            "it loses points",
+        ),
+    ],
+)
+def test_the_list_of_equal_ones_is_checked(
+    loaded: assignment.Assignment, entry: str, problem: str
+) -> None:
+    """An entry is a mutant that is made, and that no test kills."""
+    folder = loaded.path.parent.parent.parent / "answers"
+    sample.write(folder / f"{sample.NAME}.equal.toml", f"[[equal]]\n{entry}\n")
+    _, problems = judged(loaded, "double", most=500)
+    assert any(problem in text for text in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[equal]]\ntask = "double"\ndiff = "-x"\nwhy = ""', "entry 1: no why"),
+        ('[[equal]]\ntask = "no"\ndiff = "-x"\nwhy = "y"', "no task no"),
+        ("[[equal", "equal.toml"),
+    ],
+)
+def test_a_misshapen_list_is_refused(
+    loaded: assignment.Assignment, text: str, message: str
+) -> None:
+    """What cannot be read is named, with file and entry."""
+    folder = loaded.path.parent.parent.parent / "answers"
+    sample.write(folder / f"{sample.NAME}.equal.toml", text)
+    with pytest.raises(assignment.BankError, match=message):
+        judged(loaded, "double")
+
+
+def test_the_command_names_what_it_does_not_know(capsys: pytest.CaptureFixture) -> None:
+    """An unknown assignment or task ends with 2 and a list of those that there are."""
+    assert mutants.main(["02", "nothing"]) == 2
+    assert "it has soft-lookup" in capsys.readouterr().err
+    assert mutants.main(["99"]) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "task"), [("02", "soft-lookup"), ("03", "split-heads")]
+)
+def test_no_mutant_survives(number: str, task: str) -> None:
+    """The tasks that are cheapest to run; `make mutants` runs all."""
+    (folder,) = (ROOT / "solutions").glob(f"{number}-*")
+    loaded = assignment.load(folder)
+    (tally,), problems = mutants.judge(loaded, [task], mutants.ANSWERS)
+    assert not problems
+    assert not tally.survivors, mutants.report(loaded.name, [tally], problems)
