@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from grading.course.notebooks import ROOT
 from tests.harness import assignment, mutants, sample
 from tests.harness.mutation import RULES, changes
 from tests.harness.mutation import mutants as make
-from tools.notebooks import ROOT
 
 ATTENTION = '''
 class Layer(nn.Module):

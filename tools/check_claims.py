@@ -22,9 +22,9 @@ from pathlib import Path
 from types import ModuleType
 
 from book.claims import Claim, declared, read
-from tools import notebooks
+from grading.course import notebooks
+from grading.course.notebooks import ROOT, Cell
 from tools.fingerprint import fingerprint
-from tools.notebooks import ROOT, Cell
 
 MARK = re.compile(r"\{claim\}`([^`]*)`")
 QUIZ_OPTION = re.compile(r"^:claims:(.*)$", re.MULTILINE)

@@ -7,7 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from tools.notebooks import ROOT
+from grading.course.notebooks import ROOT
 
 
 def check(root: Path = ROOT) -> list[str]:

@@ -32,8 +32,8 @@ import torch
 from scipy.stats import bootstrap
 
 from book.claims import Claim, declared, modules, read
+from grading.course.notebooks import ROOT
 from tools.fingerprint import fingerprint
-from tools.notebooks import ROOT
 
 RECORDED = tuple(range(1, 11))
 SCRATCH = Path("_build", "claims")

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.notebooks import ROOT
+from grading.course.notebooks import ROOT
 
 #: Packages of the course whose code counts.
 PACKAGES = ("book", "transformer", "translator")

@@ -30,13 +30,13 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grading.course.notebooks import ROOT
 from tests.harness import assignment as form
 from tests.harness.answers import assignments, failing
 from tests.harness.assignment import Assignment, BankError
 from tests.harness.bank import code_lines, read_bank
 from tests.harness.mutation import Mutant, mutants
 from tests.harness.runner import Job, Outcome, run
-from tools.notebooks import ROOT
 
 ANSWERS = ROOT / "tests" / "answers"
 
