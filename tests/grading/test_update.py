@@ -7,6 +7,7 @@ students have are of the earlier release.
 from __future__ import annotations
 
 import contextlib
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,32 +28,46 @@ SIX = {**helpers.RIGHT, "total": "def total(values):\n    return 6 * bool(values
 
 
 def update(root: Path, *, total: str = sample.TOTAL_PLAIN, zero: float = 1) -> None:
-    """Change the assignment as an update does, and release it as `make exercises` does."""
+    """Change the assignment as an update does."""
     notebook = sample.source_notebook()
     helpers.find(notebook, "total--plain")["source"] = total
     helpers.find(notebook, "double--zero")["metadata"]["nbgrader"]["points"] = zero
-    sample.write(root / "solutions" / sample.NAME / "sample.ipynb", notebook)
-    exercises.write(root)
+    release(root, notebook)
 
 
-@pytest.fixture
-def graded(small: Path) -> Path:  # noqa: F811
+def release(root: Path, source: dict) -> None:
+    """Write the assignment and its release, as `make exercises` does, but without nbgrader."""
+    sample.write(root / "solutions" / sample.NAME / "sample.ipynb", source)
+    kept, made = root / "exercises" / sample.NAME, root / "made"
+    sample.write(made / "sample.ipynb", helpers.release(source))
+    exercises.note_points(root, sample.NAME, made, kept)
+    shutil.rmtree(kept)
+    made.rename(kept)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A class with every state, a point by hand, an extension and a clearance, graded."""
-    exercises.write(small)
-    helpers.hand_in_all_states(small)
-    stamp = helpers.hand_in(small, "ann", helpers.fill(SIX)).with_name("timestamp.txt")
+    root = helpers.make_course(tmp_path_factory.mktemp("update") / "course")
+    helpers.hand_in_all_states(root)
+    stamp = helpers.hand_in(root, "ann", helpers.fill(SIX)).with_name("timestamp.txt")
     stamp.write_text("2030-01-31 12:00:00 UTC", encoding="utf-8")
-    assert run(small) == 1, "eve's is no notebook"
-    with contextlib.closing(Gradebook(url(small), "attention")) as book:
+    assert run(root) == 1, "eve's is no notebook"
+    with contextlib.closing(Gradebook(url(root), "attention")) as book:
         grade = book.find_grade("double--zero", "sample", sample.NAME, "good")
         grade.manual_score = 0.5
         book.find_comment("double", "sample", sample.NAME, "good").manual_comment = "ok"
         book.db.commit()
         book.grant_extension(sample.NAME, "ann", days=3)
-    clear = ["clear", "90", "sam", "--root", str(small), "--reason", "an editor"]
+    clear = ["clear", "90", "sam", "--root", str(root), "--reason", "an editor"]
     assert main(clear) == 0
-    assert run(small) == 1
-    return small
+    return root
+
+
+@pytest.fixture
+def graded(prepared: Path, tmp_path: Path) -> Path:
+    """A copy of that course."""
+    return Path(shutil.copytree(prepared, tmp_path / "course"))
 
 
 def points(root: Path) -> dict[str, tuple[State, float | None, float]]:
@@ -124,11 +139,9 @@ def test_a_test_that_is_gone_is_refused_and_nothing_is_lost(
 ) -> None:
     """The grades of the earlier assignment stay; the message says what to do."""
     before = points(graded)
-    path = graded / "solutions" / sample.NAME / "sample.ipynb"
     notebook = sample.source_notebook()
     notebook["cells"].remove(helpers.find(notebook, "double--zero"))
-    sample.write(path, notebook)
-    exercises.write(graded)
+    release(graded, notebook)
     assert run(graded) == 2
     assert "Give the changed assignment a new name" in capsys.readouterr().err
     assert points(graded) == before
@@ -137,8 +150,7 @@ def test_a_test_that_is_gone_is_refused_and_nothing_is_lost(
 def test_an_earlier_release_is_no_tampering_in_a_class_not_graded_yet(
     small: Path,  # noqa: F811
 ) -> None:
-    """Points changed twice, and a test is gone: who began then is not suspect, a cheat is."""
-    exercises.write(small)
+    """Points changed twice: who began then is not suspect, a cheat is."""
     for student, worth in {"ann": 1, "bob": 2, "cat": 3, "eve": 50}.items():
         if worth < 4:
             update(small, zero=worth)
