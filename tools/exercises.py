@@ -36,7 +36,7 @@ def assignments(root: Path = ROOT) -> list[str]:
 
 
 def generate(target: Path, root: Path = ROOT, name: str = "[0-9]*") -> None:
-    """Make release notebooks in a folder, with a gradebook that is thrown away.
+    """Make release notebooks in a folder, without a gradebook.
 
     Args:
         target: where the folders of the assignments go.
@@ -47,14 +47,13 @@ def generate(target: Path, root: Path = ROOT, name: str = "[0-9]*") -> None:
         GenerationError: if nbgrader refuses.
 
     """
-    with tempfile.TemporaryDirectory() as scratch:
-        result = nbgrader(
-            root,
-            "generate_assignment",
-            name,
-            f"--CourseDirectory.release_directory={target}",
-            f"--db=sqlite:///{scratch}/gradebook.db",
-        )
+    result = nbgrader(
+        root,
+        "generate_assignment",
+        name,
+        "--no-db",
+        f"--CourseDirectory.release_directory={target}",
+    )
     made = {path.name for path in target.glob("*")} if target.is_dir() else set()
     wanted = set(assignments(root)) if "*" in name else {name}
     if result.returncode or made != wanted:
