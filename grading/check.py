@@ -16,10 +16,9 @@ from grading.check_file import CheckError, Item, Looked
 from grading.check_run import CellRun, KernelError, Run
 from grading.feedback_words import Message
 from grading.names import bound_names
+from grading.states import STUB
 from grading.submission import RebuiltCell
 
-#: What is left of a stub (`ClearSolutions.code_stub` in nbgrader_config.py).
-STUB = "Replace this line with your code."
 #: From here on, printed text and the seconds of a run are worth a word.
 BIG_PRINT, LONG_RUN = 20_000, 60.0
 

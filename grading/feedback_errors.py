@@ -16,9 +16,8 @@ import builtins
 
 from grading import feedback_words as words
 from grading.feedback_words import Message
-from grading.states import Result
+from grading.states import HOLE, STUB, Result
 from grading.submission import Form
-from grading.told import HOLE, STUB
 
 #: What a failed assert is called that the test's author did not write: the code tested raised it.
 RAISED = "RaisedAssertionError"

@@ -27,6 +27,10 @@ class State(StrEnum):
         return self in (State.GRADED, State.SUSPECT)
 
 
+#: Stands for what a student is not told of a message.
+HOLE = "…"
+#: The line of a released answer cell; its error tells nothing but that nobody replaced it.
+STUB = "Replace this line with your code."
 #: Separates the task from the aspect in the grade_id of a test cell.
 SEPARATOR = "--"
 

@@ -32,7 +32,8 @@ from grading.magics import Shell, plain
 from grading.names import bound_names, needed_names
 from grading.peer import LONGEST_TEXT
 from grading.proxies import Proxy, StudentLost, TrustedPeer
-from grading.told import JOIN, STUB, Texts, noted, words
+from grading.states import STUB
+from grading.told import JOIN, Texts, noted, words
 from grading.wire import Channel
 
 HIDDEN = re.compile(

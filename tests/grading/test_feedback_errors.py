@@ -14,9 +14,8 @@ from grading.feedback_errors import HAPPENED, OTHERS, RAISED, UNKNOWN, VALUES, R
 from grading.feedback_words import Message, task_of
 from grading.lms import gradescope_run
 from grading.standing import Standing
-from grading.states import Result, State
+from grading.states import HOLE, STUB, Result, State
 from grading.submission import Form
-from grading.told import HOLE, STUB
 from tests.grading import helpers
 from tests.harness import sample
 

@@ -41,9 +41,9 @@ HEAVY = (
 SIZES = (3, 6, 9)
 
 
-def loaded_by(program: str) -> list[str]:
+def loaded_by(program: str, heavy: tuple[str, ...] = HEAVY) -> list[str]:
     """Return which of the heavy packages a fresh process has after a program."""
-    end = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+    end = f"import sys; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", f"{program}\n{end}"],
         cwd=ROOT,
@@ -58,6 +58,14 @@ def loaded_by(program: str) -> list[str]:
 def test_no_grammars_are_parsed_to_grade() -> None:
     """Neither the grader's master nor nbgrader imports a parser generator (requirements.txt)."""
     assert loaded_by("import grading.course, nbgrader.api, jsonschema") == []
+
+
+def test_who_runs_no_tests_imports_no_torch() -> None:
+    """The master of a class and what talks to learning platforms: torch is for the workers."""
+    found = loaded_by(
+        "import grading.course, grading.lms.cli", heavy=("torch", "matplotlib")
+    )
+    assert found == []
 
 
 def test_garbage_is_not_collected_while_importing() -> None:

@@ -20,8 +20,7 @@ from grading.feedback_errors import OTHERS, UNKNOWN, VALUES, Rule
 from grading.lms import gradescope_engine, gradescope_run, gradescope_zip
 from grading.lms.report import Problem
 from grading.sandbox import SandboxMissing
-from grading.states import NOT_RUN, Result, State
-from grading.told import HOLE
+from grading.states import HOLE, NOT_RUN, Result, State
 from tests.grading import helpers
 from tests.harness import sample
 from tools.notebooks import ROOT
