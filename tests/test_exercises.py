@@ -1,7 +1,7 @@
 """Release notebooks: nothing hidden in them, and stubs that fail cleanly.
 
 That exercises/ is what solutions/ make is one of the rules of tools/check_notebooks.py, which
-`make check` and `make test` run first.
+test_notebook_rules.py tries on the course.
 """
 
 from __future__ import annotations

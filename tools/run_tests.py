@@ -22,14 +22,14 @@ NBVAL = [
 ]
 PARALLEL = ["-n", "2", "--dist", "loadscope"]
 # Many tests wait, for a browser or a time limit: a third process uses what two leave idle.
-WAITING = ["-n", "3", "--dist", "loadscope"]
+# conftest.py has slow files first; xdist by itself begins with those of many tests.
+WAITING = ["-n", "3", "--dist", "loadscope", "--no-loadscope-reorder"]
 
 
 #: Minutes after which a step hangs: several times what it takes on two cores.
 MINUTES = {
     "lint": 5,
     "format": 5,
-    "notebooks": 10,
     "book": 40,
     "solutions, cell by cell": 20,
     "tests": 60,
@@ -43,7 +43,6 @@ def steps(fast):
     first = [
         ("lint", [python, "-m", "ruff", "check", "."]),
         ("format", [python, "-m", "ruff", "format", "--check", "."]),
-        ("notebooks", [python, "-m", "tools.check_notebooks"]),
     ]
     if fast:
         return [*first, ("tests", [*pytest, *PARALLEL, "-m", "not slow", "tests"])]
