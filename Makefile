@@ -51,7 +51,7 @@ grade: env-grade ## grade submitted/: make grade ASSIGNMENT=02
 bench: env-translate-grade ## time and memory: attention, training and decoding, and grading beside nbgrader
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench
-	@$(PY) -m grading bench
+	@$(PY) -m benchmarks.grading
 
 train: env-translate ## train a translator: make train CONFIG=small (DATA=folder with the corpora)
 	@$(PY) -m translator prepare --config $(CONFIG) $(if $(DATA),--data-dir $(DATA))

@@ -65,18 +65,18 @@ c.LimitOutput.max_traceback = 60
 # Grades are made by `make grade` (python -m grading run), which knows four states: graded, missing,
 # failed, suspect. nbgrader's own exporter writes 0.0 for a submission that could not be graded;
 # this one leaves its score empty, says the state, and quotes commas. `nbgrader export` uses it.
-c.ExportApp.plugin_class = "grading.gradebook.StateCsvExport"
+c.ExportApp.plugin_class = "grading.gradebook.export.StateCsvExport"
 
 # nbgrader's own autograder would run students' code with your rights, and its feedback shows hidden
 # tests. Formgrader's buttons, `nbgrader autograde` and `nbgrader generate_feedback` therefore grade
 # as `make grade` does, in the sandbox, and write its pages.
-c.Autograde.exporter_class = "grading.formgrader.AutogradeExporter"
-c.GenerateFeedback.exporter_class = "grading.formgrader.FeedbackExporter"
+c.Autograde.exporter_class = "grading.run.formgrader.AutogradeExporter"
+c.GenerateFeedback.exporter_class = "grading.run.formgrader.FeedbackExporter"
 
 # Handing in late costs nothing, unless this is changed. A due date is set in formgrader, or by
 #     nbgrader db assignment add 02-self-attention --duedate "2030-01-31 23:59 CET"
 # and a submission's time is in the timestamp.txt beside it, as nbgrader's collect writes it.
-c.AssignLatePenalties.plugin_class = "grading.late.LatePolicy"
+c.AssignLatePenalties.plugin_class = "grading.gradebook.late.LatePolicy"
 c.LatePolicy.percent_per_day = 0  # of the points earned, for each day that has begun
 c.LatePolicy.most_percent = 100  # taken at most
 c.LatePolicy.grace_minutes = 0  # after the due date that cost nothing

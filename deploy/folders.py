@@ -22,12 +22,12 @@ import subprocess
 from pathlib import Path
 
 from deploy import accounts
+from deploy.repositories import holds_answers
 from deploy.settings import ROOT, Settings, SettingsError
-from grading import draws
-from tools.repositories import holds_answers
+from grading.course import draws, files
 
 #: What instructors need of the course to grade it; copied, and overwritten at each start.
-COURSE = ("exercises", "grading", "solutions", "tools", "nbgrader_config.py")
+COURSE = ("exercises", "grading", "solutions", "nbgrader_config.py")
 #: What holds answers: closed to everybody but root in the checkout itself.
 CLOSED = ("solutions", "tests", ".git")
 #: What users' servers need of the checkout: must be open to everybody.
@@ -101,10 +101,7 @@ def forget_logins(settings: Settings) -> bool:
     if not kept:
         for path in settings.hub.state.glob("hub.sqlite*"):
             path.unlink()
-    partial = record.with_suffix(".partial")
-    partial.write_text(json.dumps(now), encoding="utf-8")
-    partial.chmod(0o600)
-    partial.replace(record)
+    files.write(record, json.dumps(now), mode=0o600)
     return not kept
 
 
@@ -235,16 +232,10 @@ def write_kernel(root: Path, state: Path) -> None:
         "language": "python",
         "metadata": {"debugger": True},
     }
-    made = folder / ".partial"
-    made.write_text(json.dumps(spec, indent=1), encoding="utf-8")
-    made.replace(folder / "kernel.json")
+    files.write(folder / "kernel.json", json.dumps(spec, indent=1))
     # Git refuses to read what belongs to somebody else, unless told that it may.
     config = state / "gitconfig"
-    partial = state / ".partial-gitconfig"
-    partial.write_text(
-        f"[safe]\n\tdirectory = {state / 'exercises.git'}\n", encoding="utf-8"
-    )
-    partial.replace(config)
+    files.write(config, f"[safe]\n\tdirectory = {state / 'exercises.git'}\n")
     for path in (state / "jupyter", state / "jupyter" / "kernels", folder):
         path.chmod(0o755)
     for path in (config, folder / "kernel.json"):

@@ -74,18 +74,18 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="read the settings, start nothing"
     )
-    options = parser.parse_args(argv)
+    args = parser.parse_args(argv)
     try:
-        settings = load(options.config)
-        if options.check:
+        settings = load(args.config)
+        if args.check:
             print(
-                f"{options.config}: the settings are right. Register the hub at the platform "
+                f"{args.config}: the settings are right. Register the hub at the platform "
                 f"with these addresses:\n{addresses(settings)}"
             )
             return 0
         check_machine(settings)
         folders.prepare(settings)
-        variables = environment(options.config.resolve(), settings)
+        variables = environment(args.config.resolve(), settings)
     except (SettingsError, AccountError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -17,16 +17,15 @@ import argparse
 import csv
 import io
 import json
-import os
 import re
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlencode, urlsplit
 
+from deploy.repositories import holds_answers
 from deploy.settings import ROOT
-from tools.repositories import holds_answers
+from grading.course import files
 
 #: Where the hub keeps the repository that it makes of exercises/, unless told otherwise.
 OWN_REPOSITORY = "file:///var/lib/attention-hub/exercises.git"
@@ -201,15 +200,6 @@ def _html(text: str) -> str:
     return text
 
 
-def write(target: Path, text: str) -> None:
-    """Write a file so that it is never there in part."""
-    descriptor, made = tempfile.mkstemp(dir=target.parent, prefix=".partial-")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(made, 0o644)
-    os.replace(made, target)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -239,25 +229,25 @@ def main(argv: list[str] | None = None) -> int:
         "--format", choices=["text", "markdown", "html", "csv"], default="text"
     )
     parser.add_argument("--output", type=Path, help="write here, not to the screen")
-    options = parser.parse_args(argv)
+    args = parser.parse_args(argv)
     try:
-        if holds_answers(options.repository, ROOT):
+        if holds_answers(args.repository, ROOT):
             raise LinkError(
-                f"repository: {options.repository} holds solutions/: students would "
+                f"repository: {args.repository} holds solutions/: students would "
                 "get the answers. Name one of the student edition (make "
                 "student-edition)"
             )
         made = links(
-            options.exercises,
-            options.hub,
-            options.repository,
-            options.branch,
-            options.under,
-            options.target,
+            args.exercises,
+            args.hub,
+            args.repository,
+            args.branch,
+            args.under,
+            args.target,
         )
-        text = render(made, options.format)
-        if options.output:
-            write(options.output, text)
+        text = render(made, args.format)
+        if args.output:
+            files.write(args.output, text)
         else:
             print(text, end="")
     except (LinkError, OSError) as error:

@@ -1,7 +1,7 @@
 """Login from the learning platform: ltiauthenticator's LTI 1.3, with accounts, roles and a roster.
 
 The one machine and the cluster use this same file; it needs people.py beside it, and what that
-shares with the tool for grades, grading/lms/lti/membership.py.
+shares with the tool for grades, grading/lms/lti/protocol/membership.py.
 
 What it adds to `LTI13Authenticator`, which checks the token's signature, issuer, audience, expiry,
 state and nonce: the course must be one that was set up; the account's name comes from the

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grading.lms.lti.membership import CLAIM, INSTRUCTOR, place, role_of
+from grading.lms.lti.protocol.membership import CLAIM, INSTRUCTOR, place, role_of
 
 FIELDS = ("id", "first_name", "last_name", "email", "lms_user_id")
 

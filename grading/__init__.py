@@ -5,7 +5,14 @@
 A submission's code runs in a sandboxed process; the tests run outside it. Points go into nbgrader's
 gradebook, so that `nbgrader export`, formgrader and the rest of nbgrader work on the result.
 
-Where to begin reading: `course` (a run), `pipeline` (one submission), `submission` (which cells are
-whose), `verdict` (a test cell), `sandbox` (a student's process), `gradebook` (what is written) and
-`standing` (what everything after grading reads).
+The rooms, lower ones first; none imports a higher one:
+
+course      the files of a course; `submission` says which cells are whose
+sandbox     a student's process: `worker` starts it, `zygote` is the warm process inside
+bridge      the tests here, the student's code there: `verdict` judges a test cell
+gradebook   `writer` writes it, `standing` is what everything after grading reads
+feedback    a student's page
+check       one notebook: for students before handing in, for teachers in JupyterLab
+run         a class: `batch` is a run, `pipeline` grades one submission
+lms         CSV and zip files of Canvas and Moodle, Gradescope, LTI 1.3
 """

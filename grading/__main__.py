@@ -10,7 +10,6 @@
     python -m grading kernel install         the sandboxed kernel, for Jupyter's other programs
     python -m grading check NOTEBOOK         for students: what a grader would find in a notebook
     python -m grading lms ...                to and from a learning management system
-    python -m grading bench                  how fast this is, beside nbgrader's own autograder
 
 Exit status: 0 done; 1 done, but some submission failed, or something should be mended; 2 the
 command could not do its work: the last line says why, and what to do.
@@ -21,17 +20,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
-import importlib.util
 import os
 import select
 import signal
 import sys
 from pathlib import Path
 
-from grading import lean, pool, review
-
 # Processes of the pool import this file, too: what is slow to import stands in the functions.
-from tools.notebooks import ROOT, NotebookError
+from grading.check import review
+from grading.course.notebooks import ROOT, NotebookError
+from grading.lms import cli as lms
+from grading.run import fast_imports, pool
 
 #: What helps where the system refuses to write or read.
 ADVICE = {
@@ -81,21 +80,6 @@ def parser() -> argparse.ArgumentParser:
     check.set_defaults(function=check_command)
     check.add_argument("notebook", type=Path, help="the notebook, or its folder")
 
-    bench = commands.add_parser(
-        "bench", help="measure, beside nbgrader's own autograder"
-    )
-    bench.set_defaults(function=bench_command)
-    bench.add_argument("--assignment", default="02", help="its name, or how it begins")
-    bench.add_argument("--students", type=int, help="how many are graded both ways")
-    bench.add_argument(
-        "--sizes", type=int, nargs="*", help="how many are graded here, one by one"
-    )
-    bench.add_argument(
-        "--jobs", type=int, default=2, help="how many at a time, and cores"
-    )
-    bench.add_argument("--quick", action="store_true", help="a few submissions")
-    bench.add_argument("--json", type=Path, help="write the measurements here")
-
     for command in (run, states, clear):
         command.add_argument(
             "assignment",
@@ -117,48 +101,45 @@ def parser() -> argparse.ArgumentParser:
         help="run the notebook's code with your rights: it can read and change what you can",
     )
     run.add_argument("--engine", help=argparse.SUPPRESS)
-    for command in (run, secret, states, clear, check, bench):
+    for command in (run, secret, states, clear, check):
         command.add_argument(
             "--root", type=Path, default=ROOT, help="the course's folder"
         )
     review.add_commands(commands)
-    if importlib.util.find_spec("grading.lms.cli") is not None:
-        from grading.lms.cli import add_commands
-
-        add_commands(commands)
+    lms.add_commands(commands)
     return made
 
 
-def run_command(given: argparse.Namespace) -> int:
+def run_command(args: argparse.Namespace) -> int:
     """Grade a class; 1 if a submission failed."""
-    if given.jobs is not None and given.jobs < 1:
-        return refuse(f"--jobs: expected at least 1, got {given.jobs}")
-    with lean.imports():
-        from grading import course, report
-        from grading.states import State
+    if args.jobs is not None and args.jobs < 1:
+        return refuse(f"--jobs: expected at least 1, got {args.jobs}")
+    with fast_imports.imports():
+        from grading.course.states import State
+        from grading.run import batch, summary
 
     chosen = {
-        "submitted": given.submitted and given.submitted.resolve(),
-        "db": given.db,
-        "jobs": given.jobs,
-        "students": given.student and tuple(given.student),
-        "engine": given.engine,
-        "executor": given.executor,
+        "submitted": args.submitted and args.submitted.resolve(),
+        "db": args.db,
+        "jobs": args.jobs,
+        "students": args.student and tuple(args.student),
+        "engine": args.engine,
+        "executor": args.executor,
     }
-    options = course.Options(
-        sandbox=not given.unsafe_no_sandbox,
-        force=given.force,
+    options = batch.Options(
+        sandbox=not args.unsafe_no_sandbox,
+        force=args.force,
         progress=True,
         **{name: value for name, value in chosen.items() if value is not None},
     )
-    done = course.grade(given.root.resolve(), given.assignment, options)
+    done = batch.grade(args.root.resolve(), args.assignment, options)
     unsandboxed = any(
         not result.sandboxed
         for result in done.results.values()
         if result.state.has_points
     )
     name = done.course.assignment
-    print(f"\n{report.table(done.standings, unsandboxed)}\n")
+    print(f"\n{summary.table(done.standings, unsandboxed)}\n")
     print(
         f"grades: grades.csv\nnotebooks with results: autograded/<student>/{name}/\n"
         f"feedback: feedback/<student>/{name}/"
@@ -166,12 +147,13 @@ def run_command(given: argparse.Namespace) -> int:
     return 1 if any(one.state is State.FAILED for one in done.standings) else 0
 
 
-def secret_command(given: argparse.Namespace) -> int:
+def secret_command(args: argparse.Namespace) -> int:
     """Make the secret from which hidden inputs are drawn."""
-    from grading import draws, layout, ledger
-    from grading.database import GradebookError, reading
+    from grading.course import draws, layout
+    from grading.course.database import GradebookError, reading
+    from grading.gradebook import ledger
 
-    root = given.root.resolve()
+    root = args.root.resolve()
     path = layout.secret_file(root)
     try:
         draws.make(path)
@@ -194,36 +176,38 @@ def secret_command(given: argparse.Namespace) -> int:
     return 0
 
 
-def states_command(given: argparse.Namespace) -> int:
+def states_command(args: argparse.Namespace) -> int:
     """List everybody's state."""
-    from grading import layout, report
-    from grading.gradebook import standings
+    from grading.course import layout
+    from grading.gradebook.standing import standings
+    from grading.run import summary
 
-    root = given.root.resolve()
-    found = layout.find(root, given.assignment, submitted=given.submitted, db=given.db)
+    root = args.root.resolve()
+    found = layout.find(root, args.assignment, submitted=args.submitted, db=args.db)
     class_ = standings(found.url, found.assignment, submitted=found.submitted)
-    print(report.listing([one for one in class_ if given.only in (None, one.state)]))
+    print(summary.listing([one for one in class_ if args.only in (None, one.state)]))
     return 0
 
 
-def clear_command(given: argparse.Namespace) -> int:
+def clear_command(args: argparse.Namespace) -> int:
     """Note that a suspect submission is what it seems."""
-    from grading import layout, suspects
+    from grading.course import layout
+    from grading.gradebook import suspects
 
-    found = layout.find(given.root.resolve(), given.assignment, db=given.db)
-    result = suspects.clear(found, given.student, given.reason, given.who)
+    found = layout.find(args.root.resolve(), args.assignment, db=args.db)
+    result = suspects.clear(found, args.student, args.reason, args.who)
     print(
-        f"{given.student}: cleared, graded with {result.total:g} points. What had been found:"
+        f"{args.student}: cleared, graded with {result.total:g} points. What had been found:"
     )
     print("\n".join(f"  {reason}" for reason in result.suspicions))
     return 0
 
 
-def check_command(given: argparse.Namespace) -> int:
+def check_command(args: argparse.Namespace) -> int:
     """Tell a student what a grader would find; 1 if something should be mended."""
-    from grading import check
+    from grading.check import findings as check_findings
 
-    findings = check.check(given.notebook, given.root.resolve())
+    findings = check_findings.check(args.notebook, args.root.resolve())
     print("\n".join(findings.lines))
     return 0 if findings.fine else 1
 
@@ -234,29 +218,18 @@ def refuse(message: str) -> int:
     return 2
 
 
-def bench_command(given: argparse.Namespace) -> int:
-    """Measure, and write the measurements down."""
-    from grading import bench
-
-    return bench.main(given)
-
-
-def prepare(given: argparse.Namespace) -> None:
+def prepare(args: argparse.Namespace) -> None:
     """Let the processes that grade import torch while this one imports nbgrader."""
-    if (
-        given.command == "run"
-        and given.executor in (None, "local")
-        and not given.engine
-    ):
-        jobs = (os.cpu_count() or 1) if given.jobs is None else given.jobs
-        pool.prepare(jobs, ("grading.pipeline", "grading.sandboxed"))
+    if args.command == "run" and args.executor in (None, "local") and not args.engine:
+        jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
+        pool.prepare(jobs, ("grading.run.pipeline", "grading.run.sandbox_runner"))
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
-    given = parser().parse_args(arguments)
+    args = parser().parse_args(arguments)
     try:
-        status = perform(given)
+        status = perform(args)
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # whoever read the output has seen enough, as `head` has
@@ -268,7 +241,7 @@ def main(arguments: list[str] | None = None) -> int:
         package = (error.name or "").partition(".")[0]
         if (ROOT / package).is_dir():
             raise
-        extra = "do" if given.command == "check" else "grade"
+        extra = "do" if args.command == "check" else "grade"
         return refuse(
             f"the package {package} is not installed: make env EXTRAS={extra}"
         )
@@ -281,16 +254,16 @@ def is_unread() -> bool:
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
-def perform(given: argparse.Namespace) -> int:
+def perform(args: argparse.Namespace) -> int:
     """Do what the command line says; what a teacher can put right is told in one line."""
-    prepare(given)
-    with lean.imports():
-        from grading.bubblewrap import SandboxMissing
-        from grading.gradebook import GradebookError
-        from grading.layout import GradingError
+    prepare(args)
+    with fast_imports.imports():
+        from grading.course.database import GradebookError
+        from grading.course.layout import GradingError
+        from grading.sandbox.bubblewrap import SandboxMissing
 
     try:
-        return given.function(given)
+        return args.function(args)
     except (
         GradingError,
         GradebookError,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from grading.course import notebooks, release
+from grading.course.notebooks import ROOT
 from tests.harness import only
-from tools import exercises, notebooks
-from tools.notebooks import ROOT
 
 #: What the set-up page tells a student to install.
 INSTALLED = ("torch", "matplotlib", "jupyterlab")
@@ -32,7 +32,7 @@ def answered(name: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", exercises.assignments(ROOT))
+@pytest.mark.parametrize("name", release.assignments(ROOT))
 def test_all_visible_tests_pass_beside_nothing(name: str, tmp_path: Path) -> None:
     """No package but those, what they pull in and the standard library; no file of the course."""
     done = only.run(INSTALLED, answered(name), tmp_path, ROOT)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from grading.course.notebooks import ROOT
 from tests.harness import answers, assignment, bank, runner, sample
-from tools.notebooks import ROOT
 
 SMALL = answers.Rules(tasks=2, right=2, wrong=2)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 import sacrebleu
 
+from grading.course.notebooks import ROOT
 from tests.harness import assignment
-from tools.notebooks import ROOT
 
 Sentence = list[str]
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grading.course.notebooks import ROOT
 from tests.harness import assignment, bank
 from tests.harness.assignment import BankError
-from tools.notebooks import ROOT
 
 FILE = Path("scale.py")
 REFERENCE = '''def scale(x, by=2):

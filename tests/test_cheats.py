@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from grading.course.notebooks import ROOT
 from tests.harness import cheats, sample
-from tools.notebooks import ROOT
 
 FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir())
 

@@ -25,15 +25,16 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from grading import course
-from grading.course import Done, Options
-from grading.sandbox import SandboxMissing, Worker
-from grading.states import State
+from grading.course import notebooks, release
+from grading.course.notebooks import ROOT, SEPARATOR
+from grading.course.states import State
+from grading.run import batch
+from grading.run.batch import Done, Options
+from grading.sandbox.bubblewrap import SandboxMissing
+from grading.sandbox.worker import Worker
 from tests.harness import assignment as form
 from tests.harness import runner, sample
 from tests.harness.bank import Answer, read_bank
-from tools import exercises, notebooks
-from tools.notebooks import ROOT, SEPARATOR
 
 NAME = "02-self-attention"
 NOTEBOOK = "self-attention"
@@ -177,7 +178,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Class:
         student: {name: outcome.cells[name].points for name in assignment.tests}
         for student, outcome in zip(answers, outcomes, strict=True)
     }
-    return Class(root, assignment, expected, course.grade(root, NAME, Options(jobs=2)))
+    return Class(root, assignment, expected, batch.grade(root, NAME, Options(jobs=2)))
 
 
 @pytest.fixture
@@ -265,7 +266,7 @@ def test_feedback_names_the_mistake(graded: Class) -> None:
 
 def nbgrader(root: Path, *arguments: str) -> None:
     """Run one of nbgrader's own commands on the result."""
-    done = exercises.nbgrader(root, *arguments)
+    done = release.nbgrader(root, *arguments)
     assert done.returncode == 0, done.stderr
 
 

@@ -13,13 +13,14 @@ import pytest
 from nbclient import NotebookClient
 from nbgrader.utils import determine_grade, is_grade
 
+from grading.course import notebooks, release
+from grading.course.notebooks import ROOT
 from tests.harness import sample
-from tools import exercises, notebooks
-from tools.notebooks import ROOT
+from tools import exercises
 
 SOURCES = [
     path
-    for name in exercises.assignments(ROOT)
+    for name in release.assignments(ROOT)
     for path in notebooks.notebooks_in(ROOT / "solutions" / name)
 ]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from grading.course.notebooks import ROOT
 from tests.harness import sample
-from tools.notebooks import ROOT
 
 ANSWERS = {
     "double/right_shift.py": "def double(x):\n    return x << 1\n",

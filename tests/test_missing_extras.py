@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from grading.executors import open_executor
-from grading.pool import PoolError
-from tools.notebooks import ROOT
+from grading.course.notebooks import ROOT
+from grading.run.executors import open_executor
+from grading.run.pool import PoolError
 
 #: Runs a program as if a package were not there.
 PROGRAM = """
@@ -54,7 +54,15 @@ def test_the_command_that_installs_it_is_named(
 def test_a_module_of_the_course_itself_that_is_lost_is_a_fault() -> None:
     """No command installs it: the traceback says where it was wanted."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "grading.layout", "grading", "run", "02"],
+        [
+            sys.executable,
+            "-c",
+            PROGRAM,
+            "grading.course.layout",
+            "grading",
+            "run",
+            "02",
+        ],
         cwd=ROOT,
         text=True,
         capture_output=True,

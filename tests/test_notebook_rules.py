@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from grading.course import notebooks
+from grading.course.notebooks import ROOT
 from tests.harness import sample
-from tools import check_notebooks, exercises, notebooks
-from tools.notebooks import ROOT
+from tools import check_notebooks, exercises
 
 SOURCE = f"solutions/{sample.NAME}/sample.ipynb"
 RELEASE = f"exercises/{sample.NAME}/sample.ipynb"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from grading.course.notebooks import ROOT, cells, notebooks_in
 from tests.harness import released, sample
-from tools.notebooks import ROOT, cells, notebooks_in
 
 FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir())
 

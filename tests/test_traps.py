@@ -7,7 +7,7 @@ import re
 
 import nbformat
 
-from tools.notebooks import ROOT
+from grading.course.notebooks import ROOT
 
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 

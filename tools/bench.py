@@ -121,26 +121,24 @@ def main(argv: list[str] | None = None) -> int:
         parser.add_argument(
             f"--{name}", type=int, default=default, help=f"default {default}"
         )
-    arguments = parser.parse_args(argv)
+    args = parser.parse_args(argv)
     torch.manual_seed(0)
-    functions = layers(arguments.d_model, arguments.heads)
-    x = torch.randn(
-        arguments.batch, arguments.length, arguments.d_model, requires_grad=True
-    )
+    functions = layers(args.d_model, args.heads)
+    x = torch.randn(args.batch, args.length, args.d_model, requires_grad=True)
     if wrong := disagreements(functions, x):
         print(
             f"Not the same function as {BASE!r}: {', '.join(wrong)}. Nothing was timed."
         )
         return 1
     print(
-        f"Multi-head self-attention, B = {arguments.batch}, T = {arguments.length}, "
-        f"D = {arguments.d_model}, h = {arguments.heads}, float32, "
+        f"Multi-head self-attention, B = {args.batch}, T = {args.length}, "
+        f"D = {args.d_model}, h = {args.heads}, float32, "
         f"CPU threads: {torch.get_num_threads()}, torch {torch.__version__}"
     )
     print(
-        f"step = forward and backward; ratio = to {BASE!r}; fastest of {arguments.rounds} rounds"
+        f"step = forward and backward; ratio = to {BASE!r}; fastest of {args.rounds} rounds"
     )
-    print(table(measure(functions, x, arguments.rounds)))
+    print(table(measure(functions, x, args.rounds)))
     return 0
 
 

@@ -342,12 +342,12 @@ def main(argv=None):
     parser.add_argument(
         "--lock", action="store_true", help="pin again what is pulled in, and stop"
     )
-    arguments = parser.parse_args(argv)
-    venv = arguments.venv or ROOT / ("deploy/.venv" if arguments.hub else ".venv")
+    args = parser.parse_args(argv)
+    venv = args.venv or ROOT / ("deploy/.venv" if args.hub else ".venv")
     try:
         check_python()
-        if arguments.lock:
-            lock(venv, arguments.hub)
+        if args.lock:
+            lock(venv, args.hub)
             return 0
         import tomllib
 
@@ -355,9 +355,7 @@ def main(argv=None):
             "project"
         ]
         extras = (
-            []
-            if arguments.hub
-            else arguments.extras or list(project["optional-dependencies"])
+            [] if args.hub else args.extras or list(project["optional-dependencies"])
         )
         unknown = set(extras) - set(project["optional-dependencies"])
         if unknown:
@@ -367,9 +365,7 @@ def main(argv=None):
                     ", ".join(project["optional-dependencies"]),
                 )
             )
-        install(
-            venv, extras, arguments.hub, os.environ.get("GPU", "0") not in ("", "0")
-        )
+        install(venv, extras, args.hub, os.environ.get("GPU", "0") not in ("", "0"))
     except SetupError as problem:
         print(problem, file=sys.stderr)
         return 2

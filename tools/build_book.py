@@ -17,9 +17,9 @@ from pathlib import Path
 import yaml
 from jupyter_cache import get_cache
 
+from deploy.repositories import holds_answers
 from tools import dependencies
 from tools.execution import LastFirstExecutor
-from tools.repositories import holds_answers
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Its table is of all pages: it is written again whatever else is.
@@ -207,8 +207,8 @@ def main(argv=None):
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=ROOT)
-    arguments = parser.parse_args(argv)
-    root = arguments.root.resolve()
+    args = parser.parse_args(argv)
+    root = args.root.resolve()
     began = time.perf_counter()
     # Figures and pages carry this date instead of today's, so that a build repeats.
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")

@@ -18,8 +18,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools import exercises, notebooks
-from tools.notebooks import ROOT, Cell, NotebookError
+from grading.course import notebooks
+from grading.course.notebooks import ROOT, Cell, NotebookError
+from tools import exercises
 
 Problems = Iterator[tuple[Cell | None, str]]
 
@@ -473,8 +474,8 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m tools.check_notebooks", description=__doc__
     )
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
-    options = parser.parse_args(arguments)
-    root = options.root.resolve()
+    args = parser.parse_args(arguments)
+    root = args.root.resolve()
     problems = check(root)
     if not any(notebooks.notebooks_in(root / room) for room in RULES):
         problems.append(f"{root}: no notebooks there")

@@ -13,6 +13,8 @@ import nbformat
 from nbconvert.exporters import TemplateExporter
 from traitlets.config import Config
 
+from grading.course import files
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # nbconvert's template language; the cells arrive already chosen, in order.
@@ -121,18 +123,16 @@ def main(argv=None):
         "--check", action="store_true", help="compare only; fail on a difference"
     )
     parser.add_argument("--root", type=Path, default=ROOT)
-    arguments = parser.parse_args(argv)
-    if arguments.check:
-        problems = differences(arguments.root)
+    args = parser.parse_args(argv)
+    if args.check:
+        problems = differences(args.root)
         for problem in problems:
             print(problem, file=sys.stderr)
         return 1 if problems else 0
-    for path, text in library(arguments.root).items():
+    for path, text in library(args.root).items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            partial = path.with_suffix(".partial")
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(path)
-            print(f"wrote {path.relative_to(arguments.root)}")
+            files.write(path, text)
+            print(f"wrote {path.relative_to(args.root)}")
     return 0
 
 

@@ -24,7 +24,7 @@ def command(root: Path, *options: str) -> list[str]:
         f"--ServerApp.root_dir={root}",
         "--LabApp.default_url=/lab/tree/exercises",
         # The Validate button says what `python -m grading check` says.
-        "--ServerApp.jpserver_extensions={'grading.validate': True}",
+        "--ServerApp.jpserver_extensions={'grading.check.validate': True}",
         # No request to the outside for news: the course works offline.
         "--LabApp.news_url=",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",

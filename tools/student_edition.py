@@ -24,8 +24,7 @@ from pathlib import Path
 import nbformat
 from nbgrader.utils import compute_checksum
 
-from grading.lms.gradescope_zip import modules
-from tools.notebooks import (
+from grading.course.notebooks import (
     BEGIN_HIDDEN,
     BEGIN_SOLUTION,
     END_HIDDEN,
@@ -35,12 +34,13 @@ from tools.notebooks import (
     notebooks_in,
     regions,
 )
+from grading.lms.gradescope.autograder import modules
 
 #: Folders that are copied, and single files.
 ROOMS = ("exercises", "transformer", "translator", "models", "book")
 FILES = ("LICENSE", "constraints.txt", "tools/bootstrap.py")
 #: Programs that come with all modules of the course that they import.
-PROGRAMS = ("grading.check", "grading.validate", "tools.lab")
+PROGRAMS = ("grading.check.findings", "grading.check.validate", "tools.lab")
 #: Of book/: the chapters, what they import and show, and what they cite. The rest makes the site.
 BOOK = {".ipynb", ".py", ".bib", ".svg", ".json"}
 #: What a run leaves behind.
@@ -285,19 +285,19 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("out", type=Path, nargs="?", help="the folder")
     parser.add_argument("--root", type=Path, default=ROOT, help="the course's folder")
-    given = parser.parse_args(arguments)
-    if given.out is None:
+    args = parser.parse_args(arguments)
+    if args.out is None:
         print("name the folder: make student-edition OUT=../students", file=sys.stderr)
         return 2
     try:
-        names = write(given.root.resolve(), given.out.absolute())
+        names = write(args.root.resolve(), args.out.absolute())
     except (EditionError, OSError) as error:
         print(f"student-edition: {error}", file=sys.stderr)
         return 2
     rooms = sorted(
         {name.partition("/")[0] + ("/" if "/" in name else "") for name in names}
     )
-    print(f"{given.out}: {len(names)} files\n  {'  '.join(rooms)}")
+    print(f"{args.out}: {len(names)} files\n  {'  '.join(rooms)}")
     return 0
 
 

@@ -161,20 +161,20 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", nargs="+", metavar="PART", help="default: all parts")
     parser.add_argument("--list", action="store_true", help="print the parts and stop")
-    arguments = parser.parse_args(argv)
-    known = parts(arguments.device, arguments.data_dir)
-    unknown = [name for name in arguments.only or () if name not in known]
+    args = parser.parse_args(argv)
+    known = parts(args.device, args.data_dir)
+    unknown = [name for name in args.only or () if name not in known]
     if unknown:
         print(
             f"--only: expected some of {', '.join(known)}; got {unknown[0]}",
             file=sys.stderr,
         )
         return 2
-    for name in arguments.only or known:
+    for name in args.only or known:
         part = known[name]
         done = part.is_done(root)
         print(f"{name}: {'done, ' + str(part.record) if done else 'to do'}", flush=True)
-        if done or arguments.list:
+        if done or args.list:
             continue
         for command in part.commands:
             print("  python -m translator", *command, flush=True)

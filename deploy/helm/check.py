@@ -21,7 +21,12 @@ HERE = Path(__file__).resolve().parent
 FILES = {
     "lti": HERE.parent / "lti.py",
     "people": HERE.parent / "people.py",
-    "membership": HERE.parent.parent / "grading" / "lms" / "lti" / "membership.py",
+    "membership": HERE.parent.parent
+    / "grading"
+    / "lms"
+    / "lti"
+    / "protocol"
+    / "membership.py",
     "course": HERE / "course.py",
 }
 

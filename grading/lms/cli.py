@@ -7,12 +7,12 @@ nothing was done, and the last line says why.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 from pathlib import Path
 
 # The parser is made for every command of `python -m grading`: the rest is imported when needed.
-from tools.notebooks import ROOT
+from grading.course.notebooks import ROOT
+from grading.lms.lti import cli as lti
 
 EXAMPLES = """examples:
   python -m grading lms roster canvas-gradebook.csv
@@ -39,10 +39,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     _add_roster(kinds)
     _add_import(kinds)
     _add_export(kinds)
-    if importlib.util.find_spec("grading.lms.lti.cli") is not None:
-        from grading.lms.lti.cli import add_commands as add_lti
-
-        add_lti(kinds)
+    lti.add_commands(kinds)
 
 
 def _shared(parser: argparse.ArgumentParser, *, assignment: bool = True) -> None:
@@ -267,18 +264,18 @@ def _add_export(kinds: argparse._SubParsersAction) -> None:
 def _run(name: str) -> object:
     """Return the function that runs a subcommand."""
 
-    def run(given: argparse.Namespace) -> int:
-        from grading.lms import actions
-        from grading.lms.report import Problem
+    def run(args: argparse.Namespace) -> int:
+        from grading.lms import commands as lms_commands
+        from grading.lms.files.outcome import Problem
 
         try:
-            report = getattr(actions, name)(given)
-            if given.json is not None and str(given.json) != "-":
-                actions.write_whole(given.json, report.to_json().encode())
+            report = getattr(lms_commands, name)(args)
+            if args.json is not None and str(args.json) != "-":
+                lms_commands.write_whole(args.json, report.to_json().encode())
         except Problem as error:
             print(f"python -m grading lms: {error}", file=sys.stderr)
             return 2
-        print(report.to_json() if str(given.json) == "-" else report.text())
+        print(report.to_json() if str(args.json) == "-" else report.text())
         return 1 if report.refused else 0
 
     return run

@@ -17,17 +17,17 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, sync_playwright
 
-from grading.layout import database_url
-from grading.lms.lti import keys, platforms
-from grading.lms.lti.book import Book
-from grading.lms.lti.launch import Tool
-from grading.lms.lti.platforms import Configuration
-from grading.lms.lti.store import Store
+from grading.course.layout import database_url
+from grading.lms.lti.protocol import keys, platforms
+from grading.lms.lti.protocol.launch import Tool
+from grading.lms.lti.protocol.platforms import Configuration
+from grading.lms.lti.protocol.store import Store
+from grading.lms.lti.web.results import CourseResults
 from tests.conftest import CHROMIUM_FLAGS, SYSTEM_CHROMIUM
 from tests.deploy.machine import NOT_COPIED, ROOT
-from tests.grading.lti.conftest import Pages
-from tests.grading.lti.stub import LEARNER, TEACHER, Stub
-from tests.grading.lti.test_launch import enter
+from tests.grading.lms.lti.conftest import Pages
+from tests.grading.lms.lti.stub import LEARNER, TEACHER, Stub
+from tests.grading.lms.lti.test_launch import enter
 from tests.harness.assignment import load
 from tests.harness.bank import read_bank
 
@@ -86,7 +86,7 @@ def hand_in(course: Path, student: str, notebook: dict | str) -> None:
 
 def grade(course: Path) -> None:
     """Make a course with five students in all four states, and grade it."""
-    for name in ("exercises", "grading", "solutions", "tools"):
+    for name in ("exercises", "grading", "solutions"):
         shutil.copytree(ROOT / name, course / name, ignore=NOT_COPIED)
     shutil.copyfile(ROOT / "nbgrader_config.py", course / "nbgrader_config.py")
     hand_in(course, "s01", answered(1, "soft-lookup/dot_product"))
@@ -155,7 +155,7 @@ def pictures(browser: Browser, folder: Path) -> None:
     platforms.save(lti, configuration)
     tool, book = (
         Tool(configuration, keys.load(lti), Store(lti)),
-        Book(database_url(course, None), course / "feedback"),
+        CourseResults(database_url(course, None), course / "feedback"),
     )
     stub.set_up(tool.store)
     pages = Pages(tool, lambda _course: book)

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from grading.lms.lti.membership import CLAIM
+from grading.lms.lti.protocol.membership import CLAIM
 
 MEMBER = "http://purl.imsglobal.org/vocab/lis/v2/membership#"
 CLIENT, DEPLOYMENT, CONTEXT, KEY_ID = "client-1", "deployment-1", "course-1", "key-1"

@@ -12,7 +12,7 @@ import pytest
 
 from deploy import folders, links
 from deploy.settings import SettingsError, load
-from grading import draws
+from grading.course import draws
 from tests.deploy.machine import ROOT
 
 

@@ -285,7 +285,7 @@ def test_the_roster_tells_who_is_who(
     machine: Machine, student: Person, instructor: Person
 ) -> None:
     """Students with the platform's numbers, in the form that grading/lms reads."""
-    from grading.lms.people import read_roster
+    from grading.lms.files.roster import read_roster
 
     path = machine.state / "roster" / "roster.csv"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640

@@ -17,7 +17,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from deploy.people import username
-from grading.lms.lti.membership import CLAIM
+from grading.lms.lti.protocol.membership import CLAIM
 from tests.deploy.machine import Machine
 from tests.deploy.platform import CLIENT, DEPLOYMENT, MEMBER
 

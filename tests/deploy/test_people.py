@@ -19,8 +19,8 @@ from tornado.web import HTTPError
 
 from deploy import accounts
 from deploy.people import NotAdmitted, admit, note, username
-from grading.lms.lti.membership import CLAIM
-from grading.lms.people import read_roster
+from grading.lms.files.roster import read_roster
+from grading.lms.lti.protocol.membership import CLAIM
 
 MEMBER = "http://purl.imsglobal.org/vocab/lis/v2/membership"
 

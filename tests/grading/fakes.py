@@ -6,9 +6,9 @@ import ast
 import os
 import time
 
-from grading.engine import CellOutcome, EngineError, TestOutcome
-from grading.told import JOIN, Texts
-from grading.verdict import compiled
+from grading.bridge.redaction import JOIN, Texts
+from grading.bridge.verdict import compiled
+from grading.run.runner import CellOutcome, EngineError, TestOutcome
 
 #: Environment variables by which a test reaches the engine of another process.
 LOG, DELAY = "GRADING_TEST_LOG", "GRADING_TEST_DELAY"

@@ -6,8 +6,8 @@ import copy
 import shutil
 from pathlib import Path
 
+from grading.course.notebooks import BEGIN_SOLUTION, ROOT, Cell, split_hidden
 from tests.harness import sample
-from tools.notebooks import BEGIN_SOLUTION, ROOT, Cell, split_hidden
 
 STUB = 'raise NotImplementedError("Replace this line with your code.")'
 

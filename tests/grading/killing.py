@@ -16,8 +16,8 @@ from pathlib import Path
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Engine
 
+from grading.course.notebooks import ROOT
 from tests.grading import fakes, helpers
-from tools.notebooks import ROOT
 
 #: Moments of one submission's transaction: before a statement, and around the commit.
 STATEMENTS = {
@@ -129,7 +129,7 @@ def check(small: Path, url: str) -> None:
 
     What is there is whole, what was written stays, and nobody who is there is graded again.
     """
-    from grading.gradebook import standings
+    from grading.gradebook.standing import standings
     from tests.harness import sample
 
     for student, right in STUDENTS.items():

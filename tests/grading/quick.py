@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grading import sandboxed
-from grading.sandbox import Limits
+from grading.run import sandbox_runner
+from grading.sandbox.limits import Limits
 
 #: Seconds for one cell.
 CELL_SECONDS = 6.0
@@ -16,7 +16,7 @@ LIMITS = Limits(
 )
 
 
-def make(sandbox: bool = True) -> sandboxed.SandboxEngine:
+def make(sandbox: bool = True) -> sandbox_runner.SandboxEngine:
     """Return the engine."""
-    sandboxed.CELL_SECONDS, sandboxed.LIMITS = CELL_SECONDS, LIMITS
-    return sandboxed.make(sandbox)
+    sandbox_runner.CELL_SECONDS, sandbox_runner.LIMITS = CELL_SECONDS, LIMITS
+    return sandbox_runner.make(sandbox)

@@ -7,9 +7,12 @@ import shlex
 
 import pytest
 
-from grading import feedback, handed_in, limits, pipeline, sandbox, sandboxed
 from grading.__main__ import parser
-from tools.notebooks import ROOT
+from grading.course import handed_in
+from grading.course.notebooks import ROOT
+from grading.feedback import page as feedback_page
+from grading.run import pipeline, sandbox_runner
+from grading.sandbox import limits
 
 PAGES = sorted(
     [*ROOT.glob("book/teaching*.md"), ROOT / "deploy" / "README.md", ROOT / "README.md"]
@@ -70,15 +73,18 @@ def test_the_limits_are_those_of_the_programs() -> None:
     table = dict(
         re.findall(r"^\| ([^|]+?) \| ([^|]+?) \| [^|]+ \|$", text, re.MULTILINE)
     )
-    ours = sandboxed.LIMITS
-    assert isinstance(ours, sandbox.Limits)
-    assert table["one cell or test"] == f"{sandboxed.CELL_SECONDS:g} seconds"
+    ours = sandbox_runner.LIMITS
+    assert isinstance(ours, limits.Limits)
+    assert table["one cell or test"] == f"{sandbox_runner.CELL_SECONDS:g} seconds"
     once = pipeline.Times().submission
     assert table["one pass over a submission"] == f"{once:g} seconds"
     assert table["both passes"] == f"{pipeline.PASSES * once:g} seconds"
     assert table["one process"] == f"{ours.cpu_seconds:g} seconds of CPU time"
     # What many slow cells use up must not end the process under the one that runs at the moment.
-    assert min(ours.wall_seconds, ours.cpu_seconds) > once + 2 * sandboxed.CELL_SECONDS
+    assert (
+        min(ours.wall_seconds, ours.cpu_seconds)
+        > once + 2 * sandbox_runner.CELL_SECONDS
+    )
     assert (
         table["memory beyond Python and PyTorch"]
         == f"{ours.memory_bytes / 2**30:g} GiB"
@@ -101,5 +107,5 @@ def test_the_limits_are_those_of_the_programs() -> None:
     assert table["open files and pipes"] == (
         f"{limits.OPEN_FILES} for a process, {ours.processes * limits.DESCRIPTORS_EACH} for all"
     )
-    assert f"gets {feedback.PAGE_SECONDS:g} seconds of CPU time" in text
+    assert f"gets {feedback_page.PAGE_SECONDS:g} seconds of CPU time" in text
     assert table["the notebook handed in"] == f"{handed_in.MAX_BYTES / 2**20:g} MiB"

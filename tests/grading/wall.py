@@ -1,4 +1,4 @@
-"""A submission's process without a sandbox, for the tests of grading/verdict.py."""
+"""A submission's process without a sandbox, for the tests of grading/bridge/verdict.py."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import signal
 from collections.abc import Iterator
 
-from grading import student as untrusted
-from grading.verdict import Student, run_test_cell
-from grading.wire import Channel
+from grading.bridge import student as untrusted
+from grading.bridge.verdict import Student, run_test_cell
+from grading.bridge.wire import Channel
 
 
 @contextlib.contextmanager

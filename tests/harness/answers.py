@@ -21,12 +21,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grading.course.notebooks import ROOT
 from tests.harness import assignment as form
 from tests.harness import judge
 from tests.harness.assignment import Assignment, Task
 from tests.harness.bank import Answer, read_bank
 from tests.harness.runner import Job, Outcome, run
-from tools.notebooks import ROOT
 
 #: A wrong answer that fails with one of these does not run at all: it proves nothing.
 BROKEN = (
@@ -307,34 +307,34 @@ def assignments(solutions: Path, name: str | None) -> list[Path]:
     return chosen
 
 
-def check_all(options: argparse.Namespace) -> int:
+def check_all(args: argparse.Namespace) -> int:
     """Print a table for each assignment asked for; 1 if there is any problem."""
     reports = [
         check(
             folder,
-            options.answers,
-            options.task,
+            args.answers,
+            args.task,
             None,
-            options.processes,
-            options.limit,
+            args.processes,
+            args.limit,
         )
-        for folder in assignments(options.solutions, options.assignment)
+        for folder in assignments(args.solutions, args.assignment)
     ]
     print("\n\n".join(report.table() for report in reports))
     return 1 if any(report.problems for report in reports) else 0
 
 
-def judge_files(options: argparse.Namespace) -> int:
+def judge_files(args: argparse.Namespace) -> int:
     """Print what answers that lie elsewhere score; 1 if some cannot be judged."""
-    folders = assignments(options.solutions, options.assignment)
+    folders = assignments(args.solutions, args.assignment)
     if len(folders) > 1:
         names = ", ".join(path.name for path in folders)
         raise form.BankError(
-            f"{options.assignment}: more than one assignment begins so: {names}"
+            f"{args.assignment}: more than one assignment begins so: {names}"
         )
     assignment = form.load(folders[0])
-    report = judge.judge(assignment, options.files, options.processes, options.limit)
-    print(json.dumps(report, indent=1) if options.json else judge.table(report))
+    report = judge.judge(assignment, args.files, args.processes, args.limit)
+    print(json.dumps(report, indent=1) if args.json else judge.table(report))
     print(
         "\n".join(report["problems"]),
         end="\n" * bool(report["problems"]),
@@ -373,9 +373,9 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument("assignment", help=which)
             command.add_argument("files", nargs="+", type=Path, metavar="FILES")
             command.add_argument("--json", action="store_true", help="for programs")
-    options = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        return options.run(options)
+        return args.run(args)
     except (ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import draws
-from tools import notebooks
-from tools.notebooks import Cell
+from grading.course import draws, notebooks
+from grading.course.notebooks import Cell
 
 
 class BankError(ValueError):

@@ -21,11 +21,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from grading.names import bound_names, needed_names
+from grading.course.bindings import bound_names, needed_names
+from grading.course.notebooks import SEPARATOR, Cell, split_hidden
 from tests.harness import assignment as form
 from tests.harness.assignment import Assignment
 from tests.harness.runner import run
-from tools.notebooks import SEPARATOR, Cell, split_hidden
 
 #: Seconds for a cell, with all cheats on its hidden lines.
 LIMIT = 300

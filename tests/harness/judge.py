@@ -36,10 +36,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from grading.course import notebooks
 from tests.harness.assignment import Assignment, BankError
 from tests.harness.bank import Answer, parse, read_text
 from tests.harness.runner import CellResult, Job, Outcome, run
-from tools import notebooks
 
 KINDS = ("right", "wrong")
 

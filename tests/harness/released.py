@@ -24,11 +24,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from grading.names import bound_names
+from grading.course.bindings import bound_names
+from grading.course.notebooks import split_hidden
 from tests.harness import assignment as form
 from tests.harness.cheats import copy_of, instrumented, leaves
 from tests.harness.runner import run
-from tools.notebooks import split_hidden
 
 #: Seconds for a cell; the last one tries all functions.
 LIMIT = 300

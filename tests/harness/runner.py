@@ -32,8 +32,9 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from grading.course.notebooks import Cell
+from grading.course.states import credit
 from tests.harness.assignment import Assignment
-from tools.notebooks import Cell
 
 #: Imported before the first fork where the notebook uses them.
 LIBRARIES = ("torch", "numpy", "matplotlib.pyplot")
@@ -196,7 +197,7 @@ class _Notebook:
             file.seek(before)
             noise = file.read()
         if test is not None:
-            points = 0.0 if error or noise else credit(value, test.points)
+            points = 0.0 if error or noise else credit(number(value), test.points)
             self.outcome.cells[name] = CellResult(points, error, noise)
         elif cell.is_solution:
             self.outcome.cells[name] = CellResult(0.0, error, noise)
@@ -224,22 +225,15 @@ def describe(raised: BaseException) -> str:
     return f"{type(raised).__name__}: {raised}"
 
 
-def credit(value: object, points: float) -> float:
-    """Return the points for a test cell that ended well with this last value (nbgrader's rule).
+def number(value: object) -> float | None:
+    """Return the number that a test cell's last value is shown as, None if it is none.
 
-    Raises:
-        ValueError: if the value is a number above the cell's points, which nbgrader refuses.
-
+    nbgrader reads it from the notebook.
     """
-    if value is None:
-        return points
     try:
-        number = float(repr(value))
+        return float(repr(value))
     except ValueError:
-        return points
-    if number > points:
-        raise ValueError(f"partial credit of {number} in a cell of {points} points")
-    return number if number >= 0 else points
+        return None
 
 
 def _run_job(

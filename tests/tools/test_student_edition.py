@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.grading import helpers
-from tests.harness import sample
-from tools import student_edition
-from tools.notebooks import (
+from grading.course.notebooks import (
     BEGIN_HIDDEN,
     BEGIN_SOLUTION,
     END_HIDDEN,
@@ -25,6 +22,9 @@ from tools.notebooks import (
     notebooks_in,
     regions,
 )
+from tests.grading import helpers
+from tests.harness import sample
+from tools import student_edition
 from tools.student_edition import EditionError
 
 
@@ -95,8 +95,8 @@ def test_no_other_room_is_in_it(edition: Path) -> None:
         "deploy",
         "nbgrader_config.py",
         "course_secret",
-        "grading/course.py",
-        "grading/verdict.py",
+        "grading/run/batch.py",
+        "grading/bridge/verdict.py",
         "grading/lms",
         "tools/exercises.py",
     ):

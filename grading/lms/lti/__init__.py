@@ -5,5 +5,5 @@
     python -m grading lms publish ...      send an assignment's scores from the command line
 
 The protocol is PyLTI1p3's (in its maintained fork, pylti1p3next); what it leaves to its caller is
-here: where states and nonces are kept, who may see what, and a ledger of the scores that were sent.
+here: where states and nonces are kept, who may see what, and an outbox of the scores to send.
 """

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 # The parser is made for every command of `python -m grading`: the rest is imported when needed.
-from tools.notebooks import ROOT
+from grading.course.notebooks import ROOT
 
 SERVE = """A proxy in front takes https and passes requests on to --host and --port unchanged; what
 browsers see is --public-url. Without a proxy, http works on this machine alone."""
@@ -139,14 +139,14 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     """Return a command that imports what it needs only when it's called."""
 
-    def call(given: argparse.Namespace) -> int:
-        from grading.database import GradebookError
-        from grading.layout import GradingError
+    def call(args: argparse.Namespace) -> int:
+        from grading.course.database import GradebookError
+        from grading.course.layout import GradingError
         from grading.lms.lti import commands
-        from grading.lms.lti.errors import LtiError
+        from grading.lms.lti.protocol.errors import LtiError
 
         try:
-            return getattr(commands, name)(given)
+            return getattr(commands, name)(args)
         except (LtiError, GradebookError, GradingError, ValueError, OSError) as error:
             print(f"python -m grading lms: {error}", file=sys.stderr)
             return 2
@@ -158,5 +158,5 @@ def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; 2 if it can't be done."""
     made = argparse.ArgumentParser(prog="python -m grading.lms.lti")
     add_commands(made.add_subparsers(required=True))
-    given = made.parse_args(arguments)
-    return given.function(given)
+    args = made.parse_args(arguments)
+    return args.function(args)

@@ -11,16 +11,16 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from grading.layout import database_url
-from grading.lms.lti import keys, platforms, services
-from grading.lms.lti.book import Book
-from grading.lms.lti.errors import LtiError
-from grading.lms.lti.launch import Tool
-from grading.lms.lti.ledger import Ledger
-from grading.lms.lti.platforms import Configuration, Platform
-from grading.lms.lti.publish import Plan, plan, publish
-from grading.lms.lti.store import Course, Store
-from grading.lms.lti.teacher_pages import find_line_item, users
+from grading.course.layout import database_url
+from grading.lms.lti.grades.outbox import Outbox
+from grading.lms.lti.grades.publish import Plan, plan, publish
+from grading.lms.lti.protocol import keys, platforms, services
+from grading.lms.lti.protocol.errors import LtiError
+from grading.lms.lti.protocol.launch import Tool
+from grading.lms.lti.protocol.platforms import Configuration, Platform
+from grading.lms.lti.protocol.store import Course, Store
+from grading.lms.lti.web.results import CourseResults
+from grading.lms.lti.web.teacher_pages import find_line_item, users
 
 ENTER = """Enter these in the platform (LTI 1.3, sometimes called LTI Advantage):
 
@@ -45,33 +45,33 @@ in them: --frame-ancestor https://school.instructure.com
 """
 
 
-def register_command(given: argparse.Namespace) -> int:
+def register_command(args: argparse.Namespace) -> int:
     """Write a platform's configuration, and print what the platform must know."""
-    folder = _folder(given)
+    folder = _folder(args)
     configuration = platforms.load(folder)
-    if given.public_url:
-        url = platforms.check_url(given.public_url, "--public-url")
+    if args.public_url:
+        url = platforms.check_url(args.public_url, "--public-url")
         configuration = replace(configuration, public_url=url)
     if not configuration.public_url:
         raise LtiError("--public-url: say where browsers will reach the tool")
     keys.load(folder)
-    if given.client_id or given.issuer:
+    if args.client_id or args.issuer:
         needed = ("issuer", "client_id", "auth_login_url", "token_url", "jwks_url")
         absent = [
-            f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)
+            f"--{name.replace('_', '-')}" for name in needed if not getattr(args, name)
         ]
-        if not given.deployment_id:
+        if not args.deployment_id:
             absent.append("--deployment-id")
         if absent:
             raise LtiError(f"still needed: {', '.join(absent)}")
         configuration = configuration.with_platform(
             platforms.check(
                 Platform(
-                    **{name: getattr(given, name) for name in needed},
-                    deployment_ids=tuple(given.deployment_id),
-                    auth_audience=given.auth_audience,
-                    frame_ancestors=tuple(given.frame_ancestor),
-                    owner=given.owner,
+                    **{name: getattr(args, name) for name in needed},
+                    deployment_ids=tuple(args.deployment_id),
+                    auth_audience=args.auth_audience,
+                    frame_ancestors=tuple(args.frame_ancestor),
+                    owner=args.owner,
                 )
             )
         )
@@ -89,17 +89,17 @@ def register_command(given: argparse.Namespace) -> int:
     return 0
 
 
-def course_command(given: argparse.Namespace) -> int:
+def course_command(args: argparse.Namespace) -> int:
     """Set a course up, take one away, or list them."""
-    tool = _tool(given)
-    if given.add:
+    tool = _tool(args)
+    if args.add:
         platform = _one(
             "--issuer and --client-id",
             [
                 one
                 for one in tool.configuration.platforms
-                if given.issuer in (None, one.issuer)
-                and given.client_id in (None, one.client_id)
+                if args.issuer in (None, one.issuer)
+                and args.client_id in (None, one.client_id)
             ],
         )
         deployment = _one(
@@ -107,18 +107,18 @@ def course_command(given: argparse.Namespace) -> int:
             [
                 one
                 for one in platform.deployment_ids
-                if given.deployment_id in (None, one)
+                if args.deployment_id in (None, one)
             ],
         )
-        root = (given.grades_of or given.root).resolve()
+        root = (args.grades_of or args.root).resolve()
         if not root.is_dir():
             raise LtiError(f"--grades-of: there is no folder {root}")
-        own = root == _folder(given).parent
+        own = root == _folder(args).parent
         added = tool.store.set_up(
             platform.issuer,
             platform.client_id,
             deployment,
-            given.add,
+            args.add,
             "" if own else str(root),
         )
         sharing = [
@@ -132,9 +132,9 @@ def course_command(given: argparse.Namespace) -> int:
             )
         if not tool.store.links(added.id):
             print("Nobody is matched yet: its teacher opens the link, then Roster.")
-    if given.take_away is not None:
-        _course(tool, given.take_away)
-        tool.store.take_away(given.take_away)
+    if args.take_away is not None:
+        _course(tool, args.take_away)
+        tool.store.take_away(args.take_away)
     for course in tool.store.courses(all_known=True):
         state = "let in" if course.set_up else "not let in"
         print(
@@ -177,11 +177,11 @@ def _warn_if_none(tool: Tool) -> None:
         )
 
 
-def serve_command(given: argparse.Namespace) -> int:
+def serve_command(args: argparse.Namespace) -> int:
     """Serve the pages until somebody stops it."""
-    from grading.lms.lti.web import Web, server
+    from grading.lms.lti.web.app import Web, server
 
-    tool = _tool(given)
+    tool = _tool(args)
     logging.basicConfig(
         level=logging.INFO,
         stream=sys.stderr,
@@ -190,7 +190,7 @@ def serve_command(given: argparse.Namespace) -> int:
     # Other libraries' logs name full addresses, whose parameters may be nobody's business.
     logging.getLogger("urllib3").setLevel(logging.WARNING)
 
-    book = cache(partial(_book, given))
+    book = cache(partial(_book, args))
     book("")  # what is wrong with the gradebook's settings is told now
 
     async def run() -> None:
@@ -198,9 +198,9 @@ def serve_command(given: argparse.Namespace) -> int:
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(name, stop.set)
         listening = server(Web(tool, lambda course: book(course.root)))
-        listening.listen(given.port, given.host)
+        listening.listen(args.port, args.host)
         _warn_if_none(tool)
-        print(f"serving {tool.public_url}/ on {given.host}:{given.port}", flush=True)
+        print(f"serving {tool.public_url}/ on {args.host}:{args.port}", flush=True)
         await stop.wait()
         listening.stop()
 
@@ -208,23 +208,23 @@ def serve_command(given: argparse.Namespace) -> int:
     return 0
 
 
-def publish_command(given: argparse.Namespace) -> int:
+def publish_command(args: argparse.Namespace) -> int:
     """Publish an assignment's scores; 1 if some could not be sent."""
-    tool = _tool(given)
-    course = _course(tool, given.course)
-    book = _book(given, course.root)
-    assignment = _assignment(book, given.assignment)
+    tool = _tool(args)
+    course = _course(tool, args.course)
+    book = _book(args, course.root)
+    assignment = _assignment(book, args.assignment)
     standings = book.standings(assignment)
     known, who = tool.store.line_item(course.id, assignment), users(tool.store, course)
-    if given.dry_run:
-        ledger = None
+    if args.dry_run:
+        outbox = None
         if known:
-            ledger = Ledger(tool.store, f"{course.issuer} {course.client_id}", known)
+            outbox = Outbox(tool.store, f"{course.issuer} {course.client_id}", known)
         for step in plan(
             standings,
             who,
-            ledger,
-            missing_as_zero=given.missing_as_zero,
+            outbox,
+            missing_as_zero=args.missing_as_zero,
             hidden=course.hides_grades,
         ):
             _say(step, f"{step.step}: {step.why}")
@@ -237,7 +237,7 @@ def publish_command(given: argparse.Namespace) -> int:
         line_item,
         standings,
         who,
-        missing_as_zero=given.missing_as_zero,
+        missing_as_zero=args.missing_as_zero,
         say=_say,
     )
     tool.store.release(course.id, assignment)
@@ -256,17 +256,17 @@ def _say(step: Plan, outcome: str) -> None:
     print(f"{standing.student}  {standing.state}{points}  {outcome}", flush=True)
 
 
-def _folder(given: argparse.Namespace) -> Path:
+def _folder(args: argparse.Namespace) -> Path:
     """Return the tool's folder."""
-    return (given.folder or given.root / "lti").resolve()
+    return (args.folder or args.root / "lti").resolve()
 
 
-def _tool(given: argparse.Namespace) -> Tool:
+def _tool(args: argparse.Namespace) -> Tool:
     """Return the tool as it is configured."""
-    folder = _folder(given)
+    folder = _folder(args)
     configuration: Configuration = platforms.load(folder)
-    if getattr(given, "public_url", None):
-        url = platforms.check_url(given.public_url, "--public-url")
+    if getattr(args, "public_url", None):
+        url = platforms.check_url(args.public_url, "--public-url")
         configuration = replace(configuration, public_url=url)
     if not configuration.public_url or not configuration.platforms:
         raise LtiError(
@@ -275,13 +275,13 @@ def _tool(given: argparse.Namespace) -> Tool:
     return Tool(configuration, keys.load(folder), Store(folder))
 
 
-def _book(given: argparse.Namespace, folder: str) -> Book:
+def _book(args: argparse.Namespace, folder: str) -> CourseResults:
     """Return the gradebook and feedback of a course's folder, "" for the tool's own course."""
-    root = given.root.resolve()
+    root = args.root.resolve()
     if folder not in ("", str(root)):
-        return Book(database_url(Path(folder)), Path(folder, "feedback"))
-    feedback = getattr(given, "feedback", None) or root / "feedback"
-    return Book(database_url(root, given.db), feedback.resolve())
+        return CourseResults(database_url(Path(folder)), Path(folder, "feedback"))
+    feedback = getattr(args, "feedback", None) or root / "feedback"
+    return CourseResults(database_url(root, args.db), feedback.resolve())
 
 
 def _course(tool: Tool, number: int | None) -> Course:
@@ -303,7 +303,7 @@ def _course(tool: Tool, number: int | None) -> Course:
     raise LtiError(f"which course?\n{names}")
 
 
-def _assignment(book: Book, wanted: str) -> str:
+def _assignment(book: CourseResults, wanted: str) -> str:
     """Return the assignment that is meant by its name, or by how it begins.
 
     Raises:

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from grading import check
-from tools.notebooks import ROOT, NotebookError
+from grading.check import findings
+from grading.course.notebooks import ROOT, NotebookError
 
 
 def main() -> int:
@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument("command", choices=["check"])
     parser.add_argument("notebook", type=Path, help="the notebook, or its folder")
     try:
-        report = check.check(parser.parse_args().notebook, ROOT)
+        report = findings.check(parser.parse_args().notebook, ROOT)
     except NotebookError as error:
         print(f"python -m grading: {error}", file=sys.stderr)
         return 2

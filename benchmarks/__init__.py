@@ -1,0 +1,1 @@
+"""What is measured beside other people's programs: `make bench`."""

@@ -1,0 +1,464 @@
+"""The trusted side: proxies of a submission's objects, and the requests behind them."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import random
+import time
+import types
+import weakref
+from collections.abc import Iterator
+
+import torch
+from torch import nn
+
+from grading.bridge.callbacks import SPECIAL
+from grading.bridge.changes import Changes, WatchedStorages, snapshot
+from grading.bridge.codec import Outgoing, Unsupported, refill
+from grading.bridge.peer import Peer, error_class
+from grading.bridge.redaction import FOREIGN, TYPES
+from grading.bridge.tensors import is_integer
+from grading.bridge.wire import Channel, WireClosed, WireError, WireTimeout
+
+#: Names of Python's own that a proxy hands on; all others of the form __x__ it has not.
+PLAIN_DUNDERS = {"__name__", "__doc__", "__qualname__", "__module__", "__wrapped__"}
+#: What only a tensor has: an object of a submission that answers to these names is none, and must
+#: not decide a comparison, or learn what it is compared with.
+TENSORS = frozenset(dir(torch.Tensor))
+MODULES = frozenset(dir(nn.Module))
+#: The part of them that is refused where no reference solution says what else is expected.
+COMPARISONS = {"eq", "ne", "equal", "allclose", "isclose", "dist"}
+#: Packages whose functions and classes are passed by name: the other side has its own.
+BY_NAME = (
+    "torch",
+    "math",
+    "builtins",
+    "operator",
+    "functools",
+    "itertools",
+    "collections",
+)
+LONGEST_REPR = 2000
+
+
+class StudentLost(BaseException):
+    """The submission's process ended, hung or spoke nonsense: no except clause of a test hides it.
+
+    `reason` is "died", "time", "memory" or "wire".
+    """
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+class Offer:
+    """What a test may use of a submission: no more than the reference solution offers.
+
+    A test is written against the reference. An object that can do more than the reference's,
+    such as a list that says something else each time, is not what the test asked for.
+
+    Attributes:
+        strict: False lets tests use all, where there is no reference.
+        names: of functions, classes and values; with a dot before them, of attributes.
+
+    """
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.names: set[str] = set()
+
+    def check(self, name: str, module: bool, kind: str) -> None:
+        """Raise AttributeError if an object must not have an attribute of this name."""
+        refused = TENSORS - MODULES if module else TENSORS
+        if not self.strict:
+            refused = set() if module else COMPARISONS
+        if (
+            name in refused
+            and f".{name}" not in self.names
+            and name not in PLAIN_DUNDERS
+        ):
+            raise AttributeError(
+                f"a {kind} of the submission is no tensor: it has no {name!r} here"
+            )
+
+    def type_name(self, name: object) -> str:
+        """Return what a type of the submission's is called here: its name could carry an input."""
+        return name if isinstance(name, str) and name in TYPES | self.names else FOREIGN
+
+    def special(self, given: list, inner: bool) -> tuple[str, ...]:
+        """Return which of Python's own methods a proxy gets, of those that its object has.
+
+        Args:
+            given: the methods that the object has.
+            inner: whether it is a module that was found inside another object.
+
+        """
+        return tuple(
+            name
+            for name in SPECIAL
+            if name in given
+            and (
+                not self.strict
+                or name == "__call__"
+                or f".{name}" in self.names
+                or (inner and name in ("__len__", "__getitem__", "__iter__"))
+            )
+        )
+
+
+class Proxy:
+    """Stands for an object of the submission; equal to nothing but itself."""
+
+    __slots__ = ("__weakref__", "_wire")
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__") and name.endswith("__") and name not in PLAIN_DUNDERS:
+            raise AttributeError(name)
+        wire_of(self).peer.offer.check(name, wire_of(self).module, type(self).__name__)
+        return wire_of(self).peer.request("get", {"target": self}, name=name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        wire_of(self).peer.request("set", {"target": (self, value)}, name=name)
+
+    def __delattr__(self, name: str) -> None:
+        wire_of(self).peer.request("delete", {"target": self}, name=name)
+
+    def __repr__(self) -> str:
+        text = special(self, "repr")
+        return text[:LONGEST_REPR] if type(text) is str else f"<{type(self).__name__}>"
+
+    def __str__(self) -> str:
+        text = special(self, "str")
+        return text[:LONGEST_REPR] if type(text) is str else f"<{type(self).__name__}>"
+
+    def __dir__(self) -> list:
+        return special(self, "dir")
+
+    def __copy__(self) -> object:
+        return special(self, "copy")
+
+    def __deepcopy__(self, memo: dict) -> object:
+        return special(self, "deepcopy")
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, Proxy) and special(self, "isinstance", value) is True
+
+    def __mro_entries__(self, bases: tuple) -> tuple:
+        raise TypeError("a test can't make a subclass of a class of the submission")
+
+    def __reduce_ex__(self, protocol: object) -> object:
+        raise TypeError(
+            f"a {type(self).__name__} of the submission can't be copied to here"
+        )
+
+    @property
+    def __class__(self) -> type:
+        """What isinstance asks for: nn.Module for a module."""
+        return nn.Module if wire_of(self).module else type(self)
+
+    def __del__(self) -> None:
+        wire = wire_of(self)
+        wire.peer.gone["refs"].append([wire.number, wire.count])
+
+
+class Wire:
+    """Which object a proxy stands for, and how often it was sent."""
+
+    __slots__ = ("count", "module", "number", "peer")
+
+    def __init__(self, peer: TrustedPeer, number: int, module: bool) -> None:
+        self.peer, self.number, self.module, self.count = peer, number, module, 0
+
+
+def wire_of(proxy: Proxy) -> Wire:
+    """Return what is behind a proxy."""
+    return object.__getattribute__(proxy, "_wire")
+
+
+def special(proxy: Proxy, name: str, *arguments: object) -> object:
+    """Have one of Python's own operations done on the other side."""
+    return wire_of(proxy).peer.request(
+        "special", {"call": (proxy, *arguments)}, name=name
+    )
+
+
+def call(proxy: Proxy, /, *arguments: object, **options: object) -> object:
+    """Call what a proxy stands for."""
+    return wire_of(proxy).peer.request("call", {"call": (proxy, arguments, options)})
+
+
+def _special(name: str) -> object:
+    def method(self: Proxy, *arguments: object) -> object:
+        return special(self, name, *arguments)
+
+    return method
+
+
+@functools.lru_cache(maxsize=4096)
+def proxy_class(name: str, names: tuple[str, ...]) -> type[Proxy]:
+    """Return a class of proxies with a type's name and these of Python's own methods."""
+    methods = {
+        found: call if found == "__call__" else _special(found) for found in names
+    }
+    return type(name, (Proxy,), {"__slots__": (), **methods})
+
+
+class TrustedPeer(Peer):
+    """The trusted side of the wall."""
+
+    def __init__(
+        self, channel: Channel, call_timeout: float | None, strict: bool = False
+    ) -> None:
+        super().__init__(channel, first=0, weak=True)
+        self.offer = Offer(strict)
+        self.call_timeout = call_timeout
+        self.deadline: float | None = None
+        self.lost: StudentLost | None = None
+        self.exported: list = []  # what tests passed, by number; kept, so ids stay unique
+        self.numbers: dict[int, int] = {}
+        self.proxies: dict[int, object] = {}  # number -> weak reference to its proxy
+        self.states: list = [None, None]
+        self.altered = Changes()
+        self.storages = WatchedStorages(0, True, self.altered)
+
+    # -- the conversation
+
+    def request(self, operation: str, values: dict, **plain: object) -> object:
+        """Ask the submission's process; raise StudentLost if it can't answer any more."""
+        if self.lost is not None:
+            raise self.lost
+        try:
+            return super().request(operation, values, **plain)
+        except StopIteration:
+            if operation == "special":  # the end of an iterator
+                raise
+            # As in a generator: else a function could end what goes through its results.
+            raise RuntimeError("the submission's code raised StopIteration") from None
+        except MemoryError:
+            self.lose(
+                "memory", "what the submission's process sent takes too much memory"
+            )
+        except WireTimeout:
+            self.lose("time", "the submission's code did not answer in time")
+        except WireClosed:
+            self.lose("died", "the submission's process ended")
+        except WireError as error:
+            self.lose("wire", f"the submission's process sent {error}")
+        raise self.lost
+
+    def take(self, answer: dict) -> object:
+        """Return the value of an answer; note changed arguments."""
+        before = (
+            [(part, snapshot(part)) for part in self.lent]
+            if answer.get("changed")
+            else []
+        )
+        try:
+            return super().take(answer)
+        finally:
+            self.altered.containers += before
+            for container, held in before if self.altered.refused else ():
+                refill(container, held)
+
+    def change_leaf(
+        self, number: int, found: list, place: int, needs_grad: bool, grad: int | None
+    ) -> None:
+        """Make a leaf what it is on the other side; note that of a test's own."""
+        tensor = self.leaves.get(number)
+        if tensor is not None and number % 2 == self.first % 2:
+            self.altered.leaves.append(
+                (tensor, tensor.data, tensor.requires_grad, tensor.grad)
+            )
+            if self.altered.refused:
+                self.leaves.entries[number][1] = ()  # so it is sent back
+                return
+        super().change_leaf(number, found, place, needs_grad, grad)
+
+    def lose(self, reason: str, text: str) -> None:
+        """Note that nothing more can be asked."""
+        if self.lost is None:
+            self.lost = StudentLost(reason, text)
+
+    def fatal(self) -> tuple:
+        """Return the errors that end the conversation."""
+        return (WireError, StudentLost)
+
+    def patience(self) -> float | None:
+        """Return for how many seconds from now an answer is waited for."""
+        left = (
+            None
+            if self.deadline is None
+            else max(0.0, self.deadline - time.monotonic())
+        )
+        return min(
+            (t for t in (left, self.call_timeout) if t is not None), default=None
+        )
+
+    def wait(self) -> dict:
+        """Return the next message; note if the global generator was used there."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise WireTimeout("no answer, but questions without end")
+        message = self.channel.receive(self.patience())
+        if message.get("drew") is True:
+            torch.rand(
+                1
+            )  # so that a test sees it; and the other side goes on with its own
+            self.states[0] = torch.get_rng_state()
+        return message
+
+    def prepare(self, message: dict) -> None:
+        """Send the state of the global generators if a test changed it."""
+        super().prepare(message)
+        state = torch.get_rng_state()
+        if self.states[0] is None or not torch.equal(state, self.states[0]):
+            self.states[0] = state
+            message["rng"] = state.numpy().tobytes().hex()
+        version, numbers, gauss = random.getstate()
+        if numbers != self.states[1]:
+            self.states[1] = numbers
+            message["random"] = [version, list(numbers), gauss]
+
+    # -- references
+
+    def encode_reference(self, value: object, out: Outgoing) -> list:
+        """Return a reference to an object of the submission, or to one that a test passes.
+
+        Raises:
+            Unsupported: if a test passes what the submission could not use.
+
+        """
+        if isinstance(value, Proxy):
+            return ["P", wire_of(value).number]
+        named = by_name(value)
+        if named is not None:
+            return ["A", *named]
+        kind = (
+            "m"
+            if isinstance(value, nn.Module)
+            else "i"
+            if isinstance(value, Iterator)
+            else "c"
+        )
+        if kind == "c" and not callable(value):
+            raise Unsupported(
+                f"a test passes a {type(value).__name__}: tensors, numbers, strings, containers of "
+                "those, functions, modules, iterators and generators of random numbers can be "
+                "passed to a submission"
+            )
+        number = self.numbers.setdefault(id(value), len(self.exported))
+        if number == len(self.exported):
+            self.exported.append(value)
+        return [
+            "X",
+            number,
+            kind,
+            str(getattr(value, "__name__", type(value).__name__)),
+        ]
+
+    def decode_reference(self, tree: list) -> object:
+        """Return a proxy, or the test's own object that the submission hands back."""
+        tag, *rest = tree
+        if tag == "X":
+            return self.target(rest[0])
+        if tag == "I":
+            return iter([self.decode(part, self.current) for part in rest])
+        if tag != "P" or not is_integer(rest[0]):
+            raise WireError("a value of an unknown kind")
+        number, info = rest
+        if "error" in info:
+            return error_class(tuple(str(base) for base in info["error"][:50]))
+        proxy = self.proxies[number]() if number in self.proxies else None
+        if proxy is None:
+            inner = info["module"] is True and self.asked == "get"
+            names = self.offer.special(info["special"], inner)
+            proxy = object.__new__(
+                proxy_class(self.offer.type_name(info["type"]), names)
+            )
+            object.__setattr__(
+                proxy, "_wire", Wire(self, number, info["module"] is True)
+            )
+            self.proxies[number] = weakref.ref(proxy)
+        wire_of(proxy).count += 1
+        return proxy
+
+    def decode(self, tree: object, message: dict) -> object:
+        """Return the value of a part of a message."""
+        self.current = message
+        return super().decode(tree, message)
+
+    def _decode(self, tag: str, rest: list, tree: list, message: dict) -> object:
+        if tag == "f":  # whose class has a name that the submission chose
+            rest = ["namedtuple", *rest[1:]]
+        found = super()._decode(tag, rest, tree, message)
+        if (
+            tag == "f"
+        ):  # a named tuple with a field `allclose` that is a function of the submission
+            for name, part in zip(type(found)._fields, found, strict=True):
+                if isinstance(part, Proxy):
+                    self.offer.check(name, False, type(found).__name__)
+        return found
+
+    # -- what the submission may ask for: only objects that a test passed
+
+    def target(self, number: object) -> object:
+        """Return an object that a test passed."""
+        if not is_integer(number) or not 0 <= number < len(self.exported):
+            raise WireError("something that no test passed")
+        return self.exported[number]
+
+    def on_use(self, message: dict) -> object:
+        """Use an object that a test passed, in the ways that are allowed for its kind."""
+        target, what = self.target(message["target"]), message["what"]
+        arguments, options = self.decode(message["call"], message)
+        if what == "call":
+            return target(*arguments, **options)
+        if what == "next" and isinstance(target, Iterator):
+            return next(target)
+        if not isinstance(target, nn.Module):
+            raise AttributeError(f"{what} of a function that a test passed")
+        if what == "length":
+            return len(target)
+        if what == "item":
+            return target[arguments[0]]
+        name, *arguments = arguments
+        if what == "parts" and name in ("parameters", "buffers", "modules"):
+            if name == "modules":
+                return dict(target.named_children())
+            return dict(getattr(target, f"named_{name}")(recurse=False))
+        if what == "set" and name == "training":
+            target.training = bool(arguments[0])
+            return None
+        if what == "get" and not str(name).startswith("_"):
+            found = getattr(target, name)
+            if isinstance(
+                found, (torch.Tensor, nn.Module, bool, int, float, str, type(None))
+            ):
+                return found
+        raise AttributeError(
+            f"{type(target).__name__} of a test: {name!r:.60} can't be used"
+        )
+
+
+def by_name(value: object) -> tuple[str, str] | None:
+    """Return the module and the name of a function or class that the other side has as well."""
+    name = getattr(value, "__qualname__", None)
+    module = getattr(value, "__module__", None)
+    if not isinstance(name, str) or "<" in name or isinstance(value, nn.Module):
+        return None
+    for place in (module, "torch", "torch.nn.functional", "math"):
+        if not isinstance(place, str) or place.partition(".")[0] not in BY_NAME:
+            continue
+        try:
+            found: object = (
+                builtins if place == "builtins" else importlib.import_module(place)
+            )
+            for part in name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError):
+            continue
+        if found is value and not isinstance(value, types.ModuleType):
+            return place, name
+    return None

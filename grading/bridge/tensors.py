@@ -1,0 +1,429 @@
+"""Tensors shared by both processes: storage, leaves of autograd, random generators.
+
+Each side keeps the same tables. An entry's id is even if the trusted side made it, odd if the
+student's did. Before each message a side looks which entries changed and sends those: so a change
+in place, also through a view, `.data` or an optimiser, shows on the other side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import weakref
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from grading.bridge.wire import WireError
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+        torch.complex64,
+        torch.complex128,
+    )
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+memcmp = ctypes.CDLL(None).memcmp
+memcmp.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
+#: A small view of a memory larger than this travels alone, without what else is in that memory.
+LARGE = 16 << 20
+
+
+def octets(storage: torch.UntypedStorage) -> torch.Tensor:
+    """Return the bytes of a memory as a tensor that shares it."""
+    return torch.empty(0, dtype=torch.uint8).set_(storage)
+
+
+def end_of(tensor: torch.Tensor) -> int:
+    """Return the bytes of memory up to a tensor's last number."""
+    last = sum(
+        (n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
+    )
+    return (tensor.storage_offset() + last + 1) * tensor.itemsize
+
+
+def octets_under(tensor: torch.Tensor, octets: torch.Tensor) -> torch.Tensor:
+    """Return those of the octets of a memory in which a tensor lies, as a view of them."""
+    width = tensor.itemsize
+    return torch.empty(0, dtype=torch.uint8).set_(
+        octets.untyped_storage(),
+        tensor.storage_offset() * width,
+        (*tensor.shape, width),
+        (*(step * width for step in tensor.stride()), 1),
+    )
+
+
+def is_same(storage: torch.UntypedStorage, known: torch.Tensor) -> bool:
+    """Tell whether a memory holds these bytes: asked for every tensor before every message."""
+    size = storage.nbytes()
+    return size == known.numel() and not memcmp(
+        storage.data_ptr(), known.data_ptr(), size
+    )
+
+
+def is_integer(value: object) -> bool:
+    """Tell whether a part of a message is a whole number, and not true or false."""
+    return type(value) is int
+
+
+class Storages:
+    """Memory by id; on the trusted side held weakly, on the student's side strongly."""
+
+    def __init__(self, first: int, weak: bool) -> None:
+        self.next, self.weak = first, weak
+        #: id -> [storage or weak reference, the bytes that both sides know, which may be seen]
+        self.entries: dict[int, list] = {}
+        self.ids: dict[int, int] = {}
+        self.booleans: set[int] = set()
+
+    def id_of(self, storage: torch.UntypedStorage) -> int | None:
+        """Return a memory's id, or None if it is not in the table."""
+        return self.ids.get(storage._cdata)
+
+    def add(self, storage: torch.UntypedStorage, number: int | None = None) -> int:
+        """Enter a memory, by a new id or by the other side's."""
+        seen = None
+        if number is None:
+            number, self.next = self.next, self.next + 2
+            if self.weak:
+                seen = torch.zeros(storage.nbytes(), dtype=torch.uint8)
+        holder = StorageWeakRef(storage) if self.weak else storage
+        self.entries[number] = [holder, octets(storage).clone(), seen]
+        self.ids[storage._cdata] = number
+        return number
+
+    def expose(self, number: int, tensor: torch.Tensor) -> None:
+        """Let the other side see, and change, the part of a memory in which a tensor lies.
+
+        A test may pass half of a tensor whose other half holds what it expects.
+        """
+        if tensor.dtype is torch.bool:
+            self.booleans.add(number)
+        entry = self.entries[number]
+        if entry[2] is None:
+            return
+        storage = tensor.untyped_storage()
+        if (
+            tensor.is_contiguous()
+            and tensor.numel() * tensor.itemsize == storage.nbytes()
+        ):
+            entry[2] = None
+        elif tensor.numel():
+            octets_under(tensor, entry[2]).fill_(255)
+
+    def shows(self, number: int, tensor: torch.Tensor) -> bool:
+        """Tell whether the other side may see all of the memory in which a tensor lies."""
+        seen = self.entries[number][2]
+        return seen is None or bool(octets_under(tensor, seen).all())
+
+    def read(self, number: int, storage: torch.UntypedStorage) -> torch.Tensor:
+        """Return a copy of the bytes of a memory that may be seen; the others are 0."""
+        seen = self.entries[number][2]
+        return octets(storage).clone() if seen is None else octets(storage) & seen
+
+    def renew(self, number: int) -> None:
+        """Note that the other side is being told what a memory holds."""
+        self.entries[number][1] = self.read(number, self.get(number))
+
+    def get(self, number: object) -> torch.UntypedStorage | None:
+        """Return the memory with an id, or None if there is none any more."""
+        entry = self.entries.get(number) if is_integer(number) else None
+        if entry is None:
+            return None
+        if self.weak:
+            return torch.UntypedStorage._new_with_weak_ptr(entry[0].cdata)
+        return entry[0]
+
+    def forget(self, number: int) -> None:
+        """Take an entry out."""
+        entry = self.entries.pop(number, None)
+        if entry is not None:
+            self.ids.pop(entry[0].cdata if self.weak else entry[0]._cdata, None)
+            self.booleans.discard(number)
+
+    def scan(self) -> tuple[list[int], list[int], list[torch.UntypedStorage]]:
+        """Return which entries died, which changed, and what keeps the others alive."""
+        dead, changed, alive = [], [], []
+        for number, entry in self.entries.items():
+            storage = self.get(number)
+            if storage is None:
+                dead.append(number)
+                continue
+            alive.append(storage)
+            if entry[2] is None:
+                if not is_same(storage, entry[1]):
+                    entry[1] = octets(storage).clone()
+                    changed.append(number)
+                continue
+            now = self.read(number, storage)
+            if not torch.equal(now, entry[1]):
+                entry[1] = now
+                changed.append(number)
+        return dead, changed, alive
+
+    def grow(self, number: int, storage: torch.UntypedStorage, size: int) -> None:
+        """Give a memory the size that it has on the other side.
+
+        It never shrinks: PyTorch doesn't look whether the tensors that lie in it still fit, and
+        would read what lies behind it.
+
+        Raises:
+            WireError: if it can't have that size.
+
+        """
+        if size < storage.nbytes() or (
+            size > storage.nbytes() and self.entries[number][2] is not None
+        ):
+            raise WireError("a memory of another size")
+        if size > storage.nbytes():
+            try:
+                storage.resize_(size)
+            except RuntimeError as error:
+                raise WireError(
+                    f"a memory that can't change its size: {error}"
+                ) from None
+
+    def write(self, number: object, blob: bytearray) -> None:
+        """Take over the bytes that the other side sent.
+
+        Raises:
+            WireError: if it can't have that size, or the bytes are no truth values where those are.
+
+        """
+        storage = self.get(number)
+        if storage is None:
+            return  # it died here in the meantime
+        entry = self.entries[number]
+        self.grow(number, storage, len(blob))
+        if entry[2] is not None:
+            here = octets(storage)
+            there = torch.frombuffer(blob, dtype=torch.uint8)
+            here.copy_(torch.where(entry[2].bool(), there, here))
+        else:
+            fill(storage, blob)
+        entry[1] = self.read(number, storage)
+        if number in self.booleans:
+            check_booleans(octets(storage))
+
+
+def fill(storage: torch.UntypedStorage, blob: bytearray) -> None:
+    """Write bytes into a memory of their size."""
+    if blob:
+        octets(storage).copy_(torch.frombuffer(blob, dtype=torch.uint8))
+
+
+def check_booleans(tensor: torch.Tensor) -> None:
+    """Raise WireError unless all bytes are 0 or 1: other truth values compare in odd ways."""
+    if tensor.numel() and int(tensor.max()) > 1:
+        raise WireError("truth values that are neither 0 nor 1")
+
+
+def describe(tensor: torch.Tensor, storage_id: int) -> dict:
+    """Return how a tensor lies in a memory."""
+    return {
+        "s": storage_id,
+        "dt": NAMES[tensor.dtype],
+        "sh": list(tensor.shape),
+        "st": list(tensor.stride()),
+        "of": tensor.storage_offset(),
+    }
+
+
+def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
+    """Return the tensor of a description, without a gradient.
+
+    Raises:
+        WireError: if it does not fit into its memory.
+
+    """
+    shape, stride, offset = entry.get("sh"), entry.get("st"), entry.get("of")
+    dtype, storage = DTYPES.get(str(entry.get("dt"))), storages.get(entry.get("s"))
+    if (
+        dtype is None
+        or storage is None
+        or not (
+            isinstance(shape, list)
+            and isinstance(stride, list)
+            and len(shape) == len(stride) <= 64
+            and all(
+                is_integer(n) and 0 <= n < 1 << 40 for n in (*shape, *stride, offset)
+            )
+        )
+    ):
+        raise WireError("a tensor that can't be read")
+    count = 1
+    for size in shape:
+        count *= size
+    last = (
+        offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+        if count
+        else 0
+    )
+    if count * dtype.itemsize > max_bytes or (
+        count and (last + 1) * dtype.itemsize > storage.nbytes()
+    ):
+        raise WireError("a tensor that does not fit into its memory")
+    tensor = torch.empty(0, dtype=dtype).set_(
+        storage, offset if count else 0, shape, stride
+    )
+    if count and not storages.shows(entry["s"], tensor):
+        raise WireError("a tensor in memory that it was not given")
+    if dtype is torch.bool:
+        storages.booleans.add(entry["s"])
+        check_booleans(octets(storage))
+    return tensor
+
+
+class _Same(torch.autograd.Function):
+    """The same numbers in the same memory, as something that was computed from a leaf."""
+
+    @staticmethod
+    def forward(ctx, leaf, held):
+        """Return the tensor that is held in a list: so autograd does not take it for a view."""
+        return held[0]
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """Hand the gradient on."""
+        return gradient, None
+
+
+def stand_in(
+    entry: dict, storages: Storages, max_bytes: int, number: int
+) -> torch.Tensor:
+    """Return what stands here for the other side's tensor with a history.
+
+    It is no leaf either, so code may change it in place. Gradients arrive at its `_wire_leaf`.
+    """
+    leaf = rebuild(entry, storages, max_bytes).requires_grad_()
+    with torch.enable_grad():
+        made = _Same.apply(leaf, [rebuild(entry, storages, max_bytes)])
+    made._wire_leaf, made._wire_history = leaf, made.grad_fn
+    made._wire_sent = leaf._wire_sent = number
+    return made
+
+
+class Leaves:
+    """Tensors at which gradients arrive, by id: own ones on the trusted side weakly."""
+
+    def __init__(self, first: int, weak: bool) -> None:
+        self.first, self.next, self.weak = first, first, weak
+        self.entries: dict[
+            int, list
+        ] = {}  # id -> [function that returns the tensor, its state]
+
+    def id_of(self, tensor: torch.Tensor) -> int | None:
+        """Return a leaf's id, or None if it is not in the table."""
+        number = getattr(tensor, "_wire_id", None)
+        entry = self.entries.get(number) if is_integer(number) else None
+        return number if entry is not None and entry[0]() is tensor else None
+
+    def add(self, tensor: torch.Tensor, number: int | None = None) -> int:
+        """Enter a leaf, by a new id or by the other side's."""
+        if number is None:
+            number, self.next = self.next, self.next + 2
+        own = number % 2 == self.first % 2
+        holder = weakref.ref(tensor) if self.weak and own else (lambda: tensor)
+        self.entries[number] = [holder, None]
+        tensor._wire_id = number
+        return number
+
+    def get(self, number: object) -> torch.Tensor | None:
+        """Return the leaf with an id, or None."""
+        entry = self.entries.get(number) if is_integer(number) else None
+        return None if entry is None else entry[0]()
+
+    def state(self, tensor: torch.Tensor, storages: Storages) -> tuple:
+        """Return what is compared to see whether a leaf changed otherwise than by its numbers."""
+
+        def place(part: torch.Tensor) -> tuple:
+            number = storages.id_of(part.untyped_storage())
+            return number, part.dtype, part.shape, part.stride(), part.storage_offset()
+
+        grad = None if tensor.grad is None else place(tensor.grad)
+        return (*place(tensor), tensor.requires_grad, grad)
+
+
+class Generators:
+    """Generators that a test passed, by id; kept as long as the process."""
+
+    def __init__(self) -> None:
+        self.entries: dict[
+            int, list
+        ] = {}  # id -> [generator, state that both sides know]
+        self.next = 0
+
+    def id_of(
+        self, generator: torch.Generator | random.Random, add: bool
+    ) -> int | None:
+        """Return a generator's id, or None; add: enter it if need be."""
+        for number, entry in self.entries.items():
+            if entry[0] is generator:
+                return number
+        if not add:
+            return None
+        self.entries[self.next] = [generator, None]
+        self.next += 1
+        return self.next - 1
+
+    def changed(self) -> list[list]:
+        """Return [id, kind, state] of those that drew numbers or were seeded."""
+        found = []
+        for number, entry in self.entries.items():
+            state = read_state(entry[0])
+            if state != entry[1]:
+                entry[1] = state
+                kind = "torch" if isinstance(entry[0], torch.Generator) else "python"
+                found.append([number, kind, state])
+        return found
+
+    def write(self, number: int, kind: str, state: object, create: bool) -> None:
+        """Take over the state that the other side sent.
+
+        Raises:
+            WireError: if there is no such generator, or this is no state.
+
+        """
+        if number not in self.entries and create:
+            self.entries[number] = [
+                torch.Generator() if kind == "torch" else random.Random(),
+                None,
+            ]
+        try:
+            entry = self.entries[number]
+            write_state(entry[0], state)
+            entry[1] = read_state(entry[0])
+        except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+            raise WireError(
+                f"the state of a generator: {type(error).__name__}"
+            ) from None
+
+
+def read_state(generator: torch.Generator | random.Random) -> object:
+    """Return a generator's state in a form that JSON holds."""
+    if isinstance(generator, torch.Generator):
+        return generator.get_state().numpy().tobytes().hex()
+    version, numbers, gauss = generator.getstate()
+    return [version, list(numbers), gauss]
+
+
+def write_state(generator: torch.Generator | random.Random, state: object) -> None:
+    """Set a generator to a state of `read_state`."""
+    if isinstance(generator, torch.Generator):
+        generator.set_state(
+            torch.frombuffer(bytearray(bytes.fromhex(state)), dtype=torch.uint8)
+        )
+    else:
+        version, numbers, gauss = state
+        generator.setstate((version, tuple(numbers), gauss))

@@ -1,0 +1,523 @@
+"""Executes test cells in the trusted process, against code that runs in another one.
+
+    student = Student(Channel(read_fd, write_fd), call_timeout=20)
+    student.run_given(imports_and_helpers)
+    student.run_cell(what_the_student_wrote)
+    run_test_cell(student, test)
+
+A name in a test is the test's own, then one of the given cells, then the submission's.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import ctypes
+import functools
+import io
+import random
+import resource
+import threading
+import time
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+
+from grading.bridge.canary import canary
+from grading.bridge.magics import Shell, plain
+from grading.bridge.peer import LONGEST_TEXT
+from grading.bridge.proxies import Proxy, StudentLost, TrustedPeer
+from grading.bridge.redaction import JOIN, Texts, noted, words
+from grading.bridge.wire import Channel
+from grading.course.bindings import bound_names, needed_names
+from grading.course.notebooks import hidden_lines
+from grading.course.states import STUB
+
+#: The names of the files that code of a test and of the release stands in.
+TEST, GIVEN = "<test>", "<given>"
+
+#: Statements that only define something: they ask nothing of a submission.
+DEFINITIONS = ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef
+
+#: Bytes that one cell may need on the trusted side, as for a list of what a submission yields.
+ROOM = 2 << 30
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """What became of a cell that ran in the submission's process."""
+
+    ok: bool
+    error_name: str = ""
+    error_text: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    student_died: bool = False
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """What became of a test cell; `credit` is the number that it ended with, if any.
+
+    `tampered` says which comparison that must fail did not: then this verdict is worth nothing.
+    `told` is what a student may read of the message once hidden lines have run; `reached` says
+    whether those of this test have.
+    `doubt` says how a test fails that passes only when the submission may change the test's data.
+    """
+
+    __test__ = False  # pytest: not a class of tests
+
+    passed: bool
+    message: str = ""
+    error_name: str = ""
+    student_died: bool = False
+    credit: float | None = None
+    tampered: str = ""
+    told: str = ""
+    reached: bool = False
+    doubt: str = ""
+
+
+class TestTimeout(BaseException):
+    """A test cell ran for too long on the trusted side."""
+
+    __test__ = False
+
+
+class Student:
+    """A submission's process, and the namespace of its tests here."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        call_timeout: float | None = 30.0,
+        strict: bool = False,
+    ) -> None:
+        """Take over a channel; strict: tests use only what reference solutions offer."""
+        self.peer = TrustedPeer(channel, call_timeout, strict)
+        self.texts = Texts()
+        #: Whether something here was interrupted, perhaps in the middle of an import.
+        self.interrupted = False
+        self._namespace = Namespace(self)
+
+    @property
+    def lost(self) -> str:
+        """Why nothing more can be asked, or an empty text."""
+        return "" if self.peer.lost is None else str(self.peer.lost)
+
+    def namespace(self) -> Namespace:
+        """Return the namespace in which tests are executed."""
+        return self._namespace
+
+    def run_cell(
+        self, source: str, timeout: float | None = None, *, owns: tuple[str, ...] = ()
+    ) -> CellRun:
+        """Execute a cell in the submission's process.
+
+        Args:
+            source: the cell.
+            timeout: seconds, without a limit of its own if None.
+            owns: what the submission offers from now on, as `offered_names` has it: names that a
+                test cell used before are the submission's again. Give what the *reference*
+                solution offers: a submission must not choose that.
+
+        """
+        self._namespace.known.clear()
+        self._namespace.give_up(owns)
+        try:
+            with MemoryLimit(), self.limit(timeout), interrupt(timeout):
+                found = self.peer.request("exec", {}, source=source)
+        except StudentLost as lost:
+            return CellRun(False, "StudentLost", str(lost), student_died=True)
+        except TestTimeout:  # its answer takes long to read
+            self.interrupted = True
+            self.peer.lose(
+                "time", "the answer of the submission's process takes too long to read"
+            )
+            return CellRun(False, "StudentLost", self.lost, student_died=True)
+        found = found if isinstance(found, dict) else {}
+        texts = [
+            str(found.get(name, ""))[: LONGEST_TEXT * 10]
+            for name in ("stdout", "stderr")
+        ]
+        error = found.get("error")
+        if not isinstance(error, dict):
+            return CellRun(True, "", "", *texts)
+        name, text = (
+            str(error.get("name", ""))[:200],
+            str(error.get("text", ""))[:LONGEST_TEXT],
+        )
+        return CellRun(False, name, text, *texts)
+
+    def run_given(
+        self, source: str, timeout: float | None = None, *, there: bool = True
+    ) -> CellRun:
+        """Execute a cell of the release in the submission's process (there), and here.
+
+        Here it runs at once if it needs nothing of the submission (imports, helpers), and else
+        only when a test asks for a name that it binds.
+        """
+        result = self.run_cell(source, timeout) if there else CellRun(True)
+        self._namespace.give(source, timeout)
+        return result
+
+    @contextlib.contextmanager
+    def limit(self, seconds: float | None) -> Iterator[None]:
+        """Let everything in a block take so many seconds together."""
+        before = self.peer.deadline
+        if seconds is not None:
+            own = time.monotonic() + seconds
+            self.peer.deadline = own if before is None else min(before, own)
+        try:
+            yield
+        finally:
+            self.peer.deadline = before
+
+
+class Namespace(dict):
+    """Names of the trusted side; a missing one is looked for in the submission."""
+
+    def __init__(self, student: Student) -> None:
+        shell = Shell(self, GIVEN)
+        super().__init__(
+            {
+                "__name__": "__main__",
+                "__builtins__": builtins,
+                "get_ipython": lambda: shell,
+                JOIN: student.texts.join,
+            }
+        )
+        self.student = student
+        self.given: set[str] = set()
+        self.later: list[tuple[str, frozenset[str]]] = []
+        self.owned: set[str] = set()
+        self.known: dict[str, Proxy] = {}  # functions and classes, until the next cell
+
+    def __missing__(self, name: str) -> object:
+        for index, (source, names) in enumerate(self.later):
+            if name in names:
+                del self.later[index]
+                self.execute_given(source)
+                return self[name]
+        if name.startswith("__") or (
+            hasattr(builtins, name) and name not in self.owned
+        ):
+            raise KeyError(name)  # Python looks among its own names next
+        if self.student.peer.offer.strict and name not in self.owned:
+            raise KeyError(name)
+        if name not in self.known:
+            found = self.student.peer.request("name", {}, name=name)
+            if not isinstance(found, Proxy):
+                return found  # may be another the next time
+            self.known[name] = found
+        return self.known[name]
+
+    def give(self, source: str, timeout: float | None) -> None:
+        """Execute a cell of the release now, or remember it for later."""
+        try:
+            _, needed, bound, texts = given_cell(source)
+        except SyntaxError:
+            return
+        self.student.texts.words |= texts
+        missing = {
+            name for name in needed if name not in self and not hasattr(builtins, name)
+        }
+        if missing:
+            self.later.append((source, bound))
+        else:
+            with self.student.limit(timeout):
+                self.execute_given(source)
+
+    def execute_given(self, source: str) -> None:
+        """Execute a cell of the release here; one that fails binds what it bound so far."""
+        before = dict(self)
+        with contextlib.suppress(Exception), silence():
+            exec(given_cell(source)[0], self)
+        self.given |= {
+            name for name in self if before.get(name, self) is not self[name]
+        }
+
+    def recall(self, source: str) -> None:
+        """Define the functions and classes of a test cell that ran beside an earlier process."""
+        codes, texts = definitions(source)
+        self.student.texts.words |= texts
+        for code in codes:
+            with contextlib.suppress(Exception, StudentLost), silence():
+                exec(code, self)
+
+    def give_up(self, names: tuple[str, ...]) -> None:
+        """Let names be the submission's, unless a given cell bound them."""
+        self.student.peer.offer.names |= set(names)
+        self.student.texts.words |= set(names)
+        for name in set(names) - self.given:
+            self.pop(name, None)
+            self.owned.add(name)
+
+
+def run_test_cell(
+    student: Student, source: str, *, timeout: float | None = 60.0
+) -> TestRun:
+    """Execute a test cell here, and return how it ended; check that tests can still fail here."""
+    peer = student.peer
+    student.texts.made.clear()
+    peer.altered.undo(peer.storages)  # by a cell of the submission's
+    generators = torch.get_rng_state(), random.getstate()
+    with MemoryLimit():
+        run = _run_test_cell(student, source, timeout)
+        if run.passed and peer.altered:
+            torch.set_rng_state(generators[0])
+            random.setstate(generators[1])
+            run = _without_changes(student, source, timeout, run)
+    peer.altered.undo(peer.storages)
+    return replace(run, tampered=canary())
+
+
+def _without_changes(
+    student: Student, source: str, timeout: float | None, run: TestRun
+) -> TestRun:
+    """Execute a test again that passed, and let no change of its own data through."""
+    changes = student.peer.altered
+    changes.undo(student.peer.storages)
+    changes.refused = True
+    try:
+        again = _run_test_cell(student, source, timeout)
+    finally:
+        changes.refused = False
+    doubt = (
+        ""
+        if again.passed and again.credit == run.credit
+        else again.message or "other points"
+    )
+    return replace(run, doubt=doubt, student_died=again.student_died)
+
+
+def _run_test_cell(student: Student, source: str, timeout: float | None) -> TestRun:
+    namespace = student.namespace()
+    reached = False
+    try:
+        seen, body, last, texts = compiled(source)
+        student.texts.words |= texts
+        with silence(), student.limit(timeout), interrupt(timeout):
+            exec(seen, namespace)
+            reached = body is not None
+            if body is not None:
+                exec(body, namespace)
+            value = None if last is None else eval(last, namespace)
+    except StudentLost as lost:
+        return TestRun(
+            False,
+            str(lost),
+            "StudentLost",
+            student_died=True,
+            told=str(lost),
+            reached=reached,
+        )
+    except TestTimeout:
+        student.interrupted = True
+        student.peer.lose("time", "the test did not end in time")
+        return TestRun(
+            False,
+            f"the test did not end within {timeout} s",
+            "TimeoutError",
+            student_died=True,
+            reached=reached,
+        )
+    except BaseException as error:
+        name, text, told = type(error).__name__, text_of(error), ""
+        if name == "AssertionError" and not is_authors(error):
+            name = f"Raised{name}"
+        elif name == "AssertionError":
+            told = student.texts.told(text)
+        elif text == f"{name}: {STUB}":
+            told = STUB
+        return TestRun(
+            False, text, name, bool(student.lost), told=told, reached=reached
+        )
+    if student.lost:  # a test swallowed it
+        return TestRun(
+            False,
+            student.lost,
+            "StudentLost",
+            student_died=True,
+            told=student.lost,
+            reached=reached,
+        )
+    credit = float(value) if type(value) in (int, float) else None
+    return TestRun(True, credit=credit, reached=reached)
+
+
+@functools.lru_cache(maxsize=1024)
+def compiled(
+    source: str,
+) -> tuple[
+    types.CodeType, types.CodeType | None, types.CodeType | None, frozenset[str]
+]:
+    """Return a test cell's code, the same for everybody.
+
+    Returns:
+        its code before the first hidden line that is no definition, that from there on, its last
+        expression, and its author's words.
+
+    Raises:
+        SyntaxError: if it is no Python.
+
+    """
+    tree = ast.parse(source, TEST)
+    lines = hidden_lines(source)
+    texts = words(tree, lines)
+    tree = noted(tree)
+    last = (
+        tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    )
+    hidden = [
+        place
+        for place, node in enumerate([*tree.body, *([last] if last else [])])
+        if node.lineno in lines and not isinstance(node, DEFINITIONS)
+    ]
+    place = hidden[0] if hidden else len(tree.body)
+    seen, rest = [
+        compile(ast.Module(part, []), TEST, "exec", dont_inherit=True)
+        for part in (tree.body[:place], tree.body[place:])
+    ]
+    value = last and compile(
+        ast.Expression(last.value), TEST, "eval", dont_inherit=True
+    )
+    return seen, rest if hidden else None, value, texts
+
+
+@functools.lru_cache(maxsize=256)
+def given_cell(
+    source: str,
+) -> tuple[types.CodeType, frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the code of a cell of the release, the names it needs, those it binds, its texts.
+
+    Raises:
+        SyntaxError: if it is no Python.
+
+    """
+    text = plain(source)
+    tree = ast.parse(text, GIVEN)
+    texts = words(tree)
+    code = compile(noted(tree), GIVEN, "exec", dont_inherit=True)
+    return code, frozenset(needed_names(text)), frozenset(bound_names(text)), texts
+
+
+@functools.lru_cache(maxsize=256)
+def definitions(source: str) -> tuple[tuple[types.CodeType, ...], frozenset[str]]:
+    """Return the code of each import, function and class at the top of a test cell, and texts."""
+    try:
+        tree = ast.parse(source, TEST)
+    except SyntaxError:
+        return (), frozenset()
+    texts = words(tree, hidden_lines(source))
+    return tuple(
+        compile(ast.Module([node], []), TEST, "exec", dont_inherit=True)
+        for node in noted(tree).body
+        if isinstance(node, DEFINITIONS)
+    ), texts
+
+
+def is_authors(error: BaseException) -> bool:
+    """Tell whether a test or a helper of the release raised an error, not what they called."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return frame is not None and frame.tb_frame.f_code.co_filename in (TEST, GIVEN)
+
+
+def text_of(error: BaseException) -> str:
+    """Return what to tell about an exception: an assert's message, or the type and the text."""
+    try:
+        text = str(error)
+    except Exception as other:
+        text = f"(its text can't be made: {type(other).__name__})"
+    if isinstance(error, AssertionError) and text:
+        return text[:LONGEST_TEXT]
+    return f"{type(error).__name__}: {text}"[:LONGEST_TEXT].rstrip(": ")
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Show nothing of what is printed in a block."""
+    nowhere = io.StringIO()
+    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        yield
+
+
+class MemoryLimit:
+    """Bounds the memory of this process while a cell is executed: too much is a MemoryError.
+
+    A submission can return numbers without end, and a test may want them all in a list.
+    """
+
+    _lock, _count, _before = threading.Lock(), 0, (0, 0)
+
+    def __enter__(self) -> None:
+        with MemoryLimit._lock:
+            MemoryLimit._count += 1
+            if MemoryLimit._count == 1:
+                MemoryLimit._before = soft, hard = resource.getrlimit(
+                    resource.RLIMIT_DATA
+                )
+                wanted = data_size() + ROOM
+                if all(
+                    limit == resource.RLIM_INFINITY or wanted < limit
+                    for limit in (soft, hard)
+                ):
+                    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+
+    def __exit__(self, *_: object) -> None:
+        with MemoryLimit._lock:
+            MemoryLimit._count -= 1
+            if MemoryLimit._count == 0:
+                resource.setrlimit(resource.RLIMIT_DATA, MemoryLimit._before)
+
+
+def data_size() -> int:
+    """Return the bytes of this process that RLIMIT_DATA counts; 0 where the system has no /proc."""
+    with (
+        contextlib.suppress(OSError),
+        open("/proc/self/status", encoding="ascii") as file,
+    ):
+        for line in file:
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+@contextlib.contextmanager
+def interrupt(seconds: float | None) -> Iterator[None]:
+    """Raise TestTimeout in this thread after so many seconds, and again while that is swallowed.
+
+    Python swallows what is raised in a `__del__`, and a test may catch everything.
+    """
+    if seconds is None:
+        yield
+        return
+    lock, over, thread = (
+        threading.Lock(),
+        threading.Event(),
+        ctypes.c_ulong(threading.get_ident()),
+    )
+    throw = ctypes.pythonapi.PyThreadState_SetAsyncExc
+
+    def watch() -> None:
+        wait = seconds + 1.0  # a call's own limit comes first
+        while not over.wait(wait):
+            with lock:
+                if not over.is_set():
+                    throw(thread, ctypes.py_object(TestTimeout))
+            wait = 1.0
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        while not over.is_set():
+            with contextlib.suppress(TestTimeout), lock:
+                over.set()
+                throw(thread, None)  # one that was still on its way

@@ -1,0 +1,1 @@
+"""One notebook before and after grading: `check` and Validate for students, review for teachers."""

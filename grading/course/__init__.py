@@ -1,0 +1,1 @@
+"""The files of a course: assignments, submissions, their states, the database."""

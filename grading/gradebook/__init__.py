@@ -1,0 +1,1 @@
+"""nbgrader's gradebook: written, read, exported; late work and suspect submissions."""

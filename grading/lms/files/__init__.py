@@ -1,0 +1,1 @@
+"""CSV files and zip archives that an LMS reads and writes."""

@@ -1,0 +1,1 @@
+"""An autograder for Gradescope."""

@@ -1,0 +1,194 @@
+"""Grades one submission inside Gradescope: reads submission/, writes results/results.json.
+
+    python -m grading.lms.gradescope.grade --autograder /autograder
+
+The same tests and the same two processes as everywhere. Gradescope starts a fresh container for
+each submission; where it lets bubblewrap make a sandbox in there, the student's code runs in
+that. Where it doesn't, the code runs as another user, who can't read the tests, and the log says
+so.
+
+Only a graded submission gets a results.json. A failed or a suspect one gets none: Gradescope then
+shows that the autograder did not finish, and no points. The reason is in the log, for instructors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from grading.course import files, submission
+from grading.course.handed_in import SubmissionError
+from grading.course.states import Result, State
+from grading.course.submission import Form
+from grading.feedback import words
+from grading.feedback.error_text import Rule
+from grading.lms.files import filenames
+from grading.lms.files.archive import Source, Unreadable
+from grading.lms.files.outcome import Problem
+from grading.run import pipeline
+from grading.run.runner import Engine, EngineError
+
+#: Gradescope ends a container after ten minutes: two passes, and the cell that runs then.
+TIMES = pipeline.Times(submission=240.0)
+
+
+def find_notebook(folder: Path, wanted: str) -> bytes:
+    """Return the submitted notebook.
+
+    Raises:
+        SubmissionError: if there is none, or several.
+
+    """
+    with Source(folder) as source:
+        found = [e for e in source.entries() if e.name.casefold().endswith(".ipynb")]
+        named = [
+            entry for entry in found if filenames.same_notebook(entry.name, wanted)
+        ] or found
+        if len(named) != 1:
+            listed = ", ".join(entry.name for entry in named[:5]) or "none"
+            raise SubmissionError(
+                f"expected one notebook, {wanted}, and found {len(named)}: {listed}"
+            )
+        try:
+            return source.read(named[0])
+        except Unreadable as error:
+            raise SubmissionError(f"{wanted}: {error}") from None
+
+
+def tests(form: Form, result: Result, rule: Rule) -> list[dict]:
+    """Return one entry for each test cell: its points, and what a student may read about it."""
+    titles = words.titles(form)
+    entries = []
+    for cell in form.cells:
+        if not cell.is_graded:
+            continue
+        points = result.points.get(cell.grade_id) or 0.0
+        task = words.task_of(cell.grade_id)
+        entry = {
+            "name": f"{titles.get(task, task)}: {words.aspect_of(cell.grade_id)}",
+            "number": cell.grade_id,
+            "score": points,
+            "max_score": cell.points,
+            "status": "passed" if points >= cell.points else "failed",
+            "visibility": "visible",
+        }
+        error = result.messages.get(cell.grade_id, "")
+        if error:
+            shown = rule.of_test(cell.grade_id, result)
+            entry["output"] = (
+                f"{shown.kind}: {shown.text}" if shown.kind else shown.text
+            )
+        elif result.points.get(cell.grade_id) is None:
+            entry["output"] = "A person grades this."
+        entries.append(entry)
+    return entries
+
+
+def results(form: Form, result: Result, rule: Rule, seconds: float) -> dict:
+    """Return results.json of a graded submission."""
+    notes = [" ".join(words.finding(note)) for note in result.notes]
+    stopped = [f"Your code {reason}." for reason in result.stops]
+    output = "\n\n".join([*stopped, *notes]) or "Graded."
+    return {
+        "score": round(sum(points or 0.0 for points in result.points.values()), 6),
+        "execution_time": round(seconds, 1),
+        "output": output,
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "extra_data": {"state": str(result.state), "sandboxed": result.sandboxed},
+        "tests": tests(form, result, rule),
+    }
+
+
+def unreadable(form: Form, reason: str) -> dict:
+    """Return results.json of a submission that can't be read, where that counts as nothing."""
+    most = sum(form.most.values())
+    return {
+        "score": 0.0,
+        "output": f"Not graded: {reason}",
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "name": "Your file",
+                "score": 0.0,
+                "max_score": most,
+                "status": "failed",
+                "output": reason,
+                "visibility": "visible",
+            }
+        ],
+    }
+
+
+def grade(place: Path) -> int:
+    """Grade the submission in Gradescope's folders; return the exit status."""
+    started = time.monotonic()
+    source = place / "source" / "assignment"
+    settings = json.loads((source / "settings.json").read_text(encoding="utf-8"))
+    target = place / "results" / "results.json"
+    target.unlink(missing_ok=True)
+    form = submission.load(source / "release.ipynb", source / "source.ipynb")
+    form = form.drawn(settings.get("seeds", {}))
+    try:
+        rebuilt = form.rebuild(
+            find_notebook(place / "submission", settings["notebook"])
+        )
+    except (SubmissionError, Problem) as error:
+        print(f"failed: {error}", file=sys.stderr)
+        if not settings["zero_for_unreadable"]:
+            return 1
+        files.write(target, json.dumps(unreadable(form, str(error)), indent=1))
+        return 0
+    try:
+        engine, said = make_engine(source)
+        print(said, flush=True)
+        try:
+            result = pipeline.grade_one(rebuilt, engine, times=TIMES).result
+        finally:
+            engine.close()
+    except EngineError as error:
+        print(f"failed: {error}", file=sys.stderr)
+        return 1
+    for line in (*result.reasons, *result.notes):
+        print(line)
+    if result.state is not State.GRADED:
+        print(
+            f"{result.state}: no points are sent; a person must look at it",
+            file=sys.stderr,
+        )
+        return 1
+    rule = Rule(form)
+    found = results(form, result, rule, time.monotonic() - started)
+    files.write(target, json.dumps(found, indent=1))
+    return 0
+
+
+def make_engine(place: Path) -> tuple[Engine, str]:
+    """Return the engine that can be had here, and what to write into the log about it.
+
+    Raises:
+        EngineError: if there is none that keeps the tests from the student's code.
+
+    """
+    from grading.lms.gradescope import (
+        runner,  # torch takes its time: not for an unreadable file
+    )
+
+    return runner.make(place)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(prog="grading.lms.gradescope.grade")
+    parser.add_argument("--autograder", type=Path, default=Path("/autograder"))
+    return grade(parser.parse_args(arguments).autograder.resolve())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

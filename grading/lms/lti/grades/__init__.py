@@ -1,0 +1,1 @@
+"""Sends scores to a platform, each once."""

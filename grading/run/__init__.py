@@ -1,0 +1,1 @@
+"""Grades a class: submissions through the pipeline, in several processes."""

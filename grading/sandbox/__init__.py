@@ -1,0 +1,1 @@
+"""Runs untrusted code: bubblewrap, resource limits, one forked process a session."""

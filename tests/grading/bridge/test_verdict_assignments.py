@@ -1,0 +1,95 @@
+"""The course's own assignments: right answers pass grading/bridge/verdict.py, wrong ones fail."""
+
+import functools
+import hashlib
+
+import pytest
+
+from grading.bridge.verdict import TestRun, run_test_cell
+from grading.course.bindings import bound_names
+from grading.course.notebooks import ROOT
+from tests.grading.wall import submission
+from tests.harness import assignment as assignments
+from tests.harness.bank import Answer, read_bank
+
+FOLDERS = {path.name: path for path in assignments.discover(ROOT / "solutions")}
+#: So many wrong answers to each assignment in the quick run, and right ones.
+SAMPLE = {False: 6, True: 2}
+
+
+@functools.cache
+def load(name: str) -> tuple[assignments.Assignment, list[Answer]]:
+    """Return an assignment and its bank, in an order that has nothing to do with the names."""
+    assignment = assignments.load(FOLDERS[name])
+    bank, problems = read_bank(assignment, ROOT / "tests" / "answers")
+    assert bank, name
+    assert not problems
+    return assignment, sorted(
+        bank,
+        key=lambda answer: hashlib.sha256(
+            f"{answer.task} {answer.name}".encode()
+        ).hexdigest(),
+    )
+
+
+def run(
+    assignment: assignments.Assignment, answer: Answer | None = None
+) -> dict[str, TestRun]:
+    """Return how test cells end: all of them on the reference, one task's on an answer.
+
+    With an answer, cells that only show something are left out.
+    """
+    found = {}
+    with submission(given="") as student:
+        for index, cell in enumerate(assignment.cells):
+            name = cell.grade_id
+            if (
+                answer
+                and cell.is_solution
+                and index > assignment.tasks[answer.task].index
+            ):
+                break
+            if cell.is_solution:
+                chosen = (
+                    answer.source if answer and name == answer.task else cell.source
+                )
+                student.run_cell(chosen, 60, owns=tuple(bound_names(cell.source)))
+            elif not cell.is_test:
+                if name or not index or not answer:
+                    assert student.run_given(cell.source, 60).ok
+            elif not answer or name.startswith(f"{answer.task}--"):
+                found[name] = run_test_cell(student, cell.source)
+            else:  # later tests use what it defines
+                student.namespace().recall(cell.source)
+    return found
+
+
+def check(assignment: assignments.Assignment, answer: Answer) -> None:
+    """Assert that a right answer passes, and that a wrong one is told its mistake."""
+    found = run(assignment, answer)
+    told = [
+        f"{test.error_name}: {test.message}"
+        for test in found.values()
+        if not test.passed
+    ]
+    assert found
+    if answer.is_right:
+        assert not told, f"{answer}: {told}"
+    else:
+        assert any(answer.message.search(text) for text in told), f"{answer}: {told}"
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_reference_passes_every_test_cell(name):
+    assignment, _ = load(name)
+    found = run(assignment)
+    assert found.keys() == assignment.tests.keys()
+    assert {cell: test.message for cell, test in found.items() if not test.passed} == {}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_sample_of_answers_ends_as_in_a_kernel(name):
+    assignment, bank = load(name)
+    for kind, count in SAMPLE.items():
+        for answer in [found for found in bank if found.is_right is kind][:count]:
+            check(assignment, answer)

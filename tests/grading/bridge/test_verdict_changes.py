@@ -1,0 +1,143 @@
+"""Changes of a test's own data: seen by the test, undone after it, and worth no pass."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from grading.bridge.verdict import run_test_cell
+from grading.course.states import Result, State
+from grading.course.submission import Form
+from grading.run.batch import with_doubts
+from grading.run.pipeline import grade_one
+from tests.grading import fakes, helpers
+from tests.grading.run.test_pipeline import form, small  # noqa: F401 - fixtures
+from tests.grading.wall import submission
+
+#: What is expected is worked out after the call, from its argument.
+AFTER = "x = torch.tensor([1.0, 2.0])\ngot = f(x)\nwant = x * 2\nassert torch.equal(got, want), got"
+LEAF = (
+    "x = torch.tensor([1.0, 2.0], requires_grad=True)\ngot = f(x)\n"
+    "assert torch.equal(got.detach(), x.detach() * 2)"
+)
+
+#: Answers that make their input fit their output, and a test that believes it.
+CHANGES = {
+    "in place": ("def f(x): return x.zero_().clone()", AFTER),
+    "through a view": (
+        "def f(x):\n    x[:].fill_(0)\n    return torch.zeros(2)",
+        AFTER,
+    ),
+    "other data": (
+        "def f(x):\n    x.data = torch.zeros(2)\n    return torch.zeros(2)",
+        LEAF,
+    ),
+    "in a dict": (
+        "def f(d):\n    d['a'] = 0\n    return 0",
+        "d = {'a': 1}\nassert f(d) == d['a']",
+    ),
+    "in a list": (
+        "def f(items):\n    items.clear()\n    return []",
+        "items = [1, 2]\nassert f(items) == [2 * n for n in items]",
+    ),
+    "truth values": (
+        "def f(m):\n    m.logical_not_()\n    return torch.tensor([False, True])",
+        "m = torch.tensor([True, False])\nassert torch.equal(f(m), m)",
+    ),
+    "later": (
+        "kept = []\ndef f(x): kept.append(x)\ndef g():\n    kept[0].zero_()\n    return 0",
+        "x = torch.ones(1)\nf(x)\nassert g() == x.item()",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cell", "test"), CHANGES.values(), ids=CHANGES)
+def test_a_pass_by_a_change_is_doubtful(cell: str, test: str) -> None:
+    """And the test's data are afterwards what they were."""
+    with submission(cell) as student:
+        run = run_test_cell(student, test)
+        assert (run.passed, bool(run.doubt)) == (True, True), (run.message, run.doubt)
+        names = test.partition(" = ")[0]
+        again = run_test_cell(
+            student,
+            f"{test.splitlines()[0].replace(names, 'fresh', 1)}\n"
+            f"assert str({names}) == str(fresh), {names}",
+        )
+        assert again.passed, again.message
+
+
+@pytest.mark.parametrize(
+    ("cell", "test"),
+    {
+        "no change": ("def f(x): return x * 2", AFTER),
+        "right before the change": (
+            "def f(x):\n    y = x * 2\n    x.zero_()\n    return y",
+            "x = torch.tensor([1.0, 2.0])\nwant = x * 2\nassert torch.equal(f(x), want)",
+        ),
+        "right, and then a change": (
+            "def f(x):\n    y = x * 2\n    x += 1\n    return y",
+            "x = torch.tensor([1.0, 2.0])\nassert f(x).tolist() == [2, 4]\n"
+            "x = torch.tensor([3.0])\nassert f(x).tolist() == [6]",
+        ),
+        "its own data": (
+            "kept = torch.zeros(2)\ndef f(x):\n    kept.copy_(x * 2)\n    return kept",
+            AFTER,
+        ),
+        "random numbers": (
+            "def f(x):\n    x += 1\n    return torch.rand(1)",
+            "torch.rand(3)\nassert f(torch.ones(1)).shape == (1,)",
+        ),
+    }.values(),
+)
+def test_an_honest_answer_is_not_doubtful(cell: str, test: str) -> None:
+    """Also one that changes its argument without a use."""
+    with submission(cell) as student:
+        run = run_test_cell(student, test)
+    assert (run.passed, run.doubt) == (True, ""), (run.message, run.doubt)
+
+
+def test_a_change_is_still_seen_by_the_test() -> None:
+    """As in a notebook."""
+    with submission("def f(x): return x.zero_()") as student:
+        run = run_test_cell(
+            student, "x = torch.ones(2)\nf(x)\nassert x.any(), 'changed'"
+        )
+    assert (run.passed, run.message) == (False, "changed")
+
+
+def test_no_change_outlives_a_test() -> None:
+    """Data of the release, or of an earlier test, are what they were, for the submission too."""
+    cell = "kept = []\ndef f(x):\n    kept.append(x)\n    x.zero_()\ndef total(x): return x.sum()"
+    with submission(cell) as student:
+        student.run_given("TABLE = torch.ones(3)")
+        run_test_cell(student, "f(TABLE)")
+        student.run_cell("kept[0].fill_(7)")
+        run = run_test_cell(
+            student, "assert TABLE.sum() == 3, TABLE\nassert total(TABLE) == 3"
+        )
+    assert run.passed, run.message
+
+
+def test_what_the_reference_needs_as_well_is_no_sign() -> None:
+    """A step of an optimiser changes parameters: for the reference solutions, too."""
+    result = Result("ann", State.GRADED, points={"a--b": 1.0}, doubts=["a--b"])
+    assert with_doubts(result, {"a--b"}) == result
+    found = with_doubts(result, set())
+    assert (found.state, found.points) == (State.SUSPECT, result.points)
+    assert found.suspicions == found.reasons
+    assert found.reasons[0].startswith("a--b: passes only because the code changes")
+
+
+def test_a_doubt_comes_to_the_result(form: Form) -> None:  # noqa: F811
+    """By the name of the test."""
+
+    class Doubtful(fakes.FakeProcess):
+        def test(self, source: str) -> object:
+            return replace(super().test(source), doubt="it fails")
+
+    engine = fakes.FakeEngine()
+    engine.open = Doubtful
+    data = json.dumps(helpers.fill(helpers.RIGHT)).encode()
+    assert grade_one(form.rebuild(data), engine).result.doubts == list(helpers.FULL)

@@ -1,0 +1,114 @@
+"""Points given from outside the student's process are nbgrader's points, for every assignment.
+
+The answers are those of the banks in tests/answers, right and wrong ones, put together to whole
+submissions: one answer a task. What nbgrader would give, cell by cell, comes from the harness of
+tests/harness, which executes answers and tests in one process, as a kernel does.
+
+A sample is taken by default: three submissions of each assignment, drawn with a seed of the
+assignment's name, so that each task has three different answers. With GRADING_EQUAL=all every
+answer of every bank is in one submission.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from grading.course import notebooks, release, submission
+from grading.course.notebooks import ROOT, SEPARATOR
+from grading.course.states import State
+from grading.run import pipeline, sandbox_runner
+from tests.harness import assignment as form
+from tests.harness import runner
+from tests.harness.bank import Answer, read_bank
+from tests.test_class_graded import fill
+
+#: Submissions of one assignment in the sample.
+SAMPLE = 3
+ALL = os.environ.get("GRADING_EQUAL") == "all"
+
+pytestmark = pytest.mark.timeout(7200 if ALL else 600)
+
+
+@pytest.fixture(scope="module")
+def engine(bubblewrap: None) -> Iterator[sandbox_runner.SandboxEngine]:
+    """A sandbox for all of them."""
+    made = sandbox_runner.make()
+    yield made
+    made.close()
+
+
+def students(
+    assignment: form.Assignment, bank: list[Answer], most: int | None
+) -> list[dict[str, Answer]]:
+    """Return submissions, as one answer by task; together they hold `most` answers of each task.
+
+    Args:
+        assignment: whose tasks they answer.
+        bank: the answers.
+        most: how many submissions; None for as many as hold each answer at least once.
+
+    """
+    random_numbers = random.Random(assignment.path.stem)
+    shuffled = {}
+    for task in assignment.tasks:
+        right = [answer for answer in bank if answer.task == task and answer.is_right]
+        wrong = [
+            answer for answer in bank if answer.task == task and not answer.is_right
+        ]
+        random_numbers.shuffle(right)
+        random_numbers.shuffle(wrong)
+        # A right one among the first few: a class whose every answer is wrong says little.
+        first = [right.pop(), *wrong[: SAMPLE - 1]]
+        random_numbers.shuffle(first)
+        shuffled[task] = [*first, *wrong[SAMPLE - 1 :], *right]
+    count = most or max(map(len, shuffled.values()))
+    return [
+        {task: answers[number % len(answers)] for task, answers in shuffled.items()}
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("name", release.assignments(ROOT))
+def test_the_points_are_nbgraders(
+    engine: sandbox_runner.SandboxEngine, name: str
+) -> None:
+    """For each submission and each test cell; nobody is suspect, and the class is not all alike."""
+    assignment = form.load(ROOT / "solutions" / name)
+    bank, problems = read_bank(assignment, ROOT / "tests" / "answers")
+    assert not problems
+    handed_in = students(assignment, bank, None if ALL else SAMPLE)
+    if ALL:
+        held = {str(answer) for one in handed_in for answer in one.values()}
+        assert held == set(map(str, bank))
+    jobs = [
+        runner.Job({task: answer.source for task, answer in one.items()})
+        for one in handed_in
+    ]
+    _, outcomes = runner.run(
+        assignment, jobs, 1 if ALL else 2, limit=600 if ALL else 60
+    )
+    path = ROOT / "exercises" / name / assignment.path.name
+    graded, release = submission.load(path, assignment.path), notebooks.read(path)
+    wrong, scores = [], set()
+    for job, one, outcome in zip(jobs, handed_in, outcomes, strict=True):
+        assert not outcome.died, outcome.died
+        data = json.dumps(fill(release, job.answers)).encode()
+        result = pipeline.grade_one(graded.rebuild(data), engine).result
+        assert (result.state, result.reasons) == (State.GRADED, []), result.reasons
+        for test, cell in outcome.cells.items():
+            if test not in assignment.tests:
+                continue
+            scores.add(cell.points / assignment.tests[test].points)
+            if result.points[test] != pytest.approx(cell.points):
+                answer = one[test.partition(SEPARATOR)[0]]
+                wrong.append(
+                    f"{answer}: {test}: {result.points[test]}, nbgrader gives "
+                    f"{cell.points}: {result.messages.get(test)}"
+                )
+    assert not wrong, "\n".join(["", *wrong])
+    assert {0.0, 1.0} <= scores

@@ -1,0 +1,121 @@
+"""Formgrader's buttons grade in the sandbox and write this course's pages, for real."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+
+from grading.course import layout, release
+from grading.course.states import State
+from grading.gradebook.standing import standings
+from tests.grading import helpers
+from tests.harness import sample
+
+#: Answers right, and leaves a file wherever it may.
+INTRUDER = """import contextlib, pathlib
+for folder in {folders!r}:
+    with contextlib.suppress(OSError):
+        (pathlib.Path(folder) / "owned").write_text("by a student")
+print("<script>alert(1)</script>")
+def double(x):
+    return 2 * x
+"""
+
+
+@pytest.fixture
+def course(bubblewrap: None, tmp_path: Path) -> Path:
+    """A course with an intruder, an honest student, a copied notebook and a broken one."""
+    root = helpers.make_course(tmp_path / "course")
+    folders = [str(root), str(tmp_path), str(Path.home()), "/tmp"]
+    intruder = {**helpers.RIGHT, "double": INTRUDER.format(folders=folders)}
+    helpers.hand_in(root, "s01", helpers.fill(intruder))
+    helpers.hand_in(root, "s02", helpers.fill(helpers.WRONG))
+    odd = helpers.fill(helpers.RIGHT)
+    helpers.find(odd, "double--small")["metadata"]["nbgrader"]["points"] = 50
+    helpers.hand_in(root, "s03", odd)
+    helpers.hand_in(root, "s04", "no notebook")
+    return root
+
+
+def buttons(root: Path, **changed: str) -> NbGraderAPI:
+    """Return what Formgrader's buttons call."""
+    config = layout.read_config(root)
+    config.CourseDirectory.root = str(root)
+    for name, value in changed.items():
+        config.CourseDirectory[name] = value
+    return NbGraderAPI(coursedir=CourseDirectory(config=config), config=config)
+
+
+def states(root: Path) -> dict[str, tuple[State, float | None]]:
+    """Return everybody's state and points."""
+    found = standings(f"sqlite:///{root / 'gradebook.db'}", sample.NAME)
+    return {one.student: (one.state, one.points) for one in found}
+
+
+def test_autograde_is_sandboxed_and_knows_the_states(course: Path) -> None:
+    """The intruder leaves nothing behind; suspect and failed stay what they are; log and pages."""
+    api = buttons(course)
+    for student in ("s01", "s02", "s03"):
+        done = api.autograde(sample.NAME, student)
+        assert done["success"], done
+        assert "sandbox" not in done["log"]
+        assert ("suspect: s03: re-tagged" in done["log"]) == (student == "s03")
+    found = states(course)
+    assert found["s01"] == (State.GRADED, 6.0)
+    assert found["s02"] == (State.GRADED, 1.0)
+    assert found["s03"] == (State.SUSPECT, 6.0)
+    for folder in (course, course.parent, Path.home(), Path("/tmp")):
+        assert not (folder / "owned").exists(), folder
+    done = api.autograde(sample.NAME, "s04")
+    assert not done["success"]
+    assert "failed: s04: sample.ipynb is not a notebook" in done["error"]
+    assert states(course)["s04"] == (State.FAILED, None)
+    assert (course / "autograded" / "s01" / sample.NAME / "sample.ipynb").exists()
+
+
+def test_generate_feedback_writes_our_pages(course: Path) -> None:
+    """Of everybody who was graded, without their scripts and hidden tests."""
+    api = buttons(course)
+    assert api.autograde(sample.NAME, "s01")["success"]
+    page = course / "feedback" / "s01" / sample.NAME / "sample.html"
+    page.unlink()
+    done = api.generate_feedback(sample.NAME, "s01")
+    assert done["success"], done
+    text = page.read_text(encoding="utf-8")
+    assert "Content-Security-Policy" in text
+    assert "<script>" not in text
+    assert "HIDDEN" not in text
+    assert states(course)["s01"] == (State.GRADED, 6.0)
+
+
+def test_what_cannot_be_graded_here_is_refused(course: Path) -> None:
+    """Other folders than the grader's, an unknown gradebook: the button says why."""
+    done = buttons(course, autograded_directory="elsewhere").autograde(
+        sample.NAME, "s01"
+    )
+    assert not done["success"]
+    assert "autograded_directory is 'elsewhere'" in done["error"]
+    done = buttons(course, db_url="oracle://nowhere").autograde(sample.NAME, "s01")
+    assert not done["success"]
+    assert not (course / "autograded").exists()
+    assert not (course / "elsewhere").exists()
+
+
+def test_the_command_does_the_same(course: Path) -> None:
+    """`nbgrader autograde` grades the class here, and keeps what was graded."""
+    done = release.nbgrader(course, "autograde", sample.NAME)
+    assert done.returncode == 1, "s04 is failed"
+    assert "failed: s04" in done.stderr
+    first = os.stat(
+        course / "autograded" / "s01" / sample.NAME / "sample.ipynb"
+    ).st_mtime_ns
+    assert states(course)["s02"] == (State.GRADED, 1.0)
+    release.nbgrader(course, "autograde", sample.NAME)
+    again = os.stat(
+        course / "autograded" / "s01" / sample.NAME / "sample.ipynb"
+    ).st_mtime_ns
+    assert first == again, "graded once"
