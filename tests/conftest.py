@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # One thread a process: the tests run beside each other, and kernels inherit this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# pytest keeps its rewritten tests, and what it imports of the course: each worker, and each process
+# that a test starts, would compile them anew. What those write themselves the Makefile decides.
+sys.dont_write_bytecode = False
 
 #: Where a distribution puts its own Chromium; where none is, playwright's copy is tried.
 SYSTEM_CHROMIUM = (
@@ -36,6 +41,13 @@ def without_browser(reason: str) -> None:
     if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
         pytest.fail(f"CI=true and no browser: {reason}", pytrace=False)
     pytest.skip(f"no browser: {reason}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with files that have slow tests: no worker waits for one of them at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -31,16 +31,8 @@ def answered(name: str) -> list[str]:
     ]
 
 
-QUICK = "02-self-attention"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name == QUICK else pytest.mark.slow)
-        for name in release.assignments(ROOT)
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", release.assignments(ROOT))
 def test_all_visible_tests_pass_beside_nothing(name: str, tmp_path: Path) -> None:
     """No package but those, what they pull in and the standard library; no file of the course."""
     done = only.run(INSTALLED, answered(name), tmp_path, ROOT)

@@ -1,7 +1,7 @@
 """Release notebooks: nothing hidden in them, and stubs that fail cleanly.
 
 That exercises/ is what solutions/ make is one of the rules of tools/check_notebooks.py, which
-`make check` and `make test` run first.
+test_notebook_rules.py tries on the course.
 """
 
 from __future__ import annotations
@@ -141,9 +141,14 @@ def test_release_changes_what_it_must(tmp_path: Path) -> None:
     first = path.read_bytes()
     assert exercises.write(tmp_path) == [], "made again, it is the same"
     assert path.read_bytes() == first
-    sample.write(path, path.read_text(encoding="utf-8").replace("Task 2", "Task two"))
+    notebook = notebooks.read(path)
+    zero = next(c for c in notebook["cells"] if c["source"] == [sample.DOUBLE_ZERO])
+    zero["metadata"]["nbgrader"]["points"] = 7
+    sample.write(path, notebook)
     assert exercises.write(tmp_path) == [sample.NAME]
     assert path.read_bytes() == first
+    earlier = exercises.earlier_points(tmp_path / "solutions")
+    assert earlier == {sample.NAME: {"double--zero": [7]}}
     assert {child.name for child in tmp_path.iterdir()} == {
         "answers",
         "exercises",

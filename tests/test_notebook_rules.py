@@ -77,6 +77,11 @@ def edit(path: Path, change: Callable[[dict], object]) -> None:
     sample.write(path, notebook)
 
 
+def test_the_course_keeps_its_rules() -> None:
+    """Its chapters and assignments; exercises/ and transformer/ are what their programs make."""
+    assert check_notebooks.check(ROOT) == []
+
+
 @pytest.mark.slow
 def test_a_good_course_has_no_problems(course: Path) -> None:
     """The course that the others are made from passes, generated files included."""

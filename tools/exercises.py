@@ -7,14 +7,28 @@ python -m tools.exercises --check    compare only; 1 if anything differs
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from grading.course.notebooks import ROOT, Cell, NotebookError, cells, read
-from grading.course.release import GenerationError, assignments, generate
+from grading.course.notebooks import (
+    ROOT,
+    Cell,
+    NotebookError,
+    cells,
+    notebooks_in,
+    read,
+)
+from grading.course.release import (
+    EARLIER,
+    GenerationError,
+    assignments,
+    earlier_points,
+    generate,
+)
 
 #: Files that nbgrader or an editor leaves beside notebooks, and that belong to nobody.
 IGNORED = {".ipynb_checkpoints", "__pycache__", ".DS_Store"}
@@ -76,6 +90,35 @@ def notebook_differences(made: Path, kept: Path) -> list[str]:
     return problems
 
 
+def note_points(root: Path, name: str, new: Path, old: Path) -> None:
+    """Note the points of a release's cells that are about to change, or to go.
+
+    Students who began with that release hand in its points: they are no tampering then.
+    """
+
+    def points(folder: Path) -> dict[str, float]:
+        return {
+            cell.grade_id: cell.nbgrader["points"]
+            for path in notebooks_in(folder)
+            for cell in cells(path)
+            if cell.is_test
+        }
+
+    present = points(new) if new.is_dir() else {}
+    known = earlier_points(root / "solutions")
+    noted = known.setdefault(name, {})
+    for cell, worth in points(old).items():
+        if present.get(cell) != worth and worth not in noted.get(cell, []):
+            noted[cell] = sorted([*noted.get(cell, []), worth])
+    if noted:
+        path = root / "solutions" / EARLIER
+        partial = path.with_suffix(".partial")
+        partial.write_text(
+            json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+        )
+        partial.replace(path)
+
+
 def write(root: Path = ROOT) -> list[str]:
     """Make exercises/ anew, one assignment's folder at a time; return the names of what changed."""
     kept = root / "exercises"
@@ -93,6 +136,7 @@ def write(root: Path = ROOT) -> list[str]:
                 continue
             changed.append(name)
             if old.exists():
+                note_points(root, name, new, old)
                 old.rename(Path(scratch) / f"old-{name}")
             if new.is_dir():
                 new.rename(old)

@@ -22,7 +22,8 @@ NBVAL = [
 ]
 PARALLEL = ["-n", "2", "--dist", "loadscope"]
 # Many tests wait, for a browser or a time limit: a third process uses what two leave idle.
-WAITING = ["-n", "3", "--dist", "loadscope"]
+# conftest.py has slow files first; xdist by itself begins with those of many tests.
+WAITING = ["-n", "3", "--dist", "loadscope", "--no-loadscope-reorder"]
 
 
 # Which room may import which; no folder of its own beside the others.
@@ -33,7 +34,6 @@ MINUTES = {
     "lint": 5,
     "format": 5,
     "rooms": 5,
-    "notebooks": 10,
     "claims": 10,
     "version": 5,
     "book": 40,
@@ -50,7 +50,6 @@ def steps(fast, release=False):
         ("lint", [python, "-m", "ruff", "check", "."]),
         ("format", [python, "-m", "ruff", "format", "--check", "."]),
         ("rooms", [str(Path(python).with_name("lint-imports")), *QUIET]),
-        ("notebooks", [python, "-m", "tools.check_notebooks"]),
         (
             "claims",
             [python, "-m", "tools.check_claims", *(["--strict"] if release else [])],

@@ -14,10 +14,8 @@ from collections.abc import Iterator
 
 import torch
 
-#: Stands for what is not told.
-HOLE = "…"
-#: The line of a released answer cell; its error tells nothing but that nobody replaced it.
-STUB = "Replace this line with your code."
+from grading.course.states import HOLE
+
 #: What a message calls the type of an object whose class is a submission's own.
 FOREIGN = "object of a class of your own"
 

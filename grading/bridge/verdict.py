@@ -30,10 +30,11 @@ from grading.bridge.canary import canary
 from grading.bridge.magics import Shell, plain
 from grading.bridge.peer import LONGEST_TEXT
 from grading.bridge.proxies import Proxy, StudentLost, TrustedPeer
-from grading.bridge.redaction import JOIN, STUB, Texts, noted, words
+from grading.bridge.redaction import JOIN, Texts, noted, words
 from grading.bridge.wire import Channel
 from grading.course.bindings import bound_names, needed_names
 from grading.course.notebooks import hidden_lines
+from grading.course.states import STUB
 
 #: The names of the files that code of a test and of the release stands in.
 TEST, GIVEN = "<test>", "<given>"

@@ -14,12 +14,11 @@ from grading.check import execution, file
 from grading.check.execution import CellRun, KernelError, Run
 from grading.check.file import CheckError, Item, Looked
 from grading.course.bindings import bound_names
+from grading.course.states import STUB
 from grading.course.submission import RebuiltCell
 from grading.feedback import words
 from grading.feedback.words import Message
 
-#: What is left of a stub (`ClearSolutions.code_stub` in nbgrader_config.py).
-STUB = "Replace this line with your code."
 #: From here on, printed text and the seconds of a run are worth a word.
 BIG_PRINT, LONG_RUN = 20_000, 60.0
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from grading.course.notebooks import ROOT
+from grading.course.notebooks import ROOT, NotebookError
+
+#: Points that cells had in earlier releases: {assignment: {grade_id: [points, ...]}}.
+EARLIER = "earlier.json"
 
 
 class GenerationError(RuntimeError):
@@ -23,8 +26,24 @@ def assignments(root: Path = ROOT) -> list[str]:
     )
 
 
+def earlier_points(solutions: Path) -> dict[str, dict[str, list[float]]]:
+    """Return what points cells had in earlier releases, where they had others or are gone.
+
+    Raises:
+        NotebookError: if the file that says so can't be read.
+
+    """
+    path = solutions / EARLIER
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except ValueError as error:
+        raise NotebookError(
+            f"{path}: {error}: take the file from the repository again"
+        ) from None
+
+
 def generate(target: Path, root: Path = ROOT, name: str = "[0-9]*") -> None:
-    """Make release notebooks in a folder, with a gradebook that is thrown away.
+    """Make release notebooks in a folder, without a gradebook.
 
     Args:
         target: where the folders of the assignments go.
@@ -35,14 +54,13 @@ def generate(target: Path, root: Path = ROOT, name: str = "[0-9]*") -> None:
         GenerationError: if nbgrader refuses.
 
     """
-    with tempfile.TemporaryDirectory() as scratch:
-        result = nbgrader(
-            root,
-            "generate_assignment",
-            name,
-            f"--CourseDirectory.release_directory={target}",
-            f"--db=sqlite:///{scratch}/gradebook.db",
-        )
+    result = nbgrader(
+        root,
+        "generate_assignment",
+        name,
+        "--no-db",
+        f"--CourseDirectory.release_directory={target}",
+    )
     made = {path.name for path in target.glob("*")} if target.is_dir() else set()
     wanted = set(assignments(root)) if "*" in name else {name}
     if result.returncode or made != wanted:

@@ -29,6 +29,12 @@ class State(StrEnum):
         return self in (State.GRADED, State.SUSPECT)
 
 
+#: Stands for what a student is not told of a message.
+HOLE = "…"
+#: The line of a released answer cell; its error tells nothing but that nobody replaced it.
+STUB = "Replace this line with your code."
+
+
 def task_of(grade_id: str) -> str:
     """Return the task to which a cell belongs."""
     return grade_id.partition(SEPARATOR)[0]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grading.course import draws, notebooks
+from grading.course import release as releases
 from grading.course.bindings import inner_parts, offered_names
 from grading.course.handed_in import SubmissionError, check_size, parse
 from grading.course.notebooks import Cell, NotebookError
@@ -114,7 +115,9 @@ def tags_of(cell: dict) -> dict:
 class Form:
     """An assignment as it is graded: the release's cells, and the tests of the source notebook.
 
-    `draw` tells by which secret hidden inputs are drawn, "" for those of the repository.
+    `draw` tells by which secret hidden inputs are drawn, "" for those of the repository. `earlier`
+    has the points of graded cells in releases before this one, where they were others: students
+    who began then hand in those.
     """
 
     name: str
@@ -122,11 +125,22 @@ class Form:
     released: dict[str, str]
     fingerprint: str
     draw: str = ""
+    earlier: dict[str, list[float]] = field(default_factory=dict)
 
     @property
     def most(self) -> dict[str, float]:
         """The points of each graded cell."""
         return {cell.grade_id: cell.points for cell in self.cells if cell.is_graded}
+
+    @property
+    def texts_and_points(self) -> dict[str, tuple[str, float | None]]:
+        """What the gradebook has of each cell with a name."""
+        most = self.most
+        return {
+            cell.grade_id: (cell.source, most.get(cell.grade_id))
+            for cell in self.cells
+            if cell.grade_id
+        }
 
     def drawn(self, seeds: Mapping[str, int], draw: str = "") -> Form:
         """Return the form with hidden inputs drawn by these numbers: see `grading.course.draws`."""
@@ -223,8 +237,11 @@ class _Submitted:
         if isinstance(name, str) and name in self.known:
             return name
         if name and tags.get("grade"):
+            begun_then = tags.get("points") in self.form.earlier.get(str(name), ())
             self.findings.append(
-                Finding(
+                Finding("outdated", name, "a test of an earlier release")
+                if begun_then
+                else Finding(
                     "unknown",
                     str(name)[:60],
                     "a graded cell that the assignment hasn't",
@@ -278,7 +295,10 @@ class _Submitted:
         if not tags:
             self.findings.append(Finding("untagged", name, "found by its cell id"))
         changed = [tag for tag in TAGS if tags and tags.get(tag) != wanted.get(tag)]
-        if changed:
+        if changed == ["points"] and tags["points"] in self.form.earlier.get(name, ()):
+            text = "points of an earlier release; the present ones count"
+            self.findings.append(Finding("outdated", name, text))
+        elif changed:
             self.findings.append(
                 Finding(
                     "re-tagged",
@@ -340,7 +360,8 @@ def load(release: Path, source: Path) -> Form:
         )
     text = "\0".join(f"{c.role}\0{c.grade_id}\0{c.points}\0{c.source}" for c in cells)
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
-    return Form(release.name, tuple(cells), released, fingerprint)
+    earlier = releases.earlier_points(source.parent.parent).get(source.parent.name, {})
+    return Form(release.name, tuple(cells), released, fingerprint, earlier=earlier)
 
 
 def _released_cell(cell: Cell, full: dict[str, Cell], started: bool) -> RebuiltCell:

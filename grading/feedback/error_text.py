@@ -15,8 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from grading.bridge.redaction import HOLE, STUB
-from grading.course.states import Result
+from grading.course.states import HOLE, STUB, Result
 from grading.course.submission import Form
 from grading.feedback import words
 from grading.feedback.words import Message

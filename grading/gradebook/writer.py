@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from nbgrader.api import (
     Assignment,
@@ -33,9 +33,6 @@ from grading.course import database
 from grading.course.database import GradebookError
 from grading.course.states import Result, State
 from grading.gradebook import ledger
-
-if TYPE_CHECKING:
-    from grading.course.submission import Form
 
 #: How often a submission's grade is written, a second apart, while the database is busy.
 ATTEMPTS = 5
@@ -303,17 +300,17 @@ class GradebookWriter:
             )
         self.gradebook.db.flush()
 
-    def is_registered(self, assignment: str, notebook: str, form: Form) -> bool:
-        """Tell whether the gradebook has the cells of an assignment as they are now."""
+    def cells(
+        self, assignment: str, notebook: str
+    ) -> dict[str, tuple[str, float | None]]:
+        """Return text and points of an assignment's cells by name; {} if it has none yet."""
         if not _has(self.gradebook.find_notebook, notebook, assignment):
-            return False
+            return {}
         with self.transaction():
             found = self.gradebook.find_notebook(notebook, assignment)
-            sources = {cell.name: cell.source for cell in found.source_cells}
             graded = [*found.grade_cells, *found.task_cells]
             points = {cell.name: cell.max_score for cell in graded}
-        wanted = {cell.grade_id: cell.source for cell in form.cells if cell.grade_id}
-        return sources == wanted and points == form.most
+            return {c.name: (c.source, points.get(c.name)) for c in found.source_cells}
 
     def register(self, assignment: str, source: Gradebook) -> None:
         """Copy an assignment's cells from a gradebook that `nbgrader generate_assignment` made.

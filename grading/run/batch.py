@@ -7,6 +7,7 @@ one transaction; the next run skips what is there and unchanged, and grades the 
 from __future__ import annotations
 
 import contextlib
+import copy
 import fcntl
 import hashlib
 import os
@@ -18,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
 from tqdm import tqdm
 from traitlets import TraitError
 
@@ -90,6 +93,7 @@ class _Run:
     options: Options
     penalty: Penalty
     stamps: dict[str, str | None] = field(default_factory=dict)
+    known: dict[str, Result] = field(default_factory=dict)
 
     def read_stamps(self, found: dict[str, Path | Result]) -> None:
         """Find out when each submission was handed in."""
@@ -158,6 +162,7 @@ class _Run:
             ):
                 if job is jobs[0]:
                     check_reference(self.form, result)
+                    register(self.course, self.form, self.book)
                     proven, usual = True, set(result.doubts)
                 else:
                     waiting.append((result, text))
@@ -165,6 +170,8 @@ class _Run:
                     result, text = waiting.pop(0)
                     result = with_doubts(result, usual)
                     self.save(result, text)
+                    if told := difference(self.known.get(result.student), result):
+                        self.say(told)
                     if result.state is not State.GRADED:
                         self.say(
                             f"{result.state}: {result.student}: {'; '.join(result.reasons)}"
@@ -212,6 +219,80 @@ class _Run:
         self.book.note_pages(course.assignment, done)
 
 
+def changed_cells(course: Course, form: Form, book: GradebookWriter) -> dict[str, str]:
+    """Return by name what is new about each cell, as the gradebook has it; {} if nothing is."""
+    before = book.cells(course.assignment, course.notebook)
+    now = form.texts_and_points
+    changes = {}
+    for name in sorted(before.keys() | now.keys()):
+        old, new = before.get(name), now.get(name)
+        if old is None or new is None:
+            changes[name] = "added" if old is None else "removed"
+        elif old[1] != new[1]:
+            changes[name] = f"{old[1]:g} points before, now {new[1]:g}"
+        elif old != new:
+            changes[name] = "another text"
+    return changes
+
+
+def begin(
+    course: Course,
+    form: Form,
+    book: GradebookWriter,
+    known: dict[str, Result],
+    options: Options,
+) -> str:
+    """Have the gradebook ready for this run; return what is said of an update of the assignment.
+
+    Changed cells of a class that has grades are registered only when the solutions have full points
+    by them: until then the gradebook keeps the old ones, and grades and points belong together.
+
+    Args:
+        course: the assignment.
+        form: its cells as they are now.
+        book: the gradebook.
+        known: the grades of those whose notebooks are there.
+        options: whom to grade.
+
+    Raises:
+        GradingError: if some would keep a grade by the tests of before.
+        GradebookError: if cells were added or removed since submissions were graded.
+
+    """
+    graded = {name for name, result in known.items() if result.state.has_points}
+    changes = changed_cells(course, form, book)
+    if not graded or {"added", "removed"} & set(changes.values()):
+        register(course, form, book)
+        return ""
+    if not changes:
+        return ""
+    told = "; ".join(f"{name}: {change}" for name, change in changes.items())
+    if options.students and graded - set(options.students):
+        raise GradingError(
+            f"the assignment has changed since {len(graded)} submissions were graded ({told}): "
+            "grade everybody by the new tests, without --student"
+        )
+    return f"the assignment has changed, so all are graded again: {told}"
+
+
+def difference(old: Result | None, new: Result) -> str:
+    """Return how one file's points differ from those by earlier tests, "" if they don't."""
+    if old is None or not old.state.has_points or old.content != new.content:
+        return ""
+    if not new.state.has_points:
+        return f"{new.student}: {old.total:g} points before, now {new.state}"
+    cells = [
+        f"{name} {old.points.get(name, 0):g} -> {points:g}"
+        for name, points in new.points.items()
+        if old.points.get(name) != points
+    ]
+    return (
+        f"{new.student}: {old.total:g} points before, now {new.total:g}: {', '.join(cells)}"
+        if cells
+        else ""
+    )
+
+
 def register(course: Course, form: Form, book: GradebookWriter) -> None:
     """Have the assignment's cells in the gradebook, as `nbgrader generate_assignment` puts them.
 
@@ -220,23 +301,21 @@ def register(course: Course, form: Form, book: GradebookWriter) -> None:
         GradebookError: if cells changed since submissions were graded.
 
     """
-    if book.is_registered(course.assignment, course.notebook, form):
+    if not changed_cells(course, form, book):
         return
     with tempfile.TemporaryDirectory() as scratch:
         made = f"sqlite:///{scratch}/made.db"
         database.prepare(made, ledger.METADATA)
-        done = release.nbgrader(
-            course.root,
-            "generate_assignment",
-            course.assignment,
-            "--force",
-            f"--CourseDirectory.release_directory={scratch}/release",
-            f"--db={made}",
+        config = copy.deepcopy(course.config)
+        config.CourseDirectory.update(
+            root=str(course.root), release_directory=f"{scratch}/release", db_url=made
         )
-        if done.returncode:
-            raise GradingError(
-                f"reading the tests failed:\n{release.complaint(done.stderr)}"
-            )
+        # In this process: nbgrader's own command takes longer to start than to do this.
+        nbgrader = NbGraderAPI(CourseDirectory(config=config), config=config)
+        done = nbgrader.generate_assignment(course.assignment)
+        if not done["success"]:
+            said = done.get("log") or done["error"]
+            raise GradingError(f"reading the tests failed:\n{release.complaint(said)}")
         with contextlib.closing(Gradebook(made, course.course)) as source:
             book.register(course.assignment, source)
 
@@ -345,12 +424,12 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
     with only_one(root), GradebookWriter(course.url, course.course, alone=True) as book:
         run = _Run(course, form, book, options, penalty)
         sweep(course)
-        register(course, form, book)
+        run.known = book.results(course.assignment)
+        known = {name: run.known[name] for name in found.keys() & run.known.keys()}
+        if update := begin(course, form, book, known, options):
+            run.say(update)
         run.read_stamps(found)
-        known = book.results(course.assignment)
-        check_draw(
-            form, {name: known[name] for name in found.keys() & known.keys()}, options
-        )
+        check_draw(form, known, options)
         todo = []
         for student, entry in found.items():
             if options.students and student not in options.students:
@@ -365,6 +444,7 @@ def grade(root: Path, wanted: str, options: Options | None = None) -> Done:
         if todo and not form.draw:
             run.say(NO_SECRET)
         run.grade(todo)
+        register(course, form, book)
         book.update_late(course.assignment, penalty, run.stamps)
         results = book.results(course.assignment)
         class_ = standings(course.url, course.assignment, submitted=course.submitted)

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from grading.bridge.redaction import HOLE, STUB
 from grading.course import submission
-from grading.course.states import Result, State
+from grading.course.states import HOLE, STUB, Result, State
 from grading.course.submission import Form
 from grading.feedback import page as feedback_page
 from grading.feedback import words

@@ -78,8 +78,8 @@ def test_registered_cells_are_known(book: GradebookWriter, released: Path) -> No
     """Nothing is to do while the assignment is as it was."""
     source = released / "solutions" / NAME / "sample.ipynb"
     form = submission.load(released / "exercises" / NAME / "sample.ipynb", source)
-    assert book.is_registered(NAME, NOTEBOOK, form)
-    assert not book.is_registered(NAME, "other", form)
+    assert book.cells(NAME, NOTEBOOK) == form.texts_and_points
+    assert book.cells(NAME, "other") == {}
 
 
 def test_points_comments_and_state(book: GradebookWriter) -> None:

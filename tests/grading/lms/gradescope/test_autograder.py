@@ -14,10 +14,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from grading.bridge.redaction import HOLE
 from grading.course import submission
 from grading.course.notebooks import ROOT
-from grading.course.states import NOT_RUN, Result, State
+from grading.course.states import HOLE, NOT_RUN, Result, State
 from grading.feedback.error_text import OTHERS, UNKNOWN, VALUES, Rule
 from grading.lms.files.outcome import Problem
 from grading.lms.gradescope import autograder, grade, runner
