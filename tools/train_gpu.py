@@ -127,6 +127,8 @@ def parts(device: str, data_dir: str | None) -> dict[str, Part]:
                 "models/de-en",
                 "--int8",
                 "--onnx",
+                "--data",
+                "data/de-en",
             ],
         ],
     )
