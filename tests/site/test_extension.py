@@ -282,8 +282,8 @@ def test_a_guess_folds_the_next_output_and_what_gives_it_away(build) -> None:
     page = (out / "page.html").read_text(encoding="utf-8")
     assert page.count("predicted of-predict-one") == 2
     assert page.count('type="radio"') == 2
-    cells = page.split('<div class="cell')[1:]
-    assert [cell.startswith(" predicted") for cell in cells] == [False, True, False]
+    cells = page.split('<div class="cell ')[1:]
+    assert [cell.startswith("predicted") for cell in cells] == [False, True, False]
     assert 'class="after-predict predicted of-predict-one' in page
 
 
