@@ -68,8 +68,7 @@ def sie_one_way(seed: int) -> dict[str, float]:
 
 @claim(
     id="2-sie-both-sides",
-    sentence="forbid it the later words, and self-attention falls back to the level of the "
-    "one-way GRU",
+    sentence="forbid it the later words, and self-attention loses a good part of its answers",
     control="the same layer, data and training; a mask hides what stands after the asking word",
     effect="accuracy with all words minus accuracy without the later ones",
     at_least=0.1,
