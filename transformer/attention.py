@@ -67,8 +67,10 @@ def scaled_dot_product_attention(
     query: (..., T_q, d_k). key: (..., T_k, d_k). value: (..., T_k, d_v).
     mask: boolean, broadcastable to (..., T_q, T_k), True = may attend; None allows all.
     Returns (output, weights) of shapes (..., T_q, d_v) and (..., T_q, T_k). A query
-    that may attend to nothing gets zeros. Raises ValueError if the shapes do not fit,
-    or if the mask is not boolean.
+    that may attend to nothing gets zeros. Weights are those before any dropout.
+    A forbidden key and value must be finite, since 0 times infinity is NaN; in float16
+    scores beyond 65,504 overflow, and their row is NaN.
+    Raises ValueError if the shapes do not fit, or if the mask is not boolean.
     Source: Vaswani et al. (2017), section 3.2.1, equation 1.
     """
     _check_shapes(query, key, value)
