@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -25,6 +25,8 @@ DESIGNS = {
     "without attention": {"attention": None},
     "with attention": {"attention": "additive", "rank": 96},
 }
+#: So many updates, of batches of so many pairs, train each of them.
+STEPS, BATCH = 300, 64
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,10 @@ def numbered(sentences: Iterable[Sequence[str]]) -> dict[str, int]:
 @functools.cache
 def make_task(
     seed: int = 1,
-    size: int = 14_000,
+    size: int = 8_000,
     constructions: tuple[str, ...] = CONSTRUCTIONS,
     bands: tuple[tuple[int, int], ...] = BANDS,
-    tests: int = 200,
+    tests: int = 80,
     max_length: int | None = None,
 ) -> Task:
     """Draw ``size`` pairs to train on and up to ``tests`` a band that are not among them.
@@ -187,3 +189,92 @@ def matched(wanted: Sequence[str], words: Sequence[str]) -> set[int]:
     """
     blocks = SequenceMatcher(None, wanted, words, autojunk=False).get_matching_blocks()
     return {block.a + k for block in blocks for k in range(block.size)}
+
+
+def teacher_forced(
+    task: Task, model: Seq2Seq, pairs: Sequence
+) -> tuple[list[list[bool]], Tensor | None]:
+    """Which words of each target are predicted right after the right words; the weights, too.
+
+    A list for each pair has as many entries as its target has words, <eos> left out. The weights
+    are (B, T, S), or None without attention.
+    """
+    source, target_in, target_out = task.as_batch(pairs)
+    with torch.no_grad():
+        logits, weights = model(source, target_in)  # (B, T, V), (B, T, S)
+    right = (logits.argmax(dim=-1) == target_out).tolist()  # (B, T, V) -> (B, T)
+    return [
+        row[: len(pair.target)] for row, pair in zip(right, pairs, strict=True)
+    ], weights
+
+
+def by_distance(task: Task, model: Seq2Seq, pairs: Sequence) -> list[float]:
+    """Share of right words, in per cent, by the distance of their partner to the nearer end.
+
+    Entry d is for target words (predicted after the right words) whose source word has d words
+    between it and the nearer end of its sentence; the last entry, 5, takes all beyond. A word with
+    several partners counts for the nearest of them.
+    """
+    hits = [[] for _ in range(6)]
+    rows, _ = teacher_forced(task, model, pairs)
+    for pair, row in zip(pairs, rows, strict=True):
+        ends = {}
+        for j, i in pair.alignment:
+            distance = min(j, len(pair.source) - 1 - j, 5)
+            ends[i] = min(distance, ends.get(i, 5))
+        for i, distance in ends.items():
+            hits[distance].append(row[i])
+    return [100 * sum(row) / len(row) for row in hits]
+
+
+def after_mistake(task: Task, model: Seq2Seq, pairs: Sequence) -> dict[str, float]:
+    """Share of right words behind the first wrong word of each translation, in per cent.
+
+    "forced": predicted after the right words. "position": the model's own word at the same place.
+    "aligned": a word of the reference that stands in the model's own translation, in order, behind
+    what was right up to the mistake. Translations without a mistake count nothing.
+    """
+    rows, _ = teacher_forced(task, model, pairs)
+    texts, _ = translate(task, model, pairs)
+    right = {"forced": 0, "position": 0, "aligned": 0}
+    total = 0
+    for pair, row, text in zip(pairs, rows, texts, strict=True):
+        if text == pair.target:
+            continue
+        both = zip(pair.target, text, strict=False)
+        first = next(
+            (k for k, (a, b) in enumerate(both) if a != b),
+            min(len(text), len(pair.target)),
+        )
+        rest, own = pair.target[first + 1 :], text[first:]
+        total += len(rest)
+        right["forced"] += sum(row[first + 1 :])
+        right["position"] += sum(
+            a == b for a, b in zip(rest, text[first + 1 :], strict=False)
+        )
+        right["aligned"] += len(matched(rest, own))
+    return {name: 100 * count / total for name, count in right.items()}
+
+
+def words_right(task: Task, model: Seq2Seq, pairs: Sequence) -> float:
+    """Share of the references' words that stand, in order, in the translations, in per cent."""
+    texts, _ = translate(task, model, pairs)
+    found = sum(
+        len(matched(pair.target, text)) for pair, text in zip(pairs, texts, strict=True)
+    )
+    return 100 * found / sum(len(pair.target) for pair in pairs)
+
+
+def guessable(pairs: Sequence) -> Callable[[Sequence[str], int], float]:
+    """A function (target, i): how often word i follows the two words before it in ``pairs``."""
+    follow = defaultdict(Counter)
+    for pair in pairs:
+        padded = ("", "", *pair.target)
+        for k, word in enumerate(pair.target):
+            follow[padded[k : k + 2]][word] += 1
+
+    def chance(target: Sequence[str], i: int) -> float:
+        counts = follow[("", "", *target)[i : i + 2]]
+        return counts[target[i]] / max(1, counts.total())
+
+    return chance

@@ -15,9 +15,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 class DotScore(nn.Module):
     """Score a query against each key by their dot product.
 
-    query_dim, key_dim: widths d_s and d_h, which must be equal.
+    query_dim, key_dim: widths d_s and d_a, which must be equal.
     Raises ValueError if they differ.
-    Source: Luong, Pham and Manning (2015), equation 8, "dot".
+    Source: Luong, Pham and Manning (2015), section 3.1, "dot".
     """
 
     def __init__(self, query_dim: int, key_dim: int, rank: int = 32):
@@ -29,7 +29,7 @@ class DotScore(nn.Module):
             )
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """Do once a sentence what does not depend on the query: (B, S, d_h) -> (B, S,
+        """Do once a sentence what does not depend on the query: (B, S, d_a) -> (B, S,
         d).
         """
         return keys
@@ -45,11 +45,11 @@ class CosineScore(DotScore):
     """Dot product of the directions: between -1 and 1, whatever the lengths."""
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """Give each key the length 1: (B, S, d_h) -> (B, S, d_h)."""
+        """Give each key the length 1: (B, S, d_a) -> (B, S, d_a)."""
         return nn.functional.normalize(keys, dim=-1)
 
     def forward(self, query: Tensor, prepared: Tensor) -> Tensor:
-        """Score query (B, d_s) against prepared keys (B, S, d_h): -> (B, S)."""
+        """Score query (B, d_s) against prepared keys (B, S, d_a): -> (B, S)."""
         return super().forward(nn.functional.normalize(query, dim=-1), prepared)
 
 
@@ -60,14 +60,14 @@ class ScaledDotScore(DotScore):
     """
 
     def forward(self, query: Tensor, prepared: Tensor) -> Tensor:
-        """Score query (B, d_s) against prepared keys (B, S, d_h): -> (B, S)."""
+        """Score query (B, d_s) against prepared keys (B, S, d_a): -> (B, S)."""
         return super().forward(query / query.shape[-1] ** 0.5, prepared)
 
 
 class GeneralScore(DotScore):
     """Bilinear score s W_a h; the widths may differ.
 
-    Source: Luong, Pham and Manning (2015), equation 8, "general".
+    Source: Luong, Pham and Manning (2015), section 3.1, "general".
     """
 
     def __init__(self, query_dim: int, key_dim: int, rank: int = 32):
@@ -75,30 +75,29 @@ class GeneralScore(DotScore):
         self.W_a = nn.Linear(key_dim, query_dim, bias=False)
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """Multiply the keys by W_a: (B, S, d_h) -> (B, S, d_s)."""
+        """Multiply the keys by W_a: (B, S, d_a) -> (B, S, d_s)."""
         return self.W_a(keys)
 
 
 class ReducedRankScore(DotScore):
-    """Bilinear score whose matrix U V^T has rank k: both sides are projected to width
-    k.
+    """Bilinear score whose matrix W_q W_k^T has rank r: both sides are projected to r.
 
-    rank: the width k. Raises ValueError if it is below 1.
+    rank: the width r. Raises ValueError if it is below 1.
     """
 
     def __init__(self, query_dim: int, key_dim: int, rank: int = 32):
         super().__init__(query_dim, query_dim)
         _check_positive("rank", rank)
-        self.U = nn.Linear(query_dim, rank, bias=False)
-        self.V = nn.Linear(key_dim, rank, bias=False)
+        self.W_q = nn.Linear(query_dim, rank, bias=False)
+        self.W_k = nn.Linear(key_dim, rank, bias=False)
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """Project the keys: (B, S, d_h) -> (B, S, k)."""
-        return self.V(keys)
+        """Project the keys: (B, S, d_a) -> (B, S, r)."""
+        return self.W_k(keys)
 
     def forward(self, query: Tensor, prepared: Tensor) -> Tensor:
-        """Score query (B, d_s) against prepared keys (B, S, k): -> (B, S)."""
-        return super().forward(self.U(query), prepared)
+        """Score query (B, d_s) against prepared keys (B, S, r): -> (B, S)."""
+        return super().forward(self.W_q(query), prepared)
 
 
 class AdditiveScore(nn.Module):
@@ -117,7 +116,7 @@ class AdditiveScore(nn.Module):
         self.v = nn.Linear(rank, 1, bias=False)
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """Do the keys' part of the hidden layer: (B, S, d_h) -> (B, S, r)."""
+        """Do the keys' part of the hidden layer: (B, S, d_a) -> (B, S, r)."""
         return self.W_h(keys)
 
     def forward(self, query: Tensor, prepared: Tensor) -> Tensor:
@@ -141,8 +140,8 @@ SCORES = {
 def make_score(name: str, query_dim: int, key_dim: int, rank: int = 32) -> nn.Module:
     """Make the score function of this name.
 
-    name: a key of SCORES. query_dim, key_dim: the widths d_s and d_h.
-    rank: k of "reduced_rank", r of "additive"; the others have no use for it.
+    name: a key of SCORES. query_dim, key_dim: the widths d_s and d_a.
+    rank: the inner width r of "reduced_rank" and "additive"; the others have no use for it.
     Returns a module with prepare(keys) and forward(query, prepared), see DotScore.
     Raises ValueError for an unknown name, or widths below 1, or widths that do not suit
     it.
@@ -166,16 +165,16 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """Turn the scores of one query a sentence into weights, and mix the values by them.
 
-    scores: (B, S). values: (B, S, d_h).
+    scores: (B, S). values: (B, S, d_a).
     src_mask: boolean (B, S), True = may attend; None allows everything.
-    Returns (context, weights) of shapes (B, d_h) and (B, S). A sentence whose mask is
+    Returns (context, weights) of shapes (B, d_a) and (B, S). A sentence whose mask is
     all False gets zeros. Raises ValueError if the shapes do not fit, or for a mask that
     is not boolean.
     Source: Bahdanau, Cho and Bengio (2015), equations 5 and 6.
     """
     if values.dim() != 3 or values.shape[:2] != scores.shape:
         raise ValueError(
-            f"values: expected shape (B, S, d_h) with (B, S) = {tuple(scores.shape)}, "
+            f"values: expected shape (B, S, d_a) with (B, S) = {tuple(scores.shape)}, "
             f"got {tuple(values.shape)}"
         )
     if src_mask is not None:
@@ -188,7 +187,7 @@ def attend(
         weights = weights.masked_fill(~src_mask, 0.0)
     context = torch.bmm(weights.unsqueeze(1), values).squeeze(
         1
-    )  # (B, 1, d_h) -> (B, d_h)
+    )  # (B, 1, d_a) -> (B, d_a)
     return context, weights
 
 

@@ -53,7 +53,8 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def run(**files: str) -> tuple[Path, str]:
         names = {name.replace("__", "/") for name in files}
-        listed = "\n".join(sorted(name.rsplit(".", 1)[0] for name in names))
+        pages = [name for name in names if not name.endswith(".json")]
+        listed = "\n".join(sorted(name.rsplit(".", 1)[0] for name in pages))
         toc = f"# Book\n\n```{{toctree}}\n{listed}\n```\n"
         for name, text in {**files, "index.md": toc}.items():
             path = tmp_path / name.replace("__", "/")
@@ -242,3 +243,94 @@ def test_missing_mathjax_says_what_to_install(
     monkeypatch.setattr(metadata, "files", lambda name: [])
     with pytest.raises(ExtensionError, match="make env EXTRAS=read"):
         build(**{"page.md": "# Title\n"})
+
+
+PREDICT = """
+:::{predict}
+:name: predict-one
+What comes out?
+
+- one
+- *two*
+:::
+"""
+
+
+def printing(name: str) -> dict:
+    """Return a code cell whose stored output is a line."""
+    return {
+        "cell_type": "code",
+        "id": name,
+        "source": "print(1)",
+        "metadata": {},
+        "execution_count": 1,
+        "outputs": [{"output_type": "stream", "name": "stdout", "text": "1\n"}],
+    }
+
+
+def test_a_guess_folds_the_next_output_and_what_gives_it_away(build) -> None:
+    """The form's name is on the next cell and the blocks behind it, on no other cell."""
+    asked = {"cell_type": "markdown", "id": "ask", "metadata": {}, "source": PREDICT}
+    after = {
+        "cell_type": "markdown",
+        "id": "after",
+        "metadata": {},
+        "source": ":::{after-predict}\nIt is one.\n:::",
+    }
+    text = notebook(printing("a"), asked, printing("b"), after, printing("c"))
+    out, _ = build(**{"page.ipynb": text})
+    page = (out / "page.html").read_text(encoding="utf-8")
+    assert page.count("predicted of-predict-one") == 2
+    assert page.count('type="radio"') == 2
+    cells = page.split('<div class="cell')[1:]
+    assert [cell.startswith(" predicted") for cell in cells] == [False, True, False]
+    assert 'class="after-predict predicted of-predict-one' in page
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (PREDICT.replace(":name: predict-one\n", ""), "give it a name"),
+        (PREDICT.replace("- *two*\n", ""), "at least two choices"),
+    ],
+)
+def test_a_form_that_lacks_a_part_says_which(build, text: str, message: str) -> None:
+    _, warnings = build(**{"page.md": f"# Title\n{text}\n"})
+    assert message in warnings
+
+
+def test_a_guess_about_nothing_fails_the_build(build) -> None:
+    with pytest.raises(ExtensionError, match="predict-one: no code cell follows"):
+        build(**{"page.md": f"# Title\n{PREDICT}\n"})
+
+
+RECORD = {
+    "id": "1-grows",
+    "sentence": "It grows.",
+    "control": "the seed held fixed",
+    "meaning": "points",
+    "threshold": {"at_least": 0.5, "holds": "interval"},
+    "seeds": [{"seed": s, "effect": -s, "seconds": 2} for s in (1, 2, 3)],
+    "effect": -2,
+    "interval": [-3, -1],
+    "holds": False,
+    "code": "0",
+}
+
+
+def test_a_mark_leads_to_the_claims_card(build) -> None:
+    """A card has sentence, control, effect and verdict; an unknown mark is a warning."""
+    out, warnings = build(
+        **{
+            "book__claims__01-sample.json": json.dumps({"claims": [RECORD]}),
+            "claims.md": "# Claims\n\n```{claims}\n```\n",
+            "page.md": "# Title\n\nSo {claim}`1-grows`, not {claim}`1-odd`.\n",
+        }
+    )
+    page = (out / "page.html").read_text(encoding="utf-8")
+    assert 'href="claims.html#claim-1-grows"' in page
+    assert 'class="claim-mark"' in page
+    assert "undefined label: 'claim-1-odd'" in warnings
+    card = (out / "claims.html").read_text(encoding="utf-8")
+    for words in ("It grows.", "the seed held fixed", "\N{MINUS SIGN}2", "it is not"):
+        assert words in card

@@ -76,7 +76,7 @@ def by_formula(name, score, s, h):
     if name == "general":
         return dot(s, times(h, weight["W_a.weight"]))
     if name == "reduced_rank":
-        return dot(times(s, weight["U.weight"]), times(h, weight["V.weight"]))
+        return dot(times(s, weight["W_q.weight"]), times(h, weight["W_k.weight"]))
     if name == "additive":
         from_s, from_h = times(s, weight["W_s.weight"]), times(h, weight["W_h.weight"])
         hidden = [math.tanh(a + b) for a, b in zip(from_s, from_h, strict=True)]
@@ -117,7 +117,7 @@ def test_parameter_counts(query_dim, key_dim, rank):
 
 def test_reduced_rank_is_a_general_score_of_that_rank():
     reduced, general = make_score("reduced_rank", 6, 5, 2), make_score("general", 6, 5)
-    general.W_a.weight.data = reduced.U.weight.T @ reduced.V.weight
+    general.W_a.weight.data = reduced.W_q.weight.T @ reduced.W_k.weight
     assert torch.linalg.matrix_rank(general.W_a.weight) == 2
     query, keys = torch.randn(3, 6), torch.randn(3, 4, 5)
     assert_close(
