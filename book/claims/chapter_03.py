@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from book.claims import claim, exact
 from book.exam import (
+    STEPS,
     WIDTH,
     Candidate,
     FreeHeads,
@@ -21,7 +23,7 @@ from book.exam import (
     grade,
     linear_reader,
     network_reader,
-    sit_exam,
+    sit_exams,
 )
 from book.measure import peak_memory
 from transformer.multihead import MultiHeadAttention, to_torch
@@ -40,30 +42,46 @@ def gentle(num_heads: int) -> LookUp:
 
 
 @cache
-def trained(seed: int, num_heads: int, network: bool = False) -> Candidate:
-    """Return the chapter's candidate of this seed."""
-    reader = network_reader if network else linear_reader
-    return sit_exam(partial(LookUp, num_heads), reader, seed=seed)[0]
+def ten(
+    block: int,
+    make_look_up: Callable[[], nn.Module] = LookUp,
+    *sizes: int,
+    network: bool = False,
+    questions: int = 2,
+    steps: int = STEPS,
+    rate: float = 0.01,
+) -> list[Candidate]:
+    """Return ten candidates, of the seeds from 10 * block + 1, trained side by side."""
+    return sit_exams(
+        partial(make_look_up, *sizes),
+        network_reader if network else linear_reader,
+        seeds=range(10 * block + 1, 10 * block + 11),
+        questions=questions,
+        steps=steps,
+        rate=rate,
+    )
 
 
-@cache
-def exam_grades(seed: int, num_heads: int, network: bool = False) -> Tensor:
-    """Return the grades (2,) of the chapter's candidate of this seed."""
-    return grade(trained(seed, num_heads, network))
+def trained(seed: int, *look_up, **options) -> Candidate:
+    """Return the candidate of a seed; see ten."""
+    block, number = divmod(seed - 1, 10)
+    return ten(block, *look_up, **options)[number]
 
 
-@cache
+def grades(seed: int, *look_up, **options) -> Tensor:
+    """Return the grades (questions,) of the candidate of a seed; see ten."""
+    return grade(trained(seed, *look_up, **options))
+
+
 def one_head_linear_grades(seed: int) -> dict[str, Tensor]:
     """Return the grades (2,) of one head with a linear reader, and of its controls."""
-    one = partial(LookUp, 1)
-    controls = {
-        "wide keys": partial(sit_exam, partial(FreeHeads, 1, 4 * WIDTH, WIDTH)),
-        "twice the steps": partial(sit_exam, one, steps=LONG),
-        "half the rate": partial(sit_exam, one, rate=0.005),
-        "gentle start": partial(sit_exam, partial(gentle, 1)),
+    return {
+        "as on the page": grades(seed, LookUp, 1),
+        "wide keys": grades(seed, FreeHeads, 1, 4 * WIDTH, WIDTH),
+        "twice the steps": grades(seed, LookUp, 1, steps=LONG),
+        "half the rate": grades(seed, LookUp, 1, rate=0.005),
+        "gentle start": grades(seed, gentle, 1),
     }
-    found = {name: grade(sit(seed=seed)[0]) for name, sit in controls.items()}
-    return {"as on the page": exam_grades(seed, 1), **found}
 
 
 @exact(
@@ -132,7 +150,7 @@ def one_head_linear(seed: int) -> dict[str, float]:
 def two_heads_linear(seed: int) -> dict[str, float]:
     """Two heads against one, with a linear reader behind both."""
     one = max(g.min().item() for g in one_head_linear_grades(seed).values())
-    two = exam_grades(seed, 2).min().item()
+    two = grades(seed, LookUp, 2).min().item()
     return {"effect": two - one, "two": two, "one": one}
 
 
@@ -147,15 +165,13 @@ def two_heads_linear(seed: int) -> dict[str, float]:
 )
 def network_untangles(seed: int) -> dict[str, float]:
     """One head with a network, from two starts, and with a linear reader."""
-    one = partial(LookUp, 1)
-    small = grade(sit_exam(partial(gentle, 1), network_reader, seed=seed)[0])
-    long = grade(sit_exam(one, network_reader, seed=seed, steps=LONG)[0])
     found = {
-        "xavier": exam_grades(seed, 1, network=True).min().item(),
-        "xavier, long": long.min().item(),
-        "linear": one_head_linear_grades(seed)["gentle start"].min().item(),
+        "xavier": grades(seed, LookUp, 1, network=True),
+        "xavier, long": grades(seed, LookUp, 1, network=True, steps=LONG),
+        "linear": grades(seed, gentle, 1),
     }
-    small = small.min().item()
+    found = {name: both.min().item() for name, both in found.items()}
+    small = grades(seed, gentle, 1, network=True).min().item()
     return {"effect": small - max(found.values()), "small": small, **found}
 
 
@@ -170,14 +186,14 @@ def network_untangles(seed: int) -> dict[str, float]:
 )
 def four_questions(seed: int) -> dict[str, float]:
     """Four questions: the network behind, the small start and the parameters are equal."""
-    sit = partial(sit_exam, make_reader=network_reader, seed=seed, questions=4)
     found = {
-        "one": grade(sit(partial(gentle, 1))[0]).mean().item(),
-        "one, twice the steps": grade(sit(partial(gentle, 1), steps=800)[0])
-        .mean()
-        .item(),
+        "one": grades(seed, gentle, 1, network=True, questions=4),
+        "one, twice the steps": grades(
+            seed, gentle, 1, network=True, questions=4, steps=LONG
+        ),
     }
-    four = grade(sit(partial(gentle, 4))[0]).mean().item()
+    found = {name: all_four.mean().item() for name, all_four in found.items()}
+    four = grades(seed, gentle, 4, network=True, questions=4).mean().item()
     return {"effect": four - max(found.values()), "four": four, **found}
 
 
@@ -191,7 +207,9 @@ def four_questions(seed: int) -> dict[str, float]:
 def two_to_sixteen(seed: int) -> dict[str, float]:
     """The exam for each number of heads, with both readers: the numbers of the figure."""
     found = {
-        f"{reader} {count}": exam_grades(seed, count, reader == "network").mean().item()
+        f"{reader} {count}": grades(seed, LookUp, count, network=reader == "network")
+        .mean()
+        .item()
         for reader in ("linear", "network")
         for count in COUNTS
     }
@@ -208,8 +226,8 @@ def two_to_sixteen(seed: int) -> dict[str, float]:
 )
 def thin_heads(seed: int) -> dict[str, float]:
     """The width of a head changes, their number stays."""
-    thin = exam_grades(seed, 32).mean().item()
-    thick = grade(sit_exam(partial(FreeHeads, 32, 4, 4), seed=seed)[0]).mean().item()
+    thin = grades(seed, LookUp, 32).mean().item()
+    thick = grades(seed, FreeHeads, 32, 4, 4).mean().item()
     return {"effect": thick - thin, "width 4": thick, "width 1": thin}
 
 
@@ -244,7 +262,7 @@ def random_slices(candidate: Candidate, generator: torch.Generator) -> Tensor:
 )
 def heads_share_work(seed: int) -> dict[str, float]:
     """Remove each of two heads, then random slices of the same width."""
-    candidate = trained(seed, 2)
+    candidate = trained(seed, LookUp, 2)
     random = random_slices(candidate, torch.Generator().manual_seed(seed))
     ours, control = (
         (c[:, 0] - c[:, 1]).abs().mean() for c in (costs(candidate), random)
@@ -269,7 +287,8 @@ def heads_share_work(seed: int) -> dict[str, float]:
 def slack(seed: int) -> dict[str, float]:
     """The cost of the head that is missed least."""
     two, eight = (
-        costs(trained(seed, count)).max(dim=1).values.min().item() for count in (2, 8)
+        costs(trained(seed, LookUp, count)).max(dim=1).values.min().item()
+        for count in (2, 8)
     )
     return {"effect": two - eight, "two": two, "eight": eight}
 
@@ -283,8 +302,8 @@ def slack(seed: int) -> dict[str, float]:
 )
 def wrong_split(seed: int) -> dict[str, float]:
     """The trap, trained."""
-    wrong = grade(sit_exam(partial(WrongSplit, 2), seed=seed)[0]).mean().item()
-    right = exam_grades(seed, 2).mean().item()
+    wrong = grades(seed, WrongSplit, 2).mean().item()
+    right = grades(seed, LookUp, 2).mean().item()
     return {"effect": right - wrong, "right": right, "wrong": wrong}
 
 
@@ -298,7 +317,7 @@ def wrong_split(seed: int) -> dict[str, float]:
 def wrong_split_learns(seed: int) -> dict[str, float]:
     """The trap against a layer without attention."""
     wrong = wrong_split(seed)["wrong"]
-    alone = grade(sit_exam(nn.Identity, seed=seed)[0]).mean().item()
+    alone = grades(seed, nn.Identity).mean().item()
     return {"effect": wrong - alone, "wrong": wrong, "alone": alone}
 
 
@@ -323,7 +342,7 @@ def weight_on_asked(candidate: Candidate, seed: int) -> Tensor:
 )
 def sharp_spare(seed: int) -> dict[str, float]:
     """What heads that nobody misses look at, and those that are missed."""
-    candidate = trained(seed, 8)
+    candidate = trained(seed, LookUp, 8)
     asked, cost = weight_on_asked(candidate, seed), costs(candidate).amax(dim=1)
     torch.manual_seed(seed)
     fresh = Candidate(LookUp(8), linear_reader()).eval()
@@ -350,7 +369,7 @@ def sharp_spare(seed: int) -> dict[str, float]:
 )
 def missed_look(seed: int) -> dict[str, float]:
     """What the head that is missed most looks at."""
-    candidate = trained(seed, 8)
+    candidate = trained(seed, LookUp, 8)
     asked, cost = weight_on_asked(candidate, seed), costs(candidate).amax(dim=1)
     most, spare = asked[cost.argmax()].item(), asked[cost < 0.05].mean().item()
     return {"effect": most - spare, "most missed": most, "spare": spare}

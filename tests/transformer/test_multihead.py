@@ -509,3 +509,32 @@ def test_two_axes_are_queries_and_keys_even_where_keys_would_fit():
     as_keys = mask_for_heads(mask_keys(real), 3, 2, 3, 3).expand(3, 2, 3, 3)
     assert torch.equal(as_queries[2, 1], real)
     assert torch.equal(as_keys[2, 1], real[2].expand(3, 3))
+
+
+class WithKeys(torch.nn.Module):
+    """Attention over memory with a mask of keys, as a model would export it."""
+
+    def __init__(self, need_weights):
+        super().__init__()
+        self.attention = MultiHeadAttention(8, 2, kdim=6, vdim=4)
+        self.need_weights = need_weights
+
+    def forward(self, query, key, value, real):
+        return self.attention(query, key, value, mask_keys(real), self.need_weights)[0]
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_exported_program_takes_other_batches_and_lengths(need_weights):
+    def draw(batch, t_q, t_k):
+        parts = (t_q, 8), (t_k, 6), (t_k, 4)
+        real = torch.ones(batch, t_k, dtype=torch.bool)
+        real[0, -1] = False
+        return *(torch.randn(batch, *part) for part in parts), real
+
+    batch, t_q, t_k = map(torch.export.Dim, ("batch", "t_q", "t_k"))
+    shapes = ({0: batch, 1: t_q}, *[{0: batch, 1: t_k}] * 3)
+    model = WithKeys(need_weights).eval()
+    program = torch.export.export(model, draw(3, 5, 7), dynamic_shapes=shapes).module()
+    for sizes in ((3, 5, 7), (6, 2, 4)):
+        arguments = draw(*sizes)
+        assert_close(program(*arguments), model(*arguments))

@@ -4,15 +4,18 @@ import re
 
 import pytest
 import torch
+from torch import nn
 
 from transformer.multihead import (
     BatchedHeads,
     ListOfHeads,
     MultiHeadAttention,
     average_heads,
+    from_torch,
     mask_keys,
     merge_heads,
     split_heads,
+    to_torch,
 )
 
 B, H, T_Q, T_K, D = 2, 4, 3, 5, 8
@@ -152,3 +155,34 @@ def test_bad_shapes_of_the_helpers():
         merge_heads(torch.randn(B, T_Q, D))
     with pytest.raises(ValueError, match=r"weights: expected shape .*got \(2, 3, 5\)"):
         average_heads(torch.randn(B, T_Q, T_K))
+
+
+class Louder(MultiHeadAttention):
+    """A subclass that computes something else from the same weights."""
+
+    def attend(self, q, k, v, mask=None, need_weights=False):
+        return super().attend(2 * q, k, v, mask, need_weights)
+
+
+class TorchLouder(nn.MultiheadAttention):
+    """The same of PyTorch's module."""
+
+
+def test_converters_refuse_what_a_subclass_adds():
+    with pytest.raises(
+        ValueError, match=r"attention: expected a MultiHeadAttention .* got Louder"
+    ):
+        to_torch(Louder(D, H))
+    with pytest.raises(
+        ValueError, match=r"module: expected a MultiheadAttention .* got TorchLouder"
+    ):
+        from_torch(TorchLouder(D, H))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_converters_keep_dropout_and_mode(training):
+    module = nn.MultiheadAttention(D, H, dropout=0.3).train(training)
+    attention = from_torch(module)
+    back = to_torch(attention)
+    assert (attention.dropout, attention.training) == (0.3, training)
+    assert (back.dropout, back.training) == (0.3, training)
