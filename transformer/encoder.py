@@ -148,7 +148,8 @@ class EncoderLayer(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Transform (B, T, D) -> (B, T, D); see Encoder.forward for mask.
 
-        Returns the output, and the weights (B, h, T, T) of this same pass, or None.
+        Returns the output, and the weights (B, h, T, T) of this same pass, before
+        dropout, or None.
         Raises ValueError for a shape that does not fit.
         """
         check_sequences("x", x, self.d_model)
@@ -212,7 +213,7 @@ class Encoder(nn.Module):
         mask: boolean, True = may attend, (T, T), (B, T, T) or (B, h, T, T), each axis
         full or 1; padding_mask(ids, pad_id), which is (B, 1, T), hides padding. Every
         layer gets it. Returns the output, and with need_weights one (B, h, T, T) a
-        layer, else None. Raises ValueError for a shape that does not fit.
+        layer, before dropout, else None. Raises ValueError for a shape that does not fit.
         """
         all_weights = []
         for layer in self.layers:
@@ -265,7 +266,8 @@ def encoder_from_torch(module: nn.TransformerEncoder) -> Encoder:
     """Return an Encoder with a copy of the weights of PyTorch's; batch first in either
     case.
 
-    Raises ValueError for layers without biases, or layers of different kinds.
+    Raises ValueError for what an Encoder cannot keep: layers without biases, layers of
+    different kinds, several shares of dropout, norms that are no nn.LayerNorm.
     """
     encoder = Encoder(len(module.layers), **layer_settings(module))
     encoder.to(module.layers[0].linear1.weight)
@@ -276,7 +278,10 @@ def encoder_from_torch(module: nn.TransformerEncoder) -> Encoder:
 
 
 def encoder_to_torch(encoder: Encoder) -> nn.TransformerEncoder:
-    """Return PyTorch's encoder, batch first, with a copy of an Encoder's weights."""
+    """Return PyTorch's encoder, batch first, with a copy of an Encoder's weights.
+
+    Raises ValueError for several shares of dropout.
+    """
     module = nn.TransformerEncoder(
         nn.TransformerEncoderLayer(**torch_layer_settings(encoder)),
         len(encoder.layers),
@@ -307,9 +312,11 @@ def layer_settings(module: nn.Module) -> dict:
     }
     if len(kinds) != 1:
         raise ValueError(f"module: expected layers of one kind, got {len(kinds)} kinds")
-    d_model, num_heads, d_ff, dropout, norm_first, eps, bias, _ = kinds.pop()
+    d_model, num_heads, d_ff, _, norm_first, eps, bias, _ = kinds.pop()
     if not bias:
         raise ValueError("module: expected bias=True, got False")
+    check_norms("module", module)
+    dropout = one_dropout("module", module)
     return {
         "d_model": d_model,
         "num_heads": num_heads,
@@ -322,6 +329,40 @@ def layer_settings(module: nn.Module) -> dict:
     }
 
 
+def one_dropout(name: str, stack: nn.Module) -> float:
+    """Return the share that all parts of a stack drop.
+
+    Raises ValueError, naming the argument, where there is more than one.
+    """
+    shares = {m.p for m in stack.modules() if isinstance(m, nn.Dropout)}
+    attentions = (nn.MultiheadAttention, MultiHeadAttention)
+    shares |= {m.dropout for m in stack.modules() if isinstance(m, attentions)}
+    if len(shares) != 1:
+        raise ValueError(
+            f"{name}: expected one share of dropout everywhere, got {sorted(shares)}"
+        )
+    return shares.pop()
+
+
+def check_norms(name: str, stack: nn.Module) -> None:
+    """Raise ValueError, naming the argument, for norms that LayerNorm cannot stand for."""
+    norms = [getattr(stack, "norm", None)]
+    for layer in stack.layers:
+        ours = [part for key, part in layer.named_children() if key.startswith("norm")]
+        norms += ours
+        if len({getattr(norm, "eps", None) for norm in ours}) > 1:
+            raise ValueError(f"{name}: expected one eps for the norms of a layer")
+    for norm in norms:
+        if norm is not None and not (
+            isinstance(norm, nn.LayerNorm)
+            and norm.weight is not None
+            and norm.bias is not None
+        ):
+            raise ValueError(
+                f"{name}: expected nn.LayerNorm with weight and bias, got {norm}"
+            )
+
+
 def torch_layer_settings(stack: nn.Module) -> dict:
     """Return arguments for PyTorch's layer like those of an Encoder or a Decoder."""
     layer = stack.layers[0]
@@ -329,7 +370,7 @@ def torch_layer_settings(stack: nn.Module) -> dict:
         "d_model": layer.d_model,
         "nhead": layer.self_attention.num_heads,
         "dim_feedforward": layer.feed_forward.d_ff,
-        "dropout": layer.dropout.p,
+        "dropout": one_dropout("stack", stack),
         "activation": layer.feed_forward.activation,
         "norm_first": layer.norm_first,
         "layer_norm_eps": layer.norm1.eps,

@@ -375,6 +375,43 @@ def test_conversion_refuses_what_an_encoder_lacks():
             encoder_from_torch(mixed)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda layer: setattr(layer.dropout1, "p", 0.5), "one share of dropout"),
+        (lambda layer: setattr(layer.self_attn, "dropout", 0.5), r"got \[0.1, 0.5\]"),
+        (lambda layer: setattr(layer.norm2, "eps", 0.5), "one eps"),
+        (lambda layer: setattr(layer, "norm1", nn.RMSNorm(4, 1e-5)), "nn.LayerNorm"),
+    ],
+)
+def test_conversion_refuses_what_it_cannot_keep(change, message):
+    theirs = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(4, 2, 5), 2, enable_nested_tensor=False
+    )
+    for layer in theirs.layers:  # all alike, so that they are of one kind
+        change(layer)
+    with pytest.raises(ValueError, match=f"module: expected .*{message}"):
+        encoder_from_torch(theirs)
+
+
+def test_conversion_refuses_a_final_norm_of_another_kind():
+    theirs = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(4, 2, 5),
+        1,
+        norm=nn.RMSNorm(4, 1e-5),
+        enable_nested_tensor=False,
+    )
+    with pytest.raises(ValueError, match=r"module: expected nn\.LayerNorm"):
+        encoder_from_torch(theirs)
+
+
+def test_conversion_to_pytorch_refuses_several_shares_of_dropout():
+    encoder = Encoder(2, 4, 2, 5, dropout=0.1)
+    encoder.layers[1].feed_forward.dropout.p = 0.3
+    with pytest.raises(ValueError, match="one share of dropout"):
+        encoder_to_torch(encoder)
+
+
 def test_eps_and_activation_reach_every_part():
     encoder = Encoder(2, 4, 2, 5, norm_first=True, eps=0.25, activation=F.gelu)
     norms = [module for module in encoder.modules() if isinstance(module, LayerNorm)]
