@@ -141,7 +141,7 @@ def make_score(name: str, query_dim: int, key_dim: int, rank: int = 32) -> nn.Mo
     """Make the score function of this name.
 
     name: a key of SCORES. query_dim, key_dim: the widths d_s and d_a.
-    rank: the inner width r of "reduced_rank" and "additive"; the others have no use for it.
+    rank: the inner width r of "reduced_rank" and "additive"; others ignore it.
     Returns a module with prepare(keys) and forward(query, prepared), see DotScore.
     Raises ValueError for an unknown name, or widths below 1, or widths that do not suit
     it.
@@ -402,7 +402,7 @@ class Seq2Seq(nn.Module):
             rows.append(weights)
         logits = self.output(
             torch.stack(outputs, dim=1)
-        )  # (B, T, 2 d_model) -> (B, T, V)
+        )  # (B, T, 2 d_model) -> (B, T, vocab)
         return logits, None if self.score is None else torch.stack(rows, dim=1)
 
     @torch.no_grad()
@@ -435,10 +435,10 @@ class Seq2Seq(nn.Module):
         tokens, rows = [], []
         while len(tokens) < max_len and not done.all():
             state, context, weights = self.step(self.embedding(token), state, memory)
-            logits = self.output(torch.cat([state, context], dim=-1))  # -> (B, V)
+            logits = self.output(torch.cat([state, context], dim=-1))  # -> (B, vocab)
             token = logits.argmax(dim=-1).masked_fill(
                 done, self.pad_id
-            )  # (B, V) -> (B,)
+            )  # (B, vocab) -> (B,)
             tokens.append(token)
             rows.append(
                 None if weights is None else weights.masked_fill(done.unsqueeze(1), 0.0)
