@@ -154,8 +154,8 @@ def sie_hide_verb(seed: int) -> dict[str, float]:
 
 @claim(
     id="2-sie-two-clauses",
-    sentence="with two clauses and two verbs, self-attention makes mistakes that a reader with "
-    "word order does not",
+    sentence="with two clauses and two verbs, self-attention makes more mistakes than a reader "
+    "with word order",
     control="a two-way GRU, same sentences, updates and width: were the sentences only harder, "
     "or too few, it would fail, too",
     effect="accuracy of the two-way GRU minus accuracy of self-attention",
