@@ -213,7 +213,8 @@ class Encoder(nn.Module):
         mask: boolean, True = may attend, (T, T), (B, T, T) or (B, h, T, T), each axis
         full or 1; padding_mask(ids, pad_id), which is (B, 1, T), hides padding. Every
         layer gets it. Returns the output, and with need_weights one (B, h, T, T) a
-        layer, before dropout, else None. Raises ValueError where a shape does not fit.
+        layer, before dropout, else None. Raises ValueError for a shape that does not
+        fit.
         """
         all_weights = []
         for layer in self.layers:
@@ -345,7 +346,7 @@ def one_dropout(name: str, stack: nn.Module) -> float:
 
 
 def check_norms(name: str, stack: nn.Module) -> None:
-    """Raise ValueError, naming the argument, for norms that ours cannot stand for."""
+    """Raise ValueError, naming the argument, for norms unlike LayerNorm."""
     norms = [getattr(stack, "norm", None)]
     for layer in stack.layers:
         ours = [part for key, part in layer.named_children() if key.startswith("norm")]

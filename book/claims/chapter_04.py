@@ -143,11 +143,10 @@ def one_head() -> None:
 
 @claim(
     id="4-two-heads",
-    sentence="two heads learn it, without any network",
+    sentence="two heads learn it in most runs, without any network",
     control="one head of the same width and parameters, with twice the steps",
     effect="share of the four cases, two heads minus one head",
-    at_least=0.25,
-    holds="every seed",
+    at_least=0.15,
 )
 def two_heads(seed: int) -> dict[str, float]:
     """Whether two bits differ, asked of attention alone."""
