@@ -82,6 +82,29 @@ def test_addresses_and_long_numbers_pass_unchanged(capsys):
     assert "48213" in line
 
 
+@pytest.mark.parametrize(
+    ("line", "numbers"),
+    [
+        ("Das kostet 12 000 Euro.", ["12,000"]),
+        ("Er ist 3,5 Meter lang.", ["3,5"]),
+        ("Ich wohne in Zimmer 47.", ["47"]),
+        ("Der Zug fährt um 14:35 Uhr ab.", ["14:35"]),
+        ("Er kam 1945 und ging 1989.", ["1945", "1989"]),
+    ],
+)
+def test_numbers_survive(line, numbers, capsys):
+    (out,), err = translated(capsys, line)
+    assert all(number in out for number in numbers), out
+    assert "not in the translation" not in err
+
+
+def test_numbers_that_did_not_survive_are_said(capsys):
+    lines = ["Wo ist der Hund?", "1) Ich habe zwei Hunde."]
+    _, err = translated(capsys, *lines)
+    assert "line 2: low confidence: not in the translation: 1\n" in err
+    assert "line 1" not in err
+
+
 @pytest.mark.slow
 def test_names_that_no_training_had_are_copied(monkeypatch, capsys):
     cases = [
