@@ -10,10 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from translator.decoding.lexicon import WORD, Lexicon, is_capitalised
+from translator.decoding.lexicon import ADDRESS, WORD, Lexicon, is_capitalised
 
-#: Addresses first: they contain words and numbers.
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 #: Also "12 000"; the space comes before three digits alone.
 _NUMBER = re.compile(r"(?<!\d)(?:\d{1,3}(?: \d{3})+(?!\d)|\d(?:[.,:/-]?\d)*)")
 _THOUSANDS = re.compile(r"(?<=\d)[., ](?=\d{3}(?!\d))")
@@ -67,7 +65,7 @@ class Span:
 
 def is_verbatim(text: str) -> bool:
     """Return whether there is nothing to translate: no letters outside of addresses."""
-    return not any(c.isalpha() for c in _ADDRESS.sub("", text))
+    return not any(c.isalpha() for c in ADDRESS.sub("", text))
 
 
 def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
@@ -78,7 +76,7 @@ def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
     every capitalised word is one. Neighbours are one name. A number of one digit and a whole hour,
     which may be written in other ways, are left to the model.
     """
-    spans = [Span(*found.span(), found[0]) for found in _ADDRESS.finditer(sentence)]
+    spans = [Span(*found.span(), found[0]) for found in ADDRESS.finditer(sentence)]
 
     def is_free(found: re.Match[str]) -> bool:
         return all(found.end() <= s.begin or s.end <= found.start() for s in spans)
@@ -130,7 +128,7 @@ def _is_name(word: str, before: Sequence[str], lexicon: Lexicon) -> bool:
 def numbers(sentence: str) -> list[Span]:
     """Return all numbers written in digits, in order, but for those in addresses."""
     # As long as it was: the places stay.
-    bare = _ADDRESS.sub(lambda found: "_" * len(found[0]), sentence)
+    bare = ADDRESS.sub(lambda found: "_" * len(found[0]), sentence)
     return [
         Span(
             *found.span(),

@@ -223,7 +223,8 @@ def _hypotheses(
                 str, Hypothesis
             ] = {}  # a text may be cut into tokens in two ways
             for hypothesis in hypotheses:
-                text = tokenizer.decode(hypothesis.tokens).strip()
+                # A model that has learned little may write the end of a line.
+                text = normalise(tokenizer.decode(hypothesis.tokens))
                 written.setdefault(text, hypothesis)
             results[i] = list(written.items())
     return results

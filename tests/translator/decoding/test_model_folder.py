@@ -19,6 +19,7 @@ from translator.decoding.model_folder import (
 from translator.decoding.onnx_export import export_onnx
 from translator.decoding.search import DecodingOptions, alignment
 from translator.decoding.text_files import TextError, read_lines
+from translator.errors import TranslatorError
 
 TEXTS = [
     "Ich sehe den Hund.",
@@ -186,6 +187,33 @@ def test_damage_is_named(folder, file, change, message):
         (folder / file).write_bytes(change)
     with pytest.raises(ModelFolderError, match=message):
         load_translator(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("config.json", "[]"),
+        ("record.json", "[]"),
+        ("record.json", '{"length_penalty": null}'),
+        ("record.json", '{"length_penalty": {"tried": []}}'),
+        ("record.json", '{"calibration": {}}'),
+        ("record.json", '{"calibration": {"log_probability": [], "chrf": []}}'),
+        ("record.json", '{"calibration": {"log_probability": [-1], "chrf": []}}'),
+        ("lexicon.json", "[]"),
+        ("lexicon.json", '{"longest": 0, "words": [], "names": []}'),
+    ],
+)
+def test_json_of_another_shape_is_named(folder, file, text):
+    (folder / file).write_text(text)
+    with pytest.raises(TranslatorError, match=f"{file}: damaged"):
+        load_translator(folder)
+
+
+def test_an_untrained_model_writes_one_line_too(folder, capsys):
+    lines = ["Ich sehe den Hund.", "du hilfst mir", "x"] * 8
+    for extra in ([], ["--n-best", "4"]):
+        assert main(["translate", "--model", str(folder), *extra, *lines]) == 0
+        assert capsys.readouterr().out.count("\n") == len(lines)
 
 
 def test_weights_of_another_size_are_named(folder):
