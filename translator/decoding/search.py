@@ -63,8 +63,8 @@ def beam_search(
     A sentence is done when no beginning can still overtake its best ended hypothesis.
     Returns for each source its hypotheses, the best first: at most beam_size, at least one. One
     that did not end within max_len is only returned where none ended.
-    Raises ValueError for beam_size or max_len below 1, a wrong number of them, or an
-    alpha that is negative or not finite. The model runs in eval mode and is left in the mode it was in.
+    Raises ValueError for beam_size or max_len below 1, a wrong number of them, or an alpha that is
+    negative or not finite. The model runs in eval mode and is left in the mode it was in.
     Source: Graves (2012) and Sutskever et al. (2014), section 3.2.
     """
     limits = [max_len] * len(src) if isinstance(max_len, int) else list(max_len)
