@@ -71,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser().parse_args(argv)
     except SystemExit as stop:  # argparse has printed its line, or the help
         return stop.code if isinstance(stop.code, int) else 2
+    if sys.stdout is None:
+        return _fail("standard output is closed")
     try:
         status = command(args.command).run(args)
         sys.stdout.flush()
@@ -81,6 +83,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has gone, as in `… | head`: say nothing, also when Python closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start]
+        return _fail(
+            f"the output is {error.encoding}, which has no {letter!a}: "
+            "set PYTHONIOENCODING=utf-8"
+        )
     except OSError as error:
         return _fail(explain_os_error(error))
     except KeyboardInterrupt:

@@ -82,6 +82,77 @@ def test_addresses_and_long_numbers_pass_unchanged(capsys):
     assert "48213" in line
 
 
+@pytest.mark.parametrize(
+    ("line", "numbers"),
+    [
+        ("Das kostet 12 000 Euro.", ["12,000"]),
+        ("Er ist 3,5 Meter lang.", ["3,5"]),
+        ("Ich wohne in Zimmer 47.", ["47"]),
+        ("Der Zug fährt um 14:35 Uhr ab.", ["14:35"]),
+        ("Er kam 1945 und ging 1989.", ["1945", "1989"]),
+    ],
+)
+def test_numbers_survive(line, numbers, capsys):
+    (out,), err = translated(capsys, line)
+    assert all(number in out for number in numbers), out
+    assert "not in the translation" not in err
+
+
+def test_numbers_that_did_not_survive_are_said(capsys):
+    lines = ["Wo ist der Hund?", "1) Ich habe zwei Hunde."]
+    _, err = translated(capsys, *lines)
+    assert "line 2: low confidence: not in the translation: 1\n" in err
+    assert "line 1" not in err
+
+
+def test_addresses_survive_where_a_sentence_has_no_capitals(capsys):
+    (line,), _ = translated(capsys, "schreib an max.muster@example.org heute noch.")
+    assert "max.muster@example.org" in line
+
+
+def test_lines_of_a_text_end_as_those_of_a_file(tmp_path, capsys):
+    text = "?\r\n\r\n12\r\n"
+    path = tmp_path / "text"
+    path.write_bytes(text.encode())
+    assert translated(capsys, "--file", str(path))[0] == ["?", "", "12"]
+    assert translated(capsys, text)[0] == ["?", "", "12", ""]
+
+
+@pytest.mark.parametrize(
+    "redirected",
+    ["<&- ", "Ja. >&- ", "$(printf '\\377') ", "--file F --encoding undefined"],
+)
+def test_input_and_output_that_are_none(redirected, tmp_path):
+    (tmp_path / "F").write_text("Ja.")
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m translator translate {redirected}"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("translator: error: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_an_output_that_cannot_hold_the_text_is_named(monkeypatch, capsys):
+    out = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr("sys.stdout", out)
+    assert main(["translate", "😀"]) == 2
+    err = capsys.readouterr().err
+    assert "the output is latin-1" in err
+    assert "PYTHONIOENCODING=utf-8" in err
+
+
+def test_a_plot_of_an_unknown_format_is_named(tmp_path, capsys):
+    plot = tmp_path / "a.xyz"
+    assert main(["translate", "--alignments", "--plot", str(plot), "Ja."]) == 2
+    assert "--plot: " in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_names_that_no_training_had_are_copied(monkeypatch, capsys):
     cases = [
@@ -150,6 +221,8 @@ def test_what_cannot_be_is_named(capsys):
     for arguments, message in (
         (["--n-best", "5", "Ja."], "--n-best: expected 1 to 4"),
         (["--n-best", "0", "Ja."], "--n-best: expected 1 to 4"),
+        (["--alpha", "nan", "Ja."], "alpha: expected a finite number"),
+        (["--alpha", "inf", "Ja."], "alpha: expected a finite number"),
         (["--format", "json", "--alignments", "Ja."], "--alignments"),
     ):
         assert main(["translate", *arguments]) == 2
@@ -187,8 +260,8 @@ def test_a_terminal_gets_a_prompt_and_each_answer_at_once():
         cwd=ROOT,
     )
     os.close(theirs)
-    for line in ("?", "Ich bin hier."):
-        os.write(ours, f"{line}\n".encode())
+    for line in (b"?", b"\xff\nIch bin hier."):  # what is not UTF-8 ends nothing
+        os.write(ours, line + b"\n")
         # Would wait for ever if nothing came before the end of the input.
         assert process.stdout.readline().strip()
     os.write(ours, b"\x04")
@@ -196,7 +269,8 @@ def test_a_terminal_gets_a_prompt_and_each_answer_at_once():
     os.close(ours)
     assert process.returncode == 0
     assert out == ""
-    assert err.count("> ") == 3
+    assert err.count("> ") == 4
+    assert err.count("not translated: ") == 1
 
 
 def test_low_confidence_is_said(capsys):

@@ -114,11 +114,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _chunks(args: argparse.Namespace) -> Iterator[list[str]]:
     """Yield the lines, some at a time; at a terminal one by one, as they are typed."""
-    from translator.decoding.text_files import read_lines
+    from translator.decoding.text_files import check_is_text, read_lines
 
     if args.text:
-        lines = [line for text in args.text for line in text.split("\n")]
-    elif args.file is None and sys.stdin.isatty():
+        lines = [
+            line.removesuffix("\r") for text in args.text for line in text.split("\n")
+        ]
+        for text in args.text:
+            check_is_text(text)
+    elif args.file is None and sys.stdin is not None and sys.stdin.isatty():
         yield from _typed()
         return
     else:
@@ -128,14 +132,21 @@ def _chunks(args: argparse.Namespace) -> Iterator[list[str]]:
 
 
 def _typed() -> Iterator[list[str]]:
+    from translator.decoding.text_files import TextError, check_is_text
+
     print("Type German; Ctrl-D ends.", file=sys.stderr)
     while True:
         print("> ", end="", file=sys.stderr, flush=True)
         try:
-            yield [input()]
+            line = input()
+            check_is_text(line)
         except EOFError:
             print(file=sys.stderr)
             return
+        except (TextError, UnicodeDecodeError) as error:
+            print(f"translator: not translated: {error}", file=sys.stderr)
+            continue
+        yield [line]
 
 
 def _as_text(result, args: argparse.Namespace) -> str:
@@ -194,5 +205,9 @@ def _show_alignment(translator, text: str, translation: str, plot: Path | None) 
     ax.set_xticks(range(len(columns)), columns, rotation=60, ha="right")
     ax.set_yticks(range(len(rows)), rows)
     ax.set(xlabel="source token", ylabel="target token")
-    figure.savefig(plot, bbox_inches="tight", dpi=150)
-    plt.close(figure)
+    try:
+        figure.savefig(plot, bbox_inches="tight", dpi=150)
+    except ValueError as error:  # a format that matplotlib does not write
+        raise TranslatorError(f"--plot: {plot}: {error}") from None
+    finally:
+        plt.close(figure)

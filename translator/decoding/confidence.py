@@ -64,7 +64,13 @@ class Calibration:
         found = record.get("calibration")
         if found is None:
             return None
-        return cls(tuple(found["log_probability"]), tuple(found["chrf"]))
+        points = tuple(found["log_probability"]), tuple(found["chrf"])
+        if not points[0] or len(points[0]) != len(points[1]):
+            raise ValueError(
+                f"calibration: expected as many log-probabilities as chrF, and one at least, "
+                f"got {len(points[0])} and {len(points[1])}"
+            )
+        return cls(*points)
 
 
 def sentence_chrf(outputs: Sequence[str], references: Sequence[str]) -> list[float]:

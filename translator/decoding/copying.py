@@ -10,13 +10,35 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from translator.decoding.lexicon import WORD, Lexicon, is_capitalised
+from translator.decoding.lexicon import ADDRESS, WORD, Lexicon, is_capitalised
 
-#: Addresses first: they contain words and numbers.
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-#: Short numbers may be written as words, and are left to the model.
-_NUMBER = re.compile(r"(?<!\w)\d(?:[.,:/-]?\d){2,}(?!\w)")
-_NUMBERS_THAT_STAND_IN = ("2010", "300", "1000", "250")
+#: Also "12 000"; the space comes before three digits alone.
+_NUMBER = re.compile(r"(?<!\d)(?:\d{1,3}(?: \d{3})+(?!\d)|\d(?:[.,:/-]?\d)*)")
+_THOUSANDS = re.compile(r"(?<=\d)[., ](?=\d{3}(?!\d))")
+#: Numbers that the model copies, by the form of those for which they stand in.
+_NUMBERS_THAT_STAND_IN = {
+    "time": ("7:30", "10:30", "8:30", "2:30", "5:30"),
+    "year": ("1945", "2005", "1995", "2003", "1989"),
+    "short": ("30", "50", "40", "20", "25"),
+    "long": ("200", "500", "300", "100", "250"),
+}
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+# fmt: off
+_UNITS = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen",
+]
+# fmt: on
+_IN_OTHER_WORDS = {
+    1: "an?|once|first",
+    2: "twice|second",
+    3: "third",
+    5: "fifth",
+    8: "eighth",
+    9: "ninth",
+    12: "twelfth|dozen|noon|midnight",
+}
 _DETERMINER = re.compile(
     r"(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[rnms]?)?"
     r"|dies(?:e[rnms]?)|jede[rnms]?|zum|zur|im|am|beim|vom|ins|viele?|einige|zwei|drei|wie|etwas|nichts|alles|wenig)",
@@ -38,27 +60,34 @@ class Span:
     end: int
     text: str
     is_number: bool = False
+    is_time: bool = False
 
 
 def is_verbatim(text: str) -> bool:
     """Return whether there is nothing to translate: no letters outside of addresses."""
-    return not any(c.isalpha() for c in _ADDRESS.sub("", text))
+    return not any(c.isalpha() for c in ADDRESS.sub("", text))
 
 
 def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
-    """Return the addresses, long numbers and, given a lexicon, names of a sentence, in order.
+    """Return the addresses, numbers and, given a lexicon, names of a sentence, in order.
 
     A name is a capitalised word that the training copied, or did not have: the latter unless it is
     derived from known words or has an article before it, as nouns have. After a word such as "Herr"
-    every capitalised word is one. Neighbours are one name.
+    every capitalised word is one. Neighbours are one name. A number of one digit and a whole hour,
+    which may be written in other ways, are left to the model.
     """
-    spans = [Span(*found.span(), found[0]) for found in _ADDRESS.finditer(sentence)]
+    spans = [Span(*found.span(), found[0]) for found in ADDRESS.finditer(sentence)]
 
     def is_free(found: re.Match[str]) -> bool:
         return all(found.end() <= s.begin or s.end <= found.start() for s in spans)
 
-    numbers = [found for found in _NUMBER.finditer(sentence) if is_free(found)]
-    spans += [Span(*found.span(), found[0], is_number=True) for found in numbers]
+    spans += [
+        span
+        for span in numbers(sentence)
+        if len(span.text) > (2 if span.is_time else 1)
+        and not re.match(r"\w", sentence[span.end :])
+        and not re.search(r"\w$", sentence[: span.begin])
+    ]
     names: list[tuple[int, int]] = []
     words = [found for found in WORD.finditer(sentence) if is_free(found)]
     for i, found in enumerate(words if lexicon else []):
@@ -96,14 +125,63 @@ def _is_name(word: str, before: Sequence[str], lexicon: Lexicon) -> bool:
     return not lexicon.is_derived(word)
 
 
-def is_copied(span: Span, translation: str) -> bool:
-    """Return whether a translation has a span; numbers may be punctuated in another way."""
-    if span.is_number:
-        digits = re.sub(r"\D", "", span.text)
-        return digits in (
-            re.sub(r"\D", "", n[0]) for n in _NUMBER.finditer(translation)
+def numbers(sentence: str) -> list[Span]:
+    """Return all numbers written in digits, in order, but for those in addresses."""
+    # As long as it was: the places stay.
+    bare = ADDRESS.sub(lambda found: "_" * len(found[0]), sentence)
+    return [
+        Span(
+            *found.span(),
+            found[0],
+            is_number=True,
+            is_time=":" in found[0] or bare.startswith(" Uhr", found.end()),
         )
-    return _places(span.text, translation) > 0
+        for found in _NUMBER.finditer(bare)
+    ]
+
+
+def lost_numbers(sentence: str, translation: str) -> list[str]:
+    """Return the numbers of a sentence that its translation does not have."""
+    return [span.text for span in numbers(sentence) if not is_copied(span, translation)]
+
+
+def is_copied(span: Span, translation: str) -> bool:
+    """Return whether a translation has a span.
+
+    Numbers may be punctuated in another way, those below 100 be words; an hour may be that of a
+    clock with twelve.
+    """
+    if not span.is_number:
+        return _places(span.text, translation) > 0
+    forms = {_value(span.text)}
+    if span.is_time:
+        hour, _, minutes = _value(span.text).partition(".")
+        hours = {int(hour), int(hour) - 12} if int(hour) > 12 else {int(hour)}
+        forms |= {f"{h}.{minutes}" if minutes.strip("0") else f"{h}" for h in hours}
+        forms |= {f"{h}.{minutes or '00'}" for h in hours}
+    if any(_value(found[0]) in forms for found in _NUMBER.finditer(translation)):
+        return True
+    small = [int(form) for form in forms if len(form) < 3 and form.isdecimal()]
+    return any(
+        re.search(rf"\b(?:{_in_words(number)})\b", translation, re.IGNORECASE)
+        for number in small
+    )
+
+
+def _value(number: str) -> str:
+    """Return a number in one punctuation: 3,5 is 3.5, and 12.000 is 12000."""
+    return re.sub("[,:/-]", ".", _THOUSANDS.sub("", number))
+
+
+def _in_words(number: int) -> str:
+    """Return a pattern of the English words for a number below 100, ordinals too."""
+    if number < 20:
+        others = _IN_OTHER_WORDS.get(number)
+        return rf"{_UNITS[number]}(?:th)?" + (f"|{others}" if others else "")
+    tens = _TENS[number // 10 - 2]
+    if number % 10:
+        return rf"{tens}[- ](?:{_in_words(number % 10)})"
+    return rf"{tens}|{tens[:-1]}ieth"
 
 
 def ways_to_stand_in(
@@ -115,19 +193,32 @@ def ways_to_stand_in(
     """
     present = set(WORD.findall(sentence))
     names = [n for n in (lexicon.names if lexicon else ()) if n not in present][:12]
-    numbers = [n for n in _NUMBERS_THAT_STAND_IN if n not in present]
-    wanted = sum(not span.is_number for span in spans)
-    if len(names) < wanted or len(numbers) < len(spans) - wanted:
+    known = {"name": names} | {
+        kind: [text for text in texts if text not in sentence]
+        for kind, texts in _NUMBERS_THAT_STAND_IN.items()
+    }
+    kinds = [_kind(span) for span in spans]
+    if any(len(known[kind]) < kinds.count(kind) for kind in kinds):
         return []
     ways = []
-    for way in range(min(WAYS, max(len(names), 1))):
-        rotated = [iter(known[way:] + known[:way]) for known in (names, numbers)]
-        chosen = [next(rotated[span.is_number]) for span in spans]
+    for way in range(WAYS):
+        rotated = {k: iter(texts[way:] + texts[:way]) for k, texts in known.items()}
+        chosen = [next(rotated[kind]) for kind in kinds]
         changed = sentence
-        for span, known in zip(reversed(spans), reversed(chosen), strict=True):
-            changed = changed[: span.begin] + known + changed[span.end :]
+        for span, text in zip(reversed(spans), reversed(chosen), strict=True):
+            changed = changed[: span.begin] + text + changed[span.end :]
         ways.append((changed, chosen))
     return ways
+
+
+def _kind(span: Span) -> str:
+    if not span.is_number:
+        return "name"
+    if span.is_time or re.fullmatch(r"[012]?\d[:.][0-5]\d", span.text):
+        return "time"
+    if re.fullmatch(r"(?:1\d|20)\d\d", span.text):
+        return "year"
+    return "short" if len(span.text) < 3 else "long"
 
 
 def put_back(

@@ -16,6 +16,8 @@ from translator.errors import TranslatorError
 from translator.files import write_text
 
 LEXICON = "lexicon.json"
+#: Addresses contain words and numbers, and are none.
+ADDRESS = re.compile(r"(?:https?://|www\.)\S*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 #: The longest of this share of the sentences is the longest that a model knows how to translate.
 FAMILIAR = 0.999
@@ -116,12 +118,25 @@ class Lexicon:
         return sum(map(self.knows, words)) / len(words) if words else 1.0
 
     def with_usual_case(self, sentence: str) -> str:
-        """Return a sentence in one case with its words spelt as usual; unknown ones are names."""
-        spelt = WORD.sub(
+        """Return a sentence in one case with its words spelt as usual; unknown ones are names.
+
+        Addresses stay as they are.
+        """
+        parts, end = [], 0
+        for address in ADDRESS.finditer(sentence):
+            parts += [self._respelt(sentence[end : address.start()]), address[0]]
+            end = address.end()
+        parts.append(self._respelt(sentence[end:]))
+        if not ADDRESS.match(sentence):
+            first = r"[^\W\d_]"
+            parts[0] = re.sub(first, lambda found: found[0].upper(), parts[0], count=1)
+        return "".join(parts)
+
+    def _respelt(self, text: str) -> str:
+        return WORD.sub(
             lambda found: self._usual.get(fold(found[0]), found[0].capitalize()),
-            sentence,
+            text,
         )
-        return re.sub(r"[^\W\d_]", lambda found: found[0].upper(), spelt, count=1)
 
     def save(self, folder: Path) -> None:
         """Write the lexicon into a model's folder."""
@@ -135,6 +150,10 @@ class Lexicon:
         path = folder / LEXICON
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
+            if int(found["longest"]) < 1:
+                raise ValueError(
+                    f"longest: expected at least 1, got {found['longest']}"
+                )
             return cls(
                 int(found["longest"]),
                 tuple(map(str, found["words"])),

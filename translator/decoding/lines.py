@@ -12,6 +12,7 @@ from translator.decoding.copying import (
     Span,
     is_copied,
     is_verbatim,
+    lost_numbers,
     put_back,
     spans_to_copy,
     ways_to_stand_in,
@@ -167,27 +168,47 @@ def _decode(
     """Translate pieces; where something was not copied, again with something else in its place."""
     pieces = [piece for piece in pieces if piece.to_translate]
     plain = _hypotheses(translator, [piece.to_translate for piece in pieces], options)
-    again: list[tuple[_Piece, str, list[str]]] = []
+    again: list[tuple[_Piece, list[Span], str, list[str]]] = []
+    doubtful = []
     for piece, found in zip(pieces, plain, strict=True):
         piece.found = found
-        if not all(is_copied(span, found[0][0]) for span in piece.spans):
-            for way in ways_to_stand_in(
-                piece.to_translate, piece.spans, translator.lexicon
-            ):
-                again.append((piece, *way))
-    best: dict[int, list[tuple[str, Hypothesis]]] = {}
-    changed = _hypotheses(translator, [text for _, text, _ in again], options)
-    for (piece, _, chosen), found in zip(again, changed, strict=True):
-        kept = [
+        if _lost(piece, found[0][0]) == (0, 0):
+            continue
+        doubtful.append(piece)
+        lost = [span for span in piece.spans if not is_copied(span, found[0][0])]
+        # What was copied may stay, and where a name cannot be copied numbers still may.
+        groups = [lost, piece.spans, [span for span in lost if span.is_number]]
+        for k, spans in enumerate(groups):
+            if spans and spans not in groups[:k]:
+                again += [
+                    (piece, spans, *way)
+                    for way in ways_to_stand_in(
+                        piece.to_translate, spans, translator.lexicon
+                    )
+                ]
+    changed = _hypotheses(translator, [text for _, _, text, _ in again], options)
+    for (piece, spans, _, chosen), found in zip(again, changed, strict=True):
+        piece.found = piece.found + [
             (text, hypothesis)
             for written, hypothesis in found
-            if (text := put_back(written, piece.spans, chosen)) is not None
+            if (text := put_back(written, spans, chosen)) is not None
         ]
-        before = best.get(id(piece))
-        if kept and (before is None or kept[0][1].score > before[0][1].score):
-            best[id(piece)] = kept
-    for piece in pieces:
-        piece.found = best.get(id(piece), piece.found)
+    for piece in doubtful:
+        ordered = sorted(
+            piece.found, key=lambda one: (*_lost(piece, one[0]), -one[1].score)
+        )
+        # A text that was found in several ways counts once, with its best score.
+        piece.found = list({text: (text, h) for text, h in reversed(ordered)}.values())
+        piece.found.reverse()
+
+
+def _lost(piece: _Piece, translation: str) -> tuple[int, int]:
+    """Return how many numbers of a piece a translation lacks, and how many other spans."""
+    others = [span for span in piece.spans if not span.is_number]
+    return (
+        len(lost_numbers(piece.to_translate, translation)),
+        sum(not is_copied(span, translation) for span in others),
+    )
 
 
 def _hypotheses(
@@ -202,7 +223,8 @@ def _hypotheses(
                 str, Hypothesis
             ] = {}  # a text may be cut into tokens in two ways
             for hypothesis in hypotheses:
-                text = tokenizer.decode(hypothesis.tokens).strip()
+                # A model that has learned little may write the end of a line.
+                text = normalise(tokenizer.decode(hypothesis.tokens))
                 written.setdefault(text, hypothesis)
             results[i] = list(written.items())
     return results
@@ -233,6 +255,11 @@ def _assembled(
                     written = piece.source
                     if not i:
                         warnings.append(f"not translated: {piece.source[:40]}")
+                lost = lost_numbers(piece.to_translate, written)
+                if lost and not i:
+                    warnings.append(
+                        f"low confidence: not in the translation: {'; '.join(lost)}"
+                    )
             written = written.upper() if piece.shouted else written
             text += piece.before + written + piece.after
         log_p = total / length if length else None

@@ -124,7 +124,7 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
         raise ModelFolderError(
             f"{folder}: no translator ({CONFIG} is missing)"
         ) from None
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, TypeError) as error:
         raise ModelFolderError(f"{path}: damaged: {error}") from None
     if found != FORMAT:
         raise ModelFolderError(
@@ -140,14 +140,19 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
     model = config.model.build(vocab_size, tokenizer.pad_id)
     _load_weights(model, folder / WEIGHTS)
     record = read_record(folder / RECORD) if (folder / RECORD).is_file() else {}
-    penalty = record.get("length_penalty", {})
+    try:
+        penalty = record.get("length_penalty", {})
+        # Without others tried it was not chosen, but given.
+        alpha = penalty["alpha"] if "tried" in penalty else DecodingOptions.alpha
+        calibration = Calibration.from_record(record)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ModelFolderError(f"{folder / RECORD}: damaged: {error!r}") from None
     return Translator(
         model.to(choose_device(device)).eval(),
         tokenizer,
         config,
-        # Without others tried it was not chosen, but given.
-        alpha=penalty["alpha"] if "tried" in penalty else DecodingOptions.alpha,
-        calibration=Calibration.from_record(record),
+        alpha=alpha,
+        calibration=calibration,
         lexicon=Lexicon.load(folder),
     )
 

@@ -63,8 +63,8 @@ def beam_search(
     A sentence is done when no beginning can still overtake its best ended hypothesis.
     Returns for each source its hypotheses, the best first: at most beam_size, at least one. One
     that did not end within max_len is only returned where none ended.
-    Raises ValueError for beam_size or max_len below 1, a wrong number of them, or a negative
-    alpha. The model runs in eval mode and is left in the mode it was in.
+    Raises ValueError for beam_size or max_len below 1, a wrong number of them, or an alpha that is
+    negative or not finite. The model runs in eval mode and is left in the mode it was in.
     Source: Graves (2012) and Sutskever et al. (2014), section 3.2.
     """
     limits = [max_len] * len(src) if isinstance(max_len, int) else list(max_len)
@@ -75,8 +75,8 @@ def beam_search(
     for name, number in (("beam_size", beam_size), ("max_len", min(limits, default=1))):
         if number < 1:
             raise ValueError(f"{name}: expected at least 1, got {number}")
-    if alpha < 0:
-        raise ValueError(f"alpha: expected at least 0, got {alpha}")
+    if not 0 <= alpha < math.inf:
+        raise ValueError(f"alpha: expected a finite number from 0 on, got {alpha}")
     was_training = model.training
     model.eval()
     try:
@@ -201,9 +201,10 @@ class DecodingOptions:
             ("max_tokens", 1),
             ("max_ratio", 0),
         ):
-            if getattr(self, name) < least:
+            if not least <= getattr(self, name) < math.inf:
                 raise TranslatorError(
-                    f"{name}: expected at least {least}, got {getattr(self, name)}"
+                    f"{name}: expected a finite number, at least {least}, "
+                    f"got {getattr(self, name)}"
                 )
 
 

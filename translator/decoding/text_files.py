@@ -12,6 +12,17 @@ class TextError(TranslatorError):
     """A text is not in the encoding that was expected."""
 
 
+def check_is_text(text: str) -> None:
+    """Raise TextError for a text of bytes that Python could not decode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise TextError(
+            f"character {error.start + 1} is not utf-8 text: "
+            "give a file, with its --encoding"
+        ) from None
+
+
 def read_lines(path: Path | None, encoding: str = "utf-8") -> list[str]:
     """Return the lines of a file, or of standard input for None, without their ends.
 
@@ -20,6 +31,8 @@ def read_lines(path: Path | None, encoding: str = "utf-8") -> list[str]:
     Raises TextError that names the line where the bytes are not text in this encoding, and
     OSError for a file that cannot be read.
     """
+    if path is None and sys.stdin is None:
+        raise TextError("standard input is closed: give a text, or --file")
     data = sys.stdin.buffer.read() if path is None else path.read_bytes()
     name = "standard input" if path is None else str(path)
     try:
@@ -30,7 +43,7 @@ def read_lines(path: Path | None, encoding: str = "utf-8") -> list[str]:
             f"{name}, line {line}: byte 0x{data[error.start]:02x} is not {encoding} text; "
             "give the right one with --encoding, such as latin-1 or utf-16"
         ) from None
-    except LookupError:
+    except (LookupError, UnicodeError):  # the latter: a codec that reads no text
         raise TextError(f"--encoding: {encoding} is not known") from None
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[-1] == "":

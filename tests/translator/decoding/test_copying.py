@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from translator.decoding.copying import (
     is_copied,
     is_verbatim,
+    lost_numbers,
     put_back,
     spans_to_copy,
     ways_to_stand_in,
@@ -48,7 +49,7 @@ LEXICON = Lexicon.learn(
         ("Lehne dich nicht an.", []),
         ("Ich habe etwas Kühles.", []),
         ("Schreib an a.b@example.org, nicht an www.example.org/x.", 2),
-        ("Er hat 12 Euro, sie 48213 und 3.500.", ["48213", "3.500"]),
+        ("Er hat 12 Euro, sie 48213 und 3.500.", ["12", "48213", "3.500"]),
     ],
 )
 def test_what_is_to_be_copied(sentence: str, expected: list[str] | int) -> None:
@@ -89,6 +90,60 @@ def test_a_number_is_copied_in_either_punctuation() -> None:
     assert is_copied(span, "It costs 48,213 euros.")
     assert not is_copied(span, "It costs 48,312 euros.")
     assert not is_copied(span, "It costs 148,213 euros.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Er hat 12 000 Euro, 3,5 Liter und 1 Hund.", ["12 000", "3,5"]),
+        ("Im Jahr 2009 300 Schafe um 20 Uhr.", ["2009", "300"]),
+        ("Um 20:15 Uhr H2O auf der A40.", ["20:15"]),
+    ],
+)
+def test_which_numbers_are_to_be_copied(sentence: str, expected: list[str]) -> None:
+    assert [span.text for span in spans_to_copy(sentence, None)] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "lost"),
+    [
+        ("Er ist 3,5 Meter groß.", "He is 3.5 meters tall.", []),
+        ("Er ist 3,5 Meter groß.", "He is 35 meters tall.", ["3,5"]),
+        ("12 000 Lämmer, 2 500 Schafe", "12,000 lambs, 2 500 sheep", []),
+        ("12 000 Lämmer, 2 500 Schafe", "12 lambs, 3,000 sheep", ["12 000", "2 500"]),
+        ("1945 bis 1989", "from 1945 to 1945", ["1989"]),
+        ("1.234,50 Euro", "1,234.50 euros", []),
+        ("Am 3. Mai", "On May 3rd", []),
+        ("Am 3. Mai", "On May third", []),
+        ("Am 3. Mai", "On May", ["3"]),
+        ("21 Hunde, 1 Katze", "Twenty-one dogs and a cat", []),
+        ("Um 14:35 Uhr", "At 2:35 p.m.", []),
+        ("Um 14:35 Uhr", "At 2:30 p.m.", ["14:35"]),
+        ("Um 20 Uhr", "At eight o'clock", []),
+        ("Um 20:00 Uhr", "At 8 p.m.", []),
+        ("Es sind 20.", "There are 8.", ["20"]),
+        ("Siehe www.example.org/2009", "See there.", []),
+    ],
+)
+def test_numbers_that_a_translation_lacks(source, translation, lost) -> None:
+    assert lost_numbers(source, translation) == lost
+
+
+@given(st.text(alphabet="0123456789.,:/- Uhr\u0663", max_size=20))
+def test_no_number_is_lost_in_a_copy(text: str) -> None:
+    assert lost_numbers(text, text) == []
+
+
+@pytest.mark.parametrize("number", ["1989", "12 000", "3,5", "14:35", "47"])
+def test_a_number_stands_in_for_one_of_its_form(number: str) -> None:
+    sentence = f"Das ist {number}."
+    spans = spans_to_copy(sentence, None)
+    ways = ways_to_stand_in(sentence, spans, None)
+    assert len({changed for changed, _ in ways}) == 3
+    for changed, (known,) in ways:
+        assert changed == f"Das ist {known}."
+        assert (":" in known) == (":" in number)
+        assert put_back(changed, spans, [known]) == sentence
 
 
 def test_each_thing_is_put_back_once_or_not_at_all() -> None:

@@ -50,6 +50,16 @@ def test_capitals_become_usual_spelling(lexicon: Lexicon) -> None:
     assert lexicon.with_usual_case("der hund schläft.") == "Der Hund schläft."
 
 
+def test_addresses_keep_their_spelling(lexicon: Lexicon) -> None:
+    for line in (
+        "max.hund@example.org",
+        "Schreib max@example.org",
+        "www.example.org/x",
+    ):
+        assert lexicon.with_usual_case(line) == line
+    assert lexicon.with_usual_case("x: a@b.de") == "X: a@b.de"
+
+
 def test_what_is_saved_is_what_is_read(lexicon: Lexicon, tmp_path: Path) -> None:
     assert Lexicon.load(tmp_path) is None
     lexicon.save(tmp_path)

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.translator.training_help import config, corpus
 from translator.cli import main
+from translator.data.tokenizer import Tokenizer
 from translator.decoding.model_folder import (
     ModelFolderError,
     Translator,
@@ -19,6 +20,7 @@ from translator.decoding.model_folder import (
 from translator.decoding.onnx_export import export_onnx
 from translator.decoding.search import DecodingOptions, alignment
 from translator.decoding.text_files import TextError, read_lines
+from translator.errors import TranslatorError
 
 TEXTS = [
     "Ich sehe den Hund.",
@@ -186,6 +188,33 @@ def test_damage_is_named(folder, file, change, message):
         (folder / file).write_bytes(change)
     with pytest.raises(ModelFolderError, match=message):
         load_translator(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("config.json", "[]"),
+        ("record.json", "[]"),
+        ("record.json", '{"length_penalty": null}'),
+        ("record.json", '{"length_penalty": {"tried": []}}'),
+        ("record.json", '{"calibration": {}}'),
+        ("record.json", '{"calibration": {"log_probability": [], "chrf": []}}'),
+        ("record.json", '{"calibration": {"log_probability": [-1], "chrf": []}}'),
+        ("lexicon.json", "[]"),
+        ("lexicon.json", '{"longest": 0, "words": [], "names": []}'),
+    ],
+)
+def test_json_of_another_shape_is_named(folder, file, text):
+    (folder / file).write_text(text)
+    with pytest.raises(TranslatorError, match=f"{file}: damaged"):
+        load_translator(folder)
+
+
+def test_a_model_that_writes_ends_of_lines_gives_one_line(folder, monkeypatch, capsys):
+    monkeypatch.setattr(Tokenizer, "decode", lambda self, ids: " one\ntwo\r\u2028")
+    lines = ["Ich sehe den Hund.", "du hilfst mir"]
+    assert main(["translate", "--model", str(folder), *lines]) == 0
+    assert capsys.readouterr().out == "one two\n" * 2
 
 
 def test_weights_of_another_size_are_named(folder):

@@ -188,6 +188,8 @@ def test_the_mode_of_the_model_is_kept():
         ({"beam_size": 0}, "beam_size"),
         ({"max_len": 0}, "max_len"),
         ({"alpha": -1}, "alpha"),
+        ({"alpha": float("nan")}, "alpha"),
+        ({"alpha": float("inf")}, "alpha"),
         ({"max_len": [5, 5]}, "max_len: expected one number, or 1, got 2"),
     ],
 )
