@@ -40,16 +40,16 @@ def task_of(grade_id: str) -> str:
     return grade_id.partition(SEPARATOR)[0]
 
 
-def credit(value: float | None, most: float) -> float:
+def credit(value: object, most: float) -> float:
     """Return the points of a test that passed and ended with a number, if with one.
 
-    Without a number, or with a negative one or NaN, they are all.
+    Without a number (True is none), or with a negative one or NaN, they are all.
 
     Raises:
         ValueError: if the number is above the test's points.
 
     """
-    if value is None or not value >= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         return most
     if value > most:
         raise ValueError(f"ends with {value:g}, but gives at most {most:g}")

@@ -161,6 +161,10 @@ _FINDINGS: dict[str, tuple[str, str]] = {
         "The change is ignored: the cell is graded as it was handed out. Keep your own code "
         "in the answer cells.",
     ),
+    "outdated": (
+        "the test {cell} is from an earlier release of the assignment",
+        "There is nothing to do: the tests and points of the present release count.",
+    ),
     "untagged": (
         "the cell {cell} has lost its nbgrader metadata",
         "It was recognised all the same. Edit the notebook in JupyterLab, which keeps "
