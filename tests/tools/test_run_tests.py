@@ -50,7 +50,7 @@ def test_a_step_that_hangs_fails_the_run_and_the_others_go_on(monkeypatch, capsy
     monkeypatch.setattr(
         run_tests,
         "steps",
-        lambda fast: [
+        lambda fast, release: [
             ("lint", [*step, "import time; time.sleep(600)"]),
             ("tests", [*step, "pass"]),
         ],
