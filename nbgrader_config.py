@@ -15,6 +15,14 @@ c.CourseDirectory.course_id = "attention"
 # An assignment is written in solutions/ and handed out from exercises/.
 c.CourseDirectory.source_directory = "solutions"
 c.CourseDirectory.release_directory = "exercises"
+# The contract of an assignment, beside its notebook, is not handed out.
+c.CourseDirectory.ignore = [
+    ".ipynb_checkpoints",
+    "*.pyc",
+    "__pycache__",
+    "feedback",
+    "contract.py",
+]
 
 # What stands in a released notebook where the solution was. It raises, so that the tests of an
 # untouched task fail with this message; nbgrader counts a task with it as not answered.

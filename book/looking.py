@@ -168,6 +168,44 @@ def train_reader(
     return reader
 
 
+class PlacedReader(SieReader):
+    """A SieReader that adds to each word's embedding a learned vector for its place."""
+
+    def __init__(self, words: int, how: str, width: int = 32, length: int = 32):
+        super().__init__(words, how, width)
+        self.embedding = PlacedEmbedding(words, width, length)
+
+
+class PlacedEmbedding(nn.Module):
+    """Embeddings of the words plus embeddings of the places, of which there are `length`."""
+
+    def __init__(self, words: int, width: int, length: int):
+        super().__init__()
+        self.word, self.place = nn.Embedding(words, width), nn.Embedding(length, width)
+        for table in (self.word, self.place):
+            nn.init.normal_(table.weight, std=0.2)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Word ids (B, T) -> vectors (B, T, D)."""
+        return self.word(ids) + self.place.weight[: ids.shape[1]]
+
+
+def train_placed(
+    train: Sentences, how: str, seed: int, steps: int = 300, rate: float = 0.01
+) -> PlacedReader:
+    """A reader with places, trained as those of train_reader are."""
+    torch.manual_seed(seed)
+    reader = PlacedReader(train.vocabulary, how)
+    optimizer = torch.optim.Adam(reader.parameters(), lr=rate)
+    for _ in range(steps):
+        batch = train.rows(torch.randint(len(train.words), (64,)).tolist())
+        loss = F.cross_entropy(reader(batch), batch.they)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return reader
+
+
 def right(reader: SieReader, some: Sentences, mask: Tensor | None = None) -> Tensor:
     """Whether each of B sentences is decided rightly, (B,)."""
     with torch.no_grad():

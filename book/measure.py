@@ -1,4 +1,4 @@
-"""What a chapter needs to measure: time, peak memory, the slope of a law; and a progress bar."""
+"""What a chapter needs to measure: time, memory, chains of operations, laws; a progress bar."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 from IPython.display import clear_output
+from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 from tqdm import tqdm
 
@@ -27,6 +28,38 @@ def best_time(run: Callable[[], object], repeats: int = 5) -> float:
         run()
         seconds.append(time.perf_counter() - start)
     return min(seconds)
+
+
+def processor_time(run: Callable[[], object], repeats: int = 7) -> float:
+    """The seconds of this thread's own work in ``run()``: the least of ``repeats``.
+
+    Time that other programs take from the processor does not count.
+    """
+    run()
+    found = []
+    for _ in range(repeats):
+        start = time.thread_time()
+        run()
+        found.append(time.thread_time() - start)
+    return min(found)
+
+
+def longest_chain(output: Tensor) -> int:
+    """The most operations that had to wait for each other on the way to ``output``.
+
+    It is the longest path through the operations that autograd recorded; parameters and the
+    moving of a result count as operations, too.
+    """
+    depth: dict[object, int] = {}
+    waiting = [output.grad_fn]
+    while waiting:
+        node = waiting[-1]
+        before = [other for other, _ in node.next_functions if other is not None]
+        missing = [other for other in before if other not in depth]
+        waiting += missing
+        if not missing:
+            depth[waiting.pop()] = 1 + max((depth[one] for one in before), default=0)
+    return depth[output.grad_fn]
 
 
 def peak_memory(run: Callable[[], object]) -> int:

@@ -233,10 +233,13 @@ def after_mistake(task: Task, model: Seq2Seq, pairs: Sequence) -> dict[str, floa
     "forced": predicted after the right words. "position": the model's own word at the same place.
     "aligned": a word of the reference that stands in the model's own translation, in order, behind
     what was right up to the mistake. Translations without a mistake count nothing.
+    "position by chance", "aligned by chance": the same two counts against the end of another
+    sentence's reference, drawn among those that are long enough where there are any.
     """
     rows, _ = teacher_forced(task, model, pairs)
     texts, _ = translate(task, model, pairs)
-    right = {"forced": 0, "position": 0, "aligned": 0}
+    generator = random.Random(0)
+    right: Counter[str] = Counter()
     total = 0
     for pair, row, text in zip(pairs, rows, texts, strict=True):
         if text == pair.target:
@@ -249,11 +252,32 @@ def after_mistake(task: Task, model: Seq2Seq, pairs: Sequence) -> dict[str, floa
         rest, own = pair.target[first + 1 :], text[first:]
         total += len(rest)
         right["forced"] += sum(row[first + 1 :])
-        right["position"] += sum(
-            a == b for a, b in zip(rest, text[first + 1 :], strict=False)
-        )
-        right["aligned"] += len(matched(rest, own))
+        others = [other.target for other in pairs if other.target != pair.target]
+        enough = [other for other in others if len(other) >= len(rest)] or others
+        chance = generator.choice(enough)
+        chance = chance[max(0, len(chance) - len(rest)) :]
+        for wanted, kind in ((rest, ""), (chance, " by chance")):
+            right[f"position{kind}"] += sum(
+                a == b for a, b in zip(wanted, own[1:], strict=False)
+            )
+            right[f"aligned{kind}"] += len(matched(wanted, own))
     return {name: 100 * count / total for name, count in right.items()}
+
+
+def beyond_chance(found: dict[str, float]) -> dict[str, float]:
+    """The three shares of after_mistake, where 0 is what chance gives and 100 is all right.
+
+    Words that are forced are counted by position.
+    """
+    chance = {
+        name: found[f"{name} by chance"]
+        if name == "aligned"
+        else found["position by chance"]
+        for name in ("forced", "position", "aligned")
+    }
+    return {
+        name: 100 * (found[name] - low) / (100 - low) for name, low in chance.items()
+    }
 
 
 def words_right(task: Task, model: Seq2Seq, pairs: Sequence) -> float:

@@ -133,6 +133,20 @@ SPOILT = {
         "cell 6",
         "duplicate",
     ),
+    "test that binds a bare name": (
+        SOURCE,
+        spoil_cell(5, source="value = double(3)\nassert value == 6"),
+        "cell 6",
+        "binds value (line 1), which may be a student's: call it _value",
+    ),
+    "drawing that binds a bare name": (
+        SOURCE,
+        lambda nb: nb["cells"].append(
+            {**sample.code("for x in range(2):\n    pass"), "id": "more"}
+        ),
+        "cell 10",
+        "binds x (line 1)",
+    ),
     "test cell without points": (
         SOURCE,
         spoil_grade("double--zero", points=None),

@@ -15,49 +15,13 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from grading.course import notebooks
 from grading.course.notebooks import ROOT, Cell, NotebookError
-from tools import exercises
-
-Problems = Iterator[tuple[Cell | None, str]]
-
-#: What an exercise may import: it runs alone, on Linux, macOS and Windows. Of the standard library,
-#: only what is the same on all of them: no processes, signals, files or paths.
-EXERCISE_LIBRARIES = {"torch", "numpy", "matplotlib"}
-EXERCISE_MODULES = {
-    "collections",
-    "copy",
-    "dataclasses",
-    "functools",
-    "itertools",
-    "math",
-    "random",
-    "re",
-    "string",
-    "textwrap",
-    "time",
-    "types",
-    "typing",
-    "unicodedata",
-    "warnings",
-}
-#: What it may not call: these read or write files, start processes or need a compiler.
-EXERCISE_CALLS = {
-    "open",
-    "__import__",
-    "save",
-    "load",
-    "savefig",
-    "tofile",
-    "fromfile",
-    "savetxt",
-    "loadtxt",
-    "spawn",
-    "DataLoader",
-}
+from tools import exercises, source_notebooks
+from tools.source_notebooks import Problems, output_text
 
 #: As wide as the formatter writes code (pyproject.toml) and the site shows it.
 COLUMNS = 88
@@ -261,144 +225,6 @@ class Drawing:
 # Source notebooks
 
 
-def run_once(notebook: dict, cells: list[Cell]) -> Problems:
-    """Every code cell was executed, in order, without an error and without noise on stderr."""
-    last = 0
-    for cell in cells:
-        if cell.kind != "code":
-            continue
-        count = cell.data.get("execution_count")
-        if count is None:
-            if cell.source.strip():
-                yield cell, "was not executed: run the whole notebook, then save it"
-            continue
-        if count != last + 1:
-            yield (
-                cell,
-                f"was executed as number {count} after {last}: run it once, in order",
-            )
-        last = count
-        for output in cell.outputs:
-            if output.get("output_type") == "error":
-                yield (
-                    cell,
-                    f"stored an error: {output.get('ename')}: {output.get('evalue')}",
-                )
-            elif output.get("name") == "stderr":
-                yield (
-                    cell,
-                    f"wrote to stderr, which costs points: {output_text(output)[:80]!r}",
-                )
-    timed = [cell for cell in cells if "execution" in cell.metadata]
-    for cell in timed[:1]:
-        yield (
-            cell,
-            (
-                f"stored the times of its execution, as did {len(timed) - 1} more cells: "
-                "remove metadata.execution, or execute with record_timing=False"
-            ),
-        )
-
-
-def graded_as_meant(notebook: dict, cells: list[Cell]) -> Problems:
-    """nbgrader's metadata: each grade_id once, points, tests after their task, hidden tests."""
-    seen: dict[str, Cell] = {}
-    tasks: dict[str, tuple[Cell, list[Cell]]] = {}
-    for cell in cells:
-        name = cell.grade_id
-        if cell.nbgrader and not name:
-            yield cell, "has nbgrader's metadata and no grade_id"
-            continue
-        if name in seen and name:
-            yield (
-                cell,
-                f"has the grade_id of cell {seen[name].index + 1}: a duplicate grade_id",
-            )
-            continue
-        seen[name] = cell
-        if cell.is_solution:
-            tasks[name] = (cell, [])
-            if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-                yield (
-                    cell,
-                    "a task's grade_id is lower-case words joined by single hyphens",
-                )
-            if not notebooks.regions(
-                cell, notebooks.BEGIN_SOLUTION, notebooks.END_SOLUTION
-            ):
-                yield (
-                    cell,
-                    f"has no ### {notebooks.BEGIN_SOLUTION}: its signature would be lost",
-                )
-        elif cell.nbgrader.get("grade"):
-            points = cell.nbgrader.get("points")
-            if not isinstance(points, (int, float)) or points <= 0:
-                yield cell, f"a test cell without points (points: {points})"
-            task, separator, aspect = name.partition(notebooks.SEPARATOR)
-            if task in tasks and separator and aspect:
-                tasks[task][1].append(cell)
-            else:
-                yield (
-                    cell,
-                    "a test cell is called <task>--<aspect> and stands below its task",
-                )
-            if not cell.nbgrader.get("locked"):
-                yield cell, "a test cell is locked"
-        elif notebooks.regions(cell, notebooks.BEGIN_HIDDEN, notebooks.END_HIDDEN):
-            yield cell, "hidden tests outside a test cell"
-    for cell, tests in tasks.values():
-        hidden = [notebooks.split_hidden(test)[1] for test in tests]
-        if not tests:
-            yield cell, "a task without a test cell"
-        elif not any(map(notebooks.has_statements, hidden)):
-            yield cell, "none of the task's test cells has hidden tests"
-    if not tasks:
-        yield None, "has no task: no solution cell"
-
-
-def stands_alone(notebook: dict, cells: list[Cell]) -> Problems:
-    """An exercise needs torch, numpy and matplotlib, no file beside it and no one system."""
-    for cell in cells:
-        if cell.kind != "code":
-            continue
-        try:
-            tree = ast.parse(cell.source)
-        except SyntaxError as error:
-            yield cell, f"is not plain Python: {error.msg} (line {error.lineno})"
-            continue
-        for node in ast.walk(tree):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [name.name for name in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                names = [node.module or "."]
-            for name in names:
-                package = name.partition(".")[0]
-                if (
-                    package in sys.stdlib_module_names
-                    and package not in EXERCISE_MODULES
-                ):
-                    yield (
-                        cell,
-                        f"imports {package}; an exercise runs alike on every system",
-                    )
-                elif package not in EXERCISE_LIBRARIES | EXERCISE_MODULES:
-                    yield (
-                        cell,
-                        f"imports {package}; an exercise runs with torch, numpy, matplotlib",
-                    )
-            if isinstance(node, ast.Call):
-                called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if (
-                    called in EXERCISE_CALLS
-                    or ast.unparse(node.func) == "torch.compile"
-                ):
-                    yield (
-                        cell,
-                        f"calls {called}; an exercise runs alone, alike on every system",
-                    )
-
-
 # All of them
 
 Rule = Callable[[dict, list[Cell]], Problems]
@@ -411,16 +237,15 @@ EVERYWHERE: list[Rule] = [
 ]
 RULES: dict[str, list[Rule]] = {
     "book": [*EVERYWHERE, no_outputs, figures_described],
-    "solutions": [*EVERYWHERE, run_once, graded_as_meant, stands_alone],
+    "solutions": [
+        *EVERYWHERE,
+        source_notebooks.run_once,
+        source_notebooks.graded_as_meant,
+        source_notebooks.stands_alone,
+        source_notebooks.names_apart,
+    ],
     "exercises": EVERYWHERE,
 }
-
-
-def output_text(output: dict) -> str:
-    """Return the readable part of a stored output."""
-    plain = output.get("data", {}).get("text/plain", "")
-    trace = "\n".join(output.get("traceback", []))
-    return notebooks.joined(output.get("text", "")) + notebooks.joined(plain) + trace
 
 
 def check_notebook(path: Path, rules: list[Rule]) -> list[str]:

@@ -108,6 +108,35 @@ def check_place(root: Path, out: Path) -> None:
             f"{out} holds other files ({', '.join(sorted(held)[:5])}): name an "
             "empty folder, or one with an earlier edition"
         )
+    if (out / ".git").exists() and (known := commits_with_answers(out)):
+        raise EditionError(
+            f"{out} is a repository whose history holds {', '.join(known)}: whoever clones it gets "
+            "that, too. Name a folder with a repository of its own"
+        )
+
+
+def commits_with_answers(out: Path) -> list[str]:
+    """Return the rooms that students don't get and a repository knows, in any commit of it.
+
+    Raises:
+        EditionError: if git can't tell.
+
+    """
+    found = []
+    for room in ("solutions", "tests"):
+        done = subprocess.run(
+            ["git", "rev-list", "--all", "--max-count=1", "--", room],
+            cwd=out,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise EditionError(
+                f"{out}: git cannot read its history: {done.stderr.strip()}"
+            )
+        found += [f"{room}/"] if done.stdout.strip() else []
+    return found
 
 
 def edited_exercises(root: Path) -> list[str]:

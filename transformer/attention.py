@@ -17,7 +17,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     scores: (..., T_q, T_k).
     mask: boolean, broadcastable to scores, True = may attend; None allows all.
     Returns weights (..., T_q, T_k) whose rows sum to 1, or to 0 where the mask allows
-    nothing.
+    nothing. An allowed score that is NaN or +infinity makes its row NaN.
     Raises ValueError if mask is not boolean or does not broadcast to scores.
     Source: Vaswani et al. (2017), section 3.2.3 (masking by -inf); the rule for
     empty rows is that of torch.nn.functional.scaled_dot_product_attention.
@@ -53,6 +53,8 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
     For scores with heads, (B, h, T_q, T), add the axis of the heads:
     padding_mask(...).unsqueeze(1) is (B, 1, 1, T).
     Raises ValueError if ids is not of shape (B, T).
+    Source: Vaswani et al. (2017), section 3.2.3 (masking by -inf); the polarity is
+    that of torch.nn.functional.scaled_dot_product_attention.
     """
     if ids.dim() != 2:
         raise ValueError(f"ids: expected shape (B, T), got {tuple(ids.shape)}")

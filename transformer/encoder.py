@@ -120,7 +120,8 @@ class EncoderLayer(nn.Module):
     and the output of each sublayer. norm_first: False normalises the sum, x = norm(x +
     f(x)), as in the paper; True the input of the sublayer, x = x + f(norm(x)). Raises
     ValueError for sizes that MultiHeadAttention or FeedForward refuse.
-    Source: Vaswani et al. (2017), section 3.1; norm_first: Xiong et al. (2020).
+    Source: Vaswani et al. (2017), section 3.1, dropout: section 5.4 and PyTorch's
+    layer; norm_first: Xiong et al. (2020), section 3.1.
     """
 
     def __init__(
@@ -236,7 +237,10 @@ TORCH_NAMES = (
 
 
 def names_to_torch(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Rename the parameters of our layers and stacks to those of PyTorch's."""
+    """Rename the parameters of our layers and stacks to those of PyTorch's.
+
+    Source: torch.nn.TransformerEncoderLayer and TransformerDecoderLayer.
+    """
     renamed = {}
     for name, tensor in state.items():
         for ours, theirs in TORCH_NAMES:
@@ -248,7 +252,10 @@ def names_to_torch(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def names_from_torch(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Rename the parameters of PyTorch's layers and stacks to those of ours."""
+    """Rename the parameters of PyTorch's layers and stacks to those of ours.
+
+    Source: torch.nn.TransformerEncoderLayer and TransformerDecoderLayer.
+    """
     renamed = {}
     for name, tensor in state.items():
         for ours, theirs in TORCH_NAMES[:-1]:
@@ -267,36 +274,117 @@ def encoder_from_torch(module: nn.TransformerEncoder) -> Encoder:
     """Return an Encoder with a copy of the weights of PyTorch's; batch first in either
     case.
 
+    Dropout and training mode are kept; requires_grad is True for all parameters.
     Raises ValueError for what an Encoder cannot keep: layers without biases, layers of
-    different kinds, several shares of dropout, norms that are no nn.LayerNorm.
+    different kinds or with weights in common, several shares of dropout, norms that are
+    no nn.LayerNorm, an activation with parameters, and subclasses.
+    Source: torch.nn.TransformerEncoder; Vaswani et al. (2017), section 3.1.
     """
+    check_classes("module", module, nn.TransformerEncoder, nn.TransformerEncoderLayer)
     encoder = Encoder(len(module.layers), **layer_settings(module))
-    encoder.to(module.layers[0].linear1.weight)
-    encoder.load_state_dict(names_from_torch(module.state_dict()))
     if encoder.norm is not None:
         encoder.norm.eps = module.norm.eps  # may be another than that of the layers
+    check_like("module", module, _new_torch_encoder(encoder))
+    encoder.to(module.layers[0].linear1.weight)
+    encoder.load_state_dict(names_from_torch(module.state_dict()))
     return encoder.train(module.training)
 
 
 def encoder_to_torch(encoder: Encoder) -> nn.TransformerEncoder:
     """Return PyTorch's encoder, batch first, with a copy of an Encoder's weights.
 
-    Raises ValueError for several shares of dropout.
+    Dropout and training mode are kept; requires_grad is True for all parameters.
+    Raises ValueError for several shares of dropout, layers of different kinds or with
+    weights in common, an activation with parameters, and subclasses.
+    Source: torch.nn.TransformerEncoder; Vaswani et al. (2017), section 3.1.
     """
-    module = nn.TransformerEncoder(
+    check_classes("encoder", encoder, Encoder, EncoderLayer)
+    layer = encoder.layers[0]
+    like = Encoder(
+        len(encoder.layers),
+        encoder.d_model,
+        layer.self_attention.num_heads,
+        layer.feed_forward.d_ff,
+        dropout=one_dropout("encoder", encoder),
+        norm_first=layer.norm_first,
+        activation=layer.feed_forward.activation,
+        eps=getattr(layer.norm1, "eps", None) or 0.0,
+        final_norm=encoder.norm is not None,
+    )
+    if like.norm is not None:
+        like.norm.eps = getattr(encoder.norm, "eps", None)
+    check_like("encoder", encoder, like)
+    module = _new_torch_encoder(encoder)
+    module.to(layer.norm1.weight)
+    module.load_state_dict(names_to_torch(encoder.state_dict()))
+    return module.train(encoder.training)
+
+
+def _new_torch_encoder(encoder: Encoder) -> nn.TransformerEncoder:
+    return nn.TransformerEncoder(
         nn.TransformerEncoderLayer(**torch_layer_settings(encoder)),
         len(encoder.layers),
         norm=torch_norm(encoder),
         enable_nested_tensor=False,
     )
-    module.to(encoder.layers[0].norm1.weight)
-    module.load_state_dict(names_to_torch(encoder.state_dict()))
-    return module.train(encoder.training)
+
+
+def check_classes(name: str, stack: nn.Module, kind: type, layer_kind: type) -> None:
+    """Raise ValueError, naming the argument, unless a stack and its layers are of these
+    classes, and of no subclass.
+    """
+    parts = [(stack, kind), *((layer, layer_kind) for layer in stack.layers)]
+    for part, wanted in parts:
+        if type(part) is not wanted:
+            raise ValueError(
+                f"{name}: expected {wanted.__name__} and no subclass of it, got"
+                f" {type(part).__name__}: what it adds cannot be converted"
+            )
+
+
+def check_like(name: str, stack: nn.Module, like: nn.Module) -> None:
+    """Raise ValueError, naming the part, unless stack is like with other weights.
+
+    like: a stack that was built from the settings of stack's first layer. Each part
+    must have the same class, settings and shapes of parameters there, and each layer
+    weights of its own.
+    """
+    parts = dict(stack.named_modules(remove_duplicate=False))
+    for path, part in like.named_modules(remove_duplicate=False):
+        found, wanted = _traits(parts.pop(path, None)), _traits(part)
+        for trait in (*wanted, *(found.keys() - wanted.keys())):
+            if found.get(trait) != wanted.get(trait):
+                raise ValueError(
+                    f"{name}: expected {trait} = {wanted.get(trait)} for"
+                    f" {path or 'the stack'}, got {found.get(trait)}"
+                )
+        if path.endswith("activation") and list(part.parameters()):
+            raise ValueError(f"{name}: expected no parameters in {path}, got {part}")
+    if parts:
+        raise ValueError(f"{name}: {next(iter(parts))} cannot be converted")
+    if len(list(stack.parameters())) != len(list(like.parameters())):
+        raise ValueError(f"{name}: expected no weights in common between layers")
+
+
+def _traits(part: nn.Module | None) -> dict:
+    if part is None:
+        return {"class": None}
+    skipped = ("training", "batch_first", "mask_check")  # do not change the function
+    settings = {
+        key: value
+        for key, value in vars(part).items()
+        if key not in skipped and not key.startswith("_") and "nested" not in key
+    }
+    shapes = {name: tuple(p.shape) for name, p in part.named_parameters(recurse=False)}
+    return {"class": type(part), **settings, **shapes}
 
 
 def layer_settings(module: nn.Module) -> dict:
     """Return the arguments for an Encoder or Decoder like PyTorch's stack, but for
     num_layers.
+
+    Raises ValueError as encoder_from_torch.
+    Source: torch.nn.TransformerEncoderLayer and TransformerDecoderLayer.
     """
     kinds = {
         (
@@ -334,6 +422,7 @@ def one_dropout(name: str, stack: nn.Module) -> float:
     """Return the share that all parts of a stack drop.
 
     Raises ValueError, naming the argument, where there is more than one.
+    Source: the three places of torch.nn.TransformerEncoderLayer.
     """
     shares = {m.p for m in stack.modules() if isinstance(m, nn.Dropout)}
     attentions = (nn.MultiheadAttention, MultiHeadAttention)
@@ -365,7 +454,11 @@ def check_norms(name: str, stack: nn.Module) -> None:
 
 
 def torch_layer_settings(stack: nn.Module) -> dict:
-    """Return arguments for PyTorch's layer like those of an Encoder or a Decoder."""
+    """Return arguments for PyTorch's layer like those of an Encoder or a Decoder.
+
+    Raises ValueError for several shares of dropout.
+    Source: torch.nn.TransformerEncoderLayer and TransformerDecoderLayer.
+    """
     layer = stack.layers[0]
     return {
         "d_model": layer.d_model,
@@ -380,7 +473,10 @@ def torch_layer_settings(stack: nn.Module) -> dict:
 
 
 def torch_norm(stack: nn.Module) -> nn.LayerNorm | None:
-    """Return PyTorch's layer norm for the end of a stack, where the stack has one."""
+    """Return PyTorch's layer norm for the end of a stack, where the stack has one.
+
+    Source: torch.nn.TransformerEncoder, argument norm.
+    """
     return (
         None if stack.norm is None else nn.LayerNorm(stack.d_model, eps=stack.norm.eps)
     )

@@ -41,7 +41,10 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 def head_width(d_model: int, num_heads: int) -> int:
-    """Return d_h = D / h, or raise ValueError where D cannot be shared out evenly."""
+    """Return d_h = D / h, or raise ValueError where D cannot be shared out evenly.
+
+    Source: Vaswani et al. (2017), section 3.2.2.
+    """
     for name, size in (("d_model", d_model), ("num_heads", num_heads)):
         if size < 1:
             raise ValueError(f"{name}: expected a positive number, got {size}")
@@ -63,6 +66,7 @@ def mask_for_heads(
     heads; four are (B, h, T_q, T_k). A mask (B, T_k) of keys goes through mask_keys
     first. Returns a view of mask with four axes, broadcastable to (B, h, T_q, T_k).
     Raises ValueError if mask is not boolean or has none of these shapes.
+    Source: the boolean mask of torch.nn.functional.scaled_dot_product_attention.
     """
     if mask.dtype != torch.bool:
         raise ValueError(
@@ -113,6 +117,7 @@ def mask_keys(may_attend: Tensor) -> Tensor:
     may_attend: boolean (B, T_k), True = a real token, False = padding.
     Returns (B, 1, 1, T_k).
     Raises ValueError if may_attend is not boolean or not of two dimensions.
+    Source: key_padding_mask of torch.nn.MultiheadAttention, with True for the others.
     """
     if may_attend.dtype != torch.bool:
         raise ValueError(
@@ -414,6 +419,7 @@ def copy_packed(
     Head i owns the rows i d_h to (i + 1) d_h of each (D, D) matrix that nn.Linear
     keeps, that is, those columns of W_q, W_k and W_v. Raises ValueError if attention is
     not packed, or its sizes or bias are not those of target.
+    Source: Vaswani et al. (2017), section 3.2.2, written in two ways.
     """
     sizes = [
         (module.d_model, module.num_heads, module.out_proj.bias is not None)
@@ -476,6 +482,7 @@ def to_torch(
 
     Dropout and training mode are kept; requires_grad is True for all parameters. Raises
     ValueError for a subclass, whose additions would be lost.
+    Source: torch.nn.MultiheadAttention; Vaswani et al. (2017), section 3.2.2.
     """
     _refuse_subclass("attention", attention, MultiHeadAttention)
     module = nn.MultiheadAttention(
@@ -525,6 +532,7 @@ def average_heads(weights: Tensor) -> Tensor:
     """Average the weights over the heads: (B, h, T_q, T_k) -> (B, T_q, T_k).
 
     Raises ValueError if weights is not of four dimensions.
+    Source: average_attn_weights of torch.nn.MultiheadAttention.
     """
     if weights.dim() != 4:
         raise ValueError(

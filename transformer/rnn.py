@@ -42,7 +42,10 @@ class DotScore(nn.Module):
 
 
 class CosineScore(DotScore):
-    """Dot product of the directions: between -1 and 1, whatever the lengths."""
+    """Dot product of the directions: between -1 and 1, whatever the lengths.
+
+    Source: Graves, Wayne and Danihelka (2014), section 3.3.1, equation 6.
+    """
 
     def prepare(self, keys: Tensor) -> Tensor:
         """Give each key the length 1: (B, S, d_a) -> (B, S, d_a)."""
@@ -83,6 +86,7 @@ class ReducedRankScore(DotScore):
     """Bilinear score whose matrix W_q W_k^T has rank r: both sides are projected to r.
 
     rank: the width r. Raises ValueError if it is below 1.
+    Source: Vaswani et al. (2017), section 3.2.2 (the projections), without the scale.
     """
 
     def __init__(self, query_dim: int, key_dim: int, rank: int = 32):
@@ -143,6 +147,7 @@ def make_score(name: str, query_dim: int, key_dim: int, rank: int = 32) -> nn.Mo
     name: a key of SCORES. query_dim, key_dim: the widths d_s and d_a.
     rank: the inner width r of "reduced_rank" and "additive"; others ignore it.
     Returns a module with prepare(keys) and forward(query, prepared), see DotScore.
+    Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2, for preparing the keys.
     Raises ValueError for an unknown name, or widths below 1, or widths that do not suit
     it.
     """
@@ -168,8 +173,9 @@ def attend(
     scores: (B, S). values: (B, S, d_a).
     src_mask: boolean (B, S), True = may attend; None allows everything.
     Returns (context, weights) of shapes (B, d_a) and (B, S). A sentence whose mask is
-    all False gets zeros. Raises ValueError if the shapes do not fit, or for a mask that
-    is not boolean.
+    all False gets zeros. Forbidden values must be finite, since 0 times infinity is
+    NaN; scores that are infinite or NaN make their row NaN. Raises ValueError if the
+    shapes do not fit, or for a mask that is not boolean.
     Source: Bahdanau, Cho and Bengio (2015), equations 5 and 6.
     """
     if values.dim() != 3 or values.shape[:2] != scores.shape:
@@ -293,6 +299,7 @@ class Source(NamedTuple):
     annotations: (B, S, d_model), the values. keys: what the score has prepared of them,
     or None.
     summary: (B, d_model). mask: boolean (B, S), True = may attend.
+    Source: Bahdanau, Cho and Bengio (2015), section 3.2.
     """
 
     annotations: Tensor
@@ -455,6 +462,7 @@ def alignment_hits(weights: Tensor, alignment: set[tuple[int, int]]) -> dict[int
     ignored.
     alignment: pairs (j, i) where source word j and target word i say the same.
     Returns {i: hit} for the target words that have a partner.
+    Source: after Koehn and Knowles (2017), section 3.5.
     Raises ValueError for weights that are not a matrix, or a pair that lies outside of
     them.
     """

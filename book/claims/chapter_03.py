@@ -175,26 +175,44 @@ def network_untangles(seed: int) -> dict[str, float]:
     return {"effect": small - max(found.values()), "small": small, **found}
 
 
+def four_questions_grade(seed: int, heads: int, **options) -> float:
+    """Return the grade for four questions, with the network and the small start."""
+    return (
+        grades(seed, gentle, heads, network=True, questions=4, **options).mean().item()
+    )
+
+
 @claim(
     id="3-four-questions",
-    sentence="with four questions a word, one head falls behind four, the same network behind "
-    "both",
-    control="the small start that lets one head answer two questions, and twice the steps "
-    "for the one head",
-    effect="share of right answers, four heads minus the better run of one head",
-    at_least=0.05,
+    sentence="with four questions a word, one head falls behind four after the same steps, the "
+    "same network behind both",
+    control="half and twice the rate for the one head, and the small start that lets it answer "
+    "two questions",
+    effect="share of right answers after 400 steps, four heads minus the best run of one head",
+    at_least=0.15,
 )
 def four_questions(seed: int) -> dict[str, float]:
-    """Four questions: the network behind, the small start and the parameters are equal."""
-    found = {
-        "one": grades(seed, gentle, 1, network=True, questions=4),
-        "one, twice the steps": grades(
-            seed, gentle, 1, network=True, questions=4, steps=LONG
-        ),
+    """Four questions: the network behind, the start, the parameters and the steps are equal."""
+    one = {
+        "one": four_questions_grade(seed, 1),
+        "one, half the rate": four_questions_grade(seed, 1, rate=0.005),
+        "one, twice the rate": four_questions_grade(seed, 1, rate=0.02),
     }
-    found = {name: all_four.mean().item() for name, all_four in found.items()}
-    four = grades(seed, gentle, 4, network=True, questions=4).mean().item()
-    return {"effect": four - max(found.values()), "four": four, **found}
+    four = four_questions_grade(seed, 4)
+    return {"effect": four - max(one.values()), "four": four, **one}
+
+
+@claim(
+    id="3-more-steps",
+    sentence="twice the steps bring the one head closer",
+    control="the same head, start, rate and network with half the steps",
+    effect="share of right answers to four questions, one head after 800 steps minus 400",
+    at_least=0.1,
+)
+def more_steps(seed: int) -> dict[str, float]:
+    """One head is not stuck."""
+    short, long = (four_questions_grade(seed, 1, steps=n) for n in (STEPS, LONG))
+    return {"effect": long - short, "400 steps": short, "800 steps": long}
 
 
 @claim(
@@ -358,21 +376,46 @@ def sharp_spare(seed: int) -> dict[str, float]:
     }
 
 
-@claim(
-    id="3-missed-look",
-    sentence="those that are missed put most of their weight on a word that was asked for",
-    control="the heads that can go at a cost below 0.05: were all heads alike, the head "
-    "missed most would not stand out",
-    effect="weight on the words asked for: the head of eight that is missed most, minus the "
-    "mean of those that can go",
-    at_least=0.1,
-)
-def missed_look(seed: int) -> dict[str, float]:
-    """What the head that is missed most looks at."""
+@cache
+def looks_and_costs(seed: int) -> dict[str, float]:
+    """Return the weight on the words asked for of heads of eight, by what removal costs."""
     candidate = trained(seed, LookUp, 8)
     asked, cost = weight_on_asked(candidate, seed), costs(candidate).amax(dim=1)
-    most, spare = asked[cost.argmax()].item(), asked[cost < 0.05].mean().item()
-    return {"effect": most - spare, "most missed": most, "spare": spare}
+    missed = cost >= min(0.05, cost.max().item())
+    return {
+        "least missed": asked[missed].min().item(),
+        "missed": asked[missed].mean().item(),
+        "can go": asked[~missed].mean().item(),
+        "heads missed": missed.sum().item(),
+    }
+
+
+@claim(
+    id="3-missed-look",
+    sentence="those that are missed put most of their weight on the words that were asked for",
+    control="one head among the missed that looks elsewhere: the least of them counts",
+    effect="weight on the words asked for, the least among heads of eight whose removal costs "
+    "0.05 or more",
+    at_least=0.7,
+)
+def missed_look(seed: int) -> dict[str, float]:
+    """What the heads that are missed look at."""
+    found = looks_and_costs(seed)
+    return {"effect": found["least missed"], **found}
+
+
+@claim(
+    id="3-spare-look",
+    sentence="the others put less there on average",
+    control="the heads that are missed: were all heads alike, the two would not differ",
+    effect="weight on the words asked for, the least among the heads that are missed minus the "
+    "mean of the others",
+    at_least=0.2,
+)
+def spare_look(seed: int) -> dict[str, float]:
+    """What the heads that can go look at."""
+    found = looks_and_costs(seed)
+    return {"effect": found["least missed"] - found["can go"], **found}
 
 
 def step_of(layer, length: int):
@@ -381,27 +424,24 @@ def step_of(layer, length: int):
     return lambda: torch.autograd.grad(layer(x).sum(), x)
 
 
-@claim(
-    id="3-weights-memory",
-    sentence="at 1,024 words, asking for the weights takes over ten times the memory",
-    control="a length of 128, where the rest of the layer weighs more",
-    effect="peak memory of a step at 1,024 words, with weights over fused, ours",
-    at_least=10,
+@exact(
+    "3-weights-memory",
+    "at 1,024 words, asking for the weights takes over ten times the memory",
 )
-def weights_memory(seed: int) -> dict[str, float]:
-    """Peak memory of one step, eight heads of width 8."""
+def weights_memory() -> None:
+    """Peak memory of one step, eight heads of width 8: allocations, the same in each run."""
     ours = MultiHeadAttention(64, 8)
     theirs = to_torch(ours)
     ways = {
         "weights": lambda x: ours(x, x, x, need_weights=True)[0],
         "fused": lambda x: ours(x, x, x)[0],
-        "pytorch, averaged": lambda x: theirs(x, x, x)[0],
-        "pytorch, by head": lambda x: theirs(x, x, x, average_attn_weights=False)[0],
-        "pytorch, none": lambda x: theirs(x, x, x, need_weights=False)[0],
+        "averaged": lambda x: theirs(x, x, x)[0],
+        "by head": lambda x: theirs(x, x, x, average_attn_weights=False)[0],
+        "none": lambda x: theirs(x, x, x, need_weights=False)[0],
     }
-    found = {
-        f"{name}, {length}": peak_memory(step_of(way, length)) / 2**20
-        for name, way in ways.items()
-        for length in (128, 1024)
-    }
-    return {"effect": found["weights, 1024"] / found["fused, 1024"], **found}
+    peak = {name: peak_memory(step_of(way, 1024)) for name, way in ways.items()}
+    assert peak["weights"] > 10 * peak["fused"], peak
+    assert peak["averaged"] > 10 * peak["none"], peak
+    matrices = peak["weights"] / (8 * 1024**2 * 4)  # in units of h matrices T x T
+    assert 2.7 < matrices < 3.3, matrices
+    assert abs(peak["averaged"] / peak["by head"] - 1) < 0.01, peak

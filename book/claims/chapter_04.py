@@ -189,7 +189,8 @@ def error_of(variant: str, num_layers: int, seed: int, slow: bool = False) -> fl
     id="4-depth",
     sentence="with eight layers only residuals and norms together learn",
     control="the best of the three others, residuals also with twice the steps at half the rate",
-    effect="error on the training set, the best of the three others minus pre-norm with both",
+    effect="error on the training set, the best of the three others minus the worse of pre-norm "
+    "and post-norm",
     at_least=0.15,
 )
 def depth(seed: int) -> dict[str, float]:
@@ -201,24 +202,79 @@ def depth(seed: int) -> dict[str, float]:
     }
     slow = error_of("residual", 8, seed, slow=True)
     lesser = [found[f"{name}, 8 layers"] for name in ("neither", "norm", "residual")]
-    effect = min(*lesser, slow) - found["both, pre-norm, 8 layers"]
+    both = [found[f"both, {order}-norm, 8 layers"] for order in ("pre", "post")]
+    effect = min(*lesser, slow) - max(both)
     return {"effect": effect, **found, "residual, slow": slow}
 
 
 @claim(
     id="4-gradients",
-    sentence="with neither, the gradient of the first layer vanishes; with residuals alone it "
-    "explodes",
+    sentence="before training, with neither, the gradient vanishes; with residuals alone it "
+    "explodes, in every layer",
     control="the same layers with norms, or with both: their gradients must do neither",
-    effect="powers of ten to the nearest of the sound gradients, the smaller of both distances",
+    effect="powers of ten to the nearest of the sound gradients in the same layer, the smallest "
+    "of both distances over 16 layers",
     at_least=2,
 )
 def vanish(seed: int) -> dict[str, float]:
-    """Gradients at the first of 16 fresh layers."""
-    first = {name: math.log10(gradients(name, 16, seed)[0]) for name in VARIANTS}
-    sound = [first[name] for name in VARIANTS if name not in ("neither", "residual")]
-    effect = min(min(sound) - first["neither"], first["residual"] - max(sound))
-    return {"effect": effect, **first}
+    """Gradients in each of 16 fresh layers."""
+    found = {
+        name: [math.log10(norm) for norm in gradients(name, 16, seed)]
+        for name in VARIANTS
+    }
+    others = [found[name] for name in VARIANTS if name not in ("neither", "residual")]
+    distances = [
+        min(min(sound) - low, high - max(sound))
+        for low, high, *sound in zip(
+            found["neither"], found["residual"], *others, strict=True
+        )
+    ]
+    ends = {
+        f"{name}, {which.__name__}": which(norms)
+        for name, norms in found.items()
+        for which in (min, max)
+    }
+    return {"effect": min(distances), **ends}
+
+
+@cache
+def shares(seed: int) -> dict[str, float]:
+    """Own shares of the words, as powers of ten, after 16 fresh layers of each variant."""
+    found = {}
+    for variant in VARIANTS:
+        torch.manual_seed(seed)
+        x = torch.randn(1, T, D, dtype=torch.float64)
+        with torch.no_grad():
+            found[variant] = math.log10(own_share(stack_of(variant, 16).double()(x)))
+    return found
+
+
+@claim(
+    id="4-norm-alike",
+    sentence="after 16 fresh layers its words differ by little more than rounding errors",
+    control="the three variants with residuals, from the same words",
+    effect="powers of ten between the own shares, the least with residuals over norm alone",
+    at_least=6,
+)
+def norm_alike(seed: int) -> dict[str, float]:
+    """Whether norms without residuals keep words apart."""
+    found = shares(seed)
+    kept = [found[name] for name in VARIANTS if name not in ("neither", "norm")]
+    return {"effect": min(kept) - found["norm"], **found}
+
+
+@claim(
+    id="4-post-alike",
+    sentence="the words of post-norm are more alike than those of pre-norm",
+    control="pre-norm of the same depth, from the same words and seed",
+    effect="powers of ten between the own shares after 16 fresh layers, pre-norm over post-norm",
+    at_least=1,
+)
+def post_alike(seed: int) -> dict[str, float]:
+    """Whether the place of the norm alone makes words alike."""
+    found = shares(seed)
+    pre, post = found["both, pre-norm"], found["both, post-norm"]
+    return {"effect": pre - post, "pre-norm": pre, "post-norm": post}
 
 
 @exact("4-lost-residual", "a stack of such layers is a stack of post-norm")
@@ -263,7 +319,8 @@ def grid(seed: int) -> dict[str, float]:
 
 @claim(
     id="4-post-norm",
-    sentence="post-norm of twelve layers learns nothing at a rate at which pre-norm does",
+    sentence="post-norm of twelve layers learns next to nothing at a rate at which pre-norm "
+    "learns",
     control="pre-norm of the same depth, rate and steps, without warm-up, too",
     effect="error on the training set, post-norm minus pre-norm, at a rate of 0.002",
     at_least=0.3,
@@ -292,16 +349,30 @@ def warm_up_helps(seed: int) -> dict[str, float]:
 
 @claim(
     id="4-slower",
-    sentence="a quarter of the rate, for twice as many steps, does it without any warm-up",
-    control="the full rate without warm-up, from the same seed",
-    effect="error on the training set, full rate minus a quarter of it, both without warm-up",
+    sentence="at twice the steps, a quarter of the rate does it without any warm-up, where the "
+    "full rate still fails in most runs",
+    control="the full rate for as many steps, from the same seed",
+    effect="error on the training set after 160 steps, full rate minus a quarter of it, both "
+    "without warm-up",
     at_least=0.2,
 )
 def slower(seed: int) -> dict[str, float]:
-    """A lower rate instead of warm-up."""
-    full = post_norm(12, 0.002, 0, seed)
-    quarter = post_norm(12, 0.0005, 0, seed, steps=160)
+    """A lower rate instead of warm-up; the steps are the same."""
+    full, quarter = (post_norm(12, lr, 0, seed, steps=160) for lr in (0.002, 0.0005))
     return {"effect": full - quarter, "full": full, "quarter": quarter}
+
+
+@claim(
+    id="4-longer",
+    sentence="the lower rate needs the extra steps",
+    control="the same stack, rate and seed with half the steps",
+    effect="error on the training set at a quarter of the rate, 80 steps minus 160",
+    at_least=0.05,
+)
+def longer(seed: int) -> dict[str, float]:
+    """More steps at the lower rate; the rate is the same."""
+    short, long = (post_norm(12, 0.0005, 0, seed, steps=steps) for steps in (80, 160))
+    return {"effect": short - long, "80 steps": short, "160 steps": long}
 
 
 @claim(
@@ -336,28 +407,64 @@ def branches(seed: int) -> dict[str, float]:
     return {"effect": whole - small, "whole": whole, "small": small}
 
 
-@claim(
-    id="4-kept",
-    sentence="a layer of fresh post-norm keeps about six tenths of what the line carried",
-    control="one half, as if each sublayer added as much as there is",
-    effect="the factor on the old part, a mean of layers 5 to 16",
-    at_least=0.55,
-)
+@cache
 @torch.no_grad()
-def kept(seed: int) -> dict[str, float]:
-    """What both norms of a fresh layer divide the old part by."""
+def factors(seed: int, small: bool = False) -> list[float]:
+    """What both norms of each of 16 fresh layers leave of the old part, a factor a layer."""
     torch.manual_seed(seed)
     x = torch.randn(64, T, D, dtype=torch.float64)
-    factors = []
-    for layer in encoder_of(16, norm_first=False).double().encoder.layers:
+    stack = small_branches(16) if small else encoder_of(16, norm_first=False)
+    found = []
+    for layer in stack.double().encoder.layers:
         total = x + layer.self_attention(x, x, x)[0]
         middle = layer.norm1(total)
         sums = (total, middle + layer.feed_forward(middle))
-        factor = math.prod(1 / s.std(dim=-1, correction=0).mean().item() for s in sums)
-        factors.append(factor)
+        found.append(
+            math.prod(1 / s.std(dim=-1, correction=0).mean().item() for s in sums)
+        )
         x = layer(x)[0]
-    mean = sum(factors[4:]) / len(factors[4:])
-    return {"effect": mean, "first": factors[0], "all": math.prod(factors)}
+    return found
+
+
+@claim(
+    id="4-kept",
+    sentence="a layer of fresh post-norm keeps about six tenths of what the line carried",
+    control="it could keep more or less: the distance counts on both sides",
+    effect="distance from 0.6 of the factor on the old part, a mean of layers 5 to 16",
+    at_most=0.05,
+)
+def kept(seed: int) -> dict[str, float]:
+    """What a layer leaves, once the first layers have passed."""
+    found = factors(seed)
+    mean = sum(found[4:]) / 12
+    return {"effect": abs(mean - 0.6), "mean": mean, "first": found[0]}
+
+
+@claim(
+    id="4-kept-product",
+    sentence="the product over 16 layers is about a thousandth",
+    control="it could be larger or smaller: the distance counts on both sides",
+    effect="powers of ten between the product and a thousandth",
+    at_most=0.5,
+)
+def kept_product(seed: int) -> dict[str, float]:
+    """What all 16 layers leave."""
+    product = math.log10(math.prod(factors(seed)))
+    return {"effect": abs(product + 3), "product": product}
+
+
+@claim(
+    id="4-small-keeps",
+    sentence="a layer then keeps nearly all of what the line carried",
+    control="the same weights as they were; they must keep less",
+    effect="the factor on the old part with sublayers scaled to a fifth, layers 5 to 16, minus "
+    "the factor without",
+    at_least=0.25,
+)
+def small_keeps(seed: int) -> dict[str, float]:
+    """What smaller sublayers leave."""
+    small, whole = (sum(factors(seed, scaled)[4:]) / 12 for scaled in (True, False))
+    return {"effect": small - whole, "small": small, "whole": whole}
 
 
 # Sets

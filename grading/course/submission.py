@@ -295,7 +295,9 @@ class _Submitted:
         if not tags:
             self.findings.append(Finding("untagged", name, "found by its cell id"))
         changed = [tag for tag in TAGS if tags and tags.get(tag) != wanted.get(tag)]
-        if changed == ["points"] and tags["points"] in self.form.earlier.get(name, ()):
+        if changed == ["points"] and tags.get("points") in self.form.earlier.get(
+            name, ()
+        ):
             text = "points of an earlier release; the present ones count"
             self.findings.append(Finding("outdated", name, text))
         elif changed:

@@ -256,20 +256,24 @@ def with_cheats(loaded: Assignment) -> Assignment:
         visible, hidden = split_hidden(cell) if cell.is_test else ("", "")
         if cell.is_solution:
             return (
-                f"_before = set(globals())\n{cell.source}\n"
-                f"_cheater.wrap({cell.grade_id!r}, _before | {{'_before'}}, globals())"
+                f"_harness_before = set(globals())\n{cell.source}\n"
+                f"_harness_cheater.wrap({cell.grade_id!r}, _harness_before"
+                " | {'_harness_before'}, globals())"
             )
         if not hidden:
             return cell.source
         task = cell.grade_id.partition(SEPARATOR)[0]
-        arguments = f"{task!r}, {visible!r}, {hidden!r}, _before"
+        arguments = f"{task!r}, {visible!r}, {hidden!r}, _harness_before"
         return (
-            f"{visible}\n_before, _cheater.sees = dict(globals()), False\n{hidden}\n"
-            f"_cheater.sees = True\n_cheater.try_all({arguments})"
+            f"{visible}\n_harness_before, _harness_cheater.sees = dict(globals()), False\n"
+            f"{hidden}\n"
+            f"_harness_cheater.sees = True\n_harness_cheater.try_all({arguments})"
         )
 
     return instrumented(
-        loaded, "from tests.harness.cheats import Cheater\n_cheater = Cheater()\n", text
+        loaded,
+        "from tests.harness.cheats import Cheater\n_harness_cheater = Cheater()\n",
+        text,
     )
 
 

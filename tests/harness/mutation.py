@@ -354,7 +354,7 @@ AT_START = {
     "argument contiguous": "{0} = {0}.view(-1).view({0}.shape)",
     "list of one": "{0} = {0}[:1]",
     "argument kept": (
-        "{0} = globals().setdefault('_kept', {{}}).setdefault(('{0}', {2}), {0})"
+        "{0} = globals().setdefault('_harness_kept', {{}}).setdefault(('{0}', {2}), {0})"
     ),
     "argument ignored": "{0} = {3}",
 }
@@ -430,7 +430,7 @@ def result_kept(node: ast.AST) -> Iterator[ast.AST]:
         "(" + ", ".join(f"getattr({name}, 'shape', None)" for name in names) + ",)",
     ):
         new = copy.copy(node)
-        kept = f"globals().setdefault('_results', {{}}).setdefault({node.name!r}, {{}})"
+        kept = f"globals().setdefault('_harness_results', {{}}).setdefault({node.name!r}, {{}})"
         inner = copy.copy(node)
         inner.name = "once"
         inner.body = node.body

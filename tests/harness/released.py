@@ -224,28 +224,28 @@ def solved(folder: Path) -> dict[str, int]:
     loaded = form.load(folder)
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "solved.json"
-        start = (
-            f"from tests.harness.released import Probe\n_probe = Probe({str(path)!r})\n"
-        )
+        start = f"from tests.harness.released import Probe\n_harness_probe = Probe({str(path)!r})\n"
         last = loaded.cells[-1]
 
         def text(cell) -> str:
             visible, hidden = split_hidden(cell) if cell.is_test else (cell.source, "")
             if cell.is_solution:
                 lines = [
-                    "_before = set(globals())",
+                    "_harness_before = set(globals())",
                     visible,
-                    "_probe.wrap(_before | {'_before'}, globals())",
+                    "_harness_probe.wrap(_harness_before | {'_harness_before'}, globals())",
                 ]
             else:
                 lines = [
                     visible,
-                    f"_probe.collect({defined(visible)!r}, globals())",
-                    "_probe.hidden = True",
+                    f"_harness_probe.collect({defined(visible)!r}, globals())",
+                    "_harness_probe.hidden = True",
                     hidden,
-                    "_probe.hidden = False",
+                    "_harness_probe.hidden = False",
                 ]
-            return "\n".join([*lines, "_probe.report()" if cell is last else ""])
+            return "\n".join(
+                [*lines, "_harness_probe.report()" if cell is last else ""]
+            )
 
         outcome, _ = run(instrumented(loaded, start, text), [], limit=LIMIT)
         failed = [

@@ -30,8 +30,8 @@ TOTAL = '''def total(values):
     return sum(double(value) for value in values)
     ### END SOLUTION'''
 
-TOTAL_PLAIN = """got = total([1, 2])
-assert got == 6, f"the sum of 2 and 4 is 6, got {got}: were the values doubled?"
+TOTAL_PLAIN = """_got = total([1, 2])
+assert _got == 6, f"the sum of 2 and 4 is 6, got {_got}: were the values doubled?"
 ### BEGIN HIDDEN TESTS
 assert total([]) == 0, f"the sum of nothing is 0, got {total([])}"
 ### END HIDDEN TESTS"""

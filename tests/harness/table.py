@@ -32,8 +32,8 @@ from tests.harness.runner import Job
 #: Stands below the text of each solution cell.
 GUARD = """
 
-from tests.harness import table as _table
-_table.guard(globals(), {names}, {place!r}, {write})
+from tests.harness import table as _harness_table
+_harness_table.guard(globals(), {names}, {place!r}, {write})
 """
 #: What tests call on an object, beside its public methods.
 SPECIAL = ("__init__", "__call__", "__len__", "__iter__")

@@ -324,6 +324,39 @@ def test_it_is_made_anew_and_keeps_its_repository(course: Path, tmp_path: Path) 
     assert (other / "thesis.txt").read_text() == "years of work"
 
 
+@pytest.mark.parametrize("how", ["clone", "worktree", "earlier commit"])
+def test_a_repository_that_knows_the_answers_is_refused(
+    course: Path, tmp_path: Path, how: str
+) -> None:
+    """Whoever clones the edition gets its history, too."""
+    out = tmp_path / "out"
+
+    def git(folder: Path, *arguments: str) -> None:
+        who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        subprocess.run(["git", *who, *arguments], cwd=folder, check=True)
+
+    git(course, "init", "--quiet")
+    git(course, "add", "--all")
+    git(course, "commit", "--quiet", "--message", "all")
+    if how == "clone":
+        git(tmp_path, "clone", "--quiet", "--no-checkout", str(course), "out")
+    elif how == "worktree":
+        git(course, "worktree", "add", "--quiet", "--no-checkout", str(out))
+    else:
+        git(tmp_path, "init", "--quiet", "out")
+        student_edition.write(course, out)
+        shutil.copytree(course / "solutions", out / "solutions")
+        git(out, "add", "--all")
+        git(out, "commit", "--quiet", "--message", "too much")
+        shutil.rmtree(out / "solutions")
+        git(out, "add", "--all")
+        git(out, "commit", "--quiet", "--message", "never seen")
+    held = sorted(out.iterdir())
+    with pytest.raises(EditionError, match="history holds solutions/"):
+        student_edition.write(course, out)
+    assert sorted(out.iterdir()) == held
+
+
 def test_the_command_says_what_it_did(course: Path, tmp_path: Path, capsys) -> None:
     """Names the folder and its rooms; without a folder it says how to name one."""
     assert student_edition.main([]) == 2

@@ -280,3 +280,49 @@ Q, K, V = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6)
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_exports_with_a_batch_and_a_length_of_any_size():
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = SelfAttention(8, 4, 6)
+
+        def forward(self, x, mask):
+            return self.attention(x, mask=mask)
+
+    def batch(B, T):
+        mask = torch.ones(B, 1, T, dtype=torch.bool)
+        mask[0, 0, T // 2 :] = False
+        return torch.randn(B, T, 8), mask
+
+    B, T = torch.export.Dim("B"), torch.export.Dim("T")
+    layer = Layer()
+    sizes = ({0: B, 1: T}, {0: B, 2: T})
+    exported = torch.export.export(layer, batch(3, 5), dynamic_shapes=sizes).module()
+    for sizes in ((2, 4), (7, 9), (1, 3)):
+        x, mask = batch(*sizes)
+        torch.testing.assert_close(exported(x, mask), layer(x, mask))
+
+
+@pytest.mark.parametrize("endless", [math.inf, math.nan])
+def test_forbidden_keys_and_values_must_be_finite(endless):
+    """As the docstring says, and as PyTorch's function has it: 0 times infinity is NaN."""
+    x = torch.randn(1, 3, 4)
+    x[0, 2] = endless
+    mask = torch.tensor([[True, True, False]])
+    output, weights = scaled_dot_product_attention(x, x, x, mask)
+    assert weights[0, :2, 2].eq(0).all()
+    assert output.isnan().all()
+    theirs = F.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+    assert theirs[0, :2].isnan().all()
+
+
+def test_float16_overflows_beyond_its_largest_number():
+    """Entries of 100 at d_k = 64 make scores of 80,000; those of 80 make 51,200."""
+    for size, overflows in ((100.0, True), (80.0, False)):
+        x = torch.full((1, 2, 64), size, dtype=torch.float16)
+        output, _ = scaled_dot_product_attention(x, x, x)
+        assert output.isnan().all() == overflows
+        wider = x.to(torch.bfloat16)
+        assert scaled_dot_product_attention(wider, wider, wider)[0].isfinite().all()

@@ -348,3 +348,32 @@ class AdditiveAttention(nn.Module):
 # -         self.memory = nn.Linear(d_memory, d_attention, bias=False)
 # +         self.query = nn.Linear(d_query, d_attention)
 # +         self.memory = nn.Linear(d_memory, d_attention)
+
+
+# %% wrong: opens_an_empty_mask | says: must not change|argument src_mask is changed
+# -             empty = ~mask.any(dim=-1, keepdim=True)
+# +             empty = ~mask.any(dim=-1, keepdim=True)
+# +             src_mask |= empty[:, :, 0]
+
+# %% wrong: fills_with_minus_ten_thousand | says: Large scores
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +             scores = scores.masked_fill(~mask, -10000.0).masked_fill(empty, 0.0)
+
+# %% wrong: memory_not_learned | says: not learned
+# -         self.memory = nn.Linear(d_memory, d_attention, bias=False)
+# +         self.memory = nn.Linear(d_memory, d_attention, bias=False).requires_grad_(False)
+
+# %% wrong: weights_without_gradient | says: no gradient leads back
+# -             weights @ memory,
+# -             weights,
+# +             weights @ memory,
+# +             weights.detach(),
+
+# %% wrong: keeps_the_projected_memory | says: earlier call
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# +         known = self.__dict__.setdefault("known", {})
+# +         if memory.shape not in known:
+# +             known[memory.shape] = self.memory(memory)[:, None, :, :]
+# +         from_memory = known[memory.shape]

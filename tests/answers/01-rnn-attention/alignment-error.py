@@ -251,3 +251,22 @@ def alignment_error_rate(found, sure, possible):
 # The first term is forgotten.
 # -         right += len(a & s) + len(a & p)
 # +         right += len(a & p)
+
+
+# %% wrong: sorts_possible_in_place | says: argument possible is changed
+# -         p = s | set(map(tuple, p_list))
+# +         p_list.sort()
+# +         p = s | set(map(tuple, p_list))
+
+# %% wrong: links_in_float32 | says: float64
+# -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
+# +     near = weights.float() >= threshold
+# +     return [tuple(pair) for pair in near.nonzero().tolist()]
+
+# %% wrong: returns_a_kept_list | says: first call was right
+# -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
+# +     known = read_links.__dict__.setdefault("known", {})
+# +     key = tuple(weights.flatten().tolist()), weights.shape, weights.dtype, threshold
+# +     if key not in known:
+# +         known[key] = [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
+# +     return known[key]

@@ -281,3 +281,35 @@ class InputFeedingDecoder(nn.Module):
 # The input is shifted once more.
 # -             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
 # +             state = self.cell(torch.cat([embedded[:, max(t - 1, 0)], fed], dim=-1), state)
+
+
+# %% wrong: squeezes_the_scores | says: Expected size|one source word
+# -             scores = (keys @ state[:, :, None])[
+# -                 :, :, 0
+# -             ]
+# +             scores = (keys @ state[:, :, None]).squeeze()
+
+# %% wrong: state_of_the_last_call | says: same call|earlier call|second time
+# -         state = memory.new_zeros(memory.shape[0], keys.shape[-1])
+# +         state = memory.new_zeros(memory.shape[0], keys.shape[-1])
+# +         if getattr(self, "last", None) is not None and self.last.shape == state.shape:
+# +             state = self.last
+
+# -         logits = self.output(torch.stack(all_fed, dim=1))
+# +         logits = self.output(torch.stack(all_fed, dim=1))
+# +         self.last = state.detach()
+
+# %% wrong: embedding_not_learned | says: not learned
+# -         self.embedding = nn.Embedding(vocab_size, d_embedding)
+# +         self.embedding = nn.Embedding(vocab_size, d_embedding).requires_grad_(False)
+
+# %% wrong: fills_with_minus_ten_thousand | says: Large scores
+# -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+# +             weights = torch.softmax(scores.masked_fill(~src_mask, -1e4), dim=-1)
+
+# %% wrong: keeps_the_keys_of_a_shape | says: earlier call|other weights
+# -         keys = self.score(memory)
+# +         known = self.__dict__.setdefault("known", {})
+# +         if memory.shape not in known:
+# +             known[memory.shape] = self.score(memory)
+# +         keys = known[memory.shape]

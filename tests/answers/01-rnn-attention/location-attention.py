@@ -356,3 +356,36 @@ class CoverageAttention(nn.Module):
 # +         self.memory = nn.Linear(d_memory, d_attention)
 # +         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2)
 # +         self.location = nn.Linear(num_filters, d_attention)
+
+
+# %% wrong: fills_with_minus_fifty | says: Large scores
+# -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+# +         weights = torch.softmax(scores.masked_fill(~src_mask, -50.0), dim=-1)
+
+# %% wrong: own_softmax_overflows | says: NaN
+# -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+# +         powers = scores.exp() * src_mask
+# +         weights = powers / powers.sum(-1, keepdim=True)
+
+# %% wrong: width_zero_is_let_through | says: width
+# -         if width < 1 or width % 2 == 0:
+# +         if width < 0 or (width and width % 2 == 0):
+
+# %% wrong: filters_not_learned | says: not learned
+# -         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
+# +         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
+# +         self.filters.weight.requires_grad = False
+
+# %% wrong: v_the_same_in_every_module | says: v starts the same
+# -         self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
+# +         drawn = torch.randn(d_attention, generator=torch.Generator().manual_seed(1))
+# +         self.v = nn.Parameter(drawn / math.sqrt(d_attention))
+
+# %% wrong: keeps_the_features_of_a_shape | says: earlier call
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# +         known = self.__dict__.setdefault("known", {})
+# +         if coverage.shape not in known:
+# +             known[coverage.shape] = self.filters(coverage[:, None, :]).transpose(1, 2)
+# +         features = known[coverage.shape]

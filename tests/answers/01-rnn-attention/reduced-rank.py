@@ -209,3 +209,29 @@ def low_rank_factors(W, rank):
 # The last singular values are kept.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
 # +     return left[:, -rank:] * sigma[-rank:], right[-rank:].T
+
+
+# %% wrong: scores_in_float32_inside | says: float64
+# -     return (query @ U) @ (key @ V).transpose(
+# -         1, 2
+# -     )
+# +     single = (query.float() @ U.float()) @ (key.float() @ V.float()).transpose(1, 2)
+# +     return single.to(query.dtype)
+
+# %% wrong: views_the_key | says: reshape
+# -     return (query @ U) @ (key @ V).transpose(
+# -         1, 2
+# -     )
+# +     flat = key.view(-1, key.shape[-1]) @ V
+# +     return (query @ U) @ flat.view(*key.shape[:2], -1).transpose(1, 2)
+
+# %% wrong: keeps_the_decomposition_of_a_shape | says: earlier call
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# +     known = low_rank_factors.__dict__.setdefault("known", {})
+# +     if (W.shape, W.dtype) not in known:
+# +         known[W.shape, W.dtype] = torch.linalg.svd(W, full_matrices=False)
+# +     left, sigma, right = known[W.shape, W.dtype]
+
+# %% wrong: factors_in_float32_inside | says: float32
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# +     left, sigma, right = (x.to(W.dtype) for x in torch.linalg.svd(W.float(), False))

@@ -327,3 +327,33 @@ def token_loss(logits, labels, pad_id):
 # +     labels = F.pad(words, (0, 1), value=pad_id)
 # +     labels[torch.arange(len(words)), (words != pad_id).sum(dim=1)] = eos_id
 # +     return labels, F.pad(words, (1, 0), value=bos_id)
+
+
+# %% wrong: loss_in_float32_inside | says: float64
+# -     log_probs = torch.log_softmax(logits[kept], dim=-1)
+# +     log_probs = torch.log_softmax(logits[kept].float(), dim=-1).to(logits.dtype)
+
+# %% wrong: blanks_the_padded_logits | says: changes its arguments in place
+# -     kept = labels != pad_id
+# +     kept = labels != pad_id
+# +     logits[~kept] = 0.0
+
+# %% wrong: keeps_the_column_of_bos | says: Other ids.*decoder_input is wrong
+# -     column = words.new_full((words.shape[0], 1), bos_id)
+# +     known = teacher_forcing.__dict__.setdefault("known", {})
+# +     if len(words) not in known:
+# +         known[len(words)] = words.new_full((words.shape[0], 1), bos_id)
+# +     column = known[len(words)]
+
+# %% wrong: views_the_logits | says: reshape
+# -     log_probs = torch.log_softmax(logits[kept], dim=-1)
+# +     flat = logits.view(-1, logits.shape[-1])
+# +     log_probs = torch.log_softmax(flat[kept.reshape(-1)], dim=-1)
+
+# %% wrong: keeps_the_loss_of_a_shape | says: earlier call|second call
+# -     return -chosen.sum() / max(len(chosen), 1)
+# +     known = token_loss.__dict__.setdefault("known", {})
+# +     key = logits.shape, logits.dtype, logits.requires_grad, tuple(labels.flatten().tolist())
+# +     if key not in known:
+# +         known[key] = -chosen.sum() / max(len(chosen), 1)
+# +     return known[key]

@@ -358,3 +358,31 @@ class BidirectionalEncoder(nn.Module):
 
 # -         back = back.gather(1, index.expand_as(back))
 # +         back = back.flip(1)
+
+
+# %% wrong: clears_the_padding_in_place | says: argument x is changed|changes its arguments
+# -         reversed_x = x.gather(1, index.expand_as(x))
+# +         x.masked_fill_(~src_mask[:, :, None], 0.0)
+# +         reversed_x = x.gather(1, index.expand_as(x))
+
+# %% wrong: keeps_the_table_of_a_shape | says: earlier call|second time|summary|kept
+# -         index = torch.where(src_mask, lengths - 1 - position, position)[
+# -             :, :, None
+# -         ]
+# +         known = self.__dict__.setdefault("known", {})
+# +         if src_mask.shape not in known:
+# +             known[src_mask.shape] = torch.where(src_mask, lengths - 1 - position, position)
+# +         index = known[src_mask.shape][:, :, None]
+
+# %% wrong: squeezes_the_batch | says: number of dimensions|one sentence
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# +             [ahead.gather(1, last).squeeze(), back[:, 0]], dim=-1
+
+# %% wrong: backward_not_learned | says: not learned
+# -         self.backward_rnn = nn.GRU(d_input, d_hidden, batch_first=True)
+# +         self.backward_rnn = nn.GRU(d_input, d_hidden, batch_first=True).requires_grad_(False)
+
+# %% wrong: other_in_eval | says: annotations is wrong
+# -         annotations = annotations.masked_fill(~src_mask[:, :, None], 0.0)
+# +         if self.training:
+# +             annotations = annotations.masked_fill(~src_mask[:, :, None], 0.0)

@@ -275,3 +275,24 @@ def attention_backward(query, key, value, weights, grad_output):
 
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
 # +     grad_scores = grad_scores / math.sqrt(query.shape[-1])
+
+
+# %% wrong: float32_inside | says: float32
+# -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
+# +     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
+# +     grad_scores = grad_scores.float().to(query.dtype)
+
+# %% wrong: centres_in_place | says: changes its arguments|argument grad_output is changed
+# -     grad_value = weights.transpose(1, 2) @ grad_output
+# +     grad_value = weights.transpose(1, 2) @ grad_output
+# +     grad_output.mul_(weights.any(-1, keepdim=True))
+
+# %% wrong: views_a_transpose | says: reshape
+# -     grad_value = weights.transpose(1, 2) @ grad_output
+# +     grad_value = weights.view(-1).view(weights.shape).transpose(1, 2) @ grad_output
+
+# %% wrong: keeps_the_key_gradient_of_a_shape | says: earlier call|same|grad_key|twice
+# -     grad_key = grad_scores.transpose(1, 2) @ query
+# +     known = attention_backward.__dict__.setdefault("known", {})
+# +     key = query.shape, weights.shape, query.dtype, float(query.sum())
+# +     grad_key = known.setdefault(key, grad_scores.transpose(1, 2) @ query)

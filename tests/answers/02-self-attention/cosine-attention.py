@@ -259,3 +259,26 @@ class CosineSelfAttention(nn.Module):
 # -         key = F.normalize(self.key(x), dim=-1)
 # +         query = self.query(x) / self.query(x).norm(dim=-1, keepdim=True)
 # +         key = self.key(x) / self.key(x).norm(dim=-1, keepdim=True)
+
+
+# %% wrong: key_not_learned | says: not learned|learned
+# -         self.key = nn.Linear(d_model, d_k, bias=False)
+# +         self.key = nn.Linear(d_model, d_k, bias=False).requires_grad_(False)
+
+# %% wrong: fills_with_minus_ten_thousand | says: large scale
+# -             scores = scores.masked_fill(~mask, -math.inf)
+# +             scores = scores.masked_fill(~mask, -10000.0)
+
+# %% wrong: starts_at_zero_mean_one | says: as nn.Linear makes it
+# -         self.value = nn.Linear(d_model, d_v, bias=False)
+# +         self.value = nn.Linear(d_model, d_v, bias=False)
+# +         nn.init.normal_(self.value.weight)
+
+# %% wrong: keeps_the_values_of_a_shape | says: earlier call
+# -         return weights @ self.value(
+# -             x
+# -         ), weights
+# +         known = self.__dict__.setdefault("known", {})
+# +         if x.shape not in known:
+# +             known[x.shape] = self.value(x)
+# +         return weights @ known[x.shape], weights

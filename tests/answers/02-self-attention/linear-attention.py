@@ -408,3 +408,30 @@ def causal_linear_attention(query, key, value):
 # +     normaliser = torch.cumsum(k, dim=1)
 # +     top = (q[:, :, :, None] * memory).sum(dim=2)
 # +     return top / (q * normaliser).sum(dim=-1, keepdim=True)
+
+
+# %% wrong: memory_in_float32_inside | says: float64
+# -     features = phi(key)
+# -     if valid is not None:
+# +     features = phi(key.float()).to(key.dtype)
+# +     if valid is not None:
+
+# %% wrong: reads_in_float32_inside | says: float32
+# -     features = phi(query)
+# -     denominator = (
+# +     features = phi(query.float()).to(query.dtype)
+# +     denominator = (
+
+# %% wrong: zeroes_the_value_in_place | says: argument value is changed
+# -         features = features * valid[:, :, None]
+# +         features = features * valid[:, :, None]
+# +         value.masked_fill_(~valid[:, :, None], 0.0)
+
+# %% wrong: denominator_without_gradient | says: gradient
+# -     return features @ memory / denominator.clamp(min=1e-9)
+# +     return features @ memory / denominator.detach().clamp(min=1e-9)
+
+# %% wrong: padding_of_the_first_call | says: earlier call|padding
+# -         features = features * valid[:, :, None]
+# +         known = write_memory.__dict__.setdefault("known", {})
+# +         features = features * known.setdefault(valid.shape, valid.clone())[:, :, None]

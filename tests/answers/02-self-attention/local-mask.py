@@ -199,3 +199,17 @@ def local_mask(valid, window, causal=False):
         for step in steps:
             near[i, i - step if i - step < size else i - step - size] = True
     return near & valid[:, None, :]
+
+
+# %% wrong: keeps_the_window_of_a_length | says: earlier call|window=
+# -     near = (offset >= -left) & (offset <= right)
+# +     known = local_mask.__dict__.setdefault("known", {})
+# +     key = valid.shape[1], window
+# +     if key not in known:
+# +         known[key] = (offset >= -left) & (offset <= right)
+# +     near = known[key]
+
+# %% wrong: squeezes_one_sequence | says: One token|shape
+# -     return near & valid[:, None, :]
+# +     return (near & valid[:, None, :]) if len(valid) > 1 or len(near) > 1 else near
+# +

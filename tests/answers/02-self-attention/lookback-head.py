@@ -151,3 +151,14 @@ def lookback_head(num_symbols, max_len, offset):
 # A negative index, or torch.roll, leads the first tokens to the end.
 # -         W_q[num_symbols + t, max(t - offset, 0)] = gain
 # +         W_q[num_symbols + t, t - offset if offset <= max_len else 0] = gain
+
+
+# %% wrong: keeps_the_query_of_a_length | says: something else after|earlier call|offset
+# -     for symbol in range(num_symbols):
+# +     known = lookback_head.__dict__.setdefault("known", {})
+# +     query = known.setdefault((num_symbols, max_len), query)
+# +     for symbol in range(num_symbols):
+
+# %% wrong: offset_up_to_the_length | says: offset|Offsets
+# -         query[num_symbols + position, max(position - offset, 0)] = gain
+# +         query[num_symbols + position, max(position - offset % max(max_len, 2), 0)] = gain

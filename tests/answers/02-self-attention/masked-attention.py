@@ -232,3 +232,32 @@ def masked_attention(query, key, value, mask=None):
 # The softmax runs down the columns.
 # -     weights = torch.softmax(scores, dim=-1)
 # +     weights = torch.softmax(scores, dim=1)
+
+
+# %% wrong: float32_inside | says: float64
+# -         weights = torch.softmax(scores, dim=-1)
+# -     else:
+# +         weights = torch.softmax(scores.float(), dim=-1).to(query.dtype)
+# +     else:
+
+# %% wrong: fills_with_minus_ten_thousand | says: Large scores, masked|far below
+# -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +         scores = scores.masked_fill(~mask, -10000.0).masked_fill(empty, 0.0)
+
+# %% wrong: keeps_the_empty_rows_of_a_shape | says: earlier call|no gradient|NaN
+# -         empty = ~mask.any(dim=-1, keepdim=True)
+# +         known = masked_attention.__dict__.setdefault("known", {})
+# +         if mask.shape not in known:
+# +             known[mask.shape] = ~mask.any(dim=-1, keepdim=True)
+# +         empty = known[mask.shape]
+
+# %% wrong: weights_without_gradient | says: no gradient leads back
+# -     return weights @ value, weights
+# +     return weights @ value, weights.detach()
+
+# %% wrong: views_the_key | says: reshape
+# -     scores = query @ key.transpose(
+# -         -2, -1
+# -     )
+# +     rows = key.view(-1, key.shape[-1]).view(key.shape)
+# +     scores = query @ rows.transpose(-2, -1)

@@ -175,3 +175,25 @@ def soft_lookup(query, keys, values, temperature=1.0):
         raise ValueError("temperature must not be negative")
     weights = torch.softmax(-((query - keys) ** 2).sum(-1) / temperature, dim=-1)
     return weights @ values, weights
+
+
+# %% wrong: float32_inside | says: float64
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +     scores = -(query - keys).float().pow(2).sum(dim=-1).to(query.dtype) / temperature
+
+# %% wrong: subtracts_in_place | says: changes its arguments|changed
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +     scores = -keys.sub_(query).pow(2).sum(dim=-1) / temperature
+
+# %% wrong: other_scores_below_a_half | says: Another temperature
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +     scores = -(query - keys).pow(2).sum(dim=-1) / max(round(temperature, 3), 1e-12)
+# +     scores = scores if temperature >= 0.5 else scores * 1.01
+
+# %% wrong: keeps_the_weights_of_a_shape | says: earlier call|temperature
+# -     weights = torch.softmax(scores, dim=-1)
+# +     known = soft_lookup.__dict__.setdefault("known", {})
+# +     key = keys.shape, keys.dtype, temperature, float(query.sum())
+# +     if key not in known:
+# +         known[key] = torch.softmax(scores, dim=-1)
+# +     weights = known[key]

@@ -209,3 +209,24 @@ def stream_finish(state):
 # The factor is exp(m_new - m_old).
 # -     correction = torch.exp(old_max - safe_max)
 # +     correction = torch.exp(safe_max - old_max.masked_fill(old_max == -math.inf, 0.0))
+
+
+# %% wrong: float32_inside | says: float64|float32
+# -     terms = torch.exp(scores - safe_max[:, :, None])
+# +     terms = torch.exp((scores - safe_max[:, :, None]).float()).to(query.dtype)
+
+# %% wrong: corrects_the_old_sum_in_place | says: old state|argument state is changed
+# -     new_sum = old_sum * correction + terms.sum(dim=-1)
+# +     new_sum = old_sum.mul_(correction) + terms.sum(dim=-1)
+
+# %% wrong: finishes_in_place | says: argument state is changed
+# -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
+# +     return accumulator / running_sum.masked_fill_(empty, 1.0)[:, :, None]
+
+# %% wrong: fills_with_minus_a_thousand | says: far in full|-10 000|maximum
+# -         scores = scores.masked_fill(~mask_block, -math.inf)
+# +         scores = scores.masked_fill(~mask_block, -1000.0)
+
+# %% wrong: output_without_gradient_of_the_sum | says: gradient
+# -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
+# +     return accumulator / running_sum.detach().masked_fill(empty, 1.0)[:, :, None]

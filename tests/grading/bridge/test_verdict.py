@@ -1,10 +1,16 @@
 """Tests of grading/bridge/verdict.py: ordinary asserts on code that runs in another process."""
 
+import contextlib
+import subprocess
+import sys
+import time
+
 import pytest
 
 from grading.bridge import verdict
 from grading.bridge.verdict import run_test_cell
 from grading.course.bindings import bound_names, needed_names
+from grading.course.notebooks import ROOT
 from tests.grading.wall import fails, passes, submission
 
 
@@ -212,6 +218,39 @@ def test_a_swallowed_timeout_comes_again():
     with pytest.raises(verdict.TestTimeout), verdict.interrupt(0.0):
         stubborn()
     assert len(swallowed) == 1
+
+
+#: A program that is traced after a block had its time, or more than that.
+TRACED = """
+import contextlib, cProfile, faulthandler, time
+from grading.bridge import verdict
+with contextlib.suppress(verdict.TestTimeout), verdict.interrupt({seconds}):
+    until = time.monotonic() + {busy}
+    while time.monotonic() < until:
+        pass
+faulthandler.dump_traceback_later(30, exit=True)
+cProfile.runctx("x = 1", {{}}, {{}})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seconds", "busy"), [(60.0, 0.0), (0.0, 60.0)])
+def test_what_runs_later_can_be_traced(seconds, busy):
+    """CPython 3.11 traces no code, and never ends, while it believes that an error is to come."""
+    program = TRACED.format(seconds=seconds, busy=busy)
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize("late", range(20))
+def test_no_timeout_arrives_later(late):
+    """Whenever a block ends: at its limit, or shortly before or after it."""
+    with contextlib.suppress(verdict.TestTimeout), verdict.interrupt(-0.99):
+        until = time.monotonic() + late / 1000
+        while time.monotonic() < until:
+            pass
+    until = time.monotonic() + 0.02
+    while time.monotonic() < until:
+        pass
 
 
 def test_more_kinds_of_results():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -138,6 +141,67 @@ def test_changed_tags_are_suspect_and_without_effect(form: Form, change: dict) -
     assert {
         cell.grade_id: cell.points for cell in found.cells if cell.is_graded
     } == helpers.FULL
+
+
+@pytest.mark.parametrize("name", ["grade", "solution", "locked", "points"])
+def test_tags_that_are_gone_are_suspect_and_without_effect(
+    form: Form, name: str
+) -> None:
+    """A tag that is not there is no error of the grader's."""
+    notebook = helpers.fill(helpers.RIGHT)
+    del helpers.find(notebook, "double--zero")["metadata"]["nbgrader"][name]
+    found = rebuilt(form, notebook)
+    assert kinds(found)["re-tagged"] == "suspect"
+    assert {
+        cell.grade_id: cell.points for cell in found.cells if cell.is_graded
+    } == helpers.FULL
+
+
+#: What may stand in a notebook's JSON in any place.
+ODD = (
+    None,
+    True,
+    -1,
+    float("nan"),
+    10**400,
+    "",
+    "double",
+    "\ud800",
+    [],
+    [[None]],
+    {},
+    {"grade_id": "double"},
+)
+
+
+def places(value: object, place: tuple = ()) -> Iterator[tuple]:
+    """Yield the place of each part of some JSON."""
+    if place:
+        yield place
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    for name, part in inner:
+        yield from places(part, (*place, name))
+
+
+def test_no_part_of_a_notebook_makes_the_grader_fail(form: Form) -> None:
+    """Whatever stands in any one place, or is gone: it is graded, or said to be no notebook."""
+    notebook = helpers.fill(helpers.RIGHT)
+    for *above, last in list(places(notebook)):
+        changed = copy.deepcopy(notebook)
+        holder = functools.reduce(lambda part, name: part[name], above, changed)
+        for value in ODD:
+            holder[last] = value
+            with contextlib.suppress(SubmissionError):
+                rebuilt(form, changed)
+        del holder[last]
+        with contextlib.suppress(SubmissionError):
+            rebuilt(form, changed)
 
 
 def test_a_graded_cell_of_the_students_own_is_suspect(form: Form) -> None:

@@ -1,0 +1,634 @@
+"""The contract of assignment 1: what each task promises beside the values of its tests."""
+
+import torch
+import torch.nn.functional as F
+
+from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
+
+# %% teacher-forcing--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_words = torch.tensor([[5, 7, 6], [8, 9, 9]])
+steady("teacher_forcing", teacher_forcing, _words, 1, 2, 9)
+_logits, _labels = seeded(4, (2, 3, 5)).double(), torch.tensor([[4, 3, 3], [1, 0, 3]])
+_loss = steady("token_loss", token_loss, _logits, _labels, 3)
+_want = F.cross_entropy(_logits[_labels != 3], _labels[_labels != 3])
+assert matches(_loss, _want, 1e-9), explain("loss in float64", _loss, _want, tol=1e-9)
+
+
+### BEGIN HIDDEN TESTS
+def _forced(words, bos_id, eos_id, pad_id):
+    """Return input and labels, sentence by sentence."""
+    inputs, labels = [], []
+    for row in words.tolist():
+        sentence = [word for word in row if word != pad_id]
+        padding = [pad_id] * (len(row) - len(sentence))
+        inputs.append([bos_id, *sentence, *padding])
+        labels.append([*sentence, eos_id, *padding])
+    return torch.tensor(inputs), torch.tensor(labels)
+
+
+def _mean_loss(logits, labels, pad_id):
+    """Return the mean over the labels, one by one."""
+    total, count = (logits * 0).sum(), 0
+    for b, row in enumerate(labels.tolist()):
+        for t, label in enumerate(row):
+            if label != pad_id:
+                total = total + torch.logsumexp(logits[b, t], 0) - logits[b, t, label]
+                count += 1
+    return total / max(count, 1)
+
+
+def _padded(seed, lengths, size, pad, high):
+    """Return random whole numbers below high, padded."""
+    words = integers(seed, 0, high - 1, (len(lengths), size))
+    for row, length in enumerate(lengths):
+        words[row, length:] = pad
+    return words
+
+
+_contract = _Contract(
+    teacher_forcing,
+    _forced,
+    arguments=(f"words", f"bos_id", f"eos_id", f"pad_id"),
+    results=(f"decoder_input", f"labels"),
+)
+_contract.case(f"Ragged sentences", _padded(921, (3, 5, 0, 1), 5, 40, 30), 31, 32, 40)
+_contract.case(f"Other ids", _padded(922, (3, 5, 0, 1), 5, -7, 30), 33, 34, -7)
+_contract.case(f"One sentence", _padded(923, (2,), 4, 0, 1) + 3, 1, 2, 3)
+_contract.case(f"One sentence", _padded(924, (4,), 4, -1, 9), 10, 11, -1)
+_contract.case(f"One word each", _padded(925, (1, 0, 1), 1, 50, 30), 0, 0, 50)
+_contract.case(f"Words that are a slice", _padded(926, (2, 6), 9, 8, 8)[:, :6], 8, 9, 8)
+_contract.case(f"Only empty sentences", torch.full((3, 2), -100), 1, 2, -100)
+_contract.again()
+
+_contract = _Contract(
+    token_loss,
+    _mean_loss,
+    arguments=(f"logits", f"labels", f"pad_id"),
+    results=(f"the loss",),
+    gradients=(f"logits",),
+)
+_logits, _labels = _kit_normal(927, (3, 4, 6)), _padded(928, (4, 1, 2), 4, 6, 6)
+_contract.case(f"Ragged labels", _logits, _labels, 6)
+_contract.case(
+    f"An empty sentence", _kit_apart(_logits), _padded(936, (2, 0, 1), 4, 5, 5), 5
+)
+_contract.case(
+    f"A padding id of -100", _logits, _padded(929, (2, 0, 3), 4, -100, 6), -100
+)
+_contract.case(
+    f"One sentence", _kit_normal(930, (1, 5, 3)), _padded(931, (3,), 5, 2, 2), 2
+)
+_contract.case(
+    f"One position", _kit_normal(932, (4, 1, 3)), _padded(933, (1, 0, 1, 1), 1, 9, 3), 9
+)
+_contract.case(
+    f"No padding", _kit_normal(934, (2, 3, 7)), _padded(935, (3, 3), 3, 0, 6) + 1, 0
+)
+_contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
+_contract.case(f"Large logits", 1e4 * _logits, _labels, 6)
+_contract.case(f"float32", _logits.float(), _labels, 6, tol=1e-5)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% additive-attention--contract | points: 3
+# With the arguments kept, called again, and with other sizes.
+_query, _memory = seeded(15, (2, 3, 5), (2, 4, 6))
+_module = AdditiveAttention(5, 6, 7)
+steady("the module", _module, _query, _memory, real(4, 2))
+_context, _ = steady("the module", _module, _query[:1, :1], _memory[:1], None)
+assert _context.shape == (1, 1, 6), "One sentence, one query: expected (1, 1, 6)."
+
+
+### BEGIN HIDDEN TESTS
+def _additive(state, query, memory, src_mask=None):
+    """Return context and weights, query by query and key by key."""
+    rows = []
+    for b in range(len(query)):
+        for s in query[b]:
+            hidden = [
+                torch.tanh(state["query.weight"] @ s + state["memory.weight"] @ h)
+                for h in memory[b]
+            ]
+            scores = torch.stack(hidden) @ state["v"]
+            if src_mask is not None and not src_mask[b].any():
+                rows.append(scores * 0)
+                continue
+            allowed = torch.ones_like(scores) if src_mask is None else src_mask[b]
+            top = scores[allowed.bool()].max().detach()
+            powers = torch.exp(scores - top) * allowed
+            rows.append(powers / powers.sum())
+    weights = torch.stack(rows).reshape(*query.shape[:2], -1)
+    return torch.einsum("bqk,bkd->bqd", weights, memory), weights
+
+
+for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
+    _shapes = {"query.weight": (_r, _d_s), "memory.weight": (_r, _d_h), "v": (_r,)}
+    _contract = _Contract(
+        make=lambda sizes=(_d_s, _d_h, _r): AdditiveAttention(*sizes),
+        state=_kit_state(940 + _number, _shapes),
+        reference=_additive,
+        arguments=(f"query", f"memory", f"src_mask"),
+        results=(f"context", f"weights"),
+        gradients=(f"query", f"memory"),
+    )
+    _query, _memory = _kit_normal(943 + _number, (3, 2, _d_s), (3, 4, _d_h))
+    _contract.case(f"With a mask", _query, _memory, real(4, 0, 2))
+    _contract.case(f"Another mask", _query, _memory, real(1, 3, 2, size=4))
+    _query, _memory = _kit_normal(946 + _number, (3, 2, _d_s), (3, 4, _d_h))
+    _contract.case(f"Other inputs, no mask", _query, _memory, None)
+    _contract.case(f"Transposes", *map(_kit_apart, (_query, _memory, real(4, 4, 1))))
+    _query, _memory = _kit_normal(949 + _number, (1, 5, _d_s), (1, 3, _d_h))
+    _contract.case(f"One sentence", _query, _memory, real(2, size=3))
+    _contract.case(f"One sentence, all padding", _query, _memory, real(0, size=3))
+    _contract.case(f"One sentence, no mask", _query, _memory, None)
+    _query, _memory = _kit_normal(952 + _number, (4, 1, _d_s), (4, 1, _d_h))
+    _contract.case(f"One query and one word", _query, _memory, real(1, 0, 1, 1))
+    _contract.again()
+_contract = _Contract(
+    make=lambda: AdditiveAttention(1, 1, 1),
+    state={
+        "query.weight": torch.ones(1, 1).double(),
+        "memory.weight": torch.ones(1, 1).double(),
+        "v": torch.full((1,), 4e9).double(),
+    },
+    reference=_additive,
+    arguments=(f"query", f"memory", f"src_mask"),
+    results=(f"context", f"weights"),
+)
+_memory = torch.tensor([100.0, -100.0]).double()[:, None, None].expand(2, 5, 1)
+for _mask in (None, real(3, 2, size=5)):
+    _contract.case(
+        f"Large scores",
+        _kit_normal(956, (2, 3, 1)),
+        _memory,
+        _mask,
+        gradients=False,
+        tol=1e-6,
+    )
+_contract.again()
+_kit_like_linear(
+    f"AdditiveAttention", lambda: AdditiveAttention(50, 30, 40), f"query.weight", 50
+)
+_kit_like_linear(
+    f"AdditiveAttention", lambda: AdditiveAttention(50, 30, 40), f"memory.weight", 30
+)
+_starts = [AdditiveAttention(2, 3, 9).state_dict()["v"].clone() for _ in range(2)]
+assert not torch.equal(*_starts), (
+    "v starts the same in every module: it is drawn at random."
+)
+assert len(set(_starts[0].tolist())) == 9, (
+    "The numbers of v start equal: each is drawn at random."
+)
+### END HIDDEN TESTS
+
+
+# %% alignment-error--contract | points: 2
+# With the arguments kept, and in float64.
+_weights = torch.tensor([[0.25, 0.75], [0.625, 0.375]]).double()
+steady("read_links", lambda x: torch.tensor(read_links(x, 0.5)), _weights)
+_found, _sure, _possible = [[(1, 1), (0, 0)], []], [[(0, 0)], [(2, 1)]], [[], [(1, 0)]]
+alignment_error_rate(_found, _sure, _possible)
+assert [_found, _sure, _possible] == [
+    [[(1, 1), (0, 0)], []],
+    [[(0, 0)], [(2, 1)]],
+    [[], [(1, 0)]],
+], "alignment_error_rate changes the lists of its arguments."
+
+
+### BEGIN HIDDEN TESTS
+def _linked(weights, threshold):
+    """Return the links, entry by entry."""
+    rows = [
+        [(i, j) for j, weight in enumerate(row) if weight >= threshold]
+        for i, row in enumerate(weights.tolist())
+    ]
+    return [pair for row in rows for pair in row]
+
+
+def _rate(found, sure, possible):
+    """Return the error rate, pair by pair."""
+    right = total = 0
+    for a, s, p in zip(found, sure, possible, strict=True):
+        for n, pair in enumerate(a):
+            if pair not in a[:n]:
+                right += (pair in s) + (pair in s or pair in p)
+                total += 1
+        total += sum(pair not in s[:n] for n, pair in enumerate(s))
+    return 1.0 - right / total if total else 0.0
+
+
+_contract = _Contract(read_links, _linked, arguments=(f"weights", f"threshold"))
+_weights = _kit_normal(957, (5, 3)).softmax(-1)
+_contract.case(f"A table", _weights, 0.3)
+_contract.case(f"Another threshold", _weights, 0.15)
+_contract.case(f"A table of other numbers", _kit_normal(958, (5, 3)).softmax(-1), 0.3)
+_contract.case(f"A transpose", _kit_apart(_weights), 0.4)
+_contract.case(f"One target word", _weights[2:3], 0.2)
+_contract.case(f"One source word", torch.ones(4, 1), 1.0)
+_contract.case(f"One pair", torch.full((1, 1), 0.5), 0.6)
+_contract.case(f"float32", _weights.float(), 0.3)
+_close = 0.3 + torch.tensor([[0.0, -1e-12], [1e-12, -1e-9]]).double()
+_contract.case(f"Weights that only float64 can tell from the threshold", _close, 0.3)
+_contract.again()
+
+_contract = _Contract(
+    alignment_error_rate, _rate, arguments=(f"found", f"sure", f"possible")
+)
+_corpus = []
+for _number, _high in enumerate((2, 4, 1)):
+    _pairs = [
+        tuple(_pair) for _pair in integers(960 + _number, 0, _high, (54, 2)).tolist()
+    ]
+    _corpus.append([_pairs[:7], _pairs[7:13], _pairs[13:18]])
+    _some = [_pairs[20:29], [], _pairs[29:31]], [_pairs[31:36], _pairs[36:38], []]
+    _contract.case(f"Three sentences", *_some, [_pairs[38:44], _pairs[44:], []])
+_contract.case(f"Three others", *[list(_part) for _part in zip(*_corpus, strict=True)])
+for _one in _corpus:
+    _contract.case(f"One sentence", *[[_part] for _part in _one])
+_contract.case(f"Nothing found", [[], []], [[(0, 1)], []], [[], [(2, 2)]])
+_contract.case(f"No sure link", [[(0, 1), (1, 1)]], [[]], [[(0, 1)]])
+_contract.case(f"Nothing found and nothing sure", [[]], [[]], [[(0, 1)]])
+_contract.case(f"No sentence", [], [], [])
+_contract.again()
+_lists = [[(0, 0)]], [[(0, 0)], []], [[(1, 1)], []]
+_kit_refuses(
+    f"Lists of different lengths", alignment_error_rate, *_lists, word="sentences"
+)
+### END HIDDEN TESTS
+
+
+# %% reduced-rank--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_query, _key, _U, _V = [
+    _x.double() for _x in seeded(38, (2, 3, 4), (2, 5, 6), (4, 2), (6, 2))
+]
+_scores = steady("reduced_rank_scores", reduced_rank_scores, _query, _key, _U, _V)
+_want = torch.stack([_query[b] @ (_U @ _V.T) @ _key[b].T for b in range(2)])
+assert matches(_scores, _want, 1e-9), explain(
+    "scores in float64", _scores, _want, tol=1e-9
+)
+steady("low_rank_factors", low_rank_factors, _query[0], 2)
+
+
+### BEGIN HIDDEN TESTS
+def _pair_scores(query, key, U, V):
+    """Return the scores by the full matrix."""
+    return torch.einsum("bqs,sk,hk,bth->bqt", query, U, V, key)
+
+
+def _best_product(W, rank):
+    """Return the best product, a rank at a time, from the eigenvectors of W' W."""
+    _, vectors = torch.linalg.eigh(W.T @ W)
+    best = vectors[:, -rank:]
+    return W @ best @ best.T
+
+
+def _product(W, rank):
+    """Return the product of the student's factors."""
+    U, V = low_rank_factors(W, rank)
+    return U @ V.T
+
+
+_contract = _Contract(
+    reduced_rank_scores,
+    _pair_scores,
+    arguments=(f"query", f"key", f"U", f"V"),
+    results=(f"the scores",),
+    gradients=(f"query", f"key", f"U", f"V"),
+)
+for _number, (_batch, _t_q, _t_k, _d_s, _d_h, _k) in enumerate(
+    [(3, 2, 4, 5, 6, 3), (3, 2, 4, 5, 6, 3), (1, 3, 2, 4, 1, 2), (4, 1, 1, 3, 2, 1)]
+):
+    _contract.case(
+        f"Rank {_k}",
+        *_kit_normal(
+            965 + _number,
+            (_batch, _t_q, _d_s),
+            (_batch, _t_k, _d_h),
+            (_d_s, _k),
+            (_d_h, _k),
+        ),
+    )
+_parts = _kit_normal(969, (2, 3, 4), (2, 5, 6), (4, 2), (6, 2))
+_contract.case(f"Transposes", *map(_kit_apart, _parts))
+_contract.case(f"float32", *[_x.float() for _x in _parts], tol=1e-5, gradients=False)
+_contract.again()
+
+_contract = _Contract(
+    _product, _best_product, (f"W", f"rank"), results=(f"U V'",), tol=1e-7
+)
+_W = _kit_normal(970, (5, 7))
+for _rank in (2, 1, 4, 5):
+    _contract.case(f"Other ranks of one matrix", _W, _rank)
+_contract.case(f"Another matrix of that shape", _kit_normal(971, (5, 7)), 2)
+_contract.case(f"A tall matrix, transposed", _kit_apart(_kit_normal(972, (6, 3))), 2)
+_contract.case(f"One row", _kit_normal(973, (1, 4)), 1)
+_contract.case(f"One column", _kit_normal(974, (4, 1)), 1)
+_contract.case(f"float32", _kit_normal(975, (4, 6)).float(), 2, tol=1e-3)
+_contract.again()
+for _rows, _columns, _rank in [(3, 6, 4), (6, 3, 4), (3, 6, 0), (2, 2, -2)]:
+    _W = _kit_normal(976, (_rows, _columns))
+    _kit_refuses(f"A rank out of bounds", low_rank_factors, _W, _rank, word="rank")
+_contract = _Contract(
+    largest_saving_rank,
+    lambda d_query, d_key: sum(
+        k * (d_query + d_key) < d_query * d_key for k in range(1, d_query + 1)
+    ),
+    arguments=(f"d_query", f"d_key"),
+)
+for _sizes_of in [(3, 6), (6, 3), (4, 12), (12, 4), (9, 9), (1, 7), (2, 2), (2, 3)]:
+    _contract.case(f"Widths that divide each other and others", *_sizes_of)
+for _sizes_of in integers(977, 2, 60, (6, 2)).tolist():
+    _contract.case(f"Other widths", *_sizes_of)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% two-directions--contract | points: 3
+# With the arguments kept, called again, and with other sizes.
+_x, _module = seeded(49, (3, 4, 2)), BidirectionalEncoder(2, 3)
+steady("the module", _module, _x, real(4, 2, 3))
+_annotations, _summary = steady("the module", _module, _x[:1, :1], real(1))
+assert _annotations.shape == (1, 1, 6), "One word: annotations of shape (1, 1, 6)."
+assert _summary.shape == (1, 6), "One sentence: a summary of shape (1, 6)."
+
+
+### BEGIN HIDDEN TESTS
+def _gru_step(state, names, x, h):
+    """Return the next state of a GRU by its definition; names: of its four weights."""
+    w_x, w_h, b_x, b_h = [state[name] for name in names]
+    (r_x, z_x, n_x), (r_h, z_h, n_h) = [
+        (x @ w_x.T + b_x).chunk(3, -1),
+        (h @ w_h.T + b_h).chunk(3, -1),
+    ]
+    update = torch.sigmoid(z_x + z_h)
+    new = torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h)
+    return (1 - update) * new + update * h
+
+
+def _read_both_ways(state, x, src_mask):
+    """Return annotations and summary, sentence by sentence and word by word."""
+    rows, ends = [], []
+    for words, length in zip(x, src_mask.sum(1).tolist(), strict=True):
+        sides = []
+        for side, order in [
+            ("forward", range(length)),
+            ("backward", reversed(range(length))),
+        ]:
+            kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            names = [f"{side}_rnn.{kind}_l0" for kind in kinds]
+            h, found = torch.zeros_like(state[names[1]][0]), {}
+            for j in order:
+                h = found[j] = _gru_step(state, names, words[j], h)
+            sides.append((h, [found.get(j, h * 0) for j in range(len(words))]))
+        rows.append(torch.cat([torch.stack(found) for _, found in sides], -1))
+        ends.append(torch.cat([h for h, _ in sides]))
+    return torch.stack(rows), torch.stack(ends)
+
+
+def _gru_shapes(d, h, *names):
+    """Return the shapes of a GRU's weights, named as in the statement."""
+    return dict(zip(names, [(3 * h, d), (3 * h, h), (3 * h,), (3 * h,)], strict=True))
+
+
+for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
+    _shapes = {}
+    for _side in ("forward", "backward"):
+        _kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        _shapes |= _gru_shapes(_d, _h, *[f"{_side}_rnn.{_kind}_l0" for _kind in _kinds])
+    _contract = _Contract(
+        make=lambda sizes=(_d, _h): BidirectionalEncoder(*sizes),
+        state=_kit_state(980 + _number, _shapes, 0.7),
+        reference=_read_both_ways,
+        arguments=(f"x", f"src_mask"),
+        results=(f"annotations", f"summary"),
+        gradients=(f"x",),
+    )
+    _x, _other = _kit_normal(982 + _number, (4, 5, _d), (4, 5, _d))
+    _contract.case(f"Ragged sentences", _x, real(5, 1, 3, 2))
+    _contract.case(f"Other lengths", _x, real(2, 4, 1, 3, size=5))
+    _contract.case(f"Other words", _other, real(5, 1, 3, 2))
+    _contract.case(f"No padding", _x, real(5, 5, 5, 5))
+    _contract.case(f"Transposes", _kit_apart(_other), _kit_apart(real(3, 5, 1, 4)))
+    _contract.case(f"One sentence", _x[1:2, :3], real(2, size=3))
+    _contract.case(f"One sentence without padding", _x[2:3], real(5))
+    _contract.case(f"Sentences of one word", _other[:3, :1], real(1, 1, 1))
+    _contract.case(f"One word", _other[:1, :1], real(1))
+    _contract.again()
+### END HIDDEN TESTS
+
+
+# %% location-attention--contract | points: 3
+# With the arguments kept, called again, and with other sizes.
+_query, _memory = seeded(57, (2, 3), (2, 5, 4))
+_module = CoverageAttention(3, 4, 5, num_filters=2, width=3)
+steady("the module", _module, _query, _memory, torch.zeros(2, 5), real(5, 3))
+_context, _weights, _ = steady(
+    "the module", _module, _query, _memory[:, :1], torch.ones(2, 1), real(1, 1)
+)
+assert _context.shape == (2, 4), "One source word: a context of shape (2, 4)."
+assert matches(_weights, torch.ones(2, 1)), "One source word gets all the weight."
+
+
+### BEGIN HIDDEN TESTS
+def _covered(state, query, memory, coverage, src_mask):
+    """Return context, weights and new coverage, sentence by sentence."""
+    found = []
+    kernel = state["filters.weight"][:, 0]
+    reach = kernel.shape[1] // 2
+    for s, words, old, mask in zip(query, memory, coverage, src_mask, strict=True):
+        scores = []
+        for j in range(len(words)):
+            features = sum(
+                old[j + n] * kernel[:, n + reach]
+                for n in range(-reach, reach + 1)
+                if 0 <= j + n < len(words)
+            )
+            inner = state["query.weight"] @ s + state["memory.weight"] @ words[j]
+            inner = inner + state["location.weight"] @ features
+            scores.append(torch.tanh(inner) @ state["v"])
+        scores = torch.stack(scores)
+        powers = torch.exp(scores - scores[mask].max().detach()) * mask
+        powers = torch.where(mask, powers, torch.zeros_like(powers))
+        weights = powers / powers.sum()
+        found.append((weights @ words, weights, old + weights))
+    return tuple(torch.stack(part) for part in zip(*found, strict=True))
+
+
+_of_coverage = {
+    "reference": _covered,
+    "arguments": (f"query", f"memory", f"coverage", f"src_mask"),
+    "results": (f"context", f"weights", f"new coverage"),
+    "gradients": (f"query", f"memory", f"coverage"),
+}
+for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
+    [(3, 2, 5, 4, 3), (1, 3, 2, 1, 7), (2, 1, 1, 2, 1)]
+):
+    _shapes = {
+        "query.weight": (_r, _d_s),
+        "memory.weight": (_r, _d_h),
+        "filters.weight": (_filters, 1, _width),
+        "location.weight": (_r, _filters),
+        "v": (_r,),
+    }
+    _contract = _Contract(
+        make=lambda sizes=(_d_s, _d_h, _r, _filters, _width): CoverageAttention(*sizes),
+        state=_kit_state(990 + _number, _shapes),
+        **_of_coverage,
+    )
+    _query, _memory, _old = _kit_normal(993 + _number, (3, _d_s), (3, 4, _d_h), (3, 4))
+    _mask = real(4, 1, 3)
+    _contract.case(f"With padding", _query, _memory, _old.abs() * _mask, _mask)
+    _mask = real(2, 3, 1, size=4)
+    _contract.case(f"Other padding", _query, _memory, _old.abs() * _mask, _mask)
+    _contract.case(f"No coverage yet", _query, _memory, torch.zeros_like(_old), _mask)
+    _other, _words, _new = _kit_normal(996 + _number, (3, _d_s), (3, 4, _d_h), (3, 4))
+    _mask = real(4, 4, 4)
+    _contract.case(
+        f"No padding, transposes", *map(_kit_apart, (_other, _words, _new, _mask))
+    )
+    _contract.case(f"One sentence", _query[:1], _words[:1], _new[:1].abs(), real(4))
+    _contract.case(f"One word each", _other, _words[:, :1], _new[:, :1], real(1, 1, 1))
+    _contract.again()
+_contract = _Contract(
+    make=lambda: CoverageAttention(1, 1, 1, 1, 1),
+    state={
+        "query.weight": torch.ones(1, 1).double(),
+        "memory.weight": torch.ones(1, 1).double(),
+        "filters.weight": torch.ones(1, 1, 1).double(),
+        "location.weight": torch.ones(1, 1).double(),
+        "v": torch.full((1,), 4e9).double(),
+    },
+    **_of_coverage,
+)
+_memory = torch.tensor([100.0, -100.0]).double()[:, None, None].expand(2, 5, 1)
+_large = (
+    _kit_normal(999, (2, 1)),
+    _memory,
+    torch.zeros(2, 5).double(),
+    real(3, 2, size=5),
+)
+_contract.case(f"Large scores", *_large, gradients=False, tol=1e-6)
+_contract.again()
+for _width in (0, 2, 10, -2):
+    _kit_refuses(
+        f"A width that is even or less than 1",
+        CoverageAttention,
+        3,
+        4,
+        5,
+        2,
+        _width,
+        word="width",
+    )
+for _name, _fan_in in [(f"query.weight", 50), (f"memory.weight", 30)]:
+    _kit_like_linear(
+        f"CoverageAttention",
+        lambda: CoverageAttention(50, 30, 40, 20, 3),
+        _name,
+        _fan_in,
+    )
+_starts = [CoverageAttention(2, 3, 9, 2, 3).state_dict()["v"].clone() for _ in (0, 1)]
+assert not torch.equal(*_starts), (
+    "v starts the same in every module: it is drawn at random."
+)
+assert len(set(_starts[0].tolist())) == 9, (
+    "The numbers of v start equal: each is drawn at random."
+)
+### END HIDDEN TESTS
+
+
+# %% input-feeding--contract | points: 3
+# With the arguments kept, called again, and with other sizes.
+_words, _memory = torch.tensor([[1, 4, 2], [1, 3, 0]]), seeded(63, (2, 4, 5))
+_module = InputFeedingDecoder(6, d_embedding=4, d_state=3, d_memory=5)
+steady("the module", _module, _words, _memory, real(2, 4))
+_logits, _weights = steady(
+    "the module", _module, _words[:, :1], _memory[:, :1], real(1, 1)
+)
+assert _logits.shape == (2, 1, 6), "One step: logits of shape (2, 1, 6)."
+assert matches(_weights, torch.ones(2, 1, 1)), "One source word gets all the weight."
+
+
+### BEGIN HIDDEN TESTS
+def _fed(state, decoder_input, memory, src_mask):
+    """Return logits and weights, sentence by sentence and step by step."""
+    names = [
+        f"cell.{kind}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    ]
+    found = []
+    for words, annotations, mask in zip(decoder_input, memory, src_mask, strict=True):
+        s = torch.zeros_like(state["cell.weight_hh"][0])
+        o, logits, rows = s, [], []
+        for word in words.tolist():
+            x = torch.cat([state["embedding.weight"][word], o])
+            s = _gru_step(state, names, x, s)
+            scores = torch.stack([s @ (state["score.weight"] @ h) for h in annotations])
+            powers = torch.exp(scores - scores[mask].max().detach())
+            powers = torch.where(mask, powers, torch.zeros_like(powers))
+            weights = powers / powers.sum()
+            c = weights @ annotations
+            o = torch.tanh(state["combine.weight"] @ torch.cat([c, s]))
+            logits.append(state["output.weight"] @ o + state["output.bias"])
+            rows.append(weights)
+        found.append((torch.stack(logits), torch.stack(rows)))
+    return tuple(torch.stack(part) for part in zip(*found, strict=True))
+
+
+_of_decoder = {
+    "reference": _fed,
+    "arguments": (f"decoder_input", f"memory", f"src_mask"),
+    "results": (f"logits", f"weights"),
+    "gradients": (f"memory",),
+}
+
+
+def _decoder_shapes(words, d_e, d_s, d_h):
+    """Return the shapes of the decoder's weights."""
+    return {
+        "embedding.weight": (words, d_e),
+        "cell.weight_ih": (3 * d_s, d_e + d_s),
+        "cell.weight_hh": (3 * d_s, d_s),
+        "cell.bias_ih": (3 * d_s,),
+        "cell.bias_hh": (3 * d_s,),
+        "score.weight": (d_s, d_h),
+        "combine.weight": (d_s, d_h + d_s),
+        "output.weight": (words, d_s),
+        "output.bias": (words,),
+    }
+
+
+for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2)]):
+    _contract = _Contract(
+        make=lambda sizes=_dims: InputFeedingDecoder(*sizes),
+        state=_kit_state(1000 + _number, _decoder_shapes(*_dims)),
+        **_of_decoder,
+    )
+    _memory, _other = _kit_normal(1002 + _number, (3, 5, _dims[3]), (3, 5, _dims[3]))
+    _words = integers(1004 + _number, 0, _dims[0] - 1, (3, 4))
+    _contract.case(f"With padding", _words, _memory, real(5, 1, 3))
+    _contract.case(f"Other padding", _words, _memory, real(2, 3, 4, size=5))
+    _contract.case(f"Other words", _words.flip(1), _memory, real(5, 1, 3))
+    _contract.case(f"Another source", _words, _other, real(5, 1, 3))
+    _contract.case(f"No padding", _words, _memory, real(5, 5, 5))
+    _contract.case(f"Transposes", *map(_kit_apart, (_words, _other, real(5, 2, 4))))
+    _contract.case(f"One sentence", _words[:1], _other[:1, :3], real(2, size=3))
+    _contract.case(f"One source word each", _words, _other[:, :1], real(1, 1, 1))
+    _contract.case(f"One step", _words[:, :1], _memory, real(5, 1, 3))
+    _contract.case(f"One of all", _words[:1, :1], _memory[:1, :1], real(1))
+    _contract.again()
+_contract = _Contract(
+    make=lambda: InputFeedingDecoder(3, 1, 1, 1),
+    state=_kit_state(1006, _decoder_shapes(3, 1, 1, 1)),
+    **_of_decoder,
+)
+_contract.state["score.weight"] = torch.full((1, 1), 4e9).double()
+_memory = torch.tensor([1.0, -1.0]).double()[:, None, None].expand(2, 5, 1)
+_words = integers(1007, 0, 2, (2, 3))
+_contract.case(
+    f"Large scores", _words, _memory, real(3, 2, size=5), gradients=False, tol=1e-6
+)
+_contract.again()
+### END HIDDEN TESTS

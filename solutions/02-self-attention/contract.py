@@ -1,0 +1,697 @@
+"""The contract of assignment 2: what each task promises beside the values of its tests."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
+
+# %% soft-lookup--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_query, _keys, _values = seeded(5, (3,), (4, 3), (4, 2), dtype=torch.float64)
+_, _weights = steady("soft_lookup", soft_lookup, _query, _keys, _values, 0.7)
+_want = torch.softmax(-((_query - _keys) ** 2).sum(1) / 0.7, 0)
+assert matches(_weights, _want, 1e-9), explain(
+    "weights in float64", _weights, _want, tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _softmax(scores, allowed=None):
+    """Return weights of one row of scores; zeros where nothing is allowed."""
+    allowed = torch.ones_like(scores).bool() if allowed is None else allowed
+    if not allowed.any():
+        return scores * 0
+    shifted = scores - scores[allowed].max().detach()
+    powers = torch.where(allowed, shifted, torch.zeros_like(shifted)).exp() * allowed
+    return powers / powers.sum()
+
+
+def _looked_up(query, keys, values, temperature=1.0):
+    """Return output and weights, key by key."""
+    scores = [
+        -sum((q - k) ** 2 for q, k in zip(query, key, strict=True)) for key in keys
+    ]
+    weights = _softmax(torch.stack(scores) / temperature)
+    return sum(w * v for w, v in zip(weights, values, strict=True)), weights
+
+
+_contract = _Contract(
+    soft_lookup,
+    _looked_up,
+    arguments=(f"query", f"keys", f"values", f"temperature"),
+    results=(f"output", f"weights"),
+    gradients=(f"query", f"keys", f"values"),
+)
+_query, _keys, _values = _kit_normal(921, (3,), (5, 3), (5, 2))
+_contract.case(f"A temperature of 2", _query, _keys, _values, 2)
+_contract.case(f"Another temperature", _query, _keys, _values, 0.4)
+_contract.case(f"Other keys", _query, _keys.flip(0) * 1.5, _values, 2)
+_contract.case(f"Another query", -_query, _keys, _values, 2)
+_contract.case(f"Other values", _query, _keys, _values + 1, 2)
+_contract.case(
+    f"Slices and transposes", *map(_kit_apart, (_query, _keys, _values)), 0.9
+)
+_contract.case(f"One key", _query, _keys[:1], _values[:1], 0.5)
+_contract.case(f"One feature", *_kit_normal(922, (1,), (4, 1), (4, 1)), 1.0)
+_contract.case(f"A query that is a key", _keys[2], _keys, _values, 0.5)
+_contract.case(
+    f"Far keys at a small temperature",
+    100 * _query,
+    100 * _keys,
+    _values,
+    0.001,
+    gradients=False,
+    tol=1e-5,
+)
+_contract.case(
+    f"float32",
+    _query.float(),
+    _keys.float(),
+    _values.float(),
+    1.5,
+    gradients=False,
+    tol=1e-5,
+)
+_contract.again()
+for _temperature in (0, 0.0, -1e-9, -3):
+    _kit_refuses(
+        f"A temperature that is not positive",
+        soft_lookup,
+        _query,
+        _keys,
+        _values,
+        _temperature,
+        word="temperature",
+    )
+### END HIDDEN TESTS
+
+
+# %% masked-attention--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_query, _key, _value = seeded(13, (2, 3, 5), (2, 4, 5), (2, 4, 6), dtype=torch.float64)
+_output, _ = steady("masked_attention", masked_attention, _query, _key, _value)
+_want = F.scaled_dot_product_attention(_query, _key, _value)
+assert matches(_output, _want, 1e-9), explain(
+    "output in float64", _output, _want, tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _attended(query, key, value, mask=None):
+    """Return output and weights, query by query."""
+    batch, t_q, d_k = query.shape
+    allowed = torch.ones(batch, t_q, key.shape[1], dtype=torch.bool)
+    allowed = allowed if mask is None else allowed & mask
+    scores = torch.einsum("bqd,bkd->bqk", query, key) / d_k**0.5
+    weights = [
+        [_softmax(scores[b, i], allowed[b, i]) for i in range(t_q)]
+        for b in range(batch)
+    ]
+    weights = torch.stack([torch.stack(rows) for rows in weights])
+    return torch.einsum("bqk,bkv->bqv", weights, value), weights
+
+
+_contract = _Contract(
+    masked_attention,
+    _attended,
+    arguments=(f"query", f"key", f"value", f"mask"),
+    results=(f"output", f"weights"),
+    gradients=(f"query", f"key", f"value"),
+)
+_sets = [_kit_normal(931 + _n, (3, 2, 5), (3, 4, 5), (3, 4, 6)) for _n in range(2)]
+_masks = _kit_normal(933, (2, 3, 2, 4)) > 0
+_masks[0, 0, 1], _masks[1, 2] = False, False
+_contract.case(f"A mask with an empty row", *_sets[0], _masks[0])
+_contract.case(f"Another mask", *_sets[0], _masks[1])
+_contract.case(f"Other inputs", *_sets[1], _masks[0])
+_contract.case(f"No mask", *_sets[0], None)
+_contract.case(f"Other inputs, no mask", *_sets[1], None)
+_contract.case(f"All allowed", *_sets[1], torch.ones(3, 2, 4, dtype=torch.bool))
+_contract.case(f"Nothing allowed", *_sets[0], torch.zeros(3, 2, 4, dtype=torch.bool))
+_contract.case(f"A mask for all sequences", *_sets[0], _masks[0, 0])
+_contract.case(f"A mask of keys", *_sets[0], _masks[0, :, :1])
+_contract.case(f"A mask of keys, the same for all", *_sets[0], _masks[1, 0, 0])
+_contract.case(f"Transposes", *map(_kit_apart, _sets[0]), _kit_apart(_masks[0]))
+_one = _kit_normal(934, (1, 3, 2), (1, 5, 2), (1, 5, 4))
+_contract.case(f"One sequence", *_one, None)
+_contract.case(f"One sequence, a mask", *_one, _kit_normal(935, (1, 3, 5)) > 0.3)
+_few = _kit_normal(936, (4, 1, 3), (4, 1, 3), (4, 1, 2))
+_contract.case(f"One query and one key", *_few, None)
+_contract.case(f"One key, forbidden for some", *_few, _masks.reshape(-1, 1, 1)[5:9])
+_contract.case(f"One feature", *_kit_normal(937, (2, 2, 1), (2, 3, 1), (2, 3, 1)), None)
+_high = 3e5 * _sets[0][0], 3e5 * _sets[0][1]
+_contract.case(f"Large scores", *_high, _sets[0][2], None, gradients=False, tol=1e-3)
+_contract.case(
+    f"Large scores, masked", *_high, _sets[0][2], _masks[0], gradients=False, tol=1e-3
+)
+_low = torch.full((2, 3, 1), 1e5).double(), torch.full((2, 4, 1), -1e5).double()
+_low[1][:, 2] = 1e5
+_some = torch.tensor([True, True, False, False])
+_value = _kit_normal(938, (2, 4, 3))
+_contract.case(
+    f"Allowed scores far below the forbidden ones",
+    *_low,
+    _value,
+    _some,
+    gradients=False,
+    tol=1e-3,
+)
+_single = [_x.float() for _x in _sets[0]]
+_contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% local-mask--contract | points: 2
+# With the argument kept, called again, and with other sizes.
+_valid = torch.tensor([[True, False, True], [False, False, False]])
+steady("local_mask", local_mask, _valid, 2)
+_mask = steady("local_mask", local_mask, _valid[:1, :1], 4, True)
+assert _mask.tolist() == [[[True]]], "One token may attend to itself."
+
+
+### BEGIN HIDDEN TESTS
+def _local(valid, window, causal=False):
+    """Return the mask, entry by entry."""
+    size = valid.shape[1]
+    mask = torch.zeros(len(valid), size, size, dtype=torch.bool)
+    for b in range(len(valid)):
+        for i in range(size):
+            first = i - window + 1 if causal else i - window // 2
+            for j in range(max(first, 0), min(first + window, size)):
+                mask[b, i, j] = valid[b, j]
+    return mask
+
+
+_contract = _Contract(
+    local_mask,
+    _local,
+    arguments=(f"valid", f"window", f"causal"),
+    results=(f"the mask",),
+)
+for _n, _shape in enumerate([(3, 7), (1, 7), (4, 1), (1, 1), (2, 9)]):
+    _valid = _kit_normal(941 + _n, _shape) > -0.5
+    _all = torch.ones(_shape, dtype=torch.bool)
+    for _window in (4, 3, 1, 2, _shape[1], _shape[1] + 1, 2 * _shape[1], 50):
+        for _causal in (False, True):
+            _says = f"A causal window" if _causal else f"A window to both sides"
+            _contract.case(_says, _valid, _window, _causal)
+    _contract.case(f"No padding", _all, 3, True)
+    _contract.case(f"Nothing but padding", ~_all, 3, False)
+_contract.case(f"A transpose", _kit_apart(_kit_normal(946, (3, 4)) > 0), 3, False)
+_contract.again()
+for _window in (0, -1, -8):
+    for _causal in (False, True):
+        _kit_refuses(
+            f"A window of less than 1",
+            local_mask,
+            _valid,
+            _window,
+            _causal,
+            word="window",
+        )
+### END HIDDEN TESTS
+
+
+# %% lookback-head--contract | points: 2
+# Called again, and with the smallest sizes.
+_first = copies(*lookback_head(3, 5, 1))
+lookback_head(3, 5, 2)
+assert untouched(lookback_head(3, 5, 1), _first), (
+    "lookback_head(3, 5, 1) gives something else after lookback_head(3, 5, 2)."
+)
+assert lookback_head(1, 1, 0)[2].shape == (2, 1), "One symbol, one position: (2, 1)."
+
+
+### BEGIN HIDDEN TESTS
+def _attention_of(num_symbols, max_len, offset, symbols):
+    """Return what the student's head does to a sequence: weights and output."""
+    W_q, W_k, W_v = lookback_head(num_symbols, max_len, offset)
+    what = F.one_hot(symbols, num_symbols)
+    x = torch.cat([what, torch.eye(max_len)[: len(symbols)]], dim=-1)
+    scores = (x @ W_q) @ (x @ W_k).T / W_q.shape[1] ** 0.5
+    weights = torch.softmax(scores, dim=-1)
+    return weights, weights @ (x @ W_v)
+
+
+def _copied(num_symbols, max_len, offset, symbols):
+    """Return what a head that looks back does."""
+    places = [max(t - offset, 0) for t in range(len(symbols))]
+    return torch.eye(len(symbols))[places], torch.eye(num_symbols)[symbols[places]]
+
+
+_contract = _Contract(
+    _attention_of,
+    _copied,
+    arguments=(f"num_symbols", f"max_len", f"offset", f"symbols"),
+    results=(f"the head's weights", f"the head's output"),
+    tol=1e-3,
+)
+for _n, (_num, _length, _size) in enumerate(
+    [(4, 9, 9), (4, 9, 5), (1, 6, 6), (9, 2, 2), (3, 100, 100), (2, 64, 30), (5, 3, 1)]
+):
+    _num += integers(1031 + _n, 1, 30)
+    _length = min(_length + integers(1041 + _n, 1, 30), 100)
+    _symbols = integers(951 + _n, 0, _num - 1, (_size,))
+    for _offset in (1, 0, 2, _length - 1, _length, _length + 7):
+        _contract.case(f"Offsets", _num, _length, _offset, _symbols)
+_contract.again()
+for _part in lookback_head(4, 6, 2):
+    assert _part.dtype == torch.float32, f"The matrices of lookback_head are float32."
+### END HIDDEN TESTS
+
+
+# %% cosine-attention--contract | points: 2
+# With the arguments kept, called again, and with other sizes.
+_x, _module = seeded(36, (2, 4, 6)), CosineSelfAttention(6, 3, 5)
+steady("the module", _module, _x, table(4, lambda i, j: j <= i))
+_output, _weights = steady("the module", _module, _x[:1, :1])
+assert _output.shape == (1, 1, 5), "One token: an output of shape (1, 1, 5)."
+assert matches(_weights, torch.ones(1, 1, 1)), "One token gets all the weight."
+
+
+### BEGIN HIDDEN TESTS
+def _by_cosine(state, x, mask=None):
+    """Return output and weights, query by query."""
+    size = x.shape[1]
+    allowed = torch.ones(len(x), size, size, dtype=torch.bool)
+    allowed = allowed if mask is None else allowed & mask
+    query, key, value = [
+        x @ state[f"{name}.weight"].T for name in ("query", "key", "value")
+    ]
+    outputs, rows = [], []
+    for b in range(len(x)):
+        lengths = [
+            part[b].pow(2).sum(-1).clamp(min=1e-24).sqrt() for part in (query, key)
+        ]
+        cosine = (query[b] @ key[b].T) / lengths[0][:, None] / lengths[1]
+        scores = state["scale"] * cosine
+        rows.append(
+            torch.stack(
+                [_softmax(s, a) for s, a in zip(scores, allowed[b], strict=True)]
+            )
+        )
+        outputs.append(rows[-1] @ value[b])
+    return torch.stack(outputs), torch.stack(rows)
+
+
+_of_cosine = {
+    "reference": _by_cosine,
+    "arguments": (f"x", f"mask"),
+    "results": (f"output", f"weights"),
+}
+for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
+    _shapes = {
+        "query.weight": (_d_k, _d),
+        "key.weight": (_d_k, _d),
+        "value.weight": (_d_v, _d),
+        "scale": (),
+    }
+    _contract = _Contract(
+        make=lambda sizes=(_d, _d_k, _d_v): CosineSelfAttention(*sizes),
+        state=_kit_state(961 + _n, _shapes),
+        gradients=(f"x",),
+        **_of_cosine,
+    )
+    _x, _other = _kit_normal(964 + _n, (3, 4, _d), (3, 4, _d))
+    _masks = (_kit_normal(967 + _n, (2, 3, 4, 4)) > 0) | torch.eye(4).bool()
+    _contract.case(f"A mask", _x, _masks[0])
+    _contract.case(f"Another mask", _x, _masks[1])
+    _contract.case(f"Other tokens", _other, _masks[0])
+    _contract.case(f"No mask", _x, None)
+    _contract.case(f"A mask for all sequences", _other, _masks[1, 0])
+    _contract.case(f"Transposes", _kit_apart(_x), _kit_apart(_masks[0]))
+    _contract.case(f"One sequence", _x[:1], None)
+    _contract.case(f"One sequence, a mask", _other[:1, :3], _masks[0, :1, :3, :3])
+    _contract.case(f"One token each", _x[:, :1], None)
+    _zeros = _x * torch.tensor([1.0, 0.0, 1.0, 1.0])[:, None]
+    _contract.case(f"A token of zeros", _zeros, None, gradients=False)
+    _contract.case(f"Long and short tokens", _x * 1e4, _masks[0], gradients=False)
+    _contract.case(f"Tokens of length 1e-9", _x * 1e-9, None, gradients=False, tol=1e-6)
+    _contract.again()
+_contract = _Contract(
+    make=lambda: CosineSelfAttention(2, 1, 1),
+    state={
+        "query.weight": torch.tensor([[1.0, 0.0]]).double(),
+        "key.weight": torch.tensor([[0.0, 1.0]]).double(),
+        "value.weight": torch.tensor([[1.0, 1.0]]).double(),
+        "scale": torch.tensor(4e9).double(),
+    },
+    **_of_cosine,
+)
+_x = 2.0 ** integers(970, 0, 3, (2, 5, 2)).double() * torch.tensor([1.0, -1.0])
+_mask = torch.tensor([True, True, False, True, False]).expand(5, 5)
+_contract.case(f"A large scale", _x, _mask, gradients=False, tol=1e-6)
+_contract.case(f"A large scale, no mask", _x, None, gradients=False, tol=1e-6)
+_contract.again()
+for _name in (f"query.weight", f"key.weight", f"value.weight"):
+    _kit_like_linear(
+        f"CosineSelfAttention", lambda: CosineSelfAttention(50, 30, 40), _name, 50
+    )
+_start = CosineSelfAttention(3, 2, 4).state_dict()["scale"].item()
+assert _start == 10.0, f"scale must start at 10.0."
+### END HIDDEN TESTS
+
+
+# %% linear-attention--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_query, _key, _value = seeded(39, (2, 4, 3), (2, 4, 3), (2, 4, 5), dtype=torch.float64)
+_memory, _normaliser = steady("write_memory", write_memory, _key, _value)
+_want = phi(_key).mT @ _value
+assert matches(_memory, _want, 1e-9), explain(
+    "memory in float64", _memory, _want, tol=1e-9
+)
+steady("read_memory", read_memory, _query, _memory, _normaliser)
+steady("causal_linear_attention", causal_linear_attention, _query, _key, _value)
+
+
+### BEGIN HIDDEN TESTS
+def _features(x):
+    """Return phi by its two branches."""
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
+
+
+def _written(key, value, valid=None):
+    """Return memory and normaliser, key by key."""
+    memory = torch.zeros(len(key), key.shape[2], value.shape[2], dtype=key.dtype)
+    normaliser = torch.zeros(len(key), key.shape[2], dtype=key.dtype)
+    for j in range(key.shape[1]):
+        feature = _features(key[:, j])
+        if valid is not None:
+            feature = feature * valid[:, j, None]
+        memory = memory + torch.einsum("bf,bv->bfv", feature, value[:, j])
+        normaliser = normaliser + feature
+    return memory, normaliser
+
+
+def _read(query, memory, normaliser):
+    """Return what is read, with zeros from an empty memory."""
+    top = torch.einsum("bqf,bfv->bqv", _features(query), memory)
+    bottom = torch.einsum("bqf,bf->bq", _features(query), normaliser)[..., None]
+    return top / torch.where(bottom == 0, torch.ones_like(bottom), bottom)
+
+
+def _read_causal(query, key, value):
+    """Return linear attention by the table of its weights."""
+    weights = torch.einsum("bif,bjf->bij", _features(query), _features(key)).tril()
+    return weights / weights.sum(-1, keepdim=True) @ value
+
+
+_contract = _Contract(
+    write_memory,
+    _written,
+    arguments=(f"key", f"value", f"valid"),
+    results=(f"memory", f"normaliser"),
+    gradients=(f"key", f"value"),
+)
+_sets = [_kit_normal(981 + _n, (3, 5, 2), (3, 5, 4)) for _n in range(2)]
+_valid = _kit_normal(983, (3, 5)) > 0
+_valid[1] = False
+_contract.case(f"With padding", *_sets[0], _valid)
+_contract.case(f"Other padding", *_sets[0], _valid.flip(0))
+_contract.case(f"Other keys", *_sets[1], _valid)
+_contract.case(f"valid=None", *_sets[0], None)
+_contract.case(f"No padding", *_sets[1], torch.ones(3, 5, dtype=torch.bool))
+_contract.case(f"Transposes", *map(_kit_apart, _sets[0]), _kit_apart(_valid))
+_one = _kit_normal(984, (1, 4, 3), (1, 4, 1))
+_contract.case(f"One sequence", *_one, None)
+_contract.case(f"One sequence, padding", *_one, _valid[:1, :4])
+_contract.case(f"One key each", *_kit_normal(985, (4, 1, 2), (4, 1, 3)), None)
+_contract.case(f"Large keys", 1e3 * _sets[0][0], _sets[0][1], None, gradients=False)
+_contract.again()
+
+_contract = _Contract(
+    read_memory,
+    _read,
+    arguments=(f"query", f"memory", f"normaliser"),
+    results=(f"the output",),
+    gradients=(f"query", f"memory", f"normaliser"),
+    tol=2e-9,
+)
+for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
+    [(3, 4, 2, 5), (3, 4, 2, 5), (1, 2, 3, 1), (4, 1, 1, 2)]
+):
+    _query, _memory, _sums = _kit_normal(
+        986 + _n, (_batch, _t_q, _d_k), (_batch, _d_k, _d_v), (_batch, _d_k)
+    )
+    _memory, _sums = 1e4 * _memory, 1e4 * (1 + _sums.abs())
+    _contract.case(f"A memory", 10 + _query.abs(), _memory, _sums)
+    _contract.case(f"Another query", 20 + _query.abs(), _memory, _sums)
+    _half = torch.ones(_batch, 1).double()
+    _half[-1] = 0
+    _emptied = _memory * _half[..., None], _sums * _half
+    _contract.case(f"An empty memory", _query, *_emptied, gradients=False, tol=1e-6)
+_parts = map(_kit_apart, (10 + _query.abs(), _memory, _sums))
+_contract.case(f"Transposes", *_parts)
+_contract.again()
+
+_contract = _Contract(
+    causal_linear_attention,
+    _read_causal,
+    arguments=(f"query", f"key", f"value"),
+    results=(f"the output",),
+    gradients=(f"query", f"key", f"value"),
+    tol=2e-9,
+)
+for _n, (_batch, _size, _d_k, _d_v) in enumerate(
+    [(3, 5, 2, 4), (3, 5, 2, 4), (1, 4, 3, 1), (4, 1, 2, 3), (1, 1, 1, 1)]
+):
+    _query, _key, _value = _kit_normal(
+        991 + _n, (_batch, _size, _d_k), (_batch, _size, _d_k), (_batch, _size, _d_v)
+    )
+    _query, _key = 30 + 10 * _query, 30 + 10 * _key
+    _contract.case(f"Sequences", _query, _key, _value)
+_contract.case(
+    f"Transposes",
+    *map(_kit_apart, _kit_normal(996, (2, 3, 4), (2, 3, 4), (2, 3, 5))),
+    tol=1e-5,
+)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% attention-backward--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_query, _key, _value, _grad = seeded(
+    49, (2, 3, 4), (2, 5, 4), (2, 5, 6), (2, 3, 6), dtype=torch.float64
+)
+_weights = torch.softmax(_query @ _key.mT / 2, -1)
+*_, _grad_value = steady(
+    "attention_backward", attention_backward, _query, _key, _value, _weights, _grad
+)
+_want = torch.einsum("bij,biv->bjv", _weights, _grad)
+assert matches(_grad_value, _want, 1e-9), explain(
+    "grad_value in float64", _grad_value, _want, tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _derived(query, key, value, weights, grad_output):
+    """Return the gradients, weight by weight of a row."""
+    root = query.shape[-1] ** 0.5
+    grads = [torch.zeros_like(x) for x in (query, key, value)]
+    for b in range(len(query)):
+        for i in range(query.shape[1]):
+            row = weights[b, i]
+            back = value[b] @ grad_output[b, i]
+            jacobian = torch.diag(row) - torch.outer(row, row)
+            scores = jacobian @ back / root
+            grads[0][b, i] += scores @ key[b]
+            grads[1][b] += torch.outer(scores, query[b, i])
+            grads[2][b] += torch.outer(row, grad_output[b, i])
+    return tuple(grads)
+
+
+_contract = _Contract(
+    attention_backward,
+    _derived,
+    arguments=(f"query", f"key", f"value", f"weights", f"grad_output"),
+    results=(f"grad_query", f"grad_key", f"grad_value"),
+)
+for _n, (_batch, _t_q, _t_k, _d_k, _d_v) in enumerate(
+    [
+        (3, 2, 4, 5, 6),
+        (3, 2, 4, 5, 6),
+        (1, 3, 2, 4, 1),
+        (4, 1, 3, 2, 2),
+        (2, 4, 1, 3, 5),
+        (1, 1, 1, 1, 1),
+    ]
+):
+    *_inputs, _scores, _grad = _kit_normal(
+        1001 + _n,
+        (_batch, _t_q, _d_k),
+        (_batch, _t_k, _d_k),
+        (_batch, _t_k, _d_v),
+        (_batch, _t_q, _t_k),
+        (_batch, _t_q, _d_v),
+    )
+    _weights = torch.softmax(3 * _scores, -1)
+    _contract.case(f"Weights of a forward pass with a bias", *_inputs, _weights, _grad)
+    _contract.case(f"Another loss", *_inputs, _weights, 1 - _grad)
+    _rows = _weights * (torch.arange(_t_q) != 0)[:, None]
+    _contract.case(f"An empty row", *_inputs, _rows, _grad)
+    _hard = F.one_hot(_scores.argmax(-1), _t_k).double()
+    _contract.case(f"Weights of 0 and 1", *_inputs, _hard, _grad)
+    _parts = map(_kit_apart, (*_inputs, _weights, _grad))
+    _contract.case(f"Transposes", *_parts)
+_single = [_x.float() for _x in (*_inputs, _weights, _grad)]
+_contract.case(f"float32", *_single, tol=1e-4)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% streaming-attention--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_query, _key, _value = seeded(69, (2, 3, 4), (2, 5, 4), (2, 5, 6), dtype=torch.float64)
+_state = stream_update(_start_state(_query, 6), _query, _key[:, :2], _value[:, :2])
+_before = copies(*_state)
+_block = _key[:, 2:], _value[:, 2:]
+_output = stream_finish(stream_update(_state, _query, *_block))
+assert untouched(_state, _before), "stream_update changes the tensors of the old state."
+_want = F.scaled_dot_product_attention(_query, _key, _value)
+assert matches(_output, _want, 1e-9), explain(
+    "output in float64", _output, _want, tol=1e-9
+)
+assert matches(stream_finish(stream_update(_state, _query, *_block)), _output, 1e-9), (
+    "The same block after the same state gives something else the second time."
+)
+
+
+### BEGIN HIDDEN TESTS
+def _seen(query, key, value, mask=None):
+    """Return the state of all keys at once, by its definition."""
+    scores = torch.einsum("bqd,bkd->bqk", query, key) / query.shape[-1] ** 0.5
+    allowed = torch.ones_like(scores).bool()
+    allowed = allowed if mask is None else allowed & mask
+    scores = scores.masked_fill(~allowed, -math.inf)
+    highest = scores.amax(-1)
+    shift = highest.masked_fill(highest == -math.inf, 0.0)[..., None]
+    terms = torch.where(allowed, (scores - shift).exp(), torch.zeros_like(scores))
+    return highest, terms.sum(-1), torch.einsum("bqk,bkv->bqv", terms, value)
+
+
+def _after(history):
+    """Return what must come of one more block, where these keys came before."""
+
+    def reference(state, query, key_block, value_block, mask_block=None):
+        key, value, mask = history
+        block = torch.ones(*query.shape[:2], key_block.shape[1], dtype=torch.bool)
+        block = block if mask_block is None else block & mask_block
+        return _seen(
+            query,
+            torch.cat([key, key_block], 1),
+            torch.cat([value, value_block], 1),
+            torch.cat([mask, block], 2),
+        )
+
+    return reference
+
+
+def _streamed(query, key, value, sizes):
+    """Return the student's output for a text in blocks of these sizes."""
+    state, start = _start_state(query, value.shape[-1]), 0
+    for size in sizes:
+        part = slice(start, start + size)
+        state, start = (
+            stream_update(state, query, key[:, part], value[:, part]),
+            start + size,
+        )
+    return stream_finish(state)
+
+
+def _finished(state):
+    """Return the output of a state."""
+    return torch.stack(
+        [
+            torch.stack(
+                [a / s if s else a * 0 for a, s in zip(top, bottom, strict=True)]
+            )
+            for top, bottom in zip(state[2], state[1], strict=True)
+        ]
+    )
+
+
+for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
+    [(3, 2, 4, 5), (1, 3, 2, 1), (4, 1, 1, 2)]
+):
+    _query, _key, _value = _kit_normal(
+        1011 + _n, (_batch, _t_q, _d_k), (_batch, 9, _d_k), (_batch, 9, _d_v)
+    )
+    _mask = _kit_normal(1014 + _n, (_batch, _t_q, 9)) > 0
+    _mask[:, 0, :7], _mask[0] = False, False
+    _reference = _after((_key[:, :3], _value[:, :3], _mask[..., :3]))
+    _old = _seen(_query, _key[:, :3], _value[:, :3], _mask[..., :3])
+    _contract = _Contract(
+        stream_update,
+        _reference,
+        arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
+        results=(f"the running maximum", f"the running sum", f"the accumulator"),
+    )
+    for _from, _to in [(3, 7), (5, 9), (4, 5)]:
+        _block = _key[:, _from:_to], _value[:, _from:_to]
+        _part = _mask[..., _from:_to]
+        _contract.case(f"A mask", _old, _query, *_block, _part)
+        _contract.case(f"Another mask", _old, _query, *_block, ~_part)
+        _contract.case(f"No mask", _old, _query, *_block, None)
+        _contract.case(f"A mask of keys", _old, _query, *_block, _part[:1, -1:])
+    _contract.case(
+        f"Transposes", _old, _kit_apart(_query), *map(_kit_apart, _block), None
+    )
+    _contract.case(
+        f"Large values", _old, _query, _block[0], 1e6 * _block[1], None, tol=1e-8
+    )
+    _contract.again()
+    _contract = _Contract(
+        stream_finish, _finished, arguments=(f"state",), results=(f"the output",)
+    )
+    _contract.case(f"A state with queries that saw nothing", _old)
+    _contract.case(f"Another state", _seen(_query, _key, _value))
+    _contract.case(f"A state", _seen(2 * _query, _key, _value))
+    _contract.again()
+    _contract = _Contract(
+        _streamed,
+        lambda query, key, value, sizes: _finished(_seen(query, key, value)),
+        arguments=(f"query", f"key", f"value", f"sizes"),
+        results=(f"the output",),
+        gradients=(f"query", f"key", f"value"),
+    )
+    for _sizes_of in ([4, 5], [9], [1] * 9, [2, 1, 6], [8, 1]):
+        _contract.case(f"Blocks of other sizes", _query, _key, _value, _sizes_of)
+    _contract.case(f"Other keys", _query, _key.flip(1), _value, [4, 5])
+    _contract.case(f"One key", _query, _key[:, :1], _value[:, :1], [1])
+    for _factor in (100.0, -100.0):
+        _contract.case(
+            f"Scores as large as 10 000",
+            torch.full_like(_query, _factor),
+            torch.full_like(_key, 100.0 * _d_k**-0.5),
+            _value,
+            [3, 6],
+            gradients=False,
+            tol=1e-6,
+        )
+    _contract.again()
+_query, _key, _value = (
+    torch.ones(2, 3, 1),
+    torch.full((2, 4, 1), -1e4),
+    _kit_normal(1019, (2, 4, 2)),
+)
+_old = _start_state(_query.double(), 2)
+_mask = torch.tensor([[False, False, False, False], [True, False, True, False]])
+_mask = torch.cat([_mask, _mask[1:]])
+_contract = _Contract(
+    stream_update,
+    _after((_key[:, :0].double(), _value[:, :0], torch.ones(2, 3, 0).bool())),
+    arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
+    results=(f"the running maximum", f"the running sum", f"the accumulator"),
+)
+_contract.case(
+    f"Allowed scores of -10 000", _old, _query.double(), _key.double(), _value, _mask
+)
+_contract.case(
+    f"Scores of 10 000", _old, _query.double(), -_key.double(), _value, _mask
+)
+_contract.again()
+### END HIDDEN TESTS

@@ -1,0 +1,532 @@
+"""The kit of the contracts: it asks what every task promises, beside its values.
+
+A contract (`solutions/<assignment>/contract.py`) says what a task is called with, and works out
+what must come; the kit makes the calls and asks, in this order: are the arguments as they were;
+is the result of the right kind, shape and data type; are its numbers right, as precisely as the
+data type allows; do gradients arrive; and does the first call still give what it gave, after
+others. `tools/contracts.py` writes kit and contracts into hidden lines of the notebooks.
+
+A text for students is an f-string, also where nothing is put into it: grading tells f-strings of
+hidden lines and no other text. No message holds a number that was expected or that came.
+"""
+
+import torch
+from torch import nn
+
+course_seed = 0  # the notebook's own, which grading sets
+
+
+# %% kit
+def _kit_normal(seed, *shapes):
+    """Return normal random tensors in float64, drawn by the course's secret."""
+    generator = torch.Generator().manual_seed(seed + course_seed)
+    found = [
+        torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes
+    ]
+    return found[0] if len(found) == 1 else found
+
+
+def _kit_state(seed, shapes, scale=1.0):
+    """Return random weights by name, in float64, for shapes by name."""
+    return dict(
+        zip(
+            shapes,
+            [scale * x for x in _kit_normal(seed, (0,), *shapes.values())][1:],
+            strict=True,
+        )
+    )
+
+
+def _kit_apart(tensor):
+    """Return a copy whose numbers don't stand side by side in memory."""
+    if tensor.dim() < 2:
+        return torch.stack([tensor, tensor], dim=-1)[..., 0]
+    return tensor.transpose(-1, -2).clone(memory_format=torch.contiguous_format).mT
+
+
+def _kit_copy(value):
+    """Return a copy of an argument; a leaf that asks for gradients stays one."""
+    if isinstance(value, torch.Tensor):
+        copied = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
+        copied = value.detach().clone() if 0 in value.stride() else copied.copy_(value)
+        return copied.detach().requires_grad_(value.requires_grad)
+    if type(value) in (list, tuple):
+        return type(value)(_kit_copy(part) for part in value)
+    return value
+
+
+def _kit_kept(now, old):
+    """Tell whether an argument still is what its copy is."""
+    if isinstance(old, torch.Tensor):
+        return (
+            (now.shape, now.dtype) == (old.shape, old.dtype)
+            and now.requires_grad == old.requires_grad
+            and torch.equal(now.detach(), old.detach())
+        )
+    if type(old) in (list, tuple):
+        return (
+            type(now) is type(old)
+            and len(now) == len(old)
+            and all(_kit_kept(a, b) for a, b in zip(now, old, strict=True))
+        )
+    return now == old
+
+
+def _kit_tensors(value):
+    """Return the tensors in an argument or a result."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if type(value) in (list, tuple):
+        return [tensor for part in value for tensor in _kit_tensors(part)]
+    return []
+
+
+def _kit_spoil(value):
+    """Overwrite a result, as its caller may."""
+    if isinstance(value, torch.Tensor):
+        if value.is_contiguous():
+            value.detach().fill_(1)
+    elif type(value) is list:
+        for part in value:
+            _kit_spoil(part)
+        value.clear()
+    elif type(value) is tuple:
+        for part in value:
+            _kit_spoil(part)
+
+
+def _kit_near(got, want, tol):
+    """Tell whether numbers agree, relative to the largest one."""
+    if not want.is_floating_point():
+        return torch.equal(got.detach(), want)
+    got, want = got.detach().double(), want.detach().double()
+    size = want[want.isfinite()].abs().max().item() if want.isfinite().any() else 0.0
+    return torch.allclose(got, want, rtol=tol, atol=tol * max(size, 1e-3))
+
+
+def _kit_sizes(names, values):
+    """Say the shapes of the arguments that are tensors."""
+    text = f""
+    for name, value in zip(names, values, strict=True):
+        if isinstance(value, torch.Tensor) and text:
+            text = f"{text}, {name} {tuple(value.shape)}"
+        elif isinstance(value, torch.Tensor):
+            text = f" ({name} {tuple(value.shape)}"
+    return f"{text})" if text else text
+
+
+def _kit_reason(error):
+    """Say in words what an error inside an answer probably comes from."""
+    text = str(error)
+    if "Double" in text or "dtype" in text or "double" in text:
+        return (
+            f" Numbers of two data types meet: make tensors of your own with the data "
+            f"type of an argument (torch.zeros_like, x.new_zeros, dtype=x.dtype)."
+        )
+    if "view size is not compatible" in text:
+        return (
+            f" An argument may be a transpose or a slice of another tensor: use "
+            f"reshape where you use view."
+        )
+    if "unexpected keyword" in text or "positional argument" in text:
+        return f" Keep the names and the order of the arguments."
+    if "in-place" in text or "inplace" in text:
+        return (
+            f" Something is changed in place (by +=, a method that ends in _ or an "
+            f"assignment to a part), which gradients don't allow."
+        )
+    if "size of tensor" in text or "shapes cannot" in text or "shape" in text:
+        return (
+            f" Shapes don't fit: does the code rely on sizes that are equal by chance?"
+        )
+    return f""
+
+
+def _kit_attempt(says, call, *values, **options):
+    """Return what a call returns; an error inside it is told by its kind."""
+    try:
+        return call(*values, **options)
+    except NotImplementedError:
+        raise
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        kind, reason = type(error).__name__, _kit_reason(error)
+    raise AssertionError(f"{says}: your code stopped with an error: {kind}.{reason}")
+
+
+def _kit_refuses(says, call, *values, word=""):
+    """Assert that a call raises ValueError with a word in its text."""
+    before = _kit_copy(list(values))
+    text = value_error(lambda: call(*values))
+    assert text is not None, f"{says} must raise ValueError; no error came."
+    assert word in text, f"{says}: the text of the error must contain the word {word}."
+    assert _kit_kept(list(values), before), f"{says}: an argument was changed in place."
+
+
+def _kit_like_linear(says, make, name, fan_in):
+    """Assert that a weight starts as nn.Linear makes it."""
+    starts = []
+    for seed in (course_seed, course_seed + 1):
+        torch.manual_seed(seed)
+        starts.append(make().state_dict()[name].detach().double().clone())
+    bound = fan_in**-0.5
+    assert not torch.equal(*starts), (
+        f"{says}: {name} starts with the same numbers in every module. It is drawn at "
+        f"random."
+    )
+    share = starts[0].std().item() / bound
+    right = starts[0].abs().max().item() <= bound * (1 + 1e-6) and 0.45 < share < 0.7
+    assert right, (
+        f"{says}: {name} doesn't start as nn.Linear makes it. Leave its start to "
+        f"nn.Linear."
+    )
+
+
+class _Contract:
+    """Calls a function, or a module with given weights, and asks what it promises.
+
+    call: the function; or make: what builds the module, and state: its weights by name.
+    reference: returns what must come; called with copies, of the weights first if any.
+    arguments, results: what they are called; results=() for one that is no tensor.
+    gradients: the arguments to which gradients flow; they flow to all weights as well.
+    through: the results from which they flow; all of floating point if not said.
+    tol: how far numbers may be off, relative to the largest one.
+
+    After its cases each contract is asked once more: `again()`.
+    """
+
+    def __init__(
+        self,
+        call=None,
+        reference=None,
+        arguments=(),
+        results=(),
+        gradients=(),
+        through=None,
+        make=None,
+        state=None,
+        tol=1e-9,
+    ):
+        self.make, self.state, self.reference = make, state, reference
+        self.arguments, self.results, self.gradients = arguments, results, gradients
+        self.through = results if through is None else through
+        self.tol, self.first, self.number = tol, None, 0
+        self.earlier, self.waiting = [], []
+        self.call, self.dtype = call, torch.float64
+
+    def built(self):
+        """Return a new module with the weights."""
+        module = _kit_attempt(f"Building the module", self.make).to(self.dtype)
+        shapes = {name: x.shape for name, x in module.state_dict().items()}
+        assert shapes == {name: x.shape for name, x in self.state.items()}, (
+            f"The state_dict doesn't have the names and shapes of the statement."
+        )
+        module.load_state_dict({name: x.clone() for name, x in self.state.items()})
+        return module
+
+    def settle(self, values):
+        """Build the module: in float64, or in float32 if it refuses float64."""
+        self.call = self.built()
+        try:
+            self.call(*_kit_copy(list(values)))
+        except NotImplementedError:
+            raise
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+            self.dtype = torch.float32
+            self.state = {name: x.float() for name, x in self.state.items()}
+        self.call = self.built()
+
+    def expected(self, values, state=None):
+        """Return what must come, as a list, worked out in float64."""
+        given = values if state is None else [state, *values]
+        found = self.reference(*given)
+        return list(found) if len(self.results) > 1 else [found]
+
+    def case(self, says, *values, gradients=True, tol=None):
+        """Call with these arguments and ask all; `says` tells what is special there."""
+        tol = self.tol if tol is None else tol
+        says = f"{says}{_kit_sizes(self.arguments, values)}"
+        if self.call is None:
+            self.settle(values)
+        if self.dtype == torch.float32:
+            values, tol = [_kit_cast(x, self.dtype) for x in values], max(tol, 1e-4)
+        given, state = self.precise(values)
+        wants = [self.cast(want) for want in self.expected(given, state)]
+        problem, results = self.plain(self.call, says, values, wants, tol)
+        if (
+            problem is not None
+            and self.number
+            and self.is_cured(says, values, wants, tol)
+        ):
+            problem = (
+                f"{says}: right in a new module, and wrong in one that was called "
+                f"before: something is kept from an earlier call."
+            )
+        assert problem is None, problem
+        if self.first is None:
+            self.first = says, _kit_copy(list(values)), wants, tol
+        self.earlier.append((says, results, _kit_copy(results), wants, values))
+        self.number += 1
+        if gradients and (self.gradients or self.state):
+            self.waiting.append((says, values, tol))
+
+    def precise(self, values, learned=False):
+        """Return copies of arguments and weights; of a float32 module's, in float64."""
+        given, state = _kit_copy(list(values)), None
+        if self.dtype == torch.float32:
+            given = [_kit_cast(x, torch.float64) for x in given]
+        if self.state is not None:
+            state = {
+                name: x.double().clone().requires_grad_(learned)
+                for name, x in self.state.items()
+            }
+        return given, state
+
+    def cast(self, want):
+        """Return what must come, in the data type of the module."""
+        return want if self.dtype == torch.float64 else _kit_cast(want, self.dtype)
+
+    def again(self):
+        """Ask what a contract asks at its end: each needs it.
+
+        Gradients of each case; the first call once more, and again after its caller has
+        overwritten what came; a module with other weights.
+        """
+        for waiting in self.waiting:
+            self.backward(*waiting)
+        says, values, wants, tol = self.first
+        earlier, self.earlier, self.number = self.earlier, [], 0
+        for _ in range(2):
+            problem, _ = self.plain(self.call, says, values, wants, tol)
+            assert problem is None, (
+                f"The first call was right, and the same call after others is not: "
+                f"something is kept between calls. {problem}"
+            )
+            for says_too, old, copies, *_ in earlier:
+                assert _kit_kept(old, copies), (
+                    f"{says_too}: what this call returned was changed by a later call. "
+                    f"Return new tensors each time."
+                )
+            for _, old, *_ in earlier:
+                _kit_spoil(old)
+            earlier = []
+        if self.make is not None:
+            self.state = {name: 0.5 - x for name, x in self.state.items()}
+            given, state = self.precise(values)
+            wants = [self.cast(want) for want in self.expected(given, state)]
+            problem, _ = self.plain(self.built(), says, values, wants, tol)
+            assert problem is None, f"In a module with other weights: {problem}"
+
+    def is_cured(self, says, values, wants, tol):
+        """Tell whether a module that nobody called before does it right."""
+        return (
+            self.make is not None
+            and self.plain(self.built(), says, values, wants, tol)[0] is None
+        )
+
+    def plain(self, call, says, values, wants, tol):
+        """Return what is wrong with a call, or None; and what it gave."""
+        values = _kit_copy(list(values))
+        before = _kit_copy(values)
+        if self.make is not None:
+            call.train(self.number % 2 == 0)
+        if self.number % 2 and all(self.arguments):
+            result = _kit_attempt(
+                says, call, **dict(zip(self.arguments, values, strict=True))
+            )
+        else:
+            result = _kit_attempt(says, call, *values)
+        for name, now, old in zip(self.arguments, values, before, strict=True):
+            if not _kit_kept(now, old):
+                return (
+                    f"{says}: the argument {name} is changed (in place, by +=, a "
+                    f"method that ends in _, an assignment to a part, or "
+                    f"requires_grad_). Return new tensors and leave the arguments as "
+                    f"they are.",
+                    None,
+                )
+        if self.make is not None:
+            now = dict(call.state_dict())
+            if now.keys() != self.state.keys() or not all(
+                torch.equal(now[name], old) for name, old in self.state.items()
+            ):
+                return f"{says}: a call changes the module's state_dict.", None
+        return self.judged(says, result, values, wants, tol)
+
+    def judged(self, says, result, values, wants, tol):
+        """Return what is wrong with a result, or None; and the result."""
+        if not self.results:
+            right = _kit_same_plain(result, wants[0])
+            for *_, old, given in self.earlier if not right else ():
+                if _kit_same_plain(result, old[0]):
+                    return self.stale(f"{says}: the result", values, given), None
+            return None if right else f"{says}: the result is wrong.", result
+        got = [result]
+        if len(self.results) > 1:
+            count = len(self.results)
+            if type(result) not in (tuple, list) or len(result) != count:
+                return f"{says}: expected a tuple of shape {(count,)}.", None
+            got = list(result)
+        for place, (name, now, want) in enumerate(
+            zip(self.results, got, wants, strict=True)
+        ):
+            if type(now) not in (torch.Tensor, nn.Parameter):
+                return f"{says}: {name} is a {type(now).__name__}, and no tensor.", None
+            problem = _kit_difference(f"{says}: {name}", now, want, tol)
+            if problem is not None:
+                for *_, old, given in self.earlier:
+                    if now.shape == old[place].shape and _kit_near(
+                        now, old[place], tol
+                    ):
+                        return self.stale(f"{says}: {name}", values, given), None
+                return problem, None
+            inside = now.untyped_storage().data_ptr()
+            if now.numel() and any(
+                inside == x.untyped_storage().data_ptr() for x in _kit_tensors(values)
+            ):
+                return (
+                    f"{says}: {name} shares its memory with an argument: who changes "
+                    f"the one changes the other. Return new tensors.",
+                    None,
+                )
+        return None, got
+
+    def stale(self, says, values, given):
+        """Say that a result is that of an earlier call, and which argument is other."""
+        others = [
+            name
+            for name, now, old in zip(self.arguments, values, given, strict=True)
+            if not _kit_kept(now, old)
+        ]
+        if len(others) == 1:
+            return (
+                f"{says} is what an earlier call must give, where only {others[0]} was "
+                f"another: it has no effect, or something is kept between calls."
+            )
+        return f"{says} is that of an earlier call: something is kept between calls."
+
+    def backward(self, says, values, tol):
+        """Assert that gradients arrive at arguments and weights, and are right."""
+        says = f"{says}, with gradients"
+        mine, state = self.precise(values, learned=True)
+        mine = self.leaves(mine)
+        wants = self.expected(list(mine.values()), state)
+        theirs = self.leaves(_kit_copy(list(values)))
+        result = _kit_attempt(says, self.call, *theirs.values())
+        got = list(result) if len(self.results) > 1 else [result]
+        inputs = [mine[name] for name in self.gradients if mine[name] is not None]
+        given = [theirs[name] for name in self.gradients if mine[name] is not None]
+        names = [name for name in self.gradients if mine[name] is not None]
+        if state is not None:
+            weights = dict(self.call.named_parameters())
+            for name in state:
+                learned = name in weights and weights[name].requires_grad
+                assert learned, (
+                    f"{says}: {name} is not learned: it is no parameter, or its "
+                    f"requires_grad is False."
+                )
+            names, inputs = names + list(state), inputs + list(state.values())
+            given = given + [weights[name] for name in state]
+        loss, wanted = 0.0, [torch.zeros_like(x) for x in inputs]
+        for place, (name, want) in enumerate(zip(self.results, wants, strict=True)):
+            if name not in self.through or not want.requires_grad:
+                continue
+            factor = _kit_normal(97 + place, want.shape)
+            found = torch.autograd.grad(
+                (want * factor).sum(), inputs, retain_graph=True, allow_unused=True
+            )
+            found = [
+                torch.zeros_like(w) if x is None else x
+                for x, w in zip(found, wanted, strict=True)
+            ]
+            wanted = [a + b for a, b in zip(wanted, found, strict=True)]
+            assert got[place].requires_grad or not any(x.any() for x in found), (
+                f"{says}: no gradient leads back from {name}: it is cut off by detach, "
+                f".data, .item(), torch.no_grad or a new torch.tensor(...)."
+            )
+            loss = loss + (got[place] * factor.to(got[place].dtype)).sum()
+        found = [None] * len(given)
+        if isinstance(loss, torch.Tensor) and loss.requires_grad:
+            found = _kit_attempt(
+                says, torch.autograd.grad, loss, given, allow_unused=True
+            )
+        for name, now, want in zip(names, found, wanted, strict=True):
+            assert now is not None or not want.any(), (
+                f"{says}: {name} gets no gradient: the way from it to the result is "
+                f"cut, or it has no effect."
+            )
+            if now is not None:
+                what = f"{says}: the gradient of {name}"
+                problem = _kit_difference(what, now, self.cast(want), 10 * tol)
+                assert problem is None, problem
+
+    def leaves(self, values):
+        """Return copies of arguments by name; those that get gradients ask for them."""
+        named = dict(zip(self.arguments, values, strict=True))
+        for name in self.gradients:
+            if named[name] is not None:
+                named[name] = named[name].detach().requires_grad_()
+        return named
+
+
+def _kit_cast(value, dtype):
+    """Return an argument or a result in another floating data type."""
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.to(dtype)
+    return value
+
+
+def _kit_same_plain(got, want):
+    """Tell whether plain values are equal: numbers up to rounding, lists in order."""
+    if isinstance(want, float):
+        return type(got) in (int, float) and abs(got - want) < 1e-9
+    if type(want) in (list, tuple):
+        return (
+            type(got) is type(want)
+            and len(got) == len(want)
+            and all(_kit_same_plain(a, b) for a, b in zip(got, want, strict=True))
+        )
+    return type(got) is type(want) and got == want
+
+
+def _kit_difference(says, got, want, tol):
+    """Say how a tensor differs from what must come, or return None."""
+    want = want.detach()
+    if got.shape != want.shape:
+        return (
+            f"{says} has the shape {tuple(got.shape)}, expected shape "
+            f"{tuple(want.shape)}."
+        )
+    if got.dtype != want.dtype:
+        return (
+            f"{says} has the data type {got.dtype}, expected {want.dtype}. Results "
+            f"have the data type of the inputs."
+        )
+    if _kit_near(got, want, tol):
+        return None
+    if want.is_floating_point() and got.isnan().any() and not want.isnan().any():
+        return f"{says} has NaN where none may be."
+    if want.dtype == torch.float64 and _kit_near(got, want, 2e-6):
+        return (
+            f"{says} is right to about seven digits only: something inside is computed "
+            f"in float32. Compute in the data type of the inputs."
+        )
+    if want.dim() > 1 and len(want) > 1 and _kit_near(got[0], want[0], tol):
+        return (
+            f"{says} is right at index {0} of the first axis and wrong further on: is "
+            f"something of one sequence used for all?"
+        )
+    wrong = got.detach() != want
+    if want.is_floating_point():
+        wrong = ~torch.isclose(got.detach(), want, rtol=tol, atol=tol)
+    if not wrong.any():
+        return f"{says} is not precise enough."
+    where = wrong.nonzero()[0].tolist()
+    return f"{says} is wrong, first at index {where}."

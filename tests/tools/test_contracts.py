@@ -1,0 +1,213 @@
+"""Notebooks are what their contracts and the kit say, and no release holds either."""
+
+import ast
+import json
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from torch import nn
+
+from grading.bridge.redaction import Texts, noted, words
+from grading.bridge.verdict import definitions
+from grading.course.notebooks import Cell, split_hidden
+from tools import contracts
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "01-rnn-attention"
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    """A course of one assignment with a contract."""
+    shutil.copytree(ROOT / "solutions" / NAME, tmp_path / "solutions" / NAME)
+    shutil.copy(ROOT / "solutions" / "kit.py", tmp_path / "solutions")
+    return tmp_path
+
+
+def test_the_committed_notebooks_are_what_their_contracts_say() -> None:
+    """And there are contracts."""
+    assert contracts.folders(ROOT)
+    assert contracts.differences(ROOT) == []
+
+
+def test_an_edited_contract_is_noticed_and_written(course: Path) -> None:
+    """A change of the contract, or of the kit, differs until it is written."""
+    for path in (
+        course / "solutions" / NAME / "contract.py",
+        course / "solutions" / "kit.py",
+    ):
+        path.write_text(path.read_text() + "_edited = 1\n")
+        (problem,) = contracts.differences(course)
+        assert "rnn-attention.ipynb" in problem
+        assert contracts.main(["--check", "--root", str(course)]) == 1
+        assert contracts.main(["--root", str(course)]) == 0
+        assert contracts.differences(course) == []
+
+
+def test_a_new_part_becomes_the_last_cell_of_its_task(course: Path) -> None:
+    """With its points; all other cells keep their place."""
+    path = course / "solutions" / NAME / "contract.py"
+    path.write_text(
+        path.read_text() + "\n\n# %% alignment-error--more | points: 1.5\nassert 1\n"
+    )
+    (notebook,) = path.parent.glob("*.ipynb")
+    before = [cell.id for cell in nbformat.read(notebook, 4).cells]
+    assert contracts.main(["--root", str(course)]) == 0
+    cells = nbformat.read(notebook, 4).cells
+    after = [cell.id for cell in cells]
+    place = after.index("alignment-error--more")
+    assert after[place - 1] == "alignment-error--contract"
+    assert after[:place] + after[place + 1 :] == before
+    assert cells[place].metadata.nbgrader.points == 1.5
+    assert cells[place].source == "assert 1"
+
+
+@pytest.mark.parametrize(
+    ("head", "word"),
+    [
+        ("# %% nobody--contract | points: 1", "nobody"),
+        ("# %% alignment-error--x", "points"),
+    ],
+)
+def test_a_part_that_cannot_be_written_is_named(
+    course: Path, capsys: pytest.CaptureFixture, head: str, word: str
+) -> None:
+    """Of no task, or without points."""
+    path = course / "solutions" / NAME / "contract.py"
+    path.write_text(path.read_text() + f"\n\n{head}\nassert 1\n")
+    assert contracts.main(["--root", str(course)]) == 1
+    assert word in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("folder", contracts.folders(ROOT), ids=lambda path: path.name)
+def test_no_release_holds_a_contract_or_the_kit(folder: Path) -> None:
+    """Neither the files nor a line of the kit."""
+    release = ROOT / "exercises" / folder.name
+    assert [path.suffix for path in release.iterdir() if path.is_file()] == [".ipynb"]
+    (path,) = release.glob("*.ipynb")
+    text = json.dumps(nbformat.read(path, 4).cells)
+    for name in ("_Contract", "_kit_normal(", "_kit_difference"):
+        assert name not in text
+
+
+@pytest.mark.parametrize("folder", contracts.folders(ROOT), ids=lambda path: path.name)
+def test_what_a_contract_says_to_students_is_told(folder: Path) -> None:
+    """In the hidden lines a text stands in an f-string, or in the message of an assert.
+
+    Grading tells no other text of hidden lines.
+    """
+    (path,) = folder.glob("*.ipynb")
+    for index, data in enumerate(nbformat.read(path, 4).cells):
+        cell = Cell(path, index, data)
+        if "_contract.case(" not in cell.source:
+            continue
+        for node in ast.walk(ast.parse(split_hidden(cell)[1])):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "case":
+                text = node.args[0]
+                assert isinstance(text, ast.JoinedStr | ast.Name), ast.unparse(node)
+            if (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "id", "") == "_kit_refuses"
+            ):
+                assert isinstance(node.args[0], ast.JoinedStr), ast.unparse(node)
+
+
+class Kit:
+    """The kit, executed as grading executes hidden lines."""
+
+    def __init__(self) -> None:
+        self.texts = Texts()
+        self.names = {
+            "torch": torch,
+            "nn": nn,
+            "course_seed": 5,
+            "<f-string>": self.texts.join,
+        }
+        codes, found = definitions(contracts.kit(ROOT / "solutions"))
+        self.texts.words |= found
+        for code in codes:
+            exec(code, self.names)
+
+    def run(self, source: str) -> tuple[str, str]:
+        """Return the message of some hidden lines, and what of it is told."""
+        tree = ast.parse(source)
+        self.texts.words |= words(tree, frozenset(range(1, 1000)))
+        try:
+            exec(compile(noted(tree), "<test>", "exec"), self.names)
+        except AssertionError as error:
+            return str(error), self.texts.told(str(error))
+        return "", ""
+
+
+DOUBLE = """
+def reference(x, mask=None):
+    return 2 * x if mask is None else 2 * x * mask
+def answer(x, mask=None):
+    {answer}
+contract = _Contract(
+    answer, reference, (f"x", f"mask"), results=(f"twice",), gradients=(f"x",)
+)
+a, b = _kit_normal(1, (2, 3), (4, 3))
+contract.case(f"No mask", a, None)
+contract.case(f"Other numbers", 3 * a, None)
+contract.case(f"With a mask", a, b[:2] > 0)
+contract.case(f"One row", a[:1], None)
+contract.case(f"Transposed", _kit_apart(b), None)
+contract.again()
+"""
+
+#: What an answer does wrong, and what its author must read.
+SLIPS = {
+    "return 2 * x.float() if mask is None else 2 * x.float() * mask": "No mask.*data type",
+    "return (2 * x.float()).double() * (1 if mask is None else mask)": "float32",
+    "return 2 * x if mask is None else x.mul_(2).mul_(mask)": "With a mask.*argument x is changed",
+    "return 2 * x.detach() * (1 if mask is None else mask)": "no gradient leads back from twice",
+    "return 2 * x": "With a mask.*only mask was another: it has no effect",
+    "return (2 * x if mask is None else 2 * x * mask).squeeze(0)": "One row.*shape",
+    "return 2 * x.view(-1).view(x.shape) * (1 if mask is None else mask)": "Transposed.*reshape",
+    "kept = globals().setdefault('kept', {}); k = x.shape, mask is None; "
+    "kept.setdefault(k, 2 * x * (1 if mask is None else mask)); return kept[k]": (
+        "Other numbers.*earlier call"
+    ),
+    "n = globals().get('calls', 0); globals()['calls'] = n + 1; "
+    "return 2 * x * (1 if mask is None else mask) + (n > 9)": "first call was right",
+    "return x.mul(2).mul(1 if mask is None else mask) / (x.shape[0] - 1)": "One row",
+    "return [2 * x]": "twice is a list, and no tensor",
+    "return x.expand(5, 5)": "your code stopped with an error: RuntimeError",
+    "return x * (2 if mask is None else 2 * mask) + 0 / x.detach().clamp(max=0).abs()": "NaN",
+}
+
+
+@pytest.mark.parametrize("answer", SLIPS)
+def test_the_kit_names_the_slip(answer: str) -> None:
+    """In words that grading tells, and without a number of the input."""
+    message, told = Kit().run(DOUBLE.format(answer=answer))
+    assert message
+    assert re.search(SLIPS[answer], message), message
+    assert told == message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "return (x + x) * (1 if mask is None else mask)",
+        "return torch.where(mask, x + x, 0.0) if mask is not None else x * 2.0",
+        "return torch.stack([row * 2 for row in x]) * (1 if mask is None else mask)",
+    ],
+)
+def test_the_kit_passes_what_is_right(answer: str) -> None:
+    """Whatever the way."""
+    assert Kit().run(DOUBLE.format(answer=answer)) == ("", "")
+
+
+@pytest.mark.parametrize("folder", contracts.folders(ROOT), ids=lambda path: path.name)
+def test_each_contract_is_asked_again(folder: Path) -> None:
+    """Without `again()` no gradient would be looked at."""
+    for part in contracts.parts(folder / contracts.CONTRACT):
+        made = part.text.count("_contract = _Contract(")
+        assert made == part.text.count("_contract.again()"), part.name
+        assert made or "_contract" not in part.text
