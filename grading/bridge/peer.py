@@ -295,12 +295,14 @@ class Peer(Codec):
         found = []
         for number, entry in list(self.leaves.entries.items()):
             tensor = self.leaves.get(number)
+            state = None if tensor is None else self.leaves.state(tensor, self.storages)
+            if tensor is not None and state == entry[1]:
+                tensor = None
+                if not self.leaves.is_idle(number):
+                    continue
             if tensor is None:
                 del self.leaves.entries[number]
                 self.gone["leaves"].append(number)
-                continue
-            state = self.leaves.state(tensor, self.storages)
-            if state == entry[1]:
                 continue
             grad = None if tensor.grad is None else tensor.grad.detach()
             if number not in out.new_leaves or grad is not None:

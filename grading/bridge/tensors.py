@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+import sys
 import weakref
 
 import torch
@@ -315,7 +316,10 @@ def stand_in(
 
 
 class Leaves:
-    """Tensors at which gradients arrive, by id: own ones on the trusted side weakly."""
+    """Tensors at which gradients arrive, by id: own ones on the trusted side weakly.
+
+    The other side's are held until nothing else here does: a change to one must be told.
+    """
 
     def __init__(self, first: int, weak: bool) -> None:
         self.first, self.next, self.weak = first, first, weak
@@ -343,6 +347,17 @@ class Leaves:
         """Return the leaf with an id, or None."""
         entry = self.entries.get(number) if is_integer(number) else None
         return None if entry is None else entry[0]()
+
+    def is_idle(self, number: int) -> bool:
+        """Tell whether the trusted side holds the other side's leaf in this table only.
+
+        Neither a name nor a graph of autograd knows it: what could change it is gone.
+        """
+        if not self.weak or number % 2 == self.first % 2:
+            return False
+        tensor = self.entries[number][0]()
+        # The table's, this name's, and getrefcount's own; and one tensor below them.
+        return sys.getrefcount(tensor) == 3 and tensor._use_count() == 1
 
     def state(self, tensor: torch.Tensor, storages: Storages) -> tuple:
         """Return what is compared to see whether a leaf changed otherwise than by its numbers."""

