@@ -243,6 +243,7 @@ RULES: dict[str, list[Rule]] = {
         source_notebooks.graded_as_meant,
         source_notebooks.stands_alone,
         source_notebooks.names_apart,
+        source_notebooks.folded,
     ],
     "exercises": EVERYWHERE,
 }

@@ -7,9 +7,10 @@
 
     # %% masked-attention--contract | points: 3
 
-What stands below, up to the next part, is the cell's text. A cell that isn't there yet comes last
-among its task's. The kit (solutions/kit.py, from `# %% kit` on) goes in hidden lines above the
-first of the parts; imports above the first part are for editors and linters only.
+What stands below, up to the next part, is the cell's text, under a title (tools/folding.py). A
+cell that isn't there yet comes last among its task's. The kit (solutions/kit.py, from `# %% kit`
+on) goes in hidden lines above the first of the parts; imports above the first part are for editors
+and linters only.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import nbformat
 
 from grading.course import files
 from grading.course.notebooks import ROOT, SEPARATOR, notebooks_in
+from tools.folding import titled
 
 HEAD = re.compile(
     r"^# %% (?P<name>[a-z0-9-]+)(?: \| points: (?P<points>[\d.]+))?$", re.MULTILINE
@@ -85,7 +87,8 @@ def made(folder: Path) -> tuple[Path, str]:
     own = parts(folder / CONTRACT)
     for number, part in enumerate(own):
         cell = find(notebook, part, folder)
-        cell.source = (kit(folder.parent) if number == 0 else "") + part.text
+        text = (kit(folder.parent) if number == 0 else "") + part.text
+        cell.source = titled(text, part.name, part.points)
         points = part.points
         cell.metadata.nbgrader["points"] = int(points) if points % 1 == 0 else points
     return path, nbformat.writes(notebook) + "\n"

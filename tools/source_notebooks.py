@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from grading.course import notebooks
 from grading.course.notebooks import Cell
+from tools import folding
 
 Problems = Iterator[tuple[Cell | None, str]]
 
@@ -52,7 +53,7 @@ EXERCISE_CALLS = {
 }
 
 #: Locked cells whose names the notebook tells students about.
-TOLD = ("helpers", "given")
+TOLD = ("helpers", "given", folding.COUNTER)
 
 
 def run_once(notebook: dict, cells: list[Cell]) -> Problems:
@@ -212,6 +213,13 @@ def names_apart(notebook: dict, cells: list[Cell]) -> Problems:
                     cell,
                     f"binds {name} (line {line}), which may be a student's: call it _{name}",
                 )
+
+
+def folded(notebook: dict, cells: list[Cell]) -> Problems:
+    """Tests and helpers are folded, below lines that say what is in them."""
+    solutions = cells[0].path.parent.parent
+    for place, problem in folding.differences(notebook, solutions):
+        yield cells[place], f"{problem}: run `python -m tools.folding`"
 
 
 def bound_names(source: str) -> list[tuple[str, int]]:

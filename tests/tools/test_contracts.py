@@ -63,7 +63,8 @@ def test_a_new_part_becomes_the_last_cell_of_its_task(course: Path) -> None:
     assert after[place - 1] == "alignment-error--contract"
     assert after[:place] + after[place + 1 :] == before
     assert cells[place].metadata.nbgrader.points == 1.5
-    assert cells[place].source == "assert 1"
+    title = "# @title Test alignment-error--more (1.5 points)"
+    assert cells[place].source == f"{title}\nassert 1"
 
 
 @pytest.mark.parametrize(
