@@ -5,6 +5,7 @@ stops with an error. It reads them in the cell's first line. Outside Jupyter it 
 """
 
 # %% points
+# @title Counts your points, as the tests run
 import re
 
 _points = {}  # by test: what its visible lines gave when it last ran

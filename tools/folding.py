@@ -2,9 +2,9 @@
 
     python -m tools.folding
 
-A test cell begins with a title that names it and its points; it is folded in JupyterLab and in
-Colab, below a line that says what it tests. `solutions/points.py` becomes a cell below the
-helpers, and the last code cell prints the points so far. `make check` asks whether all is so.
+A test cell begins with a title that names it and its points: what JupyterLab and Colab show of a
+folded cell. `solutions/points.py` becomes a cell below the helpers, and the last code cell prints
+the points so far. `make check` asks whether all is so.
 """
 
 from __future__ import annotations
@@ -23,13 +23,10 @@ TITLE = re.compile(r"\A# @title .*\n")
 #: What folds a cell: in JupyterLab, and in Colab.
 FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 POINTS, COUNTER, SUM = "points.py", "points-counter", "points-so-far"
-LINES = {
-    COUNTER: "The next cell counts your points. You need not read it, either.",
-    SUM: (
-        "Run the next cell for your points so far. It counts the visible tests that you "
-        "ran; grading runs hidden ones as well."
-    ),
-}
+SAID = (
+    "Run the next cell for your points so far. It counts the visible tests that you ran; "
+    "grading runs hidden ones as well."
+)
 
 
 def titled(source: str, name: str, points: float) -> str:
@@ -37,12 +34,6 @@ def titled(source: str, name: str, points: float) -> str:
     plural = "" if points == 1 else "s"
     title = f"# @title Test {name} ({points:g} point{plural})\n"
     return title + TITLE.sub("", source)
-
-
-def line(name: str, points: float) -> str:
-    """Return the line above a test cell."""
-    aspect = name.partition(SEPARATOR)[2].replace("-", " ")
-    return f"**Test:** {aspect} · {points:g} point{'' if points == 1 else 's'}"
 
 
 def is_test(cell: dict) -> bool:
@@ -60,9 +51,7 @@ def counter(solutions: Path) -> str:
 def fold(notebook: nbformat.NotebookNode, solutions: Path) -> None:
     """Fold a notebook's tests and helpers, in place, and write what stands above them."""
     kept = [
-        cell
-        for cell in notebook.cells
-        if cell.id not in (COUNTER, SUM) and not cell.id.startswith("line-")
+        cell for cell in notebook.cells if cell.id not in (COUNTER, SUM, f"text-{SUM}")
     ]
     old = {cell.id: cell for cell in notebook.cells}
     tasks: dict[str, float] = {}
@@ -74,18 +63,20 @@ def fold(notebook: nbformat.NotebookNode, solutions: Path) -> None:
             task = name.partition(SEPARATOR)[0]
             tasks[task] = tasks.get(task, 0) + points
             cell.source = titled(cell.source, name, points)
-            cells.append(markdown(old, f"line-{name}", line(name, points)))
         if is_test(cell) or tags.get("grade_id") == "helpers":
             cell.metadata.update(FOLDED)
         cells.append(cell)
         if tags.get("grade_id") == "helpers":
-            cells.append(markdown(old, f"line-{COUNTER}", LINES[COUNTER]))
             cells.append(locked(old, COUNTER, counter(solutions)))
     last = max((n for n, cell in enumerate(cells, 1) if is_test(cell)), default=0)
     rows = "".join(f'        "{task}": {most:g},\n' for task, most in tasks.items())
     cells[last:last] = [
-        markdown(old, f"line-{SUM}", LINES[SUM]),
-        locked(old, SUM, f"_points_so_far(\n    {{\n{rows}    }}\n)"),
+        markdown(old, f"text-{SUM}", SAID),
+        locked(
+            old,
+            SUM,
+            f"# @title Points so far\n_points_so_far(\n    {{\n{rows}    }}\n)",
+        ),
     ]
     notebook.cells = cells
 
@@ -125,16 +116,10 @@ def differences(notebook: dict, solutions: Path) -> list[tuple[int, str]]:
     fold(wanted, solutions)
     cells = notebook["cells"]
     here = {cell.get("id"): (place, cell) for place, cell in enumerate(cells)}
-    tests = {
-        cell["metadata"]["nbgrader"].get("grade_id"): place
-        for place, cell in enumerate(cells)
-        if is_test(cell)
-    }
     found = []
     for cell in wanted.cells:
         if cell.id not in here:
-            below = tests.get(cell.id.removeprefix("line-"), len(cells) - 1)
-            found.append((below, f"{cell.id} is missing"))
+            found.append((len(cells) - 1, f"above here, {cell.id} is missing"))
             continue
         at, now = here[cell.id]
         if joined(now["source"]) != cell.source:
@@ -143,7 +128,7 @@ def differences(notebook: dict, solutions: Path) -> list[tuple[int, str]]:
             found.append((at, "isn't folded"))
     found = sorted(dict(reversed(found)).items())  # the first of each cell
     if not found and [cell.id for cell in wanted.cells] != [c.get("id") for c in cells]:
-        found.append((0, "the lines above tests stand in another order than the tests"))
+        found.append((0, f"{COUNTER} or {SUM} stands in another place"))
     return found
 
 
