@@ -17,7 +17,7 @@ from grading.run import pipeline
 from grading.run.sandbox_runner import SandboxEngine
 from tests.grading.attacks import hostile
 
-SECONDS = 3.0
+SECONDS = 8.0
 FOREVER = "while True:\n    pass"
 
 
