@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from translator.decoding.lexicon import ADDRESS, WORD, Lexicon, is_capitalised
 
-#: Also "12 000"; the space comes before three digits alone.
-_NUMBER = re.compile(r"(?<!\d)(?:\d{1,3}(?: \d{3})+(?!\d)|\d(?:[.,:/-]?\d)*)")
+#: Also "12 000", with the space before three digits alone; and "-5", but "5" of "3-5" and "U-5".
+_NUMBER = re.compile(
+    r"(?:(?<![\w)])[-−](?=\d))?(?<!\d)(?:\d{1,3}(?: \d{3})+(?!\d)|\d(?:[.,:/-]?\d)*)"
+)
+_MINUS = re.compile(r"\bminus\s+|(?<!\w)[-−](?=\d)", re.IGNORECASE)
+_BELOW_ZERO = re.compile(r"\bbelow (?:zero|freezing)", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d)[., ](?=\d{3}(?!\d))")
 #: Numbers that the model copies, by the form of those for which they stand in.
 _NUMBERS_THAT_STAND_IN = {
@@ -164,10 +168,17 @@ def is_copied(span: Span, translation: str) -> bool:
     """Return whether a translation has a span.
 
     Numbers may be punctuated in another way, those below 100 be words; an hour may be that of a
-    clock with twelve.
+    clock with twelve, a sign the word "minus".
     """
     if not span.is_number:
         return _places(span.text, translation) > 0
+    if span.text[0] in "-−":
+        positive = replace(span, text=span.text[1:])
+        below = [translation] if _BELOW_ZERO.search(translation) else []
+        return any(
+            is_copied(positive, part)
+            for part in [*below, *_MINUS.split(translation)[1:]]
+        )
     forms = {_value(span.text)}
     if span.is_time:
         hour, _, minutes = _value(span.text).partition(".")

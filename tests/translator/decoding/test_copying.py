@@ -50,6 +50,8 @@ LEXICON = Lexicon.learn(
         ("Ich habe etwas Kühles.", []),
         ("Schreib an a.b@example.org, nicht an www.example.org/x.", 2),
         ("Er hat 12 Euro, sie 48213 und 3.500.", ["12", "48213", "3.500"]),
+        ("Ich gebe -5 oder −12,5 und 3-5.", ["-5", "−12,5", "3-5"]),
+        ("Die U-96 und 7 -4.", ["96", "-4"]),
     ],
 )
 def test_what_is_to_be_copied(sentence: str, expected: list[str] | int) -> None:
@@ -123,6 +125,11 @@ def test_which_numbers_are_to_be_copied(sentence: str, expected: list[str]) -> N
         ("Um 20:00 Uhr", "At 8 p.m.", []),
         ("Es sind 20.", "There are 8.", ["20"]),
         ("Siehe www.example.org/2009", "See there.", []),
+        ("Es sind -5 Grad.", "It is 5 degrees.", ["-5"]),
+        ("Es sind −5 Grad.", "It is minus five degrees.", []),
+        ("Es sind -5 Grad.", "It is 5 degrees below zero.", []),
+        ("Es sind -5 Grad.", "It is minus 6, no, 7 degrees.", ["-5"]),
+        ("Es sind 5 Grad.", "It is -5 degrees.", ["5"]),
     ],
 )
 def test_numbers_that_a_translation_lacks(source, translation, lost) -> None:
