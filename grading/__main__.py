@@ -116,7 +116,7 @@ def run_command(args: argparse.Namespace) -> int:
         return refuse(f"--jobs: expected at least 1, got {args.jobs}")
     with fast_imports.imports():
         from grading.course.states import State
-        from grading.run import batch, summary
+        from grading.run import batch, preparation, summary
 
     chosen = {
         "submitted": args.submitted and args.submitted.resolve(),
@@ -126,7 +126,7 @@ def run_command(args: argparse.Namespace) -> int:
         "engine": args.engine,
         "executor": args.executor,
     }
-    options = batch.Options(
+    options = preparation.Options(
         sandbox=not args.unsafe_no_sandbox,
         force=args.force,
         progress=True,

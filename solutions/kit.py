@@ -319,9 +319,7 @@ class _Contract:
             earlier = []
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
-            assert self.has_state(self.call), (
-                f"Calls change the module's state_dict."
-            )
+            assert self.has_state(self.call), f"Calls change the module's state_dict."
             self.state = {name: 0.5 - x for name, x in self.state.items()}
             given, state = self.precise(values)
             wants = [self.cast(want) for want in self.expected(given, state)]

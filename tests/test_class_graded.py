@@ -29,7 +29,8 @@ from grading.course import notebooks, release
 from grading.course.notebooks import ROOT, SEPARATOR
 from grading.course.states import State
 from grading.run import batch
-from grading.run.batch import Done, Options
+from grading.run.batch import Done
+from grading.run.preparation import Options
 from grading.sandbox.bubblewrap import SandboxMissing
 from grading.sandbox.worker import Worker
 from tests.harness import assignment as form

@@ -10,40 +10,24 @@ A name in a test is the test's own, then one of the given cells, then the submis
 
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
-import ctypes
-import functools
-import io
 import random
-import resource
-import threading
 import time
-import types
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
 
 from grading.bridge.canary import canary
-from grading.bridge.magics import Shell, plain
+from grading.bridge.compilation import GIVEN, TEST, compiled, definitions, given_cell
+from grading.bridge.guards import MemoryLimit, TestTimeout, interrupt, silence
+from grading.bridge.magics import Shell
 from grading.bridge.peer import LONGEST_TEXT
 from grading.bridge.proxies import Proxy, StudentLost, TrustedPeer
-from grading.bridge.redaction import JOIN, Texts, noted, words
+from grading.bridge.redaction import JOIN, Texts
 from grading.bridge.wire import Channel
-from grading.course.bindings import bound_names, needed_names
-from grading.course.notebooks import hidden_lines
 from grading.course.states import STUB
-
-#: The names of the files that code of a test and of the release stands in.
-TEST, GIVEN = "<test>", "<given>"
-
-#: Statements that only define something: they ask nothing of a submission.
-DEFINITIONS = ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef
-
-#: Bytes that one cell may need on the trusted side, as for a list of what a submission yields.
-ROOM = 2 << 30
 
 
 @dataclass(frozen=True)
@@ -79,12 +63,6 @@ class TestRun:
     told: str = ""
     reached: bool = False
     doubt: str = ""
-
-
-class TestTimeout(BaseException):
-    """A test cell ran for too long on the trusted side."""
-
-    __test__ = False
 
 
 class Student:
@@ -350,77 +328,6 @@ def _run_test_cell(student: Student, source: str, timeout: float | None) -> Test
     return TestRun(True, credit=credit, reached=reached)
 
 
-@functools.lru_cache(maxsize=1024)
-def compiled(
-    source: str,
-) -> tuple[
-    types.CodeType, types.CodeType | None, types.CodeType | None, frozenset[str]
-]:
-    """Return a test cell's code, the same for everybody.
-
-    Returns:
-        its code before the first hidden line that is no definition, that from there on, its last
-        expression, and its author's words.
-
-    Raises:
-        SyntaxError: if it is no Python.
-
-    """
-    tree = ast.parse(source, TEST)
-    lines = hidden_lines(source)
-    texts = words(tree, lines)
-    tree = noted(tree)
-    last = (
-        tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    )
-    hidden = [
-        place
-        for place, node in enumerate([*tree.body, *([last] if last else [])])
-        if node.lineno in lines and not isinstance(node, DEFINITIONS)
-    ]
-    place = hidden[0] if hidden else len(tree.body)
-    seen, rest = [
-        compile(ast.Module(part, []), TEST, "exec", dont_inherit=True)
-        for part in (tree.body[:place], tree.body[place:])
-    ]
-    value = last and compile(
-        ast.Expression(last.value), TEST, "eval", dont_inherit=True
-    )
-    return seen, rest if hidden else None, value, texts
-
-
-@functools.lru_cache(maxsize=256)
-def given_cell(
-    source: str,
-) -> tuple[types.CodeType, frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the code of a cell of the release, the names it needs, those it binds, its texts.
-
-    Raises:
-        SyntaxError: if it is no Python.
-
-    """
-    text = plain(source)
-    tree = ast.parse(text, GIVEN)
-    texts = words(tree)
-    code = compile(noted(tree), GIVEN, "exec", dont_inherit=True)
-    return code, frozenset(needed_names(text)), frozenset(bound_names(text)), texts
-
-
-@functools.lru_cache(maxsize=256)
-def definitions(source: str) -> tuple[tuple[types.CodeType, ...], frozenset[str]]:
-    """Return the code of each import, function and class at the top of a test cell, and texts."""
-    try:
-        tree = ast.parse(source, TEST)
-    except SyntaxError:
-        return (), frozenset()
-    texts = words(tree, hidden_lines(source))
-    return tuple(
-        compile(ast.Module([node], []), TEST, "exec", dont_inherit=True)
-        for node in noted(tree).body
-        if isinstance(node, DEFINITIONS)
-    ), texts
-
-
 def is_authors(error: BaseException) -> bool:
     """Tell whether a test or a helper of the release raised an error, not what they called."""
     frame = error.__traceback__
@@ -438,91 +345,3 @@ def text_of(error: BaseException) -> str:
     if isinstance(error, AssertionError) and text:
         return text[:LONGEST_TEXT]
     return f"{type(error).__name__}: {text}"[:LONGEST_TEXT].rstrip(": ")
-
-
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Show nothing of what is printed in a block."""
-    nowhere = io.StringIO()
-    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-        yield
-
-
-class MemoryLimit:
-    """Bounds the memory of this process while a cell is executed: too much is a MemoryError.
-
-    A submission can return numbers without end, and a test may want them all in a list.
-    """
-
-    _lock, _count, _before = threading.Lock(), 0, (0, 0)
-
-    def __enter__(self) -> None:
-        with MemoryLimit._lock:
-            MemoryLimit._count += 1
-            if MemoryLimit._count == 1:
-                MemoryLimit._before = soft, hard = resource.getrlimit(
-                    resource.RLIMIT_DATA
-                )
-                wanted = data_size() + ROOM
-                if all(
-                    limit == resource.RLIM_INFINITY or wanted < limit
-                    for limit in (soft, hard)
-                ):
-                    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
-
-    def __exit__(self, *_: object) -> None:
-        with MemoryLimit._lock:
-            MemoryLimit._count -= 1
-            if MemoryLimit._count == 0:
-                resource.setrlimit(resource.RLIMIT_DATA, MemoryLimit._before)
-
-
-def data_size() -> int:
-    """Return the bytes of this process that RLIMIT_DATA counts; 0 where the system has no /proc."""
-    with (
-        contextlib.suppress(OSError),
-        open("/proc/self/status", encoding="ascii") as file,
-    ):
-        for line in file:
-            if line.startswith("VmData:"):
-                return int(line.split()[1]) << 10
-    return 0
-
-
-@contextlib.contextmanager
-def interrupt(seconds: float | None) -> Iterator[None]:
-    """Raise TestTimeout in this thread after so many seconds, and again while that is swallowed.
-
-    Python swallows what is raised in a `__del__`, and a test may catch everything.
-    """
-    if seconds is None:
-        yield
-        return
-    lock, over, thread = (
-        threading.Lock(),
-        threading.Event(),
-        ctypes.c_ulong(threading.get_ident()),
-    )
-    throw = ctypes.pythonapi.PyThreadState_SetAsyncExc
-
-    def watch() -> None:
-        wait = seconds + 1.0  # a call's own limit comes first
-        while not over.wait(wait):
-            with lock:
-                if not over.is_set():
-                    throw(thread, ctypes.py_object(TestTimeout))
-            wait = 1.0
-
-    try:
-        threading.Thread(target=watch, daemon=True).start()
-        yield
-    finally:
-        # What was raised before the lock was taken arrives in `set`, at the latest. Taken back, it
-        # would leave CPython 3.11 waiting for it: then no code can be traced, it never ends.
-        while True:
-            try:
-                with lock:
-                    over.set()
-                break
-            except TestTimeout:
-                continue

@@ -6,8 +6,8 @@ import ast
 import os
 import time
 
+from grading.bridge.compilation import compiled
 from grading.bridge.redaction import JOIN, Texts
-from grading.bridge.verdict import compiled
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
 
 #: Environment variables by which a test reaches the engine of another process.

@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import nn
 
+from grading.bridge.compilation import definitions
 from grading.bridge.redaction import Texts, noted, words
-from grading.bridge.verdict import definitions
 from grading.course.notebooks import Cell, split_hidden
 from tools import contracts
 

@@ -96,6 +96,8 @@ def test_no_other_room_is_in_it(edition: Path) -> None:
         "nbgrader_config.py",
         "course_secret",
         "grading/run/batch.py",
+        "grading/run/preparation.py",
+        "grading/bridge/compilation.py",
         "grading/bridge/verdict.py",
         "grading/lms",
         "tools/exercises.py",

@@ -13,8 +13,8 @@ from pathlib import Path
 from grading.course import notebooks
 from grading.course.states import Result
 from grading.run import batch
-from grading.run.batch import Options
 from grading.run.pipeline import Times
+from grading.run.preparation import Options
 from tests.grading import quick
 from tests.test_class_graded import make_course
 

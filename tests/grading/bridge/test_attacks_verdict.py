@@ -8,7 +8,8 @@ import time
 import pytest
 import torch
 
-from grading.bridge import verdict
+from grading.bridge import guards
+from grading.bridge.canary import canary
 from grading.bridge.verdict import run_test_cell
 from grading.course.bindings import inner_parts, offered_names
 from tests.grading.bridge.test_verdict_attacks import FORGED
@@ -168,7 +169,7 @@ def test_memory_that_an_answer_takes_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Too large an answer ends the submission's process, not this one."""
-    monkeypatch.setattr(verdict, "ROOM", 100 << 20)
+    monkeypatch.setattr(guards, "ROOM", 100 << 20)
     run, _ = ends("def f(): return torch.zeros(30_000_000)", "f()")
     assert not run.passed
     assert run.student_died
@@ -178,7 +179,7 @@ def test_a_test_process_in_which_tests_cannot_fail_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The canaries sing where a comparison was replaced, and not before."""
-    assert verdict.canary() == ""
+    assert canary() == ""
     run, _ = ends("def f(): return 1", "assert f() == 1")
     assert (run.passed, run.tampered) == (True, "")
     for target, name, lie in (

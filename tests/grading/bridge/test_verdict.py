@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grading.bridge import verdict
+from grading.bridge import guards
 from grading.bridge.verdict import run_test_cell
 from grading.course.bindings import bound_names, needed_names
 from grading.course.notebooks import ROOT
@@ -212,10 +212,10 @@ def test_a_swallowed_timeout_comes_again():
             try:
                 while not swallowed:
                     pass
-            except verdict.TestTimeout as error:
+            except guards.TestTimeout as error:
                 swallowed.append(error)
 
-    with pytest.raises(verdict.TestTimeout), verdict.interrupt(0.0):
+    with pytest.raises(guards.TestTimeout), guards.interrupt(0.0):
         stubborn()
     assert len(swallowed) == 1
 
@@ -223,8 +223,8 @@ def test_a_swallowed_timeout_comes_again():
 #: A program that is traced after a block had its time, or more than that.
 TRACED = """
 import contextlib, cProfile, faulthandler, time
-from grading.bridge import verdict
-with contextlib.suppress(verdict.TestTimeout), verdict.interrupt({seconds}):
+from grading.bridge import guards
+with contextlib.suppress(guards.TestTimeout), guards.interrupt({seconds}):
     until = time.monotonic() + {busy}
     while time.monotonic() < until:
         pass
@@ -244,7 +244,7 @@ def test_what_runs_later_can_be_traced(seconds, busy):
 @pytest.mark.parametrize("late", range(20))
 def test_no_timeout_arrives_later(late):
     """Whenever a block ends: at its limit, or shortly before or after it."""
-    with contextlib.suppress(verdict.TestTimeout), verdict.interrupt(-0.99):
+    with contextlib.suppress(guards.TestTimeout), guards.interrupt(-0.99):
         until = time.monotonic() + late / 1000
         while time.monotonic() < until:
             pass

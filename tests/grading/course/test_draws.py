@@ -180,17 +180,17 @@ def test_what_leaves_for_another_machine_has_no_secret(made: Path) -> None:
     import pickle
 
     from grading.course import layout
-    from grading.run import batch
+    from grading.run import preparation
 
     put(made, ONE)
-    form = batch.read_form(layout.find(made, "90"))
+    form = preparation.read_form(layout.find(made, "90"))
     sent = pickle.dumps(form)
     assert ONE not in sent
     assert ONE.hex().encode() not in sent
     drawn = next(cell.drawn for cell in form.cells if cell.grade_id == "double--small")
     assert drawn != HIDDEN
     put(made, TWO)
-    other = batch.read_form(layout.find(made, "90"))
+    other = preparation.read_form(layout.find(made, "90"))
     assert drawn != next(c.drawn for c in other.cells if c.grade_id == "double--small")
     assert other.fingerprint != form.fingerprint
 

@@ -15,7 +15,7 @@ from grading.course.notebooks import ROOT
 from grading.feedback import highlight, words
 from grading.feedback import page as feedback_page
 from grading.run import batch
-from grading.run.batch import Options
+from grading.run.preparation import Options
 from tests.grading import helpers
 from tests.harness import sample
 

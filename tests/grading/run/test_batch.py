@@ -23,7 +23,7 @@ from grading.__main__ import main
 from grading.course.notebooks import ROOT
 from grading.course.states import State
 from grading.gradebook.standing import Standing, standings
-from grading.run.batch import only_one
+from grading.run.preparation import only_one
 from tests.grading import fakes, helpers, killing
 from tests.harness import sample
 

@@ -24,7 +24,7 @@ from sqlalchemy.engine import Engine
 
 from grading.course import submission
 from grading.course.notebooks import ROOT
-from grading.run import batch, pool, sandbox_runner
+from grading.run import batch, pool, preparation, sandbox_runner
 from grading.run.fast_imports import imports
 from grading.sandbox.worker import Worker
 from tests.grading import helpers
@@ -155,7 +155,7 @@ def test_work_grows_with_the_class_and_no_faster(
             helpers.hand_in(root, f"s{number}", helpers.fill(helpers.RIGHT))
         statements.clear()
         opened.clear()
-        options = batch.Options(jobs=1, engine="tests.grading.fakes:make")
+        options = preparation.Options(jobs=1, engine="tests.grading.fakes:make")
         done = batch.grade(root, sample.NAME, options)
         assert [one.points for one in done.standings] == [6.0] * size
         counts.append(
@@ -177,7 +177,7 @@ def test_no_statement_reads_everybodys_rows(
     url = f"sqlite:///{root / 'gradebook.db'}"
     Gradebook(url).close()
     helpers.hand_in(root, "s1", helpers.fill(helpers.RIGHT))
-    options = batch.Options(jobs=1, engine="tests.grading.fakes:make")
+    options = preparation.Options(jobs=1, engine="tests.grading.fakes:make")
     batch.grade(root, sample.NAME, options)
     one_row = re.compile(
         r"\? = (grade|comment|submitted_notebook)\.(notebook|assignment)_id"
