@@ -299,6 +299,8 @@ class _Contract:
         Gradients of each case; the first call once more, and again after its caller has
         overwritten what came; a module with other weights.
         """
+        if self.make is not None:
+            self.call.train()
         for waiting in self.waiting:
             self.backward(*waiting)
         says, values, wants, tol = self.first
@@ -337,8 +339,8 @@ class _Contract:
         """Return what is wrong with a call, or None; and what it gave."""
         values = _kit_copy(list(values))
         before = _kit_copy(values)
-        if self.make is not None and self.number in (1, 2):
-            call.train(self.number == 2)
+        if self.make is not None and self.number == 1:
+            call.eval()
         if self.number % 2 and all(self.arguments):
             result = _kit_attempt(
                 says, call, **dict(zip(self.arguments, values, strict=True))
@@ -522,8 +524,9 @@ def _kit_difference(says, got, want, tol):
         return f"{says} has NaN where none may be."
     if want.dtype == torch.float64 and _kit_near(got, want, 2e-6):
         return (
-            f"{says} is right to about seven digits only: something inside is computed "
-            f"in float32. Compute in the data type of the inputs."
+            f"{says} is right to about seven digits only: is something inside computed "
+            f"in float32, or a small number cut off or added? Compute in the data type "
+            f"of the inputs."
         )
     if want.dim() > 1 and len(want) > 1 and _kit_near(got[0], want[0], tol):
         return (

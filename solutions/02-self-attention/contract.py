@@ -66,6 +66,9 @@ _contract.case(
     tol=1e-5,
 )
 _contract.case(
+    f"Near keys at a small temperature", _query / 99, _keys / 99, _values, 0.001
+)
+_contract.case(
     f"float32",
     _query.float(),
     _keys.float(),
@@ -132,6 +135,11 @@ _contract.case(f"All allowed", *_sets[1], torch.ones(3, 2, 4, dtype=torch.bool))
 _contract.case(f"Nothing allowed", *_sets[0], torch.zeros(3, 2, 4, dtype=torch.bool))
 _contract.case(f"A mask for all sequences", *_sets[0], _masks[0, 0])
 _contract.case(f"A mask of keys", *_sets[0], _masks[0, :, :1])
+_contract.case(
+    f"A mask for all sequences, which are as many as queries",
+    *_kit_normal(1031, (3, 3, 5), (3, 4, 5), (3, 4, 6)),
+    _kit_normal(1032, (3, 4)) > 0,
+)
 _contract.case(f"A mask of keys, the same for all", *_sets[0], _masks[1, 0, 0])
 _contract.case(f"Transposes", *map(_kit_apart, _sets[0]), _kit_apart(_masks[0]))
 _one = _kit_normal(934, (1, 3, 2), (1, 5, 2), (1, 5, 4))
@@ -350,6 +358,10 @@ for _name in (f"query.weight", f"key.weight", f"value.weight"):
     _kit_like_linear(
         f"CosineSelfAttention", lambda: CosineSelfAttention(50, 30, 40), _name, 50
     )
+_starts = CosineSelfAttention(5, 3, 3).state_dict()
+assert not torch.equal(_starts["query.weight"], _starts["key.weight"]), (
+    f"query.weight and key.weight start as copies. Each is drawn on its own."
+)
 _start = CosineSelfAttention(3, 2, 4).state_dict()["scale"].item()
 assert _start == 10.0, f"scale must start at 10.0."
 ### END HIDDEN TESTS
@@ -443,6 +455,8 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _half[-1] = 0
     _emptied = _memory * _half[..., None], _sums * _half
     _contract.case(f"An empty memory", _query, *_emptied, gradients=False, tol=1e-6)
+    _small = _query / 9 - 6, _memory / 1e4, _sums / 1e4
+    _contract.case(f"Small features", *_small, gradients=False, tol=1e-6)
 _parts = map(_kit_apart, (10 + _query.abs(), _memory, _sums))
 _contract.case(f"Transposes", *_parts)
 _contract.again()
@@ -463,9 +477,14 @@ for _n, (_batch, _size, _d_k, _d_v) in enumerate(
     )
     _query, _key = 30 + 10 * _query, 30 + 10 * _key
     _contract.case(f"Sequences", _query, _key, _value)
+_query, _key, _value = _kit_normal(996, (2, 3, 4), (2, 3, 4), (2, 3, 5))
+_contract.case(f"Transposes", *map(_kit_apart, (_query, _key, _value)), tol=1e-5)
 _contract.case(
-    f"Transposes",
-    *map(_kit_apart, _kit_normal(996, (2, 3, 4), (2, 3, 4), (2, 3, 5))),
+    f"Small features",
+    _query / 9 - 3,
+    _key / 9 - 3,
+    _value,
+    gradients=False,
     tol=1e-5,
 )
 _contract.again()
@@ -477,9 +496,25 @@ _contract.again()
 _query, _key, _value, _grad = seeded(
     49, (2, 3, 4), (2, 5, 4), (2, 5, 6), (2, 3, 6), dtype=torch.float64
 )
-_weights = torch.softmax(_query @ _key.mT / 2, -1)
-*_, _grad_value = steady(
+_bias = torch.tensor([0.0, 1.0, -1.0, 2.0, 0.0])
+_leaf = _query.clone().requires_grad_()
+_pair = [torch.softmax(_leaf @ _key.mT / 2 + x, -1) for x in (_bias, 0 * _bias)]
+_want, _unbiased = [torch.autograd.grad(x @ _value, _leaf, _grad)[0] for x in _pair]
+_weights = _pair[0].detach()
+_grad_query, _, _grad_value = steady(
     "attention_backward", attention_backward, _query, _key, _value, _weights, _grad
+)
+assert matches(_grad_query, _want, 1e-9), explain(
+    "grad_query in float64, after a forward pass with a bias",
+    _grad_query,
+    _want,
+    {
+        (
+            "the weights are computed again, without the bias that the forward pass "
+            "had. Use the weights as they come."
+        ): _unbiased,
+    },
+    tol=1e-9,
 )
 _want = torch.einsum("bij,biv->bjv", _weights, _grad)
 assert matches(_grad_value, _want, 1e-9), explain(
@@ -602,6 +637,17 @@ def _streamed(query, key, value, sizes):
     return stream_finish(state)
 
 
+def _two_streams(query, other, key, value):
+    """Return the student's outputs for two queries whose blocks come in turn."""
+    states = [_start_state(x, value.shape[-1]) for x in (query, other)]
+    for part in (slice(0, 4), slice(4, None)):
+        states = [
+            stream_update(state, x, key[:, part], value[:, part])
+            for state, x in zip(states, (query, other), strict=True)
+        ]
+    return tuple(stream_finish(state) for state in states)
+
+
 def _finished(state):
     """Return the output of a state."""
     return torch.stack(
@@ -650,6 +696,19 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _contract.case(f"A state with queries that saw nothing", _old)
     _contract.case(f"Another state", _seen(_query, _key, _value))
     _contract.case(f"A state", _seen(2 * _query, _key, _value))
+    _zeroed = _value.clone()
+    _zeroed[..., 0] = 0
+    _contract.case(f"A state of values that begin with 0", _seen(_query, _key, _zeroed))
+    _contract.again()
+    _contract = _Contract(
+        _two_streams,
+        lambda query, other, key, value: tuple(
+            _finished(_seen(x, key, value)) for x in (query, other)
+        ),
+        arguments=(f"query", f"other", f"key", f"value"),
+        results=(f"the output", f"the output of another stream, in turn with it"),
+    )
+    _contract.case(f"Two streams, block by block", _query, -_query, _key, _value)
     _contract.again()
     _contract = _Contract(
         _streamed,
@@ -673,6 +732,31 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
             tol=1e-6,
         )
     _contract.again()
+_query, _key, _value = _kit_normal(1037, (3, 3, 2), (3, 4, 2), (3, 4, 5))
+_contract = _Contract(
+    stream_update,
+    _after((_key[:, :2], _value[:, :2], torch.ones(3, 3, 2).bool())),
+    arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
+    results=(f"the running maximum", f"the running sum", f"the accumulator"),
+)
+_contract.case(
+    f"A mask for all sequences, which are as many as queries",
+    _seen(_query, _key[:, :2], _value[:, :2]),
+    _query,
+    _key[:, 2:],
+    _value[:, 2:],
+    torch.tensor([[True, False], [True, True], [False, False]]),
+)
+_up = 30 * _kit_normal(1033, (3, 1, 2))
+_contract.case(
+    f"A mask, and larger scores than before",
+    _seen(_query, _key[:, :2], _value[:, :2]),
+    _query,
+    torch.cat([_up, -_up, _up], 1),
+    _value[:, :3],
+    torch.tensor([True, True, False]),
+)
+_contract.again()
 _query, _key, _value = (
     torch.ones(2, 3, 1),
     torch.full((2, 4, 1), -1e4),
