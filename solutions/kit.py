@@ -197,6 +197,7 @@ class _Contract:
     arguments, results: what they are called; results=() for one that is no tensor.
     gradients: the arguments to which gradients flow; they flow to all weights as well.
     through: the results from which they flow; all of floating point if not said.
+    views: whether a result may share its memory with an argument.
     tol: how far numbers may be off, relative to the largest one.
 
     After its cases each contract is asked once more: `again()`.
@@ -213,13 +214,14 @@ class _Contract:
         make=None,
         state=None,
         tol=1e-9,
+        views=False,
     ):
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
         self.through = results if through is None else through
         self.tol, self.first, self.number = tol, None, 0
         self.earlier, self.waiting, self.weights = [], [], None
-        self.call, self.dtype = call, torch.float64
+        self.call, self.dtype, self.views = call, torch.float64, views
 
     def built(self):
         """Return a new module with the weights."""
@@ -395,7 +397,7 @@ class _Contract:
                         return self.stale(f"{says}: {name}", values, given), None
                 return problem, None
             inside = now.untyped_storage().data_ptr()
-            if now.numel() and any(
+            if now.numel() and not self.views and any(
                 inside == x.untyped_storage().data_ptr() for x in _kit_tensors(values)
             ):
                 return (
