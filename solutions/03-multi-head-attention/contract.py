@@ -160,9 +160,10 @@ for _layout in _layouts:
 _contract.case(f"float32", _packed.float(), 4, f"by role")
 _contract.again()
 for _layout in (f"by roles", f"head", f"role", f"", None):
-    _says = f"An unknown layout"
-    _kit_refuses(_says, pack_projection, *_parts, _layout, word="layout")
-    _kit_refuses(_says, unpack_projection, _packed, 3, _layout, word="layout")
+    _kit_refuses(f"An unknown layout", pack_projection, *_parts, _layout, word="layout")
+    _kit_refuses(
+        f"An unknown layout", unpack_projection, _packed, 3, _layout, word="layout"
+    )
 for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
     for _layout in _layouts:
         _kit_refuses(
@@ -261,9 +262,17 @@ _contract.case(f"All allowed", torch.ones_like(_full), 3, 4)
 _contract.case(f"Nothing allowed", torch.zeros_like(_full), 3, 4)
 _contract.again()
 for _kind in (torch.float32, torch.float64, torch.int64, torch.uint8):
-    _says = f"A mask that is not boolean"
-    _kit_refuses(_says, torch_mask, _full.to(_kind), 3, 4, word="mask")
-    _kit_refuses(_says, torch_mask, torch.zeros(2, 5).to(_kind), 3, 4, word="mask")
+    _kit_refuses(
+        f"A mask that is not boolean", torch_mask, _full.to(_kind), 3, 4, word="mask"
+    )
+    _kit_refuses(
+        f"A mask that is not boolean",
+        torch_mask,
+        torch.zeros(2, 5).to(_kind),
+        3,
+        4,
+        word="mask",
+    )
 ### END HIDDEN TESTS
 
 
@@ -378,8 +387,9 @@ _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
 _contract.again()
 for _h, _g in [(4, 3), (2, 4), (6, 4), (1, 2)]:
     _parts = _kit_normal(1171, (1, _h, 2, 3), (1, _g, 2, 3), (1, _g, 2, 3))
-    _says = f"{_h} query heads and {_g} key heads"
-    _kit_refuses(_says, grouped_attention, *_parts, word="heads")
+    _kit_refuses(
+        f"{_h} query heads and {_g} key heads", grouped_attention, *_parts, word="heads"
+    )
 
 _contract = _Contract(
     share_heads,
@@ -399,9 +409,8 @@ _contract.case(f"One head", _kit_normal(1175, (1, 2, 3)), 1)
 _contract.case(f"float32", _weight.float(), 2, tol=1e-5)
 _contract.again()
 for _h, _g in [(6, 4), (2, 4), (9, 6), (5, 2)]:
-    _says = f"{_h} heads into {_g}"
     _weight = _kit_normal(1176, (_h, 2, 3))
-    _kit_refuses(_says, share_heads, _weight, _g, word="num_kv_heads")
+    _kit_refuses(f"{_h} heads into {_g}", share_heads, _weight, _g, word="num_kv_heads")
 ### END HIDDEN TESTS
 
 
@@ -701,8 +710,9 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
             _contract.case(f"Parameters, {_kind}", *_learned, _valid, _kind)
 _contract.again()
 for _kind in (f"median", f"zeros", f"Mean", f"", None):
-    _says = f"An unknown ablation"
-    _kit_refuses(_says, head_importance, *_other, _one, _kind, word="ablation")
+    _kit_refuses(
+        f"An unknown ablation", head_importance, *_other, _one, _kind, word="ablation"
+    )
 ### END HIDDEN TESTS
 
 
