@@ -193,14 +193,14 @@ _contract = _Contract(
     results=(f"W'", f"b'"),
     gradients=(f"gamma", f"beta", f"W", f"b"),
 )
-_both = _Contract(
+_both_contract = _Contract(
     centre_outputs,
     _centred,
     arguments=(f"W", f"b"),
     results=(f"W_c", f"b_c"),
     gradients=(f"W", f"b"),
 )
-_alone = _Contract(
+_alone_contract = _Contract(
     lambda W: centre_outputs(W)[0],
     lambda W: _centred(W, W[0])[0],
     arguments=(f"W",),
@@ -212,21 +212,22 @@ for _n, (_d, _m) in enumerate(_sizes):
     _gamma, _beta, _W, _b = _kit_normal(1320 + _n, (_d,), (_d,), (_d, _m), (_m,))
     _contract.case(f"With a bias", _gamma, _beta, _W, _b)
     _contract.case(f"Without a bias", _gamma, _beta, _W, None)
-    _both.case(f"With a bias", _W, _b)
-    _alone.case(f"Without a bias", _W)
+    _both_contract.case(f"With a bias", _W, _b)
+    _alone_contract.case(f"Without a bias", _W)
     _kept = centre_outputs(_W, None)
     assert _kept[1] is None, f"With b=None, the second result is None."
 _W, _b = _kit_normal(1328, (4, 3), (3,))
 _gamma, _beta = _kit_normal(1329, (4,), (4,))
 _contract.case(f"Other gains", _gamma, _beta, _W, _b)
 _contract.case(f"Transposes", *map(_kit_apart, (_gamma, _beta, _W, _b)))
-_both.case(f"Transposes", _kit_apart(_W), _kit_apart(_b))
-_alone.case(f"A transpose", _kit_apart(_W))
+_both_contract.case(f"Transposes", _kit_apart(_W), _kit_apart(_b))
+_alone_contract.case(f"A transpose", _kit_apart(_W))
 _single = _gamma.float(), _beta.float(), _W.float(), _b.float()
 _contract.case(f"float32", *_single, gradients=False, tol=1e-5)
-_both.case(f"float32", *_single[2:], gradients=False, tol=1e-5)
-for _each in (_contract, _both, _alone):
-    _each.again()
+_both_contract.case(f"float32", *_single[2:], gradients=False, tol=1e-5)
+_contract.again()
+_both_contract.again()
+_alone_contract.again()
 ### END HIDDEN TESTS
 
 
@@ -577,7 +578,7 @@ _contract = _Contract(
     results=(f"the output", f"the attention weights"),
     gradients=(f"x", *_of_layer()),
 )
-_deep = _Contract(
+_deep_contract = _Contract(
     _stack,
     _placed_stack,
     arguments=(
@@ -604,13 +605,17 @@ for _n, (_shape, _dims) in enumerate(
     for _place in _places:
         _norm = _gamma, _beta
         _contract.case(f"{_place}, a mask", _x, _mask, _place, *_weights)
-        _deep.case(f"{_place}, a final norm", _x, _mask, _place, *_norm, *_layers)
+        _deep_contract.case(
+            f"{_place}, a final norm", _x, _mask, _place, *_norm, *_layers
+        )
     if _n == 0:
         _norm = None, None
         _causal = torch.ones(4, 4).tril().bool()
         for _place in _places:
             _contract.case(f"{_place}, no mask", 1 - _x, None, _place, *_weights)
-            _deep.case(f"{_place}, no final norm", _x, _mask, _place, *_norm, *_layers)
+            _deep_contract.case(
+                f"{_place}, no final norm", _x, _mask, _place, *_norm, *_layers
+            )
             _says = f"{_place}, a mask for all sequences and heads, short tokens"
             _contract.case(_says, 1e-3 * _x, _causal, _place, *_weights)
             _moved = map(_kit_apart, (_x, _mask))
@@ -628,9 +633,11 @@ for _n, (_shape, _dims) in enumerate(
             )
             _other = [_w.flip(0) for _w in _layers]
             _last = _x, None, _place, *_norm, *_other
-            _deep.case(f"{_place}, no mask, other order", *_last, gradients=False)
+            _deep_contract.case(
+                f"{_place}, no mask, other order", *_last, gradients=False
+            )
 _contract.again()
-_deep.again()
+_deep_contract.again()
 _layer = _named(_weights, {})
 for _place in (f"Post", f"post-norm", f"prenorm", f"", None):
     _kit_refuses(

@@ -214,11 +214,6 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
     return (function(gate) * up).squeeze(-1) @ W_down
 
 
-# %% wrong: gelu_by_tanh | says: gelu|differ|approximation|tanh
-# -         "gelu": F.gelu,
-# +         "gelu": lambda a: F.gelu(a, approximate="tanh"),
-
-
 # %% wrong: inner_in_float32 | says: seven digits
 # -     gate = functions[activation](x @ W_gate)  # (..., D) -> (..., m)
 # +     gate = functions[activation]((x @ W_gate).float()).to(x.dtype)
