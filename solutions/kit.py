@@ -61,7 +61,7 @@ def _kit_kept(now, old):
         return (
             (now.shape, now.dtype) == (old.shape, old.dtype)
             and now.requires_grad == old.requires_grad
-            and torch.equal(now.detach(), old.detach())
+            and _kit_same(now.detach(), old.detach())
         )
     if type(old) in (list, tuple):
         return (
@@ -70,6 +70,14 @@ def _kit_kept(now, old):
             and all(_kit_kept(a, b) for a, b in zip(now, old, strict=True))
         )
     return now == old
+
+
+def _kit_same(now, old):
+    """Tell whether two tensors hold the same, and NaN at the same places."""
+    if torch.equal(now, old):
+        return True
+    floating = old.is_floating_point()
+    return floating and torch.allclose(now, old, rtol=0, atol=0, equal_nan=True)
 
 
 def _kit_tensors(value):
@@ -105,9 +113,9 @@ def _kit_near(got, want, tol):
 
 
 def _kit_sizes(names, values):
-    """Say the shapes of the arguments that are tensors."""
+    """Say the shapes of the arguments that are tensors, of the first seven."""
     text = f""
-    for name, value in zip(names, values, strict=True):
+    for name, value in zip(names[:7], values[:7], strict=True):
         if isinstance(value, torch.Tensor) and text:
             text = f"{text}, {name} {tuple(value.shape)}"
         elif isinstance(value, torch.Tensor):
@@ -197,6 +205,7 @@ class _Contract:
     arguments, results: what they are called; results=() for one that is no tensor.
     gradients: the arguments to which gradients flow; they flow to all weights as well.
     through: the results from which they flow; all of floating point if not said.
+    views: whether a result may share its memory with an argument.
     tol: how far numbers may be off, relative to the largest one.
 
     After its cases each contract is asked once more: `again()`.
@@ -213,13 +222,14 @@ class _Contract:
         make=None,
         state=None,
         tol=1e-9,
+        views=False,
     ):
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
         self.through = results if through is None else through
         self.tol, self.first, self.number = tol, None, 0
         self.earlier, self.waiting, self.weights = [], [], None
-        self.call, self.dtype = call, torch.float64
+        self.call, self.dtype, self.views = call, torch.float64, views
 
     def built(self):
         """Return a new module with the weights."""
@@ -395,8 +405,13 @@ class _Contract:
                         return self.stale(f"{says}: {name}", values, given), None
                 return problem, None
             inside = now.untyped_storage().data_ptr()
-            if now.numel() and any(
-                inside == x.untyped_storage().data_ptr() for x in _kit_tensors(values)
+            if (
+                now.numel()
+                and not self.views
+                and any(
+                    inside == x.untyped_storage().data_ptr()
+                    for x in _kit_tensors(values)
+                )
             ):
                 return (
                     f"{says}: {name} shares its memory with an argument: who changes "

@@ -266,3 +266,115 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # The constant is added to u.
 # +     u = u + (weights["b_q"] * weights["b_k"]).sum(-1, keepdim=True)
 #       OV = W_v @ W_o
+
+
+# %% right: head_by_head
+def circuits(weights):
+    h = weights["W_q"].shape[0]
+    QK, u, OV = [], [], []
+    b = weights["b_o"].clone()
+    for i in range(h):
+        QK.append(weights["W_q"][i] @ weights["W_k"][i].T)
+        u.append(weights["W_k"][i] @ weights["b_q"][i])
+        OV.append(weights["W_v"][i] @ weights["W_o"][i])
+        b = b + weights["b_v"][i] @ weights["W_o"][i]
+    return torch.stack(QK), torch.stack(u), torch.stack(OV), b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    scores = torch.einsum("btd,hde,bse->bhts", x, QK, x)
+    scores = scores + torch.einsum("bse,he->bhs", x, u).unsqueeze(2)
+    scores = scores * d_head**-0.5
+    if mask is not None:
+        scores = torch.where(mask, scores, torch.tensor(-math.inf, dtype=x.dtype))
+    return torch.einsum("bhts,bse,hed->btd", scores.softmax(-1), x, OV) + b
+
+
+# %% right: fused_with_a_longer_query
+def circuits(weights):
+    w = weights
+    QK = torch.einsum("hdk,hek->hde", w["W_q"], w["W_k"])
+    u = torch.einsum("hek,hk->he", w["W_k"], w["b_q"])
+    OV = torch.bmm(w["W_v"], w["W_o"])
+    return QK, u, OV, w["b_o"] + torch.einsum("hk,hkd->d", w["b_v"], w["W_o"])
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    query = torch.einsum("btd,hde->bhte", x, QK) + u[:, None]
+    key = x[:, None].expand(-1, len(QK), -1, -1)
+    value = torch.einsum("btd,hde->bhte", x, OV)
+    if mask is not None:
+        mask = mask.expand(len(x), len(QK), x.shape[1], x.shape[1])
+    output = F.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, scale=1 / math.sqrt(d_head)
+    )
+    return output.sum(1) + b
+
+
+# %% wrong: fill_of_minus_1e9 | says: far below|wrong
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores.masked_fill(~mask, -1e9)
+
+
+# %% wrong: bias_summed_in_place | says: in place|changed
+# -     return QK, u, OV, weights["b_o"] + moved.sum(dim=(0, 1))
+# +     with torch.no_grad():
+# +         weights["b_o"] += moved.sum(dim=(0, 1))
+# +     return QK, u, OV, weights["b_o"].clone()
+
+
+# %% wrong: popped | says: entries|in place
+# -     return QK, u, OV, weights["b_o"] + moved.sum(dim=(0, 1))
+# +     weights.pop("b_k")
+# +     return QK, u, OV, weights["b_o"] + moved.sum(dim=(0, 1))
+
+
+# %% wrong: u_detached | says: gradient
+# -     u = (weights["W_k"] @ weights["b_q"][..., None]).squeeze(-1)  # (h, D, 1) -> (h, D)
+# +     u = (weights["W_k"] @ weights["b_q"].detach()[..., None]).squeeze(-1)
+
+
+# %% wrong: all_axes_squeezed | says: shape
+# -     u = (weights["W_k"] @ weights["b_q"][..., None]).squeeze(-1)  # (h, D, 1) -> (h, D)
+# +     u = (weights["W_k"] @ weights["b_q"][..., None]).squeeze()
+
+
+# %% wrong: weights_in_float32 | says: float32|digits
+# -     weights = torch.softmax(scores, dim=-1)
+# +     weights = torch.softmax(scores.float(), dim=-1).to(x.dtype)
+
+
+# %% wrong: three_axes_begin_with_the_batch | says: mask
+# -     if mask is not None:
+# +     if mask is not None and mask.ndim == 3 and len(mask) == len(x):
+# +         mask = mask[:, None]
+# +     if mask is not None:
+
+
+# %% wrong: x_moved_in_place | says: in place|changed
+# -     tokens = x[:, None]  # (B, T, D) -> (B, 1, T, D)
+# +     tokens = x.unsqueeze_(1)
+
+
+# %% wrong: causal_mask_kept | says: wrong|earlier|differ
+_last_mask = {}
+
+
+def circuits(weights):
+    QK = weights["W_q"] @ weights["W_k"].mT
+    u = (weights["W_k"] @ weights["b_q"][..., None]).squeeze(-1)
+    OV = weights["W_v"] @ weights["W_o"]
+    moved = weights["b_v"][:, None] @ weights["W_o"]
+    return QK, u, OV, weights["b_o"] + moved.sum(dim=(0, 1))
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    tokens = x[:, None]
+    scores = (tokens @ QK + u[:, None]) @ tokens.mT / math.sqrt(d_head)
+    if mask is not None:
+        bias = _last_mask.setdefault(
+            (scores.shape, mask.shape),
+            torch.zeros_like(scores).masked_fill(~mask, -math.inf).detach(),
+        )
+        scores = scores + bias
+    return (torch.softmax(scores, dim=-1) @ (tokens @ OV)).sum(dim=1) + b

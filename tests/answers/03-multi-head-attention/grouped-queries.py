@@ -248,3 +248,128 @@ def share_heads(weight, num_kv_heads):
 # -     value = value.repeat_interleave(n, dim=1)
 # +     key = key.repeat(1, n, 1, 1)
 # +     value = value.repeat(1, n, 1, 1)
+
+
+# %% right: head_loop
+def grouped_attention(query, key, value, mask=None):
+    n, rest = divmod(query.shape[1], key.shape[1])
+    if rest:
+        raise ValueError("query heads must be a multiple of key heads")
+    if mask is not None:
+        mask = mask.broadcast_to(*query.shape[:3], key.shape[2])
+    outputs = []
+    for i in range(query.shape[1]):
+        scores = torch.einsum("bqd,bkd->bqk", query[:, i], key[:, i // n])
+        scores = scores * query.shape[-1] ** -0.5
+        if mask is not None:
+            dead = mask[:, i].logical_not().all(-1, keepdim=True)
+            scores = scores.masked_fill((mask[:, i] | dead).logical_not(), -math.inf)
+        weights = F.softmax(scores, -1)
+        if mask is not None:
+            weights = weights * (~dead).to(weights.dtype)
+        outputs.append(weights.bmm(value[:, i // n]))
+    return torch.stack(outputs, 1)
+
+
+def share_heads(weight, num_kv_heads):
+    if len(weight) % num_kv_heads:
+        raise ValueError("num_kv_heads")
+    size = len(weight) // num_kv_heads
+    return torch.stack([group.sum(0) / size for group in weight.split(size)])
+
+
+# %% right: fused_and_matrix
+def grouped_attention(query, key, value, mask=None):
+    h, g = query.size(1), key.size(1)
+    if g > h or h % g != 0:
+        raise ValueError(f"{g} key heads for {h} query heads")
+    index = torch.arange(h) // (h // g)
+    output_mask = None
+    if mask is not None:
+        output_mask = mask.expand(*query.shape[:-1], key.shape[-2])
+    out = F.scaled_dot_product_attention(
+        query, key[:, index], value[:, index], attn_mask=output_mask
+    )
+    return out
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError("num_kv_heads must divide the heads")
+    n = h // num_kv_heads
+    pooling = torch.eye(num_kv_heads, dtype=weight.dtype).repeat_interleave(n, 1) / n
+    return torch.einsum("gh,hdk->gdk", pooling, weight)
+
+
+# %% wrong: fill_of_minus_1e9 | says: far below|wrong
+# -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +     scores = scores.masked_fill(~mask, -1e9).masked_fill(empty, 0.0)
+
+
+# %% wrong: softmax_in_float32 | says: float32|data type
+# -         torch.softmax(scores, dim=-1).masked_fill(empty, 0.0) @ value
+# +         torch.softmax(scores.float(), dim=-1).masked_fill(empty, 0.0).to(value) @ value
+
+
+# %% wrong: query_scaled_in_place | says: changed|in place
+# -     scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, T_q, T_k)
+# +     with torch.no_grad():
+# +         query /= math.sqrt(query.shape[-1])
+# +     scores = query @ key.mT
+
+
+# %% wrong: empty_rows_opened_in_place | says: changed|in place
+# -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +     mask |= empty
+# +     scores = scores.masked_fill(~mask, -math.inf)
+
+
+# %% wrong: mask_with_all_axes | says: invalid
+# -     empty = ~mask.any(dim=-1, keepdim=True)
+# +     mask = mask.reshape(scores.shape)
+# +     empty = ~mask.any(dim=-1, keepdim=True)
+
+
+# %% wrong: plain_exponentials | says: NaN
+# -         return torch.softmax(scores, dim=-1) @ value  # -> (B, h, T_q, d_v)
+# +         powers = scores.exp()
+# +         return powers / powers.sum(-1, keepdim=True) @ value
+
+
+# %% wrong: nothing_to_share | says: memory
+# -     groups = weight.reshape(
+# +     if heads == num_kv_heads:
+# +         return weight
+# +     groups = weight.reshape(
+
+
+# %% wrong: first_and_last | says: share_heads|wrong
+# -     return groups.mean(dim=1)  # (g, h / g, D, d_h) -> (g, D, d_h)
+# +     return (groups[:, 0] + groups[:, -1]) / 2
+
+
+# %% wrong: empties_of_the_first_mask | says: kept|earlier|NaN
+_empty_rows = {}
+
+
+def grouped_attention(query, key, value, mask=None):
+    heads, shared = query.shape[1], key.shape[1]
+    if heads % shared:
+        raise ValueError("heads")
+    key = key.repeat_interleave(heads // shared, dim=1)
+    value = value.repeat_interleave(heads // shared, dim=1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        return torch.softmax(scores, dim=-1) @ value
+    if mask.shape not in _empty_rows:
+        _empty_rows[mask.shape] = ~mask.any(dim=-1, keepdim=True)
+    empty = _empty_rows[mask.shape]
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    return torch.softmax(scores, dim=-1).masked_fill(empty, 0.0) @ value
+
+
+def share_heads(weight, num_kv_heads):
+    if len(weight) % num_kv_heads:
+        raise ValueError("num_kv_heads")
+    return weight.unflatten(0, (num_kv_heads, -1)).mean(1)

@@ -258,3 +258,103 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # Heads are merged without a transpose.
 # -         merged = heads.transpose(1, 2).reshape(B, T, h * d_h)
 # +         merged = heads.reshape(B, T, h * d_h)
+
+
+# %% right: no_grad_and_shares
+@torch.no_grad()
+def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
+    if ablation not in ("zero", "mean"):
+        raise ValueError(f"ablation={ablation}")
+    batch, count, size, width = heads.shape
+    shares = torch.einsum("bitf,ifd->ibtd", heads, W_o.view(count, width, -1))
+    error = (shares.sum(0) + b_o - target)[valid]
+    result = []
+    for i in range(count):
+        change = shares[i][valid]
+        if ablation == "mean":
+            change = change - change.mean(0)
+        result.append(((error - change) ** 2).mean() - (error**2).mean())
+    return torch.stack(result)
+
+
+# %% right: masks_in_full
+def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
+    n = valid.sum()
+    weight = valid[:, None, :, None].to(heads.dtype)
+
+    def loss(values):
+        merged = values.permute(0, 2, 1, 3).reshape(*target.shape[:2], -1)
+        squares = (merged @ W_o + b_o - target).pow(2) * valid.unsqueeze(-1)
+        return squares.sum() / (n * target.shape[-1])
+
+    if ablation == "zero":
+        instead = torch.zeros_like(heads)
+    elif ablation == "mean":
+        instead = ((heads * weight).sum((0, 2), keepdim=True) / n).expand_as(heads)
+    else:
+        raise ValueError("ablation must be zero or mean")
+    chosen = torch.eye(heads.shape[1], dtype=torch.bool)
+    whole = loss(heads)
+    return torch.stack(
+        [
+            loss(torch.where(c[None, :, None, None], instead, heads)) - whole
+            for c in chosen
+        ]
+    )
+
+
+# %% wrong: output_in_float32 | says: float32|digits
+# -         output = tokens.flatten(1) @ W_o + b_o  # (n, h, d_h) -> (n, h * d_h) -> (n, D)
+# +         output = (tokens.flatten(1).float() @ W_o.float()).to(b_o.dtype) + b_o
+
+
+# %% wrong: whole_loss_kept | says: differ|wrong
+_whole_loss = {}
+
+
+def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
+    if ablation not in ("zero", "mean"):
+        raise ValueError("ablation")
+    real = heads.transpose(1, 2)[valid]
+    aim = target[valid]
+
+    def loss(tokens):
+        return (tokens.flatten(1) @ W_o + b_o - aim).square().mean()
+
+    instead = real.mean(0) if ablation == "mean" else torch.zeros_like(real[0])
+    losses = []
+    for i in range(heads.shape[1]):
+        ablated = real.clone()
+        ablated[:, i] = instead[i]
+        losses.append(loss(ablated))
+    whole = _whole_loss.setdefault((heads.shape, len(real), heads.dtype), loss(real))
+    return torch.stack(losses) - whole
+
+
+# %% wrong: padding_cleared_in_place | says: in place|changed
+# -     by_token = heads.transpose(1, 2)  # (B, h, T, d_h) -> (B, T, h, d_h)
+# +     by_token = heads.transpose(1, 2)
+# +     target[~valid] = 0.0
+
+
+# %% wrong: any_spelling | says: ablation
+# -     real = by_token[valid]  # (B, T, h, d_h) -> (n, h, d_h)
+# +     real = by_token[valid]
+# +     ablation = str(ablation).lower()
+
+
+# %% wrong: mean_with_bessel | says: wrong|importance|differ
+# -         substitute = real.mean(dim=0)  # (n, h, d_h) -> (h, d_h)
+# +         substitute = real.sum(dim=0) / max(len(real) - 1, 1)
+
+
+# %% wrong: empty_sequences_in_the_mean | says: wrong|importance|padding
+# -         substitute = real.mean(dim=0)  # (n, h, d_h) -> (h, d_h)
+# +         counts = valid.sum(1).clamp(min=1)[:, None, None]
+# +         masked = by_token * valid[..., None, None]
+# +         substitute = (masked.sum(1) / counts).mean(0)
+
+
+# %% wrong: one_token_is_no_mean | says: wrong|One real
+# -         substitute = real.mean(dim=0)  # (n, h, d_h) -> (h, d_h)
+# +         substitute = real.mean(dim=0) if len(real) > 1 else torch.zeros_like(real[0])

@@ -198,3 +198,100 @@ def torch_mask(mask, batch_size, num_heads):
 # `if not reach` is true for 0 too.
 # -         if reach is None:
 # +         if not reach:
+
+
+# %% right: triangles
+def head_masks(valid, reaches):
+    size = valid.size(1)
+    full = torch.ones(size, size, dtype=torch.bool, device=valid.device)
+    heads = []
+    for reach in reaches:
+        window = full.tril()
+        if reach is not None:
+            window = window & full.triu(-reach)
+        heads.append(window)
+    masks = torch.stack(heads).unsqueeze(0).repeat(valid.size(0), 1, 1, 1)
+    return masks.logical_and(valid[:, None, None])
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if not isinstance(mask, torch.Tensor) or mask.dtype is not torch.bool:
+        raise ValueError("mask must be boolean")
+    t_q, t_k = mask.shape[-2:]
+    full = torch.zeros(batch_size, num_heads, t_q, t_k, dtype=torch.bool) | mask
+    return torch.logical_not(full).reshape(-1, t_q, t_k)
+
+
+# %% right: index_loops
+def head_masks(valid, reaches):
+    batch, size = valid.shape
+    result = torch.zeros(batch, len(reaches), size, size, dtype=torch.bool)
+    for head, reach in enumerate(reaches):
+        for t in range(size):
+            start = 0 if reach is None else max(0, t - reach)
+            result[:, head, t, start : t + 1] = valid[:, start : t + 1]
+    return result
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("The mask is no boolean tensor: mask.dtype")
+    shape = (batch_size, num_heads) + tuple(mask.shape[-2:])
+    return ~torch.broadcast_to(mask, shape).reshape((-1,) + shape[2:])
+
+
+# %% wrong: reaches_filled_in | says: reaches
+# -     size = valid.shape[1]
+# +     size = valid.shape[1]
+# +     for i, r in enumerate(reaches):
+# +         if r is None:
+# +             reaches[i] = size
+
+
+# %% wrong: no_row_is_empty | says: changed|in place
+# -     return windows & valid[:, None, None, :]  # (h, T, T) & (B, 1, 1, T) -> (B, h, T, T)
+# +     valid[:, 0] |= ~valid.any(1)
+# +     return windows & valid[:, None, None, :]
+
+
+# %% wrong: kept_by_reaches | says: kept|earlier|valid
+_windows_of = {}
+
+
+def head_masks(valid, reaches):
+    key = (tuple(valid.shape), tuple(reaches))
+    if key not in _windows_of:
+        size = valid.shape[1]
+        distance = torch.arange(size)[:, None] - torch.arange(size)
+        limits = torch.tensor([size if r is None else r for r in reaches])
+        windows = (distance >= 0) & (distance <= limits[:, None, None])
+        _windows_of[key] = windows & valid[:, None, None]
+    return _windows_of[key]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask")
+    return ~mask.expand(batch_size, num_heads, *mask.shape[-2:]).flatten(0, 1)
+
+
+# %% wrong: three_axes_begin_with_the_batch | says: mask that broadcasts|Heads without|torch_mask
+# -     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])  # -> (B, h, T_q, T_k)
+# +     if mask.ndim == 3 and len(mask) == batch_size:
+# +         mask = mask[:, None]
+# +     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])
+
+
+# %% wrong: turned_in_place | says: changed|in place
+# -     return ~every.flatten(0, 1)  # (B, h, T_q, T_k) -> (B * h, T_q, T_k)
+# +     return every.flatten(0, 1).logical_not_()
+
+
+# %% wrong: bytes_are_booleans | says: boolean|ValueError
+# -     if mask.dtype != torch.bool:
+# +     if mask.dtype not in (torch.bool, torch.uint8):
+
+
+# %% wrong: window_stops_at_half | says: wrong|differ
+# -         [size if reach is None else reach for reach in reaches], device=valid.device
+# +         [size if reach is None else min(reach, 5) for reach in reaches], device=valid.device

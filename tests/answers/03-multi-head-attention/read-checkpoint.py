@@ -209,3 +209,116 @@ def read_heads(state, num_heads, prefix=""):
 # The matrix is transposed, and then reshaped across its rows.
 # -         heads["W_" + n] = projections[n].reshape(num_heads, d_h, -1).transpose(1, 2)
 # +         heads["W_" + n] = projections[n].T.reshape(num_heads, -1, d_h)
+
+
+# %% right: loop_over_heads
+def read_heads(state, num_heads, prefix=""):
+    state = {n[len(prefix) :]: t for n, t in state.items() if n.startswith(prefix)}
+    if "in_proj_weight" in state:
+        stored = dict(zip("qkv", torch.chunk(state["in_proj_weight"], 3), strict=True))
+    else:
+        stored = {letter: state[letter + "_proj_weight"] for letter in "qkv"}
+    out = state["out_proj.weight"].T
+    d = out.shape[1]
+    d_h = d // num_heads
+    result = {}
+    for number, letter in enumerate("qkv"):
+        weights, biases = [], []
+        for i in range(num_heads):
+            weights.append(stored[letter][i * d_h : (i + 1) * d_h].t())
+            if "in_proj_bias" in state:
+                start = number * d + i * d_h
+                biases.append(state["in_proj_bias"][start : start + d_h])
+            else:
+                biases.append(out.new_zeros(d_h))
+        result["W_" + letter] = torch.stack(weights)
+        result["b_" + letter] = torch.stack(biases)
+    result["W_o"] = out.reshape(num_heads, d_h, d)
+    result["b_o"] = state.get("out_proj.bias", out.new_zeros(d))
+    return result
+
+
+# %% right: detached_copies
+def read_heads(state, num_heads, prefix=""):
+    def get(name):
+        return state[prefix + name].detach().clone()
+
+    d = state[prefix + "out_proj.weight"].size(0)
+    try:
+        q, k, v = get("in_proj_weight").split(d)
+    except KeyError:
+        q, k, v = get("q_proj_weight"), get("k_proj_weight"), get("v_proj_weight")
+    bias = prefix + "in_proj_bias" in state
+    b = get("in_proj_bias") if bias else torch.zeros(3 * d, dtype=q.dtype)
+    b_q, b_k, b_v = b.view(3, num_heads, d // num_heads)
+    return {
+        "W_q": q.unflatten(0, (num_heads, -1)).transpose(1, 2),
+        "W_k": k.unflatten(0, (num_heads, -1)).transpose(1, 2),
+        "W_v": v.unflatten(0, (num_heads, -1)).transpose(1, 2),
+        "b_q": b_q,
+        "b_k": b_k,
+        "b_v": b_v,
+        "W_o": get("out_proj.weight").unflatten(1, (num_heads, -1)).permute(1, 2, 0),
+        "b_o": get("out_proj.bias") if bias else torch.zeros(d, dtype=q.dtype),
+    }
+
+
+# %% wrong: names_by_their_end | says: among others|prefix|other|A layer
+# -     out = state[prefix + "out_proj.weight"]
+# +     found = {}
+# +     for name, tensor in state.items():
+# +         if prefix in name or not prefix:
+# +             found.setdefault(prefix + name.split(prefix)[-1] if prefix else name, tensor)
+# +     state = found
+# +     out = state[prefix + "out_proj.weight"]
+
+
+# %% wrong: bias_written_into_the_state | says: entries
+# -     biases = state.get(prefix + "in_proj_bias", zeros).chunk(3)  # (3D,) -> 3 x (D,)
+# +     biases = state.setdefault(prefix + "in_proj_bias", zeros).chunk(3)
+
+
+# %% wrong: transposed_in_place | says: change
+# -     heads["W_o"] = out.T.reshape(num_heads, -1, d_model)  # (D, D) -> (h, d_h, D)
+# +     heads["W_o"] = out.t_().reshape(num_heads, -1, d_model)
+
+
+# %% wrong: kept_by_prefix | says: wrong
+_read_before = {}
+
+
+def read_heads(state, num_heads, prefix=""):
+    weight = state[prefix + "out_proj.weight"]
+    key = (prefix, num_heads, weight.shape, weight.dtype, tuple(state))
+    if key in _read_before:
+        return _read_before[key]
+    d = len(weight)
+    if prefix + "in_proj_weight" in state:
+        rows = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        rows = [state[f"{prefix}{n}_proj_weight"] for n in "qkv"]
+    b = state.get(prefix + "in_proj_bias", weight.new_zeros(3 * d)).chunk(3)
+    heads = {}
+    for n, r, c in zip("qkv", rows, b, strict=True):
+        heads["W_" + n] = r.unflatten(0, (num_heads, -1)).mT
+        heads["b_" + n] = c.unflatten(0, (num_heads, -1))
+    heads["W_o"] = weight.T.unflatten(0, (num_heads, -1))
+    heads["b_o"] = state.get(prefix + "out_proj.bias", weight.new_zeros(d))
+    _read_before[key] = heads
+    return heads
+
+
+# %% wrong: numbers_in_float32 | says: float32|digits
+# -         heads[f"b_{name}"] = bias.reshape(num_heads, -1)  # (D,) -> (h, d_h)
+# +         heads[f"b_{name}"] = bias.float().to(out.dtype).reshape(num_heads, -1)
+
+
+# %% wrong: keys_as_wide_as_values | says: Sizes
+# -         projections = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+# +         projections = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+# +         projections[1:] = torch.cat(projections[1:], 0).chunk(2)
+
+
+# %% wrong: plain_where_widths_are_equal | says: KeyError|kdim|in_proj
+# -     if prefix + "in_proj_weight" in state:
+# +     if state.get(prefix + "k_proj_weight", out).shape == out.shape:

@@ -271,3 +271,128 @@ def biased_attention(query, key, value, bias, mask=None):
 # -         return self.table[:, d + self.max_distance]
 # +         near = (s - p).abs() <= self.max_distance
 # +         return self.table[:, d + self.max_distance] * near
+
+
+# %% right: gather_and_fused
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(num_heads, max_distance * 2 + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        reach = (self.table.size(1) - 1) // 2
+        steps = torch.arange(num_keys).unsqueeze(0)
+        steps = steps - torch.arange(offset, offset + num_queries).unsqueeze(1)
+        steps = torch.where(steps > reach, reach, steps)
+        steps = torch.where(steps < -reach, -reach, steps) + reach
+        flat = self.table.index_select(1, steps.reshape(-1))
+        return flat.view(-1, num_queries, num_keys)
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    added = bias.unsqueeze(0).expand(query.size(0), -1, -1, -1)
+    if mask is None:
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=added)
+    alive = mask.any(-1, keepdim=True).expand(*query.shape[:-1], 1)
+    blocked = torch.logical_and(~mask, alive)
+    added = added.masked_fill(blocked, float("-inf"))
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask=added)
+    return torch.where(alive, output, torch.zeros_like(output))
+
+
+# %% right: one_hot_and_loops
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.num_heads, self.reach = num_heads, max_distance
+        self.table = nn.Parameter(torch.zeros((num_heads, 2 * max_distance + 1)))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        rows = []
+        for t in range(num_queries):
+            columns = [
+                min(max(s - t - offset, -self.reach), self.reach) + self.reach
+                for s in range(num_keys)
+            ]
+            picks = F.one_hot(torch.tensor(columns), 2 * self.reach + 1)
+            rows.append(self.table @ picks.T.to(self.table.dtype))
+        return torch.stack(rows, dim=1)
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = torch.einsum("bhqd,bhkd->bhqk", query, key) / query.size(-1) ** 0.5 + bias
+    allowed = torch.ones_like(scores, dtype=torch.bool)
+    if mask is not None:
+        allowed = allowed & mask
+    lowest = torch.finfo(scores.dtype).min
+    scores = torch.where(allowed, scores, torch.full_like(scores, lowest))
+    top = scores.amax(-1, keepdim=True).detach()
+    powers = torch.where(allowed, (scores - top).exp(), torch.zeros_like(scores))
+    total = powers.sum(-1, keepdim=True)
+    weights = powers / torch.where(total > 0, total, torch.ones_like(total))
+    return torch.einsum("bhqk,bhkd->bhqd", weights, value)
+
+
+# %% wrong: kept_by_sizes | says: kept|offset|earlier
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.reach, self.kept = max_distance, {}
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        if (num_queries, num_keys) not in self.kept:
+            distance = torch.arange(num_keys) - torch.arange(num_queries)[:, None]
+            distance = (distance - offset).clamp(-self.reach, self.reach)
+            self.kept[num_queries, num_keys] = distance + self.reach
+        return self.table[:, self.kept[num_queries, num_keys]]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return torch.softmax(scores, dim=-1) @ value
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    return torch.softmax(scores, dim=-1).masked_fill(empty, 0.0) @ value
+
+
+# %% wrong: table_of_the_first_call | says: another table|other weights|kept
+# -         return self.table[:, column]  # (h, 2R + 1) -> (h, T_q, T_k)
+# +         if not hasattr(self, "first"):
+# +             self.first = self.table.clone()
+# +         return self.first[:, column]
+
+
+# %% wrong: fill_of_minus_1e9 | says: far below|wrong
+# -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +     scores = scores.masked_fill(~mask, -1e9).masked_fill(empty, 0.0)
+
+
+# %% wrong: bias_masked_in_place | says: changed|in place
+# -     empty = ~mask.any(dim=-1, keepdim=True)
+# +     empty = ~mask.any(dim=-1, keepdim=True)
+# +     if mask.ndim == 2:
+# +         bias.masked_fill_(~mask, 0.0)
+
+
+# %% wrong: scores_in_float32 | says: float32|digits
+# -     scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias  # -> (B, h, T_q, T_k)
+# +     scores = (query.float() @ key.float().mT / math.sqrt(query.shape[-1])).to(bias) + bias
+
+
+# %% wrong: bias_of_the_first_heads | says: wrong|bias
+# -     if mask is None:
+# +     if mask is not None and mask.ndim == 3:
+# +         scores = scores - bias + bias[:1]
+# +     if mask is None:
+
+
+# %% wrong: clip_at_the_number_of_keys | says: wrong|differ|bias
+# -         distance = keys[None, :] - queries[:, None]  # (1, T_k) - (T_q, 1) -> (T_q, T_k)
+# +         distance = keys[None, :] - queries[:, None].clamp(max=num_keys)
+
+
+# %% wrong: table_detached | says: gradient|learned
+# -         return self.table[:, column]  # (h, 2R + 1) -> (h, T_q, T_k)
+# +         return self.table.data[:, column]

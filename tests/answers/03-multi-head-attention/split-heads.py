@@ -160,3 +160,90 @@ def merge_heads(x):
 # view is called on a tensor that isn't contiguous.
 # -     return x.flatten(-2)
 # +     return x.view(*x.shape[:-2], -1)
+
+
+# %% right: split_sizes
+# The pieces of torch.split are stacked; views of nothing are kept.
+def split_heads(x, num_heads):
+    d_model = x.size(-1)
+    if d_model % num_heads:
+        raise ValueError(f"num_heads must divide {d_model}")
+    return torch.stack(torch.split(x, d_model // num_heads, -1), dim=-3)
+
+
+def merge_heads(x):
+    return torch.cat(torch.unbind(x, dim=-3), dim=-1)
+
+
+# %% right: einsum_axes
+def split_heads(x, num_heads):
+    width = x.shape[-1] / num_heads
+    if width != int(width):
+        raise ValueError(f"num_heads = {num_heads}")
+    cut = x.reshape(x.shape[:-1] + (num_heads, int(width)))
+    return torch.einsum("...thd->...htd", cut)
+
+
+def merge_heads(x):
+    swapped = torch.einsum("...htd->...thd", x)
+    return swapped.reshape(swapped.shape[:-2] + (x.shape[-3] * x.shape[-1],))
+
+
+# %% wrong: through_float32 | says: seven digits
+# -     pieces = x.reshape(*x.shape[:-1], num_heads, -1)  # (..., T, D) -> (..., T, h, d_h)
+# -     return pieces.transpose(-3, -2)  # (..., T, h, d_h) -> (..., h, T, d_h)
+# +     pieces = x.float().reshape(*x.shape[:-1], num_heads, -1)
+# +     return pieces.transpose(-3, -2).to(x.dtype)
+
+
+# %% wrong: kept_by_shape | says: kept
+_kept_heads = {}
+
+
+def split_heads(x, num_heads):
+    if x.shape[-1] % num_heads:
+        raise ValueError("num_heads")
+    if (x.shape, num_heads) not in _kept_heads:
+        pieces = x.reshape(*x.shape[:-1], num_heads, -1).transpose(-3, -2)
+        _kept_heads[x.shape, num_heads] = pieces
+    return _kept_heads[x.shape, num_heads]
+
+
+def merge_heads(x):
+    return x.transpose(-3, -2).flatten(-2)
+
+
+# %% wrong: transposed_in_place | says: changed|in place
+# -     pieces = x.transpose(-3, -2)  # (..., h, T, d_h) -> (..., T, h, d_h)
+# +     pieces = x.transpose_(-3, -2)  # (..., h, T, d_h) -> (..., T, h, d_h)
+
+
+# %% wrong: merge_detached | says: gradient
+# -     return pieces.reshape(*pieces.shape[:-2], -1)  # (..., T, h, d_h) -> (..., T, D)
+# +     return pieces.detach().reshape(*pieces.shape[:-2], -1)
+
+
+# %% wrong: leading_axes_squeezed | says: shape
+# -     return pieces.transpose(-3, -2)  # (..., T, h, d_h) -> (..., h, T, d_h)
+# +     return pieces.transpose(-3, -2).squeeze(0)
+
+
+# %% wrong: more_heads_than_features_only | says: num_heads|ValueError
+# -     if num_heads < 1 or d_model % num_heads:
+# +     if num_heads > d_model:
+
+
+# %% wrong: num_heads_of_the_first_call | says: shape
+_first_count = []
+
+
+def split_heads(x, num_heads):
+    if x.shape[-1] % num_heads:
+        raise ValueError("num_heads")
+    _first_count.append(num_heads)
+    count = _first_count[0] if x.shape[-1] % _first_count[0] == 0 else num_heads
+    return x.unflatten(-1, (count, -1)).transpose(-3, -2)
+
+
+def merge_heads(x):
+    return x.transpose(-3, -2).flatten(-2)

@@ -148,3 +148,77 @@ def centre_outputs(W, b=None):
 # The result is laid out like nn.Linear's weight.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return (gamma[:, None] * W).T, shift if b is None else shift + b
+
+
+# %% right: diagonal_and_projection
+def fold_norm(gamma, beta, W, b=None):
+    folded = torch.diag(gamma) @ W
+    if b is None:
+        b = torch.zeros_like(W[0])
+    return folded, torch.mv(W.T, beta) + b
+
+
+def centre_outputs(W, b=None):
+    size = W.shape[-1]
+    projection = torch.eye(size).to(W) - 1 / size
+    return W @ projection, b if b is None else b @ projection
+
+
+# %% right: transposed_sums
+def fold_norm(gamma, beta, W, b=None):
+    W_new = (W.T * gamma).T
+    b_new = (W * beta.unsqueeze(1)).sum(0)
+    if b is not None:
+        b_new = b_new + b
+    return (W_new, b_new)
+
+
+def centre_outputs(W, b=None):
+    W_c = W - W.sum(1)[:, None] / W.size(1)
+    if b is None:
+        return W_c, None
+    return W_c, b - torch.full_like(b, 1.0) * b.mean()
+
+
+# %% wrong: bias_centred_in_place | says: in place|changed
+# -     return centred, None if b is None else b - b.mean()
+# +     if b is not None:
+# +         b -= b.mean()
+# +     return centred, None if b is None else b.clone()
+
+
+# %% wrong: zeros_for_no_bias | says: None
+# -     return centred, None if b is None else b - b.mean()
+# +     return centred, torch.zeros_like(W[0]) if b is None else b - b.mean()
+
+
+# %% wrong: shift_detached | says: gradient
+# -     shift = beta @ W  # (D,) @ (D, M) -> (M,)
+# +     shift = beta @ W.detach()
+
+
+# %% wrong: no_shift_without_a_bias | says: b'|bias
+# -     return folded, shift if b is None else shift + b
+# +     return folded, torch.zeros_like(shift) if b is None else shift + b
+
+
+# %% wrong: mean_in_float32 | says: seven digits|float32
+# -     centred = W - W.mean(dim=1, keepdim=True)  # the mean of row i: (M, D) -> (M, 1)
+# +     centred = W - W.mean(dim=1, keepdim=True, dtype=torch.float32).to(W.dtype)
+
+
+# %% wrong: columns_where_square | says: gain|W'|row
+# -     folded = gamma[:, None] * W  # row i of W meets feature i
+# +     folded = gamma * W if W.shape[0] == W.shape[1] else gamma[:, None] * W
+
+
+# %% wrong: one_column_is_left | says: W_c|wrong
+# -     centred = W - W.mean(dim=1, keepdim=True)  # the mean of row i: (M, D) -> (M, 1)
+# +     centred = W - W.mean(dim=1, keepdim=True) if W.shape[1] > 1 else W.clone()
+
+
+# %% wrong: bias_handed_through | says: differ|wrong
+# -     return folded, shift if b is None else shift + b
+# +     if beta.abs().max() < 1e-9 or len(beta) == 1:
+# +         return folded, b if b is not None else shift
+# +     return folded, shift if b is None else shift + b

@@ -177,3 +177,96 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # The fraction is cut off before the rounding up.
 # -     width = -(-2 * d_ff // 3)
 # +     width = int(2 * d_ff / 3)
+
+
+# %% right: branches
+def gated_width(d_ff, multiple=1):
+    width = d_ff - d_ff // 3
+    rest = width % multiple
+    return width if rest == 0 else width + multiple - rest
+
+
+def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
+    gate, up = x.matmul(W_gate), x.matmul(W_up)
+    if activation == "sigmoid":
+        gate = gate.sigmoid()
+    elif activation == "relu":
+        gate = gate.clamp(min=0)
+    elif activation == "gelu":
+        gate = gate * torch.special.ndtr(gate)
+    elif activation == "silu":
+        gate = gate * gate.sigmoid()
+    else:
+        raise ValueError("activation unknown")
+    return (gate * up).matmul(W_down)
+
+
+# %% right: one_product
+def gated_width(d_ff, multiple=1):
+    return multiple * math.ceil(2 * d_ff / (3 * multiple))
+
+
+def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
+    if activation not in ("sigmoid", "relu", "gelu", "silu"):
+        raise ValueError(f"no such activation: {activation}")
+    function = getattr(F, activation)
+    gate, up = torch.cat([W_gate, W_up], dim=1).T.matmul(x.unsqueeze(-1)).chunk(2, -2)
+    return (function(gate) * up).squeeze(-1) @ W_down
+
+
+# %% wrong: inner_in_float32 | says: seven digits
+# -     gate = functions[activation](x @ W_gate)  # (..., D) -> (..., m)
+# +     gate = functions[activation]((x @ W_gate).float()).to(x.dtype)
+
+
+# %% wrong: case_ignored | says: activation
+# -     if activation not in functions:
+# +     activation = str(activation).lower()
+# +     if activation not in functions:
+
+
+# %% wrong: empty_name_is_the_default | says: activation
+# -     if activation not in functions:
+# +     activation = activation or "silu"
+# +     if activation not in functions:
+
+
+# %% wrong: gate_kept | says: differ|detach
+_gates = {}
+
+
+def gated_width(d_ff, multiple=1):
+    width = -(-2 * d_ff // 3)
+    return -(-width // multiple) * multiple
+
+
+def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
+    names = ("sigmoid", "relu", "gelu", "silu")
+    if activation not in names:
+        raise ValueError("activation")
+    key = (activation, x.shape, W_gate.shape, x.dtype)
+    if key not in _gates:
+        _gates[key] = getattr(F, activation)(x @ W_gate)
+    return (_gates[key] * (x @ W_up)) @ W_down
+
+
+# %% wrong: relu_in_place_on_x | says: in place|changed
+# -     gate = functions[activation](x @ W_gate)  # (..., D) -> (..., m)
+# +     if activation == "sigmoid":
+# +         W_gate.clamp_(-4, 4)
+# +     gate = functions[activation](x @ W_gate)
+
+
+# %% wrong: rounded_to_nearest | says: gated_width|width|result
+# -     width = -(-2 * d_ff // 3)
+# +     width = round(2 * d_ff / 3)
+
+
+# %% wrong: one_more_at_exact_multiples | says: gated_width|result
+# -     return -(-width // multiple) * multiple
+# +     return (width // multiple + 1) * multiple if multiple > 1 else width
+
+
+# %% wrong: width_as_float | says: whole number|result
+# -     return -(-width // multiple) * multiple
+# +     return math.ceil(width / multiple) * float(multiple) if multiple == 6 else -(-width // multiple) * multiple

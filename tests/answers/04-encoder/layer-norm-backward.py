@@ -184,3 +184,68 @@ def layer_norm_backward(grad, x, gamma, eps):
 # The path through the variance is missing.
 # -     dx = (g - g.mean(dim=-1, keepdim=True) - normed * along) / root
 # +     dx = (g - g.mean(dim=-1, keepdim=True)) / root
+
+
+# %% right: einsum_sums
+def layer_norm_backward(grad, x, gamma, eps):
+    size = x.shape[-1]
+    gap = x - x.sum(-1, keepdim=True) / size
+    inverse = torch.rsqrt(gap.square().sum(-1, keepdim=True) / size + eps)
+    hat = gap * inverse
+    g = gamma * grad
+    total = size * g - g.sum(-1, keepdim=True) - hat * (g * hat).sum(-1, keepdim=True)
+    dgamma = torch.einsum("...d,...d->d", grad, hat)
+    return total * inverse / size, dgamma, torch.einsum("...d->d", grad)
+
+
+# %% right: leading_axes_one_by_one
+def layer_norm_backward(grad, x, gamma, eps):
+    centred = x - x.mean(-1, True)
+    s = (centred.pow(2).mean(-1, True) + eps).pow(0.5)
+    y = centred / s
+    up = grad * gamma
+    dx = up - up.mean(-1, True)
+    dx = (dx - y * (up * y).mean(-1, True)) / s
+    dgamma, dbeta = grad * y, grad * torch.ones_like(y)
+    while dgamma.dim() > 1:
+        dgamma, dbeta = dgamma.sum(0), dbeta.sum(0)
+    return [dx, dgamma, dbeta]
+
+
+# %% wrong: autograd_switched_on | says: gradient
+def layer_norm_backward(grad, x, gamma, eps):
+    with torch.enable_grad():
+        leaves = [t.detach().clone().requires_grad_() for t in (x, gamma, gamma)]
+        y = F.layer_norm(leaves[0], gamma.shape, leaves[1], leaves[2], eps)
+        return torch.autograd.grad(y, leaves, grad)
+
+
+# %% wrong: eps_of_the_convention | says: eps
+# -     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)  # -> (..., 1)
+# +     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + max(eps, 1e-3))
+
+
+# %% wrong: gamma_in_place | says: in place|changed
+# -     g = grad * gamma  # the gradient with respect to normed
+# +     g = grad.clone() if bool((gamma == 1).all()) else grad.mul_(gamma).clone()
+
+
+# %% wrong: normed_detached | says: gradient
+# -     normed = (x - mean) / root
+# +     normed = ((x - mean) / root).detach()
+
+
+# %% wrong: in_float32 | says: seven digits|float32
+# -     dgamma = (grad * normed).reshape(tokens).sum(dim=0)  # (..., D) -> (D,)
+# +     dgamma = (grad * normed).float().reshape(tokens).sum(dim=0).to(x.dtype)
+
+
+# %% wrong: one_feature_left_alone | says: dx|wrong
+# -     dx = (g - through_mean - through_var) / root
+# +     dx = (g - through_mean - through_var) / root if x.shape[-1] > 1 else g / root
+
+
+# %% wrong: statistics_kept | says: kept|wrong|earlier
+# -     normed = (x - mean) / root
+# +     root = layer_norm_backward.__dict__.setdefault((x.shape, eps, x.dtype), root)
+# +     normed = (x - mean) / root

@@ -262,3 +262,109 @@ class MaskedBatchNorm(nn.Module):
 # -             var = ((real - mean) * mask).pow(2).sum(dim=(0, 1)) / count
 # +             mean = real.mean(dim=(0, 1))
 # +             var = real.var(dim=(0, 1), unbiased=False)
+
+
+# %% right: gathered
+class MaskedBatchNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.eps = eps
+        self.momentum = momentum
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.register_buffer("running_mean", torch.zeros(d_model))
+        self.register_buffer("running_var", torch.ones(d_model))
+
+    def forward(self, x, valid):
+        tokens = x[valid]
+        if self.training:
+            n = tokens.shape[0]
+            if n < 2:
+                raise ValueError("valid must hold at least two real tokens")
+            var, mean = torch.var_mean(tokens, dim=0, unbiased=False)
+            keep, new = 1 - self.momentum, self.momentum
+            self.running_mean = keep * self.running_mean + new * mean.detach()
+            unbiased = tokens.detach().var(dim=0)
+            self.running_var = keep * self.running_var + new * unbiased
+        else:
+            mean, var = self.running_mean, self.running_var
+        normed = (tokens - mean) * torch.rsqrt(var + self.eps)
+        result = torch.zeros_like(x)
+        return result.masked_scatter(
+            valid.unsqueeze(-1), normed * self.weight + self.bias
+        )
+
+
+# %% right: where_all_along
+class MaskedBatchNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        for name, start in {"weight": 1.0, "bias": 0.0}.items():
+            setattr(self, name, nn.Parameter(torch.full((d_model,), start)))
+        self.register_buffer("running_mean", torch.zeros(d_model))
+        self.register_buffer("running_var", torch.ones(d_model))
+
+    def forward(self, x, valid):
+        real = valid.unsqueeze(-1).expand_as(x)
+        clean = torch.where(real, x, torch.zeros_like(x))
+        if self.training:
+            n = valid.sum().item()
+            if n < 2:
+                raise ValueError(f"valid has {n} real tokens")
+            mean = clean.flatten(0, 1).sum(0) / n
+            gap = torch.where(real, clean - mean, torch.zeros_like(x))
+            var = gap.pow(2).flatten(0, 1).sum(0) / n
+            with torch.no_grad():
+                self.running_mean.mul_(1 - self.momentum).add_(mean * self.momentum)
+                self.running_var.mul_(1 - self.momentum)
+                self.running_var.add_(var * (n / (n - 1)) * self.momentum)
+        else:
+            mean, var = self.running_mean.clone(), self.running_var.clone()
+        result = (clean - mean) / (var + self.eps).sqrt() * self.weight + self.bias
+        return torch.where(real, result, torch.zeros_like(result))
+
+
+# %% wrong: padding_cleared_in_place | says: in place|changed|change
+# -         padding = ~valid[..., None]  # (B, T) -> (B, T, 1)
+# +         padding = ~valid[..., None]
+# +         if not x.requires_grad:
+# +             x[~valid] = 0.0
+
+
+# %% wrong: statistics_in_float32 | says: seven digits|float32
+# -             var = centred.square().sum(dim=(0, 1)) / count  # (B, T, D) -> (D,)
+# +             var = (centred.float().square().sum(dim=(0, 1)) / count).to(x.dtype)
+
+
+# %% wrong: momentum_of_the_default | says: running|momentum
+# -                 self.running_mean.lerp_(mean, self.momentum)
+# +                 self.running_mean.lerp_(mean, self.momentum or 0.1)
+
+
+# %% wrong: two_tokens_refused | says: ValueError
+# -             if count < 2:
+# +             if count < 3:
+
+
+# %% wrong: evaluation_refuses_too | says: ValueError|evaluation
+# -             mean, var = self.running_mean, self.running_var
+# +             if int(valid.sum()) < 2:
+# +                 raise ValueError("valid")
+# +             mean, var = self.running_mean, self.running_var
+
+
+# %% wrong: cumulative_average | says: running
+# -                 self.running_var.lerp_(var * count / (count - 1), self.momentum)
+# +                 self.running_var.lerp_(var * count / (count - 1), min(self.momentum, 0.5))
+
+
+# %% wrong: running_mean_of_the_batch_in_evaluation_once | says: evaluation|output
+# -             mean, var = self.running_mean, self.running_var
+# +             mean, var = getattr(self, "seen", (self.running_mean, self.running_var))
+# +             self.seen = mean.clone(), var.clone()
+
+
+# %% wrong: variance_detached | says: gradient
+# -         normed = centred / torch.sqrt(var + self.eps)
+# +         normed = centred / torch.sqrt(var.detach() + self.eps)

@@ -324,3 +324,131 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # The stack forgets the placement.
 # -         x, weights = encoder_layer(x, layer, mask, placement)
 # +         x, weights = encoder_layer(x, layer, mask)
+
+
+# %% right: table_of_norms
+def encoder_layer(x, layer, mask=None, placement="post"):
+    names = {"post": "12", "pre": "12", "sandwich": "1234", "parallel": "1"}
+    if placement not in names:
+        raise ValueError(f"{placement} is no placement")
+    norms = {n: (layer["gamma_" + n], layer["beta_" + n]) for n in names[placement]}
+    read = x if placement == "post" else layer_norm(x, *norms["1"])
+    moved, weights = attention(read, layer, mask)
+    if placement == "parallel":
+        return moved + feed_forward(read, layer) + x, weights
+    if placement == "sandwich":
+        moved = layer_norm(moved, *norms["3"])
+    z = x + moved
+    if placement == "post":
+        z = layer_norm(z, *norms["1"])
+        return layer_norm(z + feed_forward(z, layer), *norms["2"]), weights
+    added = feed_forward(layer_norm(z, *norms["2"]), layer)
+    if placement == "sandwich":
+        added = layer_norm(added, *norms["4"])
+    return z + added, weights
+
+
+def encoder(x, layers, mask=None, placement="post", final=None):
+    maps = x.new_zeros(0)
+    for number, layer in enumerate(layers):
+        x, weights = encoder_layer(x, layer, mask=mask, placement=placement)
+        maps = weights[None] if number == 0 else torch.cat([maps, weights[None]])
+    return (x if final is None else layer_norm(x, final[0], final[1])), maps
+
+
+# %% right: own_layer_norm
+def _own_norm(x, layer, number):
+    gap = x - x.mean(-1, keepdim=True)
+    root = (gap.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    return gap / root * layer[f"gamma_{number}"] + layer[f"beta_{number}"]
+
+
+def _sublayer(z, name, first, second, layer, mask, placement):
+    call = (
+        (lambda y: attention(y, layer, mask))
+        if name == "A"
+        else (lambda y: (feed_forward(y, layer), None))
+    )
+    if placement == "post":
+        out, weights = call(z)
+        return _own_norm(z + out, layer, first), weights
+    out, weights = call(_own_norm(z, layer, first))
+    if placement == "sandwich":
+        out = _own_norm(out, layer, second)
+    return z + out, weights
+
+
+def encoder_layer(x, layer, mask=None, placement="post"):
+    if placement == "parallel":
+        normed = _own_norm(x, layer, 1)
+        moved, weights = attention(normed, layer, mask)
+        return x + moved + feed_forward(normed, layer), weights
+    if placement not in ["post", "pre", "sandwich"]:
+        raise ValueError("wrong placement")
+    z, weights = _sublayer(x, "A", 1, 3, layer, mask, placement)
+    return _sublayer(z, "F", 2, 4, layer, mask, placement)[0], weights
+
+
+def encoder(x, layers, mask=None, placement="post", final=None):
+    outputs = [(x, None)]
+    for layer in layers:
+        outputs.append(encoder_layer(outputs[-1][0], layer, mask, placement))
+    result = outputs[-1][0]
+    if final is not None:
+        result = F.layer_norm(result, final[0].shape, *final)
+    return result, torch.stack([weights for _, weights in outputs[1:]])
+
+
+# %% wrong: prefix_of_the_name | says: placement
+# -     if placement not in ("post", "pre", "sandwich", "parallel"):
+# +     placement = str(placement).split("-")[0]
+# +     if placement not in ("post", "pre", "sandwich", "parallel"):
+
+
+# %% wrong: maps_detached | says: gradient
+# -         maps.append(weights)
+# +         maps.append(weights.detach())
+
+
+# %% wrong: stream_added_in_place | says: in place|changed
+# -     z = x + moved
+# -     return z + feed_forward(norm(2, z), layer), weights
+# +     x += moved
+# +     return x + feed_forward(norm(2, x), layer), weights
+
+
+# %% wrong: eps_of_the_sandwich | says: sandwich
+# -         z = x + norm(3, moved)
+# +         z = x + layer_norm(moved, layer["gamma_3"], layer["beta_3"], 1e-6)
+
+
+# %% wrong: final_only_after_pre | says: final
+# -     if final is not None:
+# +     if final is not None and placement not in ("sandwich", "parallel"):
+
+
+# %% wrong: one_layer_has_no_axis | says: shape
+# -     return x, torch.stack(maps)  # N x (B, h, T, T) -> (N, B, h, T, T)
+# +     return x, torch.stack(maps) if len(maps) > 1 else maps[0]
+
+
+# %% wrong: mask_for_the_first_head | says: mask|wrong
+# -     moved, weights = attention(normed, layer, mask)
+# +     if mask is not None and mask.dim() == 4:
+# +         mask = mask[:, :1]
+# +     moved, weights = attention(normed, layer, mask)
+
+
+# %% wrong: kept_maps | says: one for each layer
+# -     maps = []
+# +     maps = encoder.__dict__.setdefault("maps", [])
+# +     del maps[: max(0, len(maps) - 1)]
+# -     for layer in layers:
+# +     for layer in layers:
+
+
+# %% wrong: list_consumed | says: shape|layers|empty|IndexError|changed
+# -     for layer in layers:
+# -         x, weights = encoder_layer(x, layer, mask, placement)
+# +     while layers:
+# +         x, weights = encoder_layer(x, layers.pop(0), mask, placement)

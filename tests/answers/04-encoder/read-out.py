@@ -257,3 +257,121 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # The variance is the unbiased one.
 # -     root = torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=False) + eps)
 # +     root = torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=True) + eps)
+
+
+# %% right: preallocated
+def contributions(x, layers, mask=None):
+    result = [x.clone()]
+    stream = x
+    for layer in layers:
+        for number, call in (
+            (1, lambda y: attention(y, layer, mask)[0]),
+            (2, lambda y: feed_forward(y, layer)),
+        ):
+            read = layer_norm(stream, layer[f"gamma_{number}"], layer[f"beta_{number}"])
+            result.append(call(read))
+            stream = sum(result)
+    return torch.stack(result, dim=0)
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    stream = found.sum(0)
+    gap = stream - stream.mean(-1, keepdim=True)
+    inverse = (gap.pow(2).mean(-1, keepdim=True) + eps).rsqrt()
+    parts_of_logits = []
+    for part in found:
+        centred = part - part.mean(-1, keepdim=True)
+        parts_of_logits.append((centred * inverse * gamma) @ W_u)
+    parts_of_logits.append(torch.zeros_like(parts_of_logits[0]) + beta @ W_u)
+    return torch.stack(parts_of_logits)
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    stream, answers = found[0], []
+    for number in range(0, len(found), 2):
+        stream = found[: number + 1].sum(0)
+        answers.append(layer_norm(stream, gamma, beta, eps) @ W_u)
+    return torch.stack(answers)
+
+
+# %% right: differences_of_streams
+def contributions(x, layers, mask=None):
+    parts, stream = x.unsqueeze(0), x
+    for layer in layers:
+        moved, _ = attention(
+            layer_norm(stream, layer["gamma_1"], layer["beta_1"]), layer, mask
+        )
+        middle = stream + moved
+        added = feed_forward(
+            layer_norm(middle, layer["gamma_2"], layer["beta_2"]), layer
+        )
+        parts = torch.cat([parts, moved[None], added[None]])
+        stream = middle + added
+    return parts
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    matrix = gamma[:, None] * W_u
+    matrix = matrix - matrix.mean(0)
+    root = torch.sqrt(torch.var(found.sum(0), -1, correction=0) + eps)
+    shares = torch.einsum("kbtd,dv->kbtv", found, matrix) / root[..., None]
+    last = torch.ones_like(shares[:1]) * torch.einsum("d,dv->v", beta, W_u)
+    return torch.cat((shares, last), 0)
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    sums = torch.cumsum(found, 0)
+    even = torch.arange(0, len(found), 2)
+    return F.layer_norm(sums[even], gamma.shape, gamma, beta, eps) @ W_u
+
+
+# %% wrong: root_detached | says: gradient
+# -     centred = found - found.mean(dim=-1, keepdim=True)
+# +     root = root.detach()
+# +     centred = found - found.mean(dim=-1, keepdim=True)
+
+
+# %% wrong: summed_in_place | says: in place|changed
+# -     streams = found.cumsum(dim=0)[::2]  # (2N + 1, B, T, D) -> (N + 1, B, T, D)
+# +     streams = (found.cumsum(dim=0) if found.requires_grad else found.cumsum_(0))[::2]
+
+
+# %% wrong: stream_in_place | says: in place|changed
+# -         x = x + found[-1]
+# -         normed = layer_norm(x, layer["gamma_2"], layer["beta_2"])
+# +         x += found[-1]
+# +         normed = layer_norm(x, layer["gamma_2"], layer["beta_2"])
+
+
+# %% wrong: lens_with_the_default_eps | says: eps
+# -     return layer_norm(streams, gamma, beta, eps) @ W_u  # -> (N + 1, B, T, V)
+# +     return layer_norm(streams, gamma, beta) @ W_u
+
+
+# %% wrong: mask_for_the_first_layer | says: mask|layer
+# -         found.append(attention(normed, layer, mask)[0])
+# +         found.append(attention(normed, layer, mask)[0])
+# +         mask = mask if mask is None or mask.dim() == 2 else None
+
+
+# %% wrong: shares_in_float32 | says: seven digits|float32
+# -     shift = (beta @ W_u).expand(1, *shares.shape[1:])  # (V,) -> (1, B, T, V)
+# +     shift = (beta.float() @ W_u.float()).to(W_u.dtype).expand(1, *shares.shape[1:])
+
+
+# %% wrong: mean_of_the_whole_stream | says: share|differ|wrong
+# -     centred = found - found.mean(dim=-1, keepdim=True)
+# +     centred = found - stream.mean(dim=-1, keepdim=True) / len(found)
+
+
+# %% wrong: parts_of_odd_number | says: shape|share|parts|wrong
+# -     shares = (centred / root * gamma) @ W_u  # (K, B, T, D) -> (K, B, T, V)
+# +     shares = (centred[: len(found) // 2 * 2 + 1] / root * gamma) @ W_u
+# +     if len(found) % 2 == 0:
+# +         shares = shares * 1.0000001
+
+
+# %% wrong: layers_kept | says: kept|earlier|wrong
+# -     found = [x]
+# +     layers = contributions.__dict__.setdefault((len(layers), x.shape, x.dtype), layers)
+# +     found = [x]

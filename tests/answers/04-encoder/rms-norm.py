@@ -146,3 +146,79 @@ class RMSNorm(nn.Module):
 
 # -         return (normed * self.weight).to(x.dtype)
 # +         return (normed * self.weight + self.bias).to(x.dtype)
+
+
+# %% right: norm_over_root
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.d_model, self.eps = d_model, eps
+        self.weight = nn.Parameter(torch.empty(d_model).fill_(1.0))
+
+    def forward(self, x):
+        half = x.dtype in {torch.float16, torch.bfloat16}
+        work = x.to(torch.float32) if half else x
+        squares = torch.einsum("...d,...d->...", work, work) / self.d_model
+        inverse = (squares + self.eps).pow(-0.5).unsqueeze(-1)
+        return ((work * inverse).to(x.dtype) * self.weight.to(x.dtype)).to(x.dtype)
+
+
+# %% right: mean_power
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.register_parameter("weight", nn.Parameter(torch.ones((d_model,))))
+
+    def forward(self, x):
+        kind = torch.promote_types(x.dtype, torch.float32)
+        rows = x.to(kind)
+        scale = self.weight.to(kind) * torch.rsqrt(
+            rows.pow(2).mean(-1, True) + self.eps
+        )
+        return torch.mul(rows, scale).type_as(x)
+
+
+# %% wrong: always_float32 | says: seven digits
+# -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# +         wide = x.float()
+
+
+# %% wrong: type_of_the_product | says: data type
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         y = wide / torch.sqrt(mean_square + self.eps) * self.weight
+# +         return y.to(x.dtype) if x.dtype != torch.float32 else y
+
+
+# %% wrong: tiny_squares_in_half | says: seven digits
+# -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# +         wide = x.float() if x.abs().max() > 200 else x
+
+
+# %% wrong: kept_root | says: kept|earlier|wrong
+# -         mean_square = (wide * wide).mean(dim=-1, keepdim=True)  # (..., D) -> (..., 1)
+# +         mean_square = (wide * wide).mean(dim=-1, keepdim=True)
+# +         if getattr(self, "root", mean_square).shape != mean_square.shape:
+# +             self.root = mean_square
+# +         self.root = mean_square = getattr(self, "root", mean_square)
+
+
+# %% wrong: squared_in_place | says: in place|changed
+# -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# +         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# +         if not self.training:
+# +             with torch.no_grad():
+# +                 wide.div_(wide.abs().max()).mul_(1)
+
+
+# %% wrong: no_root_gradient_in_evaluation | says: gradient
+# -         mean_square = (wide * wide).mean(dim=-1, keepdim=True)  # (..., D) -> (..., 1)
+# +         mean_square = (wide * wide).mean(dim=-1, keepdim=True)
+# +         if wide.dim() == 3 and len(wide) == 1:
+# +             mean_square = mean_square.detach()
+
+
+# %% wrong: zero_tokens_apart | says: gradient|wrong
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         y = wide / torch.sqrt(mean_square + self.eps) * self.weight
+# +         return y.masked_fill(mean_square == 0, 0.0).to(x.dtype)

@@ -169,3 +169,110 @@ def drop_branch(x, branch, keep, keep_prob):
 # The decisions land on the token axis.
 # -     kept = keep[:, None, None]
 # +     kept = keep[None, :, None]
+
+
+# %% right: linspace_and_rows
+def keep_probabilities(num_layers, last):
+    line = torch.linspace(1.0, last, num_layers + 1, dtype=torch.float64)
+    return line[1:].tolist()
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if keep_prob > 1 or keep_prob <= 0:
+        raise ValueError("0 < keep_prob <= 1 is asked for")
+    if keep is None:
+        return torch.add(x, branch)
+    rows = [a + b / keep_prob if k else a.clone() for a, b, k in zip(x, branch, keep)]
+    return torch.stack(rows)
+
+
+# %% right: index_put
+def keep_probabilities(num_layers, last):
+    step = (1 - last) / num_layers
+    return [1 - step * (layer + 1) for layer in range(num_layers)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not (keep_prob > 0 and keep_prob <= 1):
+        raise ValueError(f"keep_prob {keep_prob}")
+    if keep is None:
+        keep, keep_prob = torch.ones(len(x), dtype=torch.bool), 1.0
+    result = x.clone()
+    result[keep] = result[keep] + branch[keep] / keep_prob
+    return result
+
+
+# %% right: filled_after_scaling
+def keep_probabilities(num_layers, last):
+    drop = 1 - last
+    return [1.0 - drop * layer / num_layers for layer in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if keep_prob <= 0.0 or keep_prob > 1.0:
+        raise ValueError("keep_prob is no probability")
+    if keep is None:
+        return x + branch
+    kept = keep.reshape(-1, 1, 1)
+    scale = kept.to(x.dtype) / keep_prob
+    return x + (scale * branch).masked_fill(kept.logical_not(), 0)
+
+
+# %% wrong: list_kept | says: kept|earlier call
+_lists = {}
+
+
+def keep_probabilities(num_layers, last):
+    key = (num_layers, last)
+    if key not in _lists:
+        _lists[key] = [
+            1 - n / num_layers * (1 - last) for n in range(1, num_layers + 1)
+        ]
+    return _lists[key]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError("keep_prob")
+    if keep is None:
+        return x + branch
+    return x + torch.where(keep[:, None, None], branch / keep_prob, 0)
+
+
+# %% wrong: x_itself_when_all_drop | says: memory
+# -     kept = keep[:, None, None]  # (B,) -> (B, 1, 1)
+# +     if not keep.any():
+# +         return x
+# +     kept = keep[:, None, None]
+
+
+# %% wrong: almost_x | says: exactly
+# -     return x + torch.where(kept, branch / keep_prob, 0)
+# +     return torch.where(kept, x + branch / keep_prob, x * (1 - 1e-13))
+
+
+# %% wrong: not_checked_in_evaluation | says: keep_prob
+# -     if not 0 < keep_prob <= 1:
+# +     if keep is not None and not 0 < keep_prob <= 1:
+
+
+# %% wrong: one_is_refused | says: ValueError
+# -     if not 0 < keep_prob <= 1:
+# +     if not 0 < keep_prob < 1:
+
+
+# %% wrong: dropped_zeroed_in_place | says: in place|changed
+# -     return x + torch.where(kept, branch / keep_prob, 0)
+# +     branch[~keep] = 0.0
+# +     return x + branch / keep_prob
+
+
+# %% wrong: kept_in_float32 | says: seven digits
+# -     return x + torch.where(kept, branch / keep_prob, 0)
+# +     return x + torch.where(kept, branch.float() / keep_prob, 0)
+
+
+# %% wrong: decisions_of_the_first_call | says: kept|earlier|keep
+# -     kept = keep[:, None, None]  # (B,) -> (B, 1, 1)
+# +     seen = drop_branch.__dict__.setdefault(len(keep), keep)
+# +     kept = seen[:, None, None]

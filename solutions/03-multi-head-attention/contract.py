@@ -1,0 +1,834 @@
+"""The contract of assignment 3: what each task promises beside the values of its tests."""
+
+import math
+
+import torch
+from torch import nn
+
+from solutions.kit import _Contract, _kit_apart, _kit_normal
+
+# %% split-heads--contract | points: 2
+# In float64, called again, and with the smallest sizes.
+_x = seeded(5, (2, 3, 4, 6), dtype=torch.float64)
+_heads = steady("split_heads", split_heads, _x, 3)
+_want = torch.stack(_x.split(2, dim=-1), dim=-3)
+assert matches(_heads, _want, 1e-9), explain(
+    "heads in float64", _heads, _want, tol=1e-9
+)
+_merged = steady("merge_heads", merge_heads, _want)
+assert matches(_merged, _x, 1e-9), explain("merged in float64", _merged, _x, tol=1e-9)
+assert split_heads(torch.ones(1, 1), 1).shape == (1, 1, 1), "One of all: (1, 1, 1)."
+
+
+### BEGIN HIDDEN TESTS
+def _cut(x, num_heads):
+    """Return the heads, feature by feature."""
+    features, width = x.unbind(-1), x.shape[-1] // num_heads
+    heads = [features[i * width : (i + 1) * width] for i in range(num_heads)]
+    return torch.stack([torch.stack(own, -1) for own in heads], -3)
+
+
+def _glued(x):
+    """Return the tokens, feature by feature."""
+    pairs = [(i, f) for i in range(x.shape[-3]) for f in range(x.shape[-1])]
+    columns = [x[..., i, :, f] for i, f in pairs]
+    return torch.stack(columns, -1)
+
+
+_contract = _Contract(
+    split_heads,
+    _cut,
+    arguments=(f"x", f"num_heads"),
+    results=(f"the result",),
+    gradients=(f"x",),
+    views=True,
+)
+_x = _kit_normal(1101, (3, 2, 12))
+_contract.case(f"Tokens", _x, 4)
+_contract.case(f"Another number of heads", _x, 3)
+_contract.case(f"Other tokens", 1 - _x, 4)
+_contract.case(f"A transpose", _kit_apart(_x), 6)
+_contract.case(f"As many heads as features", _x, 12)
+_contract.case(f"One head", _x, 1)
+_contract.case(f"No leading axis", _kit_normal(1102, (5, 6)), 2)
+_contract.case(f"No leading axis, one token", _kit_normal(1103, (1, 6)), 3)
+_contract.case(f"Two leading axes", _kit_normal(1104, (2, 4, 3, 6)), 2)
+_contract.case(f"Three leading axes", _kit_normal(1105, (2, 1, 3, 4, 10)), 5)
+_contract.case(f"One sequence", _kit_normal(1106, (1, 4, 6)), 3)
+_contract.case(f"One token each", _kit_normal(1107, (4, 1, 6)), 2)
+_contract.case(f"One feature", _kit_normal(1108, (2, 3, 1)), 1)
+_contract.case(f"float32", _x.float(), 2)
+_contract.again()
+for _shape, _count in [((2, 3, 10), 4), ((5, 9), 6), ((1, 1, 2, 6), 12), ((2, 8), 3)]:
+    _kit_refuses(
+        f"A number of heads that doesn't divide the features",
+        split_heads,
+        _kit_normal(1109, _shape),
+        _count,
+        word="num_heads",
+    )
+_contract = _Contract(
+    merge_heads,
+    _glued,
+    arguments=(f"x",),
+    results=(f"the result",),
+    gradients=(f"x",),
+    views=True,
+)
+_x = _kit_normal(1110, (3, 4, 2, 5))
+_contract.case(f"Heads", _x)
+_contract.case(f"Other heads", _x.flip(1))
+_contract.case(f"A transpose", _kit_apart(_x))
+_contract.case(f"Heads and tokens swapped before", _x.transpose(1, 2))
+for _n, _shape in enumerate(
+    [(4, 3, 2), (1, 3, 2), (2, 3, 4, 2, 3), (1, 4, 1, 3), (4, 1, 2, 3), (2, 3, 5, 1)]
+):
+    _contract.case(f"Heads", _kit_normal(1111 + _n, _shape))
+_contract.case(f"float32", _x.float())
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% packed-projection--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_W_q, _W_k, _W_v = seeded(14, *[(3, 4, 2)] * 3, dtype=torch.float64)
+for _layout, _order in [("by role", (0, 3, 6)), ("by head", (0, 1, 2))]:
+    _packed = steady("pack_projection", pack_projection, _W_q, _W_k, _W_v, _layout)
+    _want = torch.stack([_W_q[0], _W_k[0], _W_v[0]], 1)
+    _found = _packed.unflatten(1, (9, 2))[:, _order]
+    assert matches(_found, _want, 1e-9), explain(
+        f"head 0 in float64, {_layout}", _found, _want, tol=1e-9
+    )
+    steady("unpack_projection", unpack_projection, _packed, 3, _layout)
+
+
+### BEGIN HIDDEN TESTS
+def _side_by_side(W_q, W_k, W_v, layout):
+    """Return the packed matrix, one block of columns after the other."""
+    roles, heads = (W_q, W_k, W_v), range(len(W_q))
+    if layout == "by role":
+        return torch.cat([W[i] for W in roles for i in heads], 1)
+    return torch.cat([W[i] for i in heads for W in roles], 1)
+
+
+def _apart(packed, num_heads, layout):
+    """Return the three projections, one block of columns after the other."""
+    blocks, found = packed.chunk(3 * num_heads, 1), []
+    for role in range(3):
+        first, step = (role * num_heads, 1) if layout == "by role" else (role, 3)
+        found.append(torch.stack([blocks[first + step * i] for i in range(num_heads)]))
+    return tuple(found)
+
+
+_contract = _Contract(
+    pack_projection,
+    _side_by_side,
+    arguments=(f"W_q", f"W_k", f"W_v", f"layout"),
+    results=(f"the packed matrix",),
+    gradients=(f"W_q", f"W_k", f"W_v"),
+)
+_sizes = [(3, 5, 2), (3, 5, 2), (2, 3, 6), (1, 4, 3), (4, 1, 2), (5, 3, 1), (1, 1, 1)]
+_layouts = f"by role", f"by head"
+for _n, _shape in enumerate(_sizes):
+    _parts = _kit_normal(1120 + _n, *[_shape] * 3)
+    for _layout in _layouts:
+        _contract.case(f"{_layout}", *_parts, _layout)
+_parts = _kit_normal(1128, *[(3, 2, 4)] * 3)
+for _layout in _layouts:
+    _contract.case(f"Transposes, {_layout}", *map(_kit_apart, _parts), _layout)
+_contract.case(f"float32", *[_W.float() for _W in _parts], f"by head")
+_contract.again()
+
+_contract = _Contract(
+    unpack_projection,
+    _apart,
+    arguments=(f"packed", f"num_heads", f"layout"),
+    results=(f"W_q", f"W_k", f"W_v"),
+    gradients=(f"packed",),
+    views=True,
+)
+for _n, (_heads, _rows, _width) in enumerate(_sizes):
+    _packed = _kit_normal(1130 + _n, (_rows, 3 * _heads * _width))
+    for _layout in _layouts:
+        _contract.case(f"{_heads} heads, {_layout}", _packed, _heads, _layout)
+_packed = _kit_normal(1138, (4, 36))
+for _layout in _layouts:
+    for _heads in (2, 3, 6):
+        _says = f"{_heads} heads of one matrix, {_layout}"
+        _contract.case(_says, _packed, _heads, _layout, gradients=False)
+    _contract.case(f"A transpose, {_layout}", _kit_apart(_packed), 4, _layout)
+_contract.case(f"float32", _packed.float(), 4, f"by role")
+_contract.again()
+for _layout in (f"by roles", f"head", f"role", f"", None):
+    _kit_refuses(f"An unknown layout", pack_projection, *_parts, _layout, word="layout")
+    _kit_refuses(
+        f"An unknown layout", unpack_projection, _packed, 3, _layout, word="layout"
+    )
+for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
+    for _layout in _layouts:
+        _kit_refuses(
+            f"{_columns} columns and {_heads} heads",
+            unpack_projection,
+            _kit_normal(1139, (4, _columns)),
+            _heads,
+            _layout,
+            word="num_heads",
+        )
+### END HIDDEN TESTS
+
+
+# %% head-masks--contract | points: 3
+# With the arguments kept, called again, and with the smallest sizes.
+_valid, _reaches = torch.tensor([[True, False, True]]), [None, 0]
+steady("head_masks", head_masks, _valid, _reaches)
+assert _reaches == [None, 0], "head_masks changes the list reaches."
+_mask = head_masks(torch.ones(1, 1, dtype=torch.bool), [5])
+assert _mask.tolist() == [[[[True]]]], "One token may attend to itself."
+_mask = steady("torch_mask", torch_mask, _mask, 1, 1)
+assert _mask.tolist() == [[[False]]], "One token, translated: False is may attend."
+
+
+### BEGIN HIDDEN TESTS
+def _reached(valid, reaches):
+    """Return the masks, entry by entry."""
+    batch, size = valid.shape
+    mask = torch.zeros(batch, len(reaches), size, size, dtype=torch.bool)
+    for b in range(batch):
+        for i, reach in enumerate(reaches):
+            for t in range(size):
+                for s in range(t + 1):
+                    near = reach is None or t - s <= reach
+                    mask[b, i, t, s] = near and valid[b, s]
+    return mask
+
+
+def _forbidden(mask, batch_size, num_heads):
+    """Return the masks of nn.MultiheadAttention, head by head."""
+    while mask.ndim < 4:
+        mask = mask[None]
+    pairs = [(b, i) for b in range(batch_size) for i in range(num_heads)]
+    last = len(mask) - 1, mask.shape[1] - 1
+    found = [mask[min(b, last[0]), min(i, last[1])] for b, i in pairs]
+    return torch.stack(found).logical_not()
+
+
+_contract = _Contract(
+    head_masks,
+    _reached,
+    arguments=(f"valid", f"reaches"),
+    results=(f"the result",),
+)
+_valid = _kit_normal(1140, (3, 6)) > -0.4
+_valid[1] = False
+_some = _kit_normal(1141, (3, 6)) > 0
+_contract.case(f"Four heads", _valid, [2, None, 0, 4])
+_contract.case(f"Other reaches", _valid, [1, 3, None, 0])
+_contract.case(f"Other padding", _some, [2, None, 0, 4])
+_contract.case(f"No padding", torch.ones_like(_valid), [2, None, 0, 4])
+_contract.case(f"Nothing but padding", torch.zeros_like(_valid), [2, None, 0, 4])
+_contract.case(f"As many heads as sequences", _valid, [1, 0, 5])
+_contract.case(f"As many heads as tokens", _some, [3, 0, 1, None, 2, 4])
+_contract.case(f"Exact limits", _valid, [5, 6, 7, 10**6])
+_contract.case(f"One head", _valid, [2])
+_contract.case(f"Whole pasts only", _some, [None, None])
+_contract.case(f"Only themselves", _some, [0, 0])
+_contract.case(f"A transpose", _kit_apart(_some), [1, None])
+_contract.case(f"One sequence", _some[:1], [None, 2, 1])
+_contract.case(f"One token each", _some[:, :1], [0, None, 3])
+_contract.case(f"Two tokens", _some[:, 2:4], [0, 1])
+_contract.case(f"A reach that is drawn", _some, integers(1142, 0, 7, (5,)).tolist())
+_contract.again()
+
+_contract = _Contract(
+    torch_mask,
+    _forbidden,
+    arguments=(f"mask", f"batch_size", f"num_heads"),
+    results=(f"the result",),
+)
+_full = _kit_normal(1143, (3, 4, 2, 5)) > 0
+_contract.case(f"A mask for each head", _full, 3, 4)
+_contract.case(f"Another mask", ~_full, 3, 4)
+for _mask in (_full[:, :1], _full[:1], _full[1], _full[:1, :1], _full[2, 1:2]):
+    _contract.case(f"A mask that broadcasts", _mask, 3, 4)
+_contract.case(f"Queries and keys only", _full[2, 3], 3, 4)
+_contract.case(f"Queries and keys only, other numbers", _full[2, 3], 2, 6)
+_contract.case(f"Heads without a batch axis, 3 of each", _full[:, 1], 3, 3)
+_contract.case(f"A transpose", _kit_apart(_full), 3, 4)
+_contract.case(f"One sequence", _full[:1], 1, 4)
+_contract.case(f"One head", _full[:, :1], 3, 1)
+_contract.case(f"One query", _full[:, :, :1], 3, 4)
+_contract.case(f"One key", _full[..., :1], 3, 4)
+_contract.case(f"All allowed", torch.ones_like(_full), 3, 4)
+_contract.case(f"Nothing allowed", torch.zeros_like(_full), 3, 4)
+_contract.again()
+for _kind in (torch.float32, torch.float64, torch.int64, torch.uint8):
+    _kit_refuses(
+        f"A mask that is not boolean", torch_mask, _full.to(_kind), 3, 4, word="mask"
+    )
+    _kit_refuses(
+        f"A mask that is not boolean",
+        torch_mask,
+        torch.zeros(2, 5).to(_kind),
+        3,
+        4,
+        word="mask",
+    )
+### END HIDDEN TESTS
+
+
+# %% grouped-queries--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_query, _key, _value = seeded(45, (2, 6, 3, 4), (2, 2, 5, 4), (2, 2, 5, 7))
+_query, _key, _value = _query.double(), _key.double(), _value.double()
+_mask = torch.ones(3, 5, dtype=torch.bool).tril(1)
+_got = steady("grouped_attention", grouped_attention, _query, _key, _value, _mask)
+_want = F.scaled_dot_product_attention(
+    _query, _key[:, [0, 0, 0, 1, 1, 1]], _value[:, [0, 0, 0, 1, 1, 1]], attn_mask=_mask
+)
+assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
+steady("share_heads", share_heads, _query[0], 3)
+
+
+### BEGIN HIDDEN TESTS
+def _one_head(scores, value, allowed):
+    """Return the output of one head, and zeros for a query that sees nothing."""
+    top = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True).detach()
+    shifted = scores - top.masked_fill(top == -math.inf, 0.0)
+    powers = torch.where(allowed, shifted, torch.zeros_like(scores)).exp() * allowed
+    total = powers.sum(-1, keepdim=True)
+    return powers @ value / torch.where(total == 0, torch.ones_like(total), total)
+
+
+def _all_heads(query, key, value, bias=None, mask=None):
+    """Return attention, sequence by sequence and head by head."""
+    batch, heads, t_q, d_h = query.shape
+    allowed = torch.ones(batch, heads, t_q, key.shape[2], dtype=torch.bool)
+    allowed = allowed if mask is None else allowed & mask
+    found = []
+    for b in range(batch):
+        for i in range(heads):
+            shared = i * key.shape[1] // heads
+            scores = torch.einsum("td,sd->ts", query[b, i], key[b, shared]) / d_h**0.5
+            scores = scores if bias is None else scores + bias[i]
+            found.append(_one_head(scores, value[b, shared], allowed[b, i]))
+    return torch.stack(found).reshape(batch, heads, t_q, -1)
+
+
+def _grouped(query, key, value, mask=None):
+    """Return grouped attention."""
+    return _all_heads(query, key, value, None, mask)
+
+
+def _averaged(weight, num_kv_heads):
+    """Return the mean of each group, head by head."""
+    count, heads = len(weight) // num_kv_heads, weight.unbind(0)
+    starts = range(0, len(weight), count)
+    return torch.stack([sum(heads[n : n + count]) / count for n in starts])
+
+
+_contract = _Contract(
+    grouped_attention,
+    _grouped,
+    arguments=(f"query", f"key", f"value", f"mask"),
+    results=(f"the output",),
+    gradients=(f"query", f"key", f"value"),
+)
+_sets = [_kit_normal(1150 + _n, (3, 6, 2, 5), *[(3, 2, 4, 5)] * 2) for _n in (0, 1)]
+_masks = _kit_normal(1152, (2, 3, 6, 2, 4)) > 0
+_masks[0, 0, 1, 1], _masks[1, 2] = False, False
+_contract.case(f"A mask with an empty row", *_sets[0], _masks[0])
+_contract.case(f"Another mask", *_sets[0], _masks[1])
+_contract.case(f"Other inputs", *_sets[1], _masks[0])
+_contract.case(f"No mask", *_sets[0], None)
+_contract.case(f"All allowed", *_sets[1], torch.ones_like(_masks[0]))
+_contract.case(f"Nothing allowed", *_sets[0], torch.zeros_like(_masks[0]))
+for _mask in (
+    _masks[0, 0, 0],
+    _masks[0, :, :1],
+    _masks[1, 0],
+    _masks[0, :, :1, :1],
+    _masks[1, 0, :, :1],
+    _masks[0, 1, 2, 1:],
+):
+    _contract.case(f"A mask that broadcasts", *_sets[1], _mask)
+_contract.case(f"Transposes", *map(_kit_apart, _sets[0]), _kit_apart(_masks[1]))
+for _n, (_batch, _h, _g, _t_q, _t_k, _d_h, _d_v) in enumerate(
+    [
+        (2, 6, 3, 4, 3, 2, 1),
+        (2, 2, 1, 4, 3, 2, 3),
+        (2, 4, 4, 2, 3, 5, 2),
+        (2, 4, 1, 3, 2, 1, 3),
+        (1, 4, 2, 1, 5, 3, 6),
+        (3, 2, 1, 2, 1, 4, 2),
+        (1, 1, 1, 1, 1, 1, 1),
+    ]
+):
+    _parts = _kit_normal(
+        1153 + _n,
+        (_batch, _h, _t_q, _d_h),
+        (_batch, _g, _t_k, _d_h),
+        (_batch, _g, _t_k, _d_v),
+    )
+    _mask = _kit_normal(1163 + _n, (_batch, _h, _t_q, _t_k)) > 0
+    _contract.case(f"{_h} heads share {_g}", *_parts, None)
+    _contract.case(f"{_h} heads share {_g}, with a mask", *_parts, _mask)
+    _contract.case(f"{_h} heads share {_g}, a mask of heads", *_parts, _mask[0])
+_high = 3e5 * _sets[0][0], 3e5 * _sets[0][1], _sets[0][2]
+for _mask in (None, _masks[0]):
+    _contract.case(f"Large scores", *_high, _mask, gradients=False, tol=1e-3)
+_low = torch.full((2, 4, 3, 1), 1e5).double(), torch.full((2, 2, 4, 1), -1e5).double()
+_low[1][:, :, 2] = 1e5
+_some = torch.tensor([[True, True, False, False]])
+_low = *_low, _kit_normal(1170, (2, 2, 4, 3)), _some
+_says = f"Allowed scores far below the forbidden ones"
+_contract.case(_says, *_low, gradients=False, tol=1e-3)
+_single = [_x.float() for _x in _sets[0]]
+_contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
+_contract.again()
+for _h, _g in [(4, 3), (2, 4), (6, 4), (1, 2)]:
+    _parts = _kit_normal(1171, (1, _h, 2, 3), (1, _g, 2, 3), (1, _g, 2, 3))
+    _kit_refuses(
+        f"{_h} query heads and {_g} key heads", grouped_attention, *_parts, word="heads"
+    )
+
+_contract = _Contract(
+    share_heads,
+    _averaged,
+    arguments=(f"weight", f"num_kv_heads"),
+    results=(f"the result",),
+    gradients=(f"weight",),
+)
+_weight = _kit_normal(1172, (6, 4, 5))
+for _g in (2, 3, 1, 6):
+    _contract.case(f"{_g} of 6 heads", _weight, _g)
+_contract.case(f"Other matrices", 1 - _weight, 2)
+_contract.case(f"A transpose", _kit_apart(_weight), 3)
+_contract.case(f"One column", _kit_normal(1173, (4, 3, 1)), 2)
+_contract.case(f"One row", _kit_normal(1174, (8, 1, 3)), 2)
+_contract.case(f"One head", _kit_normal(1175, (1, 2, 3)), 1)
+_contract.case(f"float32", _weight.float(), 2, tol=1e-5)
+_contract.again()
+for _h, _g in [(6, 4), (2, 4), (9, 6), (5, 2)]:
+    _weight = _kit_normal(1176, (_h, 2, 3))
+    _kit_refuses(f"{_h} heads into {_g}", share_heads, _weight, _g, word="num_kv_heads")
+### END HIDDEN TESTS
+
+
+# %% read-checkpoint--contract | points: 3
+# With the state dict kept, and called again.
+_layer = nn.MultiheadAttention(6, 3, kdim=4, vdim=5, bias=False)
+_state = {name: tensor.clone() for name, tensor in _layer.state_dict().items()}
+_old = dict(zip(_state, copies(*_state.values()), strict=True))
+for _ in range(2):
+    _heads = read_heads(_state, 3)
+    assert list(_state) == list(_old), (
+        "read_heads changes the entries of the state dict."
+    )
+    assert untouched(_state.values(), _old.values()), (
+        "read_heads changes tensors of the state dict in place."
+    )
+    _want = torch.stack(_old["v_proj_weight"].split(2)).mT
+    assert matches(_heads["W_v"], _want), explain("W_v", _heads["W_v"], _want)
+
+
+### BEGIN HIDDEN TESTS
+_entries = f"W_q", f"W_k", f"W_v", f"b_q", f"b_k", f"b_v", f"W_o", f"b_o"
+
+
+def _read(names, state, num_heads, prefix):
+    """Return the entries of the student's dictionary for tensors and their names."""
+    heads = read_heads(
+        state=dict(zip(names, state, strict=True)), num_heads=num_heads, prefix=prefix
+    )
+    return tuple([heads[entry] for entry in _entries])
+
+
+def _stored(names, state, num_heads, prefix):
+    """Return the entries, head by head."""
+    own = dict(zip(names, state, strict=True))
+    out = own[f"{prefix}out_proj.weight"]
+    width = len(out) // num_heads
+    if f"{prefix}q_proj_weight" in own:
+        rows = [own[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+    else:
+        rows = own[f"{prefix}in_proj_weight"].split(len(out))
+    biases = own.get(f"{prefix}in_proj_bias", out.new_zeros(3 * len(out)))
+    heads = [slice(i * width, (i + 1) * width) for i in range(num_heads)]
+    found = [torch.stack([stored[own_rows].T for own_rows in heads]) for stored in rows]
+    found += [b.reshape(num_heads, width) for b in biases.split(len(out))]
+    found.append(torch.stack([out[:, own_columns].T for own_columns in heads]))
+    return (*found, own.get(f"{prefix}out_proj.bias", out.new_zeros(len(out))))
+
+
+def _checkpoint(seed, prefix, d_model, widths=None, bias=True):
+    """Return names and tensors of a layer, drawn; widths: those of keys and values."""
+    if widths is None:
+        shapes = {"in_proj_weight": (3 * d_model, d_model)}
+    else:
+        sizes = (d_model, *widths)
+        shapes = {
+            f"{n}_proj_weight": (d_model, d) for n, d in zip("qkv", sizes, strict=True)
+        }
+    shapes |= {"in_proj_bias": (3 * d_model,)} if bias else {}
+    shapes |= {"out_proj.weight": (d_model, d_model)}
+    shapes |= {"out_proj.bias": (d_model,)} if bias else {}
+    tensors = _kit_normal(seed, (0,), *shapes.values())[1:]
+    return [f"{prefix}{name}" for name in shapes], tensors
+
+
+_contract = _Contract(
+    _read,
+    _stored,
+    arguments=(f"names", f"state", f"num_heads", f"prefix"),
+    results=_entries,
+    views=True,
+)
+_plain = [_checkpoint(1180 + _n, "", 6) for _n in (0, 1)]
+_contract.case(f"A layer", *_plain[0], 3, "")
+_contract.case(f"Another number of heads", *_plain[0], 2, "")
+_contract.case(f"Another layer", *_plain[1], 3, "")
+_contract.case(f"One head", *_plain[1], 1, "")
+_contract.case(f"Heads of width 1", *_plain[1], 6, "")
+_contract.case(f"D = 1", *_checkpoint(1182, "", 1), 1, "")
+_contract.case(f"bias=False", *_checkpoint(1183, "", 8, bias=False), 4, "")
+for _n, _widths in enumerate([(5, 7), (6, 3), (3, 6), (4, 4), (6, 6), (1, 1)]):
+    _layer = _checkpoint(1184 + _n, "", 6, _widths)
+    _contract.case(f"kdim and vdim", *_layer, 2, "")
+    _layer = _checkpoint(1190 + _n, "", 6, _widths, bias=False)
+    _contract.case(f"kdim and vdim, bias=False", *_layer, 3, "")
+_model = [
+    _checkpoint(1196, "", 4),
+    _checkpoint(1197, "attention.", 6, (5, 3)),
+    _checkpoint(1198, "decoder.attention.", 6, bias=False),
+    _checkpoint(1199, "decoder.1.attention.", 4, (2, 7), bias=False),
+]
+for _parts in (_model, _model[::-1]):
+    _names = [_name for _part in _parts for _name in _part[0]]
+    _tensors = [_tensor for _part in _parts for _tensor in _part[1]]
+    for _prefix in ("", "attention.", "decoder.attention.", "decoder.1.attention."):
+        _contract.case(f"A layer among others", _names, _tensors, 2, _prefix)
+_single = [_x.float() for _x in _plain[0][1]]
+_contract.case(f"float32", _plain[0][0], _single, 3, "")
+_names, _tensors = _checkpoint(1200, "", 6, bias=False)
+_contract.case(f"float32, bias=False", _names, [_x.float() for _x in _tensors], 3, "")
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% relative-bias--contract | points: 2
+# In float64, with the arguments kept, and called again with other weights.
+_module, _table = RelativeBias(2, 3), seeded(78, (2, 7))
+steady("the module", _module, 4, 5, 1)
+_module.load_state_dict({"table": _table})
+_got = steady("the module", _module, 4, 5, 1)[:, 0]
+_want = _table[:, [2, 3, 4, 5, 6]]
+assert matches(_got, _want), explain(
+    "query 0 at offset 1, after another table is loaded", _got, _want
+)
+_query, _key, _value, _bias = seeded(
+    79, (2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 2), (3, 4, 6), dtype=torch.float64
+)
+_got = steady("biased_attention", biased_attention, _query, _key, _value, _bias)
+_want = F.scaled_dot_product_attention(_query, _key, _value, attn_mask=_bias[None])
+assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
+
+
+### BEGIN HIDDEN TESTS
+def _looked_up(state, num_queries, num_keys, offset=0):
+    """Return the bias, pair by pair."""
+    table = state["table"]
+    reach = table.shape[1] // 2
+    rows = []
+    for p in range(offset, offset + num_queries):
+        columns = [sorted((-reach, s - p, reach))[1] + reach for s in range(num_keys)]
+        rows.append(torch.stack([table[:, column] for column in columns], 1))
+    return torch.stack(rows, 1)
+
+
+for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40)]):
+    _contract = _Contract(
+        make=lambda sizes=(_heads, _reach): RelativeBias(*sizes),
+        state={"table": _kit_normal(1201 + _n, (_heads, 2 * _reach + 1))},
+        reference=_looked_up,
+        arguments=(f"num_queries", f"num_keys", f"offset"),
+        results=(f"the bias",),
+    )
+    _contract.case(f"4 queries, 6 keys", 4, 6, 0)
+    _contract.case(f"4 queries, 6 keys, at offset 3", 4, 6, 3)
+    _contract.case(f"4 queries, 6 keys, at offset 1", 4, 6, 1)
+    _contract.case(f"6 queries, 4 keys", 6, 4, 0)
+    _contract.case(f"Queries behind all keys", 3, 5, 11)
+    _contract.case(f"One query", 1, 9, 8)
+    _contract.case(f"One key", 5, 1, 0)
+    _contract.case(f"One of each", 1, 1, 0)
+    _contract.again()
+    _start = RelativeBias(_heads, _reach).state_dict()["table"]
+    assert not _start.any(), f"table must start as zeros."
+
+_contract = _Contract(
+    biased_attention,
+    _all_heads,
+    arguments=(f"query", f"key", f"value", f"bias", f"mask"),
+    results=(f"the output",),
+    gradients=(f"query", f"key", f"value", f"bias"),
+)
+_shapes = (3, 2, 4, 6), (3, 2, 5, 6), (3, 2, 5, 1), (2, 4, 5)
+_sets = [_kit_normal(1206 + _n, *_shapes) for _n in range(2)]
+_masks = _kit_normal(1208, (2, 3, 2, 4, 5)) > 0
+_masks[0, 0, 1, 1], _masks[1, 2] = False, False
+_contract.case(f"A mask with an empty row", *_sets[0], _masks[0])
+_contract.case(f"Another mask", *_sets[0], _masks[1])
+_contract.case(f"Another bias", *_sets[0][:3], _sets[1][3], _masks[0])
+_contract.case(f"Other inputs", *_sets[1], _masks[0])
+_contract.case(f"No mask", *_sets[0], None)
+_contract.case(f"A bias of zeros", *_sets[0][:3], 0 * _sets[0][3], None)
+_contract.case(f"All allowed", *_sets[1], torch.ones_like(_masks[0]))
+_contract.case(f"Nothing allowed", *_sets[0], torch.zeros_like(_masks[0]))
+for _mask in (
+    _masks[0, 0, 0],
+    _masks[0, :, :1],
+    _masks[1, 0],
+    _masks[0, :, :1, :1],
+    _masks[1, 0, :, :1],
+    _masks[0, 1, 1, 1:2],
+):
+    _contract.case(f"A mask that broadcasts", *_sets[1], _mask)
+_contract.case(f"Transposes", *map(_kit_apart, (*_sets[0], _masks[1])))
+for _n, (_batch, _h, _t_q, _t_k, _d_h, _d_v) in enumerate(
+    [
+        (2, 2, 3, 4, 1, 5),
+        (1, 3, 2, 4, 1, 5),
+        (3, 1, 1, 3, 2, 4),
+        (2, 3, 2, 1, 3, 2),
+        (1, 1, 1, 1, 1, 1),
+    ]
+):
+    _wide = (_batch, _h, _t_k, _d_h), (_batch, _h, _t_k, _d_v), (_h, _t_q, _t_k)
+    _parts = _kit_normal(1209 + _n, (_batch, _h, _t_q, _d_h), *_wide)
+    _mask = _kit_normal(1254 + _n, (_batch, _h, _t_q, _t_k)) > 0
+    _contract.case(f"{_h} heads, with a mask", *_parts, _mask)
+    _contract.case(f"{_h} heads, a mask of heads", *_parts, _mask[0])
+_high = 3e5 * _sets[0][0], 3e5 * _sets[0][1], _sets[0][2], 1e9 * _sets[0][3]
+for _mask in (None, _masks[0]):
+    _contract.case(f"Large scores and biases", *_high, _mask, gradients=False, tol=1e-3)
+_low = torch.full((2, 1, 3, 1), 1e5).double(), torch.full((2, 1, 4, 1), -1e5).double()
+_low[1][:, :, 2] = 1e5
+_rest = _kit_normal(1217, (2, 1, 4, 3), (1, 3, 4))
+_some = torch.tensor([[True, True, False, False]])
+_says = f"Allowed scores far below the forbidden ones"
+_contract.case(_says, *_low, *_rest, _some, gradients=False, tol=1e-3)
+_single = [_x.float() for _x in _sets[0]]
+_contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% head-importance--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_heads, _W_o, _b_o, _target = seeded(
+    84, (2, 3, 4, 2), (6, 5), (5,), (2, 4, 5), dtype=torch.float64
+)
+_valid = torch.tensor([[True, True, False, False], [False, False, False, False]])
+_inputs = _heads, _W_o, _b_o, _target, _valid
+steady("head_importance", head_importance, *_inputs, "mean")
+_got = steady("head_importance", head_importance, *_inputs, "zero")
+_real = _heads[0, :, :2]
+_error = torch.einsum("itf,ifd->td", _real, _W_o.reshape(3, 2, 5)) + _b_o
+_error = _error - _target[0, :2]
+_want = torch.stack([_error - _real[i] @ _W_o[2 * i : 2 * i + 2] for i in range(3)])
+_want = _want.square().mean((1, 2)) - _error.square().mean()
+assert matches(_got, _want, 1e-9), explain("importance, float64", _got, _want, tol=1e-9)
+
+
+### BEGIN HIDDEN TESTS
+def _growth(heads, W_o, b_o, target, valid, ablation):
+    """Return the importance of each head, token by token."""
+    places, (_, count, _, width) = valid.nonzero().tolist(), heads.shape
+    rows = W_o.reshape(count, width, -1)
+
+    def loss(ablated):
+        total = 0.0
+        for b, t in places:
+            output = b_o - target[b, t]
+            for i in range(count):
+                own = heads[b, i, t]
+                if i == ablated and ablation == "zero":
+                    own = torch.zeros_like(own)
+                elif i == ablated:
+                    own = sum(heads[c, i, s] for c, s in places) / len(places)
+                output = output + torch.einsum("f,fd->d", own, rows[i])
+            total = total + (output**2).sum()
+        return total / (len(places) * len(b_o))
+
+    whole = loss(None)
+    return torch.stack([loss(i) - whole for i in range(count)])
+
+
+_contract = _Contract(
+    head_importance,
+    _growth,
+    arguments=(f"heads", f"W_o", f"b_o", f"target", f"valid", f"ablation"),
+    results=(f"the result",),
+)
+_kinds = f"zero", f"mean"
+for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
+    [
+        (3, 4, 5, 2, 3),
+        (3, 4, 5, 2, 3),
+        (1, 3, 4, 1, 2),
+        (4, 2, 1, 3, 1),
+        (2, 1, 3, 2, 4),
+        (1, 1, 1, 1, 1),
+    ]
+):
+    *_inputs, _scores = _kit_normal(
+        1220 + _n,
+        (_batch, _count, _size, _width),
+        (_count * _width, _d_model),
+        (_d_model,),
+        (_batch, _size, _d_model),
+        (_batch, _size),
+    )
+    _valid = _scores > 0
+    _valid[0, 0], _valid[1:2] = True, False
+    for _kind in _kinds:
+        _contract.case(f"Padding, {_kind}", *_inputs, _valid, _kind)
+        _all = torch.ones_like(_valid)
+        _contract.case(f"No padding, {_kind}", *_inputs, _all, _kind)
+    if _n == 1:
+        _one = torch.zeros_like(_valid)
+        _one[2, 3] = True
+        _other = [_inputs[0], *_kit_normal(1226, (8, 3), (3,), (3, 5, 3))]
+        for _kind in _kinds:
+            _contract.case(f"Other weights, {_kind}", *_other, _valid, _kind)
+            _contract.case(f"One real token, {_kind}", *_inputs, _one, _kind)
+            _moved = map(_kit_apart, (*_inputs, _valid))
+            _contract.case(f"Transposes, {_kind}", *_moved, _kind)
+            _single = [_x.float() for _x in _inputs]
+            _contract.case(f"float32, {_kind}", *_single, _valid, _kind, tol=1e-4)
+            _learned = [_x.clone().requires_grad_() for _x in _inputs]
+            _contract.case(f"Parameters, {_kind}", *_learned, _valid, _kind)
+_contract.again()
+for _kind in (f"median", f"zeros", f"Mean", f"", None):
+    _kit_refuses(
+        f"An unknown ablation", head_importance, *_other, _one, _kind, word="ablation"
+    )
+### END HIDDEN TESTS
+
+
+# %% circuits--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_weights = random_heads(102, 2, 5, 3)
+_names, _before = list(_weights), copies(*_weights.values())
+for _ in range(2):
+    _QK, _u, _OV, _b = circuits(_weights)
+    assert list(_weights) == _names, "circuits changes the entries of its dictionary."
+    assert untouched(_weights.values(), _before), "circuits changes a weight in place."
+_want = torch.stack([_weights["W_q"][_i] @ _weights["W_k"][_i].T for _i in range(2)])
+assert matches(_QK, _want, 1e-9), explain("QK in float64", _QK, _want, tol=1e-9)
+_x = seeded(103, (1, 1, 5), dtype=torch.float64)
+_got = steady("circuit_attention", circuit_attention, _x, _QK, _u, _OV, _b, 3)
+_want = _x @ _OV.sum(0) + _b
+assert matches(_got, _want, 1e-9), explain("one token", _got, _want, tol=1e-9)
+
+
+### BEGIN HIDDEN TESTS
+_parts_of = f"W_q", f"W_k", f"W_v", f"b_q", f"b_k", f"b_v", f"W_o", f"b_o"
+
+
+def _multiplied(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):
+    """Return the student's products for the entries of the dictionary."""
+    entries = W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o
+    return circuits(weights=dict(zip(_parts_of, entries, strict=True)))
+
+
+def _products(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):
+    """Return the four products, index by index."""
+    return (
+        torch.einsum("ide,ife->idf", W_q, W_k),
+        torch.einsum("ide,ie->id", W_k, b_q),
+        torch.einsum("ide,ief->idf", W_v, W_o),
+        b_o + torch.einsum("ie,ief->f", b_v, W_o),
+    )
+
+
+def _circled(x, QK, u, OV, b, d_head, mask=None):
+    """Return the output, sequence by sequence and head by head."""
+    allowed = torch.ones(len(x), len(QK), *x.shape[1:2] * 2, dtype=torch.bool)
+    allowed = allowed if mask is None else allowed & mask
+    found = []
+    for n, tokens in enumerate(x):
+        output = b.expand_as(tokens)
+        for i in range(len(QK)):
+            scores = torch.einsum("td,df,sf->ts", tokens, QK[i], tokens)
+            scores = (scores + (tokens @ u[i])[None]) / d_head**0.5
+            output = output + _one_head(scores, tokens @ OV[i], allowed[n, i])
+        found.append(output)
+    return torch.stack(found)
+
+
+_contract = _Contract(
+    _multiplied,
+    _products,
+    arguments=_parts_of,
+    results=(f"QK", f"u", f"OV", f"b"),
+    gradients=_parts_of,
+)
+for _n, (_h, _d, _width) in enumerate(
+    [(3, 4, 2), (3, 4, 2), (2, 3, 5), (1, 4, 3), (4, 1, 2), (2, 3, 1), (1, 1, 1)]
+):
+    _weights = random_heads(1230 + _n, _h, _d, _width)
+    _contract.case(f"Weights", *_weights.values())
+    _louder = {**_weights, "b_k": 1e6 + _weights["b_k"]}
+    _contract.case(f"Another b_k", *_louder.values())
+_contract.case(f"Transposes", *map(_kit_apart, random_heads(1237, 2, 4, 3).values()))
+_single = random_heads(1238, 2, 4, 3, dtype=torch.float32)
+_contract.case(f"float32", *_single.values(), gradients=False, tol=1e-5)
+_contract.again()
+
+_contract = _Contract(
+    circuit_attention,
+    _circled,
+    arguments=(f"x", f"QK", f"u", f"OV", f"b", f"d_head", f"mask"),
+    results=(f"the output",),
+    gradients=(f"x", f"QK", f"u", f"OV", f"b"),
+)
+_shapes = (3, 5, 4), (2, 4, 4), (2, 4), (2, 4, 4), (4,)
+_sets = [_kit_normal(1240 + _n, *_shapes) for _n in range(2)]
+_masks = (_kit_normal(1242, (2, 3, 2, 5, 5)) > 0) | torch.eye(5).bool()
+_contract.case(f"A mask", *_sets[0], 3, _masks[0])
+_contract.case(f"Another mask", *_sets[0], 3, _masks[1])
+_contract.case(f"Another d_head", *_sets[0], 7, _masks[0])
+_contract.case(f"Other tokens", _sets[1][0], *_sets[0][1:], 3, _masks[0])
+_contract.case(f"Other products", _sets[0][0], *_sets[1][1:], 3, _masks[0])
+_contract.case(f"No mask", *_sets[0], 3, None)
+for _mask in (_masks[0, 0, 0], _masks[0, :, :1], _masks[1, 0], _masks[1, :1]):
+    _contract.case(f"A mask that broadcasts", *_sets[1], 2, _mask)
+_keys = torch.tensor([[True, False, True, True, False]])
+_contract.case(f"A mask of keys", *_sets[1], 2, _keys)
+_contract.case(f"Only themselves", *_sets[1], 2, torch.eye(5).bool())
+_moved = map(_kit_apart, _sets[0])
+_contract.case(f"Transposes", *_moved, 5, _kit_apart(_masks[1]))
+for _n, (_batch, _h, _size, _d) in enumerate(
+    [(2, 2, 3, 4), (1, 3, 4, 2), (4, 2, 1, 3), (2, 1, 3, 5), (2, 3, 4, 1), (1, 1, 1, 1)]
+):
+    _wide = (_h, _d, _d), (_h, _d), (_h, _d, _d), (_d,)
+    _parts = _kit_normal(1243 + _n, (_batch, _size, _d), *_wide)
+    _mask = _kit_normal(1260 + _n, (_batch, _h, _size, _size)) > 0
+    _mask[..., 0] = True
+    _contract.case(f"{_h} heads, with a mask", *_parts, 1, _mask)
+    _contract.case(f"{_h} heads, a mask of heads", *_parts, 4, _mask[0])
+_high = _sets[0][0], 1e9 * _sets[0][1], *_sets[0][2:]
+for _mask in (None, _masks[0]):
+    _contract.case(f"Large scores", *_high, 3, _mask, gradients=False, tol=1e-3)
+_x = torch.tensor([-1e5, -1e5, 1e5, 1e5]).double()[:, None].expand(2, 4, 1)
+_parts = torch.ones(1, 1, 1), torch.ones(1, 1), torch.ones(1, 1, 1), torch.ones(1)
+_some = torch.tensor([[False, False, True, True]])
+_says = f"Allowed scores far below the forbidden ones"
+_low = _x, *[_part.double() for _part in _parts], 1
+for _mask in (_some, ~_some):
+    _contract.case(_says, *_low, _mask, gradients=False, tol=1e-3)
+_single = [_part.float() for _part in _sets[0]]
+_contract.case(f"float32", *_single, 3, _masks[0], gradients=False, tol=1e-5)
+_contract.again()
+### END HIDDEN TESTS

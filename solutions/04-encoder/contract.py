@@ -1,0 +1,828 @@
+"""The contract of assignment 4: what each task promises beside the values of its tests."""
+
+import math
+
+import torch
+
+from solutions.kit import _Contract, _kit_apart, _kit_normal
+
+# %% rms-norm--contract | points: 2
+# In float64, whatever the data type of the weight is, and called again.
+_x, _module = seeded(181, (2, 3, 4), dtype=torch.float64), RMSNorm(4, eps=0.5)
+_want = _x / (_x.square().sum(-1, keepdim=True) / 4 + 0.5).sqrt()
+_got = steady("the module", _module, _x)
+assert matches(_got, _want, 1e-9), explain(
+    "float64 in a module with float32 weights", _got, _want, tol=1e-9
+)
+_got = steady("the module", _module.double(), _x.float())
+assert matches(_got, _want.float()), explain(
+    "float32 in a module with float64 weights", _got, _want.float()
+)
+
+
+### BEGIN HIDDEN TESTS
+def _by_size(state, x, eps=1e-6):
+    """Return RMS norm, feature by feature."""
+    features = x.unbind(-1)
+    size = sum(part**2 for part in features) / len(features) + eps
+    gains = state["weight"].unbind(0)
+    found = [w * part * size**-0.5 for w, part in zip(gains, features, strict=True)]
+    return torch.stack(found, -1)
+
+
+for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0)]):
+    _gain, _x, _other = _kit_normal(1301 + _n, (_d,), (3, 2, _d), (3, 2, _d))
+    _contract = _Contract(
+        make=lambda sizes=(_d, _eps): RMSNorm(*sizes),
+        state={"weight": _gain},
+        reference=lambda state, x, eps=_eps: _by_size(state, x, eps),
+        arguments=(f"x",),
+        results=(f"the result",),
+        gradients=(f"x",),
+    )
+    _contract.case(f"Tokens", _x)
+    _contract.case(f"Other tokens", _other)
+    _contract.case(f"Short tokens", 1e-3 * _x)
+    _contract.case(f"Long tokens", 1e6 * _x)
+    _contract.case(f"A transpose", _kit_apart(_other))
+    _contract.case(f"One sequence", _x[:1])
+    _contract.case(f"One token each", _x[:, :1])
+    _contract.case(f"One vector", _x[0, 0])
+    _contract.case(f"Tokens without a batch axis", _x[0])
+    _contract.case(f"Two leading axes more", _kit_normal(1304, (2, 1, 3, 2, _d)))
+    _contract.case(f"A token of zeros", _x * torch.tensor([[0.0], [1.0]]))
+    _contract.again()
+_gain, _x = _kit_normal(1305, (5,), (3, 2, 5))
+_kinds = torch.float16, torch.bfloat16, torch.float32, torch.float64
+for _kind, _tol in zip(_kinds, (5e-3, 3e-2, 1e-5, 1e-9), strict=True):
+    for _of_weight in {torch.float32, torch.float64, _kind}:
+        _module = RMSNorm(5, 1e-9).to(_of_weight)
+        _module.load_state_dict({"weight": _gain.to(_of_weight)})
+        _low, _state = _x.to(_kind), {"weight": _gain.to(_of_weight).double()}
+        for _scale in (1.0, 3e-4, 5e3) if _kind in _kinds[:2] else (1.0,):
+            _given = (_low * _scale).to(_kind)
+            _want = _by_size(_state, _given.double(), 1e-9).to(_kind)
+            _problem = _kit_difference(
+                f"x in {_kind}, weight in {_of_weight}: the result",
+                _kit_attempt(f"x in {_kind}", _module, _given),
+                _want,
+                max(_tol, 1e-2 if _of_weight in _kinds[:2] else 0.0),
+            )
+            assert _problem is None, _problem
+_start = RMSNorm(7).state_dict()["weight"]
+assert torch.equal(_start, torch.ones(7)), f"weight must start as ones."
+### END HIDDEN TESTS
+
+
+# %% gated-ffn--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_x, _W_gate, _W_up, _W_down = seeded(
+    182, (2, 3, 4), (4, 5), (4, 5), (5, 4), dtype=torch.float64
+)
+_weights = _W_gate, _W_up, _W_down
+_got = steady("the network", gated_feed_forward, _x, *_weights, "sigmoid")
+_want = ((_x @ _W_up) / (1 + torch.exp(-_x @ _W_gate))) @ _W_down
+assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
+assert gated_width(1) == 1, "gated_width(1): the smallest whole number above 2/3 is 1."
+
+
+### BEGIN HIDDEN TESTS
+def _gated(x, W_gate, W_up, W_down, activation="silu"):
+    """Return the network, inner feature by inner feature."""
+    y = torch.zeros_like(x)
+    for gate, up, down in zip(W_gate.unbind(1), W_up.unbind(1), W_down, strict=True):
+        a = torch.einsum("...d,d->...", x, gate)
+        if activation == "relu":
+            passed = a * (a > 0)
+        elif activation == "gelu":
+            passed = a * (1 + torch.erf(a / 2**0.5)) / 2
+        else:
+            passed = (a if activation == "silu" else 1) / (1 + torch.exp(-a))
+        inner = passed * torch.einsum("...d,d->...", x, up)
+        y = y + inner[..., None] * down
+    return y
+
+
+def _width(d_ff, multiple):
+    """Return the width, by counting up."""
+    width = multiple * (2 * d_ff // (3 * multiple))
+    while 3 * width < 2 * d_ff:
+        width += multiple
+    return width
+
+
+_contract = _Contract(
+    gated_feed_forward,
+    _gated,
+    arguments=(f"x", f"W_gate", f"W_up", f"W_down", f"activation"),
+    results=(f"the output",),
+    gradients=(f"x", f"W_gate", f"W_up", f"W_down"),
+)
+_names = f"sigmoid", f"relu", f"gelu", f"silu"
+_shapes = (3, 2, 4), (4, 5), (4, 5), (5, 4)
+_sets = [_kit_normal(1310 + _n, *_shapes) for _n in range(2)]
+for _name in _names:
+    _contract.case(f"{_name}", *_sets[0], _name)
+    _contract.case(f"{_name}, other inputs", *_sets[1], _name)
+    _contract.case(f"{_name}, other tokens", _sets[1][0], *_sets[0][1:], _name)
+    _contract.case(f"{_name}, one vector", _sets[0][0][0, 0], *_sets[0][1:], _name)
+    _single = [_part.float() for _part in _sets[0]]
+    _contract.case(f"{_name}, float32", *_single, _name, gradients=False, tol=1e-5)
+_contract.case(f"Large inputs", 100 * _sets[0][0], *_sets[0][1:], f"silu", tol=1e-8)
+_contract.case(f"Transposes", *map(_kit_apart, _sets[1]), f"gelu")
+_contract.case(f"No batch axis", _sets[1][0][0], *_sets[1][1:], f"silu")
+for _n, _shapes in enumerate(
+    [
+        ((1, 3, 2), (2, 7), (2, 7), (7, 2)),
+        ((4, 1, 3), (3, 1), (3, 1), (1, 3)),
+        ((2, 3, 1, 2, 5), (5, 3), (5, 3), (3, 5)),
+        ((1, 1), (1, 1), (1, 1), (1, 1)),
+    ]
+):
+    _parts = _kit_normal(1312 + _n, *_shapes)
+    _contract.case(f"Other sizes", *_parts, _names[_n])
+_contract.again()
+for _name in (f"swish", f"SiLU", f"tanh", f"", None):
+    _kit_refuses(
+        f"An unknown activation",
+        gated_feed_forward,
+        *_sets[0],
+        _name,
+        word="activation",
+    )
+_contract = _Contract(gated_width, _width, arguments=(f"d_ff", f"multiple"))
+for _d_ff in (9, 15, 18, 27, 192, 3000, *integers(1318, 1, 9999, (4,)).tolist()):
+    for _multiple in (1, 2, 6, 100):
+        _contract.case(f"A width", _d_ff, _multiple)
+_contract.case(f"A multiple above d_ff", 7, 1000)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% fold-norm--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_gamma, _beta, _W, _b = seeded(183, (4,), (4,), (4, 3), (3,), dtype=torch.float64)
+_, _got = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
+_want = torch.einsum("i,ij->j", _beta, _W) + _b
+assert matches(_got, _want, 1e-9), explain("b' in float64", _got, _want, tol=1e-9)
+steady("centre_outputs", centre_outputs, _W, _b)
+assert centre_outputs(_W)[1] is None, "Without a bias, the second result is None."
+_, _got = fold_norm(_gamma, _beta, _W)
+assert matches(_got, _want - _b, 1e-9), explain("b' without b", _got, _want - _b)
+
+
+### BEGIN HIDDEN TESTS
+def _folded(gamma, beta, W, b=None):
+    """Return the layer that follows, entry by entry."""
+    shift = sum(s * row for s, row in zip(beta, W, strict=True))
+    rows = [g * row for g, row in zip(gamma, W, strict=True)]
+    return torch.stack(rows), shift if b is None else b + shift
+
+
+def _centred(W, b):
+    """Return the layer before, multiplied with the matrix that centres."""
+    size = W.shape[1]
+    centring = torch.eye(size, dtype=W.dtype) - torch.full_like(W[0], 1 / size)
+    return W @ centring.T, centring @ b
+
+
+_contract = _Contract(
+    fold_norm,
+    _folded,
+    arguments=(f"gamma", f"beta", f"W", f"b"),
+    results=(f"W'", f"b'"),
+    gradients=(f"gamma", f"beta", f"W", f"b"),
+)
+_both_contract = _Contract(
+    centre_outputs,
+    _centred,
+    arguments=(f"W", f"b"),
+    results=(f"W_c", f"b_c"),
+    gradients=(f"W", f"b"),
+)
+_alone_contract = _Contract(
+    lambda W: centre_outputs(W)[0],
+    lambda W: _centred(W, W[0])[0],
+    arguments=(f"W",),
+    results=(f"W_c without a bias",),
+    gradients=(f"W",),
+)
+_sizes = [(4, 3), (4, 3), (5, 5), (2, 6), (1, 4), (3, 1), (1, 1)]
+for _n, (_d, _m) in enumerate(_sizes):
+    _gamma, _beta, _W, _b = _kit_normal(1320 + _n, (_d,), (_d,), (_d, _m), (_m,))
+    _contract.case(f"With a bias", _gamma, _beta, _W, _b)
+    _contract.case(f"Without a bias", _gamma, _beta, _W, None)
+    _both_contract.case(f"With a bias", _W, _b)
+    _alone_contract.case(f"Without a bias", _W)
+    _kept = centre_outputs(_W, None)
+    assert _kept[1] is None, f"With b=None, the second result is None."
+_W, _b = _kit_normal(1328, (4, 3), (3,))
+_gamma, _beta = _kit_normal(1329, (4,), (4,))
+_contract.case(f"Other gains", _gamma, _beta, _W, _b)
+_contract.case(f"Transposes", *map(_kit_apart, (_gamma, _beta, _W, _b)))
+_both_contract.case(f"Transposes", _kit_apart(_W), _kit_apart(_b))
+_alone_contract.case(f"A transpose", _kit_apart(_W))
+_single = _gamma.float(), _beta.float(), _W.float(), _b.float()
+_contract.case(f"float32", *_single, gradients=False, tol=1e-5)
+_both_contract.case(f"float32", *_single[2:], gradients=False, tol=1e-5)
+_contract.again()
+_both_contract.again()
+_alone_contract.again()
+### END HIDDEN TESTS
+
+
+# %% stochastic-depth--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_x, _branch = seeded(184, (3, 2, 4), (3, 2, 4), dtype=torch.float64)
+_keep = torch.tensor([True, False, True])
+_got = steady("drop_branch", drop_branch, _x, _branch, _keep, 0.3)
+_want = torch.stack([_x[0] + _branch[0] / 0.3, _x[1], _x[2] + _branch[2] / 0.3])
+assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
+steady("drop_branch", drop_branch, _x, _branch, None, 0.3)
+_first = keep_probabilities(3, 0.4)
+_first.clear()
+assert len(keep_probabilities(3, 0.4)) == 3, (
+    "keep_probabilities returns the list of an earlier call. Make a new one each time."
+)
+
+
+### BEGIN HIDDEN TESTS
+def _line(num_layers, last):
+    """Return the probabilities, step by step."""
+    found = [1.0]
+    for _ in range(num_layers):
+        found.append(found[-1] - (1.0 - last) / num_layers)
+    return found[1:]
+
+
+def _dropped(x, branch, keep, keep_prob):
+    """Return the stream, sequence by sequence."""
+    if keep is None:
+        return torch.stack([a + b for a, b in zip(x, branch, strict=True)])
+    kept = keep.tolist()
+    found = [x[n] + branch[n] / keep_prob if kept[n] else x[n] for n in range(len(x))]
+    return torch.stack(found)
+
+
+_contract = _Contract(keep_probabilities, _line, arguments=(f"num_layers", f"last"))
+for _count in (6, 1, 2, 17):
+    for _last in (0.5, 1.0, 0.0, 0.123, integers(1330, 1, 99) / 100):
+        _contract.case(f"{_count} layers", _count, _last)
+_contract.again()
+
+_contract = _Contract(
+    drop_branch,
+    _dropped,
+    arguments=(f"x", f"branch", f"keep", f"keep_prob"),
+    results=(f"the result",),
+    gradients=(f"x", f"branch"),
+)
+for _n, (_batch, _size, _d) in enumerate(
+    [(4, 3, 5), (4, 3, 5), (4, 4, 4), (1, 3, 2), (5, 1, 2), (2, 2, 1), (1, 1, 1)]
+):
+    _x, _branch, _scores = _kit_normal(
+        1331 + _n, (_batch, _size, _d), (_batch, _size, _d), (_batch,)
+    )
+    _keep = _scores > 0
+    _keep[:1], _keep[1:2] = False, True
+    _contract.case(f"Some kept", _x, _branch, _keep, 0.7)
+    _contract.case(f"The others kept", _x, _branch, ~_keep, 0.7)
+    _contract.case(f"keep=None", _x, _branch, None, 0.7)
+    if _n == 1:
+        _contract.case(f"Another probability", _x, _branch, _keep, 0.25)
+        _contract.case(f"keep_prob = 1", _x, _branch, _keep, 1)
+        _contract.case(f"keep_prob = 1, evaluation", _x, _branch, None, 1.0)
+        _contract.case(f"A small keep_prob", _x, _branch, _keep, 1e-6)
+        _contract.case(f"All kept", _x, _branch, torch.ones(4).bool(), 0.7)
+        _contract.case(f"All dropped", _x, _branch, torch.zeros(4).bool(), 0.7)
+        _moved = map(_kit_apart, (_x, _branch))
+        _contract.case(f"Transposes", *_moved, torch.stack([_keep] * 2, 1)[:, 0], 0.7)
+        _single = _x.float(), _branch.float()
+        _contract.case(f"float32", *_single, _keep, 0.3, gradients=False, tol=1e-5)
+        for _wild in (math.inf, -math.inf, math.nan):
+            _spoilt = torch.where(_keep[:, None, None], _branch, _wild)
+            _says = f"Dropped branches that hold no finite number"
+            _contract.case(_says, _x, _spoilt, _keep, 0.7)
+        _got = drop_branch(1e9 * _x, 1e9 * _spoilt, _keep, 0.7)
+        assert torch.equal(_got[~_keep], 1e9 * _x[~_keep]), (
+            f"Where keep is False, the result is x exactly."
+        )
+        _inputs = _x, _branch, _keep
+_contract.again()
+for _p in (0, 0.0, -0.5, 1.0000001, 2, math.inf):
+    _kit_refuses(f"keep_prob = {_p}", drop_branch, *_inputs, _p, word="keep_prob")
+    _kit_refuses(
+        f"keep_prob = {_p} in evaluation",
+        drop_branch,
+        *_inputs[:2],
+        None,
+        _p,
+        word="keep_prob",
+    )
+### END HIDDEN TESTS
+
+
+# %% masked-batch-norm--contract | points: 2
+# In float64, with the arguments kept, in training and in evaluation.
+_x = seeded(185, (3, 2, 4), dtype=torch.float64)
+_valid = torch.tensor([[True, False], [True, True], [False, False]])
+_module = MaskedBatchNorm(4, eps=0.5).double()
+_before = copies(_x, _valid)
+_got = _module(_x, _valid)
+assert untouched([_x, _valid], _before), "A training call changes its arguments."
+_real = torch.stack([_x[0, 0], _x[1, 0], _x[1, 1]])
+_want = (_real - _real.mean(0)) / (_real.var(0, unbiased=False) + 0.5).sqrt()
+assert matches(_got[_valid], _want, 1e-9), explain(
+    "the real tokens in float64", _got[_valid], _want, tol=1e-9
+)
+steady("the module in evaluation", _module.eval(), _x, _valid)
+
+
+### BEGIN HIDDEN TESTS
+_entries = f"weight", f"bias", f"running_mean", f"running_var"
+
+
+def _push(shape):
+    """Return the slope of a loss at each entry of the output."""
+    return torch.cos(torch.arange(math.prod(shape), dtype=torch.float64)).reshape(shape)
+
+
+def _one_call(x, valid, state, eps, momentum, training):
+    """Return what one call of the student's module gives and leaves."""
+    module = MaskedBatchNorm(x.shape[-1], eps, momentum).to(x.dtype).train(training)
+    given = [value.to(x.dtype).clone() for value in state]
+    module.load_state_dict(dict(zip(_entries, given, strict=True)))
+    output = module(x, valid)
+    loss = (output * _push(x.shape).to(x.dtype)).sum()
+    weights = [module.weight, module.bias]
+    slopes = torch.autograd.grad(loss, weights, retain_graph=True)
+    now = module.state_dict()
+    return output, now["running_mean"].clone(), now["running_var"].clone(), *slopes
+
+
+def _token_by_token(x, valid, state, eps, momentum, training):
+    """Return output, running statistics, and the gradients of gain and shift."""
+    gain, shift, mean, var = state
+    places, push = valid.nonzero().tolist(), _push(x.shape)
+    now = mean, var
+    if training:
+        mean = sum(x[b, t] for b, t in places) / len(places)
+        total = sum((x[b, t] - mean) ** 2 for b, t in places)
+        var = total / len(places)
+        seen = mean.detach(), total.detach() / (len(places) - 1)
+        now = [o + momentum * (s - o) for o, s in zip(now, seen, strict=True)]
+    rows = {(b, t): (x[b, t] - mean) * (var + eps) ** -0.5 for b, t in places}
+    output = [torch.zeros_like(row) for row in x.flatten(0, 1)]
+    slopes = [torch.zeros_like(gain), torch.zeros_like(gain)]
+    for (b, t), row in rows.items():
+        output[b * x.shape[1] + t] = gain * row + shift
+        slopes = [slopes[0] + push[b, t] * row.detach(), slopes[1] + push[b, t]]
+    return torch.stack(output).reshape(x.shape), *now, *slopes
+
+
+_contract = _Contract(
+    _one_call,
+    _token_by_token,
+    arguments=(f"x", f"valid", f"state", f"eps", f"momentum", f"training"),
+    results=(
+        f"the output",
+        f"running_mean",
+        f"running_var",
+        f"the gradient of weight",
+        f"the gradient of bias",
+    ),
+    gradients=(f"x",),
+    through=(f"the output",),
+    tol=2e-9,
+)
+for _n, (_batch, _size, _d) in enumerate(
+    [(4, 3, 5), (4, 3, 5), (1, 6, 2), (5, 2, 1), (3, 3, 3)]
+):
+    _x, _scores, _third, *_state = _kit_normal(
+        1340 + _n, (_batch, _size, _d), (_batch, _size), (_size,), *[(_d,)] * 4
+    )
+    _state[3] = 0.5 + _state[3].abs()
+    _valid = _scores > 0
+    _valid[-1, -1], _valid[-1, 0], _valid[1:2] = True, True, False
+    _all = torch.ones_like(_valid)
+    for _training, _mode in [(True, f"training"), (False, f"evaluation")]:
+        _last = _state, 0.3, 0.2, _training
+        _contract.case(f"Padding, {_mode}", _x, _valid, *_last)
+        _contract.case(f"No padding, {_mode}", _x, _all, *_last)
+        if _n == 1:
+            _contract.case(f"Other tokens, {_mode}", 1 - 3 * _x, _valid, *_last)
+            _two = torch.zeros_like(_valid)
+            _two[0, 1], _two[2, 2] = True, True
+            _contract.case(f"Two real tokens, {_mode}", _x, _two, *_last)
+            _wild = torch.where(_valid[..., None], _x, math.nan)
+            _contract.case(f"NaN in the padding, {_mode}", _wild, _valid, *_last)
+            _wild = torch.where(_valid[..., None], _x, math.inf)
+            _contract.case(f"Infinite padding, {_mode}", _wild, _valid, *_last)
+            _moved = _kit_apart(_x), _kit_apart(_valid)
+            _contract.case(f"Transposes, {_mode}", *_moved, *_last)
+            for _momentum in (1.0, 0.0):
+                _ends = _state, 0.3, _momentum, _training
+                _contract.case(f"momentum = {_momentum}", _x, _valid, *_ends)
+    if _n == 1:
+        _one = torch.zeros_like(_valid)
+        _one[2, 0] = True
+        for _few in (_one, ~_all):
+            _says = f"Fewer than two real tokens in evaluation"
+            _contract.case(_says, _x, _few, _state, 0.3, 0.2, False)
+            for _kind in (torch.float32, torch.float64):
+                _kit_refuses(
+                    f"Fewer than two real tokens in training",
+                    MaskedBatchNorm(5).to(_kind),
+                    _x.to(_kind),
+                    _few,
+                    word="valid",
+                )
+_contract.again()
+_module, _x = MaskedBatchNorm(3).double(), _kit_normal(1345, (4, 2, 5, 3))
+_state = _module.state_dict()
+for _name, _start in zip(_entries, (1.0, 0.0, 0.0, 1.0), strict=True):
+    assert (_state[_name] == _start).all(), f"{_name} doesn't start as the table says."
+_state = [torch.full((3,), _start).double() for _start in (1.0, 0.0, 0.0, 1.0)]
+for _n, _training in enumerate((True, False, True, False)):
+    _valid = _kit_normal(1346 + _n, (2, 5)) > -0.3
+    _valid[:, 0] = True
+    _module.train(_training)
+    _got = _module(_x[_n], _valid)
+    _want, *_state[2:], _, _ = _token_by_token(
+        _x[_n], _valid, _state, 1e-5, 0.1, _training
+    )
+    _says = f"Training and evaluation in turn, call {_n + 1}: the output"
+    _problem = _kit_difference(_says, _got, _want, 1e-8)
+    assert _problem is None, _problem
+### END HIDDEN TESTS
+
+
+# %% placements--contract | points: 2
+# In float64, with the layers kept, and called again.
+_layers = [make_layer(50 + _n, 2, 3, 4, 5, dtype=torch.float64) for _n in range(2)]
+_x, _mask = wave(51, 2, 4, 3, dtype=torch.float64), torch.ones(4, 4).tril().bool()
+for _placement in ("post", "pre", "sandwich", "parallel"):
+    _before = [copies(*_layer.values()) for _layer in _layers]
+    steady("encoder", lambda x, m, p=_placement: encoder(x, _layers, m, p), _x, _mask)
+    for _layer, _old in zip(_layers, _before, strict=True):
+        assert len(_layer) == len(_old), "encoder changes the entries of a layer."
+        assert untouched(_layer.values(), _old), "encoder changes weights of a layer."
+_got, _ = encoder_layer(_x, silent(_layers[0]), None, "sandwich")
+_want = _x + _layers[0]["beta_3"] + _layers[0]["beta_4"]
+assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
+
+
+### BEGIN HIDDEN TESTS
+def _of_layer():
+    """Return the names of a layer's weights."""
+    names = [f"W_q", f"W_k", f"W_v", f"W_o", f"W_1", f"b_1", f"W_2", f"b_2"]
+    return names + [f"{kind}_{n}" for n in (1, 2, 3, 4) for kind in ("gamma", "beta")]
+
+
+def _layer_weights(seed, *count, sizes):
+    """Return random weights of a layer, or of as many as count says, stacked."""
+    heads, width, narrow, inner = sizes
+    shapes = [(heads, width, narrow)] * 3 + [(heads, narrow, width)]
+    shapes += [(width, inner), (inner,), (inner, width), (width,)] + [(width,)] * 8
+    return _kit_normal(seed, *[(*count, *shape) for shape in shapes])
+
+
+def _named(values, named):
+    """Return the weights by name."""
+    return dict(zip(_of_layer(), values, strict=False)) | named
+
+
+def _in_order(values, named):
+    """Return a stack of layers, each of them by name."""
+    stacked = _named(values, named)
+    count = len(stacked["W_1"])
+    return [{name: w[n] for name, w in stacked.items()} for n in range(count)]
+
+
+def _one_layer(x, mask, placement, *values, **named):
+    """Return what the student's layer gives."""
+    return encoder_layer(x, _named(values, named), mask, placement)
+
+
+def _stack(x, mask, placement, final_gamma, final_beta, *values, **named):
+    """Return what the student's encoder gives."""
+    final = None if final_gamma is None else (final_gamma, final_beta)
+    return encoder(x, _in_order(values, named), mask, placement, final)
+
+
+def _of_token(x, gamma, beta, eps=1e-5):
+    """Return layer norm by its definition."""
+    centred = x - x.sum(-1, keepdim=True) / x.shape[-1]
+    size = (centred**2).sum(-1, keepdim=True) / x.shape[-1] + eps
+    return gamma * (centred * size**-0.5) + beta
+
+
+def _self_attended(x, layer, mask):
+    """Return attention and its weights, sequence by sequence and head by head."""
+    maps, outputs, heads = [], [], len(layer["W_q"])
+    allowed = torch.ones(len(x), heads, *x.shape[1:2] * 2, dtype=torch.bool)
+    allowed = allowed if mask is None else allowed & mask
+    for b, tokens in enumerate(x):
+        output = 0
+        for i in range(heads):
+            query, key = tokens @ layer["W_q"][i], tokens @ layer["W_k"][i]
+            scores = torch.einsum("td,sd->ts", query, key) * key.shape[1] ** -0.5
+            top = scores.detach().amax(-1, keepdim=True)
+            powers = (scores - top).exp() * allowed[b, i]
+            total = powers.sum(-1, keepdim=True)
+            maps.append(powers / torch.where(total == 0, 1.0, total))
+            output = output + maps[-1] @ (tokens @ layer["W_v"][i]) @ layer["W_o"][i]
+        outputs.append(output)
+    return torch.stack(outputs), torch.stack(maps).unflatten(0, (len(x), heads))
+
+
+def _inner(x, layer):
+    """Return the feed-forward network."""
+    hidden = torch.einsum("...d,df->...f", x, layer["W_1"]) + layer["b_1"]
+    return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
+
+
+def _placed(x, mask, placement, *values):
+    """Return output and weights of a layer, by the table of the statement."""
+    layer = _named(values, {})
+
+    def norm(i, z):
+        return _of_token(z, layer[f"gamma_{i}"], layer[f"beta_{i}"])
+
+    if placement == "post":
+        moved, maps = _self_attended(x, layer, mask)
+        z = norm(1, x + moved)
+        return norm(2, z + _inner(z, layer)), maps
+    moved, maps = _self_attended(norm(1, x), layer, mask)
+    if placement == "parallel":
+        return x + moved + _inner(norm(1, x), layer), maps
+    z = x + (moved if placement == "pre" else norm(3, moved))
+    added = _inner(norm(2, z), layer)
+    return z + (added if placement == "pre" else norm(4, added)), maps
+
+
+def _placed_stack(x, mask, placement, final_gamma, final_beta, *values):
+    """Return output and weights of a stack."""
+    found = []
+    for layer in _in_order(values, {}):
+        x, maps = _placed(x, mask, placement, *layer.values())
+        found.append(maps)
+    x = x if final_gamma is None else _of_token(x, final_gamma, final_beta)
+    return x, torch.stack(found)
+
+
+_contract = _Contract(
+    _one_layer,
+    _placed,
+    arguments=(f"x", f"mask", f"placement", *_of_layer()),
+    results=(f"the output", f"the attention weights"),
+    gradients=(f"x", *_of_layer()),
+)
+_deep_contract = _Contract(
+    _stack,
+    _placed_stack,
+    arguments=(
+        f"x",
+        f"mask",
+        f"placement",
+        f"final_gamma",
+        f"final_beta",
+        *_of_layer(),
+    ),
+    results=(f"the output", f"the attention weights"),
+    gradients=(f"x", f"final_gamma", f"final_beta", *_of_layer()),
+)
+_places = f"post", f"pre", f"sandwich", f"parallel"
+_sizes = (2, 3, 4, 5), (3, 4, 1, 2), (1, 2, 3, 6)
+for _n, (_shape, _dims) in enumerate(
+    zip([(3, 4, 3), (1, 3, 4), (2, 1, 2)], _sizes, strict=True)
+):
+    _x, _gamma, _beta = _kit_normal(1350 + _n, _shape, _shape[2:], _shape[2:])
+    _weights = _layer_weights(1353 + _n, sizes=_dims)
+    _layers = _layer_weights(1356 + _n, 3 - _n, sizes=_dims)
+    _mask = _kit_normal(1359 + _n, (_shape[0], _dims[0], _shape[1], _shape[1])) > -0.3
+    _mask[0, 0, 0] = False
+    for _place in _places:
+        _norm = _gamma, _beta
+        _contract.case(f"{_place}, a mask", _x, _mask, _place, *_weights)
+        _deep_contract.case(
+            f"{_place}, a final norm", _x, _mask, _place, *_norm, *_layers
+        )
+    if _n == 0:
+        _norm = None, None
+        _causal = torch.ones(4, 4).tril().bool()
+        for _place in _places:
+            _contract.case(f"{_place}, no mask", 1 - _x, None, _place, *_weights)
+            _deep_contract.case(
+                f"{_place}, no final norm", _x, _mask, _place, *_norm, *_layers
+            )
+            _says = f"{_place}, a mask for all sequences and heads, short tokens"
+            _contract.case(_says, 1e-3 * _x, _causal, _place, *_weights)
+            _moved = map(_kit_apart, (_x, _mask))
+            _last = *_moved, _place, *_weights
+            _contract.case(f"{_place}, transposes", *_last, gradients=False)
+            _single = [_w.float() for _w in _weights]
+            _contract.case(
+                f"{_place}, float32",
+                _x.float(),
+                _causal,
+                _place,
+                *_single,
+                gradients=False,
+                tol=1e-4,
+            )
+            _other = [_w.flip(0) for _w in _layers]
+            _last = _x, None, _place, *_norm, *_other
+            _deep_contract.case(
+                f"{_place}, no mask, other order", *_last, gradients=False
+            )
+_contract.again()
+_deep_contract.again()
+_layer = _named(_weights, {})
+for _place in (f"Post", f"post-norm", f"prenorm", f"", None):
+    _kit_refuses(
+        f"An unknown placement",
+        lambda x, place: encoder_layer(x, _layer, None, place),
+        _x,
+        _place,
+        word="placement",
+    )
+### END HIDDEN TESTS
+
+
+# %% layer-norm-backward--contract | points: 2
+# In float64, with the arguments kept, called again, and followed by a gradient.
+_grad, _x, _gamma = seeded(186, (2, 3, 4), (2, 3, 4), (4,), dtype=torch.float64)
+with torch.no_grad():
+    _, _got, _ = steady("the gradients", layer_norm_backward, _grad, _x, _gamma, 0.5)
+_centred = _x - _x.mean(-1, keepdim=True)
+_root = (_centred.square().sum(-1, keepdim=True) / 4 + 0.5).sqrt()
+_want = torch.einsum("btd,btd->d", _grad, _centred / _root)
+assert matches(_got, _want, 1e-9), explain("dgamma in float64", _got, _want, tol=1e-9)
+_gamma.requires_grad_()
+_dx, _, _ = layer_norm_backward(_grad, _x, _gamma, 0.5)
+assert _dx.requires_grad, (
+    "No gradient flows through dx: it is no formula of gamma. Compute the three results"
+    " with plain tensor operations, without autograd."
+)
+
+
+### BEGIN HIDDEN TESTS
+def _by_jacobian(grad, x, gamma, eps):
+    """Return the three gradients, token by token, with the whole Jacobian."""
+    size = x.shape[-1]
+    dx, dgamma, dbeta = [], torch.zeros_like(gamma), torch.zeros_like(gamma)
+    for up, token in zip(grad.reshape(-1, size), x.reshape(-1, size), strict=True):
+        centred = token - token.sum() / size
+        power = ((centred**2).sum() / size + eps) ** -0.5
+        jacobian = power * (torch.eye(size, dtype=x.dtype) - 1 / size)
+        jacobian = jacobian - power**3 * torch.outer(centred, centred) / size
+        dx.append(jacobian @ (up * gamma))
+        dgamma, dbeta = dgamma + up * centred * power, dbeta + up
+    return torch.stack(dx).reshape(x.shape), dgamma, dbeta
+
+
+_contract = _Contract(
+    layer_norm_backward,
+    _by_jacobian,
+    arguments=(f"grad", f"x", f"gamma", f"eps"),
+    results=(f"dx", f"dgamma", f"dbeta"),
+    gradients=(f"grad", f"x", f"gamma"),
+    views=True,  # the sum over no axes may be grad itself
+)
+for _n, _shape in enumerate(
+    [(3, 2, 5), (3, 2, 5), (1, 4, 3), (4, 1, 2), (6,), (3, 4), (2, 3, 1, 2, 4), (2, 1)]
+):
+    _grad, _x, _gamma = _kit_normal(1370 + _n, _shape, _shape, _shape[-1:])
+    for _eps in (0.4, 1e-5):
+        _contract.case(f"eps = {_eps}", _grad, _x, _gamma, _eps)
+    if _n == 1:
+        _contract.case(f"Another grad", 1 - _grad, _x, _gamma, 0.4)
+        _contract.case(f"Other tokens", _grad, 2 - 3 * _x, _gamma, 0.4)
+        _contract.case(f"Another gain", _grad, _x, 1 - _gamma, 0.4)
+        _contract.case(f"Short tokens", _grad, 1e-3 * _x, _gamma, 1e-5, tol=1e-8)
+        _equal = torch.ones_like(_x)
+        _contract.case(f"Equal features", _grad, _equal, _gamma, 0.4)
+        _moved = map(_kit_apart, (_grad, _x, _gamma))
+        _contract.case(f"Transposes", *_moved, 0.4)
+        _single = _grad.float(), _x.float(), _gamma.float()
+        _contract.case(f"float32", *_single, 0.4, gradients=False, tol=1e-5)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% read-out--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_layers = [make_layer(60 + _n, 2, 3, 4, 5, dtype=torch.float64) for _n in range(2)]
+_x, _mask = wave(61, 2, 4, 3, dtype=torch.float64), torch.ones(4, 4).tril().bool()
+_before = [copies(*_layer.values()) for _layer in _layers]
+steady("contributions", lambda x, m: contributions(x, _layers, m), _x, _mask)
+for _layer, _old in zip(_layers, _before, strict=True):
+    assert untouched(_layer.values(), _old), "contributions changes weights of a layer."
+_found, _gamma, _beta, _W_u = seeded(
+    187, (4, 2, 3, 5), (5,), (5,), (5, 6), dtype=torch.float64
+)
+_got = steady("direct_logits", direct_logits, _found, _gamma, _beta, _W_u)
+_want = (_beta @ _W_u).expand(2, 3, 6)
+assert matches(_got[-1], _want, 1e-9), explain(
+    "the share of beta in float64", _got[-1], _want, tol=1e-9
+)
+steady("logit_lens", logit_lens, _found[:3], _gamma, _beta, _W_u)
+
+
+### BEGIN HIDDEN TESTS
+def _added(x, mask, *values, **named):
+    """Return what the student's function gives for a stack of layers."""
+    return contributions(x, _in_order(values, named), mask)
+
+
+def _summands(x, mask, *values):
+    """Return the parts of the stream, from the streams after each sublayer."""
+    streams = [0 * x, x]
+    for layer in _in_order(values, {}):
+        for i in (1, 2):
+            read = _of_token(streams[-1], layer[f"gamma_{i}"], layer[f"beta_{i}"])
+            if i == 1:
+                streams.append(streams[-1] + _self_attended(read, layer, mask)[0])
+            else:
+                streams.append(streams[-1] + _inner(read, layer))
+    pairs = zip(streams[1:], streams[:-1], strict=True)
+    return torch.stack([now - before for now, before in pairs])
+
+
+def _shares(found, gamma, beta, W_u, eps):
+    """Return the shares in the logits, part by part."""
+    whole = sum(part for part in found)
+    mean = whole.sum(-1, keepdim=True) / whole.shape[-1]
+    root = (((whole - mean) ** 2).sum(-1, keepdim=True) / whole.shape[-1] + eps) ** 0.5
+    rows = [(part - part.mean(-1, keepdim=True)) / root * gamma for part in found]
+    rows.append(beta.expand_as(whole))
+    return torch.stack([torch.einsum("btd,dv->btv", row, W_u) for row in rows])
+
+
+def _read_early(found, gamma, beta, W_u, eps):
+    """Return the lens, stream by stream."""
+    streams = [sum(found[: 2 * n + 1]) for n in range(len(found) // 2 + 1)]
+    read = [_of_token(stream, gamma, beta, eps) for stream in streams]
+    return torch.stack([torch.einsum("btd,dv->btv", row, W_u) for row in read])
+
+
+_contract = _Contract(
+    _added,
+    _summands,
+    arguments=(f"x", f"mask", *_of_layer()),
+    results=(f"the result",),
+    gradients=(f"x", *[_name for _name in _of_layer() if _name[-1] not in "34"]),
+)
+for _n, (_shape, _dims) in enumerate(
+    [
+        ((3, 4, 3), (2, 3, 4, 5)),
+        ((1, 3, 4), (3, 4, 1, 2)),
+        ((2, 1, 2), (1, 2, 3, 6)),
+    ]
+):
+    _x, _layers = (
+        _kit_normal(1380 + _n, _shape),
+        _layer_weights(1383 + _n, 3 - _n, sizes=_dims),
+    )
+    _mask = _kit_normal(1386 + _n, (_shape[0], _dims[0], _shape[1], _shape[1])) > -0.3
+    _mask[0, 0, 0] = False
+    _contract.case(f"A mask", _x, _mask, *_layers)
+    _contract.case(f"Another mask", _x, ~_mask, *_layers)
+    _contract.case(f"No mask", _x, None, *_layers)
+    if _n == 0:
+        _contract.case(f"Other tokens", 1 - _x, _mask, *_layers)
+        _contract.case(f"Other layers", _x, _mask, *[_w.flip(0) for _w in _layers])
+        _contract.case(f"A mask for all", _x, _mask[-1, -1], *_layers)
+        _contract.case(f"Transposes", *map(_kit_apart, (_x, _mask)), *_layers)
+        _single = [_w.float() for _w in (_x, *_layers)]
+        _single = _single[0], _mask, *_single[1:]
+        _contract.case(f"float32", *_single, gradients=False, tol=1e-4)
+_contract.again()
+for _call, _reference, _parts_of in [
+    (direct_logits, _shares, (4, 1, 5)),
+    (logit_lens, _read_early, (5, 1, 7)),
+]:
+    _contract = _Contract(
+        _call,
+        _reference,
+        arguments=(f"found", f"gamma", f"beta", f"W_u", f"eps"),
+        results=(f"the result",),
+        gradients=(f"found", f"gamma", f"beta", f"W_u"),
+    )
+    for _n, (_count, (_batch, _size, _d, _words)) in enumerate(
+        zip(_parts_of, [(3, 2, 5, 4), (1, 3, 2, 6), (4, 1, 3, 1)], strict=True)
+    ):
+        _shapes = (_count, _batch, _size, _d), (_d,), (_d,), (_d, _words)
+        _sets = [_kit_normal(1390 + 2 * _n + _k, *_shapes) for _k in (0, 1)]
+        _contract.case(f"Parts", *_sets[0], 1e-5)
+        _contract.case(f"A larger eps", *_sets[0], 0.5)
+        if _n == 0:
+            _contract.case(f"Other parts", _sets[1][0], *_sets[0][1:], 0.5)
+            _contract.case(f"Another norm and matrix", _sets[0][0], *_sets[1][1:], 0.5)
+            _contract.case(f"Short tokens", 1e-3 * _sets[0][0], *_sets[0][1:], 1e-5)
+            _single = [_part.float() for _part in _sets[0]]
+            _contract.case(f"float32", *_single, 0.5, gradients=False, tol=1e-4)
+        _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 0.1)
+    _contract.again()
+### END HIDDEN TESTS
