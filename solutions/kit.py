@@ -11,7 +11,6 @@ hidden lines and no other text. No message holds a number that was expected or t
 """
 
 import torch
-from torch import nn
 
 course_seed = 0  # the notebook's own, which grading sets
 
@@ -198,6 +197,7 @@ class _Contract:
     gradients: the arguments to which gradients flow; they flow to all weights as well.
     through: the results from which they flow; all of floating point if not said.
     tol: how far numbers may be off, relative to the largest one.
+    views: whether a result may share its memory with an argument.
 
     After its cases each contract is asked once more: `again()`.
     """
@@ -213,13 +213,14 @@ class _Contract:
         make=None,
         state=None,
         tol=1e-9,
+        views=False,
     ):
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
         self.through = results if through is None else through
         self.tol, self.first, self.number = tol, None, 0
         self.earlier, self.waiting, self.weights = [], [], None
-        self.call, self.dtype = call, torch.float64
+        self.call, self.dtype, self.views = call, torch.float64, views
 
     def built(self):
         """Return a new module with the weights."""
@@ -319,9 +320,7 @@ class _Contract:
             earlier = []
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
-            assert self.has_state(self.call), (
-                f"Calls change the module's state_dict."
-            )
+            assert self.has_state(self.call), f"Calls change the module's state_dict."
             self.state = {name: 0.5 - x for name, x in self.state.items()}
             given, state = self.precise(values)
             wants = [self.cast(want) for want in self.expected(given, state)]
@@ -384,7 +383,7 @@ class _Contract:
         for place, (name, now, want) in enumerate(
             zip(self.results, got, wants, strict=True)
         ):
-            if type(now) not in (torch.Tensor, nn.Parameter):
+            if type(now) not in (torch.Tensor, torch.nn.Parameter):
                 return f"{says}: {name} is a {type(now).__name__}, and no tensor.", None
             problem = _kit_difference(f"{says}: {name}", now, want, tol)
             if problem is not None:
@@ -395,8 +394,13 @@ class _Contract:
                         return self.stale(f"{says}: {name}", values, given), None
                 return problem, None
             inside = now.untyped_storage().data_ptr()
-            if now.numel() and any(
-                inside == x.untyped_storage().data_ptr() for x in _kit_tensors(values)
+            if (
+                now.numel()
+                and not self.views
+                and any(
+                    inside == x.untyped_storage().data_ptr()
+                    for x in _kit_tensors(values)
+                )
             ):
                 return (
                     f"{says}: {name} shares its memory with an argument: who changes "
