@@ -208,27 +208,6 @@ def relative_values(weights, value, value_table, offset=0):
 # +     position = torch.gather(table, 4, index.unsqueeze(-1)).squeeze(-1)
 
 
-# %% right: queries_one_by_one
-def relative_scores(query, key, key_table, offset=0):
-    reach = len(key_table) // 2
-    rows = []
-    for t in range(query.shape[2]):
-        gap = torch.arange(key.shape[2]) - offset - t
-        near = key_table[gap.clamp(-reach, reach) + reach]
-        rows.append(torch.einsum("bhd,bhkd->bhk", query[:, :, t], key + near))
-    return torch.stack(rows, 2) / query.shape[3] ** 0.5
-
-
-def relative_values(weights, value, value_table, offset=0):
-    reach = len(value_table) // 2
-    rows = []
-    for t in range(weights.shape[2]):
-        gap = torch.arange(value.shape[2]) - offset - t
-        near = value_table[gap.clamp(-reach, reach) + reach]
-        rows.append(torch.einsum("bhk,bhkd->bhd", weights[:, :, t], value + near))
-    return torch.stack(rows, 2)
-
-
 # %% right: one_hot_rows
 def _where(num_queries, num_keys, rows, offset):
     gap = torch.arange(num_keys)[None] - torch.arange(num_queries)[:, None] - offset
