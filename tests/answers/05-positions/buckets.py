@@ -243,3 +243,120 @@ def bucket_bias(
 # >= instead of >.
 # -         result = result + n * (distance > 0).long()
 # +         result = result + n * (distance >= 0).long()
+
+
+# %% right: plain_python
+def _one_bucket(d, num_buckets, max_distance, bidirectional):
+    n = num_buckets // 2 if bidirectional else num_buckets
+    add = n if bidirectional and d > 0 else 0
+    delta = abs(d) if bidirectional else max(-d, 0)
+    e = n // 2
+    if delta < e:
+        return add + delta
+    far = math.floor((n - e) * math.log(delta / e) / math.log(max_distance / e))
+    return add + min(e + far, n - 1)
+
+
+def relative_bucket(distance, num_buckets, max_distance, bidirectional=True):
+    out = [
+        _one_bucket(d, num_buckets, max_distance, bidirectional)
+        for d in distance.reshape(-1).tolist()
+    ]
+    return torch.tensor(out, dtype=torch.int64).reshape(distance.shape)
+
+
+def bucket_bias(
+    table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
+):
+    bias = []
+    for t in range(num_queries):
+        gap = torch.arange(num_keys) - offset - t
+        bias.append(
+            table[relative_bucket(gap, len(table), max_distance, bidirectional)].T
+        )
+    return torch.stack(bias, 1)
+
+
+# %% right: float32_logarithms
+def relative_bucket(distance, num_buckets, max_distance, bidirectional=True):
+    out = torch.zeros_like(distance)
+    n = num_buckets
+    if bidirectional:
+        n //= 2
+        out += (distance > 0).long() * n
+        distance = distance.abs()
+    else:
+        distance = -torch.minimum(distance, torch.zeros_like(distance))
+    e = n // 2
+    near = distance < e
+    far = e + (
+        torch.log(distance.float() / e) / math.log(max_distance / e) * (n - e)
+    ).to(torch.long)
+    far = torch.minimum(far, torch.full_like(far, n - 1))
+    return out + torch.where(near, distance, far)
+
+
+def bucket_bias(
+    table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
+):
+    gap = torch.arange(num_keys)[None] - (torch.arange(num_queries) + offset)[:, None]
+    bucket = relative_bucket(gap, table.size(0), max_distance, bidirectional)
+    return torch.nn.functional.embedding(bucket, table).permute(2, 0, 1)
+
+
+# %% wrong: in_place_of_the_future | says: in place
+# -         delta = (-distance).clamp(min=0)
+# +         delta = -distance.clamp_(max=0)
+
+
+# %% wrong: in_int32 | says: int64|data type
+# -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     found = first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     return found if bidirectional else found.int()
+
+
+# %% wrong: half_precision | says: wrong|expected
+# Far distances are turned to half precision, where they overflow.
+# -     part = (delta.clamp(min=exact).double() / exact).log() / math.log(
+# +     part = (delta.clamp(min=exact).half() / exact).double().log() / math.log(
+
+
+# %% wrong: table_of_distances | says: kept|earlier|stopped
+# The buckets of a shape are kept.
+# -     exact = buckets // 2
+# +     exact = buckets // 2
+# +     key = (tuple(delta.shape), num_buckets, bidirectional)
+# +     known = relative_bucket.__dict__
+# +     delta, first, distance = known.setdefault(key, (delta, first, distance))
+
+
+# %% wrong: limit_excluded | says: wrong|expected
+# Exactly M falls into the bucket before the last.
+# -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     far = far.clamp(max=buckets - 1) - (delta == max_distance).long()
+# +     return first + torch.where(delta < exact, delta, far)
+
+
+# %% wrong: kept_for_queries | says: kept|earlier|stopped
+# The buckets of a number of queries and keys are kept.
+# -     bucket = relative_bucket(distance, len(table), max_distance, bidirectional)
+# +     known = bucket_bias.__dict__
+# +     bucket = relative_bucket(distance, len(table), max_distance, bidirectional)
+# +     bucket = known.setdefault((num_queries, num_keys, bidirectional, offset), bucket)
+
+
+# %% wrong: table_in_float32 | says: data type
+# -     return table[bucket].permute(2, 0, 1)  # (T_q, T_k, h) -> (h, T_q, T_k)
+# +     return table.float()[bucket].permute(2, 0, 1)
+
+
+# %% wrong: squeezed_heads | says: shape|stopped
+# -     return table[bucket].permute(2, 0, 1)  # (T_q, T_k, h) -> (h, T_q, T_k)
+# +     found = table.squeeze()[bucket]
+# +     return found.permute(2, 0, 1) if found.dim() == 3 else found
+
+
+# %% wrong: viewed | says: reshape where you use view
+# -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     found = torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     return first + found.reshape(-1).view(distance.view(-1).view(distance.shape).shape)

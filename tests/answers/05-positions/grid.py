@@ -189,3 +189,101 @@ def grid_index(height, width):
 # The grid is not flattened.
 # -     grid = torch.cat([rows, columns], dim=-1).reshape(H * W, d_r + d_c)
 # +     grid = torch.cat([rows, columns], dim=-1)
+
+
+# %% right: meshgrid
+def grid_encoding(row_table, column_table, class_vector=None):
+    r, c = torch.meshgrid(
+        torch.arange(row_table.size(0)),
+        torch.arange(column_table.size(0)),
+        indexing="ij",
+    )
+    found = torch.cat((row_table[r.flatten()], column_table[c.flatten()]), 1)
+    if class_vector is None:
+        return found
+    return torch.cat((class_vector.reshape(1, -1), found), 0)
+
+
+def grid_index(height, width):
+    spot = torch.cartesian_prod(torch.arange(height), torch.arange(width))
+    gap = spot[None] - spot[:, None] + torch.tensor([height - 1, width - 1])
+    return (gap * torch.tensor([2 * width - 1, 1])).sum(-1)
+
+
+# %% right: filled
+def grid_encoding(row_table, column_table, class_vector=None):
+    H, W = len(row_table), len(column_table)
+    first = 0 if class_vector is None else 1
+    out = row_table.new_zeros(H * W + first, row_table.shape[1] + column_table.shape[1])
+    if class_vector is not None:
+        out[0] = class_vector
+    for n in range(H * W):
+        out[n + first, : row_table.shape[1]] = row_table[n // W]
+        out[n + first, row_table.shape[1] :] = column_table[n % W]
+    return out
+
+
+def grid_index(height, width):
+    result = torch.empty(height * width, height * width, dtype=torch.long)
+    for t in range(height * width):
+        for s in range(height * width):
+            down, right = s // width - t // width, s % width - t % width
+            result[t, s] = (down + height - 1) * (2 * width - 1) + right + width - 1
+    return result
+
+
+# %% wrong: in_float32 | says: data type
+# -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, D_r + D_c)
+# +     patches = torch.cat([rows, columns], dim=-1).float()
+
+
+# %% wrong: class_kept | says: class_vector|kept|class vector
+# The first class vector is kept.
+# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, D_r + D_c)
+# +     known = grid_encoding.__dict__.setdefault("known", {})
+# +     known.setdefault(len(class_vector), class_vector)
+# +     return torch.cat([known[len(class_vector)][None], patches])
+
+
+# %% wrong: class_detached | says: gradient
+# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, D_r + D_c)
+# +     return torch.cat([class_vector[None].detach(), patches])
+
+
+# %% wrong: tables_viewed | says: reshape where you use view
+# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, D_r + D_c)
+# +     flat = row_table.view(-1)[:0]
+# +     return torch.cat([class_vector[None], patches]) + flat.sum()
+
+
+# %% wrong: tables_changed | says: in place
+# -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, D_r + D_c)
+# +     patches = torch.cat([rows, columns], dim=-1)
+# +     if class_vector is not None and not class_vector.requires_grad:
+# +         class_vector += 1
+# +         return torch.cat([class_vector[None] - 1, patches])
+
+
+# %% wrong: index_in_int32 | says: int64
+# -     return down * (2 * width - 1) + right
+# +     return (down * (2 * width - 1) + right).int()
+
+
+# %% wrong: index_kept | says: changed by a later call|kept|first one
+# The table of a grid is kept and given out again.
+# -     return down * (2 * width - 1) + right
+# +     known = grid_index.__dict__
+# +     return known.setdefault((height, width), down * (2 * width - 1) + right)
+
+
+# %% wrong: index_kept_by_size | says: kept|earlier|grid
+# The table of a number of patches is kept, and 2 x 3 has as many as 3 x 2.
+# -     return down * (2 * width - 1) + right
+# +     known = grid_index.__dict__
+# +     return known.setdefault(height * width, down * (2 * width - 1) + right).clone()
+
+
+# %% wrong: rows_as_wide | says: expected|wrong|stopped
+# Wrong where there are more rows than columns.
+# -     return down * (2 * width - 1) + right
+# +     return down * (2 * max(height, width) - 1) + right

@@ -250,3 +250,105 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # The slopes are repeated.
 # -     slopes = slopes + more[0::2][: num_heads - n]
 # +     slopes = slopes + slopes[: num_heads - n]
+
+
+# %% right: learned_views
+def alibi_slopes(num_heads):
+    if num_heads < 1:
+        raise ValueError("num_heads must be positive")
+    n = 1 << (num_heads.bit_length() - 1)
+    base = 2 ** (-8 * torch.arange(1, n + 1, dtype=torch.float64) / n)
+    more = 2 ** (-8 * torch.arange(1, 2 * n + 1, 2, dtype=torch.float64) / (2 * n))
+    return torch.cat([base, more[: num_heads - n]]).float()
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    gap = torch.arange(num_keys) - torch.arange(offset, offset + num_queries)[:, None]
+    bias = torch.einsum("h,qk->hqk", slopes, -gap.abs().to(slopes.dtype))
+    if not causal:
+        return bias
+    return torch.where(gap > 0, torch.tensor(-math.inf, dtype=slopes.dtype), bias)
+
+
+# %% right: a_mask_added
+def alibi_slopes(num_heads):
+    if num_heads < 1:
+        raise ValueError("num_heads")
+    n = 2 ** math.floor(math.log2(num_heads))
+    slopes = [2 ** (-8 * (i + 1) / n) for i in range(n)]
+    slopes += [2 ** (-4 * (2 * i + 1) / n) for i in range(num_heads - n)]
+    return torch.tensor(slopes)
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    rows = []
+    for t in range(offset, offset + num_queries):
+        row = [-slopes * abs(t - s) for s in range(num_keys)]
+        rows.append(torch.stack(row, -1))
+    bias = torch.stack(rows, 1)
+    if causal:
+        future = torch.full((num_queries, num_keys), -math.inf).triu(offset + 1)
+        bias = bias + future.to(bias.dtype)
+    return bias
+
+
+# %% wrong: slopes_in_float64 | says: data type
+# -     return torch.tensor(slopes, dtype=torch.float32)
+# +     return torch.tensor(slopes, dtype=torch.float64)
+
+
+# %% wrong: slopes_kept | says: later call|first one returned|kept
+# The slopes are made once, and given out to be overwritten.
+# -     return torch.tensor(slopes, dtype=torch.float32)
+# +     known = alibi_slopes.__dict__
+# +     return known.setdefault(num_heads, torch.tensor(slopes, dtype=torch.float32))
+
+
+# %% wrong: negative_heads | says: ValueError
+# -     if num_heads < 1:
+# +     if num_heads == 0:
+
+
+# %% wrong: bias_in_float32 | says: data type
+# -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
+# +     bias = bias.masked_fill(distance > 0, -math.inf) if causal else bias
+# +     return bias.float()
+
+
+# %% wrong: distance_kept | says: only offset|kept|earlier|shape|stopped|wrong
+# The distances of a number of queries and keys are kept.
+# -     distance = keys[None, :] - queries[:, None]  # (1, T_k) - (T_q, 1) -> (T_q, T_k)
+# +     distance = keys[None, :] - queries[:, None]
+# +     known = alibi_bias.__dict__
+# +     distance = known.setdefault((num_queries, num_keys), distance)
+
+
+# %% wrong: largest_finite | says: wrong|expected|inf
+# -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
+# +     low = torch.finfo(bias.dtype).min
+# +     return bias.masked_fill(distance > 0, low) if causal else bias
+
+
+# %% wrong: slopes_sign | says: wrong|expected
+# Slopes are made positive.
+# -         -distance.abs() * slopes[:, None, None]
+# +         -distance.abs() * slopes.abs()[:, None, None]
+
+
+# %% wrong: rounded_inside | says: digits|float32|float64
+# -         -distance.abs() * slopes[:, None, None]
+# +         -distance.abs() * slopes.float().to(slopes.dtype)[:, None, None]
+
+
+# %% wrong: slopes_changed | says: in place
+# -     keys = torch.arange(num_keys, device=slopes.device)
+# +     keys = torch.arange(num_keys, device=slopes.device)
+# +     if not causal and not slopes.requires_grad:
+# +         slopes.neg_().neg_().add_(1e-12)
+
+
+# %% wrong: infinite_distance | says: gradient|NaN
+# An infinite distance times a slope.
+# -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
+# +     far = distance.abs().double().masked_fill(distance > 0, math.inf)
+# +     return (-far * slopes.double()[:, None, None]).to(slopes.dtype) if causal else bias

@@ -326,3 +326,145 @@ def halves_layout(weight, num_heads):
 # `rotary or d`.
 # -     r = d if rotary is None else rotary
 # +     r = rotary or d
+
+
+# %% right: complex_halves
+def rotate(x, offset=0, rotary=None, base=10000.0):
+    width = x.shape[-1]
+    r = width if rotary is None else rotary
+    if r < 0 or r > width or r % 2 == 1:
+        raise ValueError("rotary")
+    if r == 0:
+        return x
+    spin = torch.outer(
+        torch.arange(offset, offset + x.shape[-2], dtype=torch.float64),
+        base ** (-torch.arange(0, r, 2, dtype=torch.float64) / r),
+    )
+    pairs = torch.view_as_complex(
+        x[..., :r].reshape(*x.shape[:-1], r // 2, 2).contiguous()
+    )
+    turned = pairs * torch.polar(torch.ones_like(spin), spin).to(pairs.dtype)
+    return torch.cat((torch.view_as_real(turned).flatten(-2), x[..., r:]), -1)
+
+
+def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
+    q = rotate(query, offset, rotary, base) / query.shape[-1] ** 0.5
+    return torch.matmul(q, rotate(key, rotary=rotary, base=base).transpose(2, 3))
+
+
+def halves_layout(weight, num_heads):
+    heads = weight.chunk(num_heads, dim=1)
+    return torch.cat([torch.cat((w[:, 0::2], w[:, 1::2]), 1) for w in heads], 1)
+
+
+# %% right: a_matrix_for_each_token
+def _turn_of(position, width, r, base):
+    matrix = torch.eye(width, dtype=torch.float64)
+    for i in range(r // 2):
+        a = position * base ** (-2 * i / r)
+        matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = torch.tensor(
+            [[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]],
+            dtype=torch.float64,
+        )
+    return matrix
+
+
+def rotate(x, offset=0, rotary=None, base=10000.0):
+    if rotary is None:
+        rotary = x.shape[-1]
+    if rotary not in range(0, x.shape[-1] + 1, 2):
+        raise ValueError(f"rotary={rotary}")
+    turns = [
+        _turn_of(offset + t, x.shape[-1], rotary, base).to(x.dtype)
+        for t in range(x.shape[-2])
+    ]
+    return (x.unsqueeze(-2) @ torch.stack(turns)).squeeze(-2)
+
+
+def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
+    scale = 1 / math.sqrt(key.shape[3])
+    return scale * torch.einsum(
+        "bhqd,bhkd->bhqk",
+        rotate(query, offset, rotary, base),
+        rotate(key, 0, rotary, base),
+    )
+
+
+def halves_layout(weight, num_heads):
+    d = weight.shape[1] // num_heads
+    order = torch.arange(num_heads * d).reshape(num_heads, d // 2, 2)
+    return weight[:, order.transpose(1, 2).reshape(-1)]
+
+
+# %% wrong: angles_in_float32 | says: float64|seven digits
+# -     pair = torch.arange(rotary // 2, dtype=torch.float64, device=x.device)
+# +     pair = torch.arange(rotary // 2, dtype=torch.float32, device=x.device)
+
+
+# %% wrong: positions_in_float32 | says: float64|digits
+# -     position = torch.arange(length, dtype=torch.float64, device=x.device) + offset
+# +     position = (torch.arange(length, device=x.device) + offset) / 1.0
+# +     pair = torch.arange(rotary // 2)
+# +     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))
+# -     pair = torch.arange(rotary // 2, dtype=torch.float64, device=x.device)
+# -     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))  # -> (T, r / 2)
+
+
+# %% wrong: tables_kept | says: only offset|kept|earlier|stopped
+# Sines and cosines of a length and a width are kept.
+# -     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+# +     angle = rotate.__dict__.setdefault((length, rotary, base), angle)
+# +     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+
+
+# %% wrong: base_kept | says: only base|kept|base|expected
+# -     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+# +     angle = rotate.__dict__.setdefault((length, rotary, offset), angle)
+# +     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+
+
+# %% wrong: viewed | says: reshape where you use view
+# -     length, width = x.shape[-2:]
+# +     length, width = x.shape[-2:]
+# +     x = x.view(-1, length, width).view(x.shape)
+
+
+# %% wrong: too_wide | says: ValueError
+# The whole width and no more, but d_h + 1 is allowed if d_h is odd.
+# -     if rotary % 2 or not 0 <= rotary <= width:
+# +     if rotary % 2 or not 0 <= rotary <= width + width % 2:
+
+
+# %% wrong: odd_default | says: ValueError
+# None means the largest even number.
+# -     rotary = width if rotary is None else rotary
+# +     rotary = width - width % 2 if rotary is None else rotary
+
+
+# %% wrong: keys_detached | says: gradient
+# -     key = rotate(key, 0, rotary, base)
+# +     key = rotate(key.detach(), 0, rotary, base)
+
+
+# %% wrong: base_not_handed_on | says: base|expected
+# -     key = rotate(key, 0, rotary, base)
+# +     key = rotate(key, 0, rotary)
+
+
+# %% wrong: scores_in_place | says: in place
+# -     query = rotate(query, offset, rotary, base)
+# +     turned = rotate(query, offset, rotary, base)
+# +     query = turned if query.requires_grad else query.copy_(turned)
+
+
+# %% wrong: layout_of_single_heads | says: expected|wrong
+# Right for one head and for two.
+# -     return pairs.mT.flatten(
+# +     return (pairs if num_heads > 2 else pairs.mT).flatten(
+
+
+# %% wrong: layout_by_view | says: view|shape
+# -     pairs = weight.unflatten(
+# -         1, (num_heads, -1, 2)
+# -     )  # (D, h * d_h) -> (D, h, d_h / 2, 2)
+# +     pairs = weight.view(-1).view(len(weight), num_heads, -1, 2)

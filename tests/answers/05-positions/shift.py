@@ -225,3 +225,119 @@ def offset_between(first, second, base=10000.0):
 # The offset from the second to the first.
 # -     sine = s1 * c0 - c1 * s0
 # +     sine = s0 * c1 - c0 * s1
+
+
+# %% right: complex_numbers_too
+def shift_encoding(encoding, offset, base=10000.0):
+    if offset == 0:
+        return encoding
+    width = encoding.shape[-1]
+    speed = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    x, y = encoding.unflatten(-1, (-1, 2)).unbind(-1)
+    turned = torch.complex(y, x) * torch.exp(1j * offset * speed).to(
+        torch.complex(y, x).dtype
+    )
+    return torch.view_as_real(turned).flip(-1).flatten(-2)
+
+
+def offset_between(first, second, base=10000.0):
+    width = first.shape[-1]
+    a = torch.atan2(first[..., -2], first[..., -1])
+    b = torch.atan2(second[..., -2], second[..., -1])
+    gap = torch.remainder(b - a + math.pi, 2 * math.pi) - math.pi
+    return (gap * base ** (1 - 2 / width)).round()
+
+
+# %% right: feature_by_feature
+def shift_encoding(encoding, offset, base=10000.0):
+    width = encoding.shape[-1]
+    out = []
+    for j in range(width):
+        angle = offset * base ** (-(j - j % 2) / width)
+        partner = encoding[..., j + 1 if j % 2 == 0 else j - 1]
+        sign = 1 if j % 2 == 0 else -1
+        out.append(
+            math.cos(angle) * encoding[..., j] + sign * math.sin(angle) * partner
+        )
+    return torch.stack(out, dim=-1)
+
+
+def offset_between(first, second, base=10000.0):
+    s1, c1 = first[..., -2].double(), first[..., -1].double()
+    s2, c2 = second[..., -2].double(), second[..., -1].double()
+    phase = torch.atan2(s2 * c1 - c2 * s1, c2 * c1 + s2 * s1)
+    width = first.shape[-1]
+    return torch.round(phase * base ** ((width - 2) / width)).to(first.dtype)
+
+
+# %% wrong: angles_in_float32 | says: float64|seven digits
+# -     pair = torch.arange(width // 2, dtype=torch.float64, device=encoding.device)
+# +     pair = torch.arange(width // 2, device=encoding.device).float()
+
+
+# %% wrong: written_into_the_argument | says: in place
+# The two halves are right, and are written into the argument.
+# -     return torch.stack(moved, dim=-1).flatten(-2)  # 2 x (..., D / 2) -> (..., D)
+# +     moved = torch.stack(moved, dim=-1).flatten(-2)
+# +     if encoding.requires_grad:
+# +         return moved
+# +     return encoding.copy_(moved)
+
+
+# %% wrong: viewed | says: reshape where you use view|shape
+# -     return torch.stack(moved, dim=-1).flatten(-2)  # 2 x (..., D / 2) -> (..., D)
+# +     return torch.stack(moved, dim=-1).flatten(-2) + 0 * encoding.view(-1)[0]
+
+
+# %% wrong: offset_kept | says: only offset|kept
+# The angles of a width are kept.
+_kept_angles = {}
+
+
+def shift_encoding(encoding, offset, base=10000.0):
+    width = encoding.shape[-1]
+    if (width, base) not in _kept_angles:
+        pair = torch.arange(width // 2, dtype=torch.float64)
+        _kept_angles[width, base] = offset * base ** (-2 * pair / width)
+    angles = _kept_angles[width, base]
+    sin, cos = angles.sin().to(encoding.dtype), angles.cos().to(encoding.dtype)
+    sines, cosines = encoding[..., 0::2], encoding[..., 1::2]
+    moved = [sines * cos + cosines * sin, cosines * cos - sines * sin]
+    return torch.stack(moved, dim=-1).flatten(-2)
+
+
+def offset_between(first, second, base=10000.0):
+    width = first.shape[-1]
+    slowest = base ** -((width - 2) / width)
+    sine = second[..., -2] * first[..., -1] - second[..., -1] * first[..., -2]
+    cosine = second[..., -1] * first[..., -1] + second[..., -2] * first[..., -2]
+    return torch.round(torch.atan2(sine, cosine) / slowest)
+
+
+# %% wrong: detached | says: No gradient|no gradient
+# -     sines, cosines = (
+# -         encoding[..., 0::2],
+# -         encoding[..., 1::2],
+# -     )  # (..., D) -> 2 x (..., D / 2)
+# +     sines, cosines = encoding.detach()[..., 0::2], encoding.detach()[..., 1::2]
+
+
+# %% wrong: offsets_are_whole_numbers_in_int64 | says: data type
+# -     return torch.round(torch.atan2(sine, cosine) / slowest)
+# +     return torch.round(torch.atan2(sine, cosine) / slowest).long()
+
+
+# %% wrong: not_rounded_too | says: whole number|seven digits|float64|expected
+# -     return torch.round(torch.atan2(sine, cosine) / slowest)
+# +     return torch.atan2(sine, cosine) / slowest
+
+
+# %% wrong: floor | says: wrong|expected
+# Rounded down, after a small push.
+# -     return torch.round(torch.atan2(sine, cosine) / slowest)
+# +     return torch.floor(torch.atan2(sine, cosine) / slowest + 1e-3)
+
+
+# %% wrong: offsets_in_float32 | says: data type
+# -     return torch.round(torch.atan2(sine, cosine) / slowest)
+# +     return torch.round(torch.atan2(sine, cosine) / slowest).float()

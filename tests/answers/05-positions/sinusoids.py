@@ -177,3 +177,109 @@ def sinusoids(positions, d_model, base=10000.0):
 # The last frequency is made to be exactly 1 / base.
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = base ** (-even.double() / max(d_model - 2, 1))
+
+
+# %% right: complex_numbers
+def sinusoids(positions, d_model, base=10000.0):
+    if d_model < 1:
+        raise ValueError(f"d_model must be at least 1, not {d_model}")
+    kind = positions.dtype if positions.is_floating_point() else torch.float32
+    pairs = torch.arange((d_model + 1) // 2, dtype=torch.float64)
+    angle = positions.double().unsqueeze(-1) * torch.pow(base, -2 * pairs / d_model)
+    turn = torch.polar(torch.ones_like(angle), angle)
+    both = torch.view_as_real(turn).flip(-1).reshape(*positions.shape, -1)
+    return both[..., :d_model].to(kind)
+
+
+# %% right: phases_in_the_input_type
+_phase_of = (0.0, math.pi / 2)
+
+
+def sinusoids(positions, d_model, base=10000.0):
+    if not d_model >= 1:
+        raise ValueError("d_model < 1")
+    if not torch.is_floating_point(positions):
+        positions = positions.to(torch.float32)
+    flat = positions.reshape(-1)
+    columns = [
+        torch.sin(flat * base ** (-2 * (j // 2) / d_model) + _phase_of[j % 2])
+        for j in range(d_model)
+    ]
+    return torch.stack(columns, 1).reshape(*positions.shape, d_model)
+
+
+# %% wrong: integer_quotient | says: float32|float64
+# The exponents are a quotient of whole numbers, so float32.
+# -     pair = (feature // 2).double()
+# +     pair = feature // 2
+
+
+# %% wrong: half_becomes_float32 | says: data type
+# Half precision in, float32 out.
+# -     dtype = positions.dtype if positions.is_floating_point() else torch.float32
+# +     dtype = torch.float64 if positions.dtype == torch.float64 else torch.float32
+
+
+# %% wrong: positions_in_float32 | says: seven digits|float64
+# The positions are cast first.
+# -     angles = positions.double()[..., None] * base**-exponents  # (...) -> (..., D)
+# +     angles = positions.float().double()[..., None] * base**-exponents
+
+
+# %% wrong: frequencies_kept | says: only base|base=
+# The frequencies of a width are kept, whatever the base.
+_frequencies = {}
+
+
+def sinusoids(positions, d_model, base=10000.0):
+    if d_model < 1:
+        raise ValueError("d_model")
+    dtype = positions.dtype if positions.is_floating_point() else torch.float32
+    feature = torch.arange(d_model)
+    if d_model not in _frequencies:
+        exponents = 2 * (feature // 2).double() / d_model
+        _frequencies[d_model] = base**-exponents
+    angles = positions.double()[..., None] * _frequencies[d_model]
+    return torch.where(feature % 2 == 0, angles.sin(), angles.cos()).to(dtype)
+
+
+# %% wrong: viewed | says: reshape where you use view|fails
+# -     angles = positions.double()[..., None] * base**-exponents  # (...) -> (..., D)
+# +     angles = positions.double().view(-1, 1) * base**-exponents
+# +     angles = angles.view(*positions.shape, d_model)
+
+
+# %% wrong: unsqueezed_in_place | says: in place
+# The axis of the features stays in the argument.
+# -     angles = positions.double()[..., None] * base**-exponents  # (...) -> (..., D)
+# +     angles = positions.double().unsqueeze_(-1) * base**-exponents
+
+
+# %% wrong: zero_is_allowed | says: ValueError
+# -     if d_model < 1:
+# +     if d_model == 0:
+
+
+# %% wrong: whole_numbers_in_float64 | says: data type|float32
+# -     dtype = positions.dtype if positions.is_floating_point() else torch.float32
+# +     dtype = positions.dtype if positions.is_floating_point() else torch.float64
+
+
+# %% wrong: result_kept | says: earlier call|kept
+# The table of a width and a number of positions is kept.
+_tables = {}
+
+
+def sinusoids(positions, d_model, base=10000.0):
+    if d_model < 1:
+        raise ValueError("d_model")
+    key = (positions.shape, positions.dtype, d_model, base)
+    if key not in _tables or positions.requires_grad:
+        dtype = positions.dtype if positions.is_floating_point() else torch.float32
+        feature = torch.arange(d_model)
+        exponents = 2 * (feature // 2).double() / d_model
+        angles = positions.double()[..., None] * base**-exponents
+        _tables[key] = torch.where(feature % 2 == 0, angles.sin(), angles.cos()).to(
+            dtype
+        )
+    return _tables[key]

@@ -5,7 +5,7 @@ def stretch_table(table, length):
     old = table.shape[0]
     if length == 1:
         return table[:1] * 1
-    place = torch.arange(length) * (old - 1) / (length - 1)
+    place = torch.arange(length, dtype=torch.float64) * (old - 1) / (length - 1)
     low = place.floor().long().clamp(0, old - 1)
     high = (low + 1).clamp(0, old - 1)
     part = (place - low).unsqueeze(1).to(table.dtype)
@@ -83,7 +83,7 @@ def squeezed_positions(length, trained_length):
 
 # %% wrong: ends_moved, of: floor_and_mix | says: read at t L / L'
 # The places are t L / L'.
-# -     place = torch.arange(length) * (old - 1) / (length - 1)
+# -     place = torch.arange(length, dtype=torch.float64) * (old - 1) / (length - 1)
 # +     place = torch.arange(length) * old / length
 
 
@@ -140,7 +140,7 @@ def squeezed_positions(length, trained_length):
 
 # %% wrong: repeats_last, of: floor_and_mix | says: last row is repeated
 # Later positions share the last vector.
-# -     place = torch.arange(length) * (old - 1) / (length - 1)
+# -     place = torch.arange(length, dtype=torch.float64) * (old - 1) / (length - 1)
 # +     place = torch.arange(length).clamp(max=old - 1).double()
 
 
@@ -170,7 +170,7 @@ def squeezed_positions(length, trained_length):
 
 # %% wrong: wraps_around, of: floor_and_mix | says: starts again
 # The table is used periodically.
-# -     place = torch.arange(length) * (old - 1) / (length - 1)
+# -     place = torch.arange(length, dtype=torch.float64) * (old - 1) / (length - 1)
 # +     place = (torch.arange(length) % old).double()
 
 
@@ -178,3 +178,116 @@ def squeezed_positions(length, trained_length):
 # New positions are initialised to 0.
 # +     return torch.cat([table, table.new_zeros(max(length - len(table), 0), table.shape[1])])[:length]
 #       old = table.shape[0]
+
+
+# %% right: slices_and_copies
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError("length")
+    old = len(table)
+    if length == old:
+        return table
+    if length == 1:
+        return table[:1]
+    if old == 1:
+        return table.expand(length, -1)
+    rows = []
+    for t in range(length):
+        a, rest = divmod(t * (old - 1), length - 1)
+        rest = rest / (length - 1)
+        rows.append(torch.lerp(table[a], table[min(a + 1, old - 1)], rest))
+    return torch.stack(rows)
+
+
+def squeezed_positions(length, trained_length):
+    step = trained_length / length if trained_length < length else 1
+    return torch.tensor([t * step for t in range(length)], dtype=torch.float32)
+
+
+# %% right: pool_of_grid_sample
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError("length")
+    place = torch.arange(length, dtype=table.dtype) * (len(table) - 1)
+    place = place / max(length - 1, 1)
+    low = place.detach().floor().clamp(max=max(len(table) - 2, 0))
+    part = (place - low).unsqueeze(-1)
+    below = table.index_select(0, low.long())
+    above = table.index_select(0, (low.long() + 1).clamp(max=len(table) - 1))
+    return below + part * (above - below)
+
+
+def squeezed_positions(length, trained_length):
+    scale = min(trained_length, length) / length
+    return (torch.arange(length, dtype=torch.float64) * scale).to(torch.float32)
+
+
+# %% wrong: places_in_float32 | says: float64|seven digits
+# -         0, last, length, dtype=torch.float64, device=table.device
+# +         0, last, length, device=table.device
+
+
+# %% wrong: result_in_float32 | says: data type
+# -     return table[before] * (1 - part) + table[after] * part  # (L, D) -> (L', D)
+# +     return (table[before] * (1 - part) + table[after] * part).float()
+
+
+# %% wrong: ends_overwritten | says: in place
+# The ends are written into the argument, which changes nothing there in theory.
+# -     last = len(table) - 1
+# +     last = len(table) - 1
+# +     with torch.no_grad():
+# +         table[-1] *= 1 + 1e-7
+
+
+# %% wrong: no_last_row_when_one | says: of an earlier call|wrong
+# One row is the last one, and two rows are the first twice.
+# -     return table[before] * (1 - part) + table[after] * part  # (L, D) -> (L', D)
+# +     if length == 1:
+# +         return table[-1:]
+# +     return table[before] * (1 - part) + table[after] * part
+
+
+# %% wrong: places_kept | says: earlier call|stopped|shape|kept|expected
+# The places of a length are kept, whatever the table.
+_places = {}
+
+
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError("length")
+    last = len(table) - 1
+    if length not in _places:
+        _places[length] = torch.linspace(0, last, length, dtype=torch.float64)
+    before = _places[length].long()
+    after = (before + 1).clamp(max=last)
+    part = (_places[length] - before).to(table.dtype)[:, None]
+    return table[before] * (1 - part) + table[after] * part
+
+
+def squeezed_positions(length, trained_length):
+    return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
+
+
+# %% wrong: squeezed_in_float64 | says: data type|float32
+# -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
+# +     step = min(1.0, trained_length / length)
+# +     return torch.arange(length, dtype=torch.float64) * step
+
+
+# %% wrong: squeezed_whole | says: data type|int64|float32
+# Short texts keep whole numbers.
+# -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
+# +     if length <= trained_length:
+# +         return torch.arange(length)
+# +     return torch.arange(length, dtype=torch.float32) * trained_length / length
+
+
+# %% wrong: kept_of_length | says: trained_length|kept
+# The positions of a length are kept.
+# -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
+# +     step = min(1.0, trained_length / length)
+# +     known = squeezed_positions.__dict__
+# +     if length not in known:
+# +         known[length] = torch.arange(length, dtype=torch.float32) * step
+# +     return known[length]

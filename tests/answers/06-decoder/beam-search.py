@@ -308,3 +308,128 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # -         raise ValueError("beam_size must be at least 1")
 # -     if max_len < 1:
 # -         raise ValueError("max_len must be at least 1")
+
+
+# %% right: topk_of_tensors
+def length_penalty(num_tokens, alpha):
+    return math.pow(5 + num_tokens, alpha) / math.pow(6, alpha)
+
+
+def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
+    if beam_size < 1:
+        raise ValueError("beam_size")
+    if max_len < 1:
+        raise ValueError("max_len")
+    beams, done = [([], 0.0)], []
+    for _ in range(max_len):
+        pool = []
+        for tokens, total in beams:
+            row = log_probs[tokens[-1] if tokens else bos_id]
+            for token in torch.isfinite(row).nonzero().flatten().tolist():
+                pool.append((tokens + [token], total + row[token].item()))
+        pool.sort(key=lambda one: one[0])
+        pool.sort(key=lambda one: one[1], reverse=True)
+        beams = []
+        for tokens, total in pool[:beam_size]:
+            (done if tokens[-1] == eos_id else beams).append((tokens, total))
+        if not beams:
+            break
+    result = [(x, total / length_penalty(len(x), alpha)) for x, total in done + beams]
+    result.sort(key=lambda one: (-one[1], one[0]))
+    return result
+
+
+# %% right: heap
+def length_penalty(num_tokens, alpha):
+    return float(((num_tokens + 5) / 6) ** alpha)
+
+
+def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
+    import heapq
+
+    for name, n in {"beam_size": beam_size, "max_len": max_len}.items():
+        if n <= 0:
+            raise ValueError(f"{name} = {n}")
+    table = log_probs.double().numpy()
+    found, alive = [], [(0.0, ())]
+    while max_len and alive:
+        max_len -= 1
+        options = (
+            (cost - float(table[(bos_id, *path)[-1], j]), (*path, j))
+            for cost, path in alive
+            for j in range(len(table))
+            if table[(bos_id, *path)[-1], j] > -math.inf
+        )
+        best = heapq.nsmallest(beam_size, options)
+        found += [one for one in best if one[1][-1] == eos_id]
+        alive = [one for one in best if one[1][-1] != eos_id]
+    scored = [(list(p), -c / length_penalty(len(p), alpha)) for c, p in found + alive]
+    return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+
+
+# %% wrong: stops_when_full | says: wrong|expected
+# The search ends with beam_size finished hypotheses.
+# -         alive = [pair for pair in kept if pair[1][-1] != eos_id]
+# +         alive = [pair for pair in kept if pair[1][-1] != eos_id]
+# +         if len(finished) >= 2 * beam_size:
+# +             break
+
+
+# %% wrong: table_kept | says: kept|earlier|only
+# -     table = log_probs.tolist()
+# +     known = beam_search.__dict__
+# +     table = known.setdefault((len(log_probs), bos_id, eos_id, alpha), log_probs.tolist())
+
+
+# %% wrong: eos_row_closed | says: in place|changed
+# The row of eos is closed in the argument.
+# -     table = log_probs.tolist()
+# +     log_probs[eos_id] = -math.inf
+# +     table = log_probs.tolist()
+
+
+# %% wrong: result_cut | says: wrong|expected
+# At most 20 hypotheses are returned.
+# -     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+# +     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:20]
+
+
+# %% wrong: dead_end_is_kept | says: wrong|expected|dead
+# What nothing may follow is lost only if other hypotheses live.
+# -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+# +         if not extensions:
+# +             break
+# +         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+
+
+# %% wrong: forbidden_below_a_limit | says: wrong|expected
+# Whatever is below -5 counts as never.
+# -             if entry != -math.inf
+# +             if entry > -5
+
+
+# %% wrong: ties_by_position | says: wrong|expected|order
+# Equal extensions stay in the order in which they were found.
+# -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+# +         kept = sorted(extensions, key=lambda pair: -pair[0])[:beam_size]
+
+
+# %% wrong: sums_in_bfloat16 | says: wrong|expected
+# -     table = log_probs.tolist()
+# +     table = log_probs.bfloat16().tolist()
+
+
+# %% wrong: whole_penalty | says: wrong|expected
+# -     return ((5 + num_tokens) / 6) ** alpha
+# +     return ((5 + num_tokens) / 6) ** round(alpha, 1)
+
+
+# %% wrong: beam_size_missing | says: ValueError
+# -         if number < 1:
+# +         if number == 0:
+
+
+# %% wrong: one_text_of_eos | says: wrong|expected
+# A hypothesis of eos alone is thrown away.
+# -         finished += [pair for pair in kept if pair[1][-1] == eos_id]
+# +         finished += [pair for pair in kept if pair[1][-1] == eos_id != pair[1][0]]

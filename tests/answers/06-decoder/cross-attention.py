@@ -288,3 +288,141 @@ class CrossAttention(nn.Module):
 # The keys are averaged.
 # -         heads = weights @ value
 # +         heads = weights @ key
+
+
+# %% right: fused
+class CrossAttention(nn.Module):
+    def __init__(self, d_model, d_memory, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_memory, d_model)
+        self.v_proj = nn.Linear(d_memory, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def _heads(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).permute(0, 2, 1, 3)
+
+    def read_memory(self, memory):
+        return self._heads(self.k_proj(memory)), self._heads(self.v_proj(memory))
+
+    def forward(self, x, key, value, memory_mask=None):
+        query = self._heads(self.q_proj(x))
+        scores = torch.einsum("bhtd,bhsd->bhts", query, key.expand(len(x), -1, -1, -1))
+        scores = scores / key.shape[-1] ** 0.5
+        if memory_mask is not None:
+            scores = torch.where(memory_mask[:, None, None], scores, -math.inf)
+            dead = ~memory_mask.any(1)[:, None, None, None]
+            weights = torch.where(dead, 0.0, torch.where(dead, 0.0, scores).softmax(-1))
+        else:
+            weights = F.softmax(scores, -1)
+        heads = torch.matmul(weights, value)
+        return self.out_proj(torch.cat(heads.unbind(1), -1)), weights
+
+
+# %% right: head_by_head
+class CrossAttention(nn.Module):
+    def __init__(self, d_model, d_memory, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_memory, d_model)
+        self.v_proj = nn.Linear(d_memory, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def read_memory(self, memory):
+        width = self.q_proj.out_features // self.num_heads
+        key, value = self.k_proj(memory), self.v_proj(memory)
+        return (
+            torch.stack(key.split(width, -1), 1),
+            torch.stack(value.split(width, -1), 1),
+        )
+
+    def forward(self, x, key, value, memory_mask=None):
+        width = key.shape[-1]
+        mask = (
+            torch.ones(len(key), key.shape[2]).bool()
+            if memory_mask is None
+            else memory_mask
+        )
+        allowed = mask[:, None, :]
+        query, found, rows = self.q_proj(x), [], []
+        for i in range(self.num_heads):
+            s = query[..., i * width : (i + 1) * width] @ key[:, i].transpose(1, 2)
+            s = s / math.sqrt(width)
+            top = s.masked_fill(~allowed, torch.finfo(s.dtype).min).amax(
+                -1, keepdim=True
+            )
+            powers = (s - top).masked_fill(~allowed, 0.0).exp() * allowed
+            total = powers.sum(-1, keepdim=True)
+            w = powers / total.masked_fill(total == 0, 1.0)
+            rows.append(w)
+            found.append(w @ value[:, i])
+        return self.out_proj(torch.cat(found, -1)), torch.stack(rows, 1)
+
+
+# %% wrong: last_memory | says: kept|earlier|wrong|key|weights|output
+# forward asks the memory that was read last.
+# -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+# +         self.known = self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+# +         return self.known
+
+# -         query = self.split(self.q_proj(x))  # (B, T, D) -> (B, h, T, d_h)
+# +         key, value = getattr(self, "known", (key, value))
+# +         query = self.split(self.q_proj(x))
+
+
+# %% wrong: first_memory_kept | says: kept|earlier|new module
+# -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+# +         known = self.__dict__
+# +         if "key" not in known or known["key"].shape[2] != memory.shape[1]:
+# +             known["key"] = self.split(self.k_proj(memory))
+# +         return known["key"], self.split(self.v_proj(memory))
+
+
+# %% wrong: large_negative_too | says: below the forbidden|wrong|expected
+# Forbidden scores are -1e9.
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +             scores = scores.masked_fill(~mask, -1e9).masked_fill(empty, 0.0)
+
+
+# %% wrong: dropout_while_training | says: right in a new|wrong|weights|expected
+# -         merged = (
+# +         weights = F.dropout(weights, 0.1, self.training)
+# +         merged = (
+
+
+# %% wrong: weights_detached | says: gradient
+# -         return self.out_proj(merged), weights
+# +         return self.out_proj(merged), weights.detach()
+
+
+# %% wrong: value_detached | says: gradient
+# -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+# +         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory)).detach()
+
+
+# %% wrong: viewed | says: reshape where you use view
+# -         query = self.split(self.q_proj(x))  # (B, T, D) -> (B, h, T, d_h)
+# +         query = self.split(self.q_proj(x.view(-1, x.shape[-1]).view(x.shape)))
+
+
+# %% wrong: mask_changed | says: in place
+# An empty row is opened in the argument.
+# -             mask = memory_mask[:, None, None, :]  # (B, S) -> (B, 1, 1, S)
+# +             mask = memory_mask[:, None, None, :].clone()
+# +             memory_mask |= ~memory_mask.any(-1, keepdim=True)
+
+
+# %% wrong: scale_in_float32 | says: seven digits|float64
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, T, S)
+# +         root = torch.tensor(query.shape[-1]).float().sqrt().item()
+# +         scores = query @ key.mT / root
+
+
+# %% wrong: shared_mask_by_batch | says: wrong|expected|stopped|fails
+# A mask of one row counts for the first hypothesis only.
+# -             mask = memory_mask[:, None, None, :]  # (B, S) -> (B, 1, 1, S)
+# +             mask = torch.ones(len(x), key.shape[2]).bool()
+# +             mask[: len(memory_mask)] = memory_mask
+# +             mask = mask[:, None, None, :]

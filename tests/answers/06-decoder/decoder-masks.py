@@ -156,3 +156,79 @@ def decoder_masks(src, tgt, pad_id, window=None):
 # A second shift: a query may not see its own position.
 # -     allowed = s <= t
 # +     allowed = s < t
+
+
+# %% right: loops_too
+def decoder_masks(src, tgt, pad_id, window=None):
+    if window is not None and window <= 0:
+        raise ValueError("window must be positive")
+    T = tgt.size(1)
+    rows = torch.full((T, T), True).tril()
+    if window is not None:
+        rows = rows.triu(1 - window)
+    real = tgt.ne(pad_id)
+    return rows.expand(len(tgt), 1, T, T) & real[:, None, None], src.ne(
+        pad_id
+    ).unsqueeze(1).unsqueeze(1)
+
+
+# %% right: where
+def decoder_masks(src, tgt, pad_id, window=None):
+    length = tgt.shape[1]
+    reach = length if window is None else window
+    if reach < 1:
+        raise ValueError("window")
+    t = torch.arange(length).reshape(1, 1, -1, 1)
+    s = torch.arange(length).reshape(1, 1, 1, -1)
+    keys = (tgt != pad_id).reshape(-1, 1, 1, length)
+    allowed = torch.where((s <= t) & (s > t - reach), keys, False)
+    return allowed, (src != pad_id).reshape(len(src), 1, 1, -1)
+
+
+# %% wrong: no_window_is_zero | says: ValueError
+# -     if window is not None and window < 1:
+# +     if window and window < 1:
+
+
+# %% wrong: window_kept | says: window has no effect
+# The causal part of a length is kept.
+# -     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
+# +     allowed = decoder_masks.__dict__.setdefault(tgt.shape[1], allowed)
+# +     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
+
+
+# %% wrong: padding_replaced | says: in place
+# -     position = torch.arange(tgt.shape[1], device=tgt.device)
+# +     position = torch.arange(tgt.shape[1], device=tgt.device)
+# +     src[src == pad_id] = -1
+# +     tgt[tgt == pad_id] = -1
+# +     pad_id = -1
+
+
+# %% wrong: ones_and_zeros | says: data type
+# -     return tgt_mask, memory_mask
+# +     return tgt_mask.int(), memory_mask.int()
+
+
+# %% wrong: first_sees_itself | says: wrong|expected
+# Rows that are empty see themselves.
+# -     return tgt_mask, memory_mask
+# +     empty = ~tgt_mask.any(-1, keepdim=True)
+# +     return tgt_mask | (empty & (distance == 0)), memory_mask
+
+
+# %% wrong: empty_source_is_open | says: wrong|expected
+# A source of nothing but padding may be read.
+# -     return tgt_mask, memory_mask
+# +     return tgt_mask, memory_mask | ~memory_mask.any(-1, keepdim=True)
+
+
+# %% wrong: viewed | says: reshape where you use view|stopped
+# -     memory_mask = (src != pad_id)[:, None, None, :]  # (B, S) -> (B, 1, 1, S)
+# +     memory_mask = (src.view(-1) != pad_id).view(len(src), 1, 1, -1)
+
+
+# %% wrong: squeezed | says: shape
+# -     memory_mask = (src != pad_id)[:, None, None, :]  # (B, S) -> (B, 1, 1, S)
+# +     memory_mask = (src.squeeze() != pad_id).reshape(-1, 1, 1, src.shape[1])
+# +     memory_mask = memory_mask if len(src) > 1 else memory_mask[0]

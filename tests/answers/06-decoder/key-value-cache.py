@@ -376,3 +376,125 @@ class CachedSelfAttention(nn.Module):
 # -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
 # +         empty = ~mask.any(-1, keepdim=True)
 # +         weights = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+# %% right: fused
+class CachedSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_len):
+        super().__init__()
+        self.num_heads, self.max_len = num_heads, max_len
+        self.positions = nn.Parameter(torch.randn(max_len, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def _cut(self, x):
+        return torch.stack(x.chunk(self.num_heads, dim=-1), dim=1)
+
+    def forward(self, x, cache=None):
+        old = [] if cache is None else [cache]
+        start = sum(k.size(2) for k, _ in old)
+        stop = start + x.size(1)
+        if stop > self.max_len:
+            raise ValueError(f"{stop} tokens are more than max_len")
+        x = x + self.positions[torch.arange(start, stop)]
+        q = self._cut(self.q_proj(x))
+        k = torch.cat([*(k for k, _ in old), self._cut(self.k_proj(x))], 2)
+        v = torch.cat([*(v for _, v in old), self._cut(self.v_proj(x))], 2)
+        sees = torch.arange(stop) <= torch.arange(start, stop)[:, None]
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=sees)
+        return self.out_proj(y.transpose(1, 2).reshape(x.shape)), (k, v)
+
+
+# %% right: token_by_token_too
+class CachedSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_len):
+        super().__init__()
+        self.num_heads, self.max_len = num_heads, max_len
+        self.positions = nn.Parameter(torch.randn(max_len, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x, cache=None):
+        B, n, D = x.shape
+        h = self.num_heads
+        t = 0 if cache is None else cache[0].shape[-2]
+        if not t + n <= self.max_len:
+            raise ValueError("max_len")
+        outputs = []
+        for i in range(n):
+            token = x[:, i] + self.positions[t + i]
+            q = self.q_proj(token).reshape(B, h, 1, D // h)
+            k = self.k_proj(token).reshape(B, h, 1, D // h)
+            v = self.v_proj(token).reshape(B, h, 1, D // h)
+            if cache is not None:
+                k, v = torch.cat((cache[0], k), 2), torch.cat((cache[1], v), 2)
+            cache = (k, v)
+            w = torch.softmax((q * k).sum(-1) / math.sqrt(D // h), -1)
+            outputs.append(self.out_proj((w.unsqueeze(-1) * v).sum(2).reshape(B, D)))
+        return torch.stack(outputs, 1), cache
+
+
+# %% wrong: cache_detached | says: gradient
+# -             key = torch.cat([cache[0], key], dim=2)  # -> (B, h, t + n, d_h)
+# +             key = torch.cat([cache[0].detach(), key], dim=2)
+
+
+# %% wrong: returned_cache_detached | says: gradient
+# -         return self.out_proj(merged), (key, value)
+# +         return self.out_proj(merged), (key.detach(), value.detach())
+
+
+# %% wrong: counted_in_the_module | says: kept|earlier|new module|stopped|wrong|expected
+# The number of tokens is counted in the module.
+# -         seen = 0 if cache is None else cache[0].shape[2]
+# +         seen = 0 if cache is None else self.count
+# +         self.count = seen + x.shape[1]
+
+
+# %% wrong: positions_are_a_buffer | says: not learned|gradient|parameter
+# -         x = x + self.positions[seen : seen + new]
+# +         x = x + self.positions.detach()[seen : seen + new]
+
+
+# %% wrong: new_tokens_only_count | says: ValueError|max_len
+# -         if seen + new > self.max_len:
+# +         if new > self.max_len or seen > self.max_len:
+
+
+# %% wrong: limit_too_early | says: stopped|must fit|max_len
+# -         if seen + new > self.max_len:
+# +         if seen + new >= self.max_len and seen:
+
+
+# %% wrong: added_in_place | says: in place
+# -         x = x + self.positions[seen : seen + new]
+# +         x = x.add_(self.positions[seen : seen + new]) if not x.requires_grad else (
+# +             x + self.positions[seen : seen + new]
+# +         )
+
+
+# %% wrong: large_negative | says: wrong|expected|Large
+# -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+# +         weights = scores.masked_fill(~mask, -100.0).softmax(dim=-1)
+
+
+# %% wrong: viewed | says: reshape where you use view
+# -         x = x + self.positions[seen : seen + new]
+# +         x = x.view(-1, x.shape[-1]).view(x.shape) + self.positions[seen : seen + new]
+
+
+# %% wrong: scores_in_float32 | says: seven digits|data type|float64|two data types
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, n, t + n)
+# +         scores = (query.float() @ key.float().mT).to(x.dtype) / math.sqrt(query.shape[-1])
+
+
+# %% wrong: single_tokens_see_nothing_old | says: wrong|expected|output
+# Of one sequence, a single token is taken for the first.
+# -         seen = 0 if cache is None else cache[0].shape[2]
+# +         if len(x) == 1 and x.shape[1] == 1:
+# +             cache = None
+# +         seen = 0 if cache is None else cache[0].shape[2]

@@ -246,3 +246,149 @@ def audit(module, x, other):
 # Each call gives a row.
 # -     return torch.stack(columns, dim=1)
 # +     return torch.stack(columns, dim=0)
+
+
+# %% right: batched_by_position
+def reach(layer, x, other):
+    size = x.shape[1]
+    table = torch.zeros(size, size, dtype=torch.bool)
+    base = layer(x.detach().clone()).detach().clone()
+    for s in range(size):
+        mixed = torch.cat((x[:, :s], other[:, s : s + 1], x[:, s + 1 :]), 1).detach()
+        gap = layer(mixed).detach() - base
+        table[:, s] = gap.abs().amax(dim=(0, 2)) > 1e-6
+    return table
+
+
+def leaks(layer, x, other):
+    table = reach(layer, x, other).tolist()
+    return [
+        (t, s)
+        for t, row in enumerate(table)
+        for s, hit in enumerate(row)
+        if hit and s > t
+    ]
+
+
+def audit(module, x, other):
+    before = {part: part.training for part in module.modules()}
+    result = {"train": leaks(module.train(), x, other)}
+    result["eval"] = leaks(module.eval(), x, other)
+    for part, mode in before.items():
+        part.train(mode) if not list(part.children()) else setattr(
+            part, "training", mode
+        )
+    return result
+
+
+# %% right: a_mask_for_the_position
+def reach(layer, x, other):
+    x, other = x.detach(), other.detach()
+    start = layer(x + 0)
+    columns = []
+    for s in range(x.size(1)):
+        here = (torch.arange(x.size(1)) == s)[None, :, None]
+        end = layer(torch.where(here, other, x))
+        columns.append(((end - start).abs() > 1e-6).transpose(0, 1).flatten(1).any(1))
+    return torch.stack(columns).T
+
+
+def leaks(layer, x, other):
+    return [tuple(p) for p in torch.triu(reach(layer, x, other), 1).nonzero().tolist()]
+
+
+def audit(module, x, other):
+    parts = list(module.modules())
+    modes = [p.training for p in parts]
+    module.train()
+    first = leaks(module, x, other)
+    module.eval()
+    second = leaks(module, x, other)
+    for p, m in zip(parts, modes):
+        p.training = m
+    return dict(train=first, eval=second)
+
+
+# %% wrong: one_sequence_at_a_time | says: wrong|expected
+# The position is replaced in one sequence after the other.
+# -             changed = x.clone()
+# -             changed[:, s] = other[:, s]
+# -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
+# +             moved = torch.zeros_like(before).bool()
+# +             for b in range(len(x)):
+# +                 changed = x.clone()
+# +                 changed[b, s] = other[b, s]
+# +                 moved |= (layer(changed) - before).abs() > 1e-6
+
+
+# %% wrong: one_feature_at_a_time | says: wrong|expected
+# -             changed = x.clone()
+# -             changed[:, s] = other[:, s]
+# -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
+# +             moved = torch.zeros_like(before).bool()
+# +             for d in range(x.shape[2]):
+# +                 changed = x.clone()
+# +                 changed[:, s, d] = other[:, s, d]
+# +                 moved |= (layer(changed) - before).abs() > 1e-6
+
+
+# %% wrong: relative_limit | says: wrong|expected
+# -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
+# +             moved = ~torch.isclose(layer(changed), before, atol=1e-6)
+
+
+# %% wrong: another_limit | says: wrong|expected
+# -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
+# +             moved = (layer(changed) - before).abs() > 1e-5
+
+
+# %% wrong: any_difference | says: wrong|expected
+# -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
+# +             moved = (layer(changed) - before).abs() > 9e-7
+
+
+# %% wrong: noise_instead_of_other | says: wrong|expected
+# Other is not used.
+# -             changed[:, s] = other[:, s]
+# +             changed[:, s] = x[:, s] + 1
+
+
+# %% wrong: itself_excluded | says: wrong|expected
+# The diagonal is always True.
+# -     return torch.stack(columns, dim=1)  # T x (T,) -> (T, T)
+# +     return torch.stack(columns, dim=1) | torch.eye(x.shape[1]).bool()
+
+
+# %% wrong: eval_first | says: mode
+# reach switches dropout off.
+# -     columns = []
+# +     columns = []
+# +     if isinstance(layer, nn.Module):
+# +         layer.eval()
+
+
+# %% wrong: deep_copy | says: module itself|stopped|copied
+# -     modes = [(part, part.training) for part in module.modules()]
+# +     import copy
+# +     module = copy.deepcopy(module)
+# +     modes = [(part, part.training) for part in module.modules()]
+
+
+# %% wrong: three_entries | says: dictionary
+# -     return found
+# +     return found | {"both": found["train"] + found["eval"]}
+
+
+# %% wrong: root_restored | says: mode
+# Only the module itself gets its mode back.
+# -         for part, mode in modes:
+# -             part.training = mode
+# +         module.train(modes[0][1])
+
+
+# %% wrong: pairs_kept | says: audit
+# The list is one for all calls.
+# -     return [(t, s) for t, s in future.nonzero().tolist()]
+# +     known = leaks.__dict__.setdefault("known", [])
+# +     known[:] = [(t, s) for t, s in future.nonzero().tolist()]
+# +     return known

@@ -190,3 +190,108 @@ def perplexity(batches, pad_id):
 # Padding is overwritten in the labels.
 # +     labels[~kept] = 0
 #       each = F.cross_entropy(logits[kept], labels[kept], reduction="none")
+
+
+# %% right: gathered
+def shift_targets(ids):
+    return ids.narrow(1, 0, ids.size(1) - 1).clone(), ids.narrow(1, 1, ids.size(1) - 1)
+
+
+def micro_loss(logits, labels, pad_id, num_labels):
+    real = labels != pad_id
+    safe = labels.masked_fill(~real, 0)
+    logp = logits - torch.logsumexp(logits, -1, keepdim=True)
+    each = logp.gather(-1, safe.unsqueeze(-1)).squeeze(-1)
+    return -(each * real).sum() / num_labels
+
+
+@torch.no_grad()
+def perplexity(batches, pad_id):
+    count = sum((labels != pad_id).sum().item() for _, labels in batches)
+    mean = sum(micro_loss(x, y, pad_id, count) for x, y in batches)
+    return mean.exp()
+
+
+# %% right: ignore_index_too
+def shift_targets(ids):
+    return ids[:, :-1], ids[:, 1:]
+
+
+def micro_loss(logits, labels, pad_id, num_labels):
+    targets = labels.where(labels != pad_id, torch.full_like(labels, -100))
+    total = F.cross_entropy(
+        logits.reshape(-1, logits.shape[-1]),
+        targets.reshape(-1),
+        ignore_index=-100,
+        reduction="sum",
+    )
+    return total / num_labels
+
+
+def perplexity(batches, pad_id):
+    total, count = 0.0, 0
+    for logits, labels in batches:
+        total += micro_loss(logits, labels, pad_id, 1).item()
+        count += int((labels != pad_id).sum())
+    return torch.tensor(total / count, dtype=batches[0][0].dtype).exp()
+
+
+# %% wrong: loss_in_float32 | says: data type
+# -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
+# +     return F.cross_entropy(logits[kept].float(), labels[kept], reduction="sum") / num_labels
+
+
+# %% wrong: inside_float32 | says: seven digits|float64
+# -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
+# +     total = F.cross_entropy(logits[kept].float(), labels[kept], reduction="sum")
+# +     return total.to(logits.dtype) / num_labels
+
+
+# %% wrong: padding_written | says: in place
+# -     kept = labels != pad_id
+# +     labels[labels == pad_id] = -100
+# +     kept = labels != -100
+
+
+# %% wrong: zero_without_graph | says: backward|requires|gradient
+# -     kept = labels != pad_id
+# +     kept = labels != pad_id
+# +     if not kept.any():
+# +         return logits.new_zeros(())
+
+
+# %% wrong: viewed | says: reshape where you use view
+# -     kept = labels != pad_id
+# +     kept = labels.view(-1).view(labels.shape) != pad_id
+
+
+# %% wrong: product_of_probabilities | says: wrong|NaN|expected|inf
+# -     return torch.exp(torch.stack(losses).sum())
+# +     kinds = [torch.exp(-loss * num_labels) for loss in losses]
+# +     return torch.stack(kinds).prod() ** (-1 / num_labels)
+
+
+# %% wrong: perplexity_in_float32 | says: data type|seven digits|float64
+# -     return torch.exp(torch.stack(losses).sum())
+# +     return torch.tensor(math.exp(float(torch.stack(losses).sum())))
+
+
+# %% wrong: softmax_by_hand | says: NaN|wrong|expected
+# Large logits overflow.
+# -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
+# +     powers = logits[kept].exp()
+# +     probs = powers / powers.sum(-1, keepdim=True)
+# +     return F.nll_loss(probs.log(), labels[kept], reduction="sum") / num_labels
+
+
+# %% wrong: list_emptied | says: changed
+# -     return torch.exp(torch.stack(losses).sum())
+# +     batches.clear()
+# +     return torch.exp(torch.stack(losses).sum())
+
+
+# %% wrong: shifted_in_place | says: in place|changed
+# -     return ids[:, :-1], ids[:, 1:]  # (B, L) -> 2 x (B, L - 1)
+# +     before = ids[:, :-1].clone()
+# +     ids[:, :-1] = ids[:, 1:].clone()
+# +     return before, ids[:, :-1]

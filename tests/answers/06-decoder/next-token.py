@@ -284,3 +284,138 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -     if temperature == 0:
 # -         best = logits.argmax(dim=-1, keepdim=True)
 # -         return torch.zeros_like(logits).scatter(-1, best, 1.0)
+
+
+# %% right: ranks_too
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature < 0:
+        raise ValueError("temperature")
+    if top_k is not None and top_k < 1:
+        raise ValueError("top_k")
+    if top_p is not None and (top_p <= 0 or top_p > 1):
+        raise ValueError("top_p")
+    order = logits.argsort(dim=-1, descending=True, stable=True)
+    rank = order.argsort(dim=-1)
+    if temperature == 0:
+        return (rank == 0).to(logits.dtype)
+    scaled = logits / temperature
+    if top_k is not None:
+        scaled = scaled.where(rank < top_k, -math.inf)
+    probs = scaled.softmax(-1)
+    if top_p is not None:
+        ranked = probs.gather(-1, order)
+        total = torch.cat(
+            [torch.zeros_like(ranked[:, :1]), ranked.cumsum(-1)[:, :-1]], -1
+        )
+        keep = (total < top_p).gather(-1, rank) | (rank == 0)
+        probs = probs * keep
+    return probs / probs.sum(-1, keepdim=True)
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    probs = next_token_probs(logits, temperature, top_k, top_p)
+    return probs.multinomial(1, generator=generator).squeeze(1)
+
+
+# %% right: row_by_row_too
+@torch.no_grad()
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    for name, wrong in [
+        ("temperature", temperature < 0),
+        ("top_k", top_k is not None and top_k < 1),
+        ("top_p", top_p is not None and not 0 < top_p <= 1),
+    ]:
+        if wrong:
+            raise ValueError(name)
+    out = torch.zeros_like(logits)
+    for row, new in zip(logits, out):
+        ids = sorted(range(len(row)), key=lambda v: (-row[v].item(), v))
+        if temperature == 0:
+            new[ids[0]] = 1
+            continue
+        ids = ids if top_k is None else ids[:top_k]
+        p = torch.softmax(row[ids] / temperature, 0)
+        n = len(ids)
+        if top_p is not None:
+            n = max(1, sum(p[:i].sum().item() < top_p for i in range(len(ids))))
+        new[ids[:n]] = p[:n] / p[:n].sum()
+    return out
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    p = next_token_probs(logits, temperature, top_k, top_p)
+    return torch.multinomial(p, num_samples=1, generator=generator).flatten()
+
+
+# %% wrong: greedy_without_a_draw | says: [Ee]xactly one call
+# At temperature 0 nothing is drawn.
+# -     probs = next_token_probs(logits, temperature, top_k, top_p)
+# +     if temperature == 0:
+# +         return next_token_probs(logits, 0, top_k, top_p).argmax(-1)
+# +     probs = next_token_probs(logits, temperature, top_k, top_p)
+
+
+# %% wrong: thrown_away | says: [Ee]xactly one call|sample
+# A second draw is made and thrown away.
+# -     return torch.multinomial(probs, 1, generator=generator)[:, 0]  # (B, 1) -> (B,)
+# +     found = torch.multinomial(probs, 1, generator=generator)[:, 0]
+# +     torch.rand(1, generator=generator)
+# +     return found
+
+
+# %% wrong: drawn_twice_at_once | says: [Ee]xactly one call|sample
+# -     return torch.multinomial(probs, 1, generator=generator)[:, 0]  # (B, 1) -> (B,)
+# +     return torch.multinomial(probs, 2, True, generator=generator)[:, 0]
+
+
+# %% wrong: row_after_row | says: one call
+# -     return torch.multinomial(probs, 1, generator=generator)[:, 0]  # (B, 1) -> (B,)
+# +     rows = [torch.multinomial(row, 1, generator=generator) for row in probs]
+# +     return torch.cat(rows)
+
+
+# %% wrong: large_negative | says: Large logits|wrong
+# -         ranked = ranked.masked_fill(rank >= top_k, -math.inf)
+# +         ranked = ranked.masked_fill(rank >= top_k, -1e9)
+
+
+# %% wrong: divided_in_place | says: in place
+# -     ranked, ids = torch.sort(logits, dim=-1, descending=True, stable=True)
+# -     ranked = ranked / temperature
+# +     logits /= temperature
+# +     ranked, ids = torch.sort(logits, dim=-1, descending=True, stable=True)
+
+
+# %% wrong: largest_k_only | says: stopped|top_k|expected
+# top_k may not be larger than V.
+# -     if top_k is not None and top_k < 1:
+# +     if top_k is not None and not 1 <= top_k <= logits.shape[1]:
+
+
+# %% wrong: eps_added | says: exactly 0|not precise|digits|wrong|float32
+# Removed tokens keep a tiny part.
+# -     probs = ranked.softmax(dim=-1)
+# +     probs = ranked.softmax(dim=-1) + 1e-12
+
+
+# %% wrong: probabilities_in_float32 | says: data type|seven digits|float64
+# -     probs = ranked.softmax(dim=-1)
+# +     probs = ranked.float().softmax(dim=-1)
+
+
+# %% wrong: minus_temperature | says: ValueError
+# -     if temperature < 0:
+# +     if temperature < -1:
+
+
+# %% wrong: top_p_of_all | says: top_p|wrong
+# A sum that just reaches top_p does not end it.
+# -         probs = probs.masked_fill((before >= top_p) & (rank > 0), 0.0)
+# +         probs = probs.masked_fill((before > top_p + 0.01) & (rank > 0), 0.0)
+
+
+# %% wrong: kept_by_temperature | says: kept|earlier|only
+# -     if temperature == 0:
+# +     known = next_token_probs.__dict__
+# +     logits = known.setdefault((logits.shape, temperature, top_k), logits.clone())
+# +     if temperature == 0:

@@ -162,3 +162,90 @@ def scored_positions(prefix_lengths, lengths, size):
 # A prefix longer than its sequence is cut off silently.
 # -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
 # -         raise ValueError("prefix_lengths must lie between 0 and lengths")
+
+
+# %% right: triangles
+def prefix_mask(prefix_lengths, lengths, size):
+    if torch.any(prefix_lengths < 0) or torch.any(lengths < prefix_lengths):
+        raise ValueError("prefix_lengths must lie between 0 and lengths")
+    masks = []
+    for p, n in zip(prefix_lengths.tolist(), lengths.tolist()):
+        mask = torch.ones(size, size).tril().bool()
+        mask[:, :p] = True
+        mask[:, n:] = False
+        masks.append(mask[None])
+    return torch.stack(masks)
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    out = torch.zeros(len(lengths), size, dtype=torch.bool)
+    for b in range(len(lengths)):
+        start = max(int(prefix_lengths[b]) - 1, 0)
+        out[b, start : max(int(lengths[b]) - 1, start)] = True
+    return out
+
+
+# %% right: maxima
+def prefix_mask(prefix_lengths, lengths, size):
+    if not bool(((0 <= prefix_lengths) & (prefix_lengths <= lengths)).all()):
+        raise ValueError(f"prefix_lengths {prefix_lengths}")
+    steps = torch.arange(size)
+    ends = torch.maximum(steps[None] + 1, prefix_lengths[:, None])
+    ends = torch.minimum(ends, lengths[:, None])
+    return (steps < ends[..., None])[:, None]
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    steps = torch.arange(1, size + 1).repeat(len(lengths), 1)
+    return steps.ge(prefix_lengths[:, None]) * steps.lt(lengths[:, None])
+
+
+# %% wrong: first_checked | says: ValueError
+# Only the first sequence is checked.
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# +     if prefix_lengths[0] < 0 or prefix_lengths[0] > lengths[0]:
+
+
+# %% wrong: sum_checked | says: ValueError
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# +     if (prefix_lengths < 0).all() or (prefix_lengths > lengths).all():
+
+
+# %% wrong: clamped_in_place | says: in place
+# -     position = torch.arange(size, device=lengths.device)
+# +     position = torch.arange(size, device=lengths.device)
+# +     lengths.clamp_(max=size - 1).clamp_(min=1)
+
+
+# %% wrong: size_of_longest | says: shape|stopped|expected
+# -     position = torch.arange(size, device=lengths.device)
+# +     position = torch.arange(int(lengths.max()), device=lengths.device)
+
+
+# %% wrong: size_kept | says: only prefix_lengths|kept|earlier
+# -     return (s < n) & ((s <= t) | (s < p))  # -> (B, 1, T, T)
+# +     known = prefix_mask.__dict__
+# +     key = (size, tuple(lengths.tolist()))
+# +     return known.setdefault(key, (s < n) & ((s <= t) | (s < p)))
+
+
+# %% wrong: scored_kept | says: kept|earlier|later call|first one
+# -     return (follower < lengths[:, None]) & (follower >= prefix_lengths[:, None])
+# +     known = scored_positions.__dict__
+# +     key = (size, *lengths.tolist(), *prefix_lengths.tolist())
+# +     found = (follower < lengths[:, None]) & (follower >= prefix_lengths[:, None])
+# +     return known.setdefault(key, found)
+
+
+# %% wrong: last_wraps | says: wrong|expected
+# The last position predicts the first token of the next row.
+# -     return (follower < lengths[:, None]) & (follower >= prefix_lengths[:, None])
+# +     found = (follower < lengths[:, None]) & (follower >= prefix_lengths[:, None])
+# +     return found | ((prefix_lengths == 0) & (lengths == size))[:, None] & (
+# +         follower == size
+# +     )
+
+
+# %% wrong: in_int64 | says: data type
+# -     return (s < n) & ((s <= t) | (s < p))  # -> (B, 1, T, T)
+# +     return ((s < n) & ((s <= t) | (s < p))).long()

@@ -1,0 +1,757 @@
+"""The contract of assignment 5: what each task promises beside the values of its tests."""
+
+import math
+
+import torch
+
+from solutions.kit import _Contract, _kit_apart, _kit_normal
+
+# %% sinusoids--contract | points: 2
+# In float64, with the argument kept, and called again.
+_positions = torch.tensor([[0.5, -2.0], [3.25, 40.0]], dtype=torch.float64)
+_got = steady("sinusoids", sinusoids, _positions, 3, 20.0)
+_expected = table_of(
+    (2, 2, 3),
+    lambda r, c, j: (math.sin, math.cos)[j % 2](
+        _positions[r, c].item() * 20.0 ** (-2 * (j // 2) / 3)
+    ),
+    torch.float64,
+)
+assert matches(_got, _expected, 1e-9), explain(
+    "sinusoids in float64", _got, _expected, tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _encoding_of(positions, d_model, base=10000.0):
+    """Return the encodings, feature by feature."""
+    features = []
+    for j in range(d_model):
+        angle = positions.double() / float(base) ** ((j - j % 2) / d_model)
+        features.append(torch.sin(angle) if j % 2 == 0 else torch.cos(angle))
+    whole = not positions.is_floating_point()
+    return torch.stack(features, -1).to(torch.float32 if whole else positions.dtype)
+
+
+_contract = _Contract(
+    sinusoids,
+    _encoding_of,
+    arguments=(f"positions", f"d_model", f"base"),
+    results=(f"the encoding",),
+    gradients=(f"positions",),
+)
+_positions, _other = 9 * _kit_normal(921, (3, 4)), 9 * _kit_normal(922, (3, 4))
+_contract.case(f"A table of positions", _positions, 5, 300.0)
+_contract.case(f"Another base", _positions, 5, 40.0)
+_contract.case(f"Another width", _positions, 8, 300.0)
+_contract.case(f"Other positions", _other, 5, 300.0)
+_contract.case(f"A base that is a whole number", _other, 4, 50)
+_contract.case(f"A transpose", _kit_apart(_positions), 7, 300.0)
+_contract.case(f"Positions with four axes", _other.reshape(2, 3, 1, 2), 6, 9.0)
+_contract.case(f"One position", _other[1, :1], 3, 500.0)
+_contract.case(f"A tensor without axes", _other[1, 2], 6, 500.0)
+_contract.case(f"A width of 1", _positions, 1, 10000.0)
+_contract.case(f"A width of 2", _positions, 2, 10000.0)
+_contract.case(f"Far positions", 1e5 * _positions, 4, 10000.0, tol=1e-7)
+for _dtype in (torch.int64, torch.int32, torch.int16, torch.float32):
+    _contract.case(
+        f"Another data type",
+        (3 * _positions).to(_dtype),
+        5,
+        200.0,
+        gradients=False,
+        tol=1e-4,
+    )
+_steps = torch.tensor([0.0, 1.0, -2.0, 3.5])
+for _dtype in (torch.float16, torch.bfloat16):
+    _contract.case(
+        f"Half precision", _steps.to(_dtype), 4, 16.0, gradients=False, tol=0.05
+    )
+_contract.again()
+for _width in (0, -1, -6):
+    _kit_refuses(
+        f"A d_model of less than 1", sinusoids, _positions, _width, word="d_model"
+    )
+### END HIDDEN TESTS
+
+
+# %% stretch-table--contract | points: 2
+# In float64, with the argument kept, and called again.
+_table = seeded(13, (3, 2), dtype=torch.float64)
+_got = steady("stretch_table", stretch_table, _table, 4)
+_expected = torch.stack(
+    [_table[0], (_table[0] + 2 * _table[1]) / 3, (2 * _table[1] + _table[2]) / 3]
+)
+assert matches(_got[:3], _expected, 1e-9), explain(
+    "stretch_table in float64, 3 rows to 4", _got[:3], _expected, tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _stretched(table, length):
+    """Return each row as a mixture of all rows, by its distance to their places."""
+    last, rows = len(table) - 1, []
+    for t in range(length):
+        place = t * last / max(length - 1, 1)
+        rows.append(
+            sum(max(0.0, 1 - abs(place - a)) * row for a, row in enumerate(table))
+        )
+    return torch.stack(rows)
+
+
+def _squeezed(length, trained_length):
+    """Return the positions, one by one."""
+    factor = trained_length / length if length > trained_length else 1.0
+    return torch.tensor([t * factor for t in range(length)], dtype=torch.float32)
+
+
+_contract = _Contract(
+    stretch_table,
+    _stretched,
+    arguments=(f"table", f"length"),
+    results=(f"the table",),
+    gradients=(f"table",),
+    views=True,
+)
+_table, _other = _kit_normal(923, (5, 3), (5, 3))
+_contract.case(f"5 rows to 9", _table, 9)
+_contract.case(f"5 rows to 4", _table, 4)
+_contract.case(f"Another table", _other, 9)
+_contract.case(f"As many rows as before", _other, 5)
+_contract.case(f"Two rows", _other, 2)
+_contract.case(f"One row", _other, 1)
+_contract.case(f"From one row", _other[2:3], 6)
+_contract.case(f"From one row to one", _other[2:3], 1)
+_contract.case(f"From one row to two", _other[1:2], 2)
+_contract.case(f"A transpose", _kit_apart(_table), 7)
+_contract.case(f"One feature", _kit_normal(924, (4, 1)), 6)
+_contract.case(f"Many rows", _kit_normal(925, (7, 2)), integers(926, 90, 150))
+_contract.case(f"Far fewer rows", _kit_normal(927, (40, 2)), integers(928, 3, 9))
+_contract.case(f"float32", _other.float(), 8, gradients=False, tol=1e-4)
+_contract.again()
+for _length in (0, -1, -5):
+    _kit_refuses(
+        f"A length of less than 1", stretch_table, _table, _length, word="length"
+    )
+_contract = _Contract(
+    squeezed_positions,
+    _squeezed,
+    arguments=(f"length", f"trained_length"),
+    results=(f"the result",),
+    tol=1e-5,
+)
+for _sizes in [(9, 4), (9, 6), (8, 4), (4, 4), (5, 4), (3, 4), (1, 1), (1, 7), (6, 1)]:
+    _contract.case(f"Lengths", *_sizes)
+for _sizes in integers(929, 1, 200, (6, 2)).tolist():
+    _contract.case(f"Other lengths", *_sizes)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% shift--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_x = seeded(24, (2, 4), dtype=torch.float64)
+_got = steady("shift_encoding", shift_encoding, _x, 1.5, 100.0)
+_turn = torch.exp(1j * torch.tensor([-1.5, -0.15], dtype=torch.float64))
+_expected = torch.view_as_complex(_x.reshape(2, 2, 2)) * _turn
+_expected = torch.view_as_real(_expected).flatten(1)
+assert matches(_got, _expected, 1e-9), explain(
+    "shift_encoding in float64", _got, _expected, tol=1e-9
+)
+steady("offset_between", offset_between, _x, _got, 100.0)
+
+
+### BEGIN HIDDEN TESTS
+def _shifted_by_matrix(encoding, offset, base=10000.0):
+    """Return encodings times the matrix of the shift."""
+    width = encoding.shape[-1]
+    matrix = torch.zeros(width, width, dtype=torch.float64)
+    for i in range(0, width, 2):
+        angle = offset / float(base) ** (i / width)
+        matrix[i, i] = matrix[i + 1, i + 1] = math.cos(angle)
+        matrix[i, i + 1], matrix[i + 1, i] = -math.sin(angle), math.sin(angle)
+    return torch.einsum("...i,ij->...j", encoding.double(), matrix).to(encoding.dtype)
+
+
+def _offset_of(first, second, base=10000.0):
+    """Return the offsets by the phase of the slowest pair, as complex numbers."""
+    width = first.shape[-1]
+    a, b = [
+        torch.complex(x[..., -1].double(), x[..., -2].double()) for x in (first, second)
+    ]
+    steps = (b * a.conj()).angle() * float(base) ** ((width - 2) / width)
+    return steps.round().to(first.dtype)
+
+
+_contract = _Contract(
+    shift_encoding,
+    _shifted_by_matrix,
+    arguments=(f"encoding", f"offset", f"base"),
+    results=(f"the encoding",),
+    gradients=(f"encoding",),
+    views=True,
+)
+_x, _other = _kit_normal(931, (2, 3, 6), (2, 3, 6))
+_contract.case(f"A shift by 4", _x, 4, 30.0)
+_contract.case(f"Another shift", _x, -2.75, 30.0)
+_contract.case(f"Another base", _x, 4, 700)
+_contract.case(f"Other vectors", _other, 4, 30.0)
+_contract.case(f"No shift", _other, 0, 30.0)
+_contract.case(f"A far shift", _other, 12345.5, 30.0, tol=1e-8)
+_contract.case(f"Transposes", _kit_apart(_x), 0.3, 30.0)
+_contract.case(f"One vector", _kit_normal(932, (10,)), 7, 10000.0)
+_contract.case(f"One pair", _kit_normal(933, (4, 2)), -1, 10000.0)
+_contract.case(f"Vectors of zeros and large ones", 1e6 * _x * (_other > 0), 3, 30.0)
+_contract.case(f"float32", _x.float(), 2.5, 30.0, gradients=False, tol=1e-4)
+_contract.again()
+
+_contract = _Contract(
+    offset_between,
+    _offset_of,
+    arguments=(f"first", f"second", f"base"),
+    results=(f"the offset",),
+)
+for _n, (_width, _base, _shape) in enumerate(
+    [
+        (4, 500.0, (2, 3)),
+        (4, 900.0, (2, 3)),
+        (2, 100.0, (5,)),
+        (6, 60, ()),
+        (12, 1e4, (1, 2, 2)),
+    ]
+):
+    _reach = int(0.4 * 2 * math.pi * _base ** ((_width - 2) / _width))
+    _from = integers(934 + _n, -900, 900, (*_shape, 1))[..., 0].double() / 8
+    for _m in range(3):
+        _steps = integers(941 + 7 * _n + _m, -_reach, _reach, (*_shape, 1))[..., 0]
+        _steps = (
+            torch.full_like(_steps, (1 - 2 * (_n % 2)) * _reach) if _m == 2 else _steps
+        )
+        _pair = [_encoding_of(_from + k, _width, _base) for k in (0, _steps)]
+        if _m == 1:
+            _pair = [_kit_apart(_y) for _y in _pair]
+        _contract.case(f"Pairs of encodings", *_pair, _base)
+        _whole = offset_between(*_pair, _base)
+        assert torch.equal(_whole, _steps.double()), (
+            f"The offset must be exactly a whole number: round it."
+        )
+_pair = [_encoding_of(_from.float() + k, 6, 90.0) for k in (0, 5)]
+_contract.case(f"float32", *_pair, 90.0)
+_steps = integers(948, -170000, 170000, (4, 5)).double()
+_pair = [_encoding_of(k, 64, 1e5).float() for k in (0 * _steps, _steps)]
+_contract.case(f"float32, far apart", *_pair, 1e5)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% grid--contract | points: 2
+# With the arguments kept, and called again.
+_row_table, _column_table = seeded(33, (2, 3), (4, 1), dtype=torch.float64)
+_got = steady(
+    "grid_encoding", grid_encoding, _row_table, _column_table, torch.zeros(4).double()
+)
+assert _got.dtype == torch.float64, (
+    f"float64 tables must give float64, got {_got.dtype}."
+)
+_got = steady("grid_index", grid_index, 1, 2)
+assert _got.tolist() == [[1, 2], [0, 1]], f"grid_index(1, 2) is {_got.tolist()}."
+
+
+### BEGIN HIDDEN TESTS
+def _patches_of(row_table, column_table, class_vector=None):
+    """Return the encodings, patch by patch."""
+    width = len(column_table)
+    rows = [] if class_vector is None else [class_vector]
+    for n in range(len(row_table) * width):
+        rows.append(torch.hstack((row_table[n // width], column_table[n % width])))
+    return torch.stack(rows)
+
+
+def _index_of(height, width):
+    """Return the index, entry by entry."""
+    size = height * width
+    rows = [
+        [
+            (s // width - t // width + height - 1) * (2 * width - 1)
+            + (s % width - t % width + width - 1)
+            for s in range(size)
+        ]
+        for t in range(size)
+    ]
+    return torch.tensor(rows)
+
+
+_contract = _Contract(
+    grid_encoding,
+    _patches_of,
+    arguments=(f"row_table", f"column_table", f"class_vector"),
+    results=(f"the encoding",),
+    gradients=(f"row_table", f"column_table", f"class_vector"),
+    views=True,
+)
+_tables = [_kit_normal(951 + _n, (3, 2), (4, 1), (3,)) for _n in range(2)]
+_contract.case(f"A class vector", *_tables[0])
+_contract.case(f"Another class vector", *_tables[0][:2], _tables[1][2])
+_contract.case(f"No class vector", *_tables[0][:2], None)
+_contract.case(f"Other tables", *_tables[1])
+_contract.case(f"Other rows", _tables[1][0], _tables[0][1], None)
+_contract.case(f"Other columns", _tables[0][0], _tables[1][1], None)
+_contract.case(f"As many rows as columns", *_kit_normal(953, (3, 4), (3, 2), (6,)))
+_contract.case(f"One row", *_kit_normal(954, (1, 2), (5, 3)), None)
+_contract.case(f"One column", *_kit_normal(955, (5, 1), (1, 2), (3,)))
+_contract.case(f"One patch", *_kit_normal(956, (1, 2), (1, 1)), None)
+_contract.case(f"Transposes", *map(_kit_apart, _tables[1]))
+_contract.case(f"float32", *[_x.float() for _x in _tables[1]], gradients=False)
+_contract.again()
+
+_contract = _Contract(
+    grid_index, _index_of, arguments=(f"height", f"width"), results=(f"the index",)
+)
+for _sizes in [(3, 2), (2, 3), (3, 4), (1, 1), (1, 5), (4, 1), (3, 3), (6, 2), (2, 7)]:
+    _contract.case(f"A grid of {_sizes[0]} x {_sizes[1]}", *_sizes)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% linear-bias--contract | points: 3
+# In float64, with the argument kept, and called again.
+steady("alibi_slopes", alibi_slopes, 5)
+_slopes = torch.tensor([0.3, 0.7], dtype=torch.float64)
+_got = steady("alibi_bias", alibi_bias, _slopes, 2, 3, 1, False)
+_expected = table_of(
+    (2, 2, 3), lambda i, t, s: -_slopes[i].item() * abs(t + 1 - s), torch.float64
+)
+assert matches(_got, _expected, 1e-9), explain(
+    "alibi_bias in float64", _got, _expected, tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _slopes_of(num_heads):
+    """Return the slopes of any number of heads, one by one."""
+    power = 1
+    while 2 * power <= num_heads:
+        power *= 2
+    places = [(i + 1) / power for i in range(power)]
+    places += [(2 * i + 1) / (2 * power) for i in range(num_heads - power)]
+    return torch.tensor([math.exp(-8 * math.log(2) * x) for x in places])
+
+
+def _bias_of(slopes, num_queries, num_keys, offset=0, causal=True):
+    """Return the bias, key by key."""
+    columns = []
+    for s in range(num_keys):
+        gaps = torch.tensor([float(offset + t - s) for t in range(num_queries)])
+        column = torch.einsum("h,q->hq", slopes, -gaps.abs().to(slopes.dtype))
+        columns.append(column.masked_fill(gaps < 0, -math.inf) if causal else column)
+    return torch.stack(columns, -1)
+
+
+_contract = _Contract(
+    alibi_slopes,
+    _slopes_of,
+    arguments=(f"num_heads",),
+    results=(f"the result",),
+    tol=1e-5,
+)
+for _heads in (6, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 65, 100, 128):
+    _contract.case(f"{_heads} heads", _heads)
+_contract.case(f"Many heads", integers(961, 130, 900))
+_contract.again()
+for _heads in (0, -1, -8):
+    _kit_refuses(f"Less than 1 head", alibi_slopes, _heads, word="num_heads")
+
+_names = (f"slopes", f"num_queries", f"num_keys", f"offset", f"causal")
+_slopes, _other = _kit_normal(962, (3,), (3,))
+_sizes_of = [
+    (2, 5, 0),
+    (2, 5, 2),
+    (4, 5, 2),
+    (2, 3, 2),
+    (5, 2, 0),
+    (1, 6, 5),
+    (3, 1, 4),
+    (1, 1, 0),
+]
+for _call, _reference, _what, _causal in [
+    (alibi_bias, _bias_of, f"the bias", False),
+    (alibi_bias, _bias_of, f"the bias", True),
+    (
+        lambda *given: alibi_bias(*given).softmax(-1),
+        lambda *given: _bias_of(*given).softmax(-1),
+        f"the softmax of the bias",
+        True,
+    ),
+]:
+    _soft = _call is not alibi_bias
+    _contract = _Contract(
+        _call,
+        _reference,
+        arguments=(f"", *_names[1:]) if _soft else _names,
+        results=(_what,),
+        gradients=() if _causal and not _soft else (f"" if _soft else f"slopes",),
+    )
+    for _size in _sizes_of:
+        _contract.case(f"A bias", _slopes, *_size, _causal)
+        if _soft or _size[0] < 3:
+            _contract.case(f"Other slopes", _other, *_size, _causal)
+    if not _soft:
+        _contract.case(
+            f"The other kind", _slopes, 2, 5, 2, not _causal, gradients=False
+        )
+    _contract.case(f"Slopes of 0", 0 * _slopes, 3, 4, 1, _causal)
+    _contract.case(f"One head, far away", _other[:1], 2, 4, 1000, _causal)
+    _contract.case(f"A slice", _kit_apart(_other), 3, 5, 1, _causal)
+    _contract.case(
+        f"float32", _other.float(), 3, 5, 1, _causal, gradients=False, tol=1e-4
+    )
+    _contract.again()
+### END HIDDEN TESTS
+
+
+# %% rotary--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_x = seeded(59, (2, 3, 4), dtype=torch.float64)
+_got = steady("rotate", rotate, _x, 2, 2, 50.0)
+_turn = torch.exp(1j * torch.arange(2, 5, dtype=torch.float64))
+_expected = torch.view_as_real(torch.view_as_complex(_x[..., :2].contiguous()) * _turn)
+_expected = torch.cat([_expected, _x[..., 2:]], dim=-1)
+assert matches(_got, _expected, 1e-9), explain(
+    "rotate in float64", _got, _expected, tol=1e-9
+)
+steady("rotary_scores", rotary_scores, _x[:, None], _x[:, None], 2)
+steady("halves_layout", halves_layout, _x[0], 1)
+
+
+### BEGIN HIDDEN TESTS
+def _rotated(x, offset=0, rotary=None, base=10000.0):
+    """Return x with each token turned by a matrix."""
+    width = x.shape[-1]
+    rotary = width if rotary is None else rotary
+    tokens = []
+    for t in range(x.shape[-2]):
+        matrix = torch.eye(width, dtype=torch.float64)
+        for i in range(0, rotary, 2):
+            angle = (offset + t) / float(base) ** (i / rotary)
+            matrix[i, i] = matrix[i + 1, i + 1] = math.cos(angle)
+            matrix[i, i + 1], matrix[i + 1, i] = math.sin(angle), -math.sin(angle)
+        tokens.append(torch.einsum("...i,ij->...j", x[..., t, :].double(), matrix))
+    return torch.stack(tokens, -2).to(x.dtype)
+
+
+def _rotary_of(query, key, offset=0, rotary=None, base=10000.0):
+    """Return the scores of turned queries and keys."""
+    query, key = _rotated(query, offset, rotary, base), _rotated(key, 0, rotary, base)
+    return torch.einsum("bhqd,bhkd->bhqk", query, key) * query.shape[-1] ** -0.5
+
+
+def _in_halves(weight, num_heads):
+    """Return the columns in their new order, one by one."""
+    width = weight.shape[1] // num_heads
+    order = [j for first in (0, 1) for j in range(first, width, 2)]
+    columns = [weight[:, i * width + j] for i in range(num_heads) for j in order]
+    return torch.stack(columns, 1)
+
+
+_names = (f"offset", f"rotary", f"base")
+_contract = _Contract(
+    rotate,
+    _rotated,
+    arguments=(f"x", *_names),
+    results=(f"the result",),
+    gradients=(f"x",),
+    views=True,
+)
+_x, _other = _kit_normal(971, (2, 3, 4, 6), (2, 3, 4, 6))
+_contract.case(f"All features", _x, 3, None, 90.0)
+_contract.case(f"Another offset", _x, 0, None, 90.0)
+_contract.case(f"Another base", _x, 3, None, 7)
+_contract.case(f"Other features", _other, 3, None, 90.0)
+for _rotary in (4, 2, 0, 6):
+    _contract.case(f"Some features", _x, 3, _rotary, 90.0)
+_contract.case(f"Fewer tokens", _x[:, :, :2], 3, None, 90.0)
+_contract.case(f"Transposes", _kit_apart(_other), 5, 4, 90.0)
+_heads = _other.transpose(1, 2).contiguous().transpose(1, 2)  # as split heads stand
+_contract.case(f"Heads that were split by a transpose", _heads, 5, 4, 90.0)
+_contract.case(f"One token", _kit_normal(972, (1, 2, 1, 8)), 9, None, 10000.0)
+_contract.case(f"Two axes", _kit_normal(973, (5, 2)), 1, None, 10000.0)
+_contract.case(f"Five axes", _kit_normal(974, (2, 1, 2, 3, 4)), 1, 2, 10000.0)
+_contract.case(f"An odd width", _kit_normal(975, (2, 4, 7)), 2, 4, 300.0)
+_contract.case(f"One feature that stays", _kit_normal(976, (2, 4, 1)), 2, 0, 300.0)
+_contract.case(
+    f"A far offset", _kit_normal(977, (2, 3, 4)), 50000, None, 300.0, tol=1e-8
+)
+_contract.case(f"float32", _other.float(), 30, 4, 90.0, gradients=False, tol=1e-4)
+_contract.again()
+for _width, _rotary in [
+    (6, 3),
+    (6, 8),
+    (6, 7),
+    (6, -2),
+    (7, 8),
+    (7, 7),
+    (7, None),
+    (4, -1),
+]:
+    _x = _kit_normal(978, (2, 3, _width))
+    _kit_refuses(
+        f"A rotary that is odd or out of bounds", rotate, _x, 0, _rotary, word="rotary"
+    )
+
+_contract = _Contract(
+    rotary_scores,
+    _rotary_of,
+    arguments=(f"query", f"key", *_names),
+    results=(f"the result",),
+    gradients=(f"query", f"key"),
+)
+_sets = [_kit_normal(981 + _n, (2, 3, 4, 6), (2, 3, 5, 6)) for _n in range(2)]
+_contract.case(f"With an offset", *_sets[0], 1, None, 90.0)
+_contract.case(f"Without an offset", *_sets[0], 0, None, 90.0)
+_contract.case(f"A part of the features", *_sets[0], 1, 4, 90.0)
+_contract.case(f"Nothing turned", *_sets[0], 1, 0, 90.0)
+_contract.case(f"Another base", *_sets[0], 1, None, 11.0)
+_contract.case(f"Other queries", _sets[1][0], _sets[0][1], 1, None, 90.0)
+_contract.case(f"Other keys", _sets[0][0], _sets[1][1], 1, None, 90.0)
+_contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 2, None, 90.0)
+_contract.case(f"One query", *_kit_normal(983, (1, 2, 1, 4), (1, 2, 6, 4)), 5, 2, 1e4)
+_contract.case(f"One key", *_kit_normal(984, (3, 1, 2, 2), (3, 1, 1, 2)), 0, None, 1e4)
+_contract.case(
+    f"An odd width", *_kit_normal(985, (1, 1, 2, 5), (1, 1, 3, 5)), 1, 2, 1e4
+)
+_single = [_y.float() for _y in _sets[1]]
+_contract.case(f"float32", *_single, 3, None, 90.0, gradients=False, tol=1e-4)
+_contract.again()
+
+_contract = _Contract(
+    halves_layout,
+    _in_halves,
+    arguments=(f"weight", f"num_heads"),
+    results=(f"the weight",),
+    gradients=(f"weight",),
+    views=True,
+)
+_weight, _other = _kit_normal(986, (5, 12), (5, 12))
+for _heads in (2, 1, 3, 6):
+    _contract.case(f"Other numbers of heads", _weight, _heads)
+_contract.case(f"Another weight", _other, 2)
+_contract.case(f"A transpose", _kit_apart(_other), 2)
+_contract.case(f"One row", _kit_normal(987, (1, 8)), 2)
+_contract.case(f"A head of 8 features", _kit_normal(988, (3, 24)), 3)
+_contract.case(f"float32", _other.float(), 1, gradients=False)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% buckets--contract | points: 2
+# With the arguments kept, and called again.
+_distance = torch.tensor([[0, -3], [9, -70]])
+_got = steady("relative_bucket", relative_bucket, _distance, 8, 20)
+assert _got.tolist() == [[0, 2], [7, 3]], f"Buckets of 0, -3, 9, -70: {_got.tolist()}."
+_table = seeded(61, (8, 3), dtype=torch.float64)
+_got = steady("bucket_bias", bucket_bias, _table, 1, 2, 20)
+assert matches(_got, _table[[0, 5]].T[:, None], 1e-9), explain(
+    "bucket_bias in float64", _got, _table[[0, 5]].T[:, None], tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _bucket(distance, num_buckets, max_distance, bidirectional=True):
+    """Return the bucket of one distance, and how near it lies to a border."""
+    half = num_buckets // 2 if bidirectional else num_buckets
+    exact = half // 2
+    first = half if bidirectional and distance > 0 else 0
+    delta = abs(distance) if bidirectional else max(-distance, 0)
+    if delta < exact or delta == exact:
+        return first + delta, 1.0
+    part = math.log2(delta / exact) / math.log2(max_distance / exact)
+    place = (half - exact) * part
+    near = 1.0 if delta >= max_distance else abs(place - round(place))
+    return first + min(exact + int(place + 1e-9), half - 1), near
+
+
+def _buckets_of(distance, *rest):
+    """Return the buckets of a tensor."""
+    found = [_bucket(d, *rest)[0] for d in distance.flatten().tolist()]
+    return torch.tensor(found, dtype=torch.int64).reshape(distance.shape)
+
+
+def _distances(seed, shape, *rest, high=99):
+    """Return random distances; those near a border become 0."""
+    found = integers(seed, -high, high, shape)
+    near = [_bucket(d, *rest)[1] < 1e-3 for d in found.flatten().tolist()]
+    return found * ~torch.tensor(near).reshape(shape)
+
+
+def _biases_of(
+    table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
+):
+    """Return the biases, key by key."""
+    rest = len(table), max_distance, bidirectional
+    rows = [
+        torch.stack([table[_bucket(s - offset - t, *rest)[0]] for s in range(num_keys)])
+        for t in range(num_queries)
+    ]
+    return torch.stack(rows).movedim(-1, 0)
+
+
+_contract = _Contract(
+    relative_bucket,
+    _buckets_of,
+    arguments=(f"distance", f"num_buckets", f"max_distance", f"bidirectional"),
+    results=(f"the result",),
+)
+for _n, (_buckets, _largest) in enumerate(
+    [
+        (16, 50),
+        (16, 90),
+        (20, 50),
+        (8, 20),
+        (4, 30),
+        (4, 3),
+        (12, 7),
+        (64, 33),
+        (32, 10**6),
+    ]
+):
+    for _both in (True, False):
+        if _buckets // (4 if _both else 2) >= _largest:
+            continue
+        _rest = _buckets, _largest, _both
+        _says = f"Both sides" if _both else f"The past only"
+        _high = (12, 99, 3 * _largest)[_n % 3]
+        _shape = ((3, 4), (3, 4), (7,), (2, 1, 5), (2, 3, 4))[_n % 5]
+        _contract.case(_says, _distances(991 + _n, _shape, *_rest, high=_high), *_rest)
+        _exact = _buckets // (4 if _both else 2)
+        _ends = [0, 1, -1, _exact, -_exact, _exact - 1, 1 - _exact, _largest, -_largest]
+        _ends = torch.tensor([*_ends, 10**9, -(10**9), 2**40, -(2**40)])
+        _contract.case(f"{_says}, distances at the limits", _ends, *_rest)
+_far = _distances(1001, (4, 3), 16, 50, True)
+_contract.case(f"A slice", torch.hstack((_far, _far))[:, :4], 16, 50, True)
+_contract.case(f"A tensor without axes", _far[1, 2], 16, 50, True)
+_contract.case(f"One distance", _far[2, 1:2], 16, 50, False)
+_contract.again()
+
+_contract = _Contract(
+    bucket_bias,
+    _biases_of,
+    arguments=(
+        f"table",
+        *f"num_queries num_keys max_distance bidirectional offset".split(),
+    ),
+    results=(f"the bias",),
+    gradients=(f"table",),
+    views=True,
+)
+_table, _other = _kit_normal(1002, (12, 3), (12, 3))
+_contract.case(f"Both sides", _table, 4, 30, 50, True, 3)
+_contract.case(f"The past only", _table, 4, 30, 50, False, 3)
+_contract.case(f"Another offset", _table, 4, 30, 50, True, 11)
+_contract.case(f"Another max_distance", _table, 4, 30, 21, True, 3)
+_contract.case(f"Another table", _other, 4, 30, 50, True, 3)
+_contract.case(f"More queries than keys", _other, 9, 2, 50, False, 0)
+_contract.case(f"A transpose", _kit_apart(_other), 2, 9, 50, True, 100)
+_contract.case(f"One query", _kit_normal(1003, (8, 2)), 1, 9, 20, False, 8)
+_contract.case(f"One key, one head", _kit_normal(1004, (8, 1)), 5, 1, 20, True, 0)
+_contract.case(f"One of all", _kit_normal(1005, (4, 1)), 1, 1, 9, True, 0)
+_contract.case(f"float32", _other.float(), 3, 6, 50, True, 2, gradients=False)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% relative-keys--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_query, _key, _table = seeded(
+    77, (2, 1, 2, 3), (2, 1, 4, 3), (5, 3), dtype=torch.float64
+)
+_got = steady("relative_scores", relative_scores, _query, _key, _table, 7)
+_expected = _query @ (_key + _table[0]).mT / math.sqrt(3)
+assert matches(_got, _expected, 1e-9), explain(
+    "relative_scores in float64, all keys far away", _got, _expected, tol=1e-9
+)
+steady("relative_values", relative_values, _got, _key, _table, 7)
+
+
+### BEGIN HIDDEN TESTS
+def _row_of(table, distance):
+    """Return the vector of a distance."""
+    reach = (len(table) - 1) // 2
+    return table[sorted((-reach, distance, reach))[1] + reach]
+
+
+def _relative_by_pairs(query, key, key_table, offset=0):
+    """Return the scores, key by key."""
+    rows = []
+    for t in range(query.shape[2]):
+        keys = [
+            key[:, :, s] + _row_of(key_table, s - t - offset)
+            for s in range(key.shape[2])
+        ]
+        rows.append(torch.einsum("bhd,kbhd->bhk", query[:, :, t], torch.stack(keys)))
+    return torch.stack(rows, 2) * query.shape[-1] ** -0.5
+
+
+def _outputs_by_pairs(weights, value, value_table, offset=0):
+    """Return the outputs, query by query."""
+    rows = []
+    for t in range(weights.shape[2]):
+        rows.append(
+            sum(
+                weights[:, :, t, s, None]
+                * (value[:, :, s] + _row_of(value_table, s - t - offset))
+                for s in range(value.shape[2])
+            )
+        )
+    return torch.stack(rows, 2)
+
+
+_sizes_of = [
+    (2, 3, 4, 6, 5, 2, 0),
+    (2, 3, 4, 6, 5, 2, 1),
+    (2, 3, 4, 6, 5, 2, 9),
+    (2, 3, 4, 6, 5, 1, 1),
+    (1, 2, 3, 4, 2, 0, 1),
+    (1, 1, 1, 5, 3, 2, 4),
+    (3, 1, 5, 1, 2, 1, 0),
+    (3, 2, 5, 2, 1, 6, 3),
+    (1, 1, 1, 1, 1, 1, 0),
+]
+for _call, _reference, _names, _what in [
+    (
+        relative_scores,
+        _relative_by_pairs,
+        (f"query", f"key", f"key_table"),
+        f"the result",
+    ),
+    (
+        relative_values,
+        _outputs_by_pairs,
+        (f"weights", f"value", f"value_table"),
+        f"the result",
+    ),
+]:
+    _contract = _Contract(
+        _call,
+        _reference,
+        arguments=(*_names, f"offset"),
+        results=(_what,),
+        gradients=_names,
+    )
+    for _n, (_b, _h, _t_q, _t_k, _d, _reach, _offset) in enumerate(_sizes_of):
+        _first = (_b, _h, _t_q, _t_k if _call is relative_values else _d)
+        _parts = _kit_normal(
+            1011 + _n // 3, _first, (_b, _h, _t_k, _d), (2 * _reach + 1, _d)
+        )
+        _contract.case(f"R = {_reach}, offset {_offset}", *_parts, _offset)
+        if _n == 1:
+            _contract.case(f"Another table", *_parts[:2], 1 - _parts[2], _offset)
+            _contract.case(
+                f"Other tokens", _parts[0], 1 - _parts[1], _parts[2], _offset
+            )
+            _contract.case(f"Transposes", *map(_kit_apart, _parts), _offset)
+            _first = _parts[0] * (_parts[0][..., :1] > 0)
+            _contract.case(f"Rows of zeros", _first, *_parts[1:], _offset)
+            _single = [_x.float() for _x in _parts]
+            _contract.case(f"float32", *_single, _offset, gradients=False, tol=1e-4)
+    _contract.again()
+### END HIDDEN TESTS

@@ -1,0 +1,852 @@
+"""The contract of assignment 6: what each task promises beside the values of its tests."""
+
+import math
+
+import torch
+from torch import nn
+
+from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
+
+# %% decoder-masks--contract | points: 2
+# With the arguments kept, called again, and with one token.
+_src, _tgt = torch.tensor([[5, 9], [9, 9]]), torch.tensor([[5, 9, 3], [9, 4, 9]])
+steady("decoder_masks", decoder_masks, _src, _tgt, 9, 2)
+_got, _ = steady("decoder_masks", decoder_masks, _src[:1, :1], _tgt[:1, :1], 9)
+assert _got.tolist() == [[[[True]]]], "One token may attend to itself."
+
+
+### BEGIN HIDDEN TESTS
+def _masks_of(src, tgt, pad_id, window=None):
+    """Return both masks, entry by entry."""
+    size = tgt.shape[1]
+    mask = torch.zeros(len(tgt), 1, size, size, dtype=torch.bool)
+    for b, row in enumerate(tgt.tolist()):
+        for t in range(size):
+            first = 0 if window is None else max(t - window + 1, 0)
+            for s in range(first, t + 1):
+                mask[b, 0, t, s] = row[s] != pad_id
+    real = [[[[token != pad_id for token in row]]] for row in src.tolist()]
+    return mask, torch.tensor(real)
+
+
+_contract = _Contract(
+    decoder_masks,
+    _masks_of,
+    arguments=(f"src", f"tgt", f"pad_id", f"window"),
+    results=(f"tgt_mask", f"memory_mask"),
+)
+_src, _tgt = integers(921, 0, 3, (3, 5)), integers(922, 0, 3, (3, 6))
+for _window in (2, None, 1, 3, 5, 6, 7, 60):
+    _contract.case(f"A window of {_window}", _src, _tgt, 3, _window)
+_contract.case(f"Other sentences", _src.flip(1), _tgt.flip(0), 3, 2)
+_contract.case(f"Another source", 3 - _src, _tgt, 3, 2)
+_contract.case(f"Another padding id", _src, _tgt, 0, 2)
+_contract.case(f"A negative padding id", _src - 101, _tgt - 101, -100, 4)
+_contract.case(f"No padding", _src, _tgt, 40, None)
+_contract.case(f"Nothing but padding", 0 * _src + 7, 0 * _tgt + 7, 7, None)
+_contract.case(f"A transpose", _kit_apart(_src), _kit_apart(_tgt), 2, 3)
+_contract.case(f"One sentence", _src[:1], _tgt[:1, 2:], 1, None)
+_contract.case(f"One token each", _src[:, :1], _tgt[:, 3:4], 1, 1)
+_contract.again()
+for _window in (0, -1, -6):
+    _kit_refuses(
+        f"A window of less than 1", decoder_masks, _src, _tgt, 3, _window, word="window"
+    )
+### END HIDDEN TESTS
+
+
+# %% prefix-mask--contract | points: 2
+# With the arguments kept, called again, and with one position.
+_p, _n = torch.tensor([0, 2, 3]), torch.tensor([0, 4, 3])
+steady("prefix_mask", prefix_mask, _p, _n, 6)
+steady("scored_positions", scored_positions, _p, _n, 6)
+assert steady("prefix_mask", prefix_mask, _p[:1], _n[:1], 1).tolist() == [
+    [[[False]]]
+], "A sequence without tokens has no keys."
+
+
+### BEGIN HIDDEN TESTS
+def _prefix_of(prefix_lengths, lengths, size):
+    """Return the mask, entry by entry."""
+    mask = torch.zeros(len(lengths), 1, size, size, dtype=torch.bool)
+    for b, (p, n) in enumerate(
+        zip(prefix_lengths.tolist(), lengths.tolist(), strict=True)
+    ):
+        for t in range(size):
+            for s in range(min(n, size)):
+                mask[b, 0, t, s] = s < max(t + 1, p)
+    return mask
+
+
+def _scored_of(prefix_lengths, lengths, size):
+    """Return where a prediction counts, entry by entry."""
+    rows = []
+    for p, n in zip(prefix_lengths.tolist(), lengths.tolist(), strict=True):
+        rows.append([p < t + 2 <= n for t in range(size)])
+    return torch.tensor(rows)
+
+
+for _call, _reference, _what in [
+    (prefix_mask, _prefix_of, f"the mask"),
+    (scored_positions, _scored_of, f"the result"),
+]:
+    _contract = _Contract(
+        _call,
+        _reference,
+        arguments=(f"prefix_lengths", f"lengths", f"size"),
+        results=(_what,),
+    )
+    _n = integers(931, 2, 7, (5,))
+    _p = torch.minimum(integers(932, 0, 7, (5,)), _n)
+    _contract.case(f"Five sequences", _p, _n, 7)
+    _contract.case(f"More padding", _p, _n, 9)
+    _contract.case(f"Other prefixes", _n - _p, _n, 7)
+    _contract.case(f"Other lengths", _p, 0 * _n + 7, 7)
+    _contract.case(f"No prefix", 0 * _p, _n, 7)
+    _contract.case(f"Nothing but prefix", _n, _n, 7)
+    _contract.case(f"Slices", _kit_apart(_p), _kit_apart(_n), 8)
+    for _lengths in [(0, 0, 4), (0, 0, 1), (0, 1, 1), (1, 1, 1), (2, 5, 5), (5, 5, 5)]:
+        _pair = [torch.tensor([x]) for x in _lengths[:2]]
+        _contract.case(f"One sequence", *_pair, _lengths[2])
+    _contract.again()
+for _wrong in ([0, -1, 2], [-3, 0, 0], [4, 1, 1], [0, 0, 6], [0, 4, -1]):
+    _pair = torch.tensor(_wrong), torch.tensor([3, 4, 5])
+    _kit_refuses(
+        f"A prefix that is negative or too long",
+        prefix_mask,
+        *_pair,
+        6,
+        word="prefix_lengths",
+    )
+### END HIDDEN TESTS
+
+
+# %% micro-batches--contract | points: 2
+# In float64, with the arguments kept, and called again.
+steady("shift_targets", shift_targets, torch.tensor([[1, 5], [1, 2]]))
+_logits, _labels = seeded(15, (2, 3, 4)).double(), torch.tensor([[3, 0, 3], [1, 3, 3]])
+_loss = steady("micro_loss", micro_loss, _logits, _labels, 3, 5)
+_want = F.cross_entropy(_logits[_labels != 3], _labels[_labels != 3]) * 2 / 5
+assert matches(_loss, _want, 1e-9), explain("loss in float64", _loss, _want, tol=1e-9)
+_got = perplexity([(_logits, _labels)], 3)
+assert matches(_got, (_want * 5 / 2).exp(), 1e-9), explain(
+    "perplexity in float64", _got, (_want * 5 / 2).exp(), tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _shifted_ids(ids):
+    """Return input and labels, column by column."""
+    columns = ids.unbind(1)
+    return torch.stack(columns[:-1], 1), torch.stack(columns[1:], 1)
+
+
+def _loss_sum(logits, labels, pad_id):
+    """Return the sum of the losses, label by label, and how many there are."""
+    total, count = (logits * 0).sum(), 0
+    for row, targets in zip(logits, labels.tolist(), strict=True):
+        for scores, label in zip(row, targets, strict=True):
+            if label != pad_id:
+                top = scores.max().detach()
+                total = total + (scores - top).exp().sum().log() + top - scores[label]
+                count += 1
+    return total, count
+
+
+def _perplexity_of(batches, pad_id):
+    """Return the perplexity of all labels."""
+    pairs = [_loss_sum(*batch, pad_id) for batch in batches]
+    return (sum(total for total, _ in pairs) / sum(count for _, count in pairs)).exp()
+
+
+_contract = _Contract(
+    shift_targets,
+    _shifted_ids,
+    arguments=(f"ids",),
+    results=(f"decoder_input", f"labels"),
+    views=True,
+)
+_ids = integers(941, 0, 90, (3, 6))
+_contract.case(f"Sentences", _ids)
+_contract.case(f"Other sentences", 90 - _ids)
+_contract.case(f"A transpose", _kit_apart(_ids))
+_contract.case(f"One sentence", _ids[:1, 2:])
+_contract.case(f"Two columns", _ids[:, 1:3])
+_contract.case(f"Equal ids", 0 * _ids - 100)
+_contract.again()
+
+_contract = _Contract(
+    micro_loss,
+    lambda logits, labels, pad_id, num_labels: (
+        _loss_sum(logits, labels, pad_id)[0] / num_labels
+    ),
+    arguments=(f"logits", f"labels", f"pad_id", f"num_labels"),
+    results=(f"the loss",),
+    gradients=(f"logits",),
+)
+_logits, _other = _kit_normal(942, (3, 4, 6), (3, 4, 6))
+_real = torch.arange(4) < torch.tensor([[4], [0], [2]])
+_labels = integers(943, 0, 4, (3, 4)).where(_real, torch.tensor(5))
+_contract.case(f"With padding", _logits, _labels, 5, 17)
+_contract.case(f"Another num_labels", _logits, _labels, 5, 6)
+_contract.case(f"Other logits", _other, _labels, 5, 17)
+_contract.case(f"Other labels", _logits, _labels.flip(0), 5, 17)
+_contract.case(f"A padding id of -100", _logits, _labels.where(_real, -100), -100, 9)
+_contract.case(f"A padding id of 0", _logits, 5 - _labels, 0, 9)
+_far = _labels.where(_real, torch.tensor(70))
+_contract.case(f"A padding id beyond the vocabulary", _logits, _far, 70, 9)
+_contract.case(f"Nothing but padding", _logits, 0 * _labels + 2, 2, 8)
+_contract.case(f"Transposes", _kit_apart(_other), _kit_apart(_labels), 5, 8)
+_one = _kit_normal(944, (1, 5, 3)), integers(945, 0, 2, (1, 5))
+_contract.case(f"One sentence", *_one, 3, 7)
+_contract.case(f"One position", *[_x[:, :1] for _x in _one], 3, 1)
+_few = _kit_normal(946, (4, 1, 3)), integers(947, 0, 2, (4, 1))
+_contract.case(f"Sentences of one position", *_few, 1, 4)
+_contract.case(f"Large logits", 1e4 * _logits, _labels, 5, 17)
+_contract.case(f"float32", _logits.float(), _labels, 5, 17, tol=1e-5)
+_contract.again()
+_leaf = _logits.clone().requires_grad_()
+assert micro_loss(_leaf, torch.full((3, 4), -1), -1, 5).requires_grad, (
+    f"The loss of nothing but padding is computed from the logits, so that backward "
+    f"works."
+)
+
+_contract = _Contract(
+    perplexity,
+    _perplexity_of,
+    arguments=(f"batches", f"pad_id"),
+    results=(f"the perplexity",),
+)
+_batches = [
+    (_x, integers(951 + _m, 0, 5, _x.shape[:2]))
+    for _m, _x in enumerate(_kit_normal(950, (2, 3, 6), (1, 7, 6), (3, 2, 6)))
+]
+_batches[0][1][0, 0], _batches[1][1][0, 2] = 3, 4
+_contract.case(f"Three batches", _batches, 5)
+_contract.case(f"Another order", _batches[::-1], 5)
+_contract.case(f"Two batches", _batches[:2], 5)
+_contract.case(f"Another padding id", _batches, 0)
+_contract.case(f"No padding", _batches, -100)
+_contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5)
+_contract.case(f"One batch", [(_logits, _labels)], 5)
+_contract.case(f"One label", [(_logits[:1, :1], _labels[:1, :1])], 9)
+_contract.case(f"Slices", [(_kit_apart(_x), _kit_apart(_y)) for _x, _y in _batches], 5)
+_contract.case(f"Unlikely labels", [(60 * _x, _y) for _x, _y in _batches], 5)
+_single = [(_x.float(), _y) for _x, _y in _batches]
+_contract.case(f"float32", _single, 5, tol=1e-4)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% leaks--contract | points: 2
+# With the arguments kept, called again, and with one position.
+_x, _other = seeded(30, (2, 3, 4), (2, 3, 4), dtype=torch.float64)
+_got = steady("reach", reach, running_average, _x, _other)
+assert _got.tolist() == [[s <= t for s in range(3)] for t in range(3)], (
+    "A running average depends on each position and all before it."
+)
+assert reach(running_average, _x[:1, :1], _other[:1, :1]).tolist() == [[True]], (
+    "One position depends on itself."
+)
+
+
+### BEGIN HIDDEN TESTS
+def _reached(layer, x, other):
+    """Return the table, entry by entry."""
+    size = x.shape[1]
+    with torch.no_grad():
+        before = layer(x.clone())
+    table = torch.zeros(size, size, dtype=torch.bool)
+    for s in range(size):
+        swapped = torch.stack([(other if j == s else x)[:, j] for j in range(size)], 1)
+        with torch.no_grad():
+            after = layer(swapped)
+        for t in range(size):
+            table[t, s] = (after[:, t] - before[:, t]).abs().max() > 1e-6
+    return table
+
+
+def _leaks_of(layer, x, other):
+    """Return the leaks of the table."""
+    table, size = _reached(layer, x, other), x.shape[1]
+    return [(t, s) for t in range(size) for s in range(t + 1, size) if table[t, s]]
+
+
+def _plain_leaks(layer, x, other):
+    """Return what leaks finds, as pairs of plain numbers."""
+    found = leaks(layer, x, other)
+    assert isinstance(found, list), f"leaks returns a list of pairs."
+    return [tuple(int(place) for place in pair) for pair in found]
+
+
+def _mixing_of(*rows):
+    """Return a layer that mixes positions by the rows of a table."""
+    table = torch.tensor(rows, dtype=torch.float64)
+    return lambda x: torch.einsum("ts,bsd->btd", table.to(x.dtype), x)
+
+
+def _writes(x):
+    """Return a running sum, written into the input."""
+    x += 3
+    return x.cumsum_(1)
+
+
+_sees = (_kit_normal(961, (4, 4)) > 0).double()
+_layers = [
+    (f"A mixture", _mixing_of(*_sees.tolist())),
+    (f"Another mixture", _mixing_of(*(1 - _sees).tolist())),
+    (f"A layer that returns its input", lambda x: x),
+    (f"A layer that writes into its input", _writes),
+    (f"A constant", torch.ones_like),
+    (f"The positions turned round", lambda x: x.flip(1)),
+    (f"The difference to the other sequences", lambda x: x - x.mean(0)),
+    (f"The difference to the other features", lambda x: x - x.mean(2, True)),
+    (f"Large outputs", lambda x: 1e4 + 1e-4 * x.sum(1, True) + x.cumsum(1)),
+    (f"A step", lambda x: x + (x.sum((1, 2), True) > 0)),
+]
+for _e in (1.0001e-6, 0.9999e-6):
+    _layers += [(f"A leak about as large as the limit", lambda x, e=_e: e * x.flip(1))]
+_zeros, _ones = torch.zeros(3, 4, 2).double(), torch.ones(3, 4, 2).double()
+_x, _other = _kit_normal(962, (3, 4, 2), (3, 4, 2))
+_half = _other.clone()
+_half[:, 2] = _x[:, 2]  # at this position nothing changes
+for _call, _reference, _what in [
+    (reach, _reached, (f"the table",)),
+    (_plain_leaks, _leaks_of, ()),
+]:
+    _contract = _Contract(
+        _call, _reference, arguments=(f"layer", f"x", f"other"), results=_what
+    )
+    # Many of these tables are alike: to be that of an earlier call is no sign.
+    _contract.stale = lambda says, values, given: f"{says} is wrong."
+    for _says, _layer in _layers:
+        _contract.case(_says, _layer, _x, _other)
+        if _call is reach:
+            _contract.case(f"{_says}, zeros and ones", _layer, _zeros, _ones)
+    _contract.case(f"Other inputs", _layers[0][1], _x, _half)
+    _contract.case(f"Transposes", _writes, _kit_apart(_x), _kit_apart(_other))
+    _contract.case(f"One sequence", _layers[5][1], _x[:1, :3], _other[:1, :3])
+    _contract.case(f"One position", _writes, _x[:, :1], _other[:, :1])
+    _contract.case(f"One feature", _layers[0][1], _x[..., :1], _other[..., :1])
+    _contract.case(f"float32", _layers[0][1], _x.float(), _other.float())
+    _contract.again()
+
+
+class _Moody(nn.Module):
+    """Is causal in one mode only; counts its calls, and can't be copied."""
+
+    def __init__(self, leaky, part):
+        super().__init__()
+        self.leaky, self.part, self.calls = leaky, part, 0
+
+    def forward(self, x):
+        self.calls += 1
+        x = self.part(x)
+        return x.flip(1) if self.training == self.leaky else x.cumsum(1)
+
+    def __deepcopy__(self, memo):
+        raise TypeError("this module can't be copied")
+
+
+_turned = [(_t, _s) for _t in range(4) for _s in range(_t + 1, 4) if _s == 3 - _t]
+for _leaky in (True, False):
+    for _modes in [(True, False), (False, True), (True, True), (False, False)]:
+        _inner = nn.Sequential(nn.Dropout(0.0), nn.Sequential(nn.Identity()))
+        _module = _Moody(_leaky, _inner).train(_modes[0])
+        _inner[1].train(_modes[1])
+        _was = [part.training for part in _module.modules()]
+        _inputs = _kit_copy([_x, _other])
+        _found = _kit_attempt(f"audit", audit, _module, *_inputs)
+        assert type(_found) is dict, f"audit returns a dictionary."
+        assert set(_found) == {f"train", f"eval"}, (
+            f"audit returns a dictionary with the entries train and eval."
+        )
+        for _name in (f"train", f"eval"):
+            _pairs = [tuple(int(place) for place in pair) for pair in _found[_name]]
+            assert _pairs == (_turned if _leaky == (_name == f"train") else []), (
+                f"audit of a module that leaks in one mode only: the entry {_name} is "
+                f"wrong."
+            )
+        assert [part.training for part in _module.modules()] == _was, (
+            f"audit leaves a part of the module in another mode than it was in."
+        )
+        assert _kit_kept(_inputs, [_x, _other]), f"audit changes x or other in place."
+        assert _module.calls >= 10, f"audit must call the module itself, in both modes."
+_module = _Moody(True, nn.Identity())
+for _mode in (True, False, True):
+    _module.train(_mode)
+    assert torch.equal(reach(_module, _x, _other), _reached(_module, _x, _other)), (
+        f"reach calls a module in the mode that it is in."
+    )
+    assert _module.training is _mode, f"reach leaves a module in another mode."
+### END HIDDEN TESTS
+
+
+# %% cross-attention--contract | points: 2
+# With the arguments kept, called again, and with one position.
+_module, _memory, _x = CrossAttention(4, 3, 2), *seeded(46, (2, 5, 3), (2, 3, 4))
+_key, _value = steady("read_memory", _module.read_memory, _memory)
+_mask = torch.tensor([[True, False, True, True, False], [False] * 5])
+steady("the module", _module, _x, _key, _value, _mask)
+_, _weights = _module(_x[:, :1], _key[:, :, :1], _value[:, :, :1])
+assert matches(_weights, torch.ones(2, 2, 1, 1)), "One key gets all the weight."
+
+
+### BEGIN HIDDEN TESTS
+def _projected_heads(state, name, x, h):
+    """Return projected tokens head by head: (B, T, D) -> (B, h, T, d_h)."""
+    whole = (
+        torch.einsum("btd,ed->bte", x, state[f"{name}.weight"]) + state[f"{name}.bias"]
+    )
+    return torch.stack(whole.chunk(h, -1), 1)
+
+
+def _joined_heads(state, weights, value):
+    """Return the heads' outputs, joined and projected."""
+    merged = torch.cat((weights @ value).unbind(1), -1)
+    return (
+        torch.einsum("btd,ed->bte", merged, state["out_proj.weight"])
+        + state["out_proj.bias"]
+    )
+
+
+def _attention_rows(scores, allowed):
+    """Return the weights of scores, zeros where nothing is allowed."""
+    allowed = allowed.expand_as(scores)
+    low = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True)
+    low = low.masked_fill(low == -math.inf, 0.0).detach()
+    powers = (
+        torch.where(allowed, scores - low, torch.zeros_like(scores)).exp() * allowed
+    )
+    total = powers.sum(-1, keepdim=True)
+    return powers / total.masked_fill(total == 0, 1.0)
+
+
+def _asked_memory(h):
+    """Return the reference of forward for h heads."""
+
+    def reference(state, x, key, value, memory_mask=None):
+        query = _projected_heads(state, "q_proj", x, h)
+        key, value = [y.expand(len(x), *y.shape[1:]) for y in (key, value)]
+        scores = torch.einsum("bhtd,bhsd->bhts", query, key) * query.shape[-1] ** -0.5
+        mask = torch.ones(1, key.shape[2], dtype=torch.bool)
+        mask = (mask if memory_mask is None else memory_mask)[:, None, None]
+        weights = _attention_rows(scores, mask)
+        return _joined_heads(state, weights, value), weights
+
+    return reference
+
+
+def _projections(d, d_m):
+    """Return the shapes of the four projections by name."""
+    widths = {"q_proj": d, "k_proj": d_m, "v_proj": d_m, "out_proj": d}
+    shapes = {f"{name}.weight": (d, width) for name, width in widths.items()}
+    return shapes | {f"{name}.bias": (d,) for name in widths}
+
+
+for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
+    _of_module = {
+        "make": lambda sizes=(_d, _d_m, _h): CrossAttention(*sizes),
+        "state": _kit_state(971 + _number, _projections(_d, _d_m)),
+    }
+    _contract = _Contract(
+        **_of_module,
+        reference=lambda state, memory, h=_h: tuple(
+            _projected_heads(state, name, memory, h) for name in ("k_proj", "v_proj")
+        ),
+        arguments=(f"memory",),
+        results=(f"key", f"value"),
+        gradients=(f"memory",),
+        ask=lambda module: module.read_memory,
+    )
+    _memory, _other = _kit_normal(974 + _number, (2, 4, _d_m), (2, 4, _d_m))
+    _contract.case(f"A memory", _memory)
+    _contract.case(f"Another memory", _other)
+    _contract.case(f"A transpose", _kit_apart(_memory))
+    _contract.case(f"One sentence", _other[:1])
+    _contract.case(f"One token each", _other[:, :1])
+    _contract.again()
+    _contract = _Contract(
+        **_of_module,
+        reference=_asked_memory(_h),
+        arguments=(f"x", f"key", f"value", f"memory_mask"),
+        results=(f"output", f"weights"),
+        gradients=(f"x", f"key", f"value"),
+    )
+    _x, _key, _value = _kit_normal(
+        977 + _number, (3, 2, _d), (3, _h, 5, _d // _h), (3, _h, 5, _d // _h)
+    )
+    _mask = torch.tensor([[1, 1, 0, 1, 0], [0] * 5, [0, 0, 1, 1, 1]]).bool()
+    _contract.case(f"A mask with an empty row", _x, _key, _value, _mask)
+    _contract.case(f"Another mask", _x, _key, _value, _mask.flip(0, 1))
+    _contract.case(f"Another x", 1 - _x, _key, _value, _mask)
+    _contract.case(f"No mask", _x, _key, _value, None)
+    _contract.case(f"Another memory", _x, 1 - _key, 1 - _value, None)
+    _parts = map(_kit_apart, (_x, _key, _value, _mask))
+    _contract.case(f"Transposes", *_parts)
+    _shared = _key[1:2], _value[1:2]
+    _contract.case(f"A shared memory", _x, *_shared, None)
+    _contract.case(f"A shared memory with padding", _x, *_shared, _mask[:1])
+    _contract.case(f"A shared memory, all padding", _x, *_shared, _mask[1:2])
+    if _number < 2:
+        _contract.case(f"All padding", _x, _key, _value, _mask & False)
+        _contract.case(f"One sentence", _x[:1], *_shared, _mask[2:])
+        _contract.case(
+            f"One position, one key", _x[:, :1], _key[:, :, :1], _value[:, :, :1], None
+        )
+    _contract.again()
+_zero, _one = torch.zeros(2, 2).double(), torch.ones(2).double()
+_contract = _Contract(
+    make=lambda: CrossAttention(2, 2, 1),
+    state={
+        f"{_name}_proj.weight": _zero + torch.eye(2) * (_name == "out")
+        for _name in ("q", "k", "v", "out")
+    }
+    | {f"{_name}_proj.bias": _one for _name in ("q", "k", "v", "out")},
+    reference=_asked_memory(1),
+    arguments=(f"x", f"key", f"value", f"memory_mask"),
+    results=(f"output", f"weights"),
+)
+_x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
+_mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
+_key = torch.where(_mask, -1e10, 1e10).double()[:, None, :, None].expand(2, 1, 4, 2)
+_contract.case(
+    f"Allowed scores far below the forbidden ones",
+    _x,
+    _key,
+    _value,
+    _mask,
+    gradients=False,
+)
+_contract.case(f"Large scores", _x, _key, _value, None, gradients=False, tol=1e-6)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% next-token--contract | points: 2
+# In float64, with the argument kept, and called again.
+_logits = seeded(54, (2, 5), dtype=torch.float64)
+_got = steady("next_token_probs", next_token_probs, _logits, 0.7)
+_want = torch.softmax(_logits / 0.7, -1)
+assert matches(_got, _want, 1e-9), explain(
+    "probabilities in float64", _got, _want, tol=1e-9
+)
+_got = steady("next_token_probs", next_token_probs, _logits[:1, :1], 2.0, 3, 0.5)
+assert _got.tolist() == [[1.0]], "One token gets all the probability."
+_draw, _draws = torch.multinomial, []
+
+
+def _counted(*arguments, **options):
+    """Note a draw, and make it."""
+    _draws.append(arguments)
+    return _draw(*arguments, **options)
+
+
+torch.multinomial = _counted
+sample(seeded(55, (3, 4)), torch.Generator().manual_seed(1))
+torch.multinomial = _draw
+assert len(_draws) <= 1, (
+    f"Exactly one call of torch.multinomial is asked for; sample makes {len(_draws)}."
+)
+
+
+### BEGIN HIDDEN TESTS
+def _probs_of(logits, temperature=1.0, top_k=None, top_p=None):
+    """Return the probabilities, row by row, along the ranking."""
+    found = torch.zeros_like(logits)
+    for b, row in enumerate(logits.tolist()):
+        ranking = sorted(range(len(row)), key=lambda v: (-row[v], v))
+        if temperature == 0:
+            found[b, ranking[0]] = 1
+            continue
+        ranking = ranking[:top_k]
+        top = row[ranking[0]]
+        powers = [math.exp((row[v] - top) / temperature) for v in ranking]
+        kept, before = [], 0.0
+        for power in powers:
+            if not kept or top_p is None or before < top_p:
+                kept.append(power)
+            before += power / math.fsum(powers)
+        for v, power in zip(ranking, kept, strict=False):
+            found[b, v] = power / math.fsum(kept)
+    return found
+
+
+_contract = _Contract(
+    next_token_probs,
+    _probs_of,
+    arguments=(f"logits", f"temperature", f"top_k", f"top_p"),
+    results=(f"the result",),
+)
+_logits, _other = _kit_normal(991, (4, 9), (4, 9))
+_ties = integers(992, -2, 2, (5, 12)).double()
+_closed = _other.masked_fill(_kit_normal(994, (4, 9)) < -0.3, -math.inf)
+_closed[:, 3] = 0.5
+_contract.case(f"A temperature", _logits, 0.6, None, None)
+_contract.case(f"Another temperature", _logits, 1.7, None, None)
+_contract.case(f"Other logits", _other, 0.6, None, None)
+_contract.case(f"A temperature that is a whole number", _other, 2, None, None)
+_contract.case(f"A temperature of 0", _logits, 0, None, None)
+_contract.case(f"A temperature of 0.0, with ties", _ties, 0.0, 3, 0.4)
+_contract.case(f"A small temperature", _logits, 1e-3, None, None)
+_contract.case(f"A large temperature", _logits, 1e3, 7, 0.61)
+for _keep in (3, 1, 8, 9, 10, 500):
+    _contract.case(f"top_k = {_keep}", _logits, 1.0, _keep, None)
+    _contract.case(f"top_k = {_keep}, with ties", _ties, 1.3, _keep, None)
+    _contract.case(f"top_k = {_keep}, with forbidden tokens", _closed, 0.8, _keep, None)
+for _share in (0.37, 1e-9, 0.9, 0.6123, 1, 1.0):
+    _contract.case(f"top_p = {_share}", _logits, 1.0, None, _share)
+    _contract.case(
+        f"top_p = {_share}, with forbidden tokens", _closed, 0.8, None, _share
+    )
+for _keep, _share in [(4, 0.57), (6, 0.83), (1, 0.3), (50, 0.71), (12, 0.4567)]:
+    _contract.case(f"top_k and top_p", _other, 0.9, _keep, _share)
+    _contract.case(f"top_k and top_p, with ties", _ties, 1.1, _keep, _share)
+_contract.case(f"A transpose", _kit_apart(_other), 0.9, 5, 0.8)
+_contract.case(f"One row", _other[:1], 0.9, 4, 0.7)
+_contract.case(f"One token", _other[:, :1], 0.9, 1, 0.7)
+_low = -2e9 - torch.arange(5.0).double() / 4
+_low = torch.stack([_low, _low.flip(0), _low + 4e9])
+_contract.case(f"Large logits", _low, 1.0, None, None, tol=1e-6)
+_contract.case(f"Large logits, top_k", _low, 1.0, 2, None, tol=1e-6)
+_contract.case(f"Large logits, top_p", _low, 1.0, 4, 0.6, tol=1e-6)
+_contract.case(f"float32", _closed.float(), 0.7, 5, None, tol=1e-5)
+_contract.again()
+for _options in [(0.8, 3, None), (1.0, None, 0.41), (1.0, 6, 0.73), (0, None, None)]:
+    _zeros = _kit_attempt(f"Removed tokens", next_token_probs, _closed, *_options) == 0
+    assert torch.equal(_zeros, _probs_of(_closed, *_options) == 0), (
+        f"The removed tokens must get exactly 0, and no others."
+    )
+for _name, _options in [
+    (f"temperature", (-1e-9, None, None)),
+    (f"temperature", (-2, 3, 0.5)),
+    (f"top_k", (1.0, 0, None)),
+    (f"top_k", (0.5, -3, 0.5)),
+    (f"top_p", (1.0, None, 0)),
+    (f"top_p", (1.0, 3, -0.2)),
+    (f"top_p", (1.0, None, 1.000001)),
+]:
+    _kit_refuses(
+        f"A {_name} out of its range", next_token_probs, _logits, *_options, word=_name
+    )
+
+_generator, _twin = [torch.Generator().manual_seed(course_seed + 8) for _ in range(2)]
+for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.8), (0.7, 5, 0.9), (1.0,)]:
+    for _rows in (
+        _logits,
+        _closed,
+        _other[:1],
+        _other[:, :1],
+        _kit_normal(993, (37, 30)),
+    ):
+        _given = _kit_copy(_rows)
+        _want = torch.multinomial(_probs_of(_rows, *_options), 1, generator=_twin)[:, 0]
+        _got = _kit_attempt(f"sample", sample, _given, _generator, *_options)
+        assert matches(_got, _want), (
+            f"sample doesn't draw what exactly one call of torch.multinomial draws, "
+            f"for the whole batch and with the given generator. Perhaps an earlier "
+            f"call drew more, or less: one call is made at temperature=0 as well."
+        )
+        assert torch.equal(_given, _rows), f"sample changes the logits in place."
+### END HIDDEN TESTS
+
+
+# %% key-value-cache--contract | points: 2
+# With the arguments kept, called again, and with one token.
+_module, _x = CachedSelfAttention(4, 2, 6), seeded(73, (2, 3, 4))
+_, _cache = steady("the module", lambda x: _module(x)[0], _x), _module(_x)[1]
+_kept = copies(*_cache)
+steady("the module", lambda x: _module(x, _cache)[0], _x)
+assert untouched(_cache, _kept), "A call changes the tensors of the cache."
+_output, _cache = _module(_x[:1, :1])
+assert [tuple(y.shape) for y in (_output, *_cache)] == [(1, 1, 4)] + [
+    (1, 2, 1, 2)
+] * 2, (
+    "One token: an output of shape (1, 1, 4), and a cache of two tensors (1, 2, 1, 2)."
+)
+
+
+### BEGIN HIDDEN TESTS
+def _gone_on(h):
+    """Return the reference of a call with h heads: output, key, value."""
+
+    def reference(state, x, key=None, value=None):
+        seen, new = 0 if key is None else key.shape[2], x.shape[1]
+        x = x + torch.stack([state["positions"][seen + i] for i in range(new)])
+        query, *own = [_projected_heads(state, f"{name}_proj", x, h) for name in "qkv"]
+        if key is not None:
+            own = [torch.cat(pair, 2) for pair in zip((key, value), own, strict=True)]
+        key, value = own
+        scores = torch.einsum("bhtd,bhsd->bhts", query, key) * query.shape[-1] ** -0.5
+        sees = torch.tensor(
+            [[s <= seen + i for s in range(seen + new)] for i in range(new)]
+        )
+        return _joined_heads(state, _attention_rows(scores, sees), value), key, value
+
+    return reference
+
+
+def _with_cache(module):
+    """Return the call of a module, with key and value as arguments and results."""
+
+    def call(x, key, value):
+        output, cache = module(x) if key is None else module(x, cache=(key, value))
+        new_key, new_value = cache
+        return output, new_key, new_value
+
+    return call
+
+
+for _number, (_d, _h, _length) in enumerate([(6, 3, 9), (4, 1, 5), (2, 2, 7)]):
+    _shapes = {f"positions": (_length, _d)} | _projections(_d, _d)
+    _contract = _Contract(
+        make=lambda sizes=(_d, _h, _length): CachedSelfAttention(*sizes),
+        state=_kit_state(1001 + _number, _shapes),
+        reference=_gone_on(_h),
+        arguments=(f"x", f"key", f"value"),
+        results=(f"output", f"the key of the cache", f"the value of the cache"),
+        gradients=(f"x", f"key", f"value"),
+        views=True,
+        ask=_with_cache,
+    )
+    _x, _key, _value = _kit_normal(
+        1004 + _number, (3, 2, _d), (3, _h, 3, _d // _h), (3, _h, 3, _d // _h)
+    )
+    _contract.case(f"Two tokens after three", _x, _key, _value)
+    _contract.case(f"Two other tokens", 1 - _x, _key, _value)
+    _contract.case(f"Another cache", _x, 1 - _key, 1 - _value)
+    _contract.case(f"No cache", _x, None, None)
+    _contract.case(f"A shorter cache", _x, _key[:, :, 1:], _value[:, :, 1:])
+    _contract.case(f"One token", _x[:, 1:], _key, _value)
+    _contract.case(f"One token, no cache", _x[:, :1], None, None)
+    _contract.case(f"One sequence", _x[:1], _key[:1], _value[:1])
+    _contract.case(f"Transposes", *map(_kit_apart, (_x, _key, _value)))
+    _full = _kit_normal(
+        1007 + _number, (2, _length, _d), (2, _h, _length - 1, _d // _h)
+    )
+    _contract.case(f"max_len tokens at once", _full[0], None, None)
+    _contract.case(f"The last token that fits", _x[:2, :1], _full[1], 1 - _full[1])
+    _contract.case(f"Large scores", _x, 1e4 * _key, _value, gradients=False, tol=1e-6)
+    for _factor in (1e6, -1e6):
+        _contract.case(
+            f"Large tokens", _factor * _x, None, None, gradients=False, tol=1e-6
+        )
+    _contract.again()
+    _module = CachedSelfAttention(_d, _h, _length)
+    for _seen, _new in [(_length, 1), (_length - 1, 2), (_length - 1, 7), (1, _length)]:
+        _old = [_y.float() for _y in _kit_normal(1010, *[(1, _h, _seen, _d // _h)] * 2)]
+        _tokens = _kit_normal(1011, (1, _new, _d)).float()
+        _kit_refuses(
+            f"More than max_len tokens", _module, _tokens, tuple(_old), word="max_len"
+        )
+    _kit_refuses(
+        f"More than max_len tokens at once",
+        _module,
+        _kit_normal(1012, (2, _length + 1, _d)).float(),
+        word="max_len",
+    )
+### END HIDDEN TESTS
+
+
+# %% beam-search--contract | points: 2
+# With the argument kept, and called again.
+_table = torch.log_softmax(seeded(82, (4, 4), dtype=torch.float64), -1)
+_first = beam_search(_table, 0, 1, 2, 3, 0.5)
+_before = copies(_table)
+beam_search(_table, 0, 3, 3, 2, 1.0)
+assert untouched([_table], _before), "beam_search changes log_probs in place."
+_problem = hypotheses_problem(
+    "the first call once more", beam_search(_table, 0, 1, 2, 3, 0.5), _first
+)
+assert _problem is None, _problem
+
+
+### BEGIN HIDDEN TESTS
+def _beam(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
+    """Return the hypotheses of all lengths, growing them from the last step's."""
+    table, ended, alive = log_probs.tolist(), [], {(): 0.0}
+    for _ in range(max_len):
+        grown = {}
+        for tokens, total in alive.items():
+            for j, entry in enumerate(table[[bos_id, *tokens][-1]]):
+                if entry > -math.inf:
+                    grown[(*tokens, j)] = total + entry
+        kept = sorted(grown, key=lambda tokens: (-grown[tokens], tokens))[:beam_size]
+        ended += [(tokens, grown[tokens]) for tokens in kept if tokens[-1] == eos_id]
+        alive = {tokens: grown[tokens] for tokens in kept if tokens[-1] != eos_id}
+    pairs = [
+        (list(tokens), total * (6 / (5 + len(tokens))) ** alpha)
+        for tokens, total in [*ended, *alive.items()]
+    ]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _found_by(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
+    """Return what beam_search finds, as a list of tuples."""
+    found = beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha)
+    return [(list(tokens), score) for tokens, score in found]
+
+
+_contract = _Contract(
+    length_penalty,
+    lambda num_tokens, alpha: math.exp(alpha * math.log((5 + num_tokens) / 6)),
+    arguments=(f"num_tokens", f"alpha"),
+)
+for _n, _alpha in [(3, 0.6), (3, 1), (1, 0.6), (1, 2.0), (40, 0.0), (40, 0), (7, 1.5)]:
+    _contract.case(f"Penalties", _n, _alpha)
+_contract.case(f"A drawn penalty", integers(1021, 2, 90), integers(1022, 1, 90) / 40)
+_contract.again()
+
+_contract = _Contract(
+    _found_by,
+    _beam,
+    arguments=(f"log_probs", *f"bos_id eos_id beam_size max_len alpha".split()),
+)
+_table, _other = [  # sums are exact, in any order
+    (64 * torch.log_softmax(2 * _x, -1)).round() / 64
+    for _x in _kit_normal(1023, (5, 5), (5, 5))
+]
+_dead = _other.masked_fill(_kit_normal(1025, (5, 5)) < -0.3, -math.inf)
+_even = -integers(1026, 1, 4, (5, 5)).double() / 8
+_even = _even.masked_fill(_kit_normal(1027, (5, 5)) < -0.8, -math.inf)
+_loud = _table.clone()
+_loud[3] = 50.0  # the row of eos
+_contract.case(f"A beam of 3", _table, 0, 1, 3, 4, 0.6)
+_contract.case(f"Another beam_size", _table, 0, 1, 2, 4, 0.6)
+_contract.case(f"Another max_len", _table, 0, 1, 3, 2, 0.6)
+_contract.case(f"Another alpha", _table, 0, 1, 3, 4, 1.7)
+_contract.case(f"Another bos_id", _table, 4, 1, 3, 4, 0.6)
+_contract.case(f"Another eos_id", _table, 0, 2, 3, 4, 0.6)
+_contract.case(f"Another table", _other, 0, 1, 3, 4, 0.6)
+for _n, (_bos, _eos, _beam_size, _steps) in enumerate(
+    [
+        (0, 1, 1, 6),
+        (2, 0, 2, 5),
+        (3, 4, 4, 4),
+        (1, 2, 30, 3),
+        (4, 3, 3, 1),
+        (0, 3, 200, 3),
+    ]
+):
+    _contract.case(f"Other beams", _other, _bos, _eos, _beam_size, _steps, 0.3 * _n)
+    _contract.case(f"With dead ends", _dead, _bos, _eos, _beam_size, _steps, 0.3 * _n)
+    _contract.case(f"With ties", _even, _bos, _eos, _beam_size, _steps, 0.0)
+    _contract.case(
+        f"A row of eos that holds anything", _loud, _bos % 3, 3, _beam_size, _steps, 0.8
+    )
+_contract.case(f"A transpose", _kit_apart(_even), 0, 2, 3, 4, 0.0)
+_contract.case(f"In float32, with ties", _even.float(), 2, 1, 3, 4, 0.0)
+_contract.case(f"Two tokens", _table[:2, :2], 0, 1, 2, 5, 0.7)
+_contract.case(f"No way out", torch.full((3, 3), -math.inf), 0, 1, 2, 4, 0.0)
+_contract.case(f"Certainty", torch.zeros(3, 3), 0, 2, 2, 3, 1.0)
+_contract.again()
+for _name, _sizes in [
+    (f"beam_size", (0, 3)),
+    (f"beam_size", (-2, 3)),
+    (f"max_len", (2, 0)),
+    (f"max_len", (2, -1)),
+]:
+    _kit_refuses(
+        f"A {_name} of less than 1", beam_search, _table, 0, 1, *_sizes, 0.0, word=_name
+    )
+### END HIDDEN TESTS
