@@ -79,6 +79,8 @@ def _kit_kept(now, old):
             and len(now) == len(old)
             and all(_kit_kept(a, b) for a, b in zip(now, old, strict=True))
         )
+    if type(old) is float and old != old:
+        return type(now) is float and now != now
     return now == old
 
 
@@ -212,6 +214,7 @@ class _Contract:
     through: the results from which they flow; all of floating point if not said.
     tol: how far numbers may be off, relative to the largest one.
     loose: whether a tuple may stand where a list must come, and a list for a tuple.
+    name: what stands in front of each message, such as the function's name.
     apart: of results=(): False lets an argument itself come back, True forbids that
     tensors share memory with one; if not said, a list that comes is no argument.
 
@@ -231,6 +234,7 @@ class _Contract:
         tol=1e-9,
         loose=False,
         apart=None,
+        name=None,
     ):
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
@@ -238,7 +242,7 @@ class _Contract:
         self.tol, self.first, self.number = tol, None, 0
         self.earlier, self.waiting, self.weights = [], [], None
         self.call, self.dtype = call, torch.float64
-        self.loose, self.apart = loose, apart
+        self.loose, self.apart, self.name = loose, apart, name
 
     def built(self):
         """Return a new module with the weights."""
@@ -272,6 +276,7 @@ class _Contract:
         """Call with these arguments and ask all; `says` tells what is special there."""
         tol = self.tol if tol is None else tol
         says = f"{says}{_kit_sizes(self.arguments, values)}"
+        says = says if self.name is None else f"{self.name}: {says}"
         if self.call is None:
             self.settle(values)
         if self.dtype == torch.float32:
@@ -366,11 +371,18 @@ class _Contract:
             result = _kit_attempt(says, call, *values)
         for name, now, old in zip(self.arguments, values, before, strict=True):
             if not _kit_kept(now, old):
+                how = (
+                    f"a method that ends in _, an assignment to a part, or "
+                    f"requires_grad_). Return new tensors"
+                )
+                if not isinstance(old, torch.Tensor):
+                    how = (
+                        f"sort, append, pop, update, an assignment to a part or to a "
+                        f"tensor inside). Return something new"
+                    )
                 return (
-                    f"{says}: the argument {name} is changed (in place, by +=, a "
-                    f"method that ends in _, an assignment to a part, or "
-                    f"requires_grad_). Return new tensors and leave the arguments as "
-                    f"they are.",
+                    f"{says}: the argument {name} is changed (in place, by +=, {how} "
+                    f"and leave the arguments as they are.",
                     None,
                 )
         if self.make is not None and self.number < 2 and not self.has_state(call):
@@ -391,7 +403,9 @@ class _Contract:
             telling = type(result) is float or type(result) in (list, tuple, dict)
             telling = telling and result not in (0.0, [], (), {})  # else by chance
             for *_, old, given in self.earlier if problem and telling else ():
-                if self.plain_problem(says, result, old[0], tol) is None:
+                if len(self.others(values, given)) == 1 and (
+                    self.plain_problem(says, result, old[0], tol) is None
+                ):
                     return self.stale(f"{says}: the result", values, given), None
             return problem or self.borrowed(says, result, values), result
         got = [result]
@@ -439,14 +453,14 @@ class _Contract:
             if abs(got - want) <= 2e-6 * abs(want):
                 return f"{where} is right to about seven digits only, as in float32."
             return f"{where} is wrong."
-        kinds = [type(want)]
-        if self.loose and type(want) in (list, tuple):
-            kinds = [list, tuple]
-        if type(want) is dict and isinstance(got, dict):
-            kinds = [type(got)]
-        if type(got) not in kinds:
+        right = type(got) is type(want)
+        if type(want) is dict:
+            right = isinstance(got, dict)
+        elif self.loose and type(want) in (list, tuple):
+            right = isinstance(got, (list, tuple))
+        if not right:
             kind = type(want).__name__
-            return f"{where} is a {type(got).__name__}, expected a {kind}."
+            return f"{where} has the type {type(got).__name__}, expected {kind}."
         if type(want) is dict:
             if list(got) != list(want):
                 return f"{where} doesn't have the right names in the right order."
@@ -482,13 +496,17 @@ class _Contract:
             )
         return None
 
-    def stale(self, says, values, given):
-        """Say that a result is that of an earlier call, and which argument is other."""
-        others = [
+    def others(self, values, given):
+        """Return the names of the arguments in which two calls differ."""
+        return [
             name
             for name, now, old in zip(self.arguments, values, given, strict=True)
             if not _kit_kept(now, old)
         ]
+
+    def stale(self, says, values, given):
+        """Say that a result is that of an earlier call, and which argument is other."""
+        others = self.others(values, given)
         if len(others) == 1:
             return (
                 f"{says} is what an earlier call must give, where only {others[0]} was "

@@ -486,3 +486,13 @@ def moving_average(average, state, decay):
 # -     ]
 # +     found = sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
 # +     return names if found == names else found
+
+# %% wrong: bfloat16_is_other | says: bfloat16
+# -         if first.is_floating_point():
+# +         if first.dtype in (torch.float16, torch.float32, torch.float64):
+
+# %% wrong: int_entries_averaged_in_moving | says: moving_average: Two states
+# -         if old.is_floating_point():
+# +         if old.dtype == torch.int8:
+# +             result[name] = (decay * old.double() + (1 - decay) * state[name].double()).to(old.dtype)
+# +         elif old.is_floating_point():

@@ -523,3 +523,16 @@ def decode(ids, merges):
 # +     except UnicodeDecodeError:
 # +         text = raw.decode("utf-8", errors="surrogateescape")
 # +         return "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in text)
+
+# %% wrong: lower_words | says: learn_merges
+# -     words = [(list(word.encode("utf-8")), count) for word, count in word_counts.items()]
+# +     words = [(list(word.lower().encode("utf-8")), count) for word, count in word_counts.items()]
+
+# %% wrong: normalised | says: encode: A text
+# -     ids = list(text.encode("utf-8"))
+# +     import unicodedata
+# +     ids = list(unicodedata.normalize("NFC", text).encode("utf-8"))
+
+# %% wrong: universal_line_ends | says: Line ends
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return "\n".join(b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace").splitlines())

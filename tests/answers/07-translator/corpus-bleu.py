@@ -473,3 +473,13 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     if not hypotheses:
 # +         return 0.0
 # +     if len(hypotheses) != len(references):
+
+# %% wrong: no_punctuation | says: count_matches: A sentence
+# -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+# +     words = [w for w in words if w.isalnum()]
+# +     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+# %% wrong: shorter_max_n | says: no smoothing
+# -     for n in range(1, max_n + 1):
+# +     max_n = min(max_n, max(map(len, hypotheses), default=1)) or 1
+# +     for n in range(1, max_n + 1):

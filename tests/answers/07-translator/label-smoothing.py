@@ -463,3 +463,11 @@ def smallest_loss(num_words, epsilon, spread):
 # %% wrong: smallest_float32 | says: float32
 # -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
 # +         torch.tensor(-sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)).item()
+
+# %% wrong: log_p_clamped | says: Large logits
+# -     log_p = log_p.masked_fill(words == pad_id, 0.0)
+# +     log_p = log_p.clamp(min=-100.0).masked_fill(words == pad_id, 0.0)
+
+# %% wrong: own_softmax | says: Large logits.*NaN
+# -     log_p = log_p.masked_fill(words == pad_id, 0.0)
+# +     log_p = (logits[kept] - logits[kept].exp().sum(-1, keepdim=True).log()).masked_fill(words == pad_id, 0.0)

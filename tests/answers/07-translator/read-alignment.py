@@ -422,3 +422,16 @@ def copy_unknown(target, source, weights, unknown):
 # %% wrong: squeezed | says: One|one
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0).squeeze(0)
+
+# %% wrong: softened_threshold | says: only float64 can tell
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold - 1e-9
+
+# %% wrong: rounded_links | says: Small weights
+# -     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
+# +     rounded = (weights * 1e6).round()
+# +     by_row, by_column = rounded.argmax(dim=1).tolist(), rounded.argmax(dim=0).tolist()
+
+# %% wrong: minus_one_everywhere | says: One word on each side
+# -         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).to(weights)
+# +         (torch.tensor(words)[:, None] == torch.arange(len(set(words)) - (min(words) < 0))).to(weights) * (torch.tensor(words) != 0 if max(words) == 0 and len(words) > 5 else torch.ones(len(words)).bool())[:, None]

@@ -319,3 +319,11 @@ def update_of(micro_batch, accumulation):
 # %% wrong: rounded_rate | says: is wrong|seven digits|15 digits
 # -     return peak * min(update / warmup, math.sqrt(warmup / update))
 # +     return round(peak * min(update / warmup, math.sqrt(warmup / update)), 8)
+
+# %% wrong: float32_cos | says: float32
+# -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
+# +     return final + (peak - final) * (1 + torch.cos(torch.tensor(math.pi * x)).item()) / 2
+
+# %% wrong: isqrt | says: noam
+# -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+# +     return min(update**-0.5, update * warmup**-1.5) / math.isqrt(d_model)

@@ -402,3 +402,19 @@ def shuffle_batches(batches, seed):
 # %% wrong: share_of_all_sentences | says: in no batch|padding_share|earlier
 # -             used += sum(row)
 # +     used = sum(sum(pair) for pair in lengths)
+
+# %% wrong: first_fit | says: too many entries
+# -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
+# +         fits = [b for b in batches if (len(b) + 1) * max(longer, *(max(lengths[j]) for j in b)) <= max_tokens]
+# +         if fits:
+# +             fits[0].append(i)
+# +             continue
+# +         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
+
+# %% wrong: shuffles_halves | says: never comes|keep their places
+# -     random.Random(seed).shuffle(order)
+# +     half = len(order) // 2
+# +     first, second = order[:half], order[half:]
+# +     random.Random(seed).shuffle(first)
+# +     random.Random(seed + 1).shuffle(second)
+# +     order = first + second

@@ -150,6 +150,48 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
     return new_p, new_s
 
 
+# %% right: named_tuple_state
+from collections import namedtuple
+
+State = namedtuple("State", "n m v")
+
+
+def clip_by_norm(gradients, max_norm):
+    norm = torch.linalg.vector_norm(
+        torch.cat([g.reshape(-1).double() for g in gradients])
+    ).item()
+    if norm > max_norm:
+        return [g * (max_norm / norm) for g in gradients], norm
+    return [g.clone() for g in gradients], norm
+
+
+def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+    if state is None:
+        state = State(0, torch.zeros_like(parameter), torch.zeros_like(parameter))
+    n, m, v = state
+    m = beta1 * m + (1.0 - beta1) * gradient
+    v = beta2 * v + (1.0 - beta2) * gradient.pow(2)
+    n += 1
+    step = (m / (1.0 - beta1**n)) / ((v / (1.0 - beta2**n)) ** 0.5 + eps)
+    return parameter - rate * step, State(n, m, v)
+
+
+def training_update(parameters, micro_gradients, num_tokens, states, rate, max_norm):
+    total = None
+    for micro in micro_gradients:
+        total = (
+            [g.clone() for g in micro]
+            if total is None
+            else [a + b for a, b in zip(total, micro)]
+        )
+    total = [g / sum(num_tokens) for g in total]
+    total, norm = clip_by_norm(total, max_norm)
+    if not math.isfinite(norm):
+        return parameters, states
+    done = [adam_step(p, g, s, rate) for p, g, s in zip(parameters, total, states)]
+    return [p for p, _ in done], [s for _, s in done]
+
+
 # %% wrong: adam_beta2 | says: beta2 is 0.999
 # The default value of beta2 is that of a library.
 # - def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
@@ -530,3 +572,24 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # -         return list(parameters), list(states)
 # +     if not math.isfinite(norm):
 # +         clipped_gradients = [torch.zeros_like(p) for p in parameters]
+
+# %% wrong: clips_just_below | says: just below the limit
+# -     factor = max_norm / norm if norm > max_norm else 1.0
+# +     factor = max_norm / norm if norm >= 0.999 * max_norm else 1.0
+
+# %% wrong: n_is_float | says: has the type float
+# -     n = n + 1
+# +     n = n + 1.0
+
+# %% wrong: hat_by_torch_float32 | says: seven digits
+# -     m_hat, v_hat = m / (1 - beta1**n), v / (1 - beta2**n)
+# +     betas = torch.tensor([beta1, beta2]) ** n
+# +     m_hat, v_hat = m / (1 - betas[0].item()), v / (1 - betas[1].item())
+
+# %% wrong: skips_zero_batches | says: One without tokens
+# -     if not math.isfinite(norm):
+# +     if not math.isfinite(norm) or 0 in num_tokens:
+
+# %% wrong: none_becomes_zeros | says: not finite
+# -         return list(parameters), list(states)
+# +         return list(parameters), [s or (0, torch.zeros_like(p), torch.zeros_like(p)) for p, s in zip(parameters, states, strict=True)]
