@@ -51,16 +51,27 @@ def _kit_copy(value):
         return copied.detach().requires_grad_(value.requires_grad)
     if type(value) in (list, tuple):
         return type(value)(_kit_copy(part) for part in value)
+    if type(value) is dict:
+        return {name: _kit_copy(part) for name, part in value.items()}
     return value
 
 
 def _kit_kept(now, old):
-    """Tell whether an argument still is what its copy is."""
+    """Tell whether an argument still is what its copy is; NaN is kept as well."""
     if isinstance(old, torch.Tensor):
+        if not isinstance(now, torch.Tensor) or (now.shape, now.dtype) != (
+            old.shape,
+            old.dtype,
+        ):
+            return False
+        found, wanted = now.detach(), old.detach()
+        kept = (found == wanted) | ((found != found) & (wanted != wanted))
+        return now.requires_grad == old.requires_grad and bool(kept.all())
+    if type(old) is dict:
         return (
-            (now.shape, now.dtype) == (old.shape, old.dtype)
-            and now.requires_grad == old.requires_grad
-            and _kit_same(now.detach(), old.detach())
+            type(now) is dict
+            and list(now) == list(old)
+            and all(_kit_kept(now[name], part) for name, part in old.items())
         )
     if type(old) in (list, tuple):
         return (
@@ -68,21 +79,17 @@ def _kit_kept(now, old):
             and len(now) == len(old)
             and all(_kit_kept(a, b) for a, b in zip(now, old, strict=True))
         )
+    if type(old) is float and old != old:
+        return type(now) is float and now != now
     return now == old
-
-
-def _kit_same(now, old):
-    """Tell whether two tensors hold the same, and NaN at the same places."""
-    if torch.equal(now, old):
-        return True
-    floating = old.is_floating_point()
-    return floating and torch.allclose(now, old, rtol=0, atol=0, equal_nan=True)
 
 
 def _kit_tensors(value):
     """Return the tensors in an argument or a result."""
     if isinstance(value, torch.Tensor):
         return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
     if type(value) in (list, tuple):
         return [tensor for part in value for tensor in _kit_tensors(part)]
     return []
@@ -93,8 +100,8 @@ def _kit_spoil(value):
     if isinstance(value, torch.Tensor):
         if value.is_contiguous():
             value.detach().fill_(1)
-    elif type(value) is list:
-        for part in value:
+    elif type(value) in (list, dict):
+        for part in list(value.values()) if type(value) is dict else value:
             _kit_spoil(part)
         value.clear()
     elif type(value) is tuple:
@@ -201,12 +208,17 @@ class _Contract:
 
     call: the function; or make: what builds the module, and state: its weights by name.
     reference: returns what must come; called with copies, of the weights first if any.
-    arguments, results: what they are called; results=() for one that is no tensor.
+    arguments, results: what they are called; results=() for one that is no tensor, but
+    numbers, texts, lists, dictionaries and tensors in them, to any depth.
     gradients: the arguments to which gradients flow; they flow to all weights as well.
     through: the results from which they flow; all of floating point if not said.
     tol: how far numbers may be off, relative to the largest one.
     views: whether a result may share its memory with an argument.
     ask: what of a module is called, ask(module); the module itself if not said.
+    loose: whether a tuple may stand where a list must come, and a list for a tuple.
+    name: what stands in front of each message, such as the function's name.
+    apart: of results=(): False lets an argument itself come back, True forbids that
+    tensors share memory with one; if not said, a list that comes is no argument.
 
     After its cases each contract is asked once more: `again()`.
     """
@@ -224,6 +236,9 @@ class _Contract:
         tol=1e-9,
         views=False,
         ask=None,
+        loose=False,
+        apart=None,
+        name=None,
     ):
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
@@ -232,6 +247,7 @@ class _Contract:
         self.earlier, self.waiting, self.weights = [], [], None
         self.call, self.dtype, self.views = call, torch.float64, views
         self.ask = (lambda call: call) if ask is None else ask
+        self.loose, self.apart, self.name = loose, apart, name
 
     def built(self):
         """Return a new module with the weights."""
@@ -265,6 +281,7 @@ class _Contract:
         """Call with these arguments and ask all; `says` tells what is special there."""
         tol = self.tol if tol is None else tol
         says = f"{says}{_kit_sizes(self.arguments, values)}"
+        says = says if self.name is None else f"{self.name}: {says}"
         if self.call is None:
             self.settle(values)
         if self.dtype == torch.float32:
@@ -362,11 +379,18 @@ class _Contract:
             result = _kit_attempt(says, asked, *values)
         for name, now, old in zip(self.arguments, values, before, strict=True):
             if not _kit_kept(now, old):
+                how = (
+                    f"a method that ends in _, an assignment to a part, or "
+                    f"requires_grad_). Return new tensors"
+                )
+                if not isinstance(old, torch.Tensor):
+                    how = (
+                        f"sort, append, pop, update, an assignment to a part or to a "
+                        f"tensor inside). Return something new"
+                    )
                 return (
-                    f"{says}: the argument {name} is changed (in place, by +=, a "
-                    f"method that ends in _, an assignment to a part, or "
-                    f"requires_grad_). Return new tensors and leave the arguments as "
-                    f"they are.",
+                    f"{says}: the argument {name} is changed (in place, by +=, {how} "
+                    f"and leave the arguments as they are.",
                     None,
                 )
         if self.make is not None and self.number < 2 and not self.has_state(call):
@@ -383,11 +407,15 @@ class _Contract:
     def judged(self, says, result, values, wants, tol):
         """Return what is wrong with a result, or None; and the result."""
         if not self.results:
-            right = _kit_same_plain(result, wants[0])
-            for *_, old, given in self.earlier if not right else ():
-                if _kit_same_plain(result, old[0]):
+            problem = self.plain_problem(f"{says}: the result", result, wants[0], tol)
+            telling = type(result) is float or type(result) in (list, tuple, dict)
+            telling = telling and result not in (0.0, [], (), {})  # else by chance
+            for *_, old, given in self.earlier if problem and telling else ():
+                if len(self.others(values, given)) == 1 and (
+                    self.plain_problem(says, result, old[0], tol) is None
+                ):
                     return self.stale(f"{says}: the result", values, given), None
-            return None if right else f"{says}: the result is wrong.", result
+            return problem or self.borrowed(says, result, values), result
         got = [result]
         if len(self.results) > 1:
             count = len(self.results)
@@ -424,13 +452,75 @@ class _Contract:
                 )
         return None, got
 
-    def stale(self, says, values, given):
-        """Say that a result is that of an earlier call, and which argument is other."""
-        others = [
+    def plain_problem(self, says, got, want, tol, place=()):
+        """Say what is wrong with a plain result, or None; place: where in it."""
+        where = f"{says} at index {list(place)}" if place else says
+        if isinstance(want, torch.Tensor):
+            if type(got) not in (torch.Tensor, torch.nn.Parameter):
+                return f"{where} is a {type(got).__name__}, and no tensor."
+            return _kit_difference(where, got, want, tol)
+        if isinstance(want, float):
+            if type(got) not in (int, float):
+                return f"{where} is a {type(got).__name__}, and no float."
+            if abs(got - want) <= tol * abs(want) + 1e-14:
+                return None
+            if abs(got - want) <= 2e-6 * abs(want):
+                return f"{where} is right to about seven digits only, as in float32."
+            return f"{where} is wrong."
+        right = type(got) is type(want)
+        if type(want) is dict:
+            right = isinstance(got, dict)
+        elif self.loose and type(want) in (list, tuple):
+            right = isinstance(got, (list, tuple))
+        if not right:
+            kind = type(want).__name__
+            return f"{where} has the type {type(got).__name__}, expected {kind}."
+        if type(want) is dict:
+            if list(got) != list(want):
+                return f"{where} doesn't have the right names in the right order."
+            got, want = list(got.values()), list(want.values())
+        if type(want) not in (list, tuple):
+            return None if got == want else f"{where} is wrong."
+        for number, (now, part) in enumerate(zip(got, want, strict=False)):
+            problem = self.plain_problem(says, now, part, tol, (*place, number))
+            if problem is not None:
+                return problem
+        if len(got) == len(want):
+            return None
+        more = f"many" if len(got) > len(want) else f"few"
+        return f"{where} is right as far as it goes, and has too {more} entries."
+
+    def borrowed(self, says, result, values):
+        """Say that a plain result is an argument, or shares its memory; or None."""
+        found = result if type(result) is tuple else [result]
+        if self.apart is not False and any(
+            type(part) in (list, dict) and part is value
+            for part in found
+            for value in values
+        ):
+            return f"{says}: what comes back is the argument itself. Return a new one."
+        memory = [x.untyped_storage().data_ptr() for x in _kit_tensors(values)]
+        if self.apart and any(
+            x.numel() and x.untyped_storage().data_ptr() in memory
+            for x in _kit_tensors(result)
+        ):
+            return (
+                f"{says}: the result shares its memory with an argument: who changes "
+                f"the one changes the other. Return copies (clone)."
+            )
+        return None
+
+    def others(self, values, given):
+        """Return the names of the arguments in which two calls differ."""
+        return [
             name
             for name, now, old in zip(self.arguments, values, given, strict=True)
             if not _kit_kept(now, old)
         ]
+
+    def stale(self, says, values, given):
+        """Say that a result is that of an earlier call, and which argument is other."""
+        others = self.others(values, given)
         if len(others) == 1:
             return (
                 f"{says} is what an earlier call must give, where only {others[0]} was "
@@ -509,19 +599,6 @@ def _kit_cast(value, dtype):
     if isinstance(value, torch.Tensor) and value.is_floating_point():
         return value.to(dtype)
     return value
-
-
-def _kit_same_plain(got, want):
-    """Tell whether plain values are equal: numbers up to rounding, lists in order."""
-    if isinstance(want, float):
-        return type(got) in (int, float) and abs(got - want) < 1e-9
-    if type(want) in (list, tuple):
-        return (
-            type(got) is type(want)
-            and len(got) == len(want)
-            and all(_kit_same_plain(a, b) for a, b in zip(got, want, strict=True))
-        )
-    return type(got) is type(want) and got == want
 
 
 def _kit_difference(says, got, want, tol):

@@ -205,6 +205,93 @@ def test_the_kit_passes_what_is_right(answer: str) -> None:
     assert Kit().run(DOUBLE.format(answer=answer)) == ("", "")
 
 
+PLAIN = """
+def reference(table, skipped):
+    return {{name: (2 * x, [x.numel(), 0.5]) for name, x in table.items()}}
+def answer(table, skipped):
+    {answer}
+contract = _Contract(
+    answer, reference, (f"table", f"skipped"), loose={loose}, apart=True, name=f"answer"
+)
+a, b = _kit_normal(1, (2, 3), (4,))
+nothing = [torch.full((2,), float("nan")), float("nan"), None]
+contract.case(f"Two entries", dict(a=a, b=b), nothing)
+contract.case(f"Other numbers", dict(a=3 * a, b=b), nothing)
+contract.case(f"Another order", dict(b=2 * b, a=a), nothing)
+contract.again()
+"""
+
+#: What an answer with a plain result does wrong, and what its author must read.
+PLAIN_SLIPS = {
+    "return {n: (2 * x, [x.numel(), 0.5]) for n, x in sorted(table.items())}": (
+        "answer: Another order: the result doesn't have the right names"
+    ),
+    "return {n: (2 * x, [x.numel()]) for n, x in table.items()}": "index .0, 1.*too few entries",
+    "return {n: (2 * x, [4, 0.5]) for n, x in table.items()}": r"index .0, 1, 0\] is wrong",
+    "return {n: (2 * x, [x.numel(), 0.5 + 1e-7]) for n, x in table.items()}": "seven digits",
+    "return {n: (2 * x, [float(x.numel()), 0.5]) for n, x in table.items()}": "type float",
+    "return {n: ((2 * x).float(), [x.numel(), 0.5]) for n, x in table.items()}": "data type",
+    "return {n: (2 * x, (x.numel(), 0.5)) for n, x in table.items()}": "type tuple, expected list",
+    "return {n: (x.mul_(2), [x.numel(), 0.5]) for n, x in table.items()}": "table is changed",
+    "skipped.pop(); return {n: (2 * x, [x.numel(), 0.5]) for n, x in table.items()}": (
+        "skipped is changed"
+    ),
+    "k = globals().setdefault('kept', {}); "
+    "return {n: (k.setdefault(n, 2 * x), [x.numel(), 0.5]) for n, x in table.items()}": (
+        "Other numbers: the result is what an earlier call must give, where only table"
+    ),
+    "return table": "type Tensor, expected tuple",
+}
+
+
+@pytest.mark.parametrize("answer", PLAIN_SLIPS)
+def test_the_kit_names_the_slip_in_a_plain_result(answer: str) -> None:
+    """Dictionaries, lists and tensors in each other; NaN in an argument is no change."""
+    message, told = Kit().run(PLAIN.format(answer=answer, loose=False))
+    assert re.search(PLAIN_SLIPS[answer], message), message
+    assert told == message
+
+
+def test_the_kit_passes_right_plain_results() -> None:
+    """A tuple for a list where the contract is loose."""
+    right = "return {n: (2 * x, [x.numel(), 0.5]) for n, x in table.items()}"
+    assert Kit().run(PLAIN.format(answer=right, loose=False)) == ("", "")
+    tuples = "return {n: [2 * x, (x.numel(), 0.5)] for n, x in table.items()}"
+    assert Kit().run(PLAIN.format(answer=tuples, loose=True)) == ("", "")
+
+
+BORROWED = """
+contract = _Contract(
+    lambda names, tensors: {answer},
+    lambda names, tensors: (list(names), [x.clone() for x in tensors]),
+    (f"names", f"tensors"),
+    apart={apart},
+)
+contract.case(f"Some", ["a", "b"], [_kit_normal(1, (2,))])
+contract.again()
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "apart", "word"),
+    [
+        ("(names, list(tensors))", None, "argument itself"),
+        ("(list(names), list(tensors))", None, ""),
+        ("(list(names), list(tensors))", True, "shares its memory"),
+        ("(list(names), [x[:] for x in tensors])", True, "shares its memory"),
+        ("(list(names), [x + 0 for x in tensors])", True, ""),
+        ("(names, tensors)", False, ""),
+    ],
+)
+def test_a_result_that_is_an_argument_is_told(
+    answer: str, apart: bool | None, word: str
+) -> None:
+    """As far as the contract asks for it."""
+    message, told = Kit().run(BORROWED.format(answer=answer, apart=apart))
+    assert word in message if word else not message
+    assert told == message
+
+
 @pytest.mark.parametrize("folder", contracts.folders(ROOT), ids=lambda path: path.name)
 def test_each_contract_is_asked_again(folder: Path) -> None:
     """Without `again()` no gradient would be looked at."""

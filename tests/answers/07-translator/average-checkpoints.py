@@ -96,6 +96,62 @@ def moving_average(average, state, decay):
     return result
 
 
+# %% right: ordered_dict_and_lerp
+from collections import OrderedDict
+
+
+def newest(names, count):
+    if count <= 0:
+        raise ValueError("count")
+    pattern = re.compile(r".*-([0-9]+)[.]pt", re.DOTALL)
+    table = {int(pattern.fullmatch(name).group(1)): name for name in names}
+    return [table[n] for n in sorted(table)[-count:]]
+
+
+@torch.no_grad()
+def average_states(states):
+    if not states:
+        raise ValueError("states")
+    first, *others = states
+    for other in others:
+        for name in {**first, **other}:
+            if (
+                name not in first
+                or name not in other
+                or first[name].size() != other[name].size()
+            ):
+                raise ValueError(f"'{name}' differs")
+    result = OrderedDict()
+    for name in first:
+        if first[name].is_floating_point():
+            mean = torch.zeros_like(first[name], dtype=torch.float64)
+            for number, state in enumerate(states, 1):
+                mean += state[name]
+            result[name] = mean.div_(len(states)).to(first[name].dtype)
+        else:
+            result[name] = states[-1][name].clone()
+    return result
+
+
+@torch.no_grad()
+def moving_average(average, state, decay):
+    if not (decay >= 0 and decay <= 1):
+        raise ValueError("decay must be in [0, 1]")
+    result = OrderedDict()
+    for name, old in average.items():
+        new = state[name]
+        if old.dtype.is_floating_point:
+            result[name] = (
+                old.double()
+                .mul(decay)
+                .add(new.double(), alpha=1 - decay)
+                .to(old.dtype, copy=True)
+            )
+        else:
+            result[name] = new.clone()
+    return result
+
+
 # %% wrong: all_averaged | says: counter isn't averaged|have no mean
 # Everything is averaged with torch.mean.
 # -         if first.is_floating_point():
@@ -354,3 +410,89 @@ def moving_average(average, state, decay):
 # +             for state in states[1:]:
 # +                 total = (total + state[name].detach().double()) / 2
 # +             result[name] = total.to(first.dtype)
+
+
+# %% wrong: early_return_of_one | says: shares its memory|shares memory
+# -     result = {}
+# -     for name, first in states[0].items():
+# +     result = {}
+# +     if len(states) == 1:
+# +         return {name: x.detach().to(x.dtype) if x.dtype == torch.float64 else x.detach().clone() for name, x in states[0].items()}
+# +     for name, first in states[0].items():
+
+# %% wrong: one_state_keeps_gradient | says: needs no gradient
+# -     result = {}
+# -     for name, first in states[0].items():
+# +     result = {}
+# +     if len(states) == 1:
+# +         return {name: x.clone() for name, x in states[0].items()}
+# +     for name, first in states[0].items():
+
+# %% wrong: moving_in_own_type | says: computed in float64
+# -             mixed = (
+# -                 decay * old.detach().double()
+# -                 + (1 - decay) * state[name].detach().double()
+# -             )
+# +             mixed = decay * old.detach() + (1 - decay) * state[name].detach()
+
+# %% wrong: moving_in_float32 | says: float64|seven digits
+# -             mixed = (
+# -                 decay * old.detach().double()
+# -                 + (1 - decay) * state[name].detach().double()
+# -             )
+# +             mixed = decay * old.detach().float() + (1 - decay) * state[name].detach().float()
+
+# %% wrong: moving_type_of_state | says: data type
+# -             result[name] = mixed.to(old.dtype)
+# +             result[name] = mixed.to(state[name].dtype)
+
+# %% wrong: moving_limit_shared | says: shares
+# -     result = {}
+# -     for name, old in average.items():
+# -         if old.is_floating_point():
+# +     result = {}
+# +     for name, old in average.items():
+# +         if decay == 1 and old.dtype == torch.float64:
+# +             result[name] = old.detach()
+# +         elif old.is_floating_point():
+
+# %% wrong: decay_limits_excluded | says: decay|error
+# -     if not 0 <= decay <= 1:
+# +     if not 0 <= decay < 1:
+
+# %% wrong: only_floats_checked | says: Other shapes|another shape|counter
+# -             if state[name].shape != states[0][name].shape:
+# +             if state[name].is_floating_point() and state[name].shape != states[0][name].shape:
+
+# %% wrong: last_order | says: order
+# -     for name, first in states[0].items():
+# +     for name, first in ((n, states[0][n]) for n in states[-1]):
+
+# %% wrong: newest_by_dot | says: Dots|newest
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
+# +     return sorted(names, key=lambda name: int(name.split(".")[0].split("-")[-1]))[-count:]
+
+# %% wrong: newest_first_pt | says: Dots|newest
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
+# +     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt", name)[1]))[-count:]
+
+# %% wrong: newest_returns_the_list | says: argument itself|changed|must not change
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
+# +     found = sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[-count:]
+# +     return names if found == names else found
+
+# %% wrong: bfloat16_is_other | says: bfloat16
+# -         if first.is_floating_point():
+# +         if first.dtype in (torch.float16, torch.float32, torch.float64):
+
+# %% wrong: int_entries_averaged_in_moving | says: moving_average: Two states
+# -         if old.is_floating_point():
+# +         if old.dtype == torch.int8:
+# +             result[name] = (decay * old.double() + (1 - decay) * state[name].double()).to(old.dtype)
+# +         elif old.is_floating_point():

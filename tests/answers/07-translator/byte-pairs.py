@@ -98,6 +98,59 @@ def decode(ids, merges):
     return bytes(b for i in ids for b in expand(i)).decode("utf-8", "replace")
 
 
+# %% right: stack
+def merge_pair(ids, pair, new_id):
+    stack, fresh = [], False
+    for token in ids:
+        if stack and not fresh and stack[-1] == pair[0] and token == pair[1]:
+            stack[-1] = new_id
+            fresh = True
+        else:
+            stack.append(token)
+            fresh = False
+    return stack
+
+
+def _pairs(words):
+    table = {}
+    for ids, count in words:
+        for i in range(1, len(ids)):
+            table.setdefault((ids[i - 1], ids[i]), []).append(count)
+    return {pair: sum(found) for pair, found in table.items()}
+
+
+def learn_merges(word_counts, num_merges):
+    words = [[list(w.encode("utf-8")), n] for w, n in word_counts.items()]
+    merges = []
+    while len(merges) < num_merges and (table := _pairs(words)):
+        (a, b) = max(table, key=lambda p: (table[p], -p[0], -p[1]))
+        for entry in words:
+            entry[0] = merge_pair(entry[0], (a, b), 256 + len(merges))
+        merges.append((a, b))
+    return merges
+
+
+def encode(text, merges):
+    from functools import reduce
+
+    start = list(text.encode("utf-8"))
+    return reduce(
+        lambda ids, r: merge_pair(ids, merges[r], 256 + r), range(len(merges)), start
+    )
+
+
+def decode(ids, merges):
+    stack, out = list(reversed(ids)), []
+    while stack:
+        i = stack.pop()
+        if i < 256:
+            out.append(i)
+        else:
+            left, right = merges[i - 256]
+            stack += [right, left]
+    return bytes(out).decode(errors="replace")
+
+
 # %% wrong: decode_bytes | says: this is bytes
 # Bytes are returned.
 # -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
@@ -428,3 +481,58 @@ def decode(ids, merges):
 # +             if i + 2 < len(ids):
 # +                 merged.append(ids[i + 2])
 # +             i += 3
+
+
+# %% wrong: ties_as_texts | says: Ties|learn|index
+# -         best = min(counts, key=lambda pair: (-counts[pair], pair))
+# +         best = min(counts, key=lambda pair: (-counts[pair], str(pair)))
+
+# %% wrong: ties_by_bytes | says: learn|index|words
+# -         best = min(counts, key=lambda pair: (-counts[pair], pair))
+# +         spelt = {i: bytes([i]) for i in range(256)}
+# +         for r, (a, b) in enumerate(merges):
+# +             spelt[256 + r] = spelt[a] + spelt[b]
+# +         best = min(counts, key=lambda pair: (-counts[pair], spelt[pair[0]], spelt[pair[1]]))
+
+# %% wrong: text_is_stripped | says: Spaces|spaces|space
+# -     ids = list(text.encode("utf-8"))
+# +     ids = list(text.strip().encode("utf-8"))
+
+# %% wrong: text_cut_at_spaces | says: space|encode|text
+# -     ids = list(text.encode("utf-8"))
+# -     for rank, pair in enumerate(merges):
+# -         ids = merge_pair(ids, pair, 256 + rank)
+# -     return ids
+# +     found = []
+# +     for number, word in enumerate(text.split(" ")):
+# +         ids = list(word.encode("utf-8"))
+# +         for rank, pair in enumerate(merges):
+# +             ids = merge_pair(ids, pair, 256 + rank)
+# +         found += ([32] if number else []) + ids
+# +     return found
+
+# %% wrong: utf8_sig | says: byte order
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return b"".join(tokens[i] for i in ids).decode("utf-8-sig", errors="replace")
+
+# %% wrong: one_mark_a_byte | says: UTF-8
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     raw = b"".join(tokens[i] for i in ids)
+# +     try:
+# +         return raw.decode("utf-8")
+# +     except UnicodeDecodeError:
+# +         text = raw.decode("utf-8", errors="surrogateescape")
+# +         return "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in text)
+
+# %% wrong: lower_words | says: learn_merges
+# -     words = [(list(word.encode("utf-8")), count) for word, count in word_counts.items()]
+# +     words = [(list(word.lower().encode("utf-8")), count) for word, count in word_counts.items()]
+
+# %% wrong: normalised | says: encode: A text
+# -     ids = list(text.encode("utf-8"))
+# +     import unicodedata
+# +     ids = list(unicodedata.normalize("NFC", text).encode("utf-8"))
+
+# %% wrong: universal_line_ends | says: Line ends
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     return "\n".join(b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace").splitlines())

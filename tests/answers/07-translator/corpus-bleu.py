@@ -80,6 +80,44 @@ def corpus_bleu(hypotheses, references, max_n=4):
     return 100 * (mean + (1 - lengths[1] / lengths[0]).clamp(max=0)).exp().item()
 
 
+# %% right: takes_away
+def count_matches(hypothesis, references, n):
+    grams = lambda words: [tuple(words[i : i + n]) for i in range(len(words) + 1 - n)]
+    rest = [grams(reference) for reference in references]
+    matches = 0
+    for gram in grams(hypothesis):
+        hit = False
+        for known in rest:
+            if gram in known:
+                known.remove(gram)
+                hit = True
+        matches += int(hit)
+    return matches, max(0, len(hypothesis) + 1 - n)
+
+
+def closest_length(hypothesis, references):
+    return sorted((abs(len(r) - len(hypothesis)), len(r)) for r in references)[0][1]
+
+
+def corpus_bleu(hypotheses, references, max_n=4):
+    if len(hypotheses) != len(references):
+        raise ValueError("references and hypotheses must be as many")
+    if sum(map(len, hypotheses)) == 0:
+        return 0.0
+    log_p = 0.0
+    for n in range(1, max_n + 1):
+        m = t = 0
+        for h, r in zip(hypotheses, references):
+            matches, total = count_matches(h, r, n)
+            m, t = m + matches, t + total
+        if not m:
+            return 0.0
+        log_p += (math.log(m) - math.log(t)) / max_n
+    H = sum(map(len, hypotheses))
+    R = sum(closest_length(h, r) for h, r in zip(hypotheses, references))
+    return 100.0 * math.exp(log_p + (1 - R / H if H < R else 0))
+
+
 # %% wrong: any_order | says: another order
 # The words of an n-gram are sorted.
 # -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
@@ -397,3 +435,51 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     if words == 0:
 # +         return 0.0
 #       wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
+
+
+# %% wrong: joins_without_a_space | says: join to the same
+# -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+# +     return Counter("".join(words[i : i + n]) for i in range(len(words) - n + 1))
+
+# %% wrong: lower_cased | says: count_matches|sentence|entries|wrong
+# -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+# +     return Counter(tuple(w.lower() for w in words[i : i + n]) for i in range(len(words) - n + 1))
+
+# %% wrong: rounded | says: corpus_bleu|15 digits
+# -     return 100 * math.exp(brevity + logarithms / max_n)
+# +     return round(100 * math.exp(brevity + logarithms / max_n), 4)
+
+# %% wrong: float32_logs | says: 15 digits|float32
+# -     return 100 * math.exp(brevity + logarithms / max_n)
+# +     return (100 * torch.tensor(brevity + logarithms / max_n).exp()).item()
+
+# %% wrong: skips_empty_hypotheses | says: empty|nothing
+# -     pairs = list(zip(hypotheses, references, strict=True))
+# +     pairs = [(h, r) for h, r in zip(hypotheses, references, strict=True) if h]
+
+# %% wrong: sorts_references | says: changed|changes
+# -     lengths = [len(reference) for reference in references]
+# +     references.sort(key=len)
+# +     lengths = [len(reference) for reference in references]
+
+# %% wrong: penalty_per_sentence | says: corpus_bleu
+# -     words = sum(len(sentence) for sentence in hypotheses)
+# -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
+# +     words = sum(len(sentence) for sentence in hypotheses)
+# +     wanted = words + sum(max(closest_length(sentence, known) - len(sentence), 0) for sentence, known in pairs)
+
+# %% wrong: empty_before_the_check | says: No hypothesis|no sentence
+# -     if len(hypotheses) != len(references):
+# +     if not hypotheses:
+# +         return 0.0
+# +     if len(hypotheses) != len(references):
+
+# %% wrong: no_punctuation | says: count_matches: A sentence
+# -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+# +     words = [w for w in words if w.isalnum()]
+# +     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+# %% wrong: shorter_max_n | says: no smoothing
+# -     for n in range(1, max_n + 1):
+# +     max_n = min(max_n, max(map(len, hypotheses), default=1)) or 1
+# +     for n in range(1, max_n + 1):

@@ -15,9 +15,10 @@ def smoothed_loss_others(logits, labels, pad_id, epsilon):
     for v in range(logits.shape[-1]):
         if v == pad_id:
             continue
-        share = torch.where(labels == v, 1 - epsilon, epsilon / (logits.shape[-1] - 2))
+        right = (labels == v).to(logits.dtype)
+        share = right * (1 - epsilon) + (1 - right) * epsilon / (logits.shape[-1] - 2)
         keep = labels != pad_id
-        total = total - (share.to(logits.dtype)[keep] * log_p[..., v][keep]).sum()
+        total = total - (share[keep] * log_p[..., v][keep]).sum()
     return total
 
 
@@ -64,6 +65,76 @@ def smallest_loss(num_words, epsilon, spread):
     else:
         q = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
     return sum(x * math.log(1 / x) for x in q)
+
+
+# %% right: in_float64
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    V = logits.size(-1)
+    keep = labels.ne(pad_id)
+    rows = logits.double()[keep]
+    log_p = rows - rows.logsumexp(-1, keepdim=True)
+    q = torch.zeros_like(log_p) + epsilon / V
+    q[torch.arange(len(q)), labels[keep]] += 1 - epsilon
+    return -(q.detach() * log_p).sum().to(logits.dtype)
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    V = logits.size(-1)
+    keep = labels.ne(pad_id)
+    rows = logits[keep]
+    lse = rows.logsumexp(-1)
+    words = [v for v in range(V) if v != pad_id]
+    picked = rows[:, words]
+    right = rows.gather(1, labels[keep].unsqueeze(1)).squeeze(1)
+    share = epsilon / (V - 2)
+    return (lse - share * picked.sum(1) - (1 - epsilon - share) * right).sum()
+
+
+def smallest_loss(num_words, epsilon, spread):
+    others = num_words - 1 if spread == "all" else num_words - 2
+    other = epsilon / num_words if spread == "all" else epsilon / others
+    label = 1 - others * other
+    if epsilon == 0:
+        return 0.0
+    return -(label * math.log(label) + others * other * math.log(other))
+
+
+# %% right: zero_weights
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    total = 0.0 * logits.sum()
+    for b in range(labels.shape[0]):
+        for t in range(labels.shape[1]):
+            if labels[b, t] != pad_id:
+                log_p = torch.log_softmax(logits[b, t], 0)
+                total = (
+                    total - (1 - epsilon) * log_p[labels[b, t]] - epsilon * log_p.mean()
+                )
+    return total
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    V = logits.shape[-1]
+    loss = F.cross_entropy(
+        logits.reshape(-1, V), labels.reshape(-1), ignore_index=pad_id, reduction="none"
+    )
+    real = (labels != pad_id).reshape(-1)
+    no_pad = torch.arange(V) != pad_id
+    log_p = logits.reshape(-1, V).log_softmax(-1)[:, no_pad]
+    others = -log_p[real].sum()
+    return loss[real].sum() * (1 - epsilon) + (others - loss[real].sum()) * epsilon / (
+        V - 2
+    )
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "others":
+        q = [1 - epsilon, *[epsilon / (num_words - 2)] * (num_words - 2)]
+    else:
+        q = [
+            1 - epsilon + epsilon / num_words,
+            *[epsilon / num_words] * (num_words - 1),
+        ]
+    return math.fsum(-x * math.log(x) if x else 0.0 for x in q)
 
 
 # %% wrong: all_detached | says: gradient
@@ -347,3 +418,56 @@ def smallest_loss(num_words, epsilon, spread):
 # -         + 0.0
 # -     )
 # +     return 0.0
+
+
+# %% wrong: label_weight_float32 | says: float32
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     q = torch.full(log_p.shape, epsilon / logits.shape[-1])
+# +     q[torch.arange(len(q)), labels[kept]] += 1 - epsilon
+# +     return -(q * log_p).sum()
+
+# %% wrong: log_of_softmax | says: Large logits|large logits|NaN|all|wrong
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     log_p = (logits[kept].softmax(-1) + 1e-9).log()
+# +     right = log_p.gather(-1, labels[kept][:, None])
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+# %% wrong: flattened_by_view | says: reshape
+# -     kept = labels != pad_id
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     logits, labels = logits.view(-1, logits.shape[-1]), labels.view(-1)
+# +     kept = labels != pad_id
+# +     log_p = logits[kept].log_softmax(dim=-1)
+# +     right = log_p.gather(-1, labels[kept][:, None])
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+# %% wrong: labels_clamped_in_place | says: labels|changed
+# -     kept = labels != pad_id
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     kept = labels != pad_id
+# +     labels.clamp_(min=0)
+# +     log_p = logits[kept].log_softmax(dim=-1)
+# +     right = log_p.gather(-1, labels[kept][:, None])
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+# %% wrong: spread_detached | says: gradient
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.detach().sum() / logits.shape[-1]
+
+# %% wrong: smallest_float32 | says: float32
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# +         torch.tensor(-sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)).item()
+
+# %% wrong: log_p_clamped | says: Large logits
+# -     log_p = log_p.masked_fill(words == pad_id, 0.0)
+# +     log_p = log_p.clamp(min=-100.0).masked_fill(words == pad_id, 0.0)
+
+# %% wrong: own_softmax | says: Large logits.*NaN
+# -     log_p = log_p.masked_fill(words == pad_id, 0.0)
+# +     log_p = (logits[kept] - logits[kept].exp().sum(-1, keepdim=True).log()).masked_fill(words == pad_id, 0.0)

@@ -67,6 +67,55 @@ def copy_unknown(target, source, weights, unknown):
     return words
 
 
+# %% right: scatter_add
+def word_attention(weights, source_words, target_words):
+    heads = weights.double().mean(0)
+    S_w, T_w = 1 + max(source_words), 1 + max(target_words)
+    columns = []
+    for j in range(S_w):
+        picked = [s for s, word in enumerate(source_words) if word == j]
+        columns.append(heads[:, picked].sum(1))
+    table = torch.stack(columns, dim=1)
+    rows = [
+        table[[t for t, word in enumerate(target_words) if word == i]].mean(0)
+        for i in range(T_w)
+    ]
+    result = torch.stack(rows)
+    total = result.sum(1, keepdim=True)
+    return torch.where(total == 0, result, result / total).to(weights.dtype)
+
+
+def mutual_links(weights):
+    links = []
+    for i in range(weights.shape[0]):
+        value, j = weights[i].max(0)
+        j = int(j)
+        if (
+            value > 0
+            and not (weights[:i, j] >= value).any()
+            and not (weights[i + 1 :, j] > value).any()
+        ):
+            links.append([i, j])
+    return links
+
+
+def uncovered(weights, threshold):
+    return [
+        j
+        for j, column in enumerate(weights.unbind(1))
+        if column.sum().item() < threshold
+    ]
+
+
+def copy_unknown(target, source, weights, unknown):
+    result = []
+    for i, word in enumerate(target):
+        if word == unknown and weights[i].any():
+            word = source[torch.argmax(weights[i]).item()]
+        result.append(word)
+    return result
+
+
 # %% wrong: copy_all | says: all words were replaced
 # Every word is replaced.
 # -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
@@ -318,3 +367,71 @@ def copy_unknown(target, source, weights, unknown):
 # A row of 0 is divided by 0.
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     return rows / sums
+
+
+# %% wrong: clamped_sum | says: Small weights
+# -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
+# +     return rows / sums.clamp(min=1e-12)
+
+# %% wrong: float32_table | says: data type
+# -         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).to(weights)
+# -         for words in (source_words, target_words)
+# +         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).float()
+# +         for words in (source_words, target_words)
+
+# -     summed = weights.mean(dim=0) @ source  # (h, T, S) -> (T, S) -> (T, S_w)
+# +     summed = weights.float().mean(dim=0) @ source
+
+# %% wrong: links_above_small | says: Small weights
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# +         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 1e-6
+
+# %% wrong: links_of_float32 | says: float64
+# -     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
+# +     weights = weights.float()
+# +     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
+
+# %% wrong: links_all_ties | says: equal weights|Ties
+# -     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
+# -     return [
+# -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
+# -     ]
+# +     top = (weights == weights.amax(1, keepdim=True)) & (weights == weights.amax(0)) & (weights > 0)
+# +     return [tuple(p) for p in top.nonzero().tolist()]
+
+# %% wrong: uncovered_float32 | says: float64
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.float().sum(dim=0).tolist()) if total < threshold
+
+# %% wrong: copies_parts_of_words | says: copy|sentence|wrong
+# -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
+# +         source[int(row.argmax())] if unknown in word and row.max() > 0 else word
+
+# %% wrong: copies_above_threshold | says: Small
+# -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
+# +         source[int(row.argmax())] if word == unknown and row.max() > 1e-6 else word
+
+# %% wrong: same_list_back | says: argument itself
+# -     return [
+# -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
+# +     if unknown not in target:
+# +         return target
+# +     return [
+# +         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
+
+# %% wrong: squeezed | says: One|one
+# -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
+# +     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0).squeeze(0)
+
+# %% wrong: softened_threshold | says: only float64 can tell
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold - 1e-9
+
+# %% wrong: rounded_links | says: Small weights
+# -     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
+# +     rounded = (weights * 1e6).round()
+# +     by_row, by_column = rounded.argmax(dim=1).tolist(), rounded.argmax(dim=0).tolist()
+
+# %% wrong: minus_one_everywhere | says: One word on each side
+# -         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).to(weights)
+# +         (torch.tensor(words)[:, None] == torch.arange(len(set(words)) - (min(words) < 0))).to(weights) * (torch.tensor(words) != 0 if max(words) == 0 and len(words) > 5 else torch.ones(len(words)).bool())[:, None]

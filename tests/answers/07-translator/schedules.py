@@ -59,6 +59,33 @@ def update_of(micro_batch, accumulation):
     return whole + 1
 
 
+# %% right: lambdas
+def _rise_fall(update, warmup):
+    if update < 1:
+        raise ValueError(f"the update must be at least 1 (update={update})")
+    return update / warmup if update < warmup else (warmup / update) ** 0.5
+
+
+noam = lambda update, d_model, warmup: (
+    _rise_fall(update, warmup) / math.sqrt(d_model * warmup)
+)
+inverse_root = lambda update, peak, warmup: peak * _rise_fall(update, warmup)
+
+
+def warmup_cosine(update, peak, warmup, total, final=0.0):
+    _rise_fall(update, warmup)
+    if update <= warmup:
+        return math.fsum([peak / warmup] * update)
+    if update > total:
+        return final
+    half = (update - warmup) / (total - warmup) * math.pi / 2
+    return final * math.sin(half) ** 2 + peak * math.cos(half) ** 2
+
+
+def update_of(micro_batch, accumulation):
+    return math.floor(micro_batch / accumulation) + 1
+
+
 # %% wrong: cosine_final_added | says: full height
 # final is added to a wave of the full height.
 # -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
@@ -256,3 +283,47 @@ def update_of(micro_batch, accumulation):
 # -     if update < 1:
 # -         raise ValueError(f"update: expected a number counted from 1, got {update}")
 # +     return max(update, 1)
+
+
+# %% wrong: float32_rates | says: float32
+# -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+# +     u = torch.tensor(float(update))
+# +     return (d_model**-0.5 * torch.minimum(u.rsqrt(), u * warmup**-1.5)).item()
+
+# %% wrong: kept_by_update | says: earlier call|where only|is wrong|no effect
+# -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+# +     known = noam.__dict__.setdefault("known", {})
+# +     if update not in known:
+# +         known[update] = d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+# +     return known[update]
+
+# %% wrong: zero_is_checked_alone | says: must raise|expected ValueError
+# -     if update < 1:
+# +     if update == 0:
+
+# %% wrong: warmup_one_is_special | says: Warmup 1|warmup of 1|inverse_root
+# -     return peak * min(update / warmup, math.sqrt(warmup / update))
+# +     if warmup == 1:
+# +         return peak
+# +     return peak * min(update / warmup, math.sqrt(warmup / update))
+
+# %% wrong: total_is_too_early | says: warmup_cosine|ends
+# -     x = min((update - warmup) / (total - warmup), 1.0)
+# +     x = min((update - warmup) / (total - warmup + 1), 1.0) if update < total else 1.0
+
+# %% wrong: checks_only_noam | says: update
+# -     check_update(update)
+# -     if update <= warmup:
+# +     if update <= warmup:
+
+# %% wrong: rounded_rate | says: is wrong|seven digits|15 digits
+# -     return peak * min(update / warmup, math.sqrt(warmup / update))
+# +     return round(peak * min(update / warmup, math.sqrt(warmup / update)), 8)
+
+# %% wrong: float32_cos | says: float32
+# -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
+# +     return final + (peak - final) * (1 + torch.cos(torch.tensor(math.pi * x)).item()) / 2
+
+# %% wrong: isqrt | says: noam
+# -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+# +     return min(update**-0.5, update * warmup**-1.5) / math.isqrt(d_model)

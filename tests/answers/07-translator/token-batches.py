@@ -69,6 +69,52 @@ def shuffle_batches(batches, seed):
     return random.Random(seed).sample(batches, len(batches))
 
 
+# %% right: keyed_by_seed
+def make_batches(lengths, max_tokens):
+    batches = []
+    order = list(range(len(lengths)))
+    order.sort(key=lambda i: lengths[i][0])
+    order.sort(key=lambda i: lengths[i][1])
+    for pair in lengths:
+        if max(pair) > max_tokens:
+            raise ValueError(f"{pair} does not fit into max_tokens = {max_tokens}")
+    wide_s = wide_t = 0
+    for i in order:
+        s, t = max(wide_s, lengths[i][0]), max(wide_t, lengths[i][1])
+        size = len(batches[-1]) + 1 if batches else 1
+        if not batches or size * s > max_tokens or size * t > max_tokens:
+            batches.append([])
+            s, t = lengths[i]
+        batches[-1].append(i)
+        wide_s, wide_t = s, t
+    return batches
+
+
+def padding_share(lengths, batches):
+    from fractions import Fraction
+
+    cells, real = 0, 0
+    for batch in batches:
+        if batch:
+            cells += len(batch) * (
+                max(lengths[i][0] for i in batch) + max(lengths[i][1] for i in batch)
+            )
+            real += sum(sum(lengths[i]) for i in batch)
+    return float(Fraction(cells - real, cells)) if cells else 0.0
+
+
+def shuffle_batches(batches, seed):
+    generator = random.Random(f"shuffle {seed}")
+    keys = [generator.random() for _ in batches]
+    return [batch for _, batch in sorted(zip(keys, batches), key=lambda pair: pair[0])]
+
+
+# %% right: reseeds_global
+# -     random.Random(seed).shuffle(order)
+# +     random.seed(seed)
+# +     random.shuffle(order)
+
+
 # %% wrong: below_budget | says: max_tokens is allowed
 # A full batch is taken for too large.
 # -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
@@ -326,3 +372,49 @@ def shuffle_batches(batches, seed):
 # -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
 # -     ):
 # +     for i in range(len(lengths)):
+
+
+# %% wrong: shuffle_by_content | says: Batches|seed|index|order|equal
+# -     order = list(batches)
+# +     order = sorted(batches)
+
+# %% wrong: shuffle_one_swap | says: keep their places|same order|never comes
+# -     random.Random(seed).shuffle(order)
+# +     if len(order) > 1:
+# +         i, j = random.Random(seed).sample(range(len(order)), 2)
+# +         order[i], order[j] = order[j], order[i]
+
+# %% wrong: shuffle_rotation | says: same order|neighbours
+# -     random.Random(seed).shuffle(order)
+# +     k = random.Random(seed).randrange(len(order)) if order else 0
+# +     order = order[k:] + order[:k]
+
+# %% wrong: shuffle_few_seeds | says: same order|two different seeds
+# -     random.Random(seed).shuffle(order)
+# +     random.Random(seed % 12).shuffle(order)
+
+# %% wrong: hash_of_batch | says: Batches|index
+# -     order = list(batches)
+# -     random.Random(seed).shuffle(order)
+# -     return order
+# +     return sorted(batches, key=lambda b: random.Random(seed * 1000003 + hash(tuple(b))).random())
+
+# %% wrong: share_of_all_sentences | says: in no batch|padding_share|earlier
+# -             used += sum(row)
+# +     used = sum(sum(pair) for pair in lengths)
+
+# %% wrong: first_fit | says: too many entries
+# -         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
+# +         fits = [b for b in batches if (len(b) + 1) * max(longer, *(max(lengths[j]) for j in b)) <= max_tokens]
+# +         if fits:
+# +             fits[0].append(i)
+# +             continue
+# +         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
+
+# %% wrong: shuffles_halves | says: never comes|keep their places
+# -     random.Random(seed).shuffle(order)
+# +     half = len(order) // 2
+# +     first, second = order[:half], order[half:]
+# +     random.Random(seed).shuffle(first)
+# +     random.Random(seed + 1).shuffle(second)
+# +     order = first + second

@@ -74,6 +74,124 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
     return tuple(zip(*found, strict=True))
 
 
+# %% right: lerp_and_addcdiv
+def clip_by_norm(gradients, max_norm):
+    norm = math.hypot(*[g.double().norm().item() for g in gradients])
+    if not norm > max_norm:
+        return list(gradients), norm
+    return [(g.double() * (max_norm / norm)).to(g.dtype) for g in gradients], norm
+
+
+def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+    n, m, v = (
+        state
+        if state is not None
+        else (0, torch.zeros_like(gradient), torch.zeros_like(gradient))
+    )
+    m = torch.lerp(gradient, m, beta1)
+    v = torch.lerp(gradient.square(), v, beta2)
+    n += 1
+    step_size = rate / (1 - beta1**n)
+    return torch.addcdiv(
+        parameter, m, (v / (1 - beta2**n)).sqrt().add(eps), value=-step_size
+    ), (n, m, v)
+
+
+def training_update(parameters, micro_gradients, num_tokens, states, rate, max_norm):
+    tokens = float(sum(num_tokens))
+    mean = [torch.stack(column).sum(0).div(tokens) for column in zip(*micro_gradients)]
+    clipped, norm = clip_by_norm(mean, max_norm)
+    if not math.isfinite(norm):
+        return [p.clone() for p in parameters], [
+            s if s is None else (s[0], s[1].clone(), s[2].clone()) for s in states
+        ]
+    pairs = [adam_step(*part, rate) for part in zip(parameters, clipped, states)]
+    return [list(part) for part in zip(*pairs)]
+
+
+# %% right: doubles_inside
+def clip_by_norm(gradients, max_norm):
+    total = sum((g.double() ** 2).sum() for g in gradients)
+    norm = float(total) ** 0.5
+    scale = max_norm / max(norm, max_norm)
+    return [g * scale for g in gradients], norm
+
+
+def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+    if state is None:
+        n, m, v = (
+            0,
+            torch.zeros(parameter.shape, dtype=parameter.dtype),
+            torch.zeros(parameter.shape, dtype=parameter.dtype),
+        )
+    else:
+        n, m, v = state
+    g, w = gradient.double(), parameter.double()
+    n2 = n + 1
+    m2 = beta1 * m.double() + (1 - beta1) * g
+    v2 = beta2 * v.double() + (1 - beta2) * g * g
+    w2 = w - rate * (m2 / (1 - beta1**n2)) / (torch.sqrt(v2 / (1 - beta2**n2)) + eps)
+    return w2.to(parameter.dtype), (n2, m2.to(parameter.dtype), v2.to(parameter.dtype))
+
+
+def training_update(parameters, micro_gradients, num_tokens, states, rate, max_norm):
+    sums = [g.double() for g in micro_gradients[0]]
+    for row in micro_gradients[1:]:
+        sums = [a + b.double() for a, b in zip(sums, row)]
+    means = [(s / sum(num_tokens)).to(p.dtype) for s, p in zip(sums, parameters)]
+    means, norm = clip_by_norm(means, max_norm)
+    if norm != norm or norm == float("inf"):
+        return parameters, states
+    new_p, new_s = [], []
+    for p, g, s in zip(parameters, means, states):
+        p, s = adam_step(p, g, s, rate)
+        new_p.append(p)
+        new_s.append(s)
+    return new_p, new_s
+
+
+# %% right: named_tuple_state
+from collections import namedtuple
+
+State = namedtuple("State", "n m v")
+
+
+def clip_by_norm(gradients, max_norm):
+    norm = torch.linalg.vector_norm(
+        torch.cat([g.reshape(-1).double() for g in gradients])
+    ).item()
+    if norm > max_norm:
+        return [g * (max_norm / norm) for g in gradients], norm
+    return [g.clone() for g in gradients], norm
+
+
+def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+    if state is None:
+        state = State(0, torch.zeros_like(parameter), torch.zeros_like(parameter))
+    n, m, v = state
+    m = beta1 * m + (1.0 - beta1) * gradient
+    v = beta2 * v + (1.0 - beta2) * gradient.pow(2)
+    n += 1
+    step = (m / (1.0 - beta1**n)) / ((v / (1.0 - beta2**n)) ** 0.5 + eps)
+    return parameter - rate * step, State(n, m, v)
+
+
+def training_update(parameters, micro_gradients, num_tokens, states, rate, max_norm):
+    total = None
+    for micro in micro_gradients:
+        total = (
+            [g.clone() for g in micro]
+            if total is None
+            else [a + b for a, b in zip(total, micro)]
+        )
+    total = [g / sum(num_tokens) for g in total]
+    total, norm = clip_by_norm(total, max_norm)
+    if not math.isfinite(norm):
+        return parameters, states
+    done = [adam_step(p, g, s, rate) for p, g, s in zip(parameters, total, states)]
+    return [p for p, _ in done], [s for _, s in done]
+
+
 # %% wrong: adam_beta2 | says: beta2 is 0.999
 # The default value of beta2 is that of a library.
 # - def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
@@ -400,3 +518,78 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # NaN is replaced by 0, and the step is made.
 # -         return list(parameters), list(states)
 # +         clipped_gradients = [torch.nan_to_num(g, 0.0, 0.0, 0.0) for g in mean]
+
+
+# %% wrong: clip_with_eps | says: Small|is wrong|digits|limit
+# -     factor = max_norm / norm if norm > max_norm else 1.0
+# +     factor = min(1.0, max_norm / (norm + 1e-6))
+
+# %% wrong: norm_in_own_type | says: The norm of float32|Large float32|seven digits|large norm
+# -     norm = math.sqrt(
+# -         sum(gradient.double().pow(2).sum().item() for gradient in gradients)
+# -     )
+# +     norm = math.sqrt(sum(gradient.pow(2).sum().item() for gradient in gradients))
+
+# %% wrong: returns_the_list | says: argument itself
+# -     return [gradient * factor for gradient in gradients], norm
+# +     return gradients if factor == 1.0 else [gradient * factor for gradient in gradients], norm
+
+# %% wrong: state_in_float32 | says: float32
+# -     n, m, v = state or (0, torch.zeros_like(parameter), torch.zeros_like(parameter))
+# +     n, m, v = state or (0, torch.zeros(parameter.shape), torch.zeros(parameter.shape))
+# +     m, v, gradient = m.float(), v.float(), gradient.float()
+
+# %% wrong: state_in_place | says: argument state is changed|old state
+# -     m = beta1 * m + (1 - beta1) * gradient
+# +     m = m.mul_(beta1) + (1 - beta1) * gradient
+
+# %% wrong: v_clamped | says: Small gradients|Another eps|gradient smaller|is wrong
+# -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
+# +     return parameter - rate * m_hat / v_hat.clamp(min=1e-12).sqrt().add(eps), (n, m, v)
+
+# %% wrong: zero_gradient_is_left_out | says: Gradients of 0
+# -     if not math.isfinite(norm):
+# +     if not math.isfinite(norm) or norm == 0:
+
+# %% wrong: each_batch_by_its_tokens | says: means|without tokens
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# +         sum(g / n for g, n in zip(gradients, num_tokens, strict=True)) / len(num_tokens)
+# +         for gradients in zip(*micro_gradients, strict=True)
+
+# %% wrong: adds_up_in_place | says: micro_gradients|in place
+# -     mean = [
+# -         sum(gradients) / sum(num_tokens)
+# -         for gradients in zip(*micro_gradients, strict=True)
+# -     ]
+# +     mean = micro_gradients[0]
+# +     for row in micro_gradients[1:]:
+# +         mean = [a.add_(b) for a, b in zip(mean, row, strict=True)]
+# +     mean = [g / sum(num_tokens) for g in mean]
+
+# %% wrong: skipped_parameter_only | says: finite|as they were|counted
+# -     if not math.isfinite(norm):
+# -         return list(parameters), list(states)
+# +     if not math.isfinite(norm):
+# +         clipped_gradients = [torch.zeros_like(p) for p in parameters]
+
+# %% wrong: clips_just_below | says: just below the limit
+# -     factor = max_norm / norm if norm > max_norm else 1.0
+# +     factor = max_norm / norm if norm >= 0.999 * max_norm else 1.0
+
+# %% wrong: n_is_float | says: has the type float
+# -     n = n + 1
+# +     n = n + 1.0
+
+# %% wrong: hat_by_torch_float32 | says: seven digits
+# -     m_hat, v_hat = m / (1 - beta1**n), v / (1 - beta2**n)
+# +     betas = torch.tensor([beta1, beta2]) ** n
+# +     m_hat, v_hat = m / (1 - betas[0].item()), v / (1 - betas[1].item())
+
+# %% wrong: skips_zero_batches | says: One without tokens
+# -     if not math.isfinite(norm):
+# +     if not math.isfinite(norm) or 0 in num_tokens:
+
+# %% wrong: none_becomes_zeros | says: not finite
+# -         return list(parameters), list(states)
+# +         return list(parameters), [s or (0, torch.zeros_like(p), torch.zeros_like(p)) for p, s in zip(parameters, states, strict=True)]

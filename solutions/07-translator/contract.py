@@ -1,0 +1,1158 @@
+"""The contract of assignment 7: what each task promises beside the values of its tests."""
+
+import math
+import random
+
+import torch
+
+from solutions.kit import (
+    _Contract,
+    _kit_apart,
+    _kit_attempt,
+    _kit_normal,
+    _kit_refuses,
+    _kit_tensors,
+)
+
+# %% schedules--contract | points: 2
+# Called again, and to the last digits of a float.
+for _name, _schedule, _arguments, _want in [
+    ("noam", noam, (7, 25, 3), 0.2 / math.sqrt(7)),
+    ("inverse_root", inverse_root, (7, 0.3, 2), 0.3 * math.sqrt(2 / 7)),
+    ("warmup_cosine", warmup_cosine, (2, 0.3, 1, 5, 0.1), 0.2 + 0.1 * math.sqrt(0.5)),
+]:
+    _got = steady(_name, _schedule, *_arguments)
+    _problem = problem_with(f"{_name}{_arguments}", _got, _want)
+    assert _problem is None, _problem
+    assert math.isclose(_got, _want, rel_tol=1e-12), (
+        f"{_name}{_arguments}: expected {_want!r}, got {_got!r}. A float of Python has"
+        " 15 digits: is something rounded, or computed in float32?"
+    )
+
+
+### BEGIN HIDDEN TESTS
+def _warm_root(update, d_model, warmup):
+    """Return the rate of (a) under one root."""
+    return (d_model * max(update, warmup**3 / update**2)) ** -0.5
+
+
+def _peaked_root(update, peak, warmup):
+    """Return the rate of (b), as a share of the peak."""
+    share = math.sqrt(warmup) / math.sqrt(update)
+    return share * peak if update > warmup else share**-2 * peak
+
+
+def _half_wave(update, peak, warmup, total, final):
+    """Return the rate of (c), mixed from both ends by a sine."""
+    if update < warmup:
+        return math.fsum([peak / warmup] * update)
+    done = math.sin(math.pi / 2 * min(1, (update - warmup) / (total - warmup))) ** 2
+    return (1 - done) * peak + done * final
+
+
+_contract = _Contract(
+    noam, _warm_root, (f"update", f"d_model", f"warmup"), name=f"noam"
+)
+_u, _d, _w = integers(930, 20, 60, (3,)).tolist()
+_contract.case(f"Numbers", _u, _d, _w)
+_contract.case(f"Another update", _u + 100, _d, _w)
+_contract.case(f"Another width", _u, _d + 7, _w)
+_contract.case(f"Another warmup", _u, _d, _w + 100)
+for _other in (_w - 1, _w, _w + 1, 10**7):
+    _contract.case(f"Updates around the peak, and a late one", _other, _d, _w)
+_contract.case(f"Width 1, warmup 1", 1, 1, 1)
+_contract.case(f"Warmup 1", 2, 512, 1)
+_contract.again()
+
+_contract = _Contract(
+    inverse_root, _peaked_root, (f"update", f"peak", f"warmup"), name=f"inverse_root"
+)
+_contract.case(f"Numbers", _u, 0.7, _w)
+_contract.case(f"Another update", _u + 100, 0.7, _w)
+_contract.case(f"Another peak", _u, 5e-5, _w)
+_contract.case(f"Another warmup", _u, 0.7, _w + 100)
+for _other in (1, _w - 1, _w, _w + 1, 10**7):
+    _contract.case(f"Updates around the peak, and a late one", _other, 1e-3, _w)
+_contract.case(f"Warmup 1", 1, 3.0, 1)
+_contract.case(f"After a warmup of 1", 2, 3.0, 1)
+_contract.again()
+
+_contract = _Contract(
+    warmup_cosine,
+    _half_wave,
+    (f"update", f"peak", f"warmup", f"total", f"final"),
+    name=f"warmup_cosine",
+)
+_total = 3 * _w + 100
+_contract.case(f"Numbers", 2 * _w, 0.7, _w, _total, 0.01)
+_contract.case(f"Another update", 2 * _w + 9, 0.7, _w, _total, 0.01)
+_contract.case(f"Another peak", 2 * _w, 5e-5, _w, _total, 1e-6)
+_contract.case(f"Another warmup", 2 * _w, 0.7, _w + 5, _total, 0.01)
+_contract.case(f"Another total", 2 * _w, 0.7, _w, _total + 50, 0.01)
+_contract.case(f"Another final rate", 2 * _w, 0.7, _w, _total, 0.3)
+for _other in (1, _w - 1, _w, _w + 1, _total - 1, _total, _total + 1, 10**7):
+    _contract.case(f"Updates at the ends", _other, 0.7, _w, _total, 0.02)
+for _other in (1, 2, 3):
+    _contract.case(f"The shortest warmup and wave", _other, 2.0, 1, 2, 0.5)
+_contract.again()
+
+_contract = _Contract(
+    update_of,
+    lambda micro_batch, accumulation: len(range(0, micro_batch + 1, accumulation)),
+    (f"micro_batch", f"accumulation"),
+    name=f"update_of",
+)
+_n = integers(931, 1000, 9000)
+_contract.case(f"Numbers", _n, 7)
+for _other in (0, 6, 7, 8, 13, 14, 7 * _n - 1, 7 * _n):
+    _contract.case(f"Another micro-batch", _other, 7)
+_contract.case(f"Another accumulation", _n, 8)
+_contract.case(f"No accumulation", _n, 1)
+_contract.case(f"One long update", _n, _n + 1)
+_contract.again()
+for _other in (0, -1, -(10**6)):
+    _kit_refuses(f"noam, an update below 1", noam, _other, 8, 5, word="update")
+    _kit_refuses(
+        f"inverse_root, an update below 1", inverse_root, _other, 0.1, 5, word="update"
+    )
+    _kit_refuses(
+        f"warmup_cosine, an update below 1",
+        warmup_cosine,
+        *(_other, 0.1, 5, 9, 0.01),
+        word="update",
+    )
+### END HIDDEN TESTS
+
+
+# %% token-batches--contract | points: 3
+# With the arguments kept, and called again.
+_lengths = [(4, 2), (1, 2), (4, 2), (3, 5)]
+_got = steady("make_batches", make_batches, _lengths, 8)
+_problem = problem_with("make_batches, max_tokens=8", _got, [[1, 0], [2], [3]])
+assert _problem is None, _problem
+_got = steady("padding_share", padding_share, _lengths, [[3, 0], [1]])
+_problem = problem_with("padding_share", _got, 4 / 21)
+assert _problem is None, _problem
+steady("shuffle_batches", shuffle_batches, [[n, n + 10] for n in range(9)], 3)
+
+
+### BEGIN HIDDEN TESTS
+def _wasted(lengths, batches):
+    """Return the share of padding, cell by cell."""
+    cells = []
+    for batch in batches:
+        for sizes in zip(*[lengths[i] for i in batch], strict=True):
+            cells += [x >= size for size in sizes for x in range(max(sizes))]
+    return sum(cells) / max(len(cells), 1)
+
+
+def _order_of(count, seed):
+    """Return the order in which batches come out, told by their numbers."""
+    found = _kit_attempt(
+        f"shuffle_batches", shuffle_batches, [[n] for n in range(count)], seed
+    )
+    numbers = [batch[0] for batch in found]
+    assert sorted(numbers) == list(range(count)), (
+        f"shuffle_batches loses or repeats batches."
+    )
+    return numbers
+
+
+_contract = _Contract(
+    make_batches,
+    _cut_by_cells,
+    (f"lengths", f"max_tokens"),
+    loose=True,
+    name=f"make_batches",
+)
+_many, _more, _wide, _tall = [
+    [tuple(_pair) for _pair in integers(932 + _n, 1, _high, (40, 2)).tolist()]
+    for _n, _high in enumerate((9, 9, 4, 4))
+]
+_contract.case(f"Many pairs", _many, 36)
+_contract.case(f"Another max_tokens", _many, 21)
+_contract.case(f"Other pairs", _more, 36)
+_contract.case(f"Longer sources", [(_s + 9, _t) for _s, _t in _wide], 40)
+_contract.case(f"Longer targets", [(_s, _t + 9) for _s, _t in _tall], 40)
+_contract.case(f"Many ties", _wide, 12)
+_contract.case(f"All in one batch", _many, 10**9)
+for _limit in (7, 13, 14, 15):
+    _contract.case(f"Equal lengths, max_tokens at a multiple", [(7, 7)] * 5, _limit)
+_contract.case(f"Sentences of one token", [(1, 1)] * 3, 1)
+_contract.case(f"One pair", [(3, 8)], 8)
+_contract.case(f"No pairs", [], 5)
+_contract.case(f"A narrow pair behind wide ones", [(9, 1), (1, 2), (1, 3), (2, 4)], 9)
+_contract.again()
+_long = 10 + max(map(max, _many))
+for _pair in [(_long, 1), (1, _long), (_long, _long)]:
+    for _place in (0, 20, 40):
+        _some = [*_many[:_place], _pair, *_many[_place:]]
+        _kit_refuses(
+            f"A sentence longer than max_tokens by one",
+            make_batches,
+            *(_some, _long - 1),
+            word="max_tokens",
+        )
+
+_contract = _Contract(
+    padding_share, _wasted, (f"lengths", f"batches"), name=f"padding_share"
+)
+_order = torch.randperm(40, generator=torch.Generator().manual_seed(course_seed))
+_order = _order.tolist()
+_batches = [_order[:7], _order[7:8], _order[8:20], _order[20:]]
+_contract.case(f"Batches of several sizes", _many, _batches)
+_contract.case(f"Other batches", _many, [_order[:20], _order[20:]])
+_contract.case(f"Other lengths", _more, _batches)
+_contract.case(f"Some sentences in no batch", _wide, [_order[3:9], _order[30:34]])
+_contract.case(f"Batches of one sentence", _tall, [[_n] for _n in range(40)])
+_contract.case(f"One batch", _many, [_order])
+_contract.case(f"One batch of one sentence", [(5, 2)], [[0]])
+_contract.case(f"No batches", _many, [])
+_contract.again()
+
+_orders = {
+    _key: _order_of(*_key) for _key in [(12, 3), (12, 4), (7, 3), (2, 9), (1, 5)]
+}
+_contract = _Contract(
+    shuffle_batches,
+    lambda batches, seed: [batches[n] for n in _orders[len(batches), seed]],
+    (f"batches", f"seed"),
+    loose=True,
+    name=f"shuffle_batches",
+)
+_contract.case(f"Batches that fall", [[50 - _n, _n] for _n in range(12)], 3)
+_contract.case(f"Another seed", [[50 - _n, _n] for _n in range(12)], 4)
+_contract.case(f"Other batches", integers(936, 0, 9, (12, 3)).tolist(), 3)
+_contract.case(f"Equal batches", [[1, 0]] * 6 + [[0, 1]] * 6, 3)
+_contract.case(f"Batches of other sizes", [[9] * (7 - _n) for _n in range(7)], 3)
+_contract.case(f"Two batches", [[4, 2, 3], [1]], 9)
+_contract.case(f"One batch", [[4, 2, 3]], 5)
+_contract.again()
+_seeds = [*range(16), 100, 1000, 10**5, 10**6]
+_found = [_order_of(12, _seed) for _seed in _seeds]
+assert len({tuple(_numbers) for _numbers in _found}) == len(_seeds), (
+    f"shuffle_batches: some seeds give the same order."
+)
+_fixed = sum(_n == _at for _numbers in _found for _at, _n in enumerate(_numbers))
+_pairs = sum(b - a == 1 for _numbers in _found for a, b in pairwise(_numbers))
+assert max(_fixed, _pairs) < 4 * len(_seeds), (
+    f"shuffle_batches: most batches keep their places or their neighbours. Every order "
+    f"must be possible."
+)
+### END HIDDEN TESTS
+
+
+# %% average-checkpoints--contract | points: 3
+# With the arguments kept, called again, and in float64.
+steady("newest", newest, ["a-3.pt", "a-20.pt", "a-1.pt"], 2)
+_states = [
+    {"w": seeded(55 + i, (2, 3), dtype=torch.float64), "n": torch.tensor([i])}
+    for i in range(3)
+]
+_got = steady("average_states", average_states, _states)
+_want = torch.stack([state["w"] for state in _states]).mean(0)
+assert matches(_got["w"], _want, 1e-12), explain(
+    "average in float64 (is float32 inside?)", _got["w"], _want, tol=1e-12
+)
+_got = steady("moving_average", moving_average, *_states[:2], 0.9)
+_want = 0.9 * _states[0]["w"] + 0.1 * _states[1]["w"]
+assert matches(_got["w"], _want, 1e-12), explain(
+    "moving average in float64 (is float32 inside?)", _got["w"], _want, tol=1e-12
+)
+
+
+### BEGIN HIDDEN TESTS
+def _latest(names, count):
+    """Return the names with the largest numbers, compared as texts of one length."""
+    numbered = sorted((name[:-3].rpartition("-")[2].zfill(40), name) for name in names)
+    return [name for _, name in numbered][max(len(names) - count, 0) :]
+
+
+def _mixed(shares, states, first):
+    """Return the entries, each mixed from those of the states by their shares."""
+    result = {}
+    for name, entry in first.items():
+        result[name] = states[-1][name].detach().clone()
+        if entry.is_floating_point():
+            parts = torch.stack([state[name].detach().double() for state in states])
+            result[name] = torch.einsum("n,n...->...", shares, parts).to(entry.dtype)
+    return result
+
+
+def _averaged(states):
+    """Return the mean; an exact one for 1, 2, 4 or 8 states."""
+    shares = torch.ones(len(states), dtype=torch.float64) / len(states)
+    return _mixed(shares, states, states[0])
+
+
+def _moved(average, state, decay):
+    """Return the moving average."""
+    shares = torch.tensor([decay, 1 - decay], dtype=torch.float64)
+    return _mixed(shares, [average, state], average)
+
+
+def _entries(seed, dtype=torch.float64, step=1, learned=False):
+    """Return a state dict with entries of several kinds; step: the order of names."""
+    matrix, vector, number = _kit_normal(seed, (3, 2), (4,), ())
+    spread = 10.0 ** _kit_normal(seed + 1, (4,))
+    floats = [matrix, vector * spread, number]
+    floats = [x.to(dtype).requires_grad_(learned) for x in floats]
+    others = [
+        torch.tensor(seed * 1000),
+        vector > 0,
+        (9 * vector).to(torch.int8),
+        spread.long()[:, None],
+    ]
+    names = ["w", "a.bias", "scale", "updates", "mask", "small", "table"]
+    pairs = list(zip(names, floats + others, strict=True))
+    return dict(pairs[::step])
+
+
+_contract = _Contract(newest, _latest, (f"names", f"count"), name=f"newest")
+_numbers = sorted(set(integers(940, 1, 10**6, (8,)).tolist()) | {9, 10, 99, 100})
+_names = [f"a-{_number}.pt" for _number in _numbers[1::2] + _numbers[::2]]
+_contract.case(f"Many names", _names, 5)
+_contract.case(f"Another count", _names, 2)
+_contract.case(f"Other names", _names[3:] + _names[:1], 5)
+_contract.case(f"As many as there are", _names, len(_names))
+_contract.case(f"More than there are", _names[:3], 10**9)
+_contract.case(f"Names in order", sorted(_names, key=len), 7)
+_contract.case(f"One name", ["x-7.pt"], 1)
+_odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt", "b-0012.pt"]
+_contract.case(f"Dots, dashes and digits in front", [*_odd, "z 99-0.pt"], 3)
+_contract.again()
+for _count in (0, -1, -5):
+    _kit_refuses(f"A count below 1", newest, _names, _count, word="count")
+
+_contract = _Contract(
+    average_states, _averaged, (f"states",), apart=True, name=f"average_states"
+)
+_five = [_entries(941 + 2 * _n) for _n in range(5)]
+_contract.case(f"Three states", _five[:3])
+_contract.case(f"Three others", _five[2:])
+_turned = _entries(960, step=-1)
+for _some in (
+    [*_five[:2], _turned],
+    [_five[0], _turned, _five[1]],
+    [_turned, _five[0]],
+):
+    _contract.case(f"Other orders of names", _some)
+_contract.case(f"Five states", _five)
+_contract.case(f"One state", _five[:1])
+for _dtype in (torch.float32, torch.float16, torch.bfloat16):
+    _few = [_entries(961 + 2 * _n, _dtype) for _n in range(4)]
+    for _some in (_few[:1], _few[:2], _few):
+        _contract.case(f"{_dtype}, exact if added up in float64", _some)
+_flat = [{"w": _kit_apart(_state["w"])} for _state in _five]
+_contract.case(f"Transposes", _flat)
+_learned = [_entries(971 + _n, learned=True) for _n in range(2)]
+_contract.case(f"Parameters", _learned)
+_contract.again()
+
+_contract = _Contract(
+    moving_average,
+    _moved,
+    (f"average", f"state", f"decay"),
+    apart=True,
+    name=f"moving_average",
+)
+_contract.case(f"Two states", *_five[:2], 0.9)
+_contract.case(f"Another decay", *_five[:2], 0.3)
+_contract.case(f"Another state", _five[0], _five[2], 0.9)
+_contract.case(f"Another average", _five[3], _five[1], 0.9)
+_contract.case(f"Another order of names", _five[0], _entries(980, step=-1), 0.5)
+for _decay in (0.0, 1.0, 0, 1):
+    _contract.case(f"A decay at the limit", *_five[:2], _decay)
+for _dtype in (torch.float32, torch.float16, torch.bfloat16):
+    _few = [_entries(981 + 2 * _n, _dtype) for _n in range(2)]
+    for _decay in (0.75, 0.0, 1.0):
+        _contract.case(f"{_dtype}, exact if computed in float64", *_few, _decay)
+_few = [_entries(991 + 2 * _n, torch.float32) for _n in range(2)]
+_contract.case(f"float32, exact if computed in float64", *_few, 0.999)
+_contract.case(f"An average in float32 of float64", _few[0], _five[0], 0.9)
+_contract.case(f"An average in float64 of float32", _five[0], _few[0], 0.9)
+_contract.case(f"Transposes", *_flat[:2], 0.9)
+_contract.case(f"Parameters", *_learned, 0.9)
+_contract.again()
+for _found in (
+    average_states(_learned[:1]),
+    average_states(_learned),
+    *[moving_average(*_learned, _decay) for _decay in (0.0, 0.5, 1.0)],
+):
+    assert not any(_x.requires_grad for _x in _kit_tensors(list(_found.values()))), (
+        f"An average needs no gradient, also of states that do: detach."
+    )
+for _decay in (-1e-6, 1 + 1e-6, -1, 2):
+    _kit_refuses(
+        f"A decay below 0 or above 1", moving_average, *_five[:2], _decay, word="decay"
+    )
+_kit_refuses(f"No states", average_states, [], word="states")
+for _name, _shape in [("w", (2, 3)), ("scale", (1,)), ("updates", (1,)), ("mask", ())]:
+    _bad = dict(_five[1]) | {_name: torch.zeros(_shape).to(_five[1][_name].dtype)}
+    for _some in ([_five[0], _bad], [_bad, _five[0], _bad], [*_five[:2], _bad]):
+        _kit_refuses(f"Other shapes of an entry", average_states, _some, word=_name)
+    _bad = {_key: _five[1][_key] for _key in _five[1] if _key != _name}
+    for _some in ([_five[0], _bad], [_bad, _five[0]], [*_five[:2], _bad]):
+        _kit_refuses(f"A missing entry", average_states, _some, word=_name)
+### END HIDDEN TESTS
+
+
+# %% label-smoothing--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_logits = seeded(68, (2, 3, 5), dtype=torch.float64)
+_kept_rows, _kept_words = _logits[_kept], _some_labels[_kept]
+_sharp_loss = F.cross_entropy(_kept_rows, _kept_words, reduction="sum")
+_got = steady("smoothed_loss_all", smoothed_loss_all, _logits, _some_labels, 3, 0.2)
+_want = 0.8 * _sharp_loss - 0.2 * _kept_rows.log_softmax(-1).mean(-1).sum()
+assert matches(_got, _want, 1e-9), explain(
+    "loss (a) in float64 (is float32 inside?)", _got, _want, tol=1e-9
+)
+_got = steady(
+    "smoothed_loss_others", smoothed_loss_others, _logits, _some_labels, 3, 0.0
+)
+assert matches(_got, _sharp_loss, 1e-9), explain(
+    "loss (b) in float64, epsilon=0 (is float32 inside?)", _got, _sharp_loss, tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _by_position(logits, labels, pad_id, share_of):
+    """Return the loss, position by position and word by word."""
+    total = logits[:0].sum()
+    for row, label in zip(logits.flatten(0, 1), labels.flatten().tolist(), strict=True):
+        for word in range(len(row)) if label != pad_id else ():
+            share = share_of(word, label)
+            if share > 0:
+                total = total + share * (torch.logsumexp(row, 0) - row[word])
+    return total
+
+
+def _loss_all(logits, labels, pad_id, epsilon):
+    """Return the loss of (a)."""
+    part = epsilon / logits.shape[2]
+    return _by_position(
+        logits, labels, pad_id, lambda v, right: part + (1 - epsilon) * (v == right)
+    )
+
+
+def _loss_others(logits, labels, pad_id, epsilon):
+    """Return the loss of (b)."""
+    part = epsilon / (logits.shape[2] - 2)
+    shares = {pad_id: 0.0}
+    return _by_position(
+        logits,
+        labels,
+        pad_id,
+        lambda v, right: shares.get(v, 1 - epsilon if v == right else part),
+    )
+
+
+def _least(num_words, epsilon, spread):
+    """Return the entropy, word by word."""
+    others = num_words if spread == "all" else num_words - 2
+    q = torch.full((others,), epsilon / others, dtype=torch.float64)
+    if spread == "all":
+        q[0] += 1 - epsilon
+    else:
+        q = torch.cat([q, 1 - q.sum()[None]])
+    return torch.special.entr(q).sum().item()
+
+
+def _labelled(seed, sizes, pad):
+    """Return labels, drawn from all words; about half of them are padding."""
+    labels = integers(seed, 0, sizes[2] - 1, sizes[:2])
+    return labels.masked_fill(_kit_normal(seed, sizes[:2]) < 0, pad)
+
+
+for _loss_name, _loss, _reference, _pads in [
+    (f"smoothed_loss_all", smoothed_loss_all, _loss_all, (0, -100, 6, 2)),
+    (f"smoothed_loss_others", smoothed_loss_others, _loss_others, (0, 5, 6, 2)),
+]:
+    _contract = _Contract(
+        _loss,
+        _reference,
+        arguments=(f"logits", f"labels", f"pad_id", f"epsilon"),
+        results=(f"the loss",),
+        gradients=(f"logits",),
+        name=_loss_name,
+    )
+    _sizes_of = (3, 4, 7)
+    _logits, _other = _kit_normal(1001, _sizes_of, _sizes_of)
+    _padded = [_labelled(1002 + _n, _sizes_of, _pads[_n]) for _n in range(4)]
+    _contract.case(f"Padding 0", _logits, _padded[0], _pads[0], 0.1)
+    _contract.case(f"Another epsilon", _logits, _padded[0], _pads[0], 0.6)
+    _contract.case(f"Other labels", _logits, _padded[0].flip(1), _pads[0], 0.1)
+    _contract.case(f"Other logits", _other, _padded[0], _pads[0], 0.1)
+    _contract.case(f"Another padding", _logits, _padded[1], _pads[1], 0.1)
+    _contract.case(f"The last word as padding", _other, _padded[2], _pads[2], 0.3)
+    _contract.case(f"epsilon = 0", _other, _padded[3], _pads[3], 0.0)
+    _contract.case(f"A large epsilon", _other, _padded[3], _pads[3], 0.999)
+    _contract.case(f"No padding", _logits, _padded[1].clamp(1, 4), 0, 0.1)
+    _contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2, 0.1)
+    _parts = map(_kit_apart, (_other, _padded[0]))
+    _contract.case(f"Transposes", *_parts, _pads[0], 0.2)
+    _contract.case(f"One sentence", _logits[:1], _padded[3][:1], _pads[3], 0.2)
+    _contract.case(f"One position", _other[:, 1:2], _padded[3][:, 1:2], _pads[3], 0.2)
+    _contract.case(f"Large logits", 1e4 * _logits, _padded[3], _pads[3], 0.2)
+    _contract.case(
+        f"float32", _other.float(), _padded[0], _pads[0], 0.2, tol=1e-5, gradients=False
+    )
+    _contract.again()
+_contract = _Contract(
+    smoothed_loss_others,
+    _loss_others,
+    arguments=(f"logits", f"labels", f"pad_id", f"epsilon"),
+    results=(f"the loss",),
+    gradients=(f"logits",),
+    name=f"smoothed_loss_others",
+)
+_three = _kit_normal(1006, (2, 5, 3))
+_labels = _labelled(1007, (2, 5, 3), 1)
+_contract.case(f"Three words", _three, _labels, 1, 0.25)
+for _epsilon in (0.25, 0.0):
+    _cut_off = _three.masked_fill(torch.arange(3) == 1, -math.inf)
+    _contract.case(f"The logit of padding is -inf", _cut_off, _labels, 1, _epsilon)
+_contract.again()
+_contract = _Contract(
+    smallest_loss, _least, (f"num_words", f"epsilon", f"spread"), name=f"smallest_loss"
+)
+_size = integers(1008, 5, 900)
+for _spread in ("all", "others"):
+    _contract.case(f"Numbers", _size, 0.1, _spread)
+    _contract.case(f"Another epsilon", _size, 0.7, _spread)
+    _contract.case(f"Another number of words", _size + 1, 0.1, _spread)
+    _contract.case(f"Three words", 3, 0.2, _spread)
+    _contract.case(f"epsilon = 0", _size, 0.0, _spread)
+    _contract.case(f"A large epsilon", 50_000, 0.999, _spread)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% byte-pairs--contract | points: 3
+# With the arguments kept, and called again.
+steady("merge_pair", merge_pair, [4, 4, 7, 4], (7, 4), 300)
+_merges = steady("learn_merges", learn_merges, {"ab": 1, "dad": 2}, 3)
+_problem = problem_with("learn_merges", _merges, [(97, 100), (100, 256), (97, 98)])
+assert _problem is None, _problem
+_ids = steady("encode", encode, "a dad", [(97, 100), (100, 256)])
+_problem = problem_with("encode", _ids, [97, 32, 257])
+assert _problem is None, _problem
+_text = steady("decode", decode, [257, 32, 97], [(97, 100), (100, 256)])
+_problem = problem_with("decode", _text, "dad a")
+assert _problem is None, _problem
+
+
+### BEGIN HIDDEN TESTS
+def _as_text(ids):
+    """Return ids as a text of one letter each, which can be searched."""
+    return "".join(map(chr, ids))
+
+
+def _merged(ids, pair, new_id):
+    """Return the ids with the pair replaced, by Python's own replacement of texts."""
+    return [ord(x) for x in _as_text(ids).replace(_as_text(pair), chr(new_id))]
+
+
+def _learnt(word_counts, num_merges):
+    """Return the merges, learnt from texts in which each letter is a token."""
+    words = [(_as_text(word.encode()), word_counts[word]) for word in word_counts]
+    merges = []
+    while len(merges) < num_merges:
+        counts = {}
+        for letters, count in words:
+            for pair in map("".join, pairwise(letters)):
+                counts[pair] = counts.get(pair, 0) + count
+        if not counts:
+            break
+        best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
+        new = chr(256 + len(merges))
+        words = [(letters.replace(best, new), count) for letters, count in words]
+        merges.append((ord(best[0]), ord(best[1])))
+    return merges
+
+
+def _encoded(text, merges):
+    """Return the ids of a text."""
+    letters = _as_text(text.encode())
+    for number, pair in enumerate(merges):
+        letters = letters.replace(_as_text(pair), chr(256 + number))
+    return [ord(x) for x in letters]
+
+
+def _decoded(ids, merges):
+    """Return the text of ids, the last merges undone first."""
+    letters = _as_text(ids)
+    for number, pair in reversed(list(enumerate(merges))):
+        letters = letters.replace(chr(256 + number), _as_text(pair))
+    return bytes(map(ord, letters)).decode(errors="replace")
+
+
+_contract = _Contract(
+    merge_pair, _merged, (f"ids", f"pair", f"new_id"), loose=True, name=f"merge_pair"
+)
+_ids = integers(1011, 0, 1, (30,)).tolist()
+_contract.case(f"Many ids", _ids, (0, 1), 300)
+_contract.case(f"The pair the other way round", _ids, (1, 0), 300)
+_contract.case(f"Another new id", _ids, (0, 1), 256)
+_contract.case(f"Other ids", [1 - _id for _id in _ids], (0, 1), 300)
+_contract.case(f"Two equal ones", _ids, (1, 1), 300)
+for _size in range(6):
+    _contract.case(f"A row of equal ids", [0] * _size, (0, 0), 257)
+_contract.case(f"A pair that isn't there", _ids, (1, 2), 300)
+_contract.case(f"Nothing but the pair", [700, 500], (700, 500), 999)
+_contract.case(f"The pair at both ends", [260, 7, 7, 260, 7], (260, 7), 280)
+_contract.again()
+
+_generator = random.Random(13 + course_seed)
+_words, _others = [
+    {
+        "".join(_generator.choices("adzA ü€\u0308", k=_generator.randint(0, 9))): (
+            _generator.randint(1, 10**_most)
+        )
+        for _ in range(20)
+    }
+    for _most in (1, 6)
+]
+_contract = _Contract(
+    learn_merges,
+    _learnt,
+    (f"word_counts", f"num_merges"),
+    loose=True,
+    name=f"learn_merges",
+)
+_contract.case(f"Many words", _words, 20)
+_contract.case(f"Fewer merges", _words, 6)
+_contract.case(f"Other words", _others, 20)
+_ones = dict.fromkeys(_words, 1)
+_contract.case(f"Each word once", _ones, 20)
+_contract.case(f"Words in another order", dict(reversed(_ones.items())), 20)
+_contract.case(f"More merges than there are", _words, 300)
+_contract.case(f"No merges", _words, 0)
+_contract.case(f"Rows of equal letters", {"zzzzz": 2, "aaaa": 3, "ddd": 4}, 9)
+_contract.case(f"An empty word", {"": 9, "da": 2, "z": 7}, 2)
+_contract.case(f"No words", {}, 2)
+_contract.case(f"Ties of bytes below and above 100", {"dz": 2, "cz": 2, "~c": 2}, 3)
+_contract.case(f"Capitals", {"Za": 2, "za": 1, "zA": 1}, 1)
+_contract.again()
+
+_merges, _fewer = _learnt(_words, 20), _learnt(_others, 12)
+_text = "".join(_generator.choices("adzA ü€\u0308", k=60))
+_contract = _Contract(
+    encode, _encoded, (f"text", f"merges"), loose=True, name=f"encode"
+)
+_contract.case(f"A text", _text, _merges)
+_contract.case(f"Other merges", _text, _fewer)
+_contract.case(f"Another text", _text[::-1], _merges)
+_contract.case(f"No merges", _text, [])
+_contract.case(f"Words that were learnt", " ".join(_words), _merges)
+_contract.case(f"Spaces and line ends", "  za\r\n\tza \n", [(122, 97), (32, 256)])
+_contract.case(f"A merge over a space", "a da da d", [(97, 32), (256, 100)])
+_contract.case(f"Letters of four bytes", "🙂a🙂", [(240, 159), (256, 153)])
+_contract.case(f"Rows of equal letters", "zzzzzzz", [(122, 122), (256, 122)])
+_contract.case(f"One letter, a capital", "Z", _merges)
+_contract.case(f"An empty text", "", _merges)
+_contract.again()
+
+_contract = _Contract(decode, _decoded, (f"ids", f"merges"), name=f"decode")
+_ids = _encoded(_text, _merges)
+_contract.case(f"A text", _ids, _merges)
+_contract.case(f"Other merges", _encoded(_text, _fewer), _fewer)
+_contract.case(f"Other ids of those merges", _ids[::-1], _merges)
+_contract.case(f"Bytes alone", list(_text.encode()), [])
+_contract.case(f"Each token once", [*range(256, 256 + len(_merges))], _merges)
+_contract.case(f"Line ends and spaces", [32, 13, 10, 97, 9, 10, 32], _merges)
+_contract.case(f"A mark of byte order", [239, 187, 191, 97], [])
+for _ids in ([240, 159, 153], [195, 195, 188], [128, 97, 255], [226, 130, 97, 172]):
+    _contract.case(f"Bytes that are no UTF-8", _ids, _merges)
+_contract.case(f"Halves of letters in tokens", [195, 257], [(188, 97), (256, 195)])
+_contract.case(f"No ids", [], _merges)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% read-alignment--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_weights = seeded(76, (2, 3, 4), dtype=torch.float64).softmax(-1)
+_got = steady("word_attention", word_attention, _weights, [1, 0, -1, 1], [0, -1, 0])
+_rows = _weights.mean(0)[[0, 2]].mean(0)
+_rows = torch.stack([_rows[1], _rows[0] + _rows[3]])[None]
+_want = _rows / _rows.sum()
+assert matches(_got, _want, 1e-9), explain(
+    "word_attention in float64 (is float32 inside?)", _got, _want, tol=1e-9
+)
+_table = _weights[0]
+steady("mutual_links", mutual_links, _table)
+steady("uncovered", uncovered, _table, 0.5)
+steady("copy_unknown", copy_unknown, ["?", "b", "?"], list("wxyz"), _table, "?")
+
+
+### BEGIN HIDDEN TESTS
+def _by_word(weights, source_words, target_words):
+    """Return the table, weight by weight."""
+    table = torch.zeros(
+        max(target_words) + 1, max(source_words) + 1, dtype=weights.dtype
+    )
+    for head in weights:
+        for i, row in zip(target_words, head, strict=True):
+            for j, weight in zip(source_words, row, strict=True):
+                if min(i, j) >= 0:
+                    table[i, j] += weight / len(weights) / target_words.count(i)
+    for row in table:
+        row.copy_(row / row.sum() if row.any() else row)
+    return table
+
+
+def _first_best(numbers):
+    """Return the place of the first of the largest numbers, or None if all are 0."""
+    best = None
+    for place, number in enumerate(numbers):
+        if number > (0.0 if best is None else numbers[best]):
+            best = place
+    return best
+
+
+def _agreed(weights):
+    """Return the links that both sides agree on."""
+    rows, columns = weights.tolist(), weights.T.tolist()
+    best = [_first_best(row) for row in rows]
+    return [
+        (i, j)
+        for i, j in enumerate(best)
+        if j is not None and _first_best(columns[j]) == i
+    ]
+
+
+def _left_out(weights, threshold):
+    """Return the columns below the threshold."""
+    columns = weights.T.tolist()
+    return [j for j in range(len(columns)) if math.fsum(columns[j]) < threshold]
+
+
+def _copied(target, source, weights, unknown):
+    """Return the target with copies."""
+    words = []
+    for word, row in zip(target, weights.tolist(), strict=True):
+        best = _first_best(row) if word == unknown else None
+        words.append(word if best is None else source[best])
+    return words
+
+
+_contract = _Contract(
+    word_attention,
+    _by_word,
+    arguments=(f"weights", f"source_words", f"target_words"),
+    results=(f"the table",),
+    name=f"word_attention",
+)
+_drawn = _kit_normal(1021, (3, 5, 6)).exp()
+_sources, _targets = [0, 2, -1, 1, 0, -1], [1, 1, -1, 0, 1]
+_contract.case(f"Weights of any sum", _drawn, _sources, _targets)
+_contract.case(f"Other source words", _drawn, [2, 0, 1, -1, 1, 0], _targets)
+_contract.case(f"Other target words", _drawn, _sources, [0, -1, 1, 1, 2])
+_contract.case(f"Other weights", _drawn.flip(1), _sources, _targets)
+_contract.case(f"Each token a word", _drawn, [*range(6)], [*range(5)])
+_contract.case(f"Each token a word, from the end", _drawn, [*range(6)][::-1], _targets)
+_contract.case(f"One word on each side", _drawn, [0] * 6, [0] * 5)
+_contract.case(f"One token that is a word", _drawn, [-1] * 5 + [0], [-1, 0, -1, -1, -1])
+_contract.case(
+    f"One head, rows that sum to 1", _drawn[:1].softmax(-1), _sources, [*range(5)]
+)
+_contract.case(f"One head, one token each", _drawn[:1, :1, :1], [0], [0])
+_contract.case(f"One target token", _drawn[:, 1:2], _sources, [0])
+_contract.case(f"One source token", _drawn[:, :, 3:4], [0], _targets)
+_contract.case(f"Transposes", _kit_apart(_drawn), _sources, _targets)
+_contract.case(f"Small weights", 1e-30 * _drawn, _sources, _targets)
+_empty = _drawn * (torch.tensor(_sources) == -1)
+_empty[:, 3] = _drawn[:, 3]
+_contract.case(f"A word that looked at no word, beside one", _empty, _sources, _targets)
+_contract.case(f"Nothing but 0", 0 * _drawn, _sources, _targets)
+_contract.case(f"float32", _drawn.float(), _sources, _targets, tol=1e-5)
+_contract.again()
+
+_contract = _Contract(
+    mutual_links, _agreed, (f"weights",), loose=True, name=f"mutual_links"
+)
+_table = _kit_normal(1022, (6, 5)).exp()
+_tied = integers(1023, 0, 2, (7, 6)).double()
+_contract.case(f"A table", _table)
+_contract.case(f"Another table", _table.flip(0))
+_contract.case(f"A transpose", _kit_apart(_table))
+_contract.case(f"More source words", _table.T)
+for _part in (_tied, _tied.flip(0), _tied.T, _tied[:3]):
+    _contract.case(f"Ties and zeros", _part)
+_contract.case(f"Small weights", 1e-30 * _table)
+_close = 0.5 + 1e-12 * _table
+_contract.case(f"Weights that only float64 can tell apart", _close)
+_contract.case(f"One target word", _table[2:3])
+_contract.case(f"One source word", _table[:, 2:3])
+_contract.case(f"One pair", _table[:1, :1])
+_contract.case(f"One pair that is 0", torch.zeros(1, 1))
+_contract.case(f"float32", _table.float())
+_contract.again()
+
+_contract = _Contract(
+    uncovered, _left_out, (f"weights", f"threshold"), loose=True, name=f"uncovered"
+)
+_mean = _table.sum().item() / 5
+_contract.case(f"A table", _table, _mean)
+_contract.case(f"Another threshold", _table, 0.75 * _mean)
+_contract.case(f"Another table", _table.flip(1), _mean)
+_contract.case(f"A transpose", _kit_apart(_table), 1.1 * _mean)
+_contract.case(f"All of them", _table, 1e9)
+_contract.case(f"None of them", _table, 0.0)
+_exact = _tied / 4
+for _threshold in sorted(set(_exact.sum(0).tolist())):
+    _contract.case(f"Sums equal to the threshold", _exact, _threshold)
+_near = torch.tensor([[0.5, 0.5, 0.5], [0.5 - 1e-12, 0.5, 0.5 + 1e-12]]).double()
+_near[1] += torch.tensor([-1e-12, 0, 1e-12])
+_contract.case(f"Sums that only float64 can tell from the threshold", _near, 1.0)
+_contract.case(f"One target word", _table[:1], 1.0)
+_contract.case(f"One source word", _table[:, :1], _mean)
+_contract.case(f"float32", _table.float(), 0.9 * _mean)
+_contract.again()
+
+_contract = _Contract(
+    copy_unknown,
+    _copied,
+    (f"target", f"source", f"weights", f"unknown"),
+    loose=True,
+    name=f"copy_unknown",
+)
+_words = [f"w{_n}" for _n in range(4)] + ["?"]
+_target = ["?", "a", "?", "a?", "?", "??"]
+_contract.case(f"A sentence", _target, _words, _table, "?")
+_contract.case(f"Another table", _target, _words, _table.flip(1), "?")
+_contract.case(f"Another mark", _target, _words, _table, "a")
+_contract.case(f"Another source", _target, _words[::-1], _table, "?")
+_contract.case(f"Another sentence", _target[::-1], _words, _table, "?")
+_contract.case(f"Nothing unknown", _target, _words, _table, "<unk>")
+_contract.case(f"A mark in capitals", ["UNK", "unk"], ["x"], _table[:2, :1], "unk")
+for _part in (_tied, _tied.flip(0), _kit_apart(_tied.flip(1))):
+    _contract.case(f"Ties and zeros", ["?"] * 7, list("uvwxyz"), _part, "?")
+_contract.case(f"Small weights", ["?"] * 6, _words, 1e-30 * _table, "?")
+_contract.case(f"Close weights", ["?"] * 6, _words, _close, "?")
+_contract.case(f"Nothing but 0", ["?"] * 6, _words, 0 * _table, "?")
+_contract.case(f"One word", ["?"], ["x"], torch.ones(1, 1), "?")
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% corpus-bleu--contract | points: 2
+# With the arguments kept, and called again.
+_counts = steady("count_matches", count_matches, hypotheses[1], references[1], 2)
+_problem = problem_with("count_matches of pairs", list(_counts), [4, 5])
+assert _problem is None, _problem
+steady("closest_length", closest_length, hypotheses[1], references[1])
+_score = steady("corpus_bleu", corpus_bleu, hypotheses, references, 2)
+_want = 100 * math.exp(-0.05) * math.sqrt(19 / 20 * 15 / 17)
+_problem = problem_with("corpus_bleu with max_n=2", _score, _want)
+assert _problem is None, _problem
+assert math.isclose(_score, _want, rel_tol=1e-12), (
+    f"corpus_bleu with max_n=2: expected {_want!r}, got {_score!r}. A float of Python"
+    " has 15 digits: is something rounded, or computed in float32?"
+)
+
+
+### BEGIN HIDDEN TESTS
+def _counted(hypothesis, references, n):
+    """Return matches and total: each run of the hypothesis takes one of a reference."""
+    runs, matched = _ngrams_in(hypothesis, n), 0
+    for place, run in enumerate(runs):
+        before = runs[:place].count(run)
+        matched += any(_ngrams_in(known, n).count(run) > before for known in references)
+    return matched, len(runs)
+
+
+def _nearest(hypothesis, references):
+    """Return the closest length, from the hypothesis's own outwards."""
+    lengths = {len(known) for known in references}
+    for away in range(10**4):
+        for length in (len(hypothesis) - away, len(hypothesis) + away):
+            if length in lengths:
+                return length
+
+
+def _score_of(hypotheses, references, max_n):
+    """Return BLEU as a product of powers."""
+    pairs = list(zip(hypotheses, references, strict=True))
+    score = 100.0
+    for n in range(1, max_n + 1):
+        counts = [_counted(*pair, n) for pair in pairs]
+        total = sum(t for _, t in counts)
+        score *= (sum(m for m, _ in counts) / max(total, 1)) ** (1 / max_n)
+    missing = sum(_nearest(*pair) - len(pair[0]) for pair in pairs)
+    words = sum(map(len, hypotheses))
+    return score * math.exp(-max(missing, 0) / max(words, 1))
+
+
+def _spoken(generator, size):
+    """Return a sentence of words that are parts of each other."""
+    return generator.choices(["a", "aa", "A", "b", ","], k=size)
+
+
+_generator = random.Random(14 + course_seed)
+_sizes_of = [(9, 12, 5), (4, 3, 9), (7, 9, 5, 5), (12, 12), (1, 0, 6), (5, 6)]
+_texts, _known, _other, _few = [], [], [], []
+for _size, *_lengths in _sizes_of:
+    _texts.append(_spoken(_generator, _size))
+    _few.append(_spoken(_generator, _size))
+    _known.append([_spoken(_generator, _length) for _length in _lengths])
+    _other.append([_spoken(_generator, _length) for _length in reversed(_lengths)])
+    _known[-1].append(_texts[-1][: 3 * _size // 4])
+    _other[-1].append(_texts[-1][_size // 4 :])
+
+_contract = _Contract(
+    count_matches,
+    _counted,
+    (f"hypothesis", f"references", f"n"),
+    loose=True,
+    name=f"count_matches",
+)
+_contract.case(f"A sentence", _texts[0], _known[0], 1)
+_contract.case(f"Another n", _texts[0], _known[0], 2)
+_contract.case(f"Other references", _texts[0], _other[0], 1)
+_contract.case(f"Another sentence", _few[0], _known[0], 1)
+for _n, (_text, _some) in enumerate(zip(_texts, _known, strict=True)):
+    _contract.case(f"More sentences", _text, _some, 1 + _n % 3)
+_contract.case(f"Words that join to the same text", ["a", "ab"], [["aa", "b"]], 2)
+_contract.case(f"A word inside another", ["a", "b"], [["xa", "bx"]], 2)
+_contract.case(f"As long as n", ["a", "b", "b"], [["a", "b", "b"]], 3)
+_contract.case(f"Shorter than n", ["a", "b"], [["a", "b"]], 4)
+_contract.case(f"An empty hypothesis", [], [["a"]], 1)
+_contract.case(f"An empty reference", ["a", "a"], [[], ["a"]], 1)
+_contract.case(f"The same reference twice", ["a"] * 3, [["a"], ["a"]], 1)
+_contract.again()
+
+_contract = _Contract(
+    closest_length, _nearest, (f"hypothesis", f"references"), name=f"closest_length"
+)
+for _text, _some in zip(_texts, _other, strict=True):
+    _contract.case(f"Sentences", _text, _some)
+    _contract.case(f"Other references", _text, _some[1:])
+_contract.case(f"Equally close", ["a"] * 4, [["a"] * 7, ["a"] * 1, ["b"] * 9])
+_contract.case(f"An empty hypothesis", [], [["a"] * 3, ["b"] * 2])
+_contract.case(f"An empty reference", ["a", "b"], [["a"] * 5, []])
+_contract.again()
+
+_contract = _Contract(
+    corpus_bleu,
+    _score_of,
+    (f"hypotheses", f"references", f"max_n"),
+    name=f"corpus_bleu",
+)
+for _max_n in (4, 2, 1, 3):
+    _contract.case(f"Another max_n", _texts, _known, _max_n)
+_contract.case(f"Other references", _texts, _other, 4)
+_contract.case(f"Other hypotheses", _few, _known, 2)
+_contract.case(f"Against itself", _texts, [[_text] for _text in _texts], 4)
+_contract.case(f"A longer text", 3 * _texts, _known + _other + _known, 4)
+_contract.case(f"A hypothesis too long", _texts[:1], [[_texts[0][:6]]], 4)
+_contract.case(f"One word missing of {9}", [_texts[0][:8]], [[_texts[0]]], 4)
+_contract.case(f"A sentence of nothing", [[], *_texts], [[["b"] * 5], *_known], 2)
+_contract.case(f"An empty reference", [["a", "b"], *_texts], [[[]], *_known], 2)
+_contract.case(f"Some n without a match", [["a", "b"]], [[["b", "a"]]], 2)
+_contract.case(f"One word", [["a"]], [[["a"]]], 1)
+_contract.case(f"A short sentence", [["a", "b", "a"]], [[["a", "b", "a"]]], 4)
+_contract.case(f"Nothing but empty hypotheses", [[], []], [[["a"]], [["b"]]], 1)
+_contract.case(f"An empty corpus", [], [], 4)
+_contract.again()
+for _some in (_known[:-1], _known + _known[:1], []):
+    _kit_refuses(
+        f"Lists of different lengths", corpus_bleu, _texts, _some, word="references"
+    )
+_kit_refuses(f"No hypothesis", corpus_bleu, [], _known[:1], word="references")
+### END HIDDEN TESTS
+
+
+# %% training-update--contract | points: 3
+# In float64, with the arguments kept, and called again.
+_parameters = seeded(97, (2, 3), (3,), dtype=torch.float64)
+_micro = [seeded(98 + i, (2, 3), (3,), dtype=torch.float64) for i in range(2)]
+_, _norm = steady("clip_by_norm", clip_by_norm, _micro[0], 0.5)
+_want = _flat(_micro[0]).norm().item()
+assert math.isclose(_norm, _want, rel_tol=1e-12), (
+    f"norm: expected {_want!r}, got {_norm!r}. Compute in float64."
+)
+_states = [(2, 0.1 * _x, _x**2) for _x in _micro[0]]
+_now, _ = steady(
+    "adam_step", adam_step, _parameters[0], _micro[1][0], _states[0], 0.1, 0.5, 0.5
+)
+_want = _parameters[0] - 0.1 * (0.05 * _micro[0][0] + 0.5 * _micro[1][0]) / 0.875 / (
+    ((_micro[0][0] ** 2 + _micro[1][0] ** 2) / 1.75).sqrt() + 1e-9
+)
+assert matches(_now, _want, 1e-9), explain(
+    "adam_step in float64, third step, both betas 0.5 (is float32 inside?)",
+    _now,
+    _want,
+    tol=1e-9,
+)
+_arguments = _parameters, _micro, [3, 4], _states, 0.1, 0.5
+steady("training_update", training_update, *_arguments)
+
+
+### BEGIN HIDDEN TESTS
+def _clipped(gradients, max_norm):
+    """Return the clipped gradients and the norm, number by number."""
+    squares = [x * x for gradient in gradients for x in gradient.double().flatten()]
+    norm = math.sqrt(math.fsum(float(x) for x in squares))
+    factor = max_norm / norm if norm > max_norm else 1.0
+    return [(g.double() * factor).to(g.dtype) for g in gradients], norm
+
+
+def _stepped(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+    """Return parameter and state, with moments that move towards their goals."""
+    w, g = parameter.double(), gradient.double()
+    n, m, v = (0, 0 * w, 0 * w) if state is None else state
+    n, m, v = n + 1, m.double(), v.double()
+    m, v = m + (1 - beta1) * (g - m), v + (1 - beta2) * (g * g - v)
+    first, second = [1 - math.pow(beta, n) for beta in (beta1, beta2)]
+    w = w - rate / first * m / ((v / second) ** 0.5 + eps)
+    return w.to(parameter.dtype), (n, *[x.to(parameter.dtype) for x in (m, v)])
+
+
+def _updated(parameters, micro_gradients, num_tokens, states, rate, max_norm):
+    """Return parameters and states, parameter by parameter."""
+    means = []
+    for k in range(len(parameters)):
+        rows = torch.stack([row[k].double() for row in micro_gradients])
+        means.append(torch.einsum("m...->...", rows) / sum(num_tokens))
+    means, norm = _clipped(means, max_norm)
+    if not math.isfinite(norm):
+        return list(parameters), list(states)
+    steps = [
+        _stepped(w, g.to(w.dtype), state, rate)
+        for w, g, state in zip(parameters, means, states, strict=True)
+    ]
+    return [w for w, _ in steps], [state for _, state in steps]
+
+
+def _draw(seed, *shapes):
+    """Return a list of tensors, also where it is one."""
+    return _kit_normal(seed, (0,), *shapes)[1:]
+
+
+_contract = _Contract(
+    clip_by_norm,
+    _clipped,
+    (f"gradients", f"max_norm"),
+    loose=True,
+    name=f"clip_by_norm",
+)
+_lists = [_draw(1031 + _n, (2, 3), (4,), ()) for _n in range(2)]
+_contract.case(f"Clipped", _lists[0], 0.5)
+_contract.case(f"Another limit", _lists[0], 0.25)
+_contract.case(f"Other gradients", _lists[1], 0.5)
+_contract.case(f"A limit above the norm", _lists[0], 1e3)
+_contract.case(f"A norm equal to the limit", [torch.tensor([3.0, 4.0]).double()], 5.0)
+_contract.case(
+    f"A norm just above the limit", [torch.tensor([3.0, 4.0]).double()], 4.99
+)
+_contract.case(
+    f"A norm just below the limit", [torch.tensor([3.0, 4.0]).double()], 5.001
+)
+_contract.case(f"Small gradients, clipped", [1e-8 * _x for _x in _lists[0]], 1e-9)
+_contract.case(f"Small gradients, kept", [1e-8 * _x for _x in _lists[0]], 1.0)
+_contract.case(f"One number", [torch.tensor(-2.0).double()], 0.5)
+_contract.case(f"Zeros", [torch.zeros(2, 2).double(), torch.zeros(1).double()], 0.5)
+_contract.case(f"Transposes", [_kit_apart(_lists[0][0]), _lists[0][1]], 0.5)
+_single = [[_x.float() for _x in _some] for _some in _lists]
+_contract.case(f"float32", _single[0], 0.5, tol=1e-5)
+_contract.case(f"Large float32", [1e25 * _x for _x in _single[0]], 0.5, tol=1e-5)
+_contract.case(f"Large float32, kept", [1e25 * _x for _x in _single[0]], 1e30, tol=1e-5)
+_contract.again()
+_contract = _Contract(
+    lambda gradients, max_norm: clip_by_norm(gradients, max_norm)[1],
+    lambda gradients, max_norm: _clipped(gradients, max_norm)[1],
+    (f"gradients", f"max_norm"),
+    name=f"clip_by_norm",
+)
+for _factor in (1, 1e25, 1e-25):
+    _some = [_factor * _x for _x in _single[1]]
+    _contract.case(f"The norm of float32, in float64", _some, 0.5)
+_contract.again()
+
+_contract = _Contract(
+    adam_step,
+    _stepped,
+    (f"parameter", f"gradient", f"state", f"rate", f"beta1", f"beta2", f"eps"),
+    loose=True,
+    name=f"adam_step",
+)
+_w, _g, _m, _v = _kit_normal(1041, (3, 2), (3, 2), (3, 2), (3, 2))
+_usual = 0.1, 0.9, 0.98, 1e-9
+_contract.case(f"The first step", _w, _g, None, *_usual)
+_contract.case(f"The fourth step", _w, _g, (3, _m, _v**2), *_usual)
+_contract.case(f"Another state", _w, _g, (3, _v, _m**2), *_usual)
+_contract.case(f"Another n", _w, _g, (50, _m, _v**2), *_usual)
+_contract.case(f"Another gradient", _w, _m, (3, _m, _v**2), *_usual)
+_contract.case(f"Another parameter", _v, _g, (3, _m, _v**2), *_usual)
+_contract.case(f"Other settings", _w, _g, (3, _m, _v**2), 0.2, 0.5, 0.75, 1e-2)
+_contract.case(f"Another eps", _w, _g, (3, _m, _v**2), 0.1, 0.9, 0.98, 0.5)
+_contract.case(f"Betas of 0", _w, _g, (3, _m, _v**2), 0.1, 0.0, 0.0, 1e-9)
+_contract.case(f"A late step", _w, _g, (10**6, _m, _v**2), *_usual)
+_contract.case(f"Gradients of 0", _w, 0 * _g, (3, _m, _v**2), *_usual)
+_contract.case(f"Gradients of 0, the first step", _w, 0 * _g, None, *_usual)
+_contract.case(f"Small gradients", _w, 1e-9 * _g, None, *_usual)
+_contract.case(f"Large gradients", _w, 1e12 * _g, (3, _m, _v**2), *_usual)
+_parts = [_kit_apart(_x) for _x in (_w, _g, _m, _v**2)]
+_contract.case(f"Transposes", *_parts[:2], (3, *_parts[2:]), *_usual)
+_contract.case(f"One number", _w[0, 0], _g[0, 0], (1, _m[0, 0], _v[0, 0] ** 2), *_usual)
+_parts = [_x.float() for _x in (_w, _g, _m, _v**2)]
+_contract.case(f"float32", *_parts[:2], (3, *_parts[2:]), *_usual, tol=1e-5)
+_contract.case(f"float32, the first step", *_parts[:2], None, *_usual, tol=1e-5)
+_contract.again()
+
+_contract = _Contract(
+    training_update,
+    _updated,
+    (
+        *(f"parameters", f"micro_gradients", f"num_tokens"),
+        *(f"states", f"rate", f"max_norm"),
+    ),
+    loose=True,
+    apart=False,
+    name=f"training_update",
+)
+_shapes = (3, 2), (4,), ()
+_start, _next, _m, _v = [_draw(1051 + _n, *_shapes) for _n in range(4)]
+_rows = [_draw(1061 + _n, *_shapes) for _n in range(3)]
+_states = [(2 + _k, _m[_k], _v[_k] ** 2) for _k in range(3)]
+_none = [None] * 3
+_contract.case(f"With states", _start, _rows, [5, 1, 9], _states, 0.1, 0.2)
+_contract.case(f"The first update", _start, _rows, [5, 1, 9], _none, 0.1, 0.2)
+_contract.case(f"Other tokens", _start, _rows, [5, 1, 30], _states, 0.1, 0.02)
+_contract.case(f"Another rate", _start, _rows, [5, 1, 9], _states, 0.3, 0.2)
+_contract.case(f"Nothing to clip", _start, _rows, [5, 1, 9], _states, 0.1, 1e3)
+_contract.case(f"Other parameters", _next, _rows, [5, 1, 9], _states, 0.1, 0.2)
+_contract.case(f"Fewer micro-batches", _start, _rows[:2], [5, 10], _states, 0.1, 0.2)
+_contract.case(f"One micro-batch", _start, _rows[:1], [15], _states, 0.1, 0.2)
+_contract.case(f"One without tokens", _start, _rows, [0, 6, 1], _states, 0.1, 0.2)
+_contract.case(
+    f"Some states None", _start, _rows, [1] * 3, [None, *_states[1:]], 0.1, 1.0
+)
+_ones = [_row[1:2] for _row in _rows]
+_contract.case(f"One parameter", _start[1:2], _ones, [2, 2, 2], _states[1:2], 0.1, 0.2)
+_zeros = [[0 * _x for _x in _row] for _row in _rows]
+_contract.case(f"Gradients of 0", _start, _zeros, [2, 2, 2], _states, 0.1, 0.2)
+_turned = [[_kit_apart(_row[0]), *_row[1:]] for _row in _rows]
+_contract.case(f"Transposes", _start, _turned, [2, 7, 2], _states, 0.1, 0.2)
+for _bad in (math.nan, math.inf, -math.inf):
+    for _k, _state in ((0, _states), (2, _none)):
+        _broken = [[_x.clone() for _x in _row] for _row in _rows]
+        _broken[2 - _k][_k].view(-1)[-1] = _bad
+        _contract.case(
+            f"A gradient that is not finite",
+            _start,
+            _broken,
+            [2, 3, 4],
+            _state,
+            0.1,
+            0.2,
+        )
+_parts = [[_x.float() for _x in _some] for _some in (_start, *_rows, _m, _v)]
+_state = [(4, _a, _b**2) for _a, _b in zip(*_parts[4:], strict=True)]
+_contract.case(
+    f"float32", _parts[0], _parts[1:4], [2, 3, 4], _state, 0.1, 0.2, tol=1e-4
+)
+_contract.again()
+### END HIDDEN TESTS
