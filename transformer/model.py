@@ -140,7 +140,7 @@ class Transformer(nn.Module):
         need_weights: bool = False,
         cache: list[LayerCache] | None = None,
     ) -> tuple[Tensor, list[tuple[Tensor, Tensor]] | None]:
-        """Return logits for the token after each of tgt: (B, T) -> (B, T, V).
+        """Return logits for the token after each of tgt: (B, T) -> (B, T, vocab).
 
         memory, memory_mask, cache: as in Decoder.forward. memory_mask is usually
         padding_mask(src, pad_id). tgt holds only the new tokens where there is a cache.
@@ -155,10 +155,10 @@ class Transformer(nn.Module):
         offset = cache[0].length if cache else 0
         x = self.embed(tgt, self.tgt_embedding, offset)
         x, weights = self.decoder(x, memory, tgt_mask, memory_mask, need_weights, cache)
-        return self.output_proj(x), weights  # (B, T, D) -> (B, T, V)
+        return self.output_proj(x), weights  # (B, T, D) -> (B, T, vocab)
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Return logits (B, T, V) for source (B, S) and the target (B, T) shifted
+        """Return logits (B, T, vocab) for source (B, S) and the target (B, T) shifted
         right.
 
         Padding is hidden on both sides, and each position sees the target up to itself.
@@ -300,14 +300,14 @@ def greedy_decode(
         )
         ended = torch.zeros(len(src), dtype=torch.bool, device=src.device)
         for _ in range(max_len):
-            new = written[:, -1:] if use_cache else written  # (B, 1), or (B, t)
+            new = written[:, -1:] if use_cache else written  # (B, 1), or (B, i)
             logits, _ = model.decode(new, memory, memory_mask, cache=cache)
             logits[:, -1, model.pad_id] = -torch.inf
-            token = logits[:, -1].argmax(dim=-1)  # (B, T, V) -> (B,)
+            token = logits[:, -1].argmax(dim=-1)  # (B, T, vocab) -> (B,)
             token = token.masked_fill(ended, model.pad_id)
             written = torch.cat(
                 [written, token[:, None]], dim=1
-            )  # (B, t) -> (B, t + 1)
+            )  # (B, i) -> (B, i + 1)
             ended = ended | (token == eos_id)
             if ended.all():
                 break

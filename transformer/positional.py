@@ -12,7 +12,7 @@ from transformer.encoder import check_positive, check_width
 
 
 def frequencies(d_model: int, base: float = 10000.0) -> Tensor:
-    """Return omega_i = base^(-2i / D), the angle per position of each pair of features.
+    """Return omega_m = base^(-2m / D), the angle per position of each pair of features.
 
     Returns (ceil(D / 2),), in float64.
     Raises ValueError for d_model below 1, or base <= 1.
@@ -34,7 +34,7 @@ def sinusoidal_encoding(
 ) -> Tensor:
     """Return the vectors of the positions offset, ..., offset + length - 1.
 
-    PE(pos, 2i) = sin(pos omega_i), PE(pos, 2i + 1) = cos(pos omega_i); see frequencies.
+    PE(p, 2m) = sin(p omega_m), PE(p, 2m + 1) = cos(p omega_m); see frequencies.
     Returns (length, D). Where D is odd, the last sine has no cosine beside it.
     Raises ValueError for d_model below 1, a negative length or offset, or base <= 1.
     Source: Vaswani et al. (2017), section 3.5.
@@ -59,10 +59,10 @@ def rotation_matrix(
     base: float = 10000.0,
     dtype: torch.dtype = torch.float64,
 ) -> Tensor:
-    """Return the block-diagonal R(k) with PE(pos + k) = R(k) PE(pos) for every pos.
+    """Return the block-diagonal R(shift) with PE(p + shift) = R(shift) PE(p) for all p.
 
-    shift: k, which may be negative. d_model: an even width D.
-    Returns (D, D); for rows, PE(pos + k) = PE(pos) @ R(k).T.
+    shift: delta, which may be negative. d_model: an even width D.
+    Returns (D, D); for rows, PE(p + shift) = PE(p) @ R(shift).T.
     Raises ValueError for an odd or non-positive d_model, or base <= 1.
     Source: the angle-addition formulas on Vaswani et al. (2017), section 3.5.
     """
@@ -78,8 +78,9 @@ def rotation_matrix(
 class TokenEmbedding(nn.Module):
     """A vector for each token, times sqrt(D).
 
-    vocab_size: V. d_model: width D. The table is drawn with variance 1 / D, so that a
-    scaled vector has entries of variance 1, the size of a positional encoding's.
+    vocab_size: number of tokens. d_model: width D. The table is drawn with variance
+    1 / D, so that a scaled vector has entries of variance 1, the size of a positional
+    encoding's.
     Raises ValueError for a size below 1.
     Source: Vaswani et al. (2017), section 3.4.
     """
@@ -94,7 +95,7 @@ class TokenEmbedding(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Look up and scale: (B, T) -> (B, T, D).
 
-        Raises ValueError for ids that are not integers, or not in 0 to V - 1.
+        Raises ValueError for ids that are not integers, or not in 0 to vocab_size - 1.
         """
         if ids.dtype not in (torch.int64, torch.int32):
             raise ValueError(f"ids: expected dtype torch.int64, got {ids.dtype}")
@@ -179,7 +180,7 @@ class LearnedEncoding(nn.Module):
 
 
 def rotary(x: Tensor, offset: int = 0, *, base: float = 10000.0) -> Tensor:
-    """Rotate each pair of features of row pos by the angle pos omega_i: row @ R(pos).
+    """Rotate each pair of features of row p by the angle p omega_m: row @ R(p).
 
     x: queries or keys (..., T, d_h), d_h even; the first row has the position offset.
     Returns (..., T, d_h). A dot product of two such rows depends on their distance
@@ -205,8 +206,8 @@ def rotary(x: Tensor, offset: int = 0, *, base: float = 10000.0) -> Tensor:
 def alibi_bias(num_heads: int, query_len: int, key_len: int, offset: int = 0) -> Tensor:
     """Return what ALiBi adds to the scores: minus slope times distance, for each head.
 
-    The first query has the position offset, the first key 0. Head i of 1, ..., h has
-    the slope 2^(-8 i / h). Without a causal mask, both directions pay alike. Returns
+    The first query has the position offset, the first key 0. Head u of 1, ..., h has
+    the slope 2^(-8 u / h). Without a causal mask, both directions pay alike. Returns
     (h, T_q, T_k). Raises ValueError for a size below 1, or a negative offset.
     Source: Press, Smith and Lewis (2022), section 3.
     """
