@@ -116,7 +116,7 @@ class AttentionView {
     const table = make(
       "table",
       { className: numbers ? "live-numbers" : "live-map" },
-      make("caption", {}, caption[0].toUpperCase() + caption.slice(1)),
+      make("caption", {}, make("span", {}, caption[0].toUpperCase() + caption.slice(1))),
       make(
         "thead",
         {},

@@ -49,14 +49,14 @@ class BeamView {
       );
     });
     this.found.replaceChildren(
-      make("caption", {}, `What the beam found, best first, with α = ${fixed(result.alpha, 1)}`),
+      make("caption", {}, make("span", {}, `What the beam found, best first, with α = ${fixed(result.alpha, 1)}`)),
       make("thead", {}, make("tr", {}, ...head.map((text) => (text ? make("th", { scope: "col" }, text) : make("td"))))),
       make("tbody", {}, ...rows),
     );
     this.draw();
   }
 
-  // Each node with its children, its place among its siblings, and a line of its own if it is a leaf.
+  // Each node with its children and siblings. A column for each length; in it the likeliest on top.
   layout() {
     const { nodes, hypotheses } = this.result;
     const shown = nodes.map((node) => this.showPruned.checked || node.fate !== "pruned");
@@ -69,16 +69,18 @@ class BeamView {
       node.siblings = siblings;
     }
     for (let at = hypotheses[0].node; at >= 0; at = tree[at].parent) tree[at].isBest = true;
-    let line = 0;
+    const filled = []; // lines, by length
+    for (const node of tree.filter((one) => shown[one.at])) {
+      node.line = filled[node.length] || 0;
+      filled[node.length] = node.line + 1;
+    }
     const order = [];
     const place = (node) => {
       order.push(node);
-      node.line = line;
-      if (!node.children.length) line += 1;
       node.children.forEach(place);
     };
     roots.forEach(place);
-    return { order, tree, lines: line };
+    return { order, tree, lines: Math.max(...order.map((node) => node.line)) + 1 };
   }
 
   static fate(node) {
@@ -90,13 +92,13 @@ class BeamView {
   draw() {
     if (!this.result) return;
     const { order, tree, lines } = this.layout();
-    this.tree = tree;
+    [this.tree, this.order] = [tree, order];
     if (this.asTable.getAttribute("aria-pressed") === "true") {
       this.box.replaceChildren(this.table(order));
       this.box.tabIndex = 0; // what scrolls can be reached
       return;
     }
-    const [wide, high] = [6.5, 1.75]; // rem
+    const [wide, high] = [7, 1.85]; // of a field, in rem
     const items = order.map((node) => {
       const label =
         `${spoken(node.text)}, token ${node.length}, log-probability ${fixed(node.logP, 2)}, ` +
@@ -135,8 +137,8 @@ class BeamView {
 
   // A line from a node's right side to its child's left side.
   static edge(from, to, wide, high) {
-    const [x1, x2] = [from.length * wide - 0.75, (to.length - 1) * wide];
-    const [y1, y2] = [from, to].map((node) => (node.line + 0.43) * high);
+    const [x1, x2] = [from.length * wide - 1.25, (to.length - 1) * wide];
+    const [y1, y2] = [from, to].map((node) => (node.line) * high + 0.75);
     const kind = to.isBest ? "is-best" : `is-${to.fate}`;
     return `<path class="${kind}" d="M${x1} ${y1} C${x2} ${y1} ${x1} ${y2} ${x2} ${y2}" />`;
   }
@@ -156,23 +158,23 @@ class BeamView {
     return make(
       "table",
       { className: "live-numbers" },
-      make("caption", {}, "The beam's tree, a row for each candidate"),
+      make("caption", {}, make("span", {}, "The beam's tree, a row for each candidate")),
       make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))),
       make("tbody", {}, ...rows),
     );
   }
 
-  // Right to the first child, left to the parent, up and down as the lines are drawn.
+  // Right to the first child, left to the parent, up and down in a column.
   neighbour(item, key) {
     const items = [...this.box.querySelectorAll("[role=treeitem]")];
     const node = this.tree[Number(item.dataset.at)];
     const of = (other) => other && items.find((one) => Number(one.dataset.at) === other.at);
-    const at = items.indexOf(item);
+    const inColumn = (step) => this.order.find((one) => one.length === node.length && one.line === node.line + step);
     const moves = {
       ArrowRight: () => of(node.children[0]),
       ArrowLeft: () => of(this.tree[node.parent]),
-      ArrowDown: () => items[at + 1],
-      ArrowUp: () => items[at - 1],
+      ArrowDown: () => of(inColumn(1)),
+      ArrowUp: () => of(inColumn(-1)),
       Home: () => items[0],
       End: () => items.at(-1),
     };
