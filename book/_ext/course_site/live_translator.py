@@ -7,8 +7,8 @@ book's root::
     - Guten Morgen!
     :::
 
-The translator's data are written into the site as scripts (`python -m translator web` does the same);
-a page loads them when its reader asks for it. Sizes on the page are those of the data.
+The translator's data are written into the site as scripts, as `python -m translator web` does; the
+page loads them when its reader asks for it. Sizes on the page are those of the data.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sphinx.application import Sphinx
-from sphinx.jinja2glue import BuiltinTemplateLoader
 from sphinx.util.docutils import SphinxDirective
 
 #: In the order in which one needs another; page.js is the last.
@@ -26,7 +26,7 @@ SCRIPTS = (
     *("loader", "tokenizer", "model", "search", "checks", "worker"),
     *("parts", "words", "attention", "beam", "page"),
 )
-TEMPLATE = "live-translator.html"
+TEMPLATE = Path(__file__).with_name("live-translator.html")
 #: Where a page's metadata name its translator.
 KEY = "live_translator"
 
@@ -37,6 +37,23 @@ def write_data(app: Sphinx, folder: str) -> dict[str, Any]:
 
     data = Path(app.outdir, "_static", "live", "data")
     return write_web(Path(app.srcdir, folder), data)
+
+
+def fill_in(manifest: dict[str, Any], examples: list[str]) -> str:
+    """Return the controls' HTML."""
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATE.parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+    )
+    return templates.get_template(TEMPLATE.name).render(
+        megabytes=f"{sum(manifest['scripts'].values()) / 1e6:.1f}",
+        millions=f"{manifest['parameters'] / 1e6:.1f}",
+        longest=manifest["longest"],
+        alpha=manifest["alpha"],
+        beam_size=manifest["beamSize"],
+        examples=examples,
+    )
 
 
 class LiveTranslator(SphinxDirective):
@@ -54,26 +71,13 @@ class LiveTranslator(SphinxDirective):
         self.env.metadata[self.env.docname][KEY] = folder
         for path in Path(app.srcdir, folder).glob("*.*"):
             self.env.note_dependency(str(path))
-        self.env.note_dependency(str(Path(app.srcdir, "book", "_templates", TEMPLATE)))
+        self.env.note_dependency(str(TEMPLATE))
         content = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, content)
         examples = [item.astext() for item in content.findall(nodes.list_item)]
         if not examples:
             raise self.error("live-translator: expected a list of example sentences")
-        templates = BuiltinTemplateLoader()
-        templates.init(app.builder)
-        size = sum(manifest["scripts"].values())
-        html = templates.render(
-            TEMPLATE,
-            {
-                "millions": f"{manifest['parameters'] / 1e6:.1f}",
-                "megabytes": f"{size / 1e6:.1f}",
-                "longest": manifest["longest"],
-                "alpha": manifest["alpha"],
-                "beam_size": manifest["beamSize"],
-                "examples": examples,
-            },
-        )
+        html = fill_in(manifest, examples)
         return [nodes.raw("", html, format="html")]
 
 

@@ -42,9 +42,10 @@ class LivePage {
     root.hidden = false;
   }
 
-  // Said by screen readers, and shown.
-  say(text) {
+  // Said by screen readers; and shown, but for what can be seen elsewhere.
+  say(text, isSeen = false) {
     this.status.textContent = text;
+    this.status.classList.toggle("live-only-said", isSeen);
   }
 
   async load() {
@@ -78,7 +79,7 @@ class LivePage {
     });
     this.attention = new AttentionView(this.root, LiveData.manifest.model, {
       toggle: (names) => this.toggle(names),
-      say: (text) => this.say(text),
+      say: (text) => this.say(text, true),
     });
     this.beam = new BeamView(this.root, (size, alpha) => {
       this.say("Searching.");
@@ -128,7 +129,7 @@ class LivePage {
     if (type === "done") this.end(message);
     if (type === "tree") {
       this.beam.show(message);
-      this.say(`The beam's best: ${message.hypotheses[0].text}`);
+      this.say(`The beam's best: ${message.hypotheses[0].text}`, true);
     }
   }
 
@@ -175,7 +176,7 @@ class LivePage {
     this.find("unended").hidden = ended;
     this.find("quality").textContent = this.quality(chrf);
     this.compare(text);
-    this.say(`Translated: ${text || none}`);
+    this.say(`Translated: ${text || none}`, true);
     if (this.focusAt !== null) this.words.focus(this.focusAt);
   }
 
