@@ -167,14 +167,13 @@ class LivePage {
     }
     const none = text ? "" : "(nothing)";
     this.output.textContent = text || none;
-    this.output.dataset.perToken = perToken;
     if (!this.off.size && !this.prefix.length) this.withAllHeads = { key: this.asked, text };
     this.find("after").hidden = false;
     this.words.show(this.result.steps, this.prefix.length);
     this.attention.show(this.result, this.off);
     this.find("undo").hidden = !this.prefix.length;
     this.find("unended").hidden = ended;
-    this.find("quality").textContent = this.quality(chrf);
+    this.find("quality").textContent = `${this.quality(chrf)}${fixed(perToken, 0)} ms a token on this machine.`;
     this.compare(text);
     this.say(`Translated: ${text || none}`, true);
     if (this.focusAt !== null) this.words.focus(this.focusAt);
@@ -182,7 +181,7 @@ class LivePage {
 
   quality(chrf) {
     if (chrf === null || this.off.size || this.prefix.length) return "";
-    return `Translations with this confidence had about ${Math.round(chrf)} of 100 chrF on validation sentences.`;
+    return `Translations with this confidence had about ${Math.round(chrf)} of 100 chrF on validation sentences. `;
   }
 
   compare(text) {
