@@ -258,8 +258,8 @@ def test_a_head_switched_off_contributes_nothing(
     assert (expected - before).abs().max() > 100 * LOGITS
 
 
-LIVE_SEARCH = """([sources, size]) => {
-  const { maxRatio, alpha } = LiveData.manifest;
+LIVE_SEARCH = """([sources, size, maxRatio]) => {
+  const { alpha } = LiveData.manifest;
   return sources.map((source) => {
     const { memory } = model.encode(source);
     const limit = lengthLimit(source.length, maxRatio);
@@ -275,17 +275,23 @@ LIVE_SEARCH = """([sources, size]) => {
 
 
 def check_translations(
-    live: Callable, translator: Translator, texts: list[str], size: int
-) -> None:
+    live: Callable,
+    translator: Translator,
+    texts: list[str],
+    size: int,
+    ratio: float = DecodingOptions.max_ratio,
+) -> list[dict]:
     """Compare every hypothesis with Python's; two of equal score may change places."""
     tokenizer = translator.tokenizer
     sources = [tokenizer.encode(normalise(text)) for text in texts]
-    options = DecodingOptions(beam_size=size, alpha=translator.alpha)
+    options = DecodingOptions(size, translator.alpha, max_ratio=ratio)
     expected = [None] * len(sources)
     for rows, found in decode_ids(translator.model, tokenizer, sources, options):
         for row, hypotheses in zip(rows, found, strict=True):
             expected[row] = hypotheses
-    own = live(LIVE_SEARCH, [[[*ids, tokenizer.eos_id] for ids in sources], size])
+    own = live(
+        LIVE_SEARCH, [[[*ids, tokenizer.eos_id] for ids in sources], size, ratio]
+    )
     ties = 0
     for text, theirs, ours in zip(texts, expected, own, strict=True):
         scores = [h["score"] for h in ours]
@@ -297,6 +303,7 @@ def check_translations(
                 assert len(near) > 1, (text, tokenizer.decode(one["tokens"]))
                 ties += 1
     assert ties <= len(texts) // 50
+    return own
 
 
 @pytest.mark.parametrize("size", [1, 4])
@@ -305,6 +312,17 @@ def test_translations_are_those_of_python(
 ) -> None:
     """Greedy decoding, and all hypotheses of a beam, with the length penalty of the record."""
     check_translations(live, translator, sentences(4), size)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_what_does_not_end_in_time_is_cut_off(
+    size: int, live: Callable, translator: Translator
+) -> None:
+    """After as many tokens as in Python, with the same scores."""
+    texts = ["Ich glaube nicht, dass er heute noch zur Arbeit kommt.", "Ja."]
+    long, short = check_translations(live, translator, texts, size, ratio=0.0)
+    assert not long[0]["ended"]
+    assert short[0]["ended"]
 
 
 @pytest.mark.slow
@@ -343,23 +361,34 @@ def test_decoding_goes_on_from_words_that_were_chosen(
 
 
 def test_the_beam_keeps_a_tree(live: Callable, translator: Translator) -> None:
-    """Each hypothesis is a path of it; K beginnings go on at each length; the rest is pruned."""
-    source = [*translator.tokenizer.encode("Wie geht es dir?"), 2]
-    found = live(
-        """(source) => {
-          const { memory } = model.encode(source);
-          return beamSearch(model, memory, { limit: 20, size: 3, alpha: 1 });
-        }""",
-        source,
-    )
-    nodes = found["nodes"]
-    fates = [[n["fate"] for n in nodes if n["length"] == 1 + i] for i in range(5)]
-    assert all(row.count("kept") == 3 for row in fates)
-    assert any("pruned" in row for row in fates)
-    for hypothesis in found["hypotheses"]:
-        path, at = [], hypothesis["node"]
-        assert nodes[at]["fate"] == "ended"
-        while at >= 0:
-            path.insert(0, nodes[at]["id"])
-            at = nodes[at]["parent"]
-        assert path == [*hypothesis["tokens"], 2]
+    """A hypothesis is a path; K of 2 K candidates go on; an end counts among the K best."""
+    size, late_ends = 4, 0
+    for text in ("Wie geht es dir?", "HABE HUNGER", "12 Uhr"):
+        nodes, hypotheses = live(
+            """([source, size]) => {
+              const { memory } = model.encode(source);
+              const found = beamSearch(model, memory, { limit: 20, size, alpha: 1 });
+              return [found.nodes, found.hypotheses];
+            }""",
+            [[*translator.tokenizer.encode(text), translator.tokenizer.eos_id], size],
+        )
+        for length in range(1, nodes[-1]["length"] + 1):
+            row = [node for node in nodes if node["length"] == length]
+            values = [node["logP"] for node in row]
+            assert len(row) == 2 * size
+            assert values == sorted(values, reverse=True)
+            ends = [node["id"] == translator.tokenizer.eos_id for node in row]
+            going = [i for i, end in enumerate(ends) if not end][:size]
+            for i, node in enumerate(row):
+                ended = ends[i] and i < size
+                fate = "ended" if ended else "kept" if i in going else "pruned"
+                assert node["fate"] == fate
+            late_ends += any(ends[size:])
+        for hypothesis in hypotheses:
+            path, at = [], hypothesis["node"]
+            assert nodes[at]["fate"] == "ended"
+            while at >= 0:
+                path.insert(0, nodes[at]["id"])
+                at = nodes[at]["parent"]
+            assert path == [*hypothesis["tokens"], translator.tokenizer.eos_id]
+    assert late_ends, "no end came below the K best: nothing was tested"
