@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
-from tests.site.pages import soup
+from tests.site.pages import ROOT, soup
 from tests.site.test_pages import DESKTOP, PHONE, TOO_WIDE, Watch, violations
+from transformer.model import greedy_decode
+from translator.decoding.model_folder import load_translator
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -119,6 +122,40 @@ def test_attention_is_walked_through_by_keyboard(page: object) -> None:
     page.select_option(".live-kind", "decoder")
     corner = grid.locator("tbody tr").first.locator("td").last
     assert "may not look" in corner.get_attribute("aria-label")
+
+
+@torch.no_grad()
+def test_the_grid_shows_the_head_that_is_chosen(page: object) -> None:
+    """For each kind, a layer, and a head or their mean: PyTorch's weights, row by row."""
+    translator = load_translator(ROOT / "models" / "de-en")
+    model, tokenizer = translator.model, translator.tokenizer
+    source = [*tokenizer.encode(SENTENCE), tokenizer.eos_id]
+    src = torch.tensor([source])
+    ends = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
+    written = greedy_decode(model, src, max_len=40, **ends)[0, :-1].tolist()
+    memory, encoder = model.encode(src, need_weights=True)
+    tgt = torch.tensor([[tokenizer.bos_id, *written]])
+    _, decoder = model.decode(tgt, memory, need_weights=True)
+    expected = {
+        "encoder": [weights[0] for weights in encoder],
+        "decoder": [own[0] for own, _ in decoder],
+        "cross": [cross[0] for _, cross in decoder],
+    }
+    page.locator(".live-as-table").click()
+    for kind, layer, head in (
+        ("encoder", 4, 1),
+        ("decoder", 0, 3),
+        ("cross", 1, 2),
+        ("cross", 0, None),
+    ):
+        page.select_option(".live-kind", kind)
+        page.select_option(".live-layer", str(layer))
+        page.select_option(".live-head", "all" if head is None else str(head))
+        weights = expected[kind][layer]
+        weights = weights.mean(dim=0) if head is None else weights[head]
+        cells = page.locator(".live-grid td").all_inner_texts()
+        shown = torch.tensor([0.0 if text == "–" else float(text) for text in cells])
+        torch.testing.assert_close(shown, weights.flatten(), atol=0.0051, rtol=0)
 
 
 def test_attention_can_be_read_as_a_table(page: object) -> None:
