@@ -36,7 +36,8 @@ class LivePage {
     });
     this.find("all-on").addEventListener("click", () => {
       this.off.clear();
-      this.ask({ fresh: true });
+      this.prefix = [];
+      this.ask({});
       this.attention.switch.focus();
     });
     root.hidden = false;
@@ -118,10 +119,10 @@ class LivePage {
   }
 
   answer(message) {
-    if (message.type === "ready") return this.ready();
-    if (message.number !== this.number) return; // of an earlier question
     const { type } = message;
-    if (type === "failed") this.fail(message.error);
+    if (type === "ready") return this.ready();
+    if (type === "failed") return this.fail(message.error);
+    if (message.number !== this.number) return; // of an earlier question
     if (type === "refused") this.refuse(message.error);
     const isShown = this.pending === "translate" && !this.isSilent;
     if (type === "source" && isShown) this.begin(message);
