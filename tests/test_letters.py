@@ -37,8 +37,6 @@ NOTEBOOKS = (
     "solutions/06-decoder/decoder.ipynb",
     "solutions/07-translator/translator.ipynb",
 )
-WAITING = ()
-WAITING = NOTEBOOKS[-5:]  # until renamed
 #: Code, but not the fence of a table or another directive, whose text has formulas.
 CODE = re.compile(r"```(?!\{).*?```|`[^`\n]+`", re.DOTALL)
 MATH = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
@@ -191,12 +189,8 @@ def wrong(path: Path, known: list[Row]) -> list[str]:
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_each_letter_is_in_the_notation(
-    notebook: str, request: pytest.FixtureRequest
-) -> None:
+def test_each_letter_is_in_the_notation(notebook: str) -> None:
     """Known, and not kept for another chapter or assignment."""
-    if notebook in WAITING:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="not renamed yet"))
     assert wrong(ROOT / notebook, agreed()) == []
 
 

@@ -334,3 +334,28 @@ def test_a_mark_leads_to_the_claims_card(build) -> None:
     card = (out / "claims.html").read_text(encoding="utf-8")
     for words in ("It grows.", "the seed held fixed", "\N{MINUS SIGN}2", "it is not"):
         assert words in card
+
+
+def test_a_translator_brings_its_data_and_its_scripts(build) -> None:
+    """Sizes on the page are those of the data; other pages load nothing of it."""
+    directive = (
+        f":::{{live-translator}} {ROOT / 'models' / 'de-en'}\n- Guten *Tag*!\n:::"
+    )
+    out, warnings = build(
+        **{"page.md": f"# Title\n\n{directive}\n", "other.md": "# Other\n"}
+    )
+    assert not warnings
+    data = out / "_static" / "live" / "data"
+    size = sum(p.stat().st_size for p in data.glob("*.js") if p.name != "manifest.js")
+    page = (out / "page.html").read_text(encoding="utf-8")
+    assert f"Load the translator ({size / 1e6:.1f} MB)" in page
+    assert "Guten Tag!</button>" in page
+    for name in ("loader", "model", "page"):
+        assert f"_static/live/{name}.js" in page
+    assert "live/" not in (out / "other.html").read_text(encoding="utf-8")
+
+
+def test_a_translator_without_examples_says_so(build) -> None:
+    directive = f":::{{live-translator}} {ROOT / 'models' / 'de-en'}\n:::"
+    _, warnings = build(**{"page.md": f"# Title\n\n{directive}\n"})
+    assert "expected a list of example sentences" in warnings

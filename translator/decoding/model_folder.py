@@ -90,7 +90,7 @@ def save_translator(
             seen[tensor.data_ptr()] = name
             tensor = tensor.detach().cpu()
             if int8 and tensor.dim() == 2:
-                weights[name], weights[name + SCALE] = _rounded_rows(tensor)
+                weights[name], weights[name + SCALE] = rounded_rows(tensor)
             else:
                 weights[name] = (tensor.half() if half else tensor).contiguous()
     with new_folder(folder) as new:
@@ -157,7 +157,7 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
     )
 
 
-def _rounded_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
+def rounded_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """Return a matrix as integers from -127 to 127, and the scale of each row."""
     scale = matrix.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny) / 127
     return (matrix / scale[:, None]).round().to(torch.int8), scale
