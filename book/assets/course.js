@@ -1,13 +1,3 @@
-// Before the page is drawn: a mode and a theme, also on the first visit.
-{
-  const root = document.documentElement;
-  const mode = localStorage.getItem("mode") || "auto";
-  const dark = mode === "dark" || (mode === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-  root.dataset.mode = mode;
-  root.dataset.theme = dark ? "dark" : "light";
-  root.dataset.script = "on"; // what waits for a guess is folded from the start (course.css)
-}
-
 // A quiz: choose, check, read why. What was chosen is remembered on this device.
 function setUpQuiz(form) {
   const key = `quiz:${location.pathname}#${form.id}`;
@@ -103,6 +93,24 @@ function setUpTable(table) {
   new ResizeObserver(update).observe(box);
 }
 
+// What is wider than its box scrolls by keyboard; what fits is no stop for the Tab key. All boxes are
+// measured together, and those below the screen when they are drawn (course.css).
+function setUpScrolling(boxes) {
+  const observer = new ResizeObserver((entries) => {
+    const found = entries.map(({ target }) => [
+      target, target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight,
+    ]);
+    for (const [box, scrolls] of found) {
+      if (scrolls) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+      if (!box.matches(".formula-box")) continue;
+      if (scrolls) Object.assign(box, { role: "group", ariaLabel: "Wide formula" });
+      else Object.assign(box, { role: null, ariaLabel: null });
+    }
+  });
+  boxes.forEach((box) => observer.observe(box));
+}
+
 // A wide figure can be enlarged; only phones show the button (course.css).
 function setUpFigure(image) {
   const box = document.createElement("div");
@@ -130,4 +138,5 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("form.quiz").forEach(setUpQuiz);
   document.querySelectorAll("form.predict").forEach(setUpPredict);
   document.querySelectorAll(".bd-article table").forEach(setUpTable);
+  setUpScrolling(document.querySelectorAll(".bd-article :is(pre, .cell_output > .output, .formula-box)"));
 });
