@@ -93,22 +93,16 @@ function setUpTable(table) {
   new ResizeObserver(update).observe(box);
 }
 
-// What is wider than its box scrolls by keyboard; what fits is no stop for the Tab key. All boxes are
-// measured together, and those below the screen when they are drawn (course.css).
-function setUpScrolling(boxes) {
-  const observer = new ResizeObserver((entries) => {
-    const found = entries.map(({ target }) => [
-      target, target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight,
-    ]);
-    for (const [box, scrolls] of found) {
-      if (scrolls) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
-      if (!box.matches(".formula-box")) continue;
-      if (scrolls) Object.assign(box, { role: "group", ariaLabel: "Wide formula" });
-      else Object.assign(box, { role: null, ariaLabel: null });
+// Likewise a formula; what fits is no stop for the Tab key.
+function setUpFormula(box) {
+  const update = () => {
+    const wide = box.scrollWidth > box.clientWidth;
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Wide formula"]]) {
+      if (wide) box.setAttribute(name, value);
+      else box.removeAttribute(name);
     }
-  });
-  boxes.forEach((box) => observer.observe(box));
+  };
+  new ResizeObserver(update).observe(box);
 }
 
 // A wide figure can be enlarged; only phones show the button (course.css).
@@ -138,5 +132,5 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("form.quiz").forEach(setUpQuiz);
   document.querySelectorAll("form.predict").forEach(setUpPredict);
   document.querySelectorAll(".bd-article table").forEach(setUpTable);
-  setUpScrolling(document.querySelectorAll(".bd-article :is(pre, .cell_output > .output, .formula-box)"));
+  document.querySelectorAll(".bd-article .formula-box").forEach(setUpFormula);
 });

@@ -132,10 +132,6 @@ def test_a_wide_formula_scrolls_in_its_box_by_keyboard(
     """On a phone the page keeps its width; the formula is reached, named and scrolled."""
     page = new_context(viewport=PHONE).new_page()
     page.goto(f"{server}book/02-self-attention.html")
-    page.evaluate(
-        "document.querySelectorAll('section').forEach("
-        "(e) => { e.style.contentVisibility = 'visible'; })"
-    )
     box = page.locator(".formula-box[tabindex='0'][aria-label='Wide formula']").first
     box.focus()
     page.keyboard.press("ArrowRight")

@@ -16,10 +16,6 @@ PHONE = {"width": 390, "height": 844}
 PASSED_OVER = {"minor", "moderate"}
 CODE_BLOCKS = 6
 
-# On a phone what is far below is drawn when one comes near (course.css): here all of it at once.
-DRAW_ALL = """
-() => document.querySelectorAll(".bd-article section")
-  .forEach((e) => { e.style.contentVisibility = "visible"; })"""
 FONTS_DONE = "() => document.fonts.ready.then(() => 0)"
 # Each formula has MathML, and HTML of some size in KaTeX's own fonts.
 UNRENDERED_MATHS = """
@@ -34,7 +30,7 @@ LATEX = r"""
   .filter((text) => /\\[a-zA-Z]|\$/.test(text))"""
 STOPS_IN_MATHS = """
 () => [...document.querySelectorAll("article .math [tabindex]")]
-  .filter((e) => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight)
+  .filter((e) => e.scrollWidth <= e.clientWidth)
   .map((e) => e.textContent)"""
 TOO_WIDE = """
 () => {
@@ -90,7 +86,6 @@ class Watch:
 
 def look(page: object) -> None:
     """Check what a visitor sees: mathematics, images, width."""
-    page.evaluate(DRAW_ALL)
     page.evaluate(FONTS_DONE)
     assert not page.evaluate(UNRENDERED_MATHS), "mathematics left unrendered"
     assert not page.evaluate(LATEX), "raw LaTeX"

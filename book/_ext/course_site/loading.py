@@ -20,7 +20,6 @@ import pydata_sphinx_theme
 import pygments
 from fontTools import subset
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 
 STYLE, SCRIPT = "site.css", "site.js"
 THEME = Path(pydata_sphinx_theme.__file__).parent.joinpath(
@@ -33,13 +32,6 @@ THEME_SCRIPTS = ("scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")
 LATE = ("pygments.css", "mystnb.")
 #: For searching while typing and for versions of a manual, which this site has not.
 UNUSED = "DOCUMENTATION_OPTIONS."
-
-#: The theme measures each of these in turn, and so lays out the whole page once for each, also what
-#: nobody sees yet. course.js does it (setUpScrolling).
-MEASURED = (
-    '["pre",".nboutput > .output_area",".cell_output > .output",'
-    '".jp-RenderedHTMLCommon",".pst-scrollable-table-container"]'
-)
 
 URL = re.compile(r"""url\(\s*(["']?)(?!data:|#)([^"')]+)\1\s*\)""")
 SOURCE_MAP = re.compile(r"(?://|/\*)# sourceMappingURL=\S+(?:\s*\*/)?")
@@ -131,12 +123,7 @@ def join(app: Sphinx, exception: Exception | None) -> None:
         (static / part).read_text(encoding="utf-8") if kind == "file" else part
         for kind, part in scripts
     )
-    if joined.count(MEASURED) != 1:
-        raise ExtensionError(
-            "The theme's script has changed: see MEASURED in book/_ext/course_site/loading.py"
-        )
-    joined = SOURCE_MAP.sub("", joined.replace(MEASURED, '["none"]'))
-    (static / SCRIPT).write_text(joined, encoding="utf-8")
+    (static / SCRIPT).write_text(SOURCE_MAP.sub("", joined), encoding="utf-8")
 
 
 def moved(static: Path, name: str) -> str:
