@@ -1,13 +1,3 @@
-// Before the page is drawn: a mode and a theme, also on the first visit.
-{
-  const root = document.documentElement;
-  const mode = localStorage.getItem("mode") || "auto";
-  const dark = mode === "dark" || (mode === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-  root.dataset.mode = mode;
-  root.dataset.theme = dark ? "dark" : "light";
-  root.dataset.script = "on"; // what waits for a guess is folded from the start (course.css)
-}
-
 // A quiz: choose, check, read why. What was chosen is remembered on this device.
 function setUpQuiz(form) {
   const key = `quiz:${location.pathname}#${form.id}`;
@@ -103,6 +93,18 @@ function setUpTable(table) {
   new ResizeObserver(update).observe(box);
 }
 
+// Likewise a formula; what fits is no stop for the Tab key.
+function setUpFormula(box) {
+  const update = () => {
+    const wide = box.scrollWidth > box.clientWidth;
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Wide formula"]]) {
+      if (wide) box.setAttribute(name, value);
+      else box.removeAttribute(name);
+    }
+  };
+  new ResizeObserver(update).observe(box);
+}
+
 // A wide figure can be enlarged; only phones show the button (course.css).
 function setUpFigure(image) {
   const box = document.createElement("div");
@@ -130,4 +132,5 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("form.quiz").forEach(setUpQuiz);
   document.querySelectorAll("form.predict").forEach(setUpPredict);
   document.querySelectorAll(".bd-article table").forEach(setUpTable);
+  document.querySelectorAll(".bd-article .formula-box").forEach(setUpFormula);
 });

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import re
+import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -20,11 +24,16 @@ CONF = {
     "extensions": ["myst_nb", "course_site"],
     "exclude_patterns": ["out"],
     "html_theme": "basic",
-    "myst_enable_extensions": ["colon_fence", "deflist", "dollarmath", "tasklist"],
+    "myst_enable_extensions": [
+        "amsmath",
+        "colon_fence",
+        "deflist",
+        "dollarmath",
+        "tasklist",
+    ],
     "nb_execution_mode": "off",
     "numfig": True,
     "math_numfig": True,
-    "mathjax_path": "mathjax/tex-svg-full.js",
 }
 PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"><rect width="4"/></svg>'
 QUIZ = """
@@ -47,8 +56,9 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A function that builds a book of the given files; returns (output folder, warnings)."""
     monkeypatch.syspath_prepend(str(EXTENSIONS))
     # What belongs to the whole site's configuration stays out of these small books.
-    from course_site import not_found
+    from course_site import loading, not_found
 
+    monkeypatch.setattr(loading, "setup", lambda app: None)
     monkeypatch.setattr(not_found, "setup", lambda app: None)
 
     def run(**files: str) -> tuple[Path, str]:
@@ -227,22 +237,147 @@ def test_descriptions_leave_formulas_out(build) -> None:
     )
 
 
-def test_mathjax_is_copied_into_the_site(build) -> None:
-    """One file from an installed package."""
-    out, _ = build(**{"page.md": "# Title\n\n$x$\n"})
-    assert (out / "_static" / "mathjax" / "tex-svg-full.js").stat().st_size > 1_000_000
-    assert 'src="_static/mathjax/tex-svg-full.js' in (out / "page.html").read_text(
-        "utf-8"
-    )
+FORMULAS = r"""# Title
+
+$$
+\begin{aligned}
+\underbrace{x}_{(B, T)} &= \begin{cases} 1 & i < j \\ 0 \end{cases} \\
+y &= \begin{pmatrix} a & b \end{pmatrix}
+\end{aligned}
+$$ (eq-one)
+
+\begin{align}
+a &= b \\
+c &= d
+\end{align}
+
+```{math}
+u = v
+
+w = \sqrt{z} \tag{7}
+```
+
+By {eq}`eq-one`, $\operatorname{softmax}(x) < 1$.
+
+:::{figure} picture.svg
+:alt: A square
+
+Where $\alpha_{ij}$ is.
+:::
+
+| $h$ |
+| --- |
+| $\frac{1}{2}$ |
+
+:::{quiz}
+:name: quiz-one
+Is $\lVert x \rVert$ one?
+
+- [ ] $e^{i}$
+
+  Not $\pi$.
+- [x] No
+
+  It is $\beta$.
+:::
+"""
 
 
-def test_missing_mathjax_says_what_to_install(
+def test_formulas_are_drawn_when_the_site_is_built(build) -> None:
+    """Wherever they stand: HTML for the eye, MathML for a screen reader, no LaTeX, no script."""
+    out, warnings = build(**{"page.md": FORMULAS})
+    assert not warnings
+    page = BeautifulSoup((out / "page.html").read_text("utf-8"), "html.parser")
+    drawn = page.select(".math")
+    assert len(drawn) == 11
+    for formula in drawn:
+        assert formula.select_one("math"), formula
+        assert formula.select_one(".katex-html[aria-hidden=true]"), formula
+        assert not re.search(r"\\[a-zA-Z]|[$&]", formula.text), formula.text
+    assert len(page.select("div.math .katex-display")) == 3
+    # Lines of `align` and of parts that an empty line divides stand below each other; what has a
+    # tag is itself a row beside it.
+    rows = [len(box.select("mtr")) for box in page.select(".formula-box")]
+    assert rows == [5, 2, 1 + 2]
+    assert "MathJax" not in str(page)
+
+
+def test_equations_have_one_number_each(build) -> None:
+    """Sphinx counts, also the environments that KaTeX would number by itself."""
+    out, _ = build(**{"page.md": FORMULAS})
+    page = BeautifulSoup((out / "page.html").read_text("utf-8"), "html.parser")
+    first, second, third = page.select("div.math")
+    assert first.select_one(".eqno").text.startswith("(1)")
+    assert page.find("a", href=f"#{first['id']}", string="(1)")
+    assert second.select_one(".eqno").text.startswith("(2)")
+    assert not second.select(".eqn-num")
+    assert not third.select(".eqno")
+    assert "(7)" in third.text
+
+
+@pytest.mark.parametrize(
+    ("latex", "reason"),
+    [
+        (r"$\softmx(x)$", "Undefined control sequence"),
+        (r"$\frac{1}$", "Unexpected end of input"),
+        ("$$ä$$", "LaTeX-incompatible"),
+        ("\\begin{align}\nx \\label{a}\n\\end{align}", "Undefined control sequence"),
+    ],
+)
+def test_a_formula_that_cannot_be_drawn_is_named(
+    build, latex: str, reason: str
+) -> None:
+    """With its file and itself; a warning is an error for `make book`."""
+    _, warnings = build(**{"page.md": f"# Title\n\n{latex}\n"})
+    assert "page.md:3: WARNING: page: the formula" in warnings
+    assert "cannot be drawn" in warnings
+    assert reason in warnings
+    assert repr(" ".join(latex.strip("$").split())) in warnings
+
+
+def test_formulas_are_kept_for_the_next_build(
     build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Never a site with bare LaTeX in it."""
-    monkeypatch.setattr(metadata, "files", lambda name: [])
-    with pytest.raises(ExtensionError, match="make env EXTRAS=read"):
-        build(**{"page.md": "# Title\n"})
+    """The second build starts no Node.js, until there is a new formula or another KaTeX."""
+    build(**{"page.md": "# Title\n\n$x$\n"})
+    started = []
+    real = subprocess.Popen
+
+    def popen(command: list, *args: object, **options: object) -> subprocess.Popen:
+        if str(command[0]).endswith(("node", "node.exe")):
+            started.append(command)
+        return real(command, *args, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    build(**{"page.md": "# Another title\n\n$x$\n"})
+    assert not started
+    out, _ = build(**{"page.md": "# Title\n\n$x$ and $y$\n"})
+    assert len(started) == 1
+    kept = out / "doctrees" / "formulas.json"
+    kept.write_text(kept.read_text("utf-8").replace('"made_by": "', '"made_by": "-'))
+    build(**{"page.md": "# Another title\n\n$x$\n"})
+    assert len(started) == 2
+
+
+def test_the_icon_font_holds_the_icons_in_use(build) -> None:
+    """And what style sheets show by number; other letters, rules and faces are gone."""
+    from course_site import loading
+
+    sheet = (
+        '@font-face{font-family:A;src:url(fa-solid-900.woff2) format("woff2")}'
+        '@font-face{font-family:B;src:url(fa-regular-400.woff2) format("woff2")}'
+        '.fa-sun:before{content:"\\f185"}.fa-moon:before,.fa-night:before{content:"\\f186"}'
+        '.fa-bars:before{content:"\\f0c9"}.arrow:after{content:"\\f107"}'
+    )
+    used = {"fa-solid-900": {"fa-moon"}, "fa-brands-400": set()}
+    text = loading.with_icons(sheet, used)
+    assert "fa-sun" not in text
+    assert "fa-bars" not in text
+    assert '.fa-moon:before,.fa-night:before{content:"\\f186"}' in text
+    assert text.count("@font-face") == 1
+    data = base64.b64decode(re.search(r"base64,([^\"]+)", text)[1])
+    letters = set(TTFont(io.BytesIO(data)).getBestCmap())
+    assert letters == {0xF186, 0xF107}
 
 
 PREDICT = """

@@ -16,18 +16,22 @@ PHONE = {"width": 390, "height": 844}
 PASSED_OVER = {"minor", "moderate"}
 CODE_BLOCKS = 6
 
-MATHS_DONE = """
-async () => {
-  if (!document.querySelector("article .math")) return 0;
-  await MathJax.startup.promise;
-  return document.querySelectorAll("article mjx-container").length;
-}"""
+FONTS_DONE = "() => document.fonts.ready.then(() => 0)"
+# Each formula has MathML, and HTML of some size in KaTeX's own fonts.
 UNRENDERED_MATHS = """
 () => [...document.querySelectorAll("article .math")]
-  .filter((e) => !e.querySelector("mjx-container")).map((e) => e.textContent)"""
-FAILED_MATHS = (
-    '() => [...document.querySelectorAll("mjx-merror, [data-mjx-error]")].length'
-)
+  .filter((e) => {
+    const drawn = e.querySelector(".katex-html");
+    return !e.querySelector("math") || !drawn || (e.offsetParent && !drawn.offsetWidth)
+      || !getComputedStyle(drawn).fontFamily.includes("KaTeX");
+  }).map((e) => e.textContent)"""
+LATEX = r"""
+() => [...document.querySelectorAll("article .math")].map((e) => e.textContent)
+  .filter((text) => /\\[a-zA-Z]|\$/.test(text))"""
+STOPS_IN_MATHS = """
+() => [...document.querySelectorAll("article .math [tabindex]")]
+  .filter((e) => e.scrollWidth <= e.clientWidth)
+  .map((e) => e.textContent)"""
 TOO_WIDE = """
 () => {
   const width = document.documentElement.clientWidth;
@@ -82,9 +86,10 @@ class Watch:
 
 def look(page: object) -> None:
     """Check what a visitor sees: mathematics, images, width."""
-    page.evaluate(MATHS_DONE)
+    page.evaluate(FONTS_DONE)
     assert not page.evaluate(UNRENDERED_MATHS), "mathematics left unrendered"
-    assert not page.evaluate(FAILED_MATHS), "MathJax could not read a formula"
+    assert not page.evaluate(LATEX), "raw LaTeX"
+    assert not page.evaluate(STOPS_IN_MATHS), "a formula that fits is no stop"
     assert not page.evaluate(TOO_WIDE)
 
 

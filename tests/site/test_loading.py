@@ -1,0 +1,141 @@
+"""What a page loads before it can be read: few bytes, few requests, nothing that blocks or jumps.
+
+Bounds are on what makes a page slow on a phone, not on seconds, which depend on the machine. Bytes
+are as a server sends them, compressed; the figures that a chapter draws are not counted.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+
+from tests.site.pages import PREFIX, SPECIAL, documents, soup
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("site")]
+
+PHONE = {"width": 390, "height": 844}
+COMPRESSED = {".html", ".css", ".js", ".svg"}
+KIB = 1024
+#: Measured: 131 for the landing page; 210 to 260 for chapters without their figures' data.
+MOST = {"index": 160 * KIB}
+MOST_ELSEWHERE = 340 * KIB
+LEAST_STYLE = 10 * KIB
+SHIFT = 0.05
+SEARCH = {"searchtools.js", "language_data.js", "searchindex.js"}
+WATCH_SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+}).observe({ type: "layout-shift", buffered: true });"""
+FORMULAS = "article .math"
+
+
+def weight(path: Path) -> int:
+    """Return the bytes of a file as a server sends it."""
+    data = path.read_bytes()
+    return len(gzip.compress(data, 6)) if path.suffix in COMPRESSED else len(data)
+
+
+@pytest.mark.parametrize("name", documents())
+def test_a_page_loads_little_and_does_not_jump(
+    name: str, server: str, site: Path, new_context: Callable
+) -> None:
+    """On a phone: bytes and requests without figures, and the browser's own measure of jumps."""
+    page = new_context(viewport=PHONE).new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(urlparse(request.url).path))
+    page.add_init_script(WATCH_SHIFTS)
+    page.goto(f"{server}{name}.html", wait_until="networkidle")
+    page.evaluate("document.fonts.ready.then(() => 0)")
+    files = {path.removeprefix(PREFIX) for path in asked}
+    files = {file for file in files if not file.startswith("_images/")}
+    assert f"{name}.html" in files
+    total = sum(weight(site / file) for file in files)
+    assert total <= MOST.get(name, MOST_ELSEWHERE), (total // KIB, sorted(files))
+    scripts = {file for file in files if file.endswith(".js")}
+    own = {name for name in scripts if name.startswith("_static/live/")}
+    assert scripts - own == {"_static/site.js"}
+    assert not own or page.endswith("translate.html")
+    fonts = {file for file in files if file.endswith((".woff", ".woff2", ".ttf"))}
+    assert all("/katex/" in file for file in fonts), "icons are in the style sheet"
+    assert not fonts or soup(name).select(FORMULAS), "only where a formula is"
+    # The page, its style, its script, the logo, KaTeX's style; the logos of the launch menu.
+    assert len(files - fonts) <= 8, sorted(files)
+    assert page.evaluate("shifts") < SHIFT
+
+
+@pytest.mark.parametrize("name", [*documents(), *SPECIAL])
+def test_nothing_in_the_head_blocks_a_page(name: str) -> None:
+    """Scripts wait; style sheets are the joined one and, for formulas, KaTeX's."""
+    page = soup(name)
+    scripts = page.select("script[src]")
+    assert scripts
+    assert all(s.has_attr("defer") or s.has_attr("async") for s in scripts)
+    sources = {Path(urlparse(s["src"]).path).name for s in scripts}
+    assert bool(sources & SEARCH) == (name == "search")
+    assert not [s for s in sources if re.search("mathjax|fontawesome|require", s, re.I)]
+    assert "MathJax" not in str(page.head)
+    styles = [
+        Path(urlparse(link["href"]).path).name
+        for link in page.select("link[rel=stylesheet]")
+    ]
+    expected = ["site.css"]
+    if page.select(FORMULAS):
+        expected.append("katex-swap.min.css")
+    assert styles == expected
+
+
+def test_every_icon_in_use_has_its_letter(site: Path) -> None:
+    """Of a font that is cut down, what a page shows has to be there."""
+    style = (site / "_static" / "site.css").read_text(encoding="utf-8")
+    assert len(style) > LEAST_STYLE
+    assert "fa-solid-900.woff" not in style, "the whole font"
+    shapes = {"fa-solid", "fa-brands", "fa-regular", "fa-lg", "fa-fw"}
+    for name in [*documents(), *SPECIAL]:
+        used = {
+            part
+            for icon in soup(name).select("i[class*=fa-], span[class*=fa-]")
+            for part in icon["class"]
+            if part.startswith("fa-")
+        }
+        assert used
+        missing = [i for i in used - shapes if not re.search(rf"\.{i}:before", style)]
+        assert not missing, name
+
+
+def test_no_mathjax_and_no_icon_script_is_published(site: Path) -> None:
+    """Two formulas' worth of fonts, not two megabytes of script."""
+    assert not (site / "_static" / "mathjax").exists()
+    for file in site.rglob("*.js"):
+        assert "MathJax.startup" not in file.read_text(encoding="utf-8"), file.name
+
+
+def test_formulas_show_without_scripts_and_from_the_disk(
+    site: Path, new_context: Callable
+) -> None:
+    """In KaTeX's fonts, loaded from the site's folder."""
+    page = new_context(java_script_enabled=False, viewport=PHONE).new_page()
+    loaded = []
+    page.on("requestfinished", lambda request: loaded.append(request.url))
+    page.goto(f"{site.as_uri()}/book/02-self-attention.html", wait_until="networkidle")
+    formula = page.locator("article div.math .katex-html").first
+    assert formula.bounding_box()["height"] > 20
+    assert any("KaTeX_Main-Regular" in url for url in loaded)
+
+
+def test_a_wide_formula_scrolls_in_its_box_by_keyboard(
+    server: str, new_context: Callable
+) -> None:
+    """On a phone the page keeps its width; the formula is reached, named and scrolled."""
+    page = new_context(viewport=PHONE).new_page()
+    page.goto(f"{server}book/02-self-attention.html")
+    box = page.locator(".formula-box[tabindex='0'][aria-label='Wide formula']").first
+    box.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("e => e.scrollLeft > 0", arg=box.element_handle())
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
