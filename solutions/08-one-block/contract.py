@@ -436,7 +436,7 @@ for _function, _reference, _is_wide in (
         gradients=_names,
     )
     for _n, (_heads, _groups, _d_h, _d) in enumerate(
-        [(6, 3, 2, 5), (6, 2, 4, 3), (4, 1, 1, 1), (3, 3, 2, 4), (1, 1, 3, 2)]
+        [(6, 3, 2, 5), (6, 2, 4, 3), (4, 1, 2, 1), (3, 3, 2, 4), (1, 1, 3, 2)]
     ):
         _long = (_heads if _is_wide else _groups) * _d_h
         _sets = _kit_normal(
