@@ -154,7 +154,7 @@ class ContrastiveLoss(nn.Module):
 # +         cosines = images @ captions.T
 
 
-# %% wrong: groups_ignored | says: groups have no effect
+# %% wrong: groups_ignored | says: only one right caption counts
 # -         if groups is None:
 # -             groups = torch.arange(len(images))
 # +         groups = torch.arange(len(images))
@@ -200,3 +200,10 @@ class ContrastiveLoss(nn.Module):
 # -         cosines = F.normalize(images, dim=-1) @ F.normalize(captions, dim=-1).T
 # +         images /= images.norm(dim=-1, keepdim=True).clamp(min=1e-12)
 # +         cosines = images @ F.normalize(captions, dim=-1).T
+
+
+# %% wrong: first_right_only, of: loops | says: only one right caption counts|only the first right
+# -             loss = loss - torch.log_softmax(scores[b], 0)[right].mean()
+# -             loss = loss - torch.log_softmax(scores[:, b], 0)[right].mean()
+# +             loss = loss - torch.log_softmax(scores[b], 0)[right[0]]
+# +             loss = loss - torch.log_softmax(scores[:, b], 0)[right[0]]

@@ -87,7 +87,7 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # +     number = torch.tensor(float(round(share * ids.shape[1]))).clamp(min=1)
 
 
-# %% wrong: rounded_down | says: answers
+# %% wrong: rounded_down | says: number is rounded down
 # -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
 # +     number = torch.floor(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
 
@@ -184,3 +184,24 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # -     words = [i for i in range(vocab_size) if i not in special]
 # +     special.append(mask_id)
 # +     words = [i for i in range(vocab_size) if i not in special]
+
+
+# %% wrong: rounded_up | says: number is rounded up
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = torch.ceil(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+
+
+# %% wrong: random_among_all | says: random tokens are drawn among all ids
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     which = torch.randint(vocab_size, ids.shape, generator=generator)
+#       ordinary = ~torch.isin(ids, special)
+
+# -     corrupted = torch.where(random, words[which], corrupted)
+# +     corrupted = torch.where(random, which, corrupted)
+
+
+# %% wrong: token_before_fate | says: draws 2 and 3 are exchanged
+# -     fate = torch.rand(ids.shape, generator=generator)
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     fate = torch.rand(ids.shape, generator=generator)

@@ -262,3 +262,20 @@ class LowRankLinear(nn.Module):
 # %% wrong: no_check | says: must raise ValueError|A ValueError is asked for
 # -         if rank < 1:
 # -             raise ValueError(f"rank: expected at least 1, got {rank}")
+
+
+# %% wrong: whole_scale | says: rounded down
+# -         self.scale = alpha / rank
+# +         self.scale = alpha // rank
+
+
+# %% wrong: without_gradients | says: the way is cut off
+# -         y = F.linear(x, self.weight, self.bias)
+# -         if self.is_merged:
+# -             return y
+# -         return y + self.scale * F.linear(F.linear(x, self.down), self.up)
+# +         with torch.no_grad():
+# +             y = F.linear(x, self.weight, self.bias)
+# +             if self.is_merged:
+# +                 return y
+# +             return y + self.scale * F.linear(F.linear(x, self.down), self.up)
