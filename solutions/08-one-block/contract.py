@@ -510,12 +510,12 @@ for _n, _log_scale in enumerate((0.7, 2.2, 9.0)):
     _contract.case(f"Other captions", _images, _captions.flip(1), _groups[0])
     _contract.case(f"Other images", 1 - _images, _captions, None)
     _contract.case(f"One pair", _images[:1], _captions[:1], None)
-    _contract.case(
-        f"One pair and its group", _images[:1], _captions[:1], _groups[0, :1]
-    )
-    _contract.case(f"One feature", _images[:, :1], _captions[:, :1], _groups[1])
-    _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
-    _contract.case(f"Short and long vectors", 1e-5 * _images, 1e5 * _captions, None)
+    if _n == 1:
+        _few = _images[:1], _captions[:1], _groups[0, :1]
+        _contract.case(f"One pair and its group", *_few)
+        _contract.case(f"One feature", _images[:, :1], _captions[:, :1], _groups[1])
+        _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
+        _contract.case(f"Short and long vectors", 1e-5 * _images, 1e5 * _captions, None)
     _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
     _contract.case(f"Vectors of zeros", _zeros, _captions, _groups[0], gradients=False)
     _contract.again()
@@ -554,7 +554,7 @@ def _updated(alpha):
 
 
 for _n, (_out, _in, _rank, _alpha) in enumerate(
-    [(4, 3, 2, 1.7), (2, 5, 3, 8), (1, 1, 1, 0.3), (3, 2, 4, -1.0)]
+    [(4, 3, 2, 1.7), (2, 5, 3, 8), (1, 1, 1, 0.3)]
 ):
     _shapes = {
         "weight": (_out, _in),
@@ -577,10 +577,10 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
     _contract.case(f"Rows", _x, gradients=False)
     _contract.case(f"Other rows", _other, gradients=False)
     _contract.case(f"One row", _x[0, 0], gradients=False)
-    _contract.case(f"A batch of one", _other[:1, :1], gradients=False)
-    _contract.case(f"A transpose", _kit_apart(_x), gradients=False)
-    _contract.case(f"Many axes", _x[None, :, None], gradients=False)
-    _contract.case(f"Zeros", 0 * _x, gradients=False)
+    if _n < 2:
+        _contract.case(f"A batch of one", _other[:1, :1], gradients=False)
+        _contract.case(f"A transpose", _kit_apart(_x), gradients=False)
+        _contract.case(f"Many axes", _x[None, :, None], gradients=False)
     _contract.again()
     _module = _contract.built()
     _kept = {name: x.clone() for name, x in _contract.state.items()}
@@ -592,6 +592,13 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         assert _kit_near(
             _have, _want, 1e-4 if _have.dtype == torch.float32 else 1e-9
         ), f"weight after {_step} is wrong."
+        _y, _want = _module(_x.to(_have.dtype)), _updated(_alpha)(_kept, _x)
+        assert _y.dtype == _have.dtype, (
+            f"y after {_step} doesn't have the data type of the weights."
+        )
+        assert _kit_near(_y, _want, 1e-4 if _y.dtype == torch.float32 else 1e-9), (
+            f"y after {_step} is wrong."
+        )
 for _rank in (0, -1):
     _kit_refuses(
         f"A rank below 1",
