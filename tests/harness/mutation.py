@@ -425,9 +425,9 @@ def result_kept(node: ast.AST) -> Iterator[ast.AST]:
     for key in (
         "0",
         "("
-        + ", ".join(f"getattr({name}, 'shape', repr({name}))" for name in names)
-        + ",)",
-        "(" + ", ".join(f"getattr({name}, 'shape', None)" for name in names) + ",)",
+        + "".join(f"getattr({name}, 'shape', repr({name})), " for name in names)
+        + ")",
+        "(" + "".join(f"getattr({name}, 'shape', None), " for name in names) + ")",
     ):
         new = copy.copy(node)
         kept = f"globals().setdefault('_harness_results', {{}}).setdefault({node.name!r}, {{}})"

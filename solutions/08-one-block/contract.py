@@ -1,0 +1,611 @@
+"""The contract of assignment 8: what each task promises beside the values of its tests."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from solutions.kit import (
+    _Contract,
+    _kit_apart,
+    _kit_near,
+    _kit_normal,
+    _kit_refuses,
+    _kit_state,
+)
+
+# %% retrieval--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_scores = seeded(8, (3, 5), dtype=torch.float64)
+_right = _scores.flip(0) > 0
+_, _recall, _ = steady("retrieval", retrieval, _scores, _right, 5)
+_want = _right.any(1).double()
+assert matches(_recall, _want, 1e-9), explain(
+    "recall in float64", _recall, _want, tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _retrieved(similarities, relevant, k):
+    """Return hit, recall and reciprocal, candidate by candidate."""
+    recalls, firsts = [], []
+    for scores, rights in zip(similarities.tolist(), relevant.tolist(), strict=True):
+        row = [
+            right for _, right in sorted(zip([-x for x in scores], rights, strict=True))
+        ]
+        places = [1 + place for place, right in enumerate(row) if right]
+        inside = sum(place <= k for place in places)
+        recalls.append(inside / len(places) if places else 0.0)
+        firsts.append(1 / places[0] if places else 0.0)
+    recall = torch.tensor(recalls, dtype=similarities.dtype)
+    return recall > 0, recall, torch.tensor(firsts, dtype=similarities.dtype)
+
+
+_contract = _Contract(
+    retrieval,
+    _retrieved,
+    arguments=(f"similarities", f"relevant", f"k"),
+    results=(f"hit", f"recall", f"reciprocal"),
+)
+_sets = [_kit_normal(1081 + _n, (4, 7)) for _n in range(2)]
+_rights = _kit_normal(1083, (2, 4, 7)) > 0.3
+_rights[:, 2] = False
+_contract.case(f"Several right answers, k = 3", _sets[0], _rights[0], 3)
+_contract.case(f"Another k", _sets[0], _rights[0], 5)
+_contract.case(f"Other right answers", _sets[0], _rights[1], 3)
+_contract.case(f"Other similarities", _sets[1], _rights[0], 3)
+_contract.case(f"k = 1", _sets[1], _rights[1], 1)
+_contract.case(f"Ties", (2 * _sets[0]).round(), _rights[0], 2)
+_contract.case(f"Transposes", *map(_kit_apart, (_sets[0], _rights[0])), 4)
+_contract.case(f"One query", _sets[0][:1], _rights[0, :1], 2)
+_contract.case(f"One candidate", _sets[0][:, :1], _rights[0, :, :1], 1)
+_contract.case(f"k beyond n", _sets[0], _rights[1], 12)
+_contract.case(f"Similarities of 1e9 and -1e9", 1e9 * _sets[0], _rights[0], 2)
+_long = _kit_normal(1084, (2, 60)).round()
+_contract.case(f"Many candidates, ties", _long, _kit_normal(1085, (2, 60)) > 0, 25)
+_contract.case(
+    f"Similarities of minus infinity",
+    torch.where(_long > 0, _long, -math.inf),
+    _long > -9,
+    40,
+)
+_close = 1 + 1e-12 * _sets[1]
+_contract.case(f"Similarities that differ in float64 only", _close, _rights[0], 3)
+_contract.case(f"float32", _sets[0].float(), _rights[0], 4, tol=1e-6)
+_asking = _sets[0].clone().requires_grad_()
+_contract.case(f"Similarities that ask for gradients", _asking, _rights[0], 3)
+_contract.again()
+for _k in (0, -1, -12):
+    _kit_refuses(f"k below 1", retrieval, _sets[0], _rights[0], _k, word="k")
+### END HIDDEN TESTS
+
+
+# %% span-labels--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_scores = seeded(19, (3, 4, 5), dtype=torch.float64)
+_labels = torch.tensor([[1, 2, 0, -100], [4, -100, -100, -100], [-100, 3, 4, 4]])
+_loss = steady("span_loss", span_loss, _scores, _labels)
+_rows = [F.cross_entropy(_s, _l) for _s, _l in zip(_scores, _labels, strict=True)]
+_want = sum(_rows) / 3
+assert matches(_loss, _want, 1e-9), explain("loss in float64", _loss, _want, tol=1e-9)
+_spans, _before = find_spans(_labels), _labels.clone()
+assert find_spans(_labels) == _spans, "find_spans: the same call gives something else."
+assert torch.equal(_labels, _before), "find_spans changes its argument in place."
+
+
+### BEGIN HIDDEN TESTS
+def _span_loss(scores, labels, ignore=-100):
+    """Return the loss, token by token."""
+    means = []
+    for rows, row in zip(scores, labels.tolist(), strict=True):
+        costs = [
+            torch.logsumexp(x, 0) - x[label]
+            for x, label in zip(rows, row, strict=True)
+            if label != ignore
+        ]
+        if costs:
+            means.append(sum(costs) / len(costs))
+    return sum(means) / len(means) if means else (scores * 0).sum()
+
+
+def _spans_of(labels, ignore=-100):
+    """Return the spans, by the tokens that each one holds."""
+    found = []
+    for row in labels.tolist():
+        tokens, last = [], 0
+        for place, label in enumerate(row):
+            if label == ignore:
+                continue
+            kind = (label - 1) // 2
+            goes_on = label and label % 2 == 0 and last and (last - 1) // 2 == kind
+            if goes_on:
+                tokens[-1][1].append(place)
+            elif label:
+                tokens.append((kind, [place]))
+            last = label
+        found.append([(places[0], places[-1] + 1, kind) for kind, places in tokens])
+    return found
+
+
+_contract = _Contract(
+    span_loss,
+    _span_loss,
+    arguments=(f"scores", f"labels", f"ignore"),
+    results=(f"the loss",),
+    gradients=(f"scores",),
+)
+_sets = [_kit_normal(1101 + _n, (4, 5, 6)) for _n in range(2)]
+_labels = integers(1103, 0, 5, (2, 4, 5))
+_labels[0, 1, 2:], _labels[0, 3], _labels[1, 2, 0] = -100, -100, -100
+_contract.case(f"Padding, and a sentence that asks nothing", _sets[0], _labels[0], -100)
+_contract.case(f"Other labels", _sets[0], _labels[1], -100)
+_contract.case(f"Other scores", _sets[1], _labels[0], -100)
+_contract.case(f"A label to ignore", _sets[1], _labels[1].clamp(min=0), 2)
+_contract.case(f"Nothing is asked", _sets[0], torch.full((4, 5), -100), -100)
+_contract.case(f"Transposes", *map(_kit_apart, (_sets[1], _labels[0])), -100)
+_contract.case(f"One sentence", _sets[0][:1], _labels[1, :1].clamp(min=0), 17)
+_contract.case(f"One token each", _sets[0][:, :1], _labels[0, :, :1], -100)
+_contract.case(f"One label", _sets[0][..., :1], 0 * _labels[1], -100)
+_contract.case(f"Large scores", 1e4 * _sets[0], _labels[0], -100, gradients=False)
+_float = _sets[0].float()
+_contract.case(f"float32", _float, _labels[1], -100, gradients=False, tol=1e-5)
+_contract.again()
+
+_contract = _Contract(
+    find_spans, _spans_of, arguments=(f"labels", f"ignore"), results=()
+)
+for _n, (_batch, _size, _most) in enumerate([(3, 8, 4), (1, 9, 6), (4, 1, 2)]):
+    _labels = integers(1111 + _n, 0, _most, (_batch, _size))
+    _contract.case(f"Nothing ignored", _labels, -100)
+    _contract.case(f"Some ignored", _labels.where(_labels != 1, -100), -100)
+    _contract.case(f"ignore = 0", _labels, 0)
+    _contract.case(f"ignore = 2", _labels, 2)
+    _contract.case(f"Other sentences", _labels.flip(0, 1), -100)
+    _contract.case(f"A transpose", _kit_apart(_labels), -100)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% overlapping-patches--contract | points: 2
+# In float64, with the arguments kept, and called again.
+_image = seeded(29, (2, 3, 5, 4), dtype=torch.float64)
+_rows, _ = steady("cut_patches", cut_patches, _image, 3, 2)
+_back = join_patches(_rows, (3, 5, 4), 3, 2)
+assert matches(_back, _image, 1e-9), explain(
+    "an image in float64, cut and joined", _back, _image, tol=1e-9
+)
+steady("join_patches", join_patches, _rows, (3, 5, 4), 3, 2)
+
+
+### BEGIN HIDDEN TESTS
+def _starts(size, patch, stride):
+    """Return where the patches along one axis begin."""
+    found = [0]
+    while found[-1] + patch < size:
+        found.append(found[-1] + stride)
+    return found
+
+
+def _cut_up(images, patch, stride):
+    """Return rows and corners, patch by patch."""
+    height, width = images.shape[2:]
+    places = [
+        (i, j)
+        for i in _starts(height, patch, stride)
+        for j in _starts(width, patch, stride)
+    ]
+    rows = []
+    for i, j in places:
+        part = images[:, :, i : i + patch, j : j + patch]
+        part = F.pad(part, (0, patch - part.shape[3], 0, patch - part.shape[2]))
+        rows.append(part.flatten(1))
+    return torch.stack(rows, 1), torch.tensor(places)
+
+
+def _joined(rows, shape, patch, stride):
+    """Return the image, pixel by pixel."""
+    channels, height, width = shape
+    parts_of = rows.unflatten(2, (channels, patch, patch))
+    places = [
+        (i, j)
+        for i in _starts(height, patch, stride)
+        for j in _starts(width, patch, stride)
+    ]
+    pixels = [
+        torch.stack(
+            [
+                parts_of[:, n, :, y - i, x - j]
+                for n, (i, j) in enumerate(places)
+                if 0 <= y - i < patch and 0 <= x - j < patch
+            ]
+        ).mean(0)
+        for y in range(height)
+        for x in range(width)
+    ]
+    return torch.stack(pixels, -1).unflatten(2, (height, width))
+
+
+_contract = _Contract(
+    cut_patches,
+    _cut_up,
+    arguments=(f"images", f"patch", f"stride"),
+    results=(f"rows", f"corners"),
+    gradients=(f"images",),
+)
+_sets = [_kit_normal(1121 + _n, (2, 3, 5, 7)) for _n in range(2)]
+_contract.case(f"Patches that overlap", _sets[0], 3, 2)
+_contract.case(f"Another stride", _sets[0], 3, 1)
+_contract.case(f"Another patch", _sets[0], 4, 2)
+_contract.case(f"Other images", _sets[1], 3, 2)
+_contract.case(f"Without overlap", _sets[1], 3, 3)
+_contract.case(f"One pixel a patch", _sets[1], 1, 1)
+_contract.case(f"One patch of the whole image", _sets[0][..., :5], 5, 1)
+_contract.case(f"Transposes", _kit_apart(_sets[0]), 2, 1)
+_contract.case(f"One image, one channel", _sets[0][:1, :1], 4, 3)
+_contract.case(f"One row of pixels", _sets[0][:, :, :1], 2, 1)
+_contract.case(f"One pixel", _sets[0][..., :1, :1], 3, 2)
+_contract.case(f"float32", _sets[0].float(), 3, 2, gradients=False, tol=1e-6)
+_contract.again()
+
+_contract = _Contract(
+    join_patches,
+    _joined,
+    arguments=(f"rows", f"shape", f"patch", f"stride"),
+    results=(f"the images",),
+    gradients=(f"rows",),
+)
+for _n, (_batch, _shape, _patch, _stride) in enumerate(
+    [
+        (2, (3, 5, 4), 3, 2),
+        (1, (2, 3, 5), 2, 1),
+        (3, (1, 4, 4), 2, 2),
+        (2, (2, 1, 3), 2, 1),
+        (2, (1, 2, 2), 5, 3),
+        (1, (1, 1, 1), 1, 1),
+    ]
+):
+    _number = math.prod(len(_starts(_size, _patch, _stride)) for _size in _shape[1:])
+    _rows = _kit_normal(1131 + _n, (_batch, _number, _shape[0] * _patch**2))
+    _contract.case(f"Patches", _rows, _shape, _patch, _stride)
+    _contract.case(f"Other patches", 1 - _rows, _shape, _patch, _stride)
+    _contract.case(f"A transpose", _kit_apart(_rows), _shape, _patch, _stride)
+_contract.again()
+_rows = _kit_normal(1141, (2, 4, 12))
+for _stride in (0, -2, 3):
+    _kit_refuses(
+        f"A stride below 1 or above P", cut_patches, _sets[0], 2, _stride, word="stride"
+    )
+    _kit_refuses(
+        f"A stride below 1 or above P",
+        join_patches,
+        _rows,
+        (3, 4, 4),
+        2,
+        _stride,
+        word="stride",
+    )
+### END HIDDEN TESTS
+
+
+# %% hide-tokens--contract | points: 2
+# With the arguments kept, called again, and with other sizes.
+_ids, _special = torch.tensor([[3, 5, 6], [7, 3, 3]]), [3, 4]
+_pair = [
+    hide_tokens(_ids, _special, 4, 9, torch.Generator().manual_seed(1))
+    for _ in range(2)
+]
+assert torch.equal(_ids, torch.tensor([[3, 5, 6], [7, 3, 3]])), (
+    "hide_tokens changes ids in place."
+)
+assert _special == [3, 4], "hide_tokens changes the list special in place."
+assert torch.equal(_pair[0][0], _pair[1][0]), (
+    "Two generators with the same seed give different texts."
+)
+_generator = torch.Generator().manual_seed(1)
+_, _answers = hide_tokens(_ids[1:, :1], [3, 4], 4, 9, _generator)
+assert _answers.tolist() == [[7]], "One token: it is chosen."
+
+
+### BEGIN HIDDEN TESTS
+def _hidden_by(ids, special, mask_id, vocab_size, seed, share):
+    """Return the student's corrupted text, by a generator with this seed."""
+    generator = torch.Generator().manual_seed(seed)
+    return hide_tokens(ids, special, mask_id, vocab_size, generator, share)
+
+
+def _corrupted_by(ids, special, mask_id, vocab_size, seed, share):
+    """Return the corrupted text and the answers, token by token."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.rand(ids.shape, generator=generator).tolist()
+    fate = torch.rand(ids.shape, generator=generator)
+    words = sorted(set(range(vocab_size)) - set(special))
+    which = torch.randint(len(words), ids.shape, generator=generator)
+    corrupted, answers = ids.clone(), torch.full_like(ids, -100)
+    for b, row in enumerate(ids.tolist()):
+        places = [t for t, token in enumerate(row) if token not in special]
+        number = max(1, round(share * len(places)))
+        for t in sorted(places, key=lambda t, b=b: order[b][t])[:number]:
+            answers[b, t] = row[t]
+            if fate[b, t] < 0.8:
+                corrupted[b, t] = mask_id
+            elif fate[b, t] < 0.9:
+                corrupted[b, t] = words[which[b, t]]
+    return corrupted, answers
+
+
+_contract = _Contract(
+    _hidden_by,
+    _corrupted_by,
+    arguments=(f"ids", f"special", f"mask_id", f"vocab_size", f"seed", f"share"),
+    results=(f"corrupted", f"answers"),
+)
+_texts = integers(1151, 0, 24, (2, 4, 17))
+_seeds = integers(1152, 0, 10**6, (6,)).tolist()
+_contract.case(f"A text", _texts[0], [0, 24], 24, 25, _seeds[0], 0.6)
+_contract.case(f"Another generator", _texts[0], [0, 24], 24, 25, _seeds[1], 0.6)
+_contract.case(f"Another share", _texts[0], [0, 24], 24, 25, _seeds[0], 0.97)
+_contract.case(f"Other words", _texts[1], [0, 24], 24, 25, _seeds[0], 0.6)
+_contract.case(f"Other special ids", _texts[0], [9, 3, 16, 2], 16, 25, _seeds[2], 0.7)
+_contract.case(f"More ids than are used", _texts[0], [0, 24], 24, 90, _seeds[3], 0.97)
+_contract.case(f"A mask beyond the text", _texts[1], [30], 30, 31, _seeds[4], 0.9)
+_contract.case(f"A transpose", _kit_apart(_texts[1]), [0, 5], 5, 25, _seeds[0], 0.6)
+_contract.case(f"One sentence", _texts[1, :1], [0, 5], 5, 25, _seeds[5], 0.15)
+_contract.case(f"One token each", _texts[1, :, :1], [0, 5], 5, 25, _seeds[5], 0.15)
+_twice = _texts[0].flatten().repeat(2, 1)
+_contract.case(f"The same sentence twice", _twice, [0, 24], 24, 25, _seeds[1], 0.6)
+_contract.case(f"Nothing but special ids", 0 * _twice, [0, 24], 24, 25, _seeds[1], 0.6)
+_contract.again()
+### END HIDDEN TESTS
+
+
+# %% grouped-checkpoint--contract | points: 3
+# In float64, with the checkpoint kept, and called again.
+_state = {"key.weight": seeded(39, (6, 4), dtype=torch.float64), "x": torch.ones(2)}
+_before, _kept = _state["key.weight"].clone(), dict(_state)
+_shared = [share_keys(_state, 3, 1) for _ in range(2)]
+_want = (_before[:2] + _before[2:4] + _before[4:]) / 3
+for _got in _shared:
+    assert matches(_got["key.weight"], _want, 1e-9), explain(
+        "key.weight in float64", _got["key.weight"], _want, tol=1e-9
+    )
+assert _state.keys() == _kept.keys(), "share_keys changes the dict that it gets."
+assert torch.equal(_state["key.weight"], _before), "share_keys changes key.weight."
+_spread = spread_keys(_shared[0], 3, 1)["key.weight"]
+assert matches(_spread, torch.cat([_want] * 3), 1e-9), explain(
+    "key.weight in float64, spread", _spread, torch.cat([_want] * 3), tol=1e-9
+)
+
+
+### BEGIN HIDDEN TESTS
+def _entries(function):
+    """Return a call of a student's function, from tensors to tensors."""
+
+    def call(key, value, bias, query, num_heads, num_groups):
+        state = {
+            "a.key.weight": key,
+            "b.2.value.weight": value,
+            "a.value.bias": bias,
+            "b.query.weight": query,
+        }
+        kept = dict(state)
+        found = function(state, num_heads, num_groups)
+        assert list(state) == list(kept), f"The dict of the checkpoint is changed."
+        assert all(state[name] is kept[name] for name in kept), (
+            f"The dict of the checkpoint is changed: an entry is another tensor."
+        )
+        return tuple(found[name] for name in kept)
+
+    return call
+
+
+def _means(key, value, bias, query, num_heads, num_groups):
+    """Return the means, row by row."""
+    size, results = num_heads // num_groups, []
+    for tensor in (key, value, bias):
+        d_h = len(tensor) // num_heads
+        results.append(
+            torch.stack(
+                [
+                    sum(tensor[(g * size + u) * d_h + row] for u in range(size)) / size
+                    for g in range(num_groups)
+                    for row in range(d_h)
+                ]
+            )
+        )
+    return (*results, query.clone())
+
+
+def _repeated(key, value, bias, query, num_heads, num_groups):
+    """Return the rows of each head's group."""
+    size, results = num_heads // num_groups, []
+    for tensor in (key, value, bias):
+        groups = tensor.chunk(num_groups)
+        results.append(torch.cat([groups[u // size] for u in range(num_heads)]))
+    return (*results, query.clone())
+
+
+for _function, _reference, _is_wide in (
+    (share_keys, _means, True),
+    (spread_keys, _repeated, False),
+):
+    _names = (f"key", f"value", f"bias", f"query")
+    _contract = _Contract(
+        _entries(_function),
+        _reference,
+        arguments=(*_names, f"num_heads", f"num_groups"),
+        results=_names,
+        gradients=_names,
+    )
+    for _n, (_heads, _groups, _d_h, _d) in enumerate(
+        [(6, 3, 2, 5), (6, 2, 4, 3), (4, 1, 2, 1), (3, 3, 2, 4), (1, 1, 3, 2)]
+    ):
+        _long = (_heads if _is_wide else _groups) * _d_h
+        _sets = _kit_normal(
+            1161 + _n, (_long, _d), (_long, _d + 1), (_long,), (_heads * _d_h, _d)
+        )
+        _contract.case(f"A checkpoint", *_sets, _heads, _groups)
+        _others = [1 - _x for _x in _sets]
+        _contract.case(f"Other weights", *_others, _heads, _groups)
+        _others = map(_kit_apart, _sets)
+        _contract.case(f"Transposes", *_others, _heads, _groups, gradients=False)
+    _single = [_x.float() for _x in _sets]
+    _contract.case(f"float32", *_single, 1, 1, gradients=False, tol=1e-6)
+    _contract.again()
+    _called = _entries(_function)
+    for _heads, _groups in ((6, 4), (6, 0), (6, -1), (6, 12)):
+        _kit_refuses(
+            f"{_heads} heads in groups that don't fit",
+            _called,
+            *_kit_normal(1171, (12, 2), (12, 3), (12,), (12, 2)),
+            _heads,
+            _groups,
+            word="num_groups",
+        )
+### END HIDDEN TESTS
+
+
+# %% contrastive-loss--contract | points: 2
+# With the arguments kept, called again, and with other sizes.
+_images, _captions = seeded(46, (3, 4), (3, 4))
+_module = ContrastiveLoss(0.2)
+steady("the module", _module, _images, _captions, torch.tensor([1, 0, 1]))
+_loss, _scores = steady("the module", _module, _images[:1], _captions[:1])
+assert matches(_loss, torch.tensor(0.0)), "One pair: there is nothing to choose."
+assert _scores.shape == (1, 1), "One pair: scores of shape (1, 1)."
+_leaf = _images.clone().requires_grad_()
+(_slope,) = torch.autograd.grad(_module(_leaf, _captions)[0], _leaf)
+assert _slope.any(), "No gradient arrives at the images."
+
+
+### BEGIN HIDDEN TESTS
+def _contrast(state, images, captions, groups=None):
+    """Return loss and scores, pair by pair."""
+    scale = state["log_scale"].exp()
+    scale = scale if scale < 100 else scale * 0 + 100
+    lengths = [x.pow(2).sum(1).clamp(min=1e-24).sqrt() for x in (images, captions)]
+    scores = scale * (images @ captions.T) / lengths[0][:, None] / lengths[1]
+    groups = range(len(images)) if groups is None else groups.tolist()
+    costs = []
+    for table in (scores, scores.T):
+        for b, row in enumerate(table):
+            right = [c for c, group in enumerate(groups) if group == groups[b]]
+            costs.append(torch.logsumexp(row, 0) - row[right].mean())
+    return sum(costs) / len(costs), scores
+
+
+for _n, _log_scale in enumerate((0.7, 2.2, 9.0)):
+    _contract = _Contract(
+        make=ContrastiveLoss,
+        state={"log_scale": torch.tensor(_log_scale).double()},
+        reference=_contrast,
+        arguments=(f"images", f"captions", f"groups"),
+        results=(f"the loss", f"scores"),
+        gradients=(f"images", f"captions"),
+    )
+    _images, _captions = _kit_normal(1181 + _n, (5, 3), (5, 3))
+    _groups = integers(1184 + _n, 0, 2, (2, 5))
+    _contract.case(f"Groups", _images, _captions, _groups[0])
+    _contract.case(f"Other groups", _images, _captions, _groups[1])
+    _contract.case(f"No groups", _images, _captions, None)
+    _contract.case(f"Other captions", _images, _captions.flip(1), _groups[0])
+    _contract.case(f"Other images", 1 - _images, _captions, None)
+    _contract.case(f"One pair", _images[:1], _captions[:1], None)
+    if _n == 1:
+        _few = _images[:1], _captions[:1], _groups[0, :1]
+        _contract.case(f"One pair and its group", *_few)
+        _contract.case(f"One feature", _images[:, :1], _captions[:, :1], _groups[1])
+        _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
+        _contract.case(f"Short and long vectors", 1e-5 * _images, 1e5 * _captions, None)
+    _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
+    _contract.case(f"Vectors of zeros", _zeros, _captions, _groups[0], gradients=False)
+    _contract.again()
+for _start in (0.07, 0.5, 3.0):
+    _begin = ContrastiveLoss(_start).state_dict()["log_scale"]
+    assert _kit_near(_begin, torch.tensor(-math.log(_start)), 1e-5), (
+        f"log_scale doesn't start at log(1 / start)."
+    )
+    assert _begin.dtype == torch.float32, f"log_scale is float32."
+### END HIDDEN TESTS
+
+
+# %% low-rank-update--contract | points: 2
+# With the arguments kept, called again, and in float64.
+_weight, _bias, _down, _up, _x = seeded(
+    49, (3, 4), (3,), (2, 4), (3, 2), (5, 4), dtype=torch.float64
+)
+_module = LowRankLinear(_weight, _bias, 2, 3)
+_module.load_state_dict({"weight": _weight, "bias": _bias, "down": _down, "up": _up})
+_y = steady("the module", _module, _x)
+_want = _x @ (_weight + 1.5 * _up @ _down).T + _bias
+assert matches(_y, _want, 1e-9), explain("y in float64", _y, _want, tol=1e-9)
+
+
+### BEGIN HIDDEN TESTS
+def _updated(alpha):
+    """Return what a module must give: with its update put into the weight."""
+
+    def reference(state, x):
+        whole = state["weight"] + alpha / len(state["down"]) * torch.einsum(
+            "or,ri->oi", state["up"], state["down"]
+        )
+        return (x[..., None, :] * whole).sum(-1) + state.get("bias", 0.0)
+
+    return reference
+
+
+for _n, (_out, _in, _rank, _alpha) in enumerate(
+    [(4, 3, 2, 1.7), (2, 5, 3, 8), (1, 1, 1, 0.3)]
+):
+    _shapes = {
+        "weight": (_out, _in),
+        "bias": (_out,),
+        "down": (_rank, _in),
+        "up": (_out, _rank),
+    }
+    if _n == 1:
+        del _shapes["bias"]
+    _state = _kit_state(1191 + _n, _shapes)
+    _given = _state["weight"], _state.get("bias"), _rank, _alpha
+    _contract = _Contract(
+        make=lambda given=_given: LowRankLinear(*given),
+        state=_state,
+        reference=_updated(_alpha),
+        arguments=(f"x",),
+        results=(f"y",),
+    )
+    _x, _other = _kit_normal(1195 + _n, (3, 4, _in), (3, 4, _in))
+    _contract.case(f"Rows", _x, gradients=False)
+    _contract.case(f"Other rows", _other, gradients=False)
+    _contract.case(f"One row", _x[0, 0], gradients=False)
+    if _n < 2:
+        _contract.case(f"A batch of one", _other[:1, :1], gradients=False)
+        _contract.case(f"A transpose", _kit_apart(_x), gradients=False)
+        _contract.case(f"Many axes", _x[None, :, None], gradients=False)
+    _contract.again()
+    _module = _contract.built()
+    _kept = {name: x.clone() for name, x in _contract.state.items()}
+    _merged = _kept["weight"] + _alpha / _rank * _kept["up"] @ _kept["down"]
+    for _step in (f"merge", f"unmerge", f"merge"):
+        _ = _module.merge() if _step == f"merge" else _module.unmerge()
+        _have = _module.state_dict()["weight"]
+        _want = _merged if _step == f"merge" else _kept["weight"]
+        assert _kit_near(
+            _have, _want, 1e-4 if _have.dtype == torch.float32 else 1e-9
+        ), f"weight after {_step} is wrong."
+        _y, _want = _module(_x.to(_have.dtype)), _updated(_alpha)(_kept, _x)
+        assert _y.dtype == _have.dtype, (
+            f"y after {_step} doesn't have the data type of the weights."
+        )
+        assert _kit_near(_y, _want, 1e-4 if _y.dtype == torch.float32 else 1e-9), (
+            f"y after {_step} is wrong."
+        )
+for _rank in (0, -1):
+    _kit_refuses(
+        f"A rank below 1",
+        LowRankLinear,
+        *_kit_normal(1199, (3, 2), (3,)),
+        _rank,
+        1.0,
+        word="rank",
+    )
+### END HIDDEN TESTS

@@ -1,0 +1,207 @@
+# %% right: chunks
+# Head by head, by chunks of the first axis.
+def is_shared(name):
+    parts = name.split(".")
+    return len(parts) > 1 and parts[-2] in ("key", "value")
+
+
+def share_keys(state, num_heads, num_groups):
+    if num_groups < 1 or num_heads % num_groups != 0:
+        raise ValueError("num_groups must divide num_heads")
+    size = num_heads // num_groups
+    result = {}
+    for name, tensor in state.items():
+        result[name] = tensor.clone()
+        if is_shared(name):
+            heads = tensor.chunk(num_heads)
+            groups = [heads[g * size : (g + 1) * size] for g in range(num_groups)]
+            result[name] = torch.cat([torch.stack(g).mean(0) for g in groups])
+    return result
+
+
+def spread_keys(state, num_heads, num_groups):
+    if num_groups < 1 or num_heads % num_groups != 0:
+        raise ValueError("num_groups must divide num_heads")
+    size = num_heads // num_groups
+    result = {}
+    for name, tensor in state.items():
+        result[name] = tensor.clone()
+        if is_shared(name):
+            groups = tensor.chunk(num_groups)
+            result[name] = torch.cat([groups[u // size] for u in range(num_heads)])
+    return result
+
+
+# %% right: matrices
+# A matrix that takes means, and one that repeats.
+def changed_by(state, num_heads, num_groups, matrix):
+    def change(name, tensor):
+        if name.rpartition(".")[0].rpartition(".")[2] not in ("key", "value"):
+            return tensor.clone()
+        big = torch.kron(
+            matrix.contiguous(), torch.eye(tensor.shape[0] // matrix.shape[1])
+        )
+        return big.to(tensor.dtype) @ tensor
+
+    return {name: change(name, tensor) for name, tensor in state.items()}
+
+
+def membership(num_heads, num_groups):
+    if num_groups < 1 or num_heads % num_groups > 0:
+        raise ValueError(f"{num_heads} heads do not fit into num_groups={num_groups}")
+    heads = torch.arange(num_heads) // (num_heads // num_groups)
+    return (heads[:, None] == torch.arange(num_groups)).double()
+
+
+def share_keys(state, num_heads, num_groups):
+    matrix = membership(num_heads, num_groups).T
+    matrix = matrix / matrix.sum(1, keepdim=True)
+    return changed_by(state, num_heads, num_groups, matrix)
+
+
+def spread_keys(state, num_heads, num_groups):
+    matrix = membership(num_heads, num_groups)
+    return changed_by(state, num_heads, num_groups, matrix)
+
+
+# %% right: reshaped
+def share_keys(state, num_heads, num_groups):
+    if num_groups <= 0 or num_groups * (num_heads // num_groups) != num_heads:
+        raise ValueError(f"num_groups={num_groups}")
+    result = {}
+    for name, tensor in state.items():
+        if f".{name}".rsplit(".", 2)[-2] in ("key", "value"):
+            d_h = tensor.shape[0] // num_heads
+            shape = (num_groups, num_heads // num_groups, d_h, *tensor.shape[1:])
+            mean = tensor.reshape(shape).sum(1) / (num_heads // num_groups)
+            result[name] = mean.reshape(num_groups * d_h, *tensor.shape[1:])
+        else:
+            result[name] = tensor.clone()
+    return result
+
+
+def spread_keys(state, num_heads, num_groups):
+    if num_groups <= 0 or num_groups * (num_heads // num_groups) != num_heads:
+        raise ValueError(f"num_groups={num_groups}")
+    result = {}
+    for name, tensor in state.items():
+        if f".{name}".rsplit(".", 2)[-2] in ("key", "value"):
+            rows = torch.arange(tensor.shape[0]).view(num_groups, 1, -1)
+            rows = rows.expand(-1, num_heads // num_groups, -1)
+            result[name] = tensor[rows.reshape(-1)]
+        else:
+            result[name] = tensor.clone()
+    return result
+
+
+# %% wrong: every_other_head | says: A group has heads that stand side by side
+# -             heads = tensor.unflatten(0, (num_groups, num_heads // num_groups, -1))
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +             heads = tensor.unflatten(0, (num_heads // num_groups, num_groups, -1))
+# +             shared[name] = heads.mean(dim=0).flatten(0, 1)
+
+
+# %% wrong: sum | says: sum over the heads
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +             shared[name] = heads.sum(dim=1).flatten(0, 1)
+
+
+# %% wrong: first_head | says: first head of each group
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +             shared[name] = heads[:, 0].flatten(0, 1)
+
+
+# %% wrong: rows_mixed | says: rows of one head are mixed
+# -             heads = tensor.unflatten(0, (num_groups, num_heads // num_groups, -1))
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +             heads = tensor.unflatten(0, (-1, num_heads // num_groups))
+# +             shared[name] = heads.mean(dim=1)
+
+
+# %% wrong: mean_over_the_rows | says: expected shape
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +             shared[name] = heads.mean(dim=2).flatten(0, 1)
+
+
+# %% wrong: groups_take_turns | says: groups take turns
+# -             heads = groups.repeat_interleave(num_heads // num_groups, dim=0)
+# -             spread[name] = heads.flatten(0, 1)
+# +             spread[name] = torch.cat([tensor] * (num_heads // num_groups))
+
+
+# %% wrong: single_rows | says: single rows are repeated
+# -             heads = groups.repeat_interleave(num_heads // num_groups, dim=0)
+# -             spread[name] = heads.flatten(0, 1)
+# +             spread[name] = tensor.repeat_interleave(num_heads // num_groups, dim=0)
+
+
+# %% wrong: shared_out | says: Each head gets all of them|expected
+# -             spread[name] = heads.flatten(0, 1)
+# +             spread[name] = heads.flatten(0, 1) / (num_heads // num_groups)
+
+
+# %% wrong: endswith, of: chunks | says: last part but one of the name
+# -     parts = name.split(".")
+# -     return len(parts) > 1 and parts[-2] in ("key", "value")
+# +     return name.endswith(("key.weight", "value.weight", "key.bias", "value.bias"))
+
+
+# %% wrong: anywhere, of: chunks | says: last part but one of the name
+# -     return len(parts) > 1 and parts[-2] in ("key", "value")
+# +     return "key" in parts or "value" in parts
+
+
+# %% wrong: weights_only, of: chunks | says: last part but one of the name|value.bias
+# -     return len(parts) > 1 and parts[-2] in ("key", "value")
+# +     return len(parts) > 1 and parts[-2] in ("key", "value") and "bias" not in parts
+
+
+# %% wrong: keys_only, of: chunks | says: value
+# -     return len(parts) > 1 and parts[-2] in ("key", "value")
+# +     return len(parts) > 1 and parts[-2] == "key"
+
+
+# %% wrong: others_dropped | says: missing
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# -         else:
+# -             shared[name] = tensor.clone()
+# +             shared[name] = heads.mean(dim=1).flatten(0, 1)
+
+
+# %% wrong: others_not_copied | says: is the tensor of the argument|shares its memory
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# -         else:
+# -             shared[name] = tensor.clone()
+# +             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +         else:
+# +             shared[name] = tensor
+
+
+# %% wrong: no_check | says: must raise ValueError|A ValueError is asked for
+# -     if num_groups < 1 or num_heads % num_groups:
+# -         raise ValueError(f"num_groups: {num_groups} doesn't divide {num_heads} heads")
+#       shared = {}
+
+
+# %% wrong: error_names_heads | says: must name the argument num_groups
+# -     if num_groups < 1 or num_heads % num_groups:
+# -         raise ValueError(f"num_groups: {num_groups} doesn't divide {num_heads} heads")
+# +     if num_groups < 1 or num_heads % num_groups:
+# +         raise ValueError("bad number of heads")
+#       spread = {}
+
+
+# %% wrong: same_dict | says: changes
+# The dict of the caller is filled.
+# -     shared = {}
+# +     shared = state
+
+
+# %% wrong: cut_off | says: no gradient|gets no gradient
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +             shared[name] = heads.detach().mean(dim=1).flatten(0, 1)
+
+
+# %% wrong: in_float32, of: matrices | says: float32
+# -     return (heads[:, None] == torch.arange(num_groups)).double()
+# +     return (heads[:, None] == torch.arange(num_groups)).float()

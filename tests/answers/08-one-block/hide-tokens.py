@@ -1,0 +1,207 @@
+# %% right: loops
+def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
+    u = torch.rand(ids.shape, generator=generator)
+    v = torch.rand(ids.shape, generator=generator)
+    words = [i for i in range(vocab_size) if i not in special]
+    r = torch.randint(len(words), ids.shape, generator=generator)
+    corrupted, answers = ids.clone(), torch.full_like(ids, -100)
+    for b in range(ids.shape[0]):
+        ordinary = [t for t in range(ids.shape[1]) if int(ids[b, t]) not in special]
+        if not ordinary:
+            continue
+        number = max(1, int(torch.round(torch.tensor(share * len(ordinary)))))
+        ordinary.sort(key=lambda t: float(u[b, t]))
+        for t in ordinary[:number]:
+            answers[b, t] = ids[b, t]
+            if v[b, t] < 0.8:
+                corrupted[b, t] = mask_id
+            elif v[b, t] < 0.9:
+                corrupted[b, t] = words[int(r[b, t])]
+    return corrupted, answers
+
+
+# %% right: threshold
+# The largest draw that is still chosen, and everything up to it.
+def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
+    is_special = torch.zeros(max(vocab_size, int(ids.max()) + 1), dtype=torch.bool)
+    is_special[special] = True
+    words = (~is_special[:vocab_size]).nonzero()[:, 0]
+    u, v = (torch.rand(ids.shape, generator=generator) for _ in range(2))
+    r = torch.randint(words.numel(), ids.shape, generator=generator)
+    ordinary = ~is_special[ids]
+    n = ordinary.sum(1, keepdim=True)
+    m = torch.round(share * n).long().clamp(min=1)
+    u = torch.where(ordinary, u, math.inf)
+    limit = u.sort(dim=1).values.gather(1, m - 1)
+    chosen = ordinary & (u <= limit)
+    new = torch.where(v < 0.8, mask_id, torch.where(v < 0.9, words[r], ids))
+    return torch.where(chosen, new, ids), torch.where(chosen, ids, -100)
+
+
+# %% right: scatter
+def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
+    u = torch.rand(ids.shape, generator=generator)
+    v = torch.rand(ids.shape, generator=generator)
+    kept = sorted(set(range(vocab_size)).difference(special))
+    r = torch.randint(len(kept), ids.shape, generator=generator)
+    forbidden = (ids[..., None] == torch.tensor(special)).any(-1)
+    order = (u + forbidden).argsort(dim=1)
+    number = (share * (~forbidden).sum(1)).round().clamp(min=1)
+    first = torch.arange(ids.shape[1]) < number[:, None]
+    chosen = torch.zeros_like(forbidden).scatter(1, order, first) & ~forbidden
+    corrupted = ids.clone()
+    corrupted[chosen & (v < 0.8)] = mask_id
+    swap = chosen & (v >= 0.8) & (v < 0.9)
+    corrupted[swap] = torch.tensor(kept)[r[swap]]
+    return corrupted, ids.where(chosen, torch.tensor(-100))
+
+
+# %% wrong: coin_for_each_token | says: however many these are
+# -     chosen = ordinary & (place < number)
+# +     chosen = ordinary & (order < share)
+
+
+# %% wrong: largest_draws | says: largest draws are chosen
+# -     place = order.masked_fill(~ordinary, 2.0).argsort(dim=1).argsort(dim=1)
+# +     place = (-order).masked_fill(~ordinary, 2.0).argsort(dim=1).argsort(dim=1)
+
+
+# %% wrong: special_chosen | says: special token is chosen
+# -     ordinary = ~torch.isin(ids, special)
+# +     ordinary = ids >= 0
+
+
+# %% wrong: special_use_up | says: use up the number
+# -     place = order.masked_fill(~ordinary, 2.0).argsort(dim=1).argsort(dim=1)
+# +     place = order.argsort(dim=1).argsort(dim=1)
+
+
+# %% wrong: argsort_once | says: answers
+# argsort gives who stands at a place, and not who has which place.
+# -     place = order.masked_fill(~ordinary, 2.0).argsort(dim=1).argsort(dim=1)
+# +     place = order.masked_fill(~ordinary, 2.0).argsort(dim=1)
+
+
+# %% wrong: share_of_all_tokens | says: answers
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = torch.tensor(float(round(share * ids.shape[1]))).clamp(min=1)
+
+
+# %% wrong: rounded_down | says: number is rounded down
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = torch.floor(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+
+
+# %% wrong: none_at_least | says: At least one is chosen
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = torch.round(share * ordinary.sum(dim=1, keepdim=True))
+
+
+# %% wrong: chosen_without_ordinary | says: has nothing to choose|special token is chosen
+# -     chosen = ordinary & (place < number)
+# +     chosen = place < number
+
+
+# %% wrong: all_answers | says: They ask only for the chosen
+# -     return corrupted, ids.masked_fill(~chosen, -100)
+# +     return corrupted, ids.clone()
+
+
+# %% wrong: corrupted_answers | says: hold the original ones
+# -     return corrupted, ids.masked_fill(~chosen, -100)
+# +     return corrupted, corrupted.masked_fill(~chosen, -100)
+
+
+# %% wrong: answers_only_where_changed | says: also one that stays|answers
+# -     return corrupted, ids.masked_fill(~chosen, -100)
+# +     return corrupted, ids.masked_fill(corrupted == ids, -100)
+
+
+# %% wrong: always_masked | says: chosen tokens all become mask_id
+# -     corrupted = torch.where(chosen & (fate < 0.8), mask_id, ids)
+# -     random = chosen & (fate >= 0.8) & (fate < 0.9)
+# -     corrupted = torch.where(random, words[which], corrupted)
+# +     corrupted = torch.where(chosen, mask_id, ids)
+
+
+# %% wrong: never_random | says: nothing becomes a random token
+# -     corrupted = torch.where(random, words[which], corrupted)
+
+
+# %% wrong: random_from_all_ids | says: special ids must never come up
+# -     corrupted = torch.where(random, words[which], corrupted)
+# +     corrupted = torch.where(random, which, corrupted)
+
+
+# %% wrong: random_moved | says: need not be the first ids
+# -     corrupted = torch.where(random, words[which], corrupted)
+# +     corrupted = torch.where(random, which + len(special), corrupted)
+
+
+# %% wrong: last_tenth_random | says: turn it
+# -     random = chosen & (fate >= 0.8) & (fate < 0.9)
+# +     random = chosen & (fate >= 0.9)
+
+
+# %% wrong: one_draw_for_both | says: The second draw does
+# -     fate = torch.rand(ids.shape, generator=generator)
+# +     torch.rand(ids.shape, generator=generator)
+# +     fate = order
+
+
+# %% wrong: global_generator | says: global generator|answers
+# -     order = torch.rand(ids.shape, generator=generator)
+# -     fate = torch.rand(ids.shape, generator=generator)
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     order = torch.rand(ids.shape)
+# +     fate = torch.rand(ids.shape)
+# +     which = torch.randint(len(words), ids.shape)
+
+
+# %% wrong: draws_only_what_it_needs, of: scatter | says: stands where it stands after draw 2
+# -     r = torch.randint(len(kept), ids.shape, generator=generator)
+# -     forbidden = (ids[..., None] == torch.tensor(special)).any(-1)
+# +     forbidden = (ids[..., None] == torch.tensor(special)).any(-1)
+
+# -     corrupted[swap] = torch.tensor(kept)[r[swap]]
+# +     r = torch.randint(len(kept), (int(swap.sum()),), generator=generator)
+# +     corrupted[swap] = torch.tensor(kept)[r]
+
+
+# %% wrong: draw_order | says: answers|corrupted
+# -     order = torch.rand(ids.shape, generator=generator)
+# -     fate = torch.rand(ids.shape, generator=generator)
+# +     fate = torch.rand(ids.shape, generator=generator)
+# +     order = torch.rand(ids.shape, generator=generator)
+
+
+# %% wrong: writes_into_ids, of: scatter | says: changes ids in place
+# -     corrupted = ids.clone()
+# +     corrupted = ids
+
+
+# %% wrong: appends_to_special, of: loops | says: list special in place
+# -     words = [i for i in range(vocab_size) if i not in special]
+# +     special.append(mask_id)
+# +     words = [i for i in range(vocab_size) if i not in special]
+
+
+# %% wrong: rounded_up | says: number is rounded up
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = torch.ceil(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+
+
+# %% wrong: random_among_all | says: random tokens are drawn among all ids
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     which = torch.randint(vocab_size, ids.shape, generator=generator)
+#       ordinary = ~torch.isin(ids, special)
+
+# -     corrupted = torch.where(random, words[which], corrupted)
+# +     corrupted = torch.where(random, which, corrupted)
+
+
+# %% wrong: token_before_fate | says: draws 2 and 3 are exchanged
+# -     fate = torch.rand(ids.shape, generator=generator)
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     fate = torch.rand(ids.shape, generator=generator)

@@ -1,0 +1,217 @@
+# %% right: slices
+# Patch by patch, with a canvas for the sum and one for the number.
+def corner_list(height, width, patch, stride):
+    def starts(size):
+        found = [0]
+        while found[-1] + patch < size:
+            found.append(found[-1] + stride)
+        return found
+
+    return [(i, j) for i in starts(height) for j in starts(width)]
+
+
+def cut_patches(images, patch, stride):
+    if stride < 1 or stride > patch:
+        raise ValueError("stride must be between 1 and patch")
+    batch, channels, height, width = images.shape
+    corners = corner_list(height, width, patch, stride)
+    canvas = images.new_zeros(batch, channels, height + patch, width + patch)
+    canvas[:, :, :height, :width] = images
+    cut = [canvas[:, :, i : i + patch, j : j + patch] for i, j in corners]
+    rows = torch.stack(cut, dim=1).flatten(2)
+    return rows, torch.tensor(corners)
+
+
+def join_patches(rows, shape, patch, stride):
+    if stride < 1 or stride > patch:
+        raise ValueError("stride must be between 1 and patch")
+    channels, height, width = shape
+    total = rows.new_zeros(len(rows), channels, height + patch, width + patch)
+    number = torch.zeros_like(total)
+    squares = rows.reshape(len(rows), -1, channels, patch, patch)
+    for n, (i, j) in enumerate(corner_list(height, width, patch, stride)):
+        total[:, :, i : i + patch, j : j + patch] += squares[:, n]
+        number[:, :, i : i + patch, j : j + patch] += 1
+    return total[:, :, :height, :width] / number[:, :, :height, :width]
+
+
+# %% right: tensor_unfold
+# Cut along both axes by unfold, and joined by the gradient of the cut.
+def cut_patches(images, patch, stride):
+    if not 0 < stride <= patch:
+        raise ValueError(f"stride is {stride}")
+    sizes = [max(0, -(-(size - patch) // stride)) for size in images.shape[2:]]
+    padded = F.pad(
+        images,
+        (
+            0,
+            sizes[1] * stride + patch - images.shape[3],
+            0,
+            sizes[0] * stride + patch - images.shape[2],
+        ),
+    )
+    cut = padded.unfold(2, patch, stride).unfold(3, patch, stride)
+    rows = cut.permute(0, 2, 3, 1, 4, 5).flatten(1, 2).flatten(2)
+    down, across = torch.meshgrid(
+        torch.arange(sizes[0] + 1), torch.arange(sizes[1] + 1), indexing="ij"
+    )
+    return rows.clone(), torch.stack([down, across], dim=-1).flatten(0, 1) * stride
+
+
+def join_patches(rows, shape, patch, stride):
+    channels, height, width = shape
+    places = torch.arange(channels * height * width).double() + 1
+    index, _ = cut_patches(places.view(1, *shape), patch, stride)
+    index = index.long().flatten()
+    total = rows.new_zeros(len(rows), places.numel() + 1)
+    total = total.index_add(1, index, rows.flatten(1))
+    number = torch.bincount(index, minlength=places.numel() + 1)
+    return (total / number.clamp(min=1))[:, 1:].reshape(len(rows), *shape)
+
+
+# %% right: gather
+def patch_index(shape, patch, stride):
+    """Return for each patch and pixel the place in a padded image, and its size."""
+    channels, height, width = shape
+    tops = list(range(0, max(height - patch, 0) + stride, stride))
+    lefts = list(range(0, max(width - patch, 0) + stride, stride))
+    tops = [t for t in tops if t == 0 or t - stride + patch < height]
+    lefts = [x for x in lefts if x == 0 or x - stride + patch < width]
+    high, wide = tops[-1] + patch, lefts[-1] + patch
+    corners = torch.cartesian_prod(torch.tensor(tops), torch.tensor(lefts))
+    c = torch.arange(channels)[:, None, None] * high * wide
+    y = torch.arange(patch)[None, :, None] * wide
+    x = torch.arange(patch)[None, None, :]
+    start = corners[:, 0] * wide + corners[:, 1]
+    return start[:, None] + (c + y + x).flatten(), (high, wide), corners
+
+
+def cut_patches(images, patch, stride):
+    if stride not in range(1, patch + 1):
+        raise ValueError("the stride does not fit")
+    index, (high, wide), corners = patch_index(images.shape[1:], patch, stride)
+    padded = F.pad(images, (0, wide - images.shape[3], 0, high - images.shape[2]))
+    return padded.flatten(1)[:, index], corners
+
+
+def join_patches(rows, shape, patch, stride):
+    if stride not in range(1, patch + 1):
+        raise ValueError("the stride does not fit")
+    channels, height, width = shape
+    index, (high, wide), _ = patch_index(shape, patch, stride)
+    canvas = rows.new_zeros(len(rows), channels * high * wide)
+    total = canvas.index_add(1, index.flatten(), rows.flatten(1))
+    number = canvas.index_add(1, index.flatten(), torch.ones_like(rows).flatten(1))
+    image = (total / number).unflatten(1, (channels, high, wide))
+    return image[:, :, :height, :width].contiguous()
+
+
+# %% wrong: column_by_column, of: tensor_unfold | says: patches go column by column
+# -     rows = cut.permute(0, 2, 3, 1, 4, 5).flatten(1, 2).flatten(2)
+# +     rows = cut.permute(0, 3, 2, 1, 4, 5).flatten(1, 2).flatten(2)
+
+
+# %% wrong: pixels_by_column, of: tensor_unfold | says: pixels of a patch stand column by column
+# -     rows = cut.permute(0, 2, 3, 1, 4, 5).flatten(1, 2).flatten(2)
+# +     rows = cut.permute(0, 2, 3, 1, 5, 4).flatten(1, 2).flatten(2)
+
+
+# %% wrong: channels_last, of: tensor_unfold | says: channels of a pixel stand side by side
+# -     rows = cut.permute(0, 2, 3, 1, 4, 5).flatten(1, 2).flatten(2)
+# +     rows = cut.permute(0, 2, 3, 4, 5, 1).flatten(1, 2).flatten(2)
+
+
+# %% wrong: not_transposed | says: exchanged
+# -     rows = F.unfold(padded, patch, stride=stride).mT
+# +     rows = F.unfold(padded, patch, stride=stride)
+
+
+# %% wrong: reshaped | says: a reshape
+# -     rows = F.unfold(padded, patch, stride=stride).mT
+# +     rows = F.unfold(padded, patch, stride=stride)
+# +     rows = rows.reshape(len(rows), rows.shape[2], rows.shape[1])
+
+
+# %% wrong: edge_left_out | says: reach beyond the image are left out
+# -     padded = F.pad(images, (0, beside, 0, below))
+# +     padded = images
+
+
+# %% wrong: padded_above | says: zeros stand above and to the left
+# -     padded = F.pad(images, (0, beside, 0, below))
+# +     padded = F.pad(images, (beside, 0, below, 0))
+
+
+# %% wrong: moved_back, of: slices | says: moved back into the image
+# -             found.append(found[-1] + stride)
+# -         return found
+# +             found.append(min(found[-1] + stride, size - patch))
+# +         return found
+
+
+# %% wrong: one_patch_too_many | says: no further patch follows|expected shape
+# -     down = max(math.ceil((height - patch) / stride), 0) + 1
+# +     down = max((height - patch) // stride + 1, 0) + 1
+
+
+# %% wrong: width_for_height | says: expected shape|RuntimeError
+# -     across = max(math.ceil((width - patch) / stride), 0) + 1
+# +     across = down
+
+
+# %% wrong: corners_exchanged | says: row and column are exchanged
+# -     return rows, corners
+# +     return rows, corners.flip(1)
+
+
+# %% wrong: corners_not_times_stride | says: numbers of patches
+# -     corners = stride * torch.cartesian_prod(torch.arange(down), torch.arange(across))
+# +     corners = torch.cartesian_prod(torch.arange(down), torch.arange(across))
+
+
+# %% wrong: corners_times_patch | says: times P
+# -     corners = stride * torch.cartesian_prod(torch.arange(down), torch.arange(across))
+# +     corners = patch * torch.cartesian_prod(torch.arange(down), torch.arange(across))
+
+
+# %% wrong: corners_float, of: slices | says: data type
+# -     return rows, torch.tensor(corners)
+# +     return rows, torch.tensor(corners, dtype=torch.float32)
+
+
+# %% wrong: joined_by_sum | says: sum of what the patches say
+# -     return (total / number)[:, :, :height, :width].clone()
+# +     return total[:, :, :height, :width].clone()
+
+
+# %% wrong: last_wins, of: slices | says: last patch that holds a pixel wins
+# -         total[:, :, i : i + patch, j : j + patch] += squares[:, n]
+# -         number[:, :, i : i + patch, j : j + patch] += 1
+# +         total[:, :, i : i + patch, j : j + patch] = squares[:, n]
+# +         number[:, :, i : i + patch, j : j + patch] = 1
+
+
+# %% wrong: one_number, of: slices | says: one number for all pixels
+# -     return total[:, :, :height, :width] / number[:, :, :height, :width]
+# +     return total[:, :, :height, :width] / number.max()
+
+
+# %% wrong: not_dropped | says: beyond the image must be dropped
+# -     return (total / number)[:, :, :height, :width].clone()
+# +     return total / number
+
+
+# %% wrong: no_check_of_stride | says: A ValueError is asked for
+# -     if not 1 <= stride <= patch:
+# -         raise ValueError(f"stride: expected 1 to {patch}, got {stride}")
+#       _, height, width = shape
+
+
+# %% wrong: cut_off_from_images, of: slices | says: gradient|does not require grad
+# -     canvas[:, :, :height, :width] = images
+# +     canvas[:, :, :height, :width] = images.detach()
+
+
+# %% wrong: in_float32, of: slices | says: data type|float32
+# -     total = rows.new_zeros(len(rows), channels, height + patch, width + patch)
+# +     total = torch.zeros(len(rows), channels, height + patch, width + patch)

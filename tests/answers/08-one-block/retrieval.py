@@ -1,0 +1,151 @@
+# %% right: counting
+# The place of a right answer: how many stand before it.
+def retrieval(similarities, relevant, k):
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    higher = similarities[:, None, :] > similarities[:, :, None]
+    equal = similarities[:, None, :] == similarities[:, :, None]
+    before = higher | (equal & ~relevant[:, None, :])
+    earlier = torch.ones(relevant.shape[1], relevant.shape[1]).tril(-1).bool()
+    before = before | (equal & relevant[:, None, :] & earlier)
+    place = before.sum(-1) + 1
+    inside = (relevant & (place <= k)).sum(1)
+    recall = inside.to(similarities.dtype) / relevant.sum(1).clamp(min=1)
+    reciprocal = (relevant / place.to(similarities.dtype)).amax(1)
+    return inside > 0, recall, reciprocal
+
+
+# %% right: loops
+def retrieval(similarities, relevant, k):
+    if k < 1:
+        raise ValueError("k is too small")
+    hits, recalls, firsts = [], [], []
+    for scores, right in zip(similarities.tolist(), relevant.tolist(), strict=True):
+        order = sorted(range(len(scores)), key=lambda j: (-scores[j], right[j]))
+        places = [p for p, j in enumerate(order, 1) if right[j]]
+        inside = [p for p in places if p <= k]
+        hits.append(bool(inside))
+        recalls.append(len(inside) / len(places) if places else 0.0)
+        firsts.append(1 / places[0] if places else 0.0)
+    return (
+        torch.tensor(hits),
+        torch.tensor(recalls, dtype=similarities.dtype),
+        torch.tensor(firsts, dtype=similarities.dtype),
+    )
+
+
+# %% right: two_sorts
+def retrieval(similarities, relevant, k):
+    if k < 1:
+        raise ValueError(f"k: at least 1 is needed, not {k}")
+    rows = torch.arange(len(relevant))[:, None]
+    first = relevant.long().argsort(dim=1, stable=True)
+    order = similarities[rows, first].argsort(dim=1, descending=True, stable=True)
+    table = relevant[rows, first[rows, order]]
+    total = table.sum(1)
+    recall = table[:, :k].sum(1) / total.clamp(min=1).to(similarities.dtype)
+    place = table.int().argmax(1) + 1
+    reciprocal = torch.where(total > 0, 1 / place.to(similarities.dtype), 0.0)
+    return table[:, :k].any(1), recall, reciprocal.to(similarities.dtype)
+
+
+# %% wrong: rising, of: two_sorts | says: order is by rising similarity
+# The least similar come first.
+# -     order = similarities[rows, first].argsort(dim=1, descending=True, stable=True)
+# +     order = similarities[rows, first].argsort(dim=1, stable=True)
+
+
+# %% wrong: unsorted, of: two_sorts | says: columns as they stand
+# The table is not sorted.
+# -     table = relevant[rows, first[rows, order]]
+# +     table = relevant
+
+
+# %% wrong: precision | says: \(the precision\)
+# The share of the k first.
+# -     recall = inside / found.sum(dim=1).clamp(min=1)
+# +     recall = inside / k
+
+
+# %% wrong: recall_is_hit | says: hit as a number
+# One right answer is thought enough.
+# -     recall = inside / found.sum(dim=1).clamp(min=1)
+# +     recall = (inside > 0).to(inside.dtype)
+
+
+# %% wrong: place_from_zero | says: counted from 0
+# -     places = torch.arange(1, found.shape[1] + 1, dtype=found.dtype)
+# +     places = torch.arange(found.shape[1], dtype=found.dtype).clamp(min=1)
+
+
+# %% wrong: reciprocal_cut | says: doesn't depend on k
+# A right answer beyond k is not seen.
+# -     return inside > 0, recall, (found / places).amax(dim=1)
+# +     return inside > 0, recall, (found / places)[:, :k].amax(dim=1)
+
+
+# %% wrong: mean_of_reciprocals | says: mean over all right answers
+# -     return inside > 0, recall, (found / places).amax(dim=1)
+# +     mean = (found / places).sum(dim=1) / found.sum(dim=1).clamp(min=1)
+# +     return inside > 0, recall, mean
+
+
+# %% wrong: stable_only, of: two_sorts | says: ties help here
+# Equals stay in the order of the table.
+# -     first = relevant.long().argsort(dim=1, stable=True)
+# +     first = torch.arange(relevant.shape[1]).expand(relevant.shape)
+
+
+# %% wrong: right_first, of: two_sorts | says: right candidates stand before wrong ones
+# -     first = relevant.long().argsort(dim=1, stable=True)
+# +     first = relevant.long().argsort(dim=1, descending=True, stable=True)
+
+
+# %% wrong: ties_push_each_other, of: counting | says: push each other
+# Every candidate of the same score counts as one that stands before.
+# -     earlier = torch.ones(relevant.shape[1], relevant.shape[1]).tril(-1).bool()
+# -     before = before | (equal & relevant[:, None, :] & earlier)
+# -     place = before.sum(-1) + 1
+# +     place = (higher | equal).sum(-1)
+
+
+# %% wrong: nan_without_right | says: recall 0
+# -     recall = inside / found.sum(dim=1).clamp(min=1)
+# +     recall = inside / found.sum(dim=1)
+
+
+# %% wrong: first_place_without_right, of: two_sorts | says: one over place 1
+# argmax of a row without True is 0.
+# -     reciprocal = torch.where(total > 0, 1 / place.to(similarities.dtype), 0.0)
+# +     reciprocal = 1 / place.to(similarities.dtype)
+
+
+# %% wrong: no_check | says: k = 0 must raise ValueError
+# -     if k < 1:
+# -         raise ValueError(f"k: expected at least 1, got {k}")
+
+
+# %% wrong: topk_fails, of: two_sorts | says: RuntimeError|selected index k out of range|k = 8
+# topk of more than there are stops.
+# -     recall = table[:, :k].sum(1) / total.clamp(min=1).to(similarities.dtype)
+# +     top = similarities.topk(k, dim=1).indices
+# +     recall = table[:, :k].sum(1) / total.clamp(min=1).to(similarities.dtype)
+
+
+# %% wrong: in_float32, of: two_sorts | says: data type
+# -     recall = table[:, :k].sum(1) / total.clamp(min=1).to(similarities.dtype)
+# +     recall = table[:, :k].sum(1) / total.clamp(min=1)
+
+
+# %% wrong: compared_in_float32, of: two_sorts | says: float64 only
+# Scores that differ in their last digits become equal.
+# -     order = similarities[rows, first].argsort(dim=1, descending=True, stable=True)
+# +     order = similarities.float()[rows, first]
+# +     order = order.argsort(dim=1, descending=True, stable=True)
+
+
+# %% wrong: nudges_the_scores, of: two_sorts | says: changes its arguments in place
+# Right ones are moved behind wrong ones by a small amount, in the caller's table.
+# -     first = relevant.long().argsort(dim=1, stable=True)
+# +     similarities -= 1e-6 * relevant
+# +     first = relevant.long().argsort(dim=1, stable=True)

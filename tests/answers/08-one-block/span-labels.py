@@ -1,0 +1,244 @@
+# %% right: by_sentence
+# The loss sentence by sentence; the spans closed when they end.
+def span_loss(scores, labels, ignore=-100):
+    means = []
+    for rows, row in zip(scores, labels, strict=True):
+        asked = row != ignore
+        if asked.any():
+            means.append(F.cross_entropy(rows[asked], row[asked]))
+    if not means:
+        return (scores * 0.0).sum()
+    return torch.stack(means).mean()
+
+
+def find_spans(labels, ignore=-100):
+    result = []
+    for row in labels:
+        spans, start, end, open_kind = [], None, None, None
+        for place, label in enumerate(row.tolist()):
+            if label == ignore:
+                continue
+            kind = (label - 1) // 2
+            goes_on = label > 0 and label % 2 == 0 and kind == open_kind
+            if not goes_on and open_kind is not None:
+                spans.append((start, end, open_kind))
+                open_kind = None
+            if label > 0:
+                if not goes_on:
+                    start, open_kind = place, kind
+                end = place + 1
+        if open_kind is not None:
+            spans.append((start, end, open_kind))
+        result.append(spans)
+    return result
+
+
+# %% right: weighted
+# One sum with a weight for each token.
+def span_loss(scores, labels, ignore=-100):
+    asked = (labels != ignore).to(scores.dtype)
+    one_hot = F.one_hot(torch.where(labels != ignore, labels, 0), scores.shape[-1])
+    costs = torch.logsumexp(scores, -1) - (scores * one_hot).sum(-1)
+    per_sentence = asked.sum(1, keepdim=True)
+    sentences = (per_sentence > 0).sum()
+    weights = asked / per_sentence.clamp(min=1) / sentences.clamp(min=1)
+    return (costs * weights).sum()
+
+
+def find_spans(labels, ignore=-100):
+    def of(row):
+        places = [i for i, label in enumerate(row) if label != ignore]
+        kept = [row[i] for i in places]
+        spans = []
+        for n, (i, label) in enumerate(zip(places, kept, strict=True)):
+            previous = kept[n - 1] if n > 0 else 0
+            if label == 0:
+                continue
+            if label % 2 == 0 and previous in (label, label - 1):
+                start, _, kind = spans.pop()
+                spans.append((start, i + 1, kind))
+            else:
+                spans.append((i, i + 1, (label + 1) // 2 - 1))
+        return spans
+
+    return [of(row) for row in labels.tolist()]
+
+
+# %% right: cross_entropy
+def span_loss(scores, labels, ignore=-100):
+    costs = F.cross_entropy(
+        scores.transpose(1, 2), labels, ignore_index=ignore, reduction="none"
+    )
+    number = (labels != ignore).sum(1)
+    means = costs.sum(1) / number.clamp(min=1)
+    return means.sum() / max(int((number > 0).sum()), 1)
+
+
+def find_spans(labels, ignore=-100):
+    found = []
+    for row in labels.tolist():
+        spans, current = [], None
+        for t, label in enumerate(row):
+            if label == ignore:
+                continue
+            kind = None if label == 0 else (label - 1) // 2
+            if current is not None and label % 2 == 0 and kind == current[2]:
+                current[1] = t + 1
+                continue
+            if current is not None:
+                spans.append(tuple(current))
+            current = None if kind is None else [t, t + 1, kind]
+        if current is not None:
+            spans.append(tuple(current))
+        found.append(spans)
+    return found
+
+
+# %% wrong: mean_over_tokens, of: weighted | says: mean over all asked tokens
+# -     weights = asked / per_sentence.clamp(min=1) / sentences.clamp(min=1)
+# +     weights = asked / asked.sum().clamp(min=1)
+
+
+# %% wrong: mean_over_length | says: ignored tokens count as well in the mean
+# -     means = costs.sum(dim=1) / count.clamp(min=1)
+# +     means = costs.mean(dim=1)
+
+
+# %% wrong: sum_of_sentences | says: sum over the sentences
+# -     return means.sum() / (count > 0).sum().clamp(min=1)
+# +     return means.sum()
+
+
+# %% wrong: ignored_are_label_zero | says: as if their label were another one
+# -     costs = costs.masked_fill(~asked, 0.0)
+# -     count = asked.sum(dim=1)
+# +     count = (labels == labels).sum(dim=1)
+
+
+# %% wrong: softmax_over_tokens | says: softmax runs over the tokens
+# -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
+# +     costs = -torch.log_softmax(scores, dim=1).gather(-1, index)[..., 0]
+
+
+# %% wrong: sign | says: the sign is turned
+# -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
+# +     costs = torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
+
+
+# %% wrong: empty_sentence_counts | says: counts as one with a loss of 0
+# -     return means.sum() / (count > 0).sum().clamp(min=1)
+# +     return means.mean()
+
+
+# %% wrong: nan_in_empty_sentence | says: 0 / 0 is NaN
+# -     means = costs.sum(dim=1) / count.clamp(min=1)
+# +     means = costs.sum(dim=1) / count
+
+
+# %% wrong: nan_without_sentences | says: without a sentence that asks
+# -     return means.sum() / (count > 0).sum().clamp(min=1)
+# +     return means.sum() / (count > 0).sum()
+
+
+# %% wrong: plain_zero, of: by_sentence | says: must lead back to the scores
+# -         return (scores * 0.0).sum()
+# +         return torch.zeros((), dtype=scores.dtype)
+
+
+# %% wrong: minus_100_only | says: ignore|IndexError|no index
+# ignore has no effect.
+# -     asked = labels != ignore
+# +     asked = labels != -100
+
+
+# %% wrong: negative_labels_only | says: ignore
+# -     asked = labels != ignore
+# +     asked = (labels >= 0) & (labels < scores.shape[-1])
+
+
+# %% wrong: begin_goes_on | says: begin directly behind a span
+# -             if label > 0 and is_open and not begins and spans[-1][2] == kind:
+# +             if label > 0 and is_open and spans[-1][2] == kind:
+
+
+# %% wrong: other_kind_goes_on | says: inside of another kind must start
+# -             if label > 0 and is_open and not begins and spans[-1][2] == kind:
+# -                 spans[-1] = (spans[-1][0], place + 1, kind)
+# +             if label > 0 and is_open and not begins:
+# +                 spans[-1] = (spans[-1][0], place + 1, spans[-1][2])
+
+
+# %% wrong: inside_alone_is_lost | says: inside where no span is open|here it is lost
+# -             elif label > 0:
+# +             elif label > 0 and begins:
+
+
+# %% wrong: outside_does_not_end | says: outside token must end
+# -             is_open = label > 0
+# +             is_open = is_open or label > 0
+
+
+# %% wrong: inclusive_end, of: by_sentence | says: one behind the last token
+# -                 end = place + 1
+# +                 end = place
+
+
+# %% wrong: last_is_lost, of: by_sentence | says: end of the sentence is lost
+# -         if open_kind is not None:
+# -             spans.append((start, end, open_kind))
+# -         result.append(spans)
+# +         result.append(spans)
+
+
+# %% wrong: kind_from_one, of: by_sentence | says: kinds are counted from 0
+# -             kind = (label - 1) // 2
+# +             kind = (label + 1) // 2
+
+
+# %% wrong: ignored_ends | says: ignored token must not end
+# -             if label == ignore:
+# -                 continue
+# +             if label == ignore:
+# +                 is_open = False
+# +                 continue
+
+
+# %% wrong: ignored_belongs, of: by_sentence | says: ignored token at the end of a span
+# -             if label == ignore:
+# -                 continue
+# +             if label == ignore:
+# +                 end = place + 1
+# +                 continue
+
+
+# %% wrong: taken_out, of: by_sentence | says: places count without them
+# -         for place, label in enumerate(row.tolist()):
+# -             if label == ignore:
+# -                 continue
+# +         for place, label in enumerate(x for x in row.tolist() if x != ignore):
+
+
+# %% wrong: open_over_sentences | says: from one sentence to the next|IndexError
+# -     for row in labels.tolist():
+# -         spans, is_open = [], False
+# +     is_open = False
+# +     for row in labels.tolist():
+# +         spans = []
+
+
+# %% wrong: tensors | says: plain int
+# -     for row in labels.tolist():
+# -         spans, is_open = [], False
+# +     for row in labels:
+# +         spans, is_open = [], False
+
+
+# %% wrong: fills_the_labels | says: changes its arguments in place
+# -     index = labels.masked_fill(~asked, 0)[..., None]
+# +     labels[~asked] = 0
+# +     index = labels[..., None]
+
+
+# %% wrong: float32_inside | says: data type
+# -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
+# +     costs = -torch.log_softmax(scores.float(), dim=-1).gather(-1, index)[..., 0]
