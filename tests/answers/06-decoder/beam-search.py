@@ -367,7 +367,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 
 
-# %% wrong: stops_when_full | says: wrong|expected
+# %% wrong: stops_when_full | says: too few
 # The search ends with beam_size finished hypotheses.
 # -         alive = [pair for pair in kept if pair[1][-1] != eos_id]
 # +         alive = [pair for pair in kept if pair[1][-1] != eos_id]
@@ -388,7 +388,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +     table = log_probs.tolist()
 
 
-# %% wrong: result_cut | says: wrong|expected
+# %% wrong: result_cut | says: too few
 # At most 20 hypotheses are returned.
 # -     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 # +     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:20]
