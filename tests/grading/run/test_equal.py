@@ -29,7 +29,7 @@ from tests.test_class_graded import fill
 
 #: Answers that return a list which they keep. A list leaves the sandbox as a copy, so its caller
 #: can't change theirs: `*--contract` fails such an answer in one process only.
-KEPT = ("returns_a_kept_list",)
+KEPT = ("returns_a_kept_list", "list_kept")
 #: Submissions of one assignment in the sample.
 SAMPLE = 3
 ALL = os.environ.get("GRADING_EQUAL") == "all"

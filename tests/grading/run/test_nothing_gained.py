@@ -139,14 +139,16 @@ def test_nothing_is_measured_by_the_measured(
         "    if type(part).__name__ == 'StudentPeer':\n"
         "        type(part).kept_sizes = lambda self: []\n"
     )
+    right, _ = hand_in(
+        engine, "05", {"relative-keys": bank("05", "relative-keys", "gather_scatter")}
+    )
+    assert right.points["relative-keys--memory"] > 0
+    scores = "relative-keys--scores"
     for name in ("big_table_of_keys", "big_table_of_values"):
         answer = lie + bank("05", "relative-keys", name)
         result, _ = hand_in(engine, "05", {"relative-keys": answer})
-        assert result.points["relative-keys--scores"] == 4
+        assert result.points[scores] == right.points[scores] > 0
         assert result.points["relative-keys--memory"] == 0, name
-    right = bank("05", "relative-keys", "gather_scatter")
-    result, _ = hand_in(engine, "05", {"relative-keys": right})
-    assert result.points["relative-keys--memory"] == 2
 
 
 def test_a_cache_that_caches_nothing(engine: sandbox_runner.SandboxEngine) -> None:
