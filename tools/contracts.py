@@ -9,8 +9,9 @@
 
 What stands below, up to the next part, is the cell's text, under a title (tools/folding.py). A
 cell that isn't there yet comes last among its task's. The kit (solutions/kit.py, from `# %% kit`
-on) goes in hidden lines above the first of the parts; imports above the first part are for editors
-and linters only.
+on) goes in hidden lines above the first of the parts, and behind it what stands below
+`# %% shared`: definitions that several parts use. A part never uses another part's: where its
+task isn't solved, its cell stops before them. Imports above are for editors and linters only.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ HEAD = re.compile(
     r"^# %% (?P<name>[a-z0-9-]+)(?: \| points: (?P<points>[\d.]+))?$", re.MULTILINE
 )
 KIT, CONTRACT = "kit.py", "contract.py"
+#: Parts that are no test cells.
+KIT_PART, SHARED = "kit", "shared"
 
 
 class ContractError(ValueError):
@@ -47,10 +50,10 @@ class Part:
 
 
 def parts(path: Path) -> list[Part]:
-    """Return the parts of a file.
+    """Return the parts of a file, the kit and what is shared included.
 
     Raises:
-        ContractError: if it has none, or one has no points and is no kit.
+        ContractError: if it has none, or one has no points and is no kit, or shared.
 
     """
     text = path.read_text(encoding="utf-8")
@@ -60,19 +63,22 @@ def parts(path: Path) -> list[Part]:
     ends = [head.start() for head in heads[1:]] + [len(text)]
     found = []
     for head, end in zip(heads, ends, strict=True):
-        if head["points"] is None and path.name != KIT:
+        if (head["points"] is None) != (head["name"] in (KIT_PART, SHARED)):
             raise ContractError(
-                f"{path}: {head['name']}: say its points: `# %% {head['name']} | points: 3`"
+                f"{path}: {head['name']}: say its points: `# %% {head['name']} | points: 3`; "
+                f"`{KIT_PART}` and `{SHARED}` have none"
             )
         body = text[head.end() : end].strip("\n")
         found.append(Part(head["name"], float(head["points"] or 0), body))
     return found
 
 
-def kit(solutions: Path) -> str:
-    """Return the kit, as hidden lines."""
-    (part,) = parts(solutions / KIT)
-    return f"### BEGIN HIDDEN TESTS\n{part.text}\n\n\n### END HIDDEN TESTS\n"
+def hidden(solutions: Path, own: list[Part]) -> str:
+    """Return the kit and what an assignment's parts share, as hidden lines."""
+    (kit,) = parts(solutions / KIT)
+    texts = [kit.text, *(part.text for part in own if part.name == SHARED)]
+    body = "\n\n\n".join(texts)
+    return f"### BEGIN HIDDEN TESTS\n{body}\n\n\n### END HIDDEN TESTS\n"
 
 
 def made(folder: Path) -> tuple[Path, str]:
@@ -85,9 +91,12 @@ def made(folder: Path) -> tuple[Path, str]:
     (path,) = notebooks_in(folder)
     notebook = nbformat.read(path, as_version=4)
     own = parts(folder / CONTRACT)
-    for number, part in enumerate(own):
+    above = hidden(folder.parent, own)
+    for part in own:
+        if part.name == SHARED:
+            continue
         cell = find(notebook, part, folder)
-        text = (kit(folder.parent) if number == 0 else "") + part.text
+        text, above = above + part.text, ""
         cell.source = titled(text, part.name, part.points)
         points = part.points
         cell.metadata.nbgrader["points"] = int(points) if points % 1 == 0 else points

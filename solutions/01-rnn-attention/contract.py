@@ -5,6 +5,20 @@ import torch.nn.functional as F
 
 from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
 
+
+# %% shared
+def _gru_step(state, names, x, h):
+    """Return the next state of a GRU by its definition; names: of its four weights."""
+    w_x, w_h, b_x, b_h = [state[name] for name in names]
+    (r_x, z_x, n_x), (r_h, z_h, n_h) = [
+        (x @ w_x.T + b_x).chunk(3, -1),
+        (h @ w_h.T + b_h).chunk(3, -1),
+    ]
+    update = torch.sigmoid(z_x + z_h)
+    new = torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h)
+    return (1 - update) * new + update * h
+
+
 # %% teacher-forcing--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _words = torch.tensor([[5, 7, 6], [8, 9, 9]])
@@ -356,18 +370,6 @@ assert _summary.shape == (1, 6), "One sentence: a summary of shape (1, 6)."
 
 
 ### BEGIN HIDDEN TESTS
-def _gru_step(state, names, x, h):
-    """Return the next state of a GRU by its definition; names: of its four weights."""
-    w_x, w_h, b_x, b_h = [state[name] for name in names]
-    (r_x, z_x, n_x), (r_h, z_h, n_h) = [
-        (x @ w_x.T + b_x).chunk(3, -1),
-        (h @ w_h.T + b_h).chunk(3, -1),
-    ]
-    update = torch.sigmoid(z_x + z_h)
-    new = torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h)
-    return (1 - update) * new + update * h
-
-
 def _read_both_ways(state, x, src_mask):
     """Return annotations and summary, sentence by sentence and word by word."""
     rows, ends = [], []

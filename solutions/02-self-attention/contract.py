@@ -7,6 +7,18 @@ import torch.nn.functional as F
 
 from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
 
+
+# %% shared
+def _softmax(scores, allowed=None):
+    """Return weights of one row of scores; zeros where nothing is allowed."""
+    allowed = torch.ones_like(scores).bool() if allowed is None else allowed
+    if not allowed.any():
+        return scores * 0
+    shifted = scores - scores[allowed].max().detach()
+    powers = torch.where(allowed, shifted, torch.zeros_like(shifted)).exp() * allowed
+    return powers / powers.sum()
+
+
 # %% soft-lookup--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _query, _keys, _values = seeded(5, (3,), (4, 3), (4, 2), dtype=torch.float64)
@@ -18,16 +30,6 @@ assert matches(_weights, _want, 1e-9), explain(
 
 
 ### BEGIN HIDDEN TESTS
-def _softmax(scores, allowed=None):
-    """Return weights of one row of scores; zeros where nothing is allowed."""
-    allowed = torch.ones_like(scores).bool() if allowed is None else allowed
-    if not allowed.any():
-        return scores * 0
-    shifted = scores - scores[allowed].max().detach()
-    powers = torch.where(allowed, shifted, torch.zeros_like(shifted)).exp() * allowed
-    return powers / powers.sum()
-
-
 def _looked_up(query, keys, values, temperature=1.0):
     """Return output and weights, key by key."""
     scores = [

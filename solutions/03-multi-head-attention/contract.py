@@ -7,6 +7,32 @@ from torch import nn
 
 from solutions.kit import _Contract, _kit_apart, _kit_normal
 
+
+# %% shared
+def _one_head(scores, value, allowed):
+    """Return the output of one head, and zeros for a query that sees nothing."""
+    top = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True).detach()
+    shifted = scores - top.masked_fill(top == -math.inf, 0.0)
+    powers = torch.where(allowed, shifted, torch.zeros_like(scores)).exp() * allowed
+    total = powers.sum(-1, keepdim=True)
+    return powers @ value / torch.where(total == 0, torch.ones_like(total), total)
+
+
+def _all_heads(query, key, value, bias=None, mask=None):
+    """Return attention, sequence by sequence and head by head."""
+    batch, heads, t_q, d_h = query.shape
+    allowed = torch.ones(batch, heads, t_q, key.shape[2], dtype=torch.bool)
+    allowed = allowed if mask is None else allowed & mask
+    found = []
+    for b in range(batch):
+        for i in range(heads):
+            shared = i * key.shape[1] // heads
+            scores = torch.einsum("td,sd->ts", query[b, i], key[b, shared]) / d_h**0.5
+            scores = scores if bias is None else scores + bias[i]
+            found.append(_one_head(scores, value[b, shared], allowed[b, i]))
+    return torch.stack(found).reshape(batch, heads, t_q, -1)
+
+
 # %% split-heads--contract | points: 2
 # In float64, called again, and with the smallest sizes.
 _x = seeded(5, (2, 3, 4, 6), dtype=torch.float64)
@@ -290,30 +316,6 @@ steady("share_heads", share_heads, _query[0], 3)
 
 
 ### BEGIN HIDDEN TESTS
-def _one_head(scores, value, allowed):
-    """Return the output of one head, and zeros for a query that sees nothing."""
-    top = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True).detach()
-    shifted = scores - top.masked_fill(top == -math.inf, 0.0)
-    powers = torch.where(allowed, shifted, torch.zeros_like(scores)).exp() * allowed
-    total = powers.sum(-1, keepdim=True)
-    return powers @ value / torch.where(total == 0, torch.ones_like(total), total)
-
-
-def _all_heads(query, key, value, bias=None, mask=None):
-    """Return attention, sequence by sequence and head by head."""
-    batch, heads, t_q, d_h = query.shape
-    allowed = torch.ones(batch, heads, t_q, key.shape[2], dtype=torch.bool)
-    allowed = allowed if mask is None else allowed & mask
-    found = []
-    for b in range(batch):
-        for i in range(heads):
-            shared = i * key.shape[1] // heads
-            scores = torch.einsum("td,sd->ts", query[b, i], key[b, shared]) / d_h**0.5
-            scores = scores if bias is None else scores + bias[i]
-            found.append(_one_head(scores, value[b, shared], allowed[b, i]))
-    return torch.stack(found).reshape(batch, heads, t_q, -1)
-
-
 def _grouped(query, key, value, mask=None):
     """Return grouped attention."""
     return _all_heads(query, key, value, None, mask)

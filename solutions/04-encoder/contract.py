@@ -6,6 +6,73 @@ import torch
 
 from solutions.kit import _Contract, _kit_apart, _kit_normal
 
+
+# %% shared
+def _centred(W, b):
+    """Return the layer before, multiplied with the matrix that centres."""
+    size = W.shape[1]
+    centring = torch.eye(size, dtype=W.dtype) - torch.full_like(W[0], 1 / size)
+    return W @ centring.T, centring @ b
+
+
+def _of_layer():
+    """Return the names of a layer's weights."""
+    names = [f"W_q", f"W_k", f"W_v", f"W_o", f"W_1", f"b_1", f"W_2", f"b_2"]
+    return names + [f"{kind}_{n}" for n in (1, 2, 3, 4) for kind in ("gamma", "beta")]
+
+
+def _layer_weights(seed, *count, sizes):
+    """Return random weights of a layer, or of as many as count says, stacked."""
+    heads, width, narrow, inner = sizes
+    shapes = [(heads, width, narrow)] * 3 + [(heads, narrow, width)]
+    shapes += [(width, inner), (inner,), (inner, width), (width,)] + [(width,)] * 8
+    return _kit_normal(seed, *[(*count, *shape) for shape in shapes])
+
+
+def _named(values, named):
+    """Return the weights by name."""
+    return dict(zip(_of_layer(), values, strict=False)) | named
+
+
+def _in_order(values, named):
+    """Return a stack of layers, each of them by name."""
+    stacked = _named(values, named)
+    count = len(stacked["W_1"])
+    return [{name: w[n] for name, w in stacked.items()} for n in range(count)]
+
+
+def _of_token(x, gamma, beta, eps=1e-5):
+    """Return layer norm by its definition."""
+    centred = x - x.sum(-1, keepdim=True) / x.shape[-1]
+    size = (centred**2).sum(-1, keepdim=True) / x.shape[-1] + eps
+    return gamma * (centred * size**-0.5) + beta
+
+
+def _self_attended(x, layer, mask):
+    """Return attention and its weights, sequence by sequence and head by head."""
+    maps, outputs, heads = [], [], len(layer["W_q"])
+    allowed = torch.ones(len(x), heads, *x.shape[1:2] * 2, dtype=torch.bool)
+    allowed = allowed if mask is None else allowed & mask
+    for b, tokens in enumerate(x):
+        output = 0
+        for i in range(heads):
+            query, key = tokens @ layer["W_q"][i], tokens @ layer["W_k"][i]
+            scores = torch.einsum("td,sd->ts", query, key) * key.shape[1] ** -0.5
+            top = scores.detach().amax(-1, keepdim=True)
+            powers = (scores - top).exp() * allowed[b, i]
+            total = powers.sum(-1, keepdim=True)
+            maps.append(powers / torch.where(total == 0, 1.0, total))
+            output = output + maps[-1] @ (tokens @ layer["W_v"][i]) @ layer["W_o"][i]
+        outputs.append(output)
+    return torch.stack(outputs), torch.stack(maps).unflatten(0, (len(x), heads))
+
+
+def _inner(x, layer):
+    """Return the feed-forward network."""
+    hidden = torch.einsum("...d,df->...f", x, layer["W_1"]) + layer["b_1"]
+    return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
+
+
 # %% rms-norm--contract | points: 2
 # In float64, whatever the data type of the weight is, and called again.
 _x, _module = seeded(181, (2, 3, 4), dtype=torch.float64), RMSNorm(4, eps=0.5)
@@ -177,13 +244,6 @@ def _folded(gamma, beta, W, b=None):
     shift = sum(s * row for s, row in zip(beta, W, strict=True))
     rows = [g * row for g, row in zip(gamma, W, strict=True)]
     return torch.stack(rows), shift if b is None else b + shift
-
-
-def _centred(W, b):
-    """Return the layer before, multiplied with the matrix that centres."""
-    size = W.shape[1]
-    centring = torch.eye(size, dtype=W.dtype) - torch.full_like(W[0], 1 / size)
-    return W @ centring.T, centring @ b
 
 
 _contract = _Contract(
@@ -473,32 +533,6 @@ assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol
 
 
 ### BEGIN HIDDEN TESTS
-def _of_layer():
-    """Return the names of a layer's weights."""
-    names = [f"W_q", f"W_k", f"W_v", f"W_o", f"W_1", f"b_1", f"W_2", f"b_2"]
-    return names + [f"{kind}_{n}" for n in (1, 2, 3, 4) for kind in ("gamma", "beta")]
-
-
-def _layer_weights(seed, *count, sizes):
-    """Return random weights of a layer, or of as many as count says, stacked."""
-    heads, width, narrow, inner = sizes
-    shapes = [(heads, width, narrow)] * 3 + [(heads, narrow, width)]
-    shapes += [(width, inner), (inner,), (inner, width), (width,)] + [(width,)] * 8
-    return _kit_normal(seed, *[(*count, *shape) for shape in shapes])
-
-
-def _named(values, named):
-    """Return the weights by name."""
-    return dict(zip(_of_layer(), values, strict=False)) | named
-
-
-def _in_order(values, named):
-    """Return a stack of layers, each of them by name."""
-    stacked = _named(values, named)
-    count = len(stacked["W_1"])
-    return [{name: w[n] for name, w in stacked.items()} for n in range(count)]
-
-
 def _one_layer(x, mask, placement, *values, **named):
     """Return what the student's layer gives."""
     return encoder_layer(x, _named(values, named), mask, placement)
@@ -508,38 +542,6 @@ def _stack(x, mask, placement, final_gamma, final_beta, *values, **named):
     """Return what the student's encoder gives."""
     final = None if final_gamma is None else (final_gamma, final_beta)
     return encoder(x, _in_order(values, named), mask, placement, final)
-
-
-def _of_token(x, gamma, beta, eps=1e-5):
-    """Return layer norm by its definition."""
-    centred = x - x.sum(-1, keepdim=True) / x.shape[-1]
-    size = (centred**2).sum(-1, keepdim=True) / x.shape[-1] + eps
-    return gamma * (centred * size**-0.5) + beta
-
-
-def _self_attended(x, layer, mask):
-    """Return attention and its weights, sequence by sequence and head by head."""
-    maps, outputs, heads = [], [], len(layer["W_q"])
-    allowed = torch.ones(len(x), heads, *x.shape[1:2] * 2, dtype=torch.bool)
-    allowed = allowed if mask is None else allowed & mask
-    for b, tokens in enumerate(x):
-        output = 0
-        for i in range(heads):
-            query, key = tokens @ layer["W_q"][i], tokens @ layer["W_k"][i]
-            scores = torch.einsum("td,sd->ts", query, key) * key.shape[1] ** -0.5
-            top = scores.detach().amax(-1, keepdim=True)
-            powers = (scores - top).exp() * allowed[b, i]
-            total = powers.sum(-1, keepdim=True)
-            maps.append(powers / torch.where(total == 0, 1.0, total))
-            output = output + maps[-1] @ (tokens @ layer["W_v"][i]) @ layer["W_o"][i]
-        outputs.append(output)
-    return torch.stack(outputs), torch.stack(maps).unflatten(0, (len(x), heads))
-
-
-def _inner(x, layer):
-    """Return the feed-forward network."""
-    hidden = torch.einsum("...d,df->...f", x, layer["W_1"]) + layer["b_1"]
-    return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
 
 
 def _placed(x, mask, placement, *values):

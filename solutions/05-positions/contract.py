@@ -6,6 +6,18 @@ import torch
 
 from solutions.kit import _Contract, _kit_apart, _kit_normal
 
+
+# %% shared
+def _encoding_of(positions, d_model, base=10000.0):
+    """Return the encodings, feature by feature."""
+    features = []
+    for j in range(d_model):
+        angle = positions.double() / float(base) ** ((j - j % 2) / d_model)
+        features.append(torch.sin(angle) if j % 2 == 0 else torch.cos(angle))
+    whole = not positions.is_floating_point()
+    return torch.stack(features, -1).to(torch.float32 if whole else positions.dtype)
+
+
 # %% sinusoids--contract | points: 2
 # In float64, with the argument kept, and called again.
 _positions = torch.tensor([[0.5, -2.0], [3.25, 40.0]], dtype=torch.float64)
@@ -23,16 +35,6 @@ assert matches(_got, _expected, 1e-9), explain(
 
 
 ### BEGIN HIDDEN TESTS
-def _encoding_of(positions, d_model, base=10000.0):
-    """Return the encodings, feature by feature."""
-    features = []
-    for j in range(d_model):
-        angle = positions.double() / float(base) ** ((j - j % 2) / d_model)
-        features.append(torch.sin(angle) if j % 2 == 0 else torch.cos(angle))
-    whole = not positions.is_floating_point()
-    return torch.stack(features, -1).to(torch.float32 if whole else positions.dtype)
-
-
 _contract = _Contract(
     sinusoids,
     _encoding_of,

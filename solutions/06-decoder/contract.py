@@ -7,6 +7,44 @@ from torch import nn
 
 from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
 
+
+# %% shared
+def _projected_heads(state, name, x, h):
+    """Return projected tokens head by head: (B, T, D) -> (B, h, T, d_h)."""
+    whole = (
+        torch.einsum("btd,ed->bte", x, state[f"{name}.weight"]) + state[f"{name}.bias"]
+    )
+    return torch.stack(whole.chunk(h, -1), 1)
+
+
+def _joined_heads(state, weights, value):
+    """Return the heads' outputs, joined and projected."""
+    merged = torch.cat((weights @ value).unbind(1), -1)
+    return (
+        torch.einsum("btd,ed->bte", merged, state["out_proj.weight"])
+        + state["out_proj.bias"]
+    )
+
+
+def _attention_rows(scores, allowed):
+    """Return the weights of scores, zeros where nothing is allowed."""
+    allowed = allowed.expand_as(scores)
+    low = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True)
+    low = low.masked_fill(low == -math.inf, 0.0).detach()
+    powers = (
+        torch.where(allowed, scores - low, torch.zeros_like(scores)).exp() * allowed
+    )
+    total = powers.sum(-1, keepdim=True)
+    return powers / total.masked_fill(total == 0, 1.0)
+
+
+def _projections(d, d_m):
+    """Return the shapes of the four projections by name."""
+    widths = {"q_proj": d, "k_proj": d_m, "v_proj": d_m, "out_proj": d}
+    shapes = {f"{name}.weight": (d, width) for name, width in widths.items()}
+    return shapes | {f"{name}.bias": (d,) for name in widths}
+
+
 # %% decoder-masks--contract | points: 2
 # With the arguments kept, called again, and with one token.
 _src, _tgt = torch.tensor([[5, 9], [9, 9]]), torch.tensor([[5, 9, 3], [9, 4, 9]])
@@ -393,35 +431,6 @@ assert matches(_weights, torch.ones(2, 2, 1, 1)), "One key gets all the weight."
 
 
 ### BEGIN HIDDEN TESTS
-def _projected_heads(state, name, x, h):
-    """Return projected tokens head by head: (B, T, D) -> (B, h, T, d_h)."""
-    whole = (
-        torch.einsum("btd,ed->bte", x, state[f"{name}.weight"]) + state[f"{name}.bias"]
-    )
-    return torch.stack(whole.chunk(h, -1), 1)
-
-
-def _joined_heads(state, weights, value):
-    """Return the heads' outputs, joined and projected."""
-    merged = torch.cat((weights @ value).unbind(1), -1)
-    return (
-        torch.einsum("btd,ed->bte", merged, state["out_proj.weight"])
-        + state["out_proj.bias"]
-    )
-
-
-def _attention_rows(scores, allowed):
-    """Return the weights of scores, zeros where nothing is allowed."""
-    allowed = allowed.expand_as(scores)
-    low = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True)
-    low = low.masked_fill(low == -math.inf, 0.0).detach()
-    powers = (
-        torch.where(allowed, scores - low, torch.zeros_like(scores)).exp() * allowed
-    )
-    total = powers.sum(-1, keepdim=True)
-    return powers / total.masked_fill(total == 0, 1.0)
-
-
 def _asked_memory(h):
     """Return the reference of forward for h heads."""
 
@@ -435,13 +444,6 @@ def _asked_memory(h):
         return _joined_heads(state, weights, value), weights
 
     return reference
-
-
-def _projections(d, d_m):
-    """Return the shapes of the four projections by name."""
-    widths = {"q_proj": d, "k_proj": d_m, "v_proj": d_m, "out_proj": d}
-    shapes = {f"{name}.weight": (d, width) for name, width in widths.items()}
-    return shapes | {f"{name}.bias": (d,) for name in widths}
 
 
 for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):

@@ -343,8 +343,8 @@ for _dtype in (torch.float32, torch.float16, torch.bfloat16):
     _few = [_entries(961 + 2 * _n, _dtype) for _n in range(4)]
     for _some in (_few[:1], _few[:2], _few):
         _contract.case(f"{_dtype}, exact if added up in float64", _some)
-_flat = [{"w": _kit_apart(_state["w"])} for _state in _five]
-_contract.case(f"Transposes", _flat)
+_transposed = [{"w": _kit_apart(_state["w"])} for _state in _five]
+_contract.case(f"Transposes", _transposed)
 _learned = [_entries(971 + _n, learned=True) for _n in range(2)]
 _contract.case(f"Parameters", _learned)
 _contract.again()
@@ -371,7 +371,7 @@ _few = [_entries(991 + 2 * _n, torch.float32) for _n in range(2)]
 _contract.case(f"float32, exact if computed in float64", *_few, 0.999)
 _contract.case(f"An average in float32 of float64", _few[0], _five[0], 0.9)
 _contract.case(f"An average in float64 of float32", _five[0], _few[0], 0.9)
-_contract.case(f"Transposes", *_flat[:2], 0.9)
+_contract.case(f"Transposes", *_transposed[:2], 0.9)
 _contract.case(f"Parameters", *_learned, 0.9)
 _contract.again()
 for _found in (

@@ -128,7 +128,7 @@ class Kit:
             "course_seed": 5,
             "<f-string>": self.texts.join,
         }
-        codes, found = definitions(contracts.kit(ROOT / "solutions"))
+        codes, found = definitions(contracts.hidden(ROOT / "solutions", []))
         self.texts.words |= found
         for code in codes:
             exec(code, self.names)
