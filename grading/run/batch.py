@@ -15,10 +15,7 @@ from pathlib import Path
 from tqdm import tqdm
 from traitlets import TraitError
 
-from grading.course import (
-    files,
-    layout,
-)
+from grading.course import files, layout
 from grading.course.layout import Course, GradingError
 from grading.course.states import Result, State
 from grading.course.submission import Form
