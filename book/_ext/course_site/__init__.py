@@ -17,6 +17,7 @@ from . import (
     numbering,
     predict,
     quiz,
+    search,
     syllabus,
 )
 
@@ -33,6 +34,7 @@ PARTS = (
     numbering,
     predict,
     quiz,
+    search,
     syllabus,
 )
 

@@ -10,10 +10,10 @@ import pytest
 from grading.course.bindings import inner_parts
 from grading.course.states import State
 from grading.run.pipeline import PASSES
-from tests.grading.attacks.hostile import FIRST, TIMES, Class
+from tests.grading.attacks.hostile import FIRST, Class
 from tests.grading.attacks.process import HANGS, PROCESS, SPIES, SUSPECT, TRACES, WORDS
 from tests.grading.attacks.values import LIES
-from tests.grading.quick import CELL_SECONDS
+from tests.grading.quick import CELL_SECONDS, SUBMISSION_SECONDS
 
 ATTACKS = {**LIES, **PROCESS, **HANGS, **SPIES, **WORDS}
 #: What takes its time in each test.
@@ -48,7 +48,8 @@ def test_an_attack_gains_nothing_and_ends(
     assert bool(told) == bool(inner_parts(ATTACKS[name]))
     assert result.total == 0, {n: p for n, p in result.points.items() if p}
     assert result.points.keys() == graded.tests.keys()
-    assert result.seconds < PASSES * TIMES.submission + 5 * CELL_SECONDS
+    limit = PASSES * SUBMISSION_SECONDS + 5 * CELL_SECONDS
+    assert result.seconds < limit * graded.share
     if not any("a cell of the student's own" in reason for reason in result.reasons):
         assert "name 'attack' is not defined" not in str(result.messages), (
             "it was never made"

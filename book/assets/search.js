@@ -1,0 +1,121 @@
+// The search page: sections of all pages (course-sections.js), found by MiniSearch.
+// Titles count more than headings within a page, and those more than text.
+const SEARCH = { boost: { heading: 6, terms: 4, page: 2, text: 1 }, most: 30, around: 90 };
+
+// "Heads" finds "head", "normalization" finds "normalisation".
+function searchTerm(word) {
+  const lower = word.toLowerCase().replace(/[’']s$/, "").replace(/iz(?=e|ing|ation)/, "is");
+  return lower.length > 3 ? lower.replace(/([^su])s$/, "$1") : lower;
+}
+
+// Chapters explain; traps, exercises and pages for teachers come after them.
+function weightOf(url) {
+  if (/^book\/0/.test(url)) return 1;
+  return /^book\/(traps|notation|setup|translate)/.test(url) ? 0.7 : 0.3;
+}
+
+function makeIndex(sections) {
+  const index = new MiniSearch({
+    fields: ["heading", "terms", "page", "text"],
+    processTerm: searchTerm,
+    searchOptions: {
+      boost: SEARCH.boost,
+      prefix: (word) => word.length > 2,
+      fuzzy: (word) => (word.length > 5 ? 0.15 : false),
+      boostDocument: (id) => weightOf(sections[id].url),
+    },
+  });
+  index.addAll(sections.map((section, id) => ({ id, ...section })));
+  return index;
+}
+
+const words = (text) => text.toLowerCase().replace(/[-‐–]/g, " ");
+
+// Sections that have all words, or, where none has, some; a heading that is the query comes first.
+function findSections(index, sections, query) {
+  let found = index.search(query, { combineWith: "AND" });
+  if (!found.length) found = index.search(query);
+  const phrase = words(query).trim();
+  for (const one of found) {
+    const { heading, text } = sections[one.id];
+    if (words(heading).includes(phrase)) one.score *= 3;
+    else if (words(text).includes(phrase)) one.score *= 1.5;
+  }
+  return found.sort((a, b) => b.score - a.score).slice(0, SEARCH.most);
+}
+
+// The text around the first of the words, with the words marked.
+function excerpt(text, terms) {
+  const escaped = terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const pattern = new RegExp(`\\b(?:${escaped.join("|")})`, "iu");
+  const at = Math.max(text.search(pattern), 0);
+  let begin = Math.max(at - SEARCH.around, 0);
+  if (begin) begin = text.indexOf(" ", begin) + 1;
+  let end = Math.min(at + 2 * SEARCH.around, text.length);
+  if (end < text.length) end = text.lastIndexOf(" ", end);
+  const line = document.createElement("p");
+  line.className = "search-excerpt";
+  const pieces = text.slice(begin, end).split(new RegExp(`(\\b(?:${escaped.join("|")})[\\p{L}\\d]*)`, "iu"));
+  if (begin) line.append("… ");
+  pieces.forEach((piece, n) => {
+    if (n % 2) {
+      const mark = document.createElement("mark");
+      mark.textContent = piece;
+      line.append(mark);
+    } else line.append(piece);
+  });
+  if (end < text.length) line.append(" …");
+  return line;
+}
+
+function resultOf(section, terms) {
+  const item = document.createElement("li");
+  const link = document.createElement("a");
+  link.href = section.url;
+  link.textContent = section.heading;
+  item.append(link);
+  if (section.page !== section.heading) {
+    const where = document.createElement("span");
+    where.className = "search-page";
+    where.textContent = section.page;
+    item.append(where);
+  }
+  if (section.text) item.append(excerpt(section.text, terms));
+  return item;
+}
+
+function setUpSearch(place) {
+  const field = document.querySelector(".bd-search-container form.bd-search input");
+  const status = document.createElement("p");
+  status.setAttribute("role", "status");
+  const list = document.createElement("ol");
+  list.className = "search-sections";
+  place.append(status, list);
+  const index = makeIndex(courseSections);
+
+  function show(query) {
+    const found = query.trim() ? findSections(index, courseSections, query) : [];
+    const terms = (one) => [...new Set([...one.terms, ...one.queryTerms])];
+    list.replaceChildren(...found.map((one) => resultOf(courseSections[one.id], terms(one))));
+    if (!query.trim()) status.textContent = "";
+    else if (!found.length) status.textContent = `No section has “${query.trim()}”. Try another word for it.`;
+    else if (found.length === SEARCH.most) status.textContent = `The ${SEARCH.most} best sections`;
+    else status.textContent = found.length === 1 ? "One section" : `${found.length} sections`;
+  }
+
+  let waiting;
+  field.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const address = new URL(location.href);
+      address.searchParams.set("q", field.value);
+      history.replaceState(null, "", address);
+      show(field.value);
+    }, 150);
+  });
+  field.value = new URLSearchParams(location.search).get("q") || "";
+  show(field.value);
+}
+
+// Behind the scripts that it needs, which wait as well.
+document.addEventListener("DOMContentLoaded", () => setUpSearch(document.getElementById("search-results")));
