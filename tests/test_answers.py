@@ -87,6 +87,26 @@ def test_a_good_bank_has_no_problems(made: Path) -> None:
     assert ["total", "6", "4", "4", "3", "1", "0"] in table
 
 
+def test_right_answers_that_bear_no_other_are_reported(made: Path) -> None:
+    """They run in one notebook; who is right alone is not blamed alone."""
+    add(
+        made,
+        "double",
+        "# %% right: own\ndef step(x):\n    return x\n\n"
+        "def double(x):\n    return x + step(x)\n",
+    )
+    add(
+        made,
+        "total",
+        "# %% right: own\ndef step(x):\n    return double(x) + 1\n\n"
+        "def total(values):\n    return sum(step(x) - 1 for x in values)\n",
+    )
+    (problem,) = judge(made).problems
+    assert re.search(
+        "right own.*right own: right alone, but not in one notebook", problem
+    )
+
+
 def test_one_task_alone(made: Path) -> None:
     """With a task named, only its answers are run."""
     report = judge(made, task="total")

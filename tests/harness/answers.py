@@ -151,7 +151,8 @@ def check(
 
     right = [answer for answer in bank if answer.is_right]
     wrong = [answer for answer in bank if not answer.is_right]
-    jobs = [Job({answer.task: answer.source}) for answer in right]
+    together = mixed(right)
+    jobs = [Job({one.task: one.source for one in mix}) for mix in together]
     jobs += [
         Job({answer.task: answer.source}, True, until=answer.task) for answer in wrong
     ]
@@ -164,14 +165,16 @@ def check(
         Row(item) for name, item in assignment.tasks.items() if task in (None, name)
     ]
     rows = {row.task.name: row for row in report.rows}
-    for answer, full in zip(right, outcomes[: len(right)], strict=True):
+    for answer in right:
         rows[answer.task].right += 1
-        report.problems += losses(assignment, full, f"{answer}: a right answer")
+    found = zip(together, outcomes[: len(together)], strict=True)
+    for mix in [mix for mix, full in found if losses(assignment, full, "")]:
+        report.problems += blame(assignment, mix, processes, limit)
 
     # Hidden tests are run only where the visible ones have not settled the matter.
     runs = {
         str(answer): [visible]
-        for answer, visible in zip(wrong, outcomes[len(right) :], strict=True)
+        for answer, visible in zip(wrong, outcomes[len(together) :], strict=True)
     }
     open_ones = [
         answer
@@ -198,6 +201,31 @@ def check(
     if idle:
         report.notes.append(f"no wrong answer is seen to fail {', '.join(idle)}")
     return report
+
+
+def mixed(right: list[Answer]) -> list[list[Answer]]:
+    """Return the right answers in notebooks of one for each task, as few as hold them all."""
+    mixes: list[dict[str, Answer]] = []
+    for answer in right:
+        free = [mix for mix in mixes if answer.task not in mix]
+        mixes += [] if free else [{}]
+        (free or mixes[-1:])[0][answer.task] = answer
+    return [list(mix.values()) for mix in mixes]
+
+
+def blame(
+    assignment: Assignment, mix: list[Answer], processes: int, limit: int
+) -> list[str]:
+    """Return what is wrong with right answers that lose points in one notebook."""
+    jobs = [Job({answer.task: answer.source}) for answer in mix]
+    _, outcomes = run(assignment, jobs, processes, limit)
+    problems = [
+        line
+        for answer, full in zip(mix, outcomes, strict=True)
+        for line in losses(assignment, full, f"{answer}: a right answer")
+    ]
+    names = ", ".join(map(str, mix))
+    return problems or [f"{names}: right alone, but not in one notebook"]
 
 
 def sizes(

@@ -53,7 +53,7 @@ def job(assignment: Assignment, place: Path, *, write: bool) -> Job:
 
 def guard(namespace: dict, names: list[str], place: str, write: bool) -> None:
     """Put the table before functions and classes of a solution cell."""
-    table = _Table(place, write)
+    table = _table(place, write)
     for name in names:
         found = namespace[name]
         if not inspect.isclass(found):
@@ -70,9 +70,21 @@ class _Table:
 
     def __init__(self, place: str, write: bool) -> None:
         self.place, self.write, self.inside = place, write, False
-        lines = [] if write else Path(place).read_text(encoding="ascii").splitlines()
-        self.known = {line.split()[0] for line in lines}
-        self.lines = [line.split() for line in lines if line.count(" ") == 2]
+        text = "" if write else Path(place).read_text(encoding="ascii")
+        self.known: set[str] = set()
+        #: By name and form of a question: the numbers of each (n, m), and the outcomes.
+        self.near: dict[tuple[str, str], tuple[torch.Tensor, list]] = {}
+        found: dict[tuple[str, str], list] = {}
+        for line in text.splitlines():
+            key, _, rest = line.partition(" ")
+            self.known.add(key)
+            if rest:
+                name, _, entry = rest.partition(" ")
+                form, numbers, outcome = pickle.loads(base64.b64decode(entry))
+                found.setdefault((name, form), []).append((numbers, outcome))
+        for asked, pairs in found.items():
+            numbers, outcomes = zip(*pairs, strict=True)
+            self.near[asked] = torch.stack(numbers), list(outcomes)
 
     def guarded(self, function: Callable, name: str) -> Callable:
         """Return a function that answers what is in the table."""
@@ -108,6 +120,9 @@ class _Table:
         return ask
 
     def _note(self, key: str, name: str, asked: tuple | None, outcome: object) -> None:
+        if key in self.known:
+            return
+        self.known.add(key)
         line = key
         if asked:
             try:
@@ -120,22 +135,19 @@ class _Table:
 
     def _guess(self, name: str, asked: tuple | None, result: object) -> object:
         """Return, or raise, the outcome of the nearest question; without one, a blank result."""
-        entries = [
-            pickle.loads(base64.b64decode(entry))
-            for _, other, entry in self.lines
-            if asked and other == name
-        ]
-        near = [
-            ((numbers - asked[1]).abs().sum().item(), outcome)
-            for kind, numbers, outcome in entries
-            if kind == asked[0]
-        ]
-        if not near:
+        if not asked or (name, asked[0]) not in self.near:
             return blank(result)
-        outcome = min(near, key=lambda pair: pair[0])[1]
+        numbers, outcomes = self.near[name, asked[0]]
+        outcome = copied(outcomes[(numbers - asked[1]).abs().sum(dim=1).argmin()])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+
+@functools.cache
+def _table(place: str, write: bool) -> _Table:
+    """Return a process's one table."""
+    return _Table(place, write)
 
 
 def measured(value: object) -> tuple[str, torch.Tensor]:
