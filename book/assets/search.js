@@ -8,6 +8,12 @@ function searchTerm(word) {
   return lower.length > 3 ? lower.replace(/([^su])s$/, "$1") : lower;
 }
 
+// A word with a hyphen is found in one word, too: warm-up, warmup.
+function searchWords(text) {
+  const joined = text.match(/\p{L}+(?:[-‐]\p{L}+)+/gu) || [];
+  return [...text.split(/[^\p{L}\p{N}]+/u), ...joined.map((word) => word.replace(/[-‐]/g, ""))];
+}
+
 // Chapters explain; traps, exercises and pages for teachers come after them.
 function weightOf(url) {
   if (/^book\/0/.test(url)) return 1;
@@ -17,6 +23,7 @@ function weightOf(url) {
 function makeIndex(sections) {
   const index = new MiniSearch({
     fields: ["heading", "terms", "page", "text"],
+    tokenize: searchWords,
     processTerm: searchTerm,
     searchOptions: {
       boost: SEARCH.boost,
@@ -44,10 +51,23 @@ function findSections(index, sections, query) {
   return found.sort((a, b) => b.score - a.score).slice(0, SEARCH.most);
 }
 
-// The text around the first of the words, with the words marked.
-function excerpt(text, terms) {
+// A pattern of words that begin with one of the terms.
+function patternOf(terms) {
   const escaped = terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const pattern = new RegExp(`\\b(?:${escaped.join("|")})`, "iu");
+  return new RegExp(`(?<![\\p{L}\\d])((?:${escaped.join("|")})[\\p{L}\\d]*)`, "iu");
+}
+
+// Append a text to an element, with the words of a pattern marked.
+function appendMarked(element, text, pattern) {
+  text.split(new RegExp(pattern, "giu")).forEach((piece, n) => {
+    const part = n % 2 ? document.createElement("mark") : document.createTextNode(piece);
+    if (n % 2) part.textContent = piece;
+    element.append(part);
+  });
+}
+
+// The text around the first of the words.
+function excerpt(text, pattern) {
   const at = Math.max(text.search(pattern), 0);
   let begin = Math.max(at - SEARCH.around, 0);
   if (begin) begin = text.indexOf(" ", begin) + 1;
@@ -55,24 +75,15 @@ function excerpt(text, terms) {
   if (end < text.length) end = text.lastIndexOf(" ", end);
   const line = document.createElement("p");
   line.className = "search-excerpt";
-  const pieces = text.slice(begin, end).split(new RegExp(`(\\b(?:${escaped.join("|")})[\\p{L}\\d]*)`, "iu"));
-  if (begin) line.append("… ");
-  pieces.forEach((piece, n) => {
-    if (n % 2) {
-      const mark = document.createElement("mark");
-      mark.textContent = piece;
-      line.append(mark);
-    } else line.append(piece);
-  });
-  if (end < text.length) line.append(" …");
+  appendMarked(line, `${begin ? "… " : ""}${text.slice(begin, end)}${end < text.length ? " …" : ""}`, pattern);
   return line;
 }
 
-function resultOf(section, terms) {
+function resultOf(section, pattern) {
   const item = document.createElement("li");
   const link = document.createElement("a");
   link.href = section.url;
-  link.textContent = section.heading;
+  appendMarked(link, section.heading, pattern);
   item.append(link);
   if (section.page !== section.heading) {
     const where = document.createElement("span");
@@ -80,7 +91,7 @@ function resultOf(section, terms) {
     where.textContent = section.page;
     item.append(where);
   }
-  if (section.text) item.append(excerpt(section.text, terms));
+  if (section.text) item.append(excerpt(section.text, pattern));
   return item;
 }
 
@@ -95,8 +106,8 @@ function setUpSearch(place) {
 
   function show(query) {
     const found = query.trim() ? findSections(index, courseSections, query) : [];
-    const terms = (one) => [...new Set([...one.terms, ...one.queryTerms])];
-    list.replaceChildren(...found.map((one) => resultOf(courseSections[one.id], terms(one))));
+    const pattern = (one) => patternOf([...new Set([...one.terms, ...one.queryTerms])]);
+    list.replaceChildren(...found.map((one) => resultOf(courseSections[one.id], pattern(one))));
     if (!query.trim()) status.textContent = "";
     else if (!found.length) status.textContent = `No section has “${query.trim()}”. Try another word for it.`;
     else if (found.length === SEARCH.most) status.textContent = `The ${SEARCH.most} best sections`;

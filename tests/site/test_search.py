@@ -1,0 +1,113 @@
+"""Search by section: the right one first or second, quoted in words, from the disk too."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.site.pages import documents, soup
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+#: What somebody types, and where the answer stands: a page, or a section of it.
+QUERIES = {
+    "positional encoding": "book/05-positions.html",
+    "label smoothing": "book/07-translator.html#label-smoothing-twice-defined",
+    "softmax axis": "book/02-self-attention.html#trap-a-softmax-over-the-wrong-axis",
+    "layer norm": "book/04-encoder.html",
+    "beam search": "book/07-translator.html#greedy-or-beam",
+    "byte pair encoding": "book/07-translator.html#pieces-of-words",
+    "causal mask": "book/06-decoder.html#the-causal-mask",
+    "warmup": "book/04-encoder.html#warming-up",
+    "dropout": "book/04-encoder.html#dropout",
+    "kv cache": "book/06-decoder.html#step-by-step-with-a-cache",
+    "residual connections": "book/04-encoder.html#add-do-not-replace",
+    "BLEU score": "book/07-translator.html#how-good-is-it",
+    "why divide by sqrt d_k": "book/02-self-attention.html#why-divide-by-sqrt-d-k",
+    "Canvas grades": "book/teaching-lms.html#canvas-from-empty-to-graded",
+    "teacher forcing": "book/01-rnn-attention.html#teach-it",
+    "tokenization": "book/07-translator.html#pieces-of-words",
+    "vision transformer": "book/08-one-block-many-models.html#an-image-is-a-sentence-of-patches",
+    "rotary": "book/05-positions.html#telling-attention-about-distance",
+}
+
+
+@pytest.mark.parametrize("origin", ["server", "disk"])
+def test_the_right_section_is_first_or_second(
+    origin: str, server: str, site: Path, new_context: Callable
+) -> None:
+    """Each is typed into the page's field, and quoted with one of its words marked."""
+    page = new_context().new_page()
+    base = server if origin == "server" else f"{site.as_uri()}/"
+    page.goto(f"{base}search.html")
+    field = page.locator(".bd-search-container form.bd-search input")
+    status = page.locator("#search-results [role=status]")
+    missed = {}
+    for query, wanted in QUERIES.items():
+        field.fill("")
+        page.wait_for_function(
+            "document.querySelector('[role=status]').textContent === ''"
+        )
+        field.fill(query)
+        page.locator(".search-sections li").first.wait_for()
+        assert "section" in status.inner_text()
+        links = page.locator(".search-sections a").evaluate_all(
+            "all => all.slice(0, 2).map(a => a.getAttribute('href'))"
+        )
+        if not any(link.startswith(wanted) for link in links):
+            missed[query] = links
+    assert not missed
+    assert page.locator(".search-sections mark").count()
+
+
+def test_what_nobody_wrote_is_not_found(server: str, new_context: Callable) -> None:
+    """It says so, and how many sections it found otherwise."""
+    page = new_context().new_page()
+    page.goto(f"{server}search.html?q={quote('zyzzyva')}")
+    status = page.locator("#search-results [role=status]")
+    assert "zyzzyva" in status.inner_text()
+    assert page.locator(".search-sections li").count() == 0
+    page.locator(".bd-search-container form.bd-search input").fill("polarities")
+    page.wait_for_url("**/search.html?q=polarities")
+    page.locator(".search-sections li").first.wait_for()
+    found = page.locator(".search-sections li").count()
+    assert re.match(rf"{found} sections|One section", status.inner_text())
+
+
+def test_every_section_is_in_the_index_once_and_readable(site: Path) -> None:
+    """Of every page; without LaTeX, code, or the text of links to claims."""
+    text = (site / "_static" / "course-sections.js").read_text(encoding="utf-8")
+    entries = json.loads(text.removeprefix("var courseSections = ").rstrip(";\n"))
+    by_url = {entry["url"]: entry for entry in entries}
+    assert len(by_url) == len(entries)
+    for name in documents():
+        wanted = {
+            f"{name}.html#{section['id']}"
+            for section in soup(name).select("article section")
+            if section.find(re.compile("^h[1-6]$"), recursive=False)
+        }
+        assert wanted
+        assert wanted == {url for url in by_url if url.startswith(f"{name}.html#")}
+    for entry in entries:
+        said = f"{entry['heading']} {entry['text']}"
+        assert not re.search(r"\\(frac|text|operatorname|sqrt|mathrm)\b|#$", said), said
+        if entry["url"].startswith("book/0"):  # a page is called so
+            assert "how we know" not in said, entry["url"]
+    assert sum(bool(entry["text"]) for entry in entries) > 0.9 * len(entries)
+
+
+def test_an_excerpt_shows_markup_as_text(server: str, new_context: Callable) -> None:
+    """A text with tags in it is shown, and not made part of the page."""
+    page = new_context().new_page()
+    page.goto(f"{server}search.html")
+    line = page.evaluate(
+        "excerpt('before <img src=x onerror=alert(1)> attention after', patternOf(['attention'])).outerHTML"
+    )
+    assert "<img" not in line
+    assert "&lt;img" in line
+    assert "<mark>attention</mark>" in line
