@@ -106,7 +106,9 @@ def test_an_excerpt_shows_markup_as_text(server: str, new_context: Callable) -> 
     page = new_context().new_page()
     page.goto(f"{server}search.html")
     line = page.evaluate(
-        "excerpt('before <img src=x onerror=alert(1)> attention after', patternOf(['attention'])).outerHTML"
+        """excerpt(
+            'before <img src=x onerror=alert(1)> attention', patternOf(['attention'])
+        ).outerHTML"""
     )
     assert "<img" not in line
     assert "&lt;img" in line

@@ -90,7 +90,7 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     found = []
     for name in sorted(app.env.found_docs):
         page = Path(app.builder.get_outfilename(name))
-        if page.exists() and name != app.config.notfound_pagename:
+        if page.exists():
             found += sections(page, app.builder.get_target_uri(name))
     static = Path(app.outdir, "_static")
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
