@@ -298,6 +298,13 @@ class _Contract:
                 f"{says}: right in a new module, and wrong in one that was called "
                 f"before: something is kept from an earlier call."
             )
+        elif problem is not None and self.is_right_in_training(
+            says, values, wants, tol
+        ):
+            problem = (
+                f"{says}: right in train() mode, and wrong in eval() mode. Does the "
+                f"code ask for self.training, or use what does?"
+            )
         assert problem is None, problem
         if self.first is None:
             self.first = says, _kit_copy(list(values)), wants, tol
@@ -359,10 +366,19 @@ class _Contract:
 
     def is_cured(self, says, values, wants, tol):
         """Tell whether a module that nobody called before does it right."""
-        return (
-            self.make is not None
-            and self.plain(self.built(), says, values, wants, tol)[0] is None
-        )
+        if self.make is None:
+            return False
+        module = self.built().train(self.call.training)
+        return self.plain(module, says, values, wants, tol)[0] is None
+
+    def is_right_in_training(self, says, values, wants, tol):
+        """Tell whether a new module does it right that isn't in eval() mode, as is."""
+        if self.make is None or self.call.training:
+            return False
+        number, self.number = self.number, 0  # 1 means: in eval() mode from here on
+        problem, _ = self.plain(self.built(), says, values, wants, tol)
+        self.number = number
+        return problem is None
 
     def plain(self, call, says, values, wants, tol):
         """Return what is wrong with a call, or None; and what it gave."""
@@ -610,10 +626,9 @@ def _kit_difference(says, got, want, tol):
             f"{tuple(want.shape)}."
         )
     if got.dtype != want.dtype:
-        return (
-            f"{says} has the data type {got.dtype}, expected {want.dtype}. Results "
-            f"have the data type of the inputs."
-        )
+        more = f" Results have the data type of the inputs."
+        more = more if want.is_floating_point() else f""
+        return f"{says} has the data type {got.dtype}, expected {want.dtype}.{more}"
     if _kit_near(got, want, tol):
         return None
     if want.is_floating_point() and got.isnan().any() and not want.isnan().any():
@@ -624,7 +639,9 @@ def _kit_difference(says, got, want, tol):
             f"in float32, or a small number cut off or added? Compute in the data type "
             f"of the inputs."
         )
-    if want.dim() > 1 and len(want) > 1 and _kit_near(got[0], want[0], tol):
+    rows = zip(got, want, strict=True) if want.dim() > 1 else ()
+    first, *others = [_kit_near(now, old, tol) for now, old in rows] or [False]
+    if first and others and not any(others):
         return (
             f"{says} is right at index {0} of the first axis and wrong further on: is "
             f"something of one sequence used for all?"

@@ -36,6 +36,7 @@ NOTEBOOKS = (
     "solutions/05-positions/positions.ipynb",
     "solutions/06-decoder/decoder.ipynb",
     "solutions/07-translator/translator.ipynb",
+    "solutions/08-one-block/one-block.ipynb",
 )
 #: Code, but not the fence of a table or another directive, whose text has formulas.
 CODE = re.compile(r"```(?!\{).*?```|`[^`\n]+`", re.DOTALL)

@@ -61,6 +61,7 @@ _contract.case(f"One query", _sets[0][:1], _rights[0, :1], 2)
 _contract.case(f"One candidate", _sets[0][:, :1], _rights[0, :, :1], 1)
 _contract.case(f"k beyond n", _sets[0], _rights[1], 12)
 _contract.case(f"Similarities of 1e9 and -1e9", 1e9 * _sets[0], _rights[0], 2)
+_contract.case(f"Similarities far below 0", _sets[0] - 50, _rights[0], 3)
 _long = _kit_normal(1084, (2, 60)).round()
 _contract.case(f"Many candidates, ties", _long, _kit_normal(1085, (2, 60)) > 0, 25)
 _contract.case(
@@ -154,7 +155,9 @@ _contract.again()
 _contract = _Contract(
     find_spans, _spans_of, arguments=(f"labels", f"ignore"), results=()
 )
-for _n, (_batch, _size, _most) in enumerate([(3, 8, 4), (1, 9, 6), (4, 1, 2)]):
+for _n, (_batch, _size, _most) in enumerate(
+    [(3, 8, 4), (1, 9, 6), (4, 1, 2), (4, 9, 2), (2, 30, 24)]
+):
     _labels = integers(1111 + _n, 0, _most, (_batch, _size))
     _contract.case(f"Nothing ignored", _labels, -100)
     _contract.case(f"Some ignored", _labels.where(_labels != 1, -100), -100)
@@ -269,6 +272,16 @@ for _n, (_batch, _shape, _patch, _stride) in enumerate(
     _contract.case(f"Patches", _rows, _shape, _patch, _stride)
     _contract.case(f"Other patches", 1 - _rows, _shape, _patch, _stride)
     _contract.case(f"A transpose", _kit_apart(_rows), _shape, _patch, _stride)
+for _patch, _stride in ((3, 1), (2, 2)):
+    _number = len(_starts(5, _patch, _stride)) * len(_starts(4, _patch, _stride))
+    _rows = _kit_normal(1139, (2, _number, 3 * _patch**2))
+    _contract.case(
+        f"An image of a size that came before, with another patch or stride",
+        _rows,
+        (3, 5, 4),
+        _patch,
+        _stride,
+    )
 _contract.again()
 _rows = _kit_normal(1141, (2, 4, 12))
 for _stride in (0, -2, 3):
@@ -380,7 +393,7 @@ assert matches(_spread, torch.cat([_want] * 3), 1e-9), explain(
 def _entries(function):
     """Return a call of a student's function, from tensors to tensors."""
 
-    def call(key, value, bias, query, num_heads, num_groups):
+    def call(key, value, bias, query, num_heads, num_kv_heads):
         state = {
             "a.key.weight": key,
             "b.2.value.weight": value,
@@ -388,7 +401,7 @@ def _entries(function):
             "b.query.weight": query,
         }
         kept = dict(state)
-        found = function(state, num_heads, num_groups)
+        found = function(state, num_heads, num_kv_heads)
         assert list(state) == list(kept), f"The dict of the checkpoint is changed."
         assert all(state[name] is kept[name] for name in kept), (
             f"The dict of the checkpoint is changed: an entry is another tensor."
@@ -398,16 +411,16 @@ def _entries(function):
     return call
 
 
-def _means(key, value, bias, query, num_heads, num_groups):
+def _means(key, value, bias, query, num_heads, num_kv_heads):
     """Return the means, row by row."""
-    size, results = num_heads // num_groups, []
+    size, results = num_heads // num_kv_heads, []
     for tensor in (key, value, bias):
         d_h = len(tensor) // num_heads
         results.append(
             torch.stack(
                 [
                     sum(tensor[(g * size + u) * d_h + row] for u in range(size)) / size
-                    for g in range(num_groups)
+                    for g in range(num_kv_heads)
                     for row in range(d_h)
                 ]
             )
@@ -415,11 +428,11 @@ def _means(key, value, bias, query, num_heads, num_groups):
     return (*results, query.clone())
 
 
-def _repeated(key, value, bias, query, num_heads, num_groups):
+def _repeated(key, value, bias, query, num_heads, num_kv_heads):
     """Return the rows of each head's group."""
-    size, results = num_heads // num_groups, []
+    size, results = num_heads // num_kv_heads, []
     for tensor in (key, value, bias):
-        groups = tensor.chunk(num_groups)
+        groups = tensor.chunk(num_kv_heads)
         results.append(torch.cat([groups[u // size] for u in range(num_heads)]))
     return (*results, query.clone())
 
@@ -432,7 +445,7 @@ for _function, _reference, _is_wide in (
     _contract = _Contract(
         _entries(_function),
         _reference,
-        arguments=(*_names, f"num_heads", f"num_groups"),
+        arguments=(*_names, f"num_heads", f"num_kv_heads"),
         results=_names,
         gradients=_names,
     )
@@ -452,14 +465,20 @@ for _function, _reference, _is_wide in (
     _contract.case(f"float32", *_single, 1, 1, gradients=False, tol=1e-6)
     _contract.again()
     _called = _entries(_function)
-    for _heads, _groups in ((6, 4), (6, 0), (6, -1), (6, 12)):
+    for _says, _groups in (
+        (f"6 heads in 4 groups", 4),
+        (f"No group", 0),
+        (f"A negative number of groups", -1),
+        (f"A negative number of groups that divides the heads", -2),
+        (f"More groups than heads", 12),
+    ):
         _kit_refuses(
-            f"{_heads} heads in groups that don't fit",
+            _says,
             _called,
             *_kit_normal(1171, (12, 2), (12, 3), (12,), (12, 2)),
-            _heads,
+            6,
             _groups,
-            word="num_groups",
+            word="num_kv_heads",
         )
 ### END HIDDEN TESTS
 
@@ -506,10 +525,11 @@ for _n, _log_scale in enumerate((0.7, 2.2, 9.0)):
     _groups = integers(1184 + _n, 0, 2, (2, 5))
     _contract.case(f"Groups", _images, _captions, _groups[0])
     _contract.case(f"Other groups", _images, _captions, _groups[1])
+    _contract.case(f"One pair", _images[:1], _captions[:1], None)
     _contract.case(f"No groups", _images, _captions, None)
     _contract.case(f"Other captions", _images, _captions.flip(1), _groups[0])
     _contract.case(f"Other images", 1 - _images, _captions, None)
-    _contract.case(f"One pair", _images[:1], _captions[:1], None)
+    _contract.case(f"Fewer pairs", _images[:3], _captions[:3], None)
     if _n == 1:
         _few = _images[:1], _captions[:1], _groups[0, :1]
         _contract.case(f"One pair and its group", *_few)

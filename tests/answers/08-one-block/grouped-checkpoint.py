@@ -5,36 +5,36 @@ def is_shared(name):
     return len(parts) > 1 and parts[-2] in ("key", "value")
 
 
-def share_keys(state, num_heads, num_groups):
-    if num_groups < 1 or num_heads % num_groups != 0:
-        raise ValueError("num_groups must divide num_heads")
-    size = num_heads // num_groups
+def share_keys(state, num_heads, num_kv_heads):
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
+        raise ValueError("num_kv_heads must divide num_heads")
+    size = num_heads // num_kv_heads
     result = {}
     for name, tensor in state.items():
         result[name] = tensor.clone()
         if is_shared(name):
             heads = tensor.chunk(num_heads)
-            groups = [heads[g * size : (g + 1) * size] for g in range(num_groups)]
+            groups = [heads[g * size : (g + 1) * size] for g in range(num_kv_heads)]
             result[name] = torch.cat([torch.stack(g).mean(0) for g in groups])
     return result
 
 
-def spread_keys(state, num_heads, num_groups):
-    if num_groups < 1 or num_heads % num_groups != 0:
-        raise ValueError("num_groups must divide num_heads")
-    size = num_heads // num_groups
+def spread_keys(state, num_heads, num_kv_heads):
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
+        raise ValueError("num_kv_heads must divide num_heads")
+    size = num_heads // num_kv_heads
     result = {}
     for name, tensor in state.items():
         result[name] = tensor.clone()
         if is_shared(name):
-            groups = tensor.chunk(num_groups)
+            groups = tensor.chunk(num_kv_heads)
             result[name] = torch.cat([groups[u // size] for u in range(num_heads)])
     return result
 
 
 # %% right: matrices
 # A matrix that takes means, and one that repeats.
-def changed_by(state, num_heads, num_groups, matrix):
+def changed_by(state, num_heads, num_kv_heads, matrix):
     def change(name, tensor):
         if name.rpartition(".")[0].rpartition(".")[2] not in ("key", "value"):
             return tensor.clone()
@@ -46,48 +46,50 @@ def changed_by(state, num_heads, num_groups, matrix):
     return {name: change(name, tensor) for name, tensor in state.items()}
 
 
-def membership(num_heads, num_groups):
-    if num_groups < 1 or num_heads % num_groups > 0:
-        raise ValueError(f"{num_heads} heads do not fit into num_groups={num_groups}")
-    heads = torch.arange(num_heads) // (num_heads // num_groups)
-    return (heads[:, None] == torch.arange(num_groups)).double()
+def membership(num_heads, num_kv_heads):
+    if num_kv_heads < 1 or num_heads % num_kv_heads > 0:
+        raise ValueError(
+            f"{num_heads} heads do not fit into num_kv_heads={num_kv_heads}"
+        )
+    heads = torch.arange(num_heads) // (num_heads // num_kv_heads)
+    return (heads[:, None] == torch.arange(num_kv_heads)).double()
 
 
-def share_keys(state, num_heads, num_groups):
-    matrix = membership(num_heads, num_groups).T
+def share_keys(state, num_heads, num_kv_heads):
+    matrix = membership(num_heads, num_kv_heads).T
     matrix = matrix / matrix.sum(1, keepdim=True)
-    return changed_by(state, num_heads, num_groups, matrix)
+    return changed_by(state, num_heads, num_kv_heads, matrix)
 
 
-def spread_keys(state, num_heads, num_groups):
-    matrix = membership(num_heads, num_groups)
-    return changed_by(state, num_heads, num_groups, matrix)
+def spread_keys(state, num_heads, num_kv_heads):
+    matrix = membership(num_heads, num_kv_heads)
+    return changed_by(state, num_heads, num_kv_heads, matrix)
 
 
 # %% right: reshaped
-def share_keys(state, num_heads, num_groups):
-    if num_groups <= 0 or num_groups * (num_heads // num_groups) != num_heads:
-        raise ValueError(f"num_groups={num_groups}")
+def share_keys(state, num_heads, num_kv_heads):
+    if num_kv_heads <= 0 or num_kv_heads * (num_heads // num_kv_heads) != num_heads:
+        raise ValueError(f"num_kv_heads={num_kv_heads}")
     result = {}
     for name, tensor in state.items():
         if f".{name}".rsplit(".", 2)[-2] in ("key", "value"):
             d_h = tensor.shape[0] // num_heads
-            shape = (num_groups, num_heads // num_groups, d_h, *tensor.shape[1:])
-            mean = tensor.reshape(shape).sum(1) / (num_heads // num_groups)
-            result[name] = mean.reshape(num_groups * d_h, *tensor.shape[1:])
+            shape = (num_kv_heads, num_heads // num_kv_heads, d_h, *tensor.shape[1:])
+            mean = tensor.reshape(shape).sum(1) / (num_heads // num_kv_heads)
+            result[name] = mean.reshape(num_kv_heads * d_h, *tensor.shape[1:])
         else:
             result[name] = tensor.clone()
     return result
 
 
-def spread_keys(state, num_heads, num_groups):
-    if num_groups <= 0 or num_groups * (num_heads // num_groups) != num_heads:
-        raise ValueError(f"num_groups={num_groups}")
+def spread_keys(state, num_heads, num_kv_heads):
+    if num_kv_heads <= 0 or num_kv_heads * (num_heads // num_kv_heads) != num_heads:
+        raise ValueError(f"num_kv_heads={num_kv_heads}")
     result = {}
     for name, tensor in state.items():
         if f".{name}".rsplit(".", 2)[-2] in ("key", "value"):
-            rows = torch.arange(tensor.shape[0]).view(num_groups, 1, -1)
-            rows = rows.expand(-1, num_heads // num_groups, -1)
+            rows = torch.arange(tensor.shape[0]).view(num_kv_heads, 1, -1)
+            rows = rows.expand(-1, num_heads // num_kv_heads, -1)
             result[name] = tensor[rows.reshape(-1)]
         else:
             result[name] = tensor.clone()
@@ -95,9 +97,9 @@ def spread_keys(state, num_heads, num_groups):
 
 
 # %% wrong: every_other_head | says: A group has heads that stand side by side
-# -             heads = tensor.unflatten(0, (num_groups, num_heads // num_groups, -1))
+# -             heads = tensor.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, -1))
 # -             shared[name] = heads.mean(dim=1).flatten(0, 1)
-# +             heads = tensor.unflatten(0, (num_heads // num_groups, num_groups, -1))
+# +             heads = tensor.unflatten(0, (num_heads // num_kv_heads, num_kv_heads, -1))
 # +             shared[name] = heads.mean(dim=0).flatten(0, 1)
 
 
@@ -112,9 +114,9 @@ def spread_keys(state, num_heads, num_groups):
 
 
 # %% wrong: rows_mixed | says: rows of one head are mixed
-# -             heads = tensor.unflatten(0, (num_groups, num_heads // num_groups, -1))
+# -             heads = tensor.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, -1))
 # -             shared[name] = heads.mean(dim=1).flatten(0, 1)
-# +             heads = tensor.unflatten(0, (-1, num_heads // num_groups))
+# +             heads = tensor.unflatten(0, (-1, num_heads // num_kv_heads))
 # +             shared[name] = heads.mean(dim=1)
 
 
@@ -124,20 +126,20 @@ def spread_keys(state, num_heads, num_groups):
 
 
 # %% wrong: groups_take_turns | says: groups take turns
-# -             heads = groups.repeat_interleave(num_heads // num_groups, dim=0)
+# -             heads = groups.repeat_interleave(num_heads // num_kv_heads, dim=0)
 # -             spread[name] = heads.flatten(0, 1)
-# +             spread[name] = torch.cat([tensor] * (num_heads // num_groups))
+# +             spread[name] = torch.cat([tensor] * (num_heads // num_kv_heads))
 
 
 # %% wrong: single_rows | says: single rows are repeated
-# -             heads = groups.repeat_interleave(num_heads // num_groups, dim=0)
+# -             heads = groups.repeat_interleave(num_heads // num_kv_heads, dim=0)
 # -             spread[name] = heads.flatten(0, 1)
-# +             spread[name] = tensor.repeat_interleave(num_heads // num_groups, dim=0)
+# +             spread[name] = tensor.repeat_interleave(num_heads // num_kv_heads, dim=0)
 
 
 # %% wrong: shared_out | says: Each head gets all of them|expected
 # -             spread[name] = heads.flatten(0, 1)
-# +             spread[name] = heads.flatten(0, 1) / (num_heads // num_groups)
+# +             spread[name] = heads.flatten(0, 1) / (num_heads // num_kv_heads)
 
 
 # %% wrong: endswith, of: chunks | says: last part but one of the name
@@ -178,15 +180,15 @@ def spread_keys(state, num_heads, num_groups):
 
 
 # %% wrong: no_check | says: must raise ValueError|A ValueError is asked for
-# -     if num_groups < 1 or num_heads % num_groups:
-# -         raise ValueError(f"num_groups: {num_groups} doesn't divide {num_heads} heads")
+# -     if num_kv_heads < 1 or num_heads % num_kv_heads:
+# -         raise ValueError(f"num_kv_heads: {num_kv_heads} doesn't divide {num_heads} heads")
 #       shared = {}
 
 
-# %% wrong: error_names_heads | says: must name the argument num_groups
-# -     if num_groups < 1 or num_heads % num_groups:
-# -         raise ValueError(f"num_groups: {num_groups} doesn't divide {num_heads} heads")
-# +     if num_groups < 1 or num_heads % num_groups:
+# %% wrong: error_names_heads | says: must name the argument num_kv_heads
+# -     if num_kv_heads < 1 or num_heads % num_kv_heads:
+# -         raise ValueError(f"num_kv_heads: {num_kv_heads} doesn't divide {num_heads} heads")
+# +     if num_kv_heads < 1 or num_heads % num_kv_heads:
 # +         raise ValueError("bad number of heads")
 #       spread = {}
 
@@ -203,5 +205,5 @@ def spread_keys(state, num_heads, num_groups):
 
 
 # %% wrong: in_float32, of: matrices | says: float32
-# -     return (heads[:, None] == torch.arange(num_groups)).double()
-# +     return (heads[:, None] == torch.arange(num_groups)).float()
+# -     return (heads[:, None] == torch.arange(num_kv_heads)).double()
+# +     return (heads[:, None] == torch.arange(num_kv_heads)).float()
