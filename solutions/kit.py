@@ -302,8 +302,8 @@ class _Contract:
             says, values, wants, tol
         ):
             problem = (
-                f"{says}: right in train() mode, and wrong in eval() mode. Does the "
-                f"code ask for self.training, or use what does?"
+                f"{problem} In train() mode it is right: does the code ask for "
+                f"self.training, or use what does?"
             )
         assert problem is None, problem
         if self.first is None:

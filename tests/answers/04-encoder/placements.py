@@ -452,3 +452,40 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # -         x, weights = encoder_layer(x, layer, mask, placement)
 # +     while layers:
 # +         x, weights = encoder_layer(x, layers.pop(0), mask, placement)
+
+
+# %% wrong: causal_2d | says: as many sequences as words
+# a mask of two axes is taken as (B, T) of keys where B equals T
+def encoder_layer(x, layer, mask=None, placement="post"):
+    def norm(number, z):
+        return layer_norm(z, layer[f"gamma_{number}"], layer[f"beta_{number}"])
+
+    if placement == "post":
+        found, weights = attention(x, layer, mask)
+        x = norm(1, x + found)
+        return norm(2, x + feed_forward(x, layer)), weights
+    if placement == "pre":
+        found, weights = attention(norm(1, x), layer, mask)
+        x = x + found
+        return x + feed_forward(norm(2, x), layer), weights
+    if placement == "sandwich":
+        found, weights = attention(norm(1, x), layer, mask)
+        x = x + norm(3, found)
+        return x + norm(4, feed_forward(norm(2, x), layer)), weights
+    if placement == "parallel":
+        read = norm(1, x)
+        found, weights = attention(read, layer, mask)
+        return x + found + feed_forward(read, layer), weights
+    raise ValueError(f"unknown placement: {placement}")
+
+
+def encoder(x, layers, mask=None, placement="post", final=None):
+    if mask is not None and mask.dim() == 2 and mask.shape[0] == x.shape[0]:
+        mask = mask[:, None, None, :]
+    kept = []
+    for layer in layers:
+        x, weights = encoder_layer(x, layer, mask, placement)
+        kept.append(weights)
+    if final is not None:
+        x = layer_norm(x, *final)
+    return x, torch.stack(kept)

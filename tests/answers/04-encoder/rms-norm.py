@@ -222,3 +222,21 @@ class RMSNorm(nn.Module):
 # -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
 # +         y = wide / torch.sqrt(mean_square + self.eps) * self.weight
 # +         return y.masked_fill(mean_square == 0, 0.0).to(x.dtype)
+
+
+# %% wrong: only_half | says: bfloat16: the result is further
+# bfloat16 is computed in bfloat16: only float16 is treated
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.eps = eps
+
+    def forward(self, x):
+        if x.dtype == torch.float16:
+            z = x.to(torch.float32)
+        else:
+            z = x
+        size = (z * z).mean(dim=-1, keepdim=True) + self.eps
+        z = z * torch.rsqrt(size)
+        return (z * self.weight).to(x.dtype)

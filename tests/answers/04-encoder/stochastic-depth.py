@@ -276,3 +276,17 @@ def drop_branch(x, branch, keep, keep_prob):
 # -     kept = keep[:, None, None]  # (B,) -> (B, 1, 1)
 # +     seen = drop_branch.__dict__.setdefault(len(keep), keep)
 # +     kept = seen[:, None, None]
+
+
+# %% wrong: nan_to_num | says: added as it is
+# infinities of a kept branch are replaced as well
+def keep_probabilities(num_layers, last):
+    return [1 - n / num_layers * (1 - last) for n in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"keep_prob must be in (0, 1], got {keep_prob}")
+    if keep is None:
+        return x + branch
+    return x + torch.nan_to_num(branch) * keep[:, None, None] / keep_prob
