@@ -126,8 +126,6 @@ function setUpFigure(image) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  // The search shows the sentence found; from the disk a browser may not read other pages.
-  if (location.protocol.startsWith("http")) DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = true;
   document.querySelectorAll(".bd-article figure img").forEach(setUpFigure);
   document.querySelectorAll("form.quiz").forEach(setUpQuiz);
   document.querySelectorAll("form.predict").forEach(setUpPredict);
