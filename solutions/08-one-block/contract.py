@@ -465,21 +465,15 @@ for _function, _reference, _is_wide in (
     _contract.case(f"float32", *_single, 1, 1, gradients=False, tol=1e-6)
     _contract.again()
     _called = _entries(_function)
-    for _says, _groups in (
-        (f"6 heads in 4 groups", 4),
-        (f"No group", 0),
-        (f"A negative number of groups", -1),
-        (f"A negative number of groups that divides the heads", -2),
-        (f"More groups than heads", 12),
-    ):
-        _kit_refuses(
-            _says,
-            _called,
-            *_kit_normal(1171, (12, 2), (12, 3), (12,), (12, 2)),
-            6,
-            _groups,
-            word="num_kv_heads",
-        )
+    _asked = _called, *_kit_normal(1171, (12, 2), (12, 3), (12,), (12, 2)), 6
+    _word = "num_kv_heads"
+    _kit_refuses(f"6 heads in 4 groups", *_asked, 4, word=_word)
+    _kit_refuses(f"No group", *_asked, 0, word=_word)
+    _kit_refuses(f"A negative number of groups", *_asked, -1, word=_word)
+    _kit_refuses(
+        f"A negative number of groups that divides the heads", *_asked, -2, word=_word
+    )
+    _kit_refuses(f"More groups than heads", *_asked, 12, word=_word)
 ### END HIDDEN TESTS
 
 

@@ -181,13 +181,13 @@ def spread_keys(state, num_heads, num_kv_heads):
 
 # %% wrong: no_check | says: must raise ValueError|A ValueError is asked for
 # -     if num_kv_heads < 1 or num_heads % num_kv_heads:
-# -         raise ValueError(f"num_kv_heads: {num_kv_heads} doesn't divide {num_heads} heads")
+# -         raise ValueError(f"num_kv_heads: {num_kv_heads} doesn't divide {num_heads}")
 #       shared = {}
 
 
 # %% wrong: error_names_heads | says: must name the argument num_kv_heads
 # -     if num_kv_heads < 1 or num_heads % num_kv_heads:
-# -         raise ValueError(f"num_kv_heads: {num_kv_heads} doesn't divide {num_heads} heads")
+# -         raise ValueError(f"num_kv_heads: {num_kv_heads} doesn't divide {num_heads}")
 # +     if num_kv_heads < 1 or num_heads % num_kv_heads:
 # +         raise ValueError("bad number of heads")
 #       spread = {}

@@ -169,7 +169,7 @@ def join_patches(rows, shape, patch, stride):
 # +     corners = torch.cartesian_prod(torch.arange(down), torch.arange(across))
 
 
-# %% wrong: corners_times_patch | says: times P
+# %% wrong: corners_times_patch | says: times the patch
 # -     corners = stride * torch.cartesian_prod(torch.arange(down), torch.arange(across))
 # +     corners = patch * torch.cartesian_prod(torch.arange(down), torch.arange(across))
 
