@@ -122,7 +122,8 @@ class Source:
 
     def _in_zip(self) -> Iterator[Entry]:
         for info in self._zip.infolist():
-            if not info.is_dir():
+            # zipfile's own question fails where the name is empty (as in one that is damaged).
+            if not info.filename.endswith("/"):
                 yield _entry(info)
 
     def read(self, entry: Entry, most: int = MAX_BYTES) -> bytes:

@@ -315,6 +315,16 @@ def test_two_entries_of_one_name_and_a_name_with_nul(tmp_path: Path) -> None:
     assert "NUL" in take(path, tmp_path / "n").refused[0].reason
 
 
+def test_an_entry_without_a_name_is_refused(tmp_path: Path) -> None:
+    """A NUL where the name begins leaves none: a line about it, and the good file is taken."""
+    path = make_zip(
+        tmp_path / "s.zip", {GOOD: notebook("good"), "mia_12_102_sample.ipynb": b"x"}
+    )
+    patch(path, lambda data: data.replace(b"mia_12", b"\0ia_12"))
+    assert "NUL" in refused(take(path, tmp_path, kind="canvas"), "")
+    only_good(take(path, tmp_path, kind="canvas"), tmp_path)
+
+
 @pytest.mark.parametrize(
     "content",
     [
