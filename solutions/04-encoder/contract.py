@@ -136,8 +136,8 @@ for _kind, _tol in zip(_kinds, (5e-3, 3e-2, 1e-5, 1e-9), strict=True):
                 max(_tol, 1e-2 if _of_weight in _kinds[:2] else 0.0),
             )
             assert _problem is None, _problem
-# Squares, mean and root in bfloat16 are further off than one rounding of the result; gains
-# of one add none.
+# Squares, mean and root in bfloat16 are further off than one rounding of the result;
+# gains of one add none.
 _module = RMSNorm(5, 1e-9)
 _given = _kit_normal(1306, (400, 5)).bfloat16()
 _want = _by_size({"weight": torch.ones(5)}, _given.double(), 1e-9)
