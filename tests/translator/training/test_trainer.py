@@ -77,6 +77,7 @@ def test_the_same_seed_gives_the_same_weights(data, tmp_path):
     assert not same_weights(first.model, other.model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cut", "subword_dropout"), [(3, 0), (4, 0), (9, 0), (13, 0.3)]
 )

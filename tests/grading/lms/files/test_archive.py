@@ -239,6 +239,7 @@ def test_an_archive_without_files_is_a_problem(
     assert not (tmp_path / "submitted").exists()
 
 
+@pytest.mark.slow
 def test_many_large_notebooks_of_one_student_are_not_kept(tmp_path: Path) -> None:
     """One after the other comes into memory."""
     files = {
