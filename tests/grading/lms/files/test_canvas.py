@@ -6,7 +6,7 @@ import dataclasses
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grading.course.states import State
@@ -326,6 +326,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
     people=st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=6),
     points=st.lists(st.floats(0, 60), min_size=6, max_size=6),
 )
+@example(people=[("0", "Points Possible")], points=[0.0] * 6)
 def test_any_names_and_points_come_through(people: list, points: list) -> None:
     """Whatever the names, each score reaches its student, rounded to cents, and nobody else."""
     users = [
