@@ -44,6 +44,11 @@ class _Numbered(ast.NodeTransformer):
         node.id = self._number(node.id)
         return node
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Number an attribute that the program sets, such as a layer of a module."""
+        node.attr = self._number(node.attr)
+        return self.generic_visit(node)
+
     def visit_arg(self, node: ast.arg) -> ast.AST:
         """Number an argument, without its annotation."""
         node.arg, node.annotation = self._number(node.arg), None
@@ -98,6 +103,11 @@ def shape(source: str) -> tuple[str, int]:
         node.id
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    bound |= {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     bound |= {
         node.name

@@ -34,6 +34,8 @@ ASSERTION = "AssertionError"
 #: What is said of a task whose code had to be stopped.
 UNENDED = "the code ended Python, or took too long"
 UNENDED_KINDS = ("TimeoutError", "StudentLost", NOT_RUN.partition(":")[0])
+#: What follows a place has at least so many words, or there is no place.
+FEWEST_WORDS = 3
 #: Digits of a number that two programs of one mistake have in common.
 DIGITS = 3
 
@@ -79,6 +81,7 @@ class Task:
 
     name: str
     title: str
+    statement: str
     most: float
     points: dict[str, float]
     solved: tuple[str, ...]
@@ -130,26 +133,36 @@ def tasks(form: Form, results: Iterable[Result]) -> list[Task]:
     titles, most = words.titles(form), form.most
     tests: dict[str, list[str]] = defaultdict(list)
     cells: dict[str, list[str]] = defaultdict(list)
+    statements, last = {}, ""
     for cell in form.cells:
+        if cell.role == "text":
+            last = cell.source
+        elif cell.role == "solution":
+            statements.setdefault(task_of(cell.grade_id), last)
         if cell.role in ("test", "solution"):
             (tests if cell.role == "test" else cells)[task_of(cell.grade_id)].append(
                 cell.grade_id
             )
     return [
-        _task(name, titles.get(name, name), tests[name], cells[name], most, results)
+        _task(
+            (name, titles.get(name, name), statements.get(name, "")),
+            tests[name],
+            cells[name],
+            most,
+            results,
+        )
         for name in tests
     ]
 
 
 def _task(
-    name: str,
-    title: str,
+    about: tuple[str, str, str],
     tests: list[str],
     cells: list[str],
     most: dict[str, float],
     results: list[Result],
 ) -> Task:
-    """Return one task."""
+    """Return one task; about: its name, title and statement."""
     points = {
         result.student: sum(result.points.get(test) or 0.0 for test in tests)
         for result in results
@@ -177,11 +190,11 @@ def _task(
                 (result.student, failures, message)
             )
     groups = sorted(
-        (_group(name, members) for members in found.values()),
+        (_group(about[0], members) for members in found.values()),
         key=lambda group: (-len(group.students), not group.is_named, group.text),
     )
     return Task(
-        name, title, maximum, points, tuple(solved), tuple(unanswered), tuple(groups)
+        *about, maximum, points, tuple(solved), tuple(unanswered), tuple(groups)
     )
 
 

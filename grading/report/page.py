@@ -71,8 +71,8 @@ class Report:
 
     def link(self, group: Group) -> tuple[str, str] | None:
         """Return heading and address of the section that treats a mistake."""
-        title = next(task.title for task in self.tasks if task.name == group.task)
-        found = self.finder.find(f"{title} {group.text}")
+        task = next(task for task in self.tasks if task.name == group.task)
+        found = self.finder.find(task.title, task.statement, group.text)
         if found is None:
             return None
         return found.heading, f"{self.site}book/{found.page}.html#{found.anchor}"

@@ -18,10 +18,10 @@ HEADING = re.compile(r"^(#{1,3})\s+(.+?)\s*$", re.MULTILINE)
 #: Where a page writes its own anchor above a heading.
 LABEL = re.compile(r"^\(([\w-]+)\)=\s*$", re.MULTILINE)
 WORD = re.compile(r"[a-z]{3,}")
-#: Below this likeness no section is named.
-LEAST = 0.05
+#: Below this likeness, of at most 1 for each text, no section is named.
+LEAST = 0.15
 #: Sections that treat no matter of their own.
-OTHER = ("summary", "exercises", "predict", "further reading", "questions", "what next")
+OTHER = ("check yourself",)
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ def sections(book: Path, assignment: str) -> list[Section]:
     return [
         section
         for section in made
-        if section.heading and not section.heading.lower().startswith(OTHER)
-    ]
+        if section.heading and section.heading.lower() not in OTHER
+    ][1:]  # the first is the chapter's title, with what stands below it
 
 
 def _section(page: str, heading: str, texts: list[str]) -> Section:
@@ -89,11 +89,16 @@ class Finder:
             if word in self.rarity
         }
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
-        return {word: weight / length for word, weight in weights.items()}
+        return {word: weight / (length or 1) for word, weight in weights.items()}
 
-    def find(self, text: str) -> Section | None:
-        """Return the section whose words are most alike, None if none is."""
-        wanted = self._vector(stems(text))
+    def find(self, *texts: str) -> Section | None:
+        """Return the section whose words are most like those of all texts, None if none is.
+
+        A long text counts as much as a short one.
+        """
+        wanted: Counter[str] = Counter()
+        for text in texts:
+            wanted.update(self._vector(stems(text)))
         likeness = [
             sum(weight * vector.get(word, 0.0) for word, weight in wanted.items())
             for vector in self.vectors
