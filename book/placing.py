@@ -100,9 +100,7 @@ class Reader(nn.Module):
         return self.read(x).unflatten(-1, (2, VALUES))  # (B, T, D) -> (B, T, 2, VALUES)
 
 
-def train(
-    kind: str, seed: int = 0, *, steps: int = 500, num_layers: int = 1
-) -> Reader:
+def train(kind: str, seed: int = 0, *, steps: int = 500, num_layers: int = 1) -> Reader:
     """Return a reader of this kind, trained on texts of TRAINED words."""
     torch.manual_seed(seed)
     reader = Reader(kind, num_layers)
@@ -145,7 +143,8 @@ def order_blind_best(seed: int = 1) -> Tensor:
     fits = (asked[:, :, None] == names[:, None]).tril(-1).float()  # (B, T, T)
     named = fits @ carried  # (B, T, T) @ (B, T, VALUES) -> (B, T, VALUES)
     back, latest = (
-        counts.amax(dim=-1) / counts.sum(dim=-1).clamp(min=1) for counts in (before, named)
+        counts.amax(dim=-1) / counts.sum(dim=-1).clamp(min=1)
+        for counts in (before, named)
     )  # each (B, T)
     latest = torch.where(asked == names, 1.0, latest)
     return by_length(torch.stack([back, latest], dim=-1), answers)

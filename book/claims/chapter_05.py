@@ -103,7 +103,11 @@ def scaled_words(seed: int) -> dict[str, float]:
     return {"effect": unscaled - scaled, "unscaled": unscaled, "scaled": scaled}
 
 
-@exact("5-rotation", "a step of delta is one matrix, wherever one stands")
+@exact(
+    "5-rotation",
+    "a step of delta words is one matrix, wherever one stands",
+    paraphrase="is one fixed matrix, wherever one stands",
+)
 def rotation() -> None:
     """PE(p + delta) = R(delta) PE(p), for steps forwards and back."""
     table = sinusoidal_encoding(2000, 32, dtype=torch.float64)
@@ -112,7 +116,11 @@ def rotation() -> None:
         torch.testing.assert_close(moved, table[p + delta], rtol=0, atol=1e-10)
 
 
-@exact("5-distance", "a rotary score depends on the two words and on their distance")
+@exact(
+    "5-distance",
+    "a rotary score depends on the two words and on their distance",
+    paraphrase="the score depends on the two words and on their distance",
+)
 def distance() -> None:
     """Both moved by the same number of places, no score changes."""
     for seed in range(20):
