@@ -135,7 +135,7 @@ class SinusoidalEncoding(nn.Module):
         """
         check_sequence(x, self.d_model, offset)
         end = offset + x.shape[-2]
-        if offset > len(self.table):  # far out: these rows alone, not all before them
+        if offset > len(self.table):  # far out: not all rows before
             rows = self.rows(x.shape[-2], offset)
         else:
             if end > len(self.table):
