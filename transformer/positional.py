@@ -135,7 +135,7 @@ class SinusoidalEncoding(nn.Module):
         """
         check_sequence(x, self.d_model, offset)
         end = offset + x.shape[-2]
-        if offset > len(self.table):  # far out: not all rows before
+        if offset > len(self.table):  # far out: no rows before
             rows = self.rows(x.shape[-2], offset)
         else:
             if end > len(self.table):
@@ -144,7 +144,7 @@ class SinusoidalEncoding(nn.Module):
         return x + rows.to(x.dtype)  # (B, T, D) + (T, D)
 
     def rows(self, length: int, offset: int = 0) -> Tensor:
-        """Return so many rows from a position on, (length, D), as the table has them."""
+        """Return rows (length, D) from a position on, as the table has them."""
         wide = torch.promote_types(self.table.dtype, torch.float32)
         rows = sinusoidal_encoding(
             length, self.d_model, offset=offset, base=self.base, dtype=wide
