@@ -260,7 +260,8 @@ class BiasedAttention(MultiHeadAttention):
     """Self-attention with a number added to each score, before the mask.
 
     bias: called with T_q, T_k and the position of the first query, returns what is
-    added, (h, T_q, T_k). The rest: as in MultiHeadAttention, and as in RotaryAttention.
+    added, (h, T_q, T_k); the projections always have a bias of their own. The rest: as
+    in MultiHeadAttention, and as in RotaryAttention.
     Source: Shaw et al. (2018), Press et al. (2022).
     """
 

@@ -231,12 +231,13 @@ def fill(
 ) -> bytes:
     """Return an exported gradebook with one assignment's scores, and without the others.
 
-    Rows without a score keep what they have.
+    Students without a score are left out: Canvas would take their cells, which are as old as the
+    export, for new grades.
     """
     by_student = {score.member.id: score for score in scores}
     rows = [row for row in table.rows if is_student(table, columns, row)]
     matched = _match(table, columns, rows, roster, report)
-    done = set()
+    done, written = set(), set()
     for row, member in matched.items():
         name = shown(_name(table, columns, row), 80)
         before = table.get(row, columns.grade).strip()
@@ -249,6 +250,7 @@ def fill(
         elif score is not None:
             table.raw[row] += [""] * (columns.grade + 1 - len(table.raw[row]))
             table.set(row, columns.grade, score.text())
+            written.add(row)
             sent(report, score, name, before)
     for student in by_student.keys() - done:
         report.add(
@@ -267,7 +269,7 @@ def fill(
                 table.set(row, column, f"student {number}")
             elif is_formula(name):
                 table.set(row, column, safe(name))
-    return table.to_bytes([*columns.info, columns.grade])
+    return table.to_bytes([*columns.info, columns.grade], set(rows) - written)
 
 
 def _match(

@@ -357,7 +357,7 @@ def test_an_archive_inside_is_not_opened(tmp_path: Path) -> None:
     )
     report = take(path, tmp_path)
     line = next(line for line in report.lines if line.file == "eve_12_102_work.zip")
-    assert (line.verdict, line.student) == (Verdict.SKIPPED, "12")
+    assert (line.verdict, line.student) == (Verdict.REFUSED, "12")
     assert "an archive inside is not opened" in line.reason
     only_good(report, tmp_path)
 
