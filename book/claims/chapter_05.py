@@ -186,15 +186,22 @@ def worse_than_blind(kind: str, seed: int) -> dict[str, float]:
 
 @claim(
     id="5-sinusoidal-longer",
-    sentence="at twice the trained length sinusoids answer no better than a reader without any "
-    "order could",
-    control="the best order-blind reader, computed for the same texts",
-    effect="share right at 48 words, order-blind minus sinusoidal, the smaller of both questions",
-    at_least=-0.05,
+    sentence="at twice the trained length sinusoids have lost most of both questions",
+    control="the same readers at the trained length; the relative bias at both lengths",
+    effect="share right at 24 words minus at 48, the question that loses less",
+    at_least=0.5,
 )
 def sinusoidal_longer(seed: int) -> dict[str, float]:
     """Vectors that are defined, and new to the layers."""
-    return worse_than_blind("sinusoidal", seed)
+    found, biased = (
+        shares(kind, seed)[[SEEN, TWICE]] for kind in ("sinusoidal", "relative bias")
+    )
+    return {
+        "effect": (found[0] - found[1]).min().item(),
+        "at 48, three back": found[1, 0].item(),
+        "at 48, the latest": found[1, 1].item(),
+        "relative bias loses": (biased[0] - biased[1]).max().item(),
+    }
 
 
 @claim(
