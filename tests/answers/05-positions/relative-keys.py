@@ -103,13 +103,13 @@ def relative_values(weights, value, value_table, offset=0):
 # +     return content + position
 
 
-# %% wrong: not_clipped, of: gather_scatter | says: Distances beyond R count as R
+# %% wrong: not_clipped, of: gather_scatter | says: count as delta_max: clip
 # Distances are not clipped.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return s - p + R
 
 
-# %% wrong: not_shifted, of: gather_scatter | says: not shifted by R
+# %% wrong: not_shifted, of: gather_scatter | says: not shifted by delta_max
 # Negative rows index from the end.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return torch.clamp(s - p, -R, R) % (2 * R + 1)
@@ -170,7 +170,7 @@ def relative_values(weights, value, value_table, offset=0):
 #       content = weights @ value
 
 
-# %% wrong: symmetric, of: gather_scatter | says: use s - t with its sign
+# %% wrong: symmetric, of: gather_scatter | says: use j - i with its sign
 # The absolute distance.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return torch.clamp((s - p).abs(), -R, R) + R

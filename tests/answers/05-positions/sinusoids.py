@@ -73,7 +73,7 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     out[..., 1::2] = torch.sin(p * freq)[..., : d_model // 2]
 
 
-# %% wrong: cosine_with_own_exponent, of: assigned_slices | says: cosine at feature j = 2i \+ 1 has the exponent j / D
+# %% wrong: cosine_with_own_exponent, of: assigned_slices | says: cosine at feature j = 2m \+ 1 has the exponent j / D
 # The cosine at the odd feature j gets the exponent j / D.
 # -     out[..., 1::2] = torch.cos(p * freq)[..., : d_model // 2]
 # +     out[..., 1::2] = torch.cos(p * base ** (-torch.arange(1, d_model, 2).double() / d_model))

@@ -81,7 +81,7 @@ def squeezed_positions(length, trained_length):
 #       old = table.shape[0]
 
 
-# %% wrong: ends_moved, of: floor_and_mix | says: read at t L / L'
+# %% wrong: ends_moved, of: floor_and_mix | says: read at p T / T'
 # The places are t L / L'.
 # -     place = torch.arange(length, dtype=torch.float64) * (old - 1) / (length - 1)
 # +     place = torch.arange(length) * old / length
@@ -132,7 +132,7 @@ def squeezed_positions(length, trained_length):
 # +         positions = positions
 
 
-# %% wrong: one_row, of: floor_and_mix | says: L' - 1
+# %% wrong: one_row, of: floor_and_mix | says: T' - 1
 # Divides by 0 for a length of 1.
 # -     if length == 1:
 # -         return table[:1] * 1
