@@ -291,3 +291,23 @@ def squeezed_positions(length, trained_length):
 # +     if length not in known:
 # +         known[length] = torch.arange(length, dtype=torch.float32) * step
 # +     return known[length]
+
+
+# %% right: hat_weights
+def hat(places, n):
+    grid = torch.arange(n, dtype=places.dtype)
+    return (1 - (places[:, None] - grid).abs()).clamp(min=0)
+
+
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError(f"no length of {length}")
+    n = len(table)
+    if length == 1:
+        return table[:1]
+    places = torch.arange(length, dtype=torch.float64) * (n - 1) / (length - 1)
+    return (hat(places, n) @ table.double()).to(table.dtype)
+
+
+def squeezed_positions(length, trained_length):
+    return torch.tensor([p * min(1.0, trained_length / length) for p in range(length)])
