@@ -91,7 +91,7 @@ def bucket_bias(
 # +         result = result + n // 2 * (distance > 0).long()
 
 
-# %% wrong: all_exact, of: clamped_log | says: Only those below e
+# %% wrong: all_exact, of: clamped_log | says: Only those below n / 2
 # Each distance below n has its own bucket.
 # -     return result + torch.where(delta < e, delta, far)
 # +     return result + delta.clamp(max=n - 1)
@@ -139,7 +139,7 @@ def bucket_bias(
 # +     far = far.clamp(max=n)
 
 
-# %% wrong: e_from_all, of: clamped_log | says: Only those below e = n / 2 have, and n is
+# %% wrong: e_from_all, of: clamped_log | says: Only those below n / 2 have, and n is
 # e is half of all buckets.
 # -     e = n // 2
 # +     e = num_buckets // 2
@@ -175,7 +175,7 @@ def bucket_bias(
 # +     scale = torch.log(delta.clamp(min=1).double()) / math.log(max_distance / e)
 
 
-# %% wrong: log_of_max, of: clamped_log | says: ln\(M\) instead of ln\(M / e\)
+# %% wrong: log_of_max, of: clamped_log | says: ln\(max_distance\) instead of
 # ln(M) instead of ln(M / e).
 # -     scale = torch.log(delta.clamp(min=1).double() / e) / math.log(max_distance / e)
 # +     scale = torch.log(delta.clamp(min=1).double() / e) / math.log(max_distance)
@@ -399,5 +399,5 @@ def bucket_bias(
 
 
 # %% wrong: log2, of: clamped_first | says: two kinds of logarithm
-# -     ratio = torch.log(delta.clamp(min=half).double() / half) / math.log(max_distance / half)
-# +     ratio = torch.log(delta.clamp(min=half).double() / half) / math.log2(max_distance / half)
+# -     ratio = torch.log(delta.clamp(min=half).double() / half) / math.log(
+# +     ratio = torch.log(delta.clamp(min=half).double() / half) / math.log2(

@@ -52,7 +52,8 @@ def relative_values(weights, value, value_table, offset=0):
     return output
 
 
-# %% right: loop_over_queries
+# %% wrong: loop_over_queries | says: in pieces
+# A table of T_k x d_h numbers for each query: autograd keeps all of them.
 def column_of(t, num_keys, rows, offset):
     R = (rows - 1) // 2
     return torch.tensor([max(-R, min(R, s - t - offset)) + R for s in range(num_keys)])
@@ -319,6 +320,7 @@ def relative_values(weights, value, value_table, offset=0):
 
 # %% wrong: normalised, of: gather_by_rows | says: divided by their sum
 # +     weights = weights / weights.sum(-1, keepdim=True)
+#       index = rows_of(len(value_table), *weights.shape[2:], offset)
 
 
 # %% wrong: detached_table, of: gather_by_rows | says: no gradient reaches value_table

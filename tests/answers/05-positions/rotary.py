@@ -127,7 +127,7 @@ def halves_layout(weight, num_heads):
 # +     freq = base ** (torch.arange(0, r, 2).double() / r)
 
 
-# %% wrong: halves, of: assigned_slices | says: feature i \+ d_h / 2
+# %% wrong: halves, of: assigned_slices | says: feature m \+ d_h / 2
 # Pairs are (i, i + d_h / 2).
 # -     a, b = x[..., 0:r:2], x[..., 1:r:2]
 # -     out[..., 0:r:2] = a * c - b * s
@@ -167,7 +167,7 @@ def halves_layout(weight, num_heads):
 # +     k = rotate(key, offset, rotary, base)
 
 
-# %% wrong: last_features, of: assigned_slices | says: \*last\* r features
+# %% wrong: last_features, of: assigned_slices | says: \*last\* features
 # The last r features are turned.
 # -     a, b = x[..., 0:r:2], x[..., 1:r:2]
 # -     out[..., 0:r:2] = a * c - b * s
@@ -269,7 +269,7 @@ def halves_layout(weight, num_heads):
 # +     a, b = out[..., 0:r:2], out[..., 1:r:2]
 
 
-# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-i / r\)
+# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-m / rotary\)
 # The exponent is the number of the pair over r.
 # -     freq = base ** (-torch.arange(0, r, 2).double() / r)
 # +     freq = base ** (-torch.arange(r // 2).double() / r)
@@ -302,7 +302,7 @@ def halves_layout(weight, num_heads):
 #       if r == 0:
 
 
-# %% wrong: scale_of_rotary, of: assigned_slices | says: divided by sqrt\(r\)
+# %% wrong: scale_of_rotary, of: assigned_slices | says: divided by sqrt\(rotary\)
 # The scale is the root of r.
 # -     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1] if rotary is None else max(rotary, 1))

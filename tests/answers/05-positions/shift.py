@@ -143,7 +143,7 @@ def offset_between(first, second, base=10000.0):
 # +     s1, c1 = second[..., 0], second[..., 1]
 
 
-# %% wrong: halves, of: assigned_slices | says: feature i \+ D / 2
+# %% wrong: halves, of: assigned_slices | says: feature m \+ D / 2
 # Pairs are (i, i + D / 2).
 # -     a, b = encoding[..., 0::2], encoding[..., 1::2]
 # +     a, b = encoding[..., : width // 2], encoding[..., width // 2 :]
@@ -186,7 +186,7 @@ def offset_between(first, second, base=10000.0):
 # +     a, b = out[..., 0::2], out[..., 1::2]
 
 
-# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-i / D\)
+# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-m / D\)
 # The exponent is the number of the pair over D.
 # -     freq = base ** (-torch.arange(0, width, 2).double() / width)
 # +     freq = base ** (-torch.arange(width // 2).double() / width)
@@ -370,7 +370,9 @@ def offset_between(first, second, base=10000.0):
 
 
 # %% wrong: detached_shift, of: slowest_to_fastest | says: no gradient reaches the encoding
+#       D = encoding.shape[-1]
 # +     encoding = encoding.detach()
+#       out = []
 
 
 # %% wrong: abs, of: slowest_to_fastest | says: sign is lost

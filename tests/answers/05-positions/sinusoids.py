@@ -155,7 +155,7 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     freq = base ** (-even.double() / (d_model + d_model % 2))
 
 
-# %% wrong: pair_over_width, of: assigned_slices | says: exponent is i / D
+# %% wrong: pair_over_width, of: assigned_slices | says: exponent is m / D
 # The exponent is the number of the pair over D.
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = base ** (-(even // 2).double() / d_model)
