@@ -52,8 +52,7 @@ def relative_values(weights, value, value_table, offset=0):
     return output
 
 
-# %% wrong: loop_over_queries | says: in pieces
-# A table of T_k x d_h numbers for each query: autograd keeps all of them.
+# %% right: loop_over_queries
 def column_of(t, num_keys, rows, offset):
     R = (rows - 1) // 2
     return torch.tensor([max(-R, min(R, s - t - offset)) + R for s in range(num_keys)])
@@ -310,12 +309,6 @@ def relative_values(weights, value, value_table, offset=0):
     sums = weights.new_zeros(*weights.shape[:3], len(value_table))
     sums = sums.scatter_add(-1, index.expand_as(weights), weights)
     return weights @ value + sums @ value_table
-
-
-# %% wrong: chunked_big, of: gather_by_rows | says: in pieces
-# +     picked = torch.stack([torch.einsum('bhd,kd->bhk', query[:, :, i], key_table[index[i]]) for i in range(Tq)], 2)
-# -     small = query @ key_table.T
-# -     picked = small.gather(-1, index.expand(*query.shape[:2], Tq, Tk))
 
 
 # %% wrong: normalised, of: gather_by_rows | says: divided by their sum
