@@ -348,6 +348,19 @@ _zeros, _ones = torch.zeros(3, 4, 2).double(), torch.ones(3, 4, 2).double()
 _x, _other = _kit_normal(962, (3, 4, 2), (3, 4, 2))
 _half = _other.clone()
 _half[:, 2] = _x[:, 2]  # at this position nothing changes
+_types = []
+
+
+def _noted(x):
+    """Note the data type of an input, and return its running sum."""
+    _types.append(x.dtype)
+    return x.cumsum(1)
+
+
+_kit_attempt(f"reach", reach, _noted, _x, _other)
+assert set(_types) <= {torch.float64}, (
+    f"reach hands the layer a tensor with another data type than that of x."
+)
 for _call, _reference, _what in [
     (reach, _reached, (f"the table",)),
     (_plain_leaks, _leaks_of, ()),
@@ -375,7 +388,7 @@ class _Moody(nn.Module):
 
     def __init__(self, leaky, part):
         super().__init__()
-        self.leaky, self.part, self.calls = leaky, part, 0
+        self.leaky, self.part, self.calls, self.copied = leaky, part, 0, False
 
     def forward(self, x):
         self.calls += 1
@@ -383,7 +396,19 @@ class _Moody(nn.Module):
         return x.flip(1) if self.training == self.leaky else x.cumsum(1)
 
     def __deepcopy__(self, memo):
+        self.copied = True
         raise TypeError("this module can't be copied")
+
+
+def _audited(module, x, other):
+    """Return what audit finds, if it doesn't copy the module."""
+    try:
+        return _kit_attempt(f"audit", audit, module, x, other)
+    except AssertionError:
+        assert not module.copied, (
+            f"audit copies the module. Call the module itself: some can't be copied."
+        )
+        raise
 
 
 _turned = [(_t, _s) for _t in range(4) for _s in range(_t + 1, 4) if _s == 3 - _t]
@@ -394,7 +419,7 @@ for _leaky in (True, False):
         _inner[1].train(_modes[1])
         _was = [part.training for part in _module.modules()]
         _inputs = _kit_copy([_x, _other])
-        _found = _kit_attempt(f"audit", audit, _module, *_inputs)
+        _found = _audited(_module, *_inputs)
         assert type(_found) is dict, f"audit returns a dictionary."
         assert set(_found) == {f"train", f"eval"}, (
             f"audit returns a dictionary with the entries train and eval."
@@ -635,15 +660,32 @@ for _name, _options in [
 _generator, _twin = [torch.Generator().manual_seed(course_seed + 8) for _ in range(2)]
 for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.8), (0.7, 5, 0.9), (1.0,)]:
     for _rows in (
+        _kit_normal(993, (37, 30)),  # so many that no mistake gives the same by chance
         _logits,
         _closed,
         _other[:1],
         _other[:, :1],
-        _kit_normal(993, (37, 30)),
     ):
-        _given = _kit_copy(_rows)
+        _given, _start, _less = _kit_copy(_rows), _twin.get_state(), {}
+        for _place, _default in enumerate((1.0, None, None)[: len(_options)]):
+            _fewer = [*_options[:_place], _default, *_options[_place + 1 :]]
+            _probs = _probs_of(_rows, *_fewer)
+            _less[_place] = torch.multinomial(_probs, 1, generator=_twin)[:, 0]
+            _twin.set_state(_start)
         _want = torch.multinomial(_probs_of(_rows, *_options), 1, generator=_twin)[:, 0]
         _got = _kit_attempt(f"sample", sample, _given, _generator, *_options)
+        assert getattr(_got, "shape", None) == _want.shape, (
+            f"sample{_kit_sizes([f'logits'], [_rows])}: the result must have the shape "
+            f"(B,), a batch of one row included: squeeze() without an axis takes that "
+            f"axis away as well."
+        )
+        for _place, _name in enumerate((f"temperature", f"top_k", f"top_p")):
+            assert (
+                matches(_got, _want)
+                or len(_rows) < 30
+                or _place not in _less
+                or not matches(_got, _less[_place])
+            ), f"sample doesn't hand {_name} on to next_token_probs."
         assert matches(_got, _want), (
             f"sample doesn't draw what exactly one call of torch.multinomial draws, "
             f"for the whole batch and with the given generator. Perhaps an earlier "
@@ -754,6 +796,10 @@ for _number, (_d, _h, _length) in enumerate([(6, 3, 9), (4, 1, 5), (2, 2, 7)]):
 # With the argument kept, and called again.
 _table = torch.log_softmax(seeded(82, (4, 4), dtype=torch.float64), -1)
 _first = beam_search(_table, 0, 1, 2, 3, 0.5)
+_kinds = sorted({type(tokens).__name__ for tokens, _ in _first})
+assert _kinds == ["list"], (
+    f"The tokens of a hypothesis are a list of int, got {', '.join(_kinds)}."
+)
 _before = copies(_table)
 beam_search(_table, 0, 3, 3, 2, 1.0)
 assert untouched([_table], _before), "beam_search changes log_probs in place."
@@ -837,6 +883,8 @@ for _n, (_bos, _eos, _beam_size, _steps) in enumerate(
         f"A row of eos that holds anything", _loud, _bos % 3, 3, _beam_size, _steps, 0.8
     )
 _contract.case(f"A transpose", _kit_apart(_even), 0, 2, 3, 4, 0.0)
+_long = torch.log_softmax(_kit_normal(1028, (5, 5)), -1)
+_contract.case(f"Numbers that float32 rounds", _long, 0, 1, 3, 4, 0.6)
 _contract.case(f"In float32, with ties", _even.float(), 2, 1, 3, 4, 0.0)
 _contract.case(f"Two tokens", _table[:2, :2], 0, 1, 2, 5, 0.7)
 _contract.case(f"No way out", torch.full((3, 3), -math.inf), 0, 1, 2, 4, 0.0)
