@@ -402,7 +402,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
 
 
-# %% wrong: forbidden_below_a_limit | says: wrong|expected
+# %% wrong: forbidden_below_a_limit | says: drops a token that is very unlikely
 # Whatever is below -5 counts as never.
 # -             if entry != -math.inf
 # +             if entry > -5

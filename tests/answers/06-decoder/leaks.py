@@ -107,7 +107,7 @@ def audit(module, x, other):
 # +             changed = x
 
 
-# %% wrong: coarse, of: base | says: leak of size 0.0001
+# %% wrong: coarse, of: base | says: a small change above the limit goes unseen
 # Only large differences are seen.
 # -             moved = (layer(changed) - before).abs() > 1e-6
 # +             moved = (layer(changed) - before).abs() > 1e-2
@@ -119,7 +119,7 @@ def audit(module, x, other):
 # +     return [(t, s) for t in range(size) for s in range(size) if s >= t and found[t][s]]
 
 
-# %% wrong: exact, of: base | says: leak of size 1e-09
+# %% wrong: exact, of: base | says: far below the limit
 # Any difference counts, also one by rounding.
 # -             moved = (layer(changed) - before).abs() > 1e-6
 # +             moved = (layer(changed) - before).abs() > 0

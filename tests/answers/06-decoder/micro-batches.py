@@ -130,7 +130,7 @@ def perplexity(batches, pad_id):
 # +     kept = torch.ones_like(labels, dtype=torch.bool)
 
 
-# %% wrong: perplexity_of_means, of: base | says: mean of the batches' means
+# %% wrong: perplexity_of_means, of: base | says: exp of the mean of means
 # The batches' losses are averaged.
 # -         total = total + F.cross_entropy(logits[kept], labels[kept], reduction="sum")
 # -         count += int(kept.sum())

@@ -217,7 +217,7 @@ def scored_positions(prefix_lengths, lengths, size):
 # +     lengths.clamp_(max=size - 1).clamp_(min=1)
 
 
-# %% wrong: size_of_longest | says: shape|stopped|expected
+# %% wrong: size_of_longest | says: as large as the longest sequence
 # -     position = torch.arange(size, device=lengths.device)
 # +     position = torch.arange(int(lengths.max()), device=lengths.device)
 
