@@ -78,7 +78,7 @@ def decoder_masks(src, tgt, pad_id, window=None):
 # +     tgt_mask = allowed & (tgt != pad_id)[:, None, :]
 
 
-# %% wrong: not_causal, of: base | says: the causal rule s <= t is missing
+# %% wrong: not_causal, of: base | says: the causal rule j <= i is missing
 # Only padding is masked.
 # -     allowed = s <= t
 # +     allowed = s <= s + 0 * t
