@@ -269,7 +269,11 @@ _contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5
 _contract.case(f"One batch", [(_logits, _labels)], 5)
 _contract.case(f"One label", [(_logits[:1, :1], _labels[:1, :1])], 9)
 _contract.case(f"Slices", [(_kit_apart(_x), _kit_apart(_y)) for _x, _y in _batches], 5)
-_contract.case(f"Unlikely labels", [(60 * _x, _y) for _x, _y in _batches], 5)
+_contract.case(
+    f"Unlikely labels, whose probabilities have a product of 0",
+    [(60 * _x, _y) for _x, _y in _batches],
+    5,
+)
 _single = [(_x.float(), _y) for _x, _y in _batches]
 _contract.case(f"float32", _single, 5, tol=1e-4)
 _contract.again()
@@ -342,24 +346,36 @@ _layers = [
     (f"Large outputs", lambda x: 1e4 + 1e-4 * x.sum(1, True) + x.cumsum(1)),
     (f"A step", lambda x: x + (x.sum((1, 2), True) > 0)),
 ]
-for _e in (1.0001e-6, 0.9999e-6):
-    _layers += [(f"A leak about as large as the limit", lambda x, e=_e: e * x.flip(1))]
+_layers += [
+    (f"A leak just above the limit", lambda x: 1.0001e-6 * x.flip(1)),
+    (f"A leak just below the limit", lambda x: 0.9999e-6 * x.flip(1)),
+]
 _zeros, _ones = torch.zeros(3, 4, 2).double(), torch.ones(3, 4, 2).double()
 _x, _other = _kit_normal(962, (3, 4, 2), (3, 4, 2))
 _half = _other.clone()
 _half[:, 2] = _x[:, 2]  # at this position nothing changes
-_types = []
+_noted_inputs = []
 
 
 def _noted(x):
-    """Note the data type of an input, and return its running sum."""
-    _types.append(x.dtype)
+    """Note an input, and return its running sum."""
+    _noted_inputs.append(x.detach().clone())
     return x.cumsum(1)
 
 
 _kit_attempt(f"reach", reach, _noted, _x, _other)
-assert set(_types) <= {torch.float64}, (
+assert all(x.dtype == torch.float64 for x in _noted_inputs), (
     f"reach hands the layer a tensor with another data type than that of x."
+)
+assert all(x.shape[0] >= 3 and x.shape[1:] == (4, 2) for x in _noted_inputs), (
+    f"reach hands the layer a part of x only. A layer may mix sequences and features:"
+    f" give it all of them at once, at all positions."
+)
+_known = torch.cat([_x, _other]).flatten()
+_strange = [(x.reshape(-1, 1) - _known).abs().amin(1).max() for x in _noted_inputs]
+assert max(_strange) < 1e-9, (
+    f"reach hands the layer numbers that stand neither in x nor in other: put"
+    f" other[:, j] in place of x[:, j] as it is."
 )
 for _call, _reference, _what in [
     (reach, _reached, (f"the table",)),
@@ -538,7 +554,7 @@ _x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
 _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
 _key = torch.where(_mask, -1e10, 1e10).double()[:, None, :, None].expand(2, 1, 4, 2)
 _contract.case(
-    f"Allowed scores far below the forbidden ones",
+    f"Allowed scores far below any large negative number that stands for -inf",
     _x,
     _key,
     _value,
@@ -634,9 +650,30 @@ _contract.case(f"One row", _other[:1], 0.9, 4, 0.7)
 _contract.case(f"One token", _other[:, :1], 0.9, 1, 0.7)
 _low = -2e9 - torch.arange(5.0).double() / 4
 _low = torch.stack([_low, _low.flip(0), _low + 4e9])
-_contract.case(f"Large logits", _low, 1.0, None, None, tol=1e-6)
-_contract.case(f"Large logits, top_k", _low, 1.0, 2, None, tol=1e-6)
-_contract.case(f"Large logits, top_p", _low, 1.0, 4, 0.6, tol=1e-6)
+_contract.case(
+    f"Large logits, far below any number that stands for -inf",
+    _low,
+    1.0,
+    None,
+    None,
+    tol=1e-6,
+)
+_contract.case(
+    f"Large logits, top_k, far below any number that stands for -inf",
+    _low,
+    1.0,
+    2,
+    None,
+    tol=1e-6,
+)
+_contract.case(
+    f"Large logits, top_p, far below any number that stands for -inf",
+    _low,
+    1.0,
+    4,
+    0.6,
+    tol=1e-6,
+)
 _contract.case(f"float32", _closed.float(), 0.7, 5, None, tol=1e-5)
 _contract.again()
 for _options in [(0.8, 3, None), (1.0, None, 0.41), (1.0, 6, 0.73), (0, None, None)]:
@@ -773,7 +810,12 @@ for _number, (_d, _h, _length) in enumerate([(6, 3, 9), (4, 1, 5), (2, 2, 7)]):
     _contract.case(f"Large scores", _x, 1e4 * _key, _value, gradients=False, tol=1e-6)
     for _factor in (1e6, -1e6):
         _contract.case(
-            f"Large tokens", _factor * _x, None, None, gradients=False, tol=1e-6
+            f"Large tokens, with scores far below any number that stands for -inf",
+            _factor * _x,
+            None,
+            None,
+            gradients=False,
+            tol=1e-6,
         )
     _contract.again()
     _module = CachedSelfAttention(_d, _h, _length)
@@ -878,7 +920,15 @@ for _n, (_bos, _eos, _beam_size, _steps) in enumerate(
 ):
     _contract.case(f"Other beams", _other, _bos, _eos, _beam_size, _steps, 0.3 * _n)
     _contract.case(f"With dead ends", _dead, _bos, _eos, _beam_size, _steps, 0.3 * _n)
-    _contract.case(f"With ties", _even, _bos, _eos, _beam_size, _steps, 0.0)
+    _contract.case(
+        f"With ties, which the order of all tokens decides",
+        _even,
+        _bos,
+        _eos,
+        _beam_size,
+        _steps,
+        0.0,
+    )
     _contract.case(
         f"A row of eos that holds anything", _loud, _bos % 3, 3, _beam_size, _steps, 0.8
     )

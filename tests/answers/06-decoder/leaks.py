@@ -347,7 +347,7 @@ def audit(module, x, other):
 # +             moved = (layer(changed) - before).abs() > 9e-7
 
 
-# %% wrong: noise_instead_of_other | says: wrong|expected
+# %% wrong: noise_instead_of_other | says: neither in x nor in other
 # Other is not used.
 # -             changed[:, s] = other[:, s]
 # +             changed[:, s] = x[:, s] + 1
