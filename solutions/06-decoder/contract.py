@@ -269,7 +269,11 @@ _contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5
 _contract.case(f"One batch", [(_logits, _labels)], 5)
 _contract.case(f"One label", [(_logits[:1, :1], _labels[:1, :1])], 9)
 _contract.case(f"Slices", [(_kit_apart(_x), _kit_apart(_y)) for _x, _y in _batches], 5)
-_contract.case(f"Unlikely labels", [(60 * _x, _y) for _x, _y in _batches], 5)
+_contract.case(
+    f"Unlikely labels, whose probabilities have a product of 0",
+    [(60 * _x, _y) for _x, _y in _batches],
+    5,
+)
 _single = [(_x.float(), _y) for _x, _y in _batches]
 _contract.case(f"float32", _single, 5, tol=1e-4)
 _contract.again()
@@ -342,12 +346,37 @@ _layers = [
     (f"Large outputs", lambda x: 1e4 + 1e-4 * x.sum(1, True) + x.cumsum(1)),
     (f"A step", lambda x: x + (x.sum((1, 2), True) > 0)),
 ]
-for _e in (1.0001e-6, 0.9999e-6):
-    _layers += [(f"A leak about as large as the limit", lambda x, e=_e: e * x.flip(1))]
+_layers += [
+    (f"A leak just above the limit", lambda x: 1.0001e-6 * x.flip(1)),
+    (f"A leak just below the limit", lambda x: 0.9999e-6 * x.flip(1)),
+]
 _zeros, _ones = torch.zeros(3, 4, 2).double(), torch.ones(3, 4, 2).double()
 _x, _other = _kit_normal(962, (3, 4, 2), (3, 4, 2))
 _half = _other.clone()
 _half[:, 2] = _x[:, 2]  # at this position nothing changes
+_noted_inputs = []
+
+
+def _noted(x):
+    """Note an input, and return its running sum."""
+    _noted_inputs.append(x.detach().clone())
+    return x.cumsum(1)
+
+
+_kit_attempt(f"reach", reach, _noted, _x, _other)
+assert all(x.dtype == torch.float64 for x in _noted_inputs), (
+    f"reach hands the layer a tensor with another data type than that of x."
+)
+assert all(x.shape[0] >= 3 and x.shape[1:] == (4, 2) for x in _noted_inputs), (
+    f"reach hands the layer a part of x only. A layer may mix sequences and features:"
+    f" give it all of them at once, at all positions."
+)
+_known = torch.cat([_x, _other]).flatten()
+_strange = [(x.reshape(-1, 1) - _known).abs().amin(1).max() for x in _noted_inputs]
+assert max(_strange) < 1e-9, (
+    f"reach hands the layer numbers that stand neither in x nor in other: put"
+    f" other[:, j] in place of x[:, j] as it is."
+)
 for _call, _reference, _what in [
     (reach, _reached, (f"the table",)),
     (_plain_leaks, _leaks_of, ()),
@@ -375,7 +404,7 @@ class _Moody(nn.Module):
 
     def __init__(self, leaky, part):
         super().__init__()
-        self.leaky, self.part, self.calls = leaky, part, 0
+        self.leaky, self.part, self.calls, self.copied = leaky, part, 0, False
 
     def forward(self, x):
         self.calls += 1
@@ -383,7 +412,19 @@ class _Moody(nn.Module):
         return x.flip(1) if self.training == self.leaky else x.cumsum(1)
 
     def __deepcopy__(self, memo):
+        self.copied = True
         raise TypeError("this module can't be copied")
+
+
+def _audited(module, x, other):
+    """Return what audit finds, if it doesn't copy the module."""
+    try:
+        return _kit_attempt(f"audit", audit, module, x, other)
+    except AssertionError:
+        assert not module.copied, (
+            f"audit copies the module. Call the module itself: some can't be copied."
+        )
+        raise
 
 
 _turned = [(_t, _s) for _t in range(4) for _s in range(_t + 1, 4) if _s == 3 - _t]
@@ -394,7 +435,7 @@ for _leaky in (True, False):
         _inner[1].train(_modes[1])
         _was = [part.training for part in _module.modules()]
         _inputs = _kit_copy([_x, _other])
-        _found = _kit_attempt(f"audit", audit, _module, *_inputs)
+        _found = _audited(_module, *_inputs)
         assert type(_found) is dict, f"audit returns a dictionary."
         assert set(_found) == {f"train", f"eval"}, (
             f"audit returns a dictionary with the entries train and eval."
@@ -513,7 +554,7 @@ _x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
 _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
 _key = torch.where(_mask, -1e10, 1e10).double()[:, None, :, None].expand(2, 1, 4, 2)
 _contract.case(
-    f"Allowed scores far below the forbidden ones",
+    f"Allowed scores far below any large negative number that stands for -inf",
     _x,
     _key,
     _value,
@@ -609,9 +650,30 @@ _contract.case(f"One row", _other[:1], 0.9, 4, 0.7)
 _contract.case(f"One token", _other[:, :1], 0.9, 1, 0.7)
 _low = -2e9 - torch.arange(5.0).double() / 4
 _low = torch.stack([_low, _low.flip(0), _low + 4e9])
-_contract.case(f"Large logits", _low, 1.0, None, None, tol=1e-6)
-_contract.case(f"Large logits, top_k", _low, 1.0, 2, None, tol=1e-6)
-_contract.case(f"Large logits, top_p", _low, 1.0, 4, 0.6, tol=1e-6)
+_contract.case(
+    f"Large logits, far below any number that stands for -inf",
+    _low,
+    1.0,
+    None,
+    None,
+    tol=1e-6,
+)
+_contract.case(
+    f"Large logits, top_k, far below any number that stands for -inf",
+    _low,
+    1.0,
+    2,
+    None,
+    tol=1e-6,
+)
+_contract.case(
+    f"Large logits, top_p, far below any number that stands for -inf",
+    _low,
+    1.0,
+    4,
+    0.6,
+    tol=1e-6,
+)
 _contract.case(f"float32", _closed.float(), 0.7, 5, None, tol=1e-5)
 _contract.again()
 for _options in [(0.8, 3, None), (1.0, None, 0.41), (1.0, 6, 0.73), (0, None, None)]:
@@ -635,15 +697,32 @@ for _name, _options in [
 _generator, _twin = [torch.Generator().manual_seed(course_seed + 8) for _ in range(2)]
 for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.8), (0.7, 5, 0.9), (1.0,)]:
     for _rows in (
+        _kit_normal(993, (37, 30)),  # so many that no mistake gives the same by chance
         _logits,
         _closed,
         _other[:1],
         _other[:, :1],
-        _kit_normal(993, (37, 30)),
     ):
-        _given = _kit_copy(_rows)
+        _given, _start, _less = _kit_copy(_rows), _twin.get_state(), {}
+        for _place, _default in enumerate((1.0, None, None)[: len(_options)]):
+            _fewer = [*_options[:_place], _default, *_options[_place + 1 :]]
+            _probs = _probs_of(_rows, *_fewer)
+            _less[_place] = torch.multinomial(_probs, 1, generator=_twin)[:, 0]
+            _twin.set_state(_start)
         _want = torch.multinomial(_probs_of(_rows, *_options), 1, generator=_twin)[:, 0]
         _got = _kit_attempt(f"sample", sample, _given, _generator, *_options)
+        assert getattr(_got, "shape", None) == _want.shape, (
+            f"sample{_kit_sizes([f'logits'], [_rows])}: the result must have the shape "
+            f"(B,), a batch of one row included: squeeze() without an axis takes that "
+            f"axis away as well."
+        )
+        for _place, _name in enumerate((f"temperature", f"top_k", f"top_p")):
+            assert (
+                matches(_got, _want)
+                or len(_rows) < 30
+                or _place not in _less
+                or not matches(_got, _less[_place])
+            ), f"sample doesn't hand {_name} on to next_token_probs."
         assert matches(_got, _want), (
             f"sample doesn't draw what exactly one call of torch.multinomial draws, "
             f"for the whole batch and with the given generator. Perhaps an earlier "
@@ -731,7 +810,12 @@ for _number, (_d, _h, _length) in enumerate([(6, 3, 9), (4, 1, 5), (2, 2, 7)]):
     _contract.case(f"Large scores", _x, 1e4 * _key, _value, gradients=False, tol=1e-6)
     for _factor in (1e6, -1e6):
         _contract.case(
-            f"Large tokens", _factor * _x, None, None, gradients=False, tol=1e-6
+            f"Large tokens, with scores far below any number that stands for -inf",
+            _factor * _x,
+            None,
+            None,
+            gradients=False,
+            tol=1e-6,
         )
     _contract.again()
     _module = CachedSelfAttention(_d, _h, _length)
@@ -754,6 +838,10 @@ for _number, (_d, _h, _length) in enumerate([(6, 3, 9), (4, 1, 5), (2, 2, 7)]):
 # With the argument kept, and called again.
 _table = torch.log_softmax(seeded(82, (4, 4), dtype=torch.float64), -1)
 _first = beam_search(_table, 0, 1, 2, 3, 0.5)
+_kinds = sorted({type(tokens).__name__ for tokens, _ in _first})
+assert _kinds == ["list"], (
+    f"The tokens of a hypothesis are a list of int, got {', '.join(_kinds)}."
+)
 _before = copies(_table)
 beam_search(_table, 0, 3, 3, 2, 1.0)
 assert untouched([_table], _before), "beam_search changes log_probs in place."
@@ -832,11 +920,21 @@ for _n, (_bos, _eos, _beam_size, _steps) in enumerate(
 ):
     _contract.case(f"Other beams", _other, _bos, _eos, _beam_size, _steps, 0.3 * _n)
     _contract.case(f"With dead ends", _dead, _bos, _eos, _beam_size, _steps, 0.3 * _n)
-    _contract.case(f"With ties", _even, _bos, _eos, _beam_size, _steps, 0.0)
+    _contract.case(
+        f"With ties, which the order of all tokens decides",
+        _even,
+        _bos,
+        _eos,
+        _beam_size,
+        _steps,
+        0.0,
+    )
     _contract.case(
         f"A row of eos that holds anything", _loud, _bos % 3, 3, _beam_size, _steps, 0.8
     )
 _contract.case(f"A transpose", _kit_apart(_even), 0, 2, 3, 4, 0.0)
+_long = torch.log_softmax(_kit_normal(1028, (5, 5)), -1)
+_contract.case(f"Numbers that float32 rounds", _long, 0, 1, 3, 4, 0.6)
 _contract.case(f"In float32, with ties", _even.float(), 2, 1, 3, 4, 0.0)
 _contract.case(f"Two tokens", _table[:2, :2], 0, 1, 2, 5, 0.7)
 _contract.case(f"No way out", torch.full((3, 3), -math.inf), 0, 1, 2, 4, 0.0)

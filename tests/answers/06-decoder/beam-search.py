@@ -402,7 +402,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
 
 
-# %% wrong: forbidden_below_a_limit | says: wrong|expected
+# %% wrong: forbidden_below_a_limit | says: drops a token that is very unlikely
 # Whatever is below -5 counts as never.
 # -             if entry != -math.inf
 # +             if entry > -5
@@ -433,3 +433,59 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # A hypothesis of eos alone is thrown away.
 # -         finished += [pair for pair in kept if pair[1][-1] == eos_id]
 # +         finished += [pair for pair in kept if pair[1][-1] == eos_id != pair[1][0]]
+
+
+# %% right: dictionaries
+def length_penalty(num_tokens, alpha):
+    return math.pow((num_tokens + 5.0) / 6.0, alpha)
+
+
+def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
+    if beam_size <= 0:
+        raise ValueError(f"beam_size is {beam_size}")
+    if max_len <= 0:
+        raise ValueError(f"max_len is {max_len}")
+
+    def go_on(alive, left):
+        if not alive or left == 0:
+            return list(alive)
+        pool = {}
+        for tokens, logp in alive.items():
+            row = log_probs[tokens[-1] if tokens else bos_id]
+            for t in (row > -math.inf).nonzero().flatten().tolist():
+                pool[tokens + (t,)] = logp + float(row[t])
+        kept = sorted(pool, key=lambda k: (-pool[k], k))[:beam_size]
+        totals.update({k: pool[k] for k in kept})
+        done = [k for k in kept if k[-1] == eos_id]
+        return done + go_on({k: pool[k] for k in kept if k not in done}, left - 1)
+
+    totals = {}
+    found = go_on({(): 0.0}, max_len)
+    scores = {k: totals[k] / length_penalty(len(k), alpha) for k in found}
+    return [(list(k), scores[k]) for k in sorted(found, key=lambda k: (-scores[k], k))]
+
+
+# %% wrong: whole_quotient, of: base | says: remainder is lost
+# The penalty is a whole number.
+# -     return ((5 + num_tokens) / 6) ** alpha
+# +     return ((5 + num_tokens) // 6) ** alpha
+
+
+# %% wrong: table_in_float32, of: base | says: seven digits
+# The table is rounded to float32.
+# -     table = log_probs.tolist()
+# +     table = log_probs.float().tolist()
+
+
+# %% wrong: enough_finished, of: base | says: as soon as beam_size hypotheses are finished
+# The search ends when the beam is full of finished hypotheses.
+# -         alive = [pair for pair in kept if pair[0][-1] != eos_id]
+# +         alive = [pair for pair in kept if pair[0][-1] != eos_id]
+# +         if len(finished) >= beam_size:
+# +             break
+
+
+# %% wrong: tuples, of: base | says: list of int, got tuple
+# The tokens come as a tuple.
+# -     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
+# +     scored = [(tuple(k), v / length_penalty(len(k), alpha)) for k, v in finished + alive]

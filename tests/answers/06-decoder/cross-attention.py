@@ -426,3 +426,49 @@ class CrossAttention(nn.Module):
 # +             mask = torch.ones(len(x), key.shape[2]).bool()
 # +             mask[: len(memory_mask)] = memory_mask
 # +             mask = mask[:, None, None, :]
+
+
+# %% right: chunks
+class CrossAttention(nn.Module):
+    def __init__(self, d_model, d_memory, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_memory, d_model)
+        self.v_proj = nn.Linear(d_memory, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def read_memory(self, memory):
+        h = self.num_heads
+        return tuple(
+            torch.stack(p(memory).chunk(h, -1), 1) for p in (self.k_proj, self.v_proj)
+        )
+
+    def forward(self, x, key, value, memory_mask=None):
+        heads, weights = [], []
+        for u, q in enumerate(self.q_proj(x).chunk(self.num_heads, -1)):
+            s = q @ key[:, u].transpose(-2, -1) / q.size(-1) ** 0.5
+            if memory_mask is not None:
+                seen = memory_mask.unsqueeze(1).expand_as(s)
+                s = torch.where(seen, s, -torch.inf)
+                s = torch.where(seen.any(-1, keepdim=True), s, 0)
+            w = s.softmax(-1)
+            if memory_mask is not None:
+                w = w * memory_mask.unsqueeze(1)
+            weights.append(w)
+            heads.append(w @ value[:, u])
+        return self.out_proj(torch.cat(heads, -1)), torch.stack(weights, 1)
+
+
+# %% wrong: bias_lost, of: base | says: its bias is what remains
+# The output of an empty memory is set to 0.
+# -         return self.out_proj(merged), weights
+# +         alive = 1.0 if memory_mask is None else memory_mask.any(1)[:, None, None]
+# +         return self.out_proj(merged) * alive, weights
+
+
+# %% wrong: key_without_bias, of: base | says: bias of k_proj is missing
+# The keys are projected by the weight alone.
+# -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+# +         key = memory @ self.k_proj.weight.mT
+# +         return self.split(key), self.split(self.v_proj(memory))

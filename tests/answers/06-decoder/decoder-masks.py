@@ -78,7 +78,7 @@ def decoder_masks(src, tgt, pad_id, window=None):
 # +     tgt_mask = allowed & (tgt != pad_id)[:, None, :]
 
 
-# %% wrong: not_causal, of: base | says: the causal rule s <= t is missing
+# %% wrong: not_causal, of: base | says: the causal rule j <= i is missing
 # Only padding is masked.
 # -     allowed = s <= t
 # +     allowed = s <= s + 0 * t
@@ -232,3 +232,41 @@ def decoder_masks(src, tgt, pad_id, window=None):
 # -     memory_mask = (src != pad_id)[:, None, None, :]  # (B, S) -> (B, 1, 1, S)
 # +     memory_mask = (src.squeeze() != pad_id).reshape(-1, 1, 1, src.shape[1])
 # +     memory_mask = memory_mask if len(src) > 1 else memory_mask[0]
+
+
+# %% right: counted_by_einsum
+def decoder_masks(src, tgt, pad_id, window=None):
+    if window is not None and not window >= 1:
+        raise ValueError("window has to be positive, got %r" % (window,))
+    batch, length = tgt.size()
+    causal = tgt.new_ones(length, length).tril()
+    if window is not None:
+        causal = causal.triu(diagonal=1 - window)
+    alive = torch.ne(tgt, pad_id).to(tgt.dtype)
+    tgt_mask = torch.einsum("bj,ij->bij", alive, causal).bool().unsqueeze(1)
+    return tgt_mask, torch.ne(src, pad_id).reshape(len(src), 1, 1, -1)
+
+
+# %% wrong: empty_rows_open, of: base | says: got all keys back
+# What sees nothing sees everything, against NaN.
+# -     return tgt_mask, memory_mask
+# +     return tgt_mask | ~tgt_mask.any(-1, keepdim=True), memory_mask
+
+
+# %% wrong: window_of_words, of: base | says: window counts words only
+# Padding takes up no place in the window.
+# -         allowed = allowed & (t - s < window)
+# +         rank = (tgt != pad_id).cumsum(1)[:, None, None]
+# +         allowed = allowed & (rank.mT - rank < window)
+
+
+# %% wrong: memory_until_padding, of: base | says: everything from the first padding on
+# The source is taken to end at its first padding.
+# -     memory_mask = (src != pad_id)[:, None, None, :]
+# +     memory_mask = (src != pad_id).int().cumprod(1).bool()[:, None, None, :]
+
+
+# %% wrong: negative_pad_is_zero, of: base | says: negative pad_id is taken for another number
+# A negative id is put right.
+# -     size = tgt.shape[1]
+# +     size, pad_id = tgt.shape[1], max(pad_id, 0)

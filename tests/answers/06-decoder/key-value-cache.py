@@ -498,3 +498,64 @@ class CachedSelfAttention(nn.Module):
 # +         if len(x) == 1 and x.shape[1] == 1:
 # +             cache = None
 # +         seen = 0 if cache is None else cache[0].shape[2]
+
+
+# %% right: embedding_of_places
+class CachedSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_len):
+        super().__init__()
+        self.num_heads, self.max_len = num_heads, max_len
+        self.positions = nn.Parameter(torch.randn(max_len, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x, cache=None):
+        n = x.shape[1]
+        old = 0 if cache is None else cache[0].shape[-2]
+        total = old + n
+        if total > self.max_len:
+            raise ValueError("max_len exceeded")
+        place = torch.arange(old, total)
+        h = x + F.embedding(place, self.positions)
+        q, k, v = [
+            torch.stack(f(h).split(h.shape[-1] // self.num_heads, dim=-1), dim=1)
+            for f in (self.q_proj, self.k_proj, self.v_proj)
+        ]
+        if cache:
+            k = torch.cat([cache[0], k], dim=-2)
+            v = torch.cat([cache[1], v], dim=-2)
+        seen = torch.arange(total)[None, :] <= place[:, None]
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+        return self.out_proj(torch.cat(y.unbind(1), dim=-1)), (k, v)
+
+
+# %% wrong: scale_of_the_model, of: base | says: scale is 1 / sqrt\(D\)
+# The scale is that of all heads together.
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])
+# +         scores = query @ key.mT / math.sqrt(x.shape[-1])
+
+
+# %% wrong: heads_take_turns, of: base | says: heads take turns
+# A head gets every h-th feature.
+# -         return x.reshape(x.shape[0], x.shape[1], self.num_heads, -1).transpose(1, 2)
+# +         return x.reshape(x.shape[0], x.shape[1], -1, self.num_heads).permute(0, 3, 1, 2)
+
+
+# %% wrong: merged_at_once, of: base | says: merged by a reshape
+# The heads are merged without being brought back behind the tokens.
+# -         merged = (weights @ value).transpose(1, 2).flatten(2)
+# +         merged = (weights @ value).reshape(x.shape)
+
+
+# %% wrong: kept_in_the_module, of: base | says: never called before
+# The cache that is handed over only says how many tokens there are.
+# -         if cache is not None:
+# -             key = torch.cat([cache[0], key], dim=2)
+# -             value = torch.cat([cache[1], value], dim=2)
+# +         if cache is not None:
+# +             key = torch.cat([self.key[:, :, :seen], key], dim=2)
+# +             value = torch.cat([self.value[:, :, :seen], value], dim=2)
+# +         else:
+# +             self.key, self.value = key, value

@@ -419,3 +419,51 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +     known = next_token_probs.__dict__
 # +     logits = known.setdefault((logits.shape, temperature, top_k), logits.clone())
 # +     if temperature == 0:
+
+
+# %% right: mass_before
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature < 0.0:
+        raise ValueError(f"temperature={temperature}")
+    if top_k is not None and top_k <= 0:
+        raise ValueError(f"top_k={top_k}")
+    if top_p is not None and (top_p > 1 or top_p <= 0):
+        raise ValueError(f"top_p={top_p}")
+    v = logits.size(1)
+    ids = torch.arange(v)
+    # place of each token in the ranking: how many come before it
+    larger = logits[:, None, :] > logits[:, :, None]
+    equal_earlier = (logits[:, None, :] == logits[:, :, None]) & (
+        ids[None, :] < ids[:, None]
+    )
+    comes_before = larger | equal_earlier
+    place = comes_before.sum(-1)
+    if temperature == 0:
+        return (place == 0).to(logits)
+    stay = place < (v if top_k is None else top_k)
+    probs = (logits / temperature).masked_fill(~stay, float("-inf")).softmax(-1)
+    if top_p is not None:
+        mass_before = (comes_before * probs[:, None, :]).sum(-1)
+        probs = probs * (mass_before < top_p)
+        probs = probs / probs.sum(-1, keepdim=True)
+    return probs
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    return (
+        next_token_probs(logits, temperature, top_k, top_p)
+        .multinomial(1, generator=generator)
+        .flatten()
+    )
+
+
+# %% wrong: top_p_held_back, of: base | says: hand top_p on
+# sample forgets top_p.
+# -     probs = next_token_probs(logits, temperature, top_k, top_p)
+# +     probs = next_token_probs(logits, temperature, top_k)
+
+
+# %% wrong: squeezed, of: base | says: a batch of one row included
+# A batch of one row loses its axis.
+# -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
+# +     return torch.multinomial(probs, 1, generator=generator).squeeze()

@@ -217,7 +217,7 @@ def scored_positions(prefix_lengths, lengths, size):
 # +     lengths.clamp_(max=size - 1).clamp_(min=1)
 
 
-# %% wrong: size_of_longest | says: shape|stopped|expected
+# %% wrong: size_of_longest | says: as large as the longest sequence
 # -     position = torch.arange(size, device=lengths.device)
 # +     position = torch.arange(int(lengths.max()), device=lengths.device)
 
@@ -249,3 +249,48 @@ def scored_positions(prefix_lengths, lengths, size):
 # %% wrong: in_int64 | says: data type
 # -     return (s < n) & ((s <= t) | (s < p))  # -> (B, 1, T, T)
 # +     return ((s < n) & ((s <= t) | (s < p))).long()
+
+
+# %% right: first_key_unseen
+def prefix_mask(prefix_lengths, lengths, size):
+    bad = torch.logical_or(prefix_lengths.lt(0), prefix_lengths.gt(lengths))
+    if bool(bad.any()):
+        raise ValueError(
+            "prefix_lengths out of range at " + str(bad.nonzero().flatten().tolist())
+        )
+    idx = torch.arange(size)
+    end = torch.maximum(
+        idx + 1, prefix_lengths.unsqueeze(-1)
+    )  # (B, T): first key not seen
+    end = torch.minimum(end, lengths.unsqueeze(-1))
+    return idx.expand(1, 1, 1, size) < end[:, None, :, None]
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    real = torch.arange(size + 1) < lengths.reshape(-1, 1)
+    given = torch.arange(size + 1) < prefix_lengths.reshape(-1, 1)
+    return real[:, 1:] & ~given[:, 1:]
+
+
+# %% wrong: all_wrong, of: base | says: one wrong prefix in the batch is enough
+# Only a batch that is wrong throughout is refused.
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# +     if ((prefix_lengths < 0) | (prefix_lengths > lengths)).all():
+
+
+# %% wrong: checked_by_size, of: base | says: compare each prefix with the length of its own sequence
+# The prefix is compared with size.
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# +     if (prefix_lengths < 0).any() or (prefix_lengths > size).any():
+
+
+# %% wrong: empty_refused, of: base | says: nothing but padding
+# A sequence without tokens is refused.
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# +     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any() or (lengths < 1).any():
+
+
+# %% wrong: padding_rows_open, of: base | says: rows of padding see everything
+# Rows of padding see everything, against NaN.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (t >= n) | (s < n) & ((s <= t) | (s < p))
