@@ -89,7 +89,8 @@ class DataConfig:
     group_by: what makes two sentences the same when splitting, see `splitting.group_key`.
     length_bounds, length_shares: how much of what is held out has at most so many source words,
     bound by bound, with one share more for what is longer: [7, 12] and [0.4, 0.4, 0.2] make a
-    test of 2,500 of 1,000 up to 7 words, 1,000 of 8 to 12 and 500 above. join:
+    test of 2,500 of 1,000 up to 7 words, 1,000 of 8 to 12 and 500 above. train_pairs: how many of
+    the training pairs are kept, drawn by chance; 0 keeps all. join:
     the share of training pairs that is added by joining two or three; both_directions: whether
     every training pair is added a second time turned round, see `augmentation` for both.
     """
@@ -108,6 +109,7 @@ class DataConfig:
     group_by: Literal["exact", "words"] = "words"
     length_bounds: tuple[int, ...] = ()
     length_shares: tuple[float, ...] = ()
+    train_pairs: int = 0
     join: float = 0.0
     both_directions: bool = False
 
@@ -117,7 +119,7 @@ class DataConfig:
             raise ConfigError(
                 "data.corpora: expected at least one corpus, got an empty list"
             )
-        _at_least(self, "data", 0, "valid test")
+        _at_least(self, "data", 0, "valid test train_pairs")
         _at_least(self, "data", 260, "vocab_size")  # 256 bytes and 4 special tokens
         _at_least(self, "data", 1, "max_words max_chars max_ratio grammar_pairs")
         _within(self, "data", 0.0, 1.0, "join")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import product
 from pathlib import Path
 
 HELP = "Train again with one thing changed at a time, and make a table of what each is worth."
 EXAMPLES = """\
-  python -m translator ablate                              tiny, on any machine
-  python -m translator ablate --config base --device cuda --record models/ablations/record.json
-  python -m translator ablate --runs "full" "one head"     only these; the others are kept
+  python -m translator ablate                              the model's parts: tiny, anywhere
+  python -m translator ablate --recipe --config screen --record models/screen/record.json
+      the choices of a recipe in place of the model's parts
+  python -m translator ablate --seeds 0 1 2 --runs full "one head"
+      only these, three times; what the record has is kept
 """
 
 
@@ -32,6 +35,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", nargs="+", metavar="NAME", help="default: all of them"
     )
     parser.add_argument(
+        "--recipe",
+        action="store_true",
+        help="change choices of the recipe in place of parts of the model",
+    )
+    parser.add_argument(
+        "--seeds",
+        nargs="+",
+        type=int,
+        default=[0],
+        metavar="SEED",
+        help="train each run once with each (default: 0); the data stay the same",
+    )
+    parser.add_argument(
         "--limit", type=int, help="score only the first LIMIT test sentences"
     )
     parser.add_argument("--device", default="auto")
@@ -47,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.data.prepared import load_prepared
     from translator.decoding.record import read_record, surroundings, write_record
     from translator.errors import TranslatorError
-    from translator.training.ablations import RUNS, run_one
+    from translator.training.ablations import PARTS, RECIPE, RUNS, run_one
     from translator.training.processes import started
 
     config = load_config(args.config, args.overrides)
@@ -73,28 +89,30 @@ def run(args: argparse.Namespace) -> int:
                 f"{args.record}: holds runs of other settings or data; name another file "
                 "or delete it"
             )
-    done = {row["name"] for row in record["runs"]}
+    done = {(row["name"], row["seed"]) for row in record["runs"]}
+    names = args.runs or (RECIPE if args.recipe else PARTS)
+    order = list(RUNS)
     with started(args.device) as processes:
-        for name in args.runs or RUNS:
-            if name in done:
+        for seed, name in product(args.seeds, names):
+            if (name, seed) in done:
                 continue
-            print(name, file=sys.stderr, flush=True)
+            print(f"{name}, seed {seed}", file=sys.stderr, flush=True)
             row = run_one(
                 name,
-                config,
+                config.replace({"training.seed": seed}),
                 corpus,
                 processes,
                 limit=args.limit,
                 show_progress=not args.quiet,
             )
             record["runs"].append(row)
-            record["runs"].sort(key=lambda run: list(RUNS).index(run["name"]))
+            record["runs"].sort(key=lambda r: (order.index(r["name"]), r["seed"]))
             write_record(args.record, record)
     width = max(len(row["name"]) for row in record["runs"])
-    print(f"{'':{width}}   BLEU   chrF   exact   loss   seconds")
+    print(f"{'':{width}} seed   BLEU   chrF   exact   loss   seconds")
     for row in record["runs"]:
         print(
-            f"{row['name']:{width}} {row['bleu']:6.1f} {row['chrf']:6.1f} "
+            f"{row['name']:{width}} {row['seed']:4} {row['bleu']:6.1f} {row['chrf']:6.1f} "
             f"{100 * row['exact']:6.1f} % {row['validation_loss']:6.3f} {row['seconds']:8.0f}"
         )
     return 0
