@@ -145,9 +145,9 @@ class TrainingConfig:
     """How to train.
 
     max_tokens: the most tokens on either side of one micro-batch, padding counted; accumulation:
-    micro-batches an optimiser step; rising: False takes the warm-up's rise away and leaves the rest
-    of the schedule as it is; decay_share: the last part of the training, in which "wsd" falls; what
-    of max_steps, max_epochs, max_seconds is 0 is no limit.
+    micro-batches an optimiser step, however many processes share them; rising: False takes the
+    warm-up's rise away and leaves the rest of the schedule as it is; decay_share: the last part of
+    the training, in which "wsd" falls; what of max_steps, max_epochs, max_seconds is 0 is no limit.
     peak_lr: the highest rate of any schedule; noam_scale: if not 0, the factor of the Noam
     schedule as in the paper, in place of peak_lr. pad_to_multiple: lengths are rounded up to it,
     so that few shapes occur. Periods (validate_every, checkpoint_every, log_every) count steps;
