@@ -159,7 +159,10 @@ class SinusoidalEncoding(nn.Module):
 
 
 def check_sequence(x: Tensor, d_model: int, offset: int) -> None:
-    """Raise ValueError unless x is (..., T, D), and offset is not negative."""
+    """Raise ValueError unless x is (..., T, D), and offset is not negative.
+
+    Source: this course.
+    """
     check_width("x", x, d_model)
     if x.dim() < 2:
         raise ValueError(f"x: expected shape (B, T, {d_model}), got {tuple(x.shape)}")
@@ -262,7 +265,7 @@ class BiasedAttention(MultiHeadAttention):
     bias: called with T_q, T_k and the position of the first query, returns what is
     added, (h, T_q, T_k); the projections always have a bias of their own. The rest: as
     in MultiHeadAttention, and as in RotaryAttention.
-    Source: Shaw et al. (2018), Press et al. (2022).
+    Source: Shaw et al. (2018), section 3.2; Press, Smith and Lewis (2022), section 3.
     """
 
     def __init__(self, d_model, num_heads, bias, **settings):
@@ -285,7 +288,8 @@ class RelativeBias(nn.Module):
     """A learned number for each head and distance from -max_offset to max_offset.
 
     Farther words count as the farthest. Raises ValueError for a size below 1.
-    Source: Shaw et al. (2018), section 3.2, as one number a head (Raffel et al., 2020).
+    Source: Shaw et al. (2018), section 3.2; as one number a head: Raffel et al. (2020),
+    section 2.1.
     """
 
     def __init__(self, num_heads: int, max_offset: int):
@@ -304,7 +308,10 @@ class RelativeBias(nn.Module):
 
 
 def first_position(q: Tensor, k: Tensor) -> int:
-    """Return T_k - T_q, the position of the first query; raise ValueError below 0."""
+    """Return T_k - T_q, the position of the first query; raise ValueError below 0.
+
+    Source: this course.
+    """
     if k.shape[-2] < q.shape[-2]:
         raise ValueError(
             f"query: expected at most as many as keys, T_k = {k.shape[-2]}, got"

@@ -7,7 +7,6 @@ import nbformat
 import pytest
 
 from tools import export_library
-from transformer import attention, rnn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -79,16 +78,3 @@ def test_a_missing_chapter_is_named(small):
     (small / "book" / "02-x.ipynb").unlink()
     with pytest.raises(SystemExit, match=r"book/02-x\.ipynb: no such file"):
         export_library.main(["--root", str(small)])
-
-
-@pytest.mark.parametrize("module", [rnn, attention])
-def test_public_names_say_where_they_come_from(module):
-    """The modules of chapters 1 and 2: each public class and function names its source."""
-    public = {
-        name: value
-        for name, value in vars(module).items()
-        if not name.startswith("_")
-        and getattr(value, "__module__", "") == module.__name__
-    }
-    assert len(public) >= 4
-    assert [name for name, one in public.items() if "Source:" not in one.__doc__] == []
