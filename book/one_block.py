@@ -67,7 +67,7 @@ def asked_loss(scores, answers):
 
 
 def hide_words(ids, mask, share=0.3):
-    """Corrupted ids (B, T), mask being the id of a hidden word, and the answers (B, T)."""
+    """Corrupted ids (B, T), where mask is a hidden word, and the answers (B, T)."""
     chosen = (torch.rand(ids.shape) < share) & (ids > EOS)  # no <pad>, <bos>, <eos>
     fate = torch.rand(ids.shape)
     corrupted = ids.masked_fill(chosen & (fate < 0.8), mask)
