@@ -89,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
                 f"{args.record}: holds runs of other settings or data; name another file "
                 "or delete it"
             )
+    for row in record["runs"]:  # those of before there was --seeds
+        row.setdefault("seed", config.training.seed)
     done = {(row["name"], row["seed"]) for row in record["runs"]}
     names = args.runs or (RECIPE if args.recipe else PARTS)
     order = list(RUNS)

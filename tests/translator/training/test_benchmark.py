@@ -112,6 +112,13 @@ def test_ablations_are_recorded_one_by_one(tmp_path, capsys):
     ]
     by_seed = {row["seed"]: row["validation_loss"] for row in more[:2]}
     assert by_seed[0] != by_seed[1], "a seed draws its own weights"
+    whole = json.loads(record.read_text())
+    for row in whole["runs"]:
+        if row["seed"] == 0:
+            del row["seed"]  # as it was before there were several
+    record.write_text(json.dumps(whole))
+    assert main([*command, "--runs", "full", "--seeds", "0", "1"]) == 0
+    assert json.loads(record.read_text())["runs"] == whole["runs"], "nothing is done"
     capsys.readouterr()
     assert main([*command, "--runs", "nonsense"]) == 2
     assert "got nonsense" in capsys.readouterr().err
