@@ -107,6 +107,8 @@ _contract.case(f"Numbers", _n, 7)
 for _other in (0, 6, 7, 8, 13, 14, 7 * _n - 1, 7 * _n):
     _contract.case(f"Another micro-batch", _other, 7)
 _contract.case(f"Another accumulation", _n, 8)
+for _other in (6 * 10**7 - 1, 6 * 10**7 + 1):
+    _contract.case(f"Numbers that float32 can't tell apart", _other, 6)
 _contract.case(f"No accumulation", _n, 1)
 _contract.case(f"One long update", _n, _n + 1)
 _contract.again()

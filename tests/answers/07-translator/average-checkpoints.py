@@ -610,3 +610,10 @@ def moving_average(average, state, decay):
 
 # -     if decay < 0 or decay > 1:
 # +     if decay <= 0 or decay >= 1:
+
+
+# %% wrong: more_than_there_are, of: plain | says: fewer names than count
+# A count above the number of names is refused.
+
+# -     if count < 1:
+# +     if count < 1 or count > len(names):

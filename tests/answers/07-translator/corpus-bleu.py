@@ -607,7 +607,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     mean = sum(math.log(m / t) for m, t in zip(matches, totals)) / 4
 
 
-# %% wrong: rounded_again, of: plain | says: score is rounded
+# %% wrong: rounded_again, of: plain | says: this is rounded
 # The score is rounded to two digits.
 
 # -     return 100 * brevity * math.exp(mean)

@@ -445,3 +445,17 @@ def update_of(micro_batch, accumulation):
 
 # -     return micro_batch // accumulation + 1
 # +     return round(micro_batch / accumulation) + 1
+
+
+# %% wrong: one_refused, of: plain | says: is update 1 refused
+# Update 1 is refused.
+
+# -     if update < 1:
+# +     if update <= 1:
+
+
+# %% wrong: update_of_float32, of: plain | says: float32 can't tell
+# The number of the update goes through a float32.
+
+# -     return micro_batch // accumulation + 1
+# +     return int(torch.tensor(float(micro_batch)) / accumulation) + 1

@@ -512,3 +512,10 @@ def shuffle_batches(batches, seed):
 
 # -     random.Random(seed).shuffle(order)
 # +     random.Random(seed or None).shuffle(order)
+
+
+# %% wrong: rounded_share, of: plain | says: this is rounded
+# The share is rounded to four digits.
+
+# -     return (cells - real) / cells if cells else 0.0
+# +     return round((cells - real) / cells, 4) if cells else 0.0
