@@ -600,7 +600,7 @@ def average(seed: int) -> dict[str, float]:
 
 @claim(
     id="8-no-permute",
-    sentence="no score shows it: on the digits, strips do nearly as well as patches",
+    sentence="no score shows it: on the digits, strips do no worse than patches",
     control="the same model with right patches; a loss of three points would show",
     effect="share of digits right, strips minus patches",
     at_least=-0.03,
