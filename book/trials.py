@@ -31,8 +31,8 @@ from translator.training.processes import Processes
 from translator.training.trainer import Trainer
 
 CPU = Processes(torch.device("cpu"))
-#: The small translator: narrower, with smaller batches and a higher rate than tiny.toml, for a quick
-#: training.
+#: The small translator: for a quick training narrower than tiny.toml, with smaller batches and a
+#: higher rate.
 SMALL = [
     "model.d_model=96",
     "model.d_ff=384",

@@ -10,7 +10,7 @@ from pathlib import Path
 HELP = "Train again with one thing changed at a time, and make a table of what each is worth."
 EXAMPLES = """\
   python -m translator ablate                              the model's parts: tiny, anywhere
-  python -m translator ablate --recipe --config screen --record models/screen/record.json
+  python -m translator ablate --recipe --config screen --seeds 0 1 2
       the choices of a recipe in place of the model's parts
   python -m translator ablate --seeds 0 1 2 --runs full "one head"
       only these, three times; what the record has is kept
@@ -52,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="auto")
     parser.add_argument(
-        "--record", type=Path, default=Path("models/ablations/record.json")
+        "--record",
+        type=Path,
+        help="default: models/ablations/record.json, or models/recipe/record.json",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -67,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     from translator.training.processes import started
 
     config = load_config(args.config, args.overrides)
+    kind = "recipe" if args.recipe else "ablations"
+    path = args.record or Path("models") / kind / "record.json"
     unknown = [name for name in args.runs or () if name not in RUNS]
     if unknown:
         raise TranslatorError(
@@ -75,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
     corpus = load_prepared(args.data or Path("data") / config.name)
     about = {"config": config.to_dict(), "data": corpus.fingerprint}
     record = {**about, "surroundings": surroundings(), "runs": []}
-    if args.record.exists():
-        old = read_record(args.record)
+    if path.exists():
+        old = read_record(path)
         # Settings that came later than a record have their defaults in it.
         of_old = {
             "config": Config.from_dict(old["config"]).to_dict(),
@@ -86,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             record = old
         else:
             raise TranslatorError(
-                f"{args.record}: holds runs of other settings or data; name another file "
+                f"{path}: holds runs of other settings or data; name another file "
                 "or delete it"
             )
     for row in record["runs"]:  # those of before there was --seeds
@@ -109,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
             )
             record["runs"].append(row)
             record["runs"].sort(key=lambda r: (order.index(r["name"]), r["seed"]))
-            write_record(args.record, record)
+            write_record(path, record)
     width = max(len(row["name"]) for row in record["runs"])
     print(f"{'':{width}} seed   BLEU   chrF   exact   loss   seconds")
     for row in record["runs"]:
