@@ -36,6 +36,26 @@ CHROMIUM_FLAGS = [
 ]
 
 
+#: Files of more than a minute, the longest first: a worker takes a whole file at a time.
+LONGEST = (
+    "grading/run/test_attacks_code.py",
+    "test_answers.py",
+    "grading/run/test_batch.py",
+    "grading/run/test_equal.py",
+    "site/test_live_maths.py",
+    "grading/run/test_benign.py",
+    "test_class_graded.py",
+    "test_course_secret.py",
+    "grading/run/test_attacks_files.py",
+    "grading/run/test_hangs.py",
+    "grading/run/test_formgrader.py",
+    "grading/sandbox/test_worker_attacks.py",
+    "grading/gradebook/test_postgresql.py",
+    "test_cheats.py",
+    "tools/test_build_book.py",
+)
+
+
 def without_browser(reason: str) -> None:
     """Fail where a browser must be there (CI=true), skip with the reason elsewhere."""
     if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
@@ -45,9 +65,10 @@ def without_browser(reason: str) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with files that have slow tests: no worker waits for one of them at the end."""
+    """Begin with the longest files, then those that have slow tests: no worker ends alone."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    long = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (long.get(item.path, len(long)), item.path not in slow))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

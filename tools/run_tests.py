@@ -22,7 +22,7 @@ NBVAL = [
 ]
 PARALLEL = ["-n", "2", "--dist", "loadscope"]
 # Many tests wait, for a browser or a time limit: a third process uses what two leave idle.
-# conftest.py has slow files first; xdist by itself begins with those of many tests.
+# conftest.py has the longest files first; xdist by itself begins with those of many tests.
 WAITING = ["-n", "3", "--dist", "loadscope", "--no-loadscope-reorder"]
 
 

@@ -185,7 +185,9 @@ def check(
     jobs = [
         Job({answer.task: answer.source}, until=answer.task) for answer in open_ones
     ]
-    _, outcomes = run(assignment, jobs, processes, limit) if jobs else (None, [])
+    _, outcomes = (
+        run(assignment, jobs, processes, limit, whole=False) if jobs else (None, [])
+    )
     for answer, full in zip(open_ones, outcomes, strict=True):
         runs[str(answer)].append(full)
     fatal: set[str] = set()
@@ -218,7 +220,7 @@ def blame(
 ) -> list[str]:
     """Return what is wrong with right answers that lose points in one notebook."""
     jobs = [Job({answer.task: answer.source}) for answer in mix]
-    _, outcomes = run(assignment, jobs, processes, limit)
+    _, outcomes = run(assignment, jobs, processes, limit, whole=False)
     problems = [
         line
         for answer, full in zip(mix, outcomes, strict=True)

@@ -1,9 +1,9 @@
 """Runs a notebook's cells with some solution cells replaced, without a Jupyter kernel.
 
-One fresh process imports the notebook's libraries and executes its cells with the reference
-solutions. Where a job's first answer belongs, it forks; the child executes the answer and what
-follows. So libraries are imported once, earlier cells are executed once, and no answer can touch
-another. Needs os.fork: Linux, macOS, WSL.
+One fresh process, forked from one that has only imported the libraries, executes the notebook's
+cells with the reference solutions. Where a job's first answer belongs, it forks; the child executes
+the answer and what follows. So libraries are imported once, earlier cells are executed once, and
+no answer can touch another. Needs os.fork: Linux, macOS, WSL.
 
 A cell scores as nbgrader would score it: an error, or anything on stderr, gives zero.
 """
@@ -82,7 +82,11 @@ class Outcome:
 
 
 def run(
-    assignment: Assignment, jobs: list[Job], processes: int = 2, limit: int = 60
+    assignment: Assignment,
+    jobs: list[Job],
+    processes: int = 2,
+    limit: int = 60,
+    whole: bool = True,
 ) -> tuple[Outcome, list[Outcome]]:
     """Run jobs and return the outcome of the reference solutions, and each job's.
 
@@ -91,15 +95,21 @@ def run(
         jobs: what to put in which solution cells.
         processes: how many jobs run at a time.
         limit: seconds after which a job is killed.
+        whole: run the reference solutions to the notebook's end, not only to where the last job
+            begins. Each job has its own end.
 
     Raises:
         RuntimeError: if the process with the reference solutions died.
 
     """
-    context = multiprocessing.get_context("spawn")
+    # Its server starts at the first run. Where it cannot import the module, each run imports.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.harness.warm"])
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         try:
-            return pool.submit(_serve, assignment, jobs, processes, limit).result()
+            return pool.submit(
+                _serve, assignment, jobs, processes, limit, whole
+            ).result()
         except BrokenProcessPool:
             raise RuntimeError(
                 f"{assignment.path}: the reference solutions end their process, or one cell of "
@@ -108,7 +118,7 @@ def run(
 
 
 def _serve(
-    assignment: Assignment, jobs: list[Job], processes: int, limit: int
+    assignment: Assignment, jobs: list[Job], processes: int, limit: int, whole: bool
 ) -> tuple[Outcome, list[Outcome]]:
     """Execute the reference notebook; fork each job where its first answer belongs."""
     _prepare(assignment)
@@ -126,6 +136,8 @@ def _serve(
                         children.start(
                             number, _run_job, (notebook, job, position, limit)
                         )
+                if not whole and order.index(cell.grade_id) >= max(starts):
+                    break
             signal.alarm(limit)
             notebook.execute(cell)
             signal.alarm(0)
