@@ -3,6 +3,7 @@
     python -m grading run ASSIGNMENT         grade submitted/<student>/ASSIGNMENT/<notebook>.ipynb
     python -m grading secret                 make the course's secret: hidden tests draw from it
     python -m grading states ASSIGNMENT      list who is graded, missing, failed or suspect
+    python -m grading report ASSIGNMENT      what the class misunderstood: a page and a table
     python -m grading clear ASSIGNMENT STUDENT --reason "..."
                                              note that a suspect submission is what it seems
     python -m grading open ASSIGNMENT STUDENT
@@ -72,6 +73,16 @@ def parser() -> argparse.ArgumentParser:
     states.add_argument("--submitted", type=Path, help="the folder of submissions")
     states.add_argument("--only", choices=["graded", "missing", "failed", "suspect"])
 
+    report = commands.add_parser("report", help="say what the class misunderstood")
+    report.set_defaults(function=report_command)
+    report.add_argument("--submitted", type=Path, help="the folder of submissions")
+    report.add_argument(
+        "--candidates",
+        type=Path,
+        metavar="FOLDER",
+        help="write answers there whose mistakes the bank of wrong answers lacks",
+    )
+
     clear = commands.add_parser(
         "clear", help="note that a suspect submission is what it seems"
     )
@@ -80,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
     check.set_defaults(function=check_command)
     check.add_argument("notebook", type=Path, help="the notebook, or its folder")
 
-    for command in (run, states, clear):
+    for command in (run, states, report, clear):
         command.add_argument(
             "assignment",
             nargs="?" if command is run else None,
@@ -101,7 +112,7 @@ def parser() -> argparse.ArgumentParser:
         help="run the notebook's code with your rights: it can read and change what you can",
     )
     run.add_argument("--engine", help=argparse.SUPPRESS)
-    for command in (run, secret, states, clear, check):
+    for command in (run, secret, states, report, clear, check):
         command.add_argument(
             "--root", type=Path, default=ROOT, help="the course's folder"
         )
@@ -186,6 +197,18 @@ def states_command(args: argparse.Namespace) -> int:
     found = layout.find(root, args.assignment, submitted=args.submitted, db=args.db)
     class_ = standings(found.url, found.assignment, submitted=found.submitted)
     print(summary.listing([one for one in class_ if args.only in (None, one.state)]))
+    return 0
+
+
+def report_command(args: argparse.Namespace) -> int:
+    """Write the report on the class."""
+    from grading.course import layout
+    from grading.report import make
+
+    root = args.root.resolve()
+    found = layout.find(root, args.assignment, submitted=args.submitted, db=args.db)
+    for path in make.make(found, candidates=args.candidates):
+        print(path)
     return 0
 
 

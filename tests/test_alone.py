@@ -10,6 +10,8 @@ from grading.course import notebooks, release
 from grading.course.notebooks import ROOT
 from tests.harness import only
 
+pytestmark = pytest.mark.slow
+
 #: What the set-up page tells a student to install.
 INSTALLED = ("torch", "matplotlib", "jupyterlab")
 
@@ -31,7 +33,6 @@ def answered(name: str) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", release.assignments(ROOT))
 def test_all_visible_tests_pass_beside_nothing(name: str, tmp_path: Path) -> None:
     """No package but those, what they pull in and the standard library; no file of the course."""

@@ -193,7 +193,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("task", "text", "problem"), BAD.values(), ids=BAD.keys())
+@pytest.mark.parametrize(
+    ("task", "text", "problem"),
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.slow] * ("over time" in name))
+        for name, case in BAD.items()
+    ],
+)
 def test_a_bad_answer_is_reported(
     made: Path, task: str, text: str, problem: str
 ) -> None:

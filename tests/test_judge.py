@@ -13,6 +13,8 @@ import pytest
 from grading.course.notebooks import ROOT
 from tests.harness import sample
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = {
     "double/right_shift.py": "def double(x):\n    return x << 1\n",
     "double/right_late.py": "def double(x):\n    return str(2 * x) if x > 1 else 2 * x\n",

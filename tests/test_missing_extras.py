@@ -11,6 +11,8 @@ from grading.course.notebooks import ROOT
 from grading.run.executors import open_executor
 from grading.run.pool import PoolError
 
+pytestmark = pytest.mark.slow
+
 #: Runs a program as if a package were not there.
 PROGRAM = """
 import sys

@@ -12,6 +12,8 @@ from tests.harness import assignment, mutants, sample
 from tests.harness.mutation import RULES, changes
 from tests.harness.mutation import mutants as make
 
+pytestmark = pytest.mark.slow
+
 ATTENTION = '''
 class Layer(nn.Module):
     def __init__(self, size):

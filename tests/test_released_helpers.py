@@ -10,6 +10,8 @@ import pytest
 from grading.course.notebooks import ROOT, cells, notebooks_in
 from tests.harness import released, sample
 
+pytestmark = pytest.mark.slow
+
 FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir())
 
 ATTENTION = '''def attention(query, key, value):
@@ -28,7 +30,6 @@ assert torch.allclose(got, expected, atol=1e-4), "not what the kernel gives"
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_no_released_function_is_an_answer(folder: Path) -> None:
     """Called with the arguments of a test, in any order, none returns a value of the task's.

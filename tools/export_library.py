@@ -1,7 +1,8 @@
 """Write the cells tagged ``export`` of each chapter to its module: ``make library``.
 
 pyproject.toml's table ``[tool.course.library]`` says which chapter becomes which module of
-``transformer/``. A cell tagged ``export:<module>`` goes to that module instead.
+``transformer/``, or, where it has a folder, "book/one_block", of the course. A cell tagged
+``export:<module>`` goes to that module instead.
 """
 
 import argparse
@@ -70,17 +71,23 @@ def render(chapters, cells):
     return body.strip() + "\n"
 
 
+def path_of(root, module):
+    """Return where a module is written: in transformer/, unless it names its folder."""
+    folder = root if "/" in module else root / "transformer"
+    return folder / f"{module}.py"
+
+
 def library(root):
     """Return {path: text} for every module of the library."""
     return {
-        root / "transformer" / f"{module}.py": render(*parts)
-        for module, parts in collect(root).items()
+        path_of(root, module): render(*parts) for module, parts in collect(root).items()
     }
 
 
 def differences(root):
     """Return one line for each module that differs from its chapter's tagged cells."""
     wanted = library(root)
+    parts = {path_of(root, module): found for module, found in collect(root).items()}
     problems = []
     for path, text in wanted.items():
         name = path.relative_to(root)
@@ -92,7 +99,7 @@ def differences(root):
             pairs = zip(have.splitlines(), text.splitlines(), strict=False)
             shorter = min(len(have.splitlines()), len(text.splitlines()))
             line = next((n for n, (a, b) in enumerate(pairs, 1) if a != b), shorter + 1)
-            chapters, cells = collect(root)[path.stem]
+            chapters, cells = parts[path]
             problems.append(
                 f"{name}, line {line}: differs from the cells tagged `export` in "
                 f"{' and '.join(chapters)} ({cell_at(cells, text, line)}). Edit the chapter, "

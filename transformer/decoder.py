@@ -54,6 +54,7 @@ def target_mask(ids: Tensor, pad_id: int) -> Tensor:
     ids: (B, T) token ids. pad_id: the id that stands for padding.
     Returns a boolean mask (B, T, T), True = may attend.
     Raises ValueError if ids is not of shape (B, T).
+    Source: Vaswani et al. (2017), section 3.2.3.
     """
     return padding_mask(ids, pad_id) & causal_mask(ids.shape[-1], device=ids.device)
 
@@ -64,6 +65,7 @@ class LayerCache:
 
     memory_key, memory_value: (B, h, S, d_h), projected once. max_len: T, the most
     target positions; their keys and values take B h T d_h numbers each.
+    Source: Shazeer (2019), section 2.4.
     """
 
     def __init__(self, memory_key: Tensor, memory_value: Tensor, max_len: int):
@@ -312,6 +314,7 @@ def decoder_from_torch(module: nn.TransformerDecoder) -> Decoder:
     case.
 
     Raises ValueError for layers without biases, or layers of different kinds.
+    Source: torch.nn.TransformerDecoder; Vaswani et al. (2017), section 3.1.
     """
     decoder = Decoder(len(module.layers), **layer_settings(module))
     decoder.to(module.layers[0].linear1.weight)
@@ -320,7 +323,10 @@ def decoder_from_torch(module: nn.TransformerDecoder) -> Decoder:
 
 
 def decoder_to_torch(decoder: Decoder) -> nn.TransformerDecoder:
-    """Return PyTorch's decoder, batch first, with a copy of a Decoder's weights."""
+    """Return PyTorch's decoder, batch first, with a copy of a Decoder's weights.
+
+    Source: torch.nn.TransformerDecoder; Vaswani et al. (2017), section 3.1.
+    """
     module = nn.TransformerDecoder(
         nn.TransformerDecoderLayer(**torch_layer_settings(decoder)),
         len(decoder.layers),

@@ -41,14 +41,20 @@ class LayerNorm(nn.Module):
 
 
 def check_positive(**sizes: int) -> None:
-    """Raise ValueError, naming the argument, for a size below 1."""
+    """Raise ValueError, naming the argument, for a size below 1.
+
+    Source: this course.
+    """
     for name, size in sizes.items():
         if size < 1:
             raise ValueError(f"{name}: expected a positive number, got {size}")
 
 
 def check_width(name: str, x: Tensor, width: int) -> None:
-    """Raise ValueError, naming the argument, unless x's last axis has this width."""
+    """Raise ValueError, naming the argument, unless x's last axis has this width.
+
+    Source: this course.
+    """
     if x.dim() < 1 or x.shape[-1] != width:
         raise ValueError(
             f"{name}: expected a last axis of width d_model = {width}, got shape"
@@ -59,6 +65,8 @@ def check_width(name: str, x: Tensor, width: int) -> None:
 def check_sequences(name: str, x: Tensor, width: int) -> None:
     """Raise ValueError, naming the argument, unless x is (B, T, width), neither B nor T
     zero.
+
+    Source: this course.
     """
     if x.dim() != 3 or x.shape[-1] != width or 0 in x.shape:
         raise ValueError(
@@ -107,7 +115,10 @@ class FeedForward(nn.Module):
 
 
 def check_dropout(dropout: float) -> None:
-    """Raise ValueError for a share that is not in [0, 1)."""
+    """Raise ValueError for a share that is not in [0, 1).
+
+    Source: this course.
+    """
     if not 0 <= dropout < 1:
         raise ValueError(f"dropout: expected a share in [0, 1), got {dropout}")
 
@@ -332,6 +343,8 @@ def _new_torch_encoder(encoder: Encoder) -> nn.TransformerEncoder:
 def check_classes(name: str, stack: nn.Module, kind: type, layer_kind: type) -> None:
     """Raise ValueError, naming the argument, unless a stack and its layers are of these
     classes, and of no subclass.
+
+    Source: this course.
     """
     parts = [(stack, kind), *((layer, layer_kind) for layer in stack.layers)]
     for part, wanted in parts:
@@ -348,6 +361,7 @@ def check_like(name: str, stack: nn.Module, like: nn.Module) -> None:
     like: a stack that was built from the settings of stack's first layer. Each part
     must have the same class, settings and shapes of parameters there, and each layer
     weights of its own.
+    Source: this course.
     """
     parts = dict(stack.named_modules(remove_duplicate=False))
     for path, part in like.named_modules(remove_duplicate=False):
@@ -435,7 +449,10 @@ def one_dropout(name: str, stack: nn.Module) -> float:
 
 
 def check_norms(name: str, stack: nn.Module) -> None:
-    """Raise ValueError, naming the argument, for norms unlike LayerNorm."""
+    """Raise ValueError, naming the argument, for norms unlike LayerNorm.
+
+    Source: this course.
+    """
     norms = [getattr(stack, "norm", None)]
     for layer in stack.layers:
         ours = [part for key, part in layer.named_children() if key.startswith("norm")]

@@ -41,7 +41,8 @@ class Transformer(nn.Module):
     share_embeddings: source and target have one embedding, for a joint vocabulary.
     Raises ValueError for a size below 1, an unknown kind of positions, a pad_id outside
     the vocabularies, or shared embeddings of two different vocabularies.
-    Source: Vaswani et al. (2017), section 3; the tied output: Press and Wolf (2017).
+    Source: Vaswani et al. (2017), section 3; the tied output: Press and Wolf
+    (2017), section 3.
     """
 
     def __init__(
@@ -176,7 +177,11 @@ class Transformer(nn.Module):
 
 
 def make_positions(kind: str, d_model: int, max_len: int) -> nn.Module | None:
-    """Return the module that adds positions of this kind, or None for "none"."""
+    """Return the module that adds positions of this kind, or None for "none".
+
+    Source: Vaswani et al. (2017), section 3.5; learned: Gehring et al. (2017), section
+    3.1.
+    """
     if kind == "sinusoidal":
         return SinusoidalEncoding(d_model)
     if kind == "learned":
@@ -191,6 +196,8 @@ def make_positions(kind: str, d_model: int, max_len: int) -> nn.Module | None:
 def check_ids(name: str, ids: Tensor) -> None:
     """Raise ValueError unless ids is an integer tensor (B, T) with B and T of at least
     1.
+
+    Source: this course.
     """
     if ids.dim() != 2 or 0 in ids.shape:
         raise ValueError(
@@ -215,6 +222,7 @@ def transformer_from_torch(
     Embeddings and output projection, which nn.Transformer does not have, are new.
     settings: the positions, max_len, tie_output and share_embeddings of Transformer.
     Raises ValueError as encoder_from_torch.
+    Source: torch.nn.Transformer; Vaswani et al. (2017), section 3.
     """
     encoder, decoder = (
         encoder_from_torch(module.encoder),
@@ -241,6 +249,7 @@ def transformer_to_torch(model: Transformer) -> nn.Transformer:
     """Return nn.Transformer, batch first, with a copy of the two stacks' weights.
 
     Raises ValueError for a model without final norms, which nn.Transformer always has.
+    Source: torch.nn.Transformer; Vaswani et al. (2017), section 3.
     """
     if model.encoder.norm is None or model.decoder.norm is None:
         raise ValueError(

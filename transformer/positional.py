@@ -8,7 +8,9 @@ import math
 import torch
 from torch import Tensor, nn
 
+from transformer.attention import masked_softmax
 from transformer.encoder import check_positive, check_width
+from transformer.multihead import MultiHeadAttention, mask_for_heads, merge_heads
 
 
 def frequencies(d_model: int, base: float = 10000.0) -> Tensor:
@@ -113,7 +115,7 @@ class SinusoidalEncoding(nn.Module):
     """Add the sinusoids to a sequence of embeddings; no parameters, no longest length.
 
     d_model: width D. base: see frequencies.
-    Beyond the table that it keeps, it computes a longer one.
+    It keeps a table, in float32 at least, and computes what is beyond.
     Raises ValueError for d_model below 1, or base <= 1.
     Source: Vaswani et al. (2017), section 3.5.
     """
@@ -133,14 +135,34 @@ class SinusoidalEncoding(nn.Module):
         """
         check_sequence(x, self.d_model, offset)
         end = offset + x.shape[-2]
-        if end > len(self.table):
-            table = sinusoidal_encoding(2 * end, self.d_model, base=self.base)
-            self.table = table.to(self.table)
-        return x + self.table[offset:end].to(x.dtype)  # (B, T, D) + (T, D)
+        if offset > len(self.table):  # far out: no rows before
+            rows = self.rows(x.shape[-2], offset)
+        else:
+            if end > len(self.table):
+                self.table = self.rows(2 * end)
+            rows = self.table[offset:end]
+        return x + rows.to(x.dtype)  # (B, T, D) + (T, D)
+
+    def rows(self, length: int, offset: int = 0) -> Tensor:
+        """Return rows (length, D) from a position on, as the table has them."""
+        wide = torch.promote_types(self.table.dtype, torch.float32)
+        rows = sinusoidal_encoding(
+            length, self.d_model, offset=offset, base=self.base, dtype=wide
+        )
+        return rows.to(self.table.device)
+
+    def _apply(self, fn, recurse=True):
+        # Called by to(), half(), to_empty(): what they leave is rounded, or empty.
+        super()._apply(fn, recurse)
+        self.table = self.rows(len(self.table))
+        return self
 
 
 def check_sequence(x: Tensor, d_model: int, offset: int) -> None:
-    """Raise ValueError unless x is (..., T, D), and offset is not negative."""
+    """Raise ValueError unless x is (..., T, D), and offset is not negative.
+
+    Source: this course.
+    """
     check_width("x", x, d_model)
     if x.dim() < 2:
         raise ValueError(f"x: expected shape (B, T, {d_model}), got {tuple(x.shape)}")
@@ -195,12 +217,14 @@ def rotary(x: Tensor, offset: int = 0, *, base: float = 10000.0) -> Tensor:
     length, width = x.shape[-2:]
     positions = torch.arange(offset, offset + length, dtype=torch.float64)  # (T,)
     angles = positions[:, None] * frequencies(width, base)  # (T, 1) -> (T, d_h / 2)
-    sin, cos = torch.sin(angles).to(x), torch.cos(angles).to(x)
+    # Half precision would round the angle's sine, the products and their sum.
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    sin, cos = torch.sin(angles).to(wide), torch.cos(angles).to(wide)
     # (..., T, d_h) -> two of (..., T, d_h / 2)
-    first, second = x[..., 0::2], x[..., 1::2]
+    first, second = wide[..., 0::2], wide[..., 1::2]
     turned = (first * cos - second * sin, first * sin + second * cos)
     # two of (..., T, d_h / 2) -> (..., T, d_h / 2, 2) -> (..., T, d_h)
-    return torch.stack(turned, dim=-1).flatten(-2)
+    return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
 
 
 def alibi_bias(num_heads: int, query_len: int, key_len: int, offset: int = 0) -> Tensor:
@@ -218,3 +242,79 @@ def alibi_bias(num_heads: int, query_len: int, key_len: int, offset: int = 0) ->
     queries, keys = torch.arange(offset, offset + query_len), torch.arange(key_len)
     distance = (queries[:, None] - keys).abs()  # (T_q, 1) - (T_k,) -> (T_q, T_k)
     return -slopes[:, None, None] * distance  # (h, 1, 1) * (T_q, T_k) -> (h, T_q, T_k)
+
+
+class RotaryAttention(MultiHeadAttention):
+    """Self-attention that turns queries and keys by their positions before they meet.
+
+    Arguments: those of MultiHeadAttention. The queries are the last T_q of the T_k
+    positions, so that keys from a cache, which are kept as they were projected, and new
+    queries get the positions that they have in the whole text.
+    Raises ValueError where there are more queries than keys, or d_h is odd.
+    Source: Su et al. (2024), section 3.2.2.
+    """
+
+    def attend(self, q, k, v, mask=None, need_weights=False):
+        q = rotary(q, first_position(q, k))
+        return super().attend(q, rotary(k), v, mask, need_weights)
+
+
+class BiasedAttention(MultiHeadAttention):
+    """Self-attention with a number added to each score, before the mask.
+
+    bias: called with T_q, T_k and the position of the first query, returns what is
+    added, (h, T_q, T_k); the projections always have a bias of their own. The rest: as
+    in MultiHeadAttention, and as in RotaryAttention.
+    Source: Shaw et al. (2018), section 3.2; Press, Smith and Lewis (2022), section 3.
+    """
+
+    def __init__(self, d_model, num_heads, bias, **settings):
+        super().__init__(d_model, num_heads, **settings)
+        self.bias = bias
+
+    def attend(self, q, k, v, mask=None, need_weights=False):
+        bias = self.bias(q.shape[2], k.shape[2], first_position(q, k)).to(q)
+        if mask is not None:
+            sizes = q.shape[0], self.num_heads, q.shape[2], k.shape[2]
+            mask = mask_for_heads(mask, *sizes)  # four axes
+        scores = q @ k.mT / math.sqrt(self.d_head) + bias  # (B, h, T_q, T_k)
+        weights = masked_softmax(scores, mask)
+        dropped = nn.functional.dropout(weights, self.dropout, self.training)
+        heads = dropped @ v  # (B, h, T_q, T_k) @ (B, h, T_k, d_h)
+        return self.out_proj(merge_heads(heads)), weights if need_weights else None
+
+
+class RelativeBias(nn.Module):
+    """A learned number for each head and distance from -max_offset to max_offset.
+
+    Farther words count as the farthest. Raises ValueError for a size below 1.
+    Source: Shaw et al. (2018), section 3.2; as one number a head: Raffel et al. (2020),
+    section 2.1.
+    """
+
+    def __init__(self, num_heads: int, max_offset: int):
+        super().__init__()
+        check_positive(num_heads=num_heads, max_offset=max_offset)
+        self.max_offset = max_offset
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_offset + 1))
+
+    def forward(self, query_len: int, key_len: int, offset: int = 0) -> Tensor:
+        """Return what is added to the scores, (h, T_q, T_k); see alibi_bias."""
+        keys = torch.arange(key_len, device=self.table.device)
+        queries = torch.arange(offset, offset + query_len, device=self.table.device)
+        distance = keys - queries[:, None]  # (T_k,) - (T_q, 1) -> (T_q, T_k)
+        row = distance.clamp(-self.max_offset, self.max_offset) + self.max_offset
+        return self.table[:, row]  # (h, 2 max_offset + 1) -> (h, T_q, T_k)
+
+
+def first_position(q: Tensor, k: Tensor) -> int:
+    """Return T_k - T_q, the position of the first query; raise ValueError below 0.
+
+    Source: this course.
+    """
+    if k.shape[-2] < q.shape[-2]:
+        raise ValueError(
+            f"query: expected at most as many as keys, T_k = {k.shape[-2]}, got"
+            f" {q.shape[-2]}: positions are those of one sequence"
+        )
+    return k.shape[-2] - q.shape[-2]

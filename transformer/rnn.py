@@ -317,8 +317,8 @@ class Seq2Seq(nn.Module):
     d_model: width of annotations and decoder states. d_embed: width of the embeddings.
     rank: inner width of the scores "reduced_rank" and "additive".
     Raises ValueError as Encoder and make_score do.
-    Source: Bahdanau, Cho and Bengio (2015), section 3; without attention Cho et al.
-    (2014).
+    Source: Bahdanau, Cho and Bengio (2015), section 3; without attention: Cho,
+    van Merriënboer, Gulcehre et al. (2014), section 2.2.
     """
 
     def __init__(

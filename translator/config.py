@@ -89,7 +89,8 @@ class DataConfig:
     group_by: what makes two sentences the same when splitting, see `splitting.group_key`.
     length_bounds, length_shares: how much of what is held out has at most so many source words,
     bound by bound, with one share more for what is longer: [7, 12] and [0.4, 0.4, 0.2] make a
-    test of 2,500 of 1,000 up to 7 words, 1,000 of 8 to 12 and 500 above. join:
+    test of 2,500 of 1,000 up to 7 words, 1,000 of 8 to 12 and 500 above. train_pairs: how many of
+    the training pairs are kept, drawn by chance; 0 keeps all. join:
     the share of training pairs that is added by joining two or three; both_directions: whether
     every training pair is added a second time turned round, see `augmentation` for both.
     """
@@ -108,6 +109,7 @@ class DataConfig:
     group_by: Literal["exact", "words"] = "words"
     length_bounds: tuple[int, ...] = ()
     length_shares: tuple[float, ...] = ()
+    train_pairs: int = 0
     join: float = 0.0
     both_directions: bool = False
 
@@ -117,7 +119,7 @@ class DataConfig:
             raise ConfigError(
                 "data.corpora: expected at least one corpus, got an empty list"
             )
-        _at_least(self, "data", 0, "valid test")
+        _at_least(self, "data", 0, "valid test train_pairs")
         _at_least(self, "data", 260, "vocab_size")  # 256 bytes and 4 special tokens
         _at_least(self, "data", 1, "max_words max_chars max_ratio grammar_pairs")
         _within(self, "data", 0.0, 1.0, "join")
@@ -143,9 +145,9 @@ class TrainingConfig:
     """How to train.
 
     max_tokens: the most tokens on either side of one micro-batch, padding counted; accumulation:
-    micro-batches an optimiser step; rising: False takes the warm-up's rise away and leaves the rest
-    of the schedule as it is; decay_share: the last part of the training, in which "wsd" falls; what
-    of max_steps, max_epochs, max_seconds is 0 is no limit.
+    micro-batches an optimiser step, however many processes share them; rising: False takes the
+    warm-up's rise away and leaves the rest of the schedule as it is; decay_share: the last part of
+    the training, in which "wsd" falls; what of max_steps, max_epochs, max_seconds is 0 is no limit.
     peak_lr: the highest rate of any schedule; noam_scale: if not 0, the factor of the Noam
     schedule as in the paper, in place of peak_lr. pad_to_multiple: lengths are rounded up to it,
     so that few shapes occur. Periods (validate_every, checkpoint_every, log_every) count steps;

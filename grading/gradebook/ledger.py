@@ -1,4 +1,4 @@
-"""The tables that this grader adds to nbgrader's database: states, clearances, pages.
+"""The tables that this grader adds to nbgrader's database: states, attempts, clearances, pages.
 
 nbgrader has no word for "could not be graded". The states live in tables of their own: nbgrader
 does not look at them, and `nbgrader db upgrade` leaves them alone.
@@ -62,6 +62,25 @@ PAGES = Table(
     Column("student", String(128), primary_key=True),
     Column("digest", String(64), nullable=False),
 )
+
+#: Each file that was graded, by its content; a row is added for a new one, never changed.
+ATTEMPTS = Table(
+    "grading_attempts",
+    METADATA,
+    Column("assignment", String(128), primary_key=True),
+    Column("student", String(128), primary_key=True),
+    Column("content", String(64), primary_key=True),
+    Column("points", Float),
+    Column("written", Float, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A file that was graded: its points then, None if it had none, and when (UTC)."""
+
+    points: float | None
+    written: datetime
 
 
 @dataclass(frozen=True)
@@ -162,6 +181,40 @@ def note(connection: Connection, assignment: str, result: Result) -> None:
             written=time.time(),
         )
     )
+    note_attempt(connection, assignment, result)
+
+
+def note_attempt(connection: Connection, assignment: str, result: Result) -> None:
+    """Add a graded file to a student's attempts, unless it is among them."""
+    row = {
+        "assignment": assignment,
+        "student": result.student,
+        "content": result.content,
+    }
+    known = select(ATTEMPTS.c.written).where(
+        *(ATTEMPTS.c[name] == value for name, value in row.items())
+    )
+    if result.content and connection.execute(known).first() is None:
+        points = result.total if result.state.has_points else None
+        row |= {"points": points, "written": time.time()}
+        connection.execute(insert(ATTEMPTS).values(**row))
+
+
+def attempts(connection: Connection, assignment: str) -> dict[str, list[Attempt]]:
+    """Return the files of each student that were graded, the oldest first."""
+    if not inspect(connection).has_table(ATTEMPTS.name):
+        return {}
+    query = (
+        select(ATTEMPTS)
+        .where(ATTEMPTS.c.assignment == assignment)
+        .order_by(ATTEMPTS.c.written)
+    )
+    found: dict[str, list[Attempt]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.student, []).append(
+            Attempt(row.points, moment(row.written))
+        )
+    return found
 
 
 def note_clearance(

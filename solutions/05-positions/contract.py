@@ -255,6 +255,10 @@ _got = steady(
 assert _got.dtype == torch.float64, (
     f"float64 tables must give float64, got {_got.dtype}."
 )
+assert len(_got) == 9, (
+    f"2 rows, 4 columns and a class vector of zeros give {len(_got)} rows, not 9. Zeros"
+    " are a class vector, too: ask whether it is None."
+)
 _got = steady("grid_index", grid_index, 1, 2)
 assert _got.tolist() == [[1, 2], [0, 1]], f"grid_index(1, 2) is {_got.tolist()}."
 
@@ -294,6 +298,7 @@ _contract = _Contract(
 _tables = [_kit_normal(951 + _n, (3, 2), (4, 1), (3,)) for _n in range(2)]
 _contract.case(f"A class vector", *_tables[0])
 _contract.case(f"Another class vector", *_tables[0][:2], _tables[1][2])
+_contract.case(f"A class vector of zeros", *_tables[0][:2], 0 * _tables[0][2])
 _contract.case(f"No class vector", *_tables[0][:2], None)
 _contract.case(f"Other tables", *_tables[1])
 _contract.case(f"Other rows", _tables[1][0], _tables[0][1], None)
@@ -744,7 +749,7 @@ for _call, _reference, _names, _what in [
         _parts = _kit_normal(
             1011 + _n // 3, _first, (_b, _h, _t_k, _d), (2 * _reach + 1, _d)
         )
-        _contract.case(f"R = {_reach}, offset {_offset}", *_parts, _offset)
+        _contract.case(f"delta_max = {_reach}, offset {_offset}", *_parts, _offset)
         if _n == 1:
             _contract.case(f"Another table", *_parts[:2], 1 - _parts[2], _offset)
             _contract.case(

@@ -107,6 +107,8 @@ _contract.case(f"Numbers", _n, 7)
 for _other in (0, 6, 7, 8, 13, 14, 7 * _n - 1, 7 * _n):
     _contract.case(f"Another micro-batch", _other, 7)
 _contract.case(f"Another accumulation", _n, 8)
+for _other in (6 * 10**7 - 1, 6 * 10**7 + 1):
+    _contract.case(f"Numbers that float32 can't tell apart", _other, 6)
 _contract.case(f"No accumulation", _n, 1)
 _contract.case(f"One long update", _n, _n + 1)
 _contract.again()
@@ -211,7 +213,8 @@ _contract.case(f"No batches", _many, [])
 _contract.again()
 
 _orders = {
-    _key: _order_of(*_key) for _key in [(12, 3), (12, 4), (7, 3), (2, 9), (1, 5)]
+    _key: _order_of(*_key)
+    for _key in [(12, 3), (12, 4), (12, 0), (7, 3), (2, 9), (1, 5)]
 }
 _contract = _Contract(
     shuffle_batches,
@@ -220,9 +223,12 @@ _contract = _Contract(
     loose=True,
     name=f"shuffle_batches",
 )
-_contract.case(f"Batches that fall", [[50 - _n, _n] for _n in range(12)], 3)
+_alone = f"their order hangs on their number and the seed alone, not on what is in them"
+_contract.case(f"Batches that fall ({_alone})", [[50 - _n, _n] for _n in range(12)], 3)
 _contract.case(f"Another seed", [[50 - _n, _n] for _n in range(12)], 4)
-_contract.case(f"Other batches", integers(936, 0, 9, (12, 3)).tolist(), 3)
+_contract.case(f"The seed 0, as good as any", [[50 - _n, _n] for _n in range(12)], 0)
+_drawn = integers(936, 0, 9, (12, 3)).tolist()
+_contract.case(f"Other batches ({_alone})", _drawn, 3)
 _contract.case(f"Equal batches", [[1, 0]] * 6 + [[0, 1]] * 6, 3)
 _contract.case(f"Batches of other sizes", [[9] * (7 - _n) for _n in range(7)], 3)
 _contract.case(f"Two batches", [[4, 2, 3], [1]], 9)
@@ -230,14 +236,14 @@ _contract.case(f"One batch", [[4, 2, 3]], 5)
 _contract.again()
 _seeds = [*range(16), 100, 1000, 10**5, 10**6]
 _found = [_order_of(12, _seed) for _seed in _seeds]
-assert len({tuple(_numbers) for _numbers in _found}) == len(_seeds), (
-    f"shuffle_batches: some seeds give the same order."
-)
 _fixed = sum(_n == _at for _numbers in _found for _at, _n in enumerate(_numbers))
 _pairs = sum(b - a == 1 for _numbers in _found for a, b in pairwise(_numbers))
 assert max(_fixed, _pairs) < 4 * len(_seeds), (
     f"shuffle_batches: most batches keep their places or their neighbours. Every order "
     f"must be possible."
+)
+assert len({tuple(_numbers) for _numbers in _found}) == len(_seeds), (
+    f"shuffle_batches: some seeds give the same order."
 )
 ### END HIDDEN TESTS
 
@@ -251,14 +257,16 @@ _states = [
 ]
 _got = steady("average_states", average_states, _states)
 _want = torch.stack([state["w"] for state in _states]).mean(0)
-assert matches(_got["w"], _want, 1e-12), explain(
-    "average in float64 (is float32 inside?)", _got["w"], _want, tol=1e-12
-)
+for _tol, _hint in ((1e-5, ""), (1e-12, " (is float32 inside?)")):
+    assert matches(_got["w"], _want, _tol), explain(
+        f"average in float64{_hint}", _got["w"], _want, tol=_tol
+    )
 _got = steady("moving_average", moving_average, *_states[:2], 0.9)
 _want = 0.9 * _states[0]["w"] + 0.1 * _states[1]["w"]
-assert matches(_got["w"], _want, 1e-12), explain(
-    "moving average in float64 (is float32 inside?)", _got["w"], _want, tol=1e-12
-)
+for _tol, _hint in ((1e-5, ""), (1e-12, " (is float32 inside?)")):
+    assert matches(_got["w"], _want, _tol), explain(
+        f"moving average in float64{_hint}", _got["w"], _want, tol=_tol
+    )
 
 
 ### BEGIN HIDDEN TESTS
@@ -343,6 +351,13 @@ for _dtype in (torch.float32, torch.float16, torch.bfloat16):
     _few = [_entries(961 + 2 * _n, _dtype) for _n in range(4)]
     for _some in (_few[:1], _few[:2], _few):
         _contract.case(f"{_dtype}, exact if added up in float64", _some)
+for _dtype in (torch.float32, torch.float16, torch.bfloat16):
+    for _count in (3, 5, 7):  # a part of each, rounded, would not add up to it
+        _contract.case(
+            f"{_count} equal states in {_dtype}: the mean is each of them, if all is "
+            f"computed in float64 and rounded once, at the end",
+            [_entries(969, _dtype)] * _count,
+        )
 _transposed = [{"w": _kit_apart(_state["w"])} for _state in _five]
 _contract.case(f"Transposes", _transposed)
 _learned = [_entries(971 + _n, learned=True) for _n in range(2)]
@@ -404,15 +419,17 @@ _kept_rows, _kept_words = _logits[_kept], _some_labels[_kept]
 _sharp_loss = F.cross_entropy(_kept_rows, _kept_words, reduction="sum")
 _got = steady("smoothed_loss_all", smoothed_loss_all, _logits, _some_labels, 3, 0.2)
 _want = 0.8 * _sharp_loss - 0.2 * _kept_rows.log_softmax(-1).mean(-1).sum()
-assert matches(_got, _want, 1e-9), explain(
-    "loss (a) in float64 (is float32 inside?)", _got, _want, tol=1e-9
-)
+for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
+    assert matches(_got, _want, _tol), explain(
+        f"loss (a) in float64{_hint}", _got, _want, tol=_tol
+    )
 _got = steady(
     "smoothed_loss_others", smoothed_loss_others, _logits, _some_labels, 3, 0.0
 )
-assert matches(_got, _sharp_loss, 1e-9), explain(
-    "loss (b) in float64, epsilon=0 (is float32 inside?)", _got, _sharp_loss, tol=1e-9
-)
+for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
+    assert matches(_got, _sharp_loss, _tol), explain(
+        f"loss (b) in float64, epsilon=0{_hint}", _got, _sharp_loss, tol=_tol
+    )
 
 
 ### BEGIN HIDDEN TESTS
@@ -493,7 +510,9 @@ for _loss_name, _loss, _reference, _pads in [
     _contract.case(f"Transposes", *_parts, _pads[0], 0.2)
     _contract.case(f"One sentence", _logits[:1], _padded[3][:1], _pads[3], 0.2)
     _contract.case(f"One position", _other[:, 1:2], _padded[3][:, 1:2], _pads[3], 0.2)
-    _contract.case(f"Large logits", 1e4 * _logits, _padded[3], _pads[3], 0.2)
+    _contract.case(
+        f"Large logits, finite by log_softmax", 1e4 * _logits, _padded[3], _pads[3], 0.2
+    )
     _contract.case(
         f"float32", _other.float(), _padded[0], _pads[0], 0.2, tol=1e-5, gradients=False
     )
@@ -599,6 +618,12 @@ _contract.case(f"Two equal ones", _ids, (1, 1), 300)
 for _size in range(6):
     _contract.case(f"A row of equal ids", [0] * _size, (0, 0), 257)
 _contract.case(f"A pair that isn't there", _ids, (1, 2), 300)
+for _id in (0, 1):
+    _contract.case(
+        f"A new id that is in the pair: what was put in isn't merged again",
+        *(_ids, (0, 1), _id),
+    )
+_contract.case(f"A new id that stands in the list already", [7, 8, 9, 7, 8], (7, 8), 9)
 _contract.case(f"Nothing but the pair", [700, 500], (700, 500), 999)
 _contract.case(f"The pair at both ends", [260, 7, 7, 260, 7], (260, 7), 280)
 _contract.again()
@@ -675,11 +700,24 @@ _contract.again()
 _weights = seeded(76, (2, 3, 4), dtype=torch.float64).softmax(-1)
 _got = steady("word_attention", word_attention, _weights, [1, 0, -1, 1], [0, -1, 0])
 _rows = _weights.mean(0)[[0, 2]].mean(0)
-_rows = torch.stack([_rows[1], _rows[0] + _rows[3]])[None]
-_want = _rows / _rows.sum()
-assert matches(_got, _want, 1e-9), explain(
-    "word_attention in float64 (is float32 inside?)", _got, _want, tol=1e-9
-)
+_want = torch.stack([_rows[1], _rows[0] + _rows[3]])[None]
+_cut, _early = _rows[[1, 0]][None], _weights.mean(0)[0][[1, 0]][None]
+_whole = torch.stack([_rows[1], _rows[0] + _rows[2] + _rows[3]])[None]
+_want, _cut, _early, _whole = [_x / _x.sum() for _x in (_want, _cut, _early, _whole)]
+_mistakes = {
+    "the last token was left out. Only the number -1 leaves a token out.": _cut,
+    "the last token was left out. Only the number -1 leaves a token out. ": _early,
+    "the token with the number -1 went to the last source word. Leave it out.": _whole,
+}
+for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
+    assert matches(_got, _want, _tol), explain(
+        "word_attention with source_words=[1, 0, -1, 1], where the tokens of a word"
+        f" aren't neighbours, and target_words=[0, -1, 0]{_hint}",
+        _got,
+        _want,
+        _mistakes,
+        tol=_tol,
+    )
 _table = _weights[0]
 steady("mutual_links", mutual_links, _table)
 steady("uncovered", uncovered, _table, 0.5)
@@ -761,7 +799,10 @@ _contract.case(f"One head, one token each", _drawn[:1, :1, :1], [0], [0])
 _contract.case(f"One target token", _drawn[:, 1:2], _sources, [0])
 _contract.case(f"One source token", _drawn[:, :, 3:4], [0], _targets)
 _contract.case(f"Transposes", _kit_apart(_drawn), _sources, _targets)
-_contract.case(f"Small weights", 1e-30 * _drawn, _sources, _targets)
+_contract.case(
+    f"Small weights: each row sums to 1 all the same, if it isn't 0",
+    *(1e-30 * _drawn, _sources, _targets),
+)
 _empty = _drawn * (torch.tensor(_sources) == -1)
 _empty[:, 3] = _drawn[:, 3]
 _contract.case(f"A word that looked at no word, beside one", _empty, _sources, _targets)
@@ -820,6 +861,10 @@ _contract = _Contract(
 )
 _words = [f"w{_n}" for _n in range(4)] + ["?"]
 _target = ["?", "a", "?", "a?", "?", "??"]
+_contract.case(
+    f"A word that holds the mark beside other letters isn't unknown",
+    *(["a?", "??", " ?", "b", "", "?a"], _words, _table, "?"),
+)
 _contract.case(f"A sentence", _target, _words, _table, "?")
 _contract.case(f"Another table", _target, _words, _table.flip(1), "?")
 _contract.case(f"Another mark", _target, _words, _table, "a")
@@ -912,9 +957,13 @@ _contract.case(f"A sentence", _texts[0], _known[0], 1)
 _contract.case(f"Another n", _texts[0], _known[0], 2)
 _contract.case(f"Other references", _texts[0], _other[0], 1)
 _contract.case(f"Another sentence", _few[0], _known[0], 1)
+_contract.case(f"A capital makes another word", ["The", "the"], [["the", "the"]], 1)
 for _n, (_text, _some) in enumerate(zip(_texts, _known, strict=True)):
     _contract.case(f"More sentences", _text, _some, 1 + _n % 3)
-_contract.case(f"Words that join to the same text", ["a", "ab"], [["aa", "b"]], 2)
+_joined = f"Words that join to the same text, but aren't the same"
+_contract.case(_joined, ["a", "ab"], [["aa", "b"]], 2)
+for _mark in (" ", ",", "_", "|", ""):
+    _contract.case(_joined, [f"a{_mark}b", "c"], [["a", f"b{_mark}c"]], 2)
 _contract.case(f"A word inside another", ["a", "b"], [["xa", "bx"]], 2)
 _contract.case(f"As long as n", ["a", "b", "b"], [["a", "b", "b"]], 3)
 _contract.case(f"Shorter than n", ["a", "b"], [["a", "b"]], 4)
@@ -980,12 +1029,13 @@ _now, _ = steady(
 _want = _parameters[0] - 0.1 * (0.05 * _micro[0][0] + 0.5 * _micro[1][0]) / 0.875 / (
     ((_micro[0][0] ** 2 + _micro[1][0] ** 2) / 1.75).sqrt() + 1e-9
 )
-assert matches(_now, _want, 1e-9), explain(
-    "adam_step in float64, third step, both betas 0.5 (is float32 inside?)",
-    _now,
-    _want,
-    tol=1e-9,
-)
+for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
+    assert matches(_now, _want, _tol), explain(
+        f"adam_step in float64, third step, both betas 0.5{_hint}",
+        _now,
+        _want,
+        tol=_tol,
+    )
 _arguments = _parameters, _micro, [3, 4], _states, 0.1, 0.5
 steady("training_update", training_update, *_arguments)
 
@@ -1127,6 +1177,19 @@ _contract.case(f"Other parameters", _next, _rows, [5, 1, 9], _states, 0.1, 0.2)
 _contract.case(f"Fewer micro-batches", _start, _rows[:2], [5, 10], _states, 0.1, 0.2)
 _contract.case(f"One micro-batch", _start, _rows[:1], [15], _states, 0.1, 0.2)
 _contract.case(f"One without tokens", _start, _rows, [0, 6, 1], _states, 0.1, 0.2)
+_free = 0.1, 1e3  # clipping would hide a wrong scale
+_contract.case(
+    f"One without tokens, nothing to clip", _start, _rows, [0, 6, 1], _states, *_free
+)
+_contract.case(
+    f"All tokens in the last, nothing to clip", _start, _rows, [0, 0, 1], _none, *_free
+)
+_contract.case(
+    f"Other tokens, nothing to clip", _start, _rows, [7, 2, 40], _states, *_free
+)
+_contract.case(
+    f"One micro-batch, nothing to clip", _start, _rows[:1], [15], _states, *_free
+)
 _contract.case(
     f"Some states None", _start, _rows, [1] * 3, [None, *_states[1:]], 0.1, 1.0
 )

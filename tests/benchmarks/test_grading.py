@@ -16,6 +16,8 @@ from grading.course import release
 from tests.grading import helpers
 from tests.harness import sample
 
+pytestmark = pytest.mark.slow
+
 FAKE = ["--engine", "tests.grading.fakes:make"]
 GRADE = grading.grade_here
 

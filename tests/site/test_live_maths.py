@@ -22,7 +22,7 @@ from translator.decoding.model_folder import Translator, load_translator
 from translator.decoding.search import DecodingOptions, decode_ids
 from translator.decoding.web_export import write_web
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MODEL = ROOT / "models" / "de-en"
 SCRIPTS = ROOT / "book" / "assets" / "live"
@@ -227,7 +227,6 @@ def test_logits_and_attention_are_pytorchs(
     check_numbers(live, translator, text)
 
 
-@pytest.mark.slow
 def test_logits_and_attention_are_pytorchs_for_many(
     live: Callable, translator: Translator
 ) -> None:
@@ -325,7 +324,6 @@ def test_what_does_not_end_in_time_is_cut_off(
     assert short[0]["ended"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("size", "count"), [(1, 300), (4, 100)])
 def test_hundreds_of_translations_are_those_of_python(
     size: int, count: int, live: Callable, translator: Translator

@@ -67,6 +67,9 @@ def test_progress_is_shown_saved_loaded_and_forgotten(
 
     page.goto(f"{base}index.html")
     state = page.locator("ol.syllabus li").nth(1).locator(".state")
+    state.filter(
+        has_text="read"
+    ).wait_for()  # a script writes it once the page is there
     assert state.inner_text() == f"read, 2 of {all_tasks} questions answered"
     assert (
         page.locator("ol.syllabus li").nth(2).locator(".state").inner_text()

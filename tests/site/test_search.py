@@ -33,7 +33,7 @@ QUERIES = {
     "teacher forcing": "book/01-rnn-attention.html#teach-it",
     "tokenization": "book/07-translator.html#pieces-of-words",
     "vision transformer": "book/08-one-block-many-models.html#an-image-is-a-sentence-of-patches",
-    "rotary": "book/05-positions.html#telling-attention-about-distance",
+    "rotary": "book/05-positions.html#rotary-positions",
 }
 
 

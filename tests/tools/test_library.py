@@ -7,7 +7,6 @@ import nbformat
 import pytest
 
 from tools import export_library
-from transformer import attention, rnn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,6 +45,23 @@ def test_export_keeps_order_and_leaves_the_rest_out(small):
     assert "def g" in (small / "transformer" / "model.py").read_text(encoding="utf-8")
 
 
+def test_a_module_that_names_its_folder_is_written_there(small, capsys):
+    settings = small / "pyproject.toml"
+    text = settings.read_text(encoding="utf-8").replace('"attention"', '"book/mine"')
+    settings.write_text(text, encoding="utf-8")
+    (small / "transformer" / "attention.py").unlink()
+    assert export_library.main(["--root", str(small)]) == 0
+    mine = small / "book" / "mine.py"
+    assert "def f" in mine.read_text(encoding="utf-8")
+    assert export_library.differences(small) == []
+    mine.write_text(
+        mine.read_text(encoding="utf-8").replace("return 1", "return 3"),
+        encoding="utf-8",
+    )
+    assert export_library.main(["--check", "--root", str(small)]) == 1
+    assert "book/mine.py" in capsys.readouterr().err
+
+
 def test_an_edited_module_is_named_with_line_and_cell(small, capsys):
     path = small / "transformer" / "attention.py"
     path.write_text(
@@ -79,16 +95,3 @@ def test_a_missing_chapter_is_named(small):
     (small / "book" / "02-x.ipynb").unlink()
     with pytest.raises(SystemExit, match=r"book/02-x\.ipynb: no such file"):
         export_library.main(["--root", str(small)])
-
-
-@pytest.mark.parametrize("module", [rnn, attention])
-def test_public_names_say_where_they_come_from(module):
-    """The modules of chapters 1 and 2: each public class and function names its source."""
-    public = {
-        name: value
-        for name, value in vars(module).items()
-        if not name.startswith("_")
-        and getattr(value, "__module__", "") == module.__name__
-    }
-    assert len(public) >= 4
-    assert [name for name, one in public.items() if "Source:" not in one.__doc__] == []

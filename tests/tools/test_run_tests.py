@@ -7,6 +7,8 @@ import pytest
 
 from tools import run_tests
 
+pytestmark = pytest.mark.slow
+
 HANGS = """
 import subprocess, sys, time
 def wait_for_ever():

@@ -27,6 +27,8 @@ from tests.harness import sample
 from tools import student_edition
 from tools.student_edition import EditionError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def edition(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -128,7 +130,6 @@ def run(edition: Path, *arguments: str) -> subprocess.CompletedProcess:
     )
 
 
-@pytest.mark.slow
 def test_chapters_find_all_that_they_import(edition: Path) -> None:
     """Every import of every chapter works, from the edition's own files."""
     lines = {
@@ -154,7 +155,6 @@ assert all(m.__file__.startswith({str(edition)!r}) for m in own), own
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
 def test_an_exercise_is_done_and_checked_in_it(edition: Path, tmp_path: Path) -> None:
     """The command for students runs the visible tests, of a stub and of right answers."""
     copied = shutil.copytree(edition, tmp_path / "copy")
@@ -173,7 +173,6 @@ def test_an_exercise_is_done_and_checked_in_it(edition: Path, tmp_path: Path) ->
     assert "All the tests that you can see pass" in done.stdout
 
 
-@pytest.mark.slow
 def test_the_translator_works_in_it(edition: Path) -> None:
     """The command of the README."""
     done = run(edition, "-m", "translator", "translate", "Guten Morgen!")

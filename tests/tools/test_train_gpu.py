@@ -11,7 +11,7 @@ import pytest
 from tools import train_gpu
 from translator.cli import build_parser
 from translator.config import load_config
-from translator.training.ablations import RUNS
+from translator.training.ablations import PARTS
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_every_command_is_one_of_the_translators():
                 load_config(arguments.config, getattr(arguments, "overrides", []))
         assert part.record.parts[0] in ("models", "runs")
     named = {name for names in train_gpu.ABLATIONS for name in names}
-    assert named == set(RUNS)
+    assert named == set(PARTS)
 
 
 def test_what_has_a_record_is_skipped(tmp_path, ran, capsys):

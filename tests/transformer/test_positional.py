@@ -1,16 +1,22 @@
 """Positions: sinusoids, rotations, learned vectors, rotary and biased attention, embeddings."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional as F
 from torch.testing import assert_close
 
+from transformer.decoder import Decoder
 from transformer.positional import (
+    BiasedAttention,
     LearnedEncoding,
+    RelativeBias,
+    RotaryAttention,
     SinusoidalEncoding,
     TokenEmbedding,
     alibi_bias,
@@ -226,10 +232,34 @@ def test_it_moves_to_another_dtype(dtype):
     positions = SinusoidalEncoding(6).to(dtype)
     for length in (3, 700):  # before and after growth
         output = positions(torch.zeros(1, length, 6, dtype=dtype))
-        assert output.dtype == positions.table.dtype == dtype
+        assert output.dtype == dtype
+        assert positions.table.dtype == torch.promote_types(dtype, torch.float32)
         assert_close(
             output[0].float(), sinusoidal_encoding(length, 6), rtol=0, atol=5e-3
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_a_round_trip_through_another_dtype_loses_nothing(dtype):
+    positions = SinusoidalEncoding(6)
+    before = positions.table.clone()
+    assert torch.equal(positions.to(dtype).float().table, before)
+
+
+def test_made_on_no_device_it_still_has_its_table():
+    with torch.device("meta"):
+        positions = SinusoidalEncoding(6)
+    positions.to_empty(device="cpu")
+    positions.load_state_dict({})
+    x = torch.zeros(1, 5, 6)
+    assert_close(positions(x)[0], sinusoidal_encoding(5, 6))
+
+
+def test_far_out_it_computes_what_is_asked_for_and_no_more():
+    positions = SinusoidalEncoding(6)
+    x = torch.zeros(2, 3, 6)
+    assert_close(positions(x, 200_000)[0], sinusoidal_encoding(3, 6, offset=200_000))
+    assert len(positions.table) == 512
 
 
 def test_it_keeps_the_dtype_of_x():
@@ -393,6 +423,14 @@ def test_rotary_keeps_dtype_and_passes_gradients():
     assert torch.autograd.gradcheck(lambda x: rotary(x, 3), x)
 
 
+def test_rotary_in_half_precision_is_rounded_once():
+    """Far out, too: as good as the result in float64, rounded to bfloat16."""
+    x = draw(0, 4, 16).bfloat16()
+    exact = rotary(x.double(), 100_000)
+    assert torch.equal(rotary(x, 100_000), rotary(x.float(), 100_000).bfloat16())
+    assert (rotary(x, 100_000) - exact).abs().max() < 0.01 * exact.abs().max()
+
+
 # ALiBi
 
 
@@ -429,6 +467,127 @@ def test_alibi_row_by_row_is_the_whole(length, heads):
     whole = alibi_bias(heads, length, length)
     rows = [alibi_bias(heads, 1, length, offset=t) for t in range(length)]
     assert torch.equal(torch.cat(rows, dim=1), whole)
+
+
+# Attention with positions
+
+HEADS, WIDTH, LENGTH = 4, 8, 5
+
+
+def attentions():
+    """Each kind, with a learned bias that is not zero."""
+    torch.manual_seed(0)
+    relative = RelativeBias(HEADS, 2)
+    torch.nn.init.normal_(relative.table)
+    return {
+        "rotary": RotaryAttention(WIDTH, HEADS).double(),
+        "relative": BiasedAttention(WIDTH, HEADS, relative).double(),
+        "alibi": BiasedAttention(WIDTH, HEADS, partial(alibi_bias, HEADS)).double(),
+    }
+
+
+def by_loops(attention, x, allowed):
+    """Output (B, T, D) and weights (B, h, T, T); allowed: (B, h, T, T)."""
+    projected = [
+        F.linear(x, weight, bias) for weight, bias in attention.projections()
+    ]  # each (B, T, D)
+    batch, length, d_head = len(x), x.shape[1], WIDTH // HEADS
+    weights = torch.zeros(batch, HEADS, length, length, dtype=x.dtype)
+    joined = torch.zeros_like(x)
+    for b in range(batch):
+        for head in range(HEADS):
+            part = slice(head * d_head, (head + 1) * d_head)
+            q, k, v = (y[b, :, part] for y in projected)
+            for i in range(length):
+                scores = torch.full((length,), -torch.inf, dtype=x.dtype)
+                for j in range(length):
+                    if not allowed[b, head, i, j]:
+                        continue
+                    if isinstance(attention, RotaryAttention):
+                        R = rotation_matrix(i - j, d_head)
+                        scores[j] = q[i] @ R @ k[j] / math.sqrt(d_head)
+                    else:
+                        bias = attention.bias(length, length)[head, i, j]
+                        scores[j] = q[i] @ k[j] / math.sqrt(d_head) + bias
+                if allowed[b, head, i].any():
+                    weights[b, head, i] = scores.softmax(0)
+            joined[b, :, part] = weights[b, head] @ v
+    return attention.out_proj(joined), weights
+
+
+@pytest.mark.parametrize("kind", ["rotary", "relative", "alibi"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        None,
+        (LENGTH, LENGTH),
+        (1, LENGTH),
+        (HEADS, 1, LENGTH),  # as many sequences as heads: axes are not to be mixed up
+        (HEADS, LENGTH, LENGTH),
+        (1, 1, LENGTH),
+        (HEADS, HEADS, LENGTH, LENGTH),
+        (1, HEADS, LENGTH, 1),
+    ],
+)
+def test_attention_with_positions_equals_loops(kind, shape):
+    """Every shape of a mask, empty rows among them, with weights and without."""
+    attention = attentions()[kind]
+    x = draw(1, HEADS, LENGTH, WIDTH)  # B = h
+    full = (HEADS, HEADS, LENGTH, LENGTH)
+    mask, allowed = None, torch.ones(full, dtype=torch.bool)
+    if shape is not None:
+        mask = draw(2, *shape) > 0
+        four = mask[:, None] if mask.dim() == 3 else mask
+        allowed = four.expand(full)
+    want, weights = by_loops(attention, x, allowed)
+    output, none = attention(x, x, x, mask)
+    assert none is None
+    assert_close(output, want)
+    output, found = attention(x, x, x, mask, need_weights=True)
+    assert_close(output, want)
+    assert_close(found, weights)
+    alone = attention(x[1:2], x[1:2], x[1:2], _of_one(mask))[0]
+    assert_close(alone, want[1:2])
+
+
+def _of_one(mask):
+    """The mask of the second sequence."""
+    if mask is None or mask.dim() == 2 or len(mask) == 1:
+        return mask
+    return mask[1:2]
+
+
+@pytest.mark.parametrize("kind", ["rotary", "relative", "alibi"])
+@pytest.mark.parametrize("steps", [[1] * LENGTH, [2, 3], [4, 1]])
+def test_with_a_cache_the_decoder_gives_what_it_gives_at_once(kind, steps):
+    """Step by step, or some words at a time: keys and queries get the same positions."""
+    torch.manual_seed(3)
+    decoder = Decoder(2, WIDTH, HEADS, 16).double()
+    for layer in decoder.layers:
+        layer.self_attention = attentions()[kind]
+    x, memory = draw(4, 2, LENGTH, WIDTH), draw(5, 2, 3, WIDTH)
+    with torch.no_grad():
+        whole, _ = decoder(x, memory)
+        cache, found = decoder.init_cache(memory, LENGTH), []
+        for part in x.split(steps, dim=1):
+            found.append(decoder(part, None, cache=cache)[0])
+    assert_close(torch.cat(found, dim=1), whole)
+
+
+@pytest.mark.parametrize("kind", ["rotary", "relative", "alibi"])
+def test_attention_with_positions_passes_gradients_and_drops(kind):
+    attention = attentions()[kind]
+    x = draw(6, 2, 3, WIDTH).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: attention(x, x, x)[0], x)
+    kinds = {"rotary": (), "relative": (RelativeBias(HEADS, 2),)}
+    extra = kinds.get(kind, (partial(alibi_bias, HEADS),))
+    dropping = type(attention)(WIDTH, HEADS, *extra, dropout=0.5)
+    y = draw(7, 2, 30, WIDTH).float()
+    torch.manual_seed(0)
+    first, second = dropping(y, y, y)[0], dropping(y, y, y)[0]
+    assert not torch.equal(first, second)
+    dropping.eval()
+    assert torch.equal(dropping(y, y, y)[0], dropping(y, y, y)[0])
 
 
 # Bad input
@@ -495,6 +654,12 @@ x4 = torch.zeros(1, 3, 4)
         (lambda: alibi_bias(2, 0, 2), "query_len: .* got 0"),
         (lambda: alibi_bias(2, 2, 0), "key_len: .* got 0"),
         (lambda: alibi_bias(2, 2, 2, -1), "offset: .* got -1"),
+        (lambda: RelativeBias(0, 2), "num_heads: .* got 0"),
+        (lambda: RelativeBias(2, 0), "max_offset: .* got 0"),
+        (
+            lambda: RotaryAttention(4, 2)(x4, x4[:, :2], x4[:, :2]),
+            "query: expected at most as many as keys, T_k = 2, got 3",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):

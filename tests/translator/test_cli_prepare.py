@@ -104,6 +104,25 @@ def test_both_directions_are_for_training_alone(tsv: Path, tmp_path: Path) -> No
         assert not in_training & {text for row in held_out for text in row[:2]}
 
 
+def test_fewer_pairs_are_for_training_alone(tsv: Path, tmp_path: Path, capsys) -> None:
+    """Drawn from the same split: nothing is in them that was not there, and nothing twice."""
+    few = ("--set", "data.train_pairs=40")
+    assert run(tsv, tmp_path / "all") == 0
+    assert run(tsv, tmp_path / "few", *few) == 0
+    assert run(tsv, tmp_path / "again", *few) == 0
+    whole, drawn, again = (
+        load_prepared(tmp_path / name) for name in ("all", "few", "again")
+    )
+    assert len(set(drawn.texts("train"))) == 40
+    assert set(drawn.texts("train")) < set(whole.texts("train"))
+    assert drawn.fingerprint == again.fingerprint
+    for split in ("valid", "test"):
+        assert drawn.texts(split) == whole.texts(split)
+    too_many = ("--set", "data.train_pairs=100000")
+    assert run(tsv, tmp_path / "more", *too_many) == 2
+    assert "data.train_pairs: expected at most the" in capsys.readouterr().err
+
+
 def test_no_sentence_is_in_two_splits(tsv: Path, tmp_path: Path) -> None:
     run(tsv, tmp_path / "made")
     made = load_prepared(tmp_path / "made")

@@ -14,6 +14,8 @@ import pytest
 
 from translator.cli import main
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ROOT / "tests" / "translator" / "decoding" / "names.json"
 
@@ -153,7 +155,6 @@ def test_a_plot_of_an_unknown_format_is_named(tmp_path, capsys):
     assert "--plot: " in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_names_that_no_training_had_are_copied(monkeypatch, capsys):
     cases = [
         (case["sentence"].replace("{}", name), name)

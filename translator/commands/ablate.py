@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import product
 from pathlib import Path
 
 HELP = "Train again with one thing changed at a time, and make a table of what each is worth."
 EXAMPLES = """\
-  python -m translator ablate                              tiny, on any machine
-  python -m translator ablate --config base --device cuda --record models/ablations/record.json
-  python -m translator ablate --runs "full" "one head"     only these; the others are kept
+  python -m translator ablate                              the model's parts: tiny, anywhere
+  python -m translator ablate --recipe --config screen --seeds 0 1 2
+      the choices of a recipe in place of the model's parts
+  python -m translator ablate --seeds 0 1 2 --runs full "one head"
+      only these, three times; what the record has is kept
 """
 
 
@@ -32,11 +35,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", nargs="+", metavar="NAME", help="default: all of them"
     )
     parser.add_argument(
+        "--recipe",
+        action="store_true",
+        help="change choices of the recipe in place of parts of the model",
+    )
+    parser.add_argument(
+        "--seeds",
+        nargs="+",
+        type=int,
+        default=[0],
+        metavar="SEED",
+        help="train each run once with each (default: 0); the data stay the same",
+    )
+    parser.add_argument(
         "--limit", type=int, help="score only the first LIMIT test sentences"
     )
     parser.add_argument("--device", default="auto")
     parser.add_argument(
-        "--record", type=Path, default=Path("models/ablations/record.json")
+        "--record",
+        type=Path,
+        help="default: models/ablations/record.json, or models/recipe/record.json",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -47,10 +65,12 @@ def run(args: argparse.Namespace) -> int:
     from translator.data.prepared import load_prepared
     from translator.decoding.record import read_record, surroundings, write_record
     from translator.errors import TranslatorError
-    from translator.training.ablations import RUNS, run_one
+    from translator.training.ablations import PARTS, RECIPE, RUNS, run_one
     from translator.training.processes import started
 
     config = load_config(args.config, args.overrides)
+    kind = "recipe" if args.recipe else "ablations"
+    path = args.record or Path("models") / kind / "record.json"
     unknown = [name for name in args.runs or () if name not in RUNS]
     if unknown:
         raise TranslatorError(
@@ -59,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
     corpus = load_prepared(args.data or Path("data") / config.name)
     about = {"config": config.to_dict(), "data": corpus.fingerprint}
     record = {**about, "surroundings": surroundings(), "runs": []}
-    if args.record.exists():
-        old = read_record(args.record)
+    if path.exists():
+        old = read_record(path)
         # Settings that came later than a record have their defaults in it.
         of_old = {
             "config": Config.from_dict(old["config"]).to_dict(),
@@ -70,31 +90,35 @@ def run(args: argparse.Namespace) -> int:
             record = old
         else:
             raise TranslatorError(
-                f"{args.record}: holds runs of other settings or data; name another file "
+                f"{path}: holds runs of other settings or data; name another file "
                 "or delete it"
             )
-    done = {row["name"] for row in record["runs"]}
+    for row in record["runs"]:  # those of before there was --seeds
+        row.setdefault("seed", config.training.seed)
+    done = {(row["name"], row["seed"]) for row in record["runs"]}
+    names = args.runs or (RECIPE if args.recipe else PARTS)
+    order = list(RUNS)
     with started(args.device) as processes:
-        for name in args.runs or RUNS:
-            if name in done:
+        for seed, name in product(args.seeds, names):
+            if (name, seed) in done:
                 continue
-            print(name, file=sys.stderr, flush=True)
+            print(f"{name}, seed {seed}", file=sys.stderr, flush=True)
             row = run_one(
                 name,
-                config,
+                config.replace({"training.seed": seed}),
                 corpus,
                 processes,
                 limit=args.limit,
                 show_progress=not args.quiet,
             )
             record["runs"].append(row)
-            record["runs"].sort(key=lambda run: list(RUNS).index(run["name"]))
-            write_record(args.record, record)
+            record["runs"].sort(key=lambda r: (order.index(r["name"]), r["seed"]))
+            write_record(path, record)
     width = max(len(row["name"]) for row in record["runs"])
-    print(f"{'':{width}}   BLEU   chrF   exact   loss   seconds")
+    print(f"{'':{width}} seed   BLEU   chrF   exact   loss   seconds")
     for row in record["runs"]:
         print(
-            f"{row['name']:{width}} {row['bleu']:6.1f} {row['chrf']:6.1f} "
+            f"{row['name']:{width}} {row['seed']:4} {row['bleu']:6.1f} {row['chrf']:6.1f} "
             f"{100 * row['exact']:6.1f} % {row['validation_loss']:6.3f} {row['seconds']:8.0f}"
         )
     return 0

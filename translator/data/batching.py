@@ -3,11 +3,12 @@
 A batch is a rectangle: its longest sentence makes all others pay in padding. So sentences are
 sorted by both lengths before they are cut into batches, with chance deciding among equals, and
 the batches are shuffled. Everything follows from (seed, epoch): a run can go on at any step, and
-several processes can deal the batches out among themselves without talking.
+several processes can share a step's batches out among themselves without talking.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -69,13 +70,16 @@ class TokenBatches:
 
     max_tokens: bounds B·S and B·T of one micro-batch, padding counted. shuffle: False gives the
     same batches in the same order in every epoch, for validation. A step of training consists of
-    world_size · accumulation micro-batches; rank r takes every world_size-th from its r-th on.
-    So one process with accumulation 2 and two processes without see the same sentences in a step.
-    pad_to_multiple: S and T are rounded up to it. max_sentences: bounds B.
+    `accumulation` micro-batches, however many processes share them: with fewer processes than
+    micro-batches each takes several, with more of them several divide the rows of one. So a step
+    has the same sentences on any number of processes. pad_to_multiple: S and T are rounded up to
+    it. max_sentences: bounds B.
 
     Every pair is in exactly one micro-batch of an epoch: where their number is no multiple of a
-    step's, the largest are halved. Raises TranslatorError for settings out of range, for a
-    sentence longer than max_tokens, and for too few sentences to fill a step.
+    step's, the largest are halved. A process that finds no row left in its part of a micro-batch
+    gets a batch without tokens. Raises TranslatorError for settings out of range, for a sentence
+    longer than max_tokens, for too few sentences to fill a step, and for a number of processes
+    that neither divides `accumulation` nor is a multiple of it.
     """
 
     def __init__(
@@ -105,6 +109,11 @@ class TokenBatches:
                 raise TranslatorError(f"{name}: expected at least 1, got {value}")
         if not 0 <= rank < world_size:
             raise TranslatorError(f"rank: expected 0 to {world_size - 1}, got {rank}")
+        if accumulation % world_size and world_size % accumulation:
+            raise TranslatorError(
+                f"accumulation: expected a multiple or a divisor of the {world_size} processes "
+                f"that share a step, got {accumulation}"
+            )
         self.ids, self.max_tokens, self.seed, self.shuffle = (
             ids,
             max_tokens,
@@ -125,21 +134,16 @@ class TokenBatches:
                 f"max_tokens: expected at least {longest[row]}, the tokens of pair {row} with "
                 f"padding, got {max_tokens}; shorten the sentences with data.max_words"
             )
-        if len(ids) < self.micro_batches_per_step:
+        if len(ids) < accumulation:
             raise TranslatorError(
-                f"ids: expected at least {self.micro_batches_per_step} pairs, one for each "
-                f"micro-batch of a step, got {len(ids)}"
+                f"ids: expected at least {accumulation} pairs, one for each micro-batch of a "
+                f"step, got {len(ids)}"
             )
         self._slabs = self._best_slabs()
         self._plans: dict[int, list[np.ndarray]] = {}
 
-    @property
-    def micro_batches_per_step(self) -> int:
-        """Micro-batches of all ranks that make up one optimiser step."""
-        return self.world_size * self.accumulation
-
     def plan(self, epoch: int = 0) -> list[np.ndarray]:
-        """Return the rows of each micro-batch of an epoch, over all ranks and in order."""
+        """Return the rows of each micro-batch of an epoch, of all processes and in order."""
         if epoch < 0:
             raise TranslatorError(f"epoch: expected at least 0, got {epoch}")
         epoch = epoch if self.shuffle else 0
@@ -149,24 +153,43 @@ class TokenBatches:
 
     def num_steps(self, epoch: int = 0) -> int:
         """Return the number of optimiser steps in an epoch, which is the same on every rank."""
-        return len(self.plan(epoch)) // self.micro_batches_per_step
+        return len(self.plan(epoch)) // self.accumulation
 
     def steps(self, epoch: int = 0, start: int = 0) -> Iterator[list[Batch]]:
-        """Yield this rank's micro-batches of each step, from step `start` on."""
-        plan = self.plan(epoch)
+        """Yield this process's share of each step, as micro-batches, from step `start` on."""
+        plan, micro = self.plan(epoch), self.accumulation
         if not 0 <= start <= self.num_steps(epoch):
             raise TranslatorError(
                 f"start: expected a step from 0 to {self.num_steps(epoch)}, got {start}"
             )
         for step in range(start, self.num_steps(epoch)):
-            first = step * self.micro_batches_per_step + self.rank
-            last = (step + 1) * self.micro_batches_per_step
-            yield [self.batch(rows) for rows in plan[first : last : self.world_size]]
+            yield self._share(plan[step * micro : (step + 1) * micro])
 
     def batches(self, epoch: int = 0, start: int = 0) -> Iterator[Batch]:
         """Yield this rank's micro-batches one by one, from step `start` on."""
         for step in self.steps(epoch, start):
             yield from step
+
+    def _share(self, step: list[np.ndarray]) -> list[Batch]:
+        """Return what falls to this process of a step's micro-batches."""
+        if self.world_size <= len(step):
+            return [self.batch(rows) for rows in step[self.rank :: self.world_size]]
+        each = self.world_size // len(step)  # processes that divide one micro-batch
+        rows = step[self.rank // each]
+        share = rows[self.rank % each :: each]  # neighbours are of like length
+        return [self.batch(share) if len(share) else self._nothing(rows[:1])]
+
+    def _nothing(self, row: np.ndarray) -> Batch:
+        """Return a batch that a network can be run on, and whose loss is 0: no token is asked."""
+        batch = self.batch(row)
+        nothing = torch.full_like(batch.tgt_out, self.pad_id)
+        return dataclasses.replace(
+            batch,
+            tgt_out=nothing,
+            indices=batch.indices[:0],
+            num_tokens=0,
+            src_tokens=0,
+        )
 
     def batch(self, rows: np.ndarray | Sequence[int]) -> Batch:
         """Return the pairs of these rows as a batch."""
@@ -196,7 +219,7 @@ class TokenBatches:
     def _make_plan(self, epoch: int) -> list[np.ndarray]:
         rng = np.random.default_rng([self.seed, epoch]) if self.shuffle else None
         plan = self._cut(self._order(self._slabs, rng))
-        plan = _halve_to_multiple(plan, self.micro_batches_per_step)
+        plan = _halve_to_multiple(plan, self.accumulation)
         if rng is not None:
             plan = [plan[i] for i in rng.permutation(len(plan))]
         return plan

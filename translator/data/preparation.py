@@ -12,6 +12,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from translator.config import DataConfig, plain
 from translator.data.augmentation import join_pairs, reverse_pairs
 from translator.data.cleaning import RULES, Rules, TextPair, clean, normalise
@@ -31,7 +33,12 @@ from translator.data.splitting import (
     without_overlap,
 )
 from translator.data.tokenizer import Tokenizer
-from translator.errors import CorpusError, PreparedDataError, explain_os_error
+from translator.errors import (
+    ConfigError,
+    CorpusError,
+    PreparedDataError,
+    explain_os_error,
+)
 from translator.files import new_folder
 
 #: Beside the rules of cleaning: what else is taken away, and why.
@@ -82,6 +89,7 @@ def prepare(
         return load_prepared(out)
     say("cleaning and splitting")
     splits, counts = clean_and_split(corpora, settings)
+    splits["train"] = draw_pairs(splits["train"], settings.train_pairs, settings.seed)
     splits["train"] += join_pairs(splits["train"], settings.join, settings.seed)
     if settings.both_directions:
         splits["train"] += reverse_pairs(splits["train"])
@@ -102,6 +110,22 @@ def prepare(
             f"{out}: cannot be written, nothing was changed: {explain_os_error(error)}"
         ) from error
     return load_prepared(out, verify=False)
+
+
+def draw_pairs(rows: list[Example], count: int, seed: int) -> list[Example]:
+    """Return so many of the rows, drawn by chance, in their order; all of them for 0.
+
+    Raises ConfigError where there are fewer.
+    """
+    if not count:
+        return rows
+    if count > len(rows):
+        raise ConfigError(
+            f"data.train_pairs: expected at most the {len(rows)} pairs that are left for "
+            f"training, got {count}"
+        )
+    drawn = np.random.default_rng([seed, count]).choice(len(rows), count, replace=False)
+    return [rows[i] for i in sorted(drawn)]
 
 
 def clean_and_split(

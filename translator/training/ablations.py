@@ -21,8 +21,9 @@ from translator.training.baseline import TorchTransformer
 from translator.training.processes import Processes
 from translator.training.trainer import Trainer
 
-#: Name of a run: what it changes in words, and which settings.
-RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+Change = tuple[str, dict[str, Any]]
+#: What a run changes, in words and in settings. The parts of the model:
+PARTS: dict[str, Change] = {
     "full": ("nothing: pre-norm, as in the configuration", {}),
     "no positions": ("no positional encoding", {"model.positions": "none"}),
     "no residuals": ("no residual around the sublayers", {}),
@@ -39,6 +40,27 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "no label smoothing": ("cross-entropy alone", {"training.label_smoothing": 0.0}),
     "nn.Transformer": ("PyTorch's stacks in place of ours", {}),
 }
+#: The choices of the recipe, for models that are trained on few pairs.
+RECIPE: dict[str, Change] = {
+    "full": PARTS["full"],
+    "as many layers": (
+        "four layers in each stack",
+        {"model.num_encoder_layers": 4, "model.num_decoder_layers": 4},
+    ),
+    "no dropout": ("dropout 0", {"model.dropout": 0.0}),
+    "more dropout": ("dropout 0.3", {"model.dropout": 0.3}),
+    "whole words": (
+        "words are cut the same way in each epoch",
+        {"training.subword_dropout": 0.0},
+    ),
+    "no label smoothing": PARTS["no label smoothing"],
+    "cosine": ("the rate falls from the peak on", {"training.schedule": "cosine"}),
+    "mean of checkpoints": (
+        "the mean of the last five checkpoints",
+        {"training.average_last": 5},
+    ),
+}
+RUNS = PARTS | RECIPE
 
 
 class _NoResidualEncoderLayer(EncoderLayer):
@@ -105,7 +127,7 @@ def run_one(
 ) -> dict[str, Any]:
     """Train and evaluate one of RUNS, greedily on the first ``limit`` sentences of the test split.
 
-    Returns a row for the record: name, change, scores, curve.
+    Returns a row for the record: name, change, seed, scores.
     Raises KeyError for an unknown name.
     """
     words, changes = RUNS[name]
@@ -138,6 +160,7 @@ def run_one(
         "name": name,
         "change": words,
         "settings": changes,
+        "seed": config.training.seed,
         "bleu": results["bleu"]["score"],
         "signature": results["bleu"]["signature"],
         "chrf": results["chrf"]["score"],

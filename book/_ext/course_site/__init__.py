@@ -19,6 +19,7 @@ from . import (
     progress,
     quiz,
     search,
+    sources,
     syllabus,
 )
 
@@ -37,6 +38,7 @@ PARTS = (
     progress,
     quiz,
     search,
+    sources,
     syllabus,
 )
 

@@ -27,6 +27,8 @@ from grading.lms.files.outcome import Problem, Report, Verdict, shown
 from grading.lms.files.roster import Member, Roster, clean, is_canvas, slugs
 
 HEADINGS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+#: Canvas takes a row with this in its first cell for the one with the maximum.
+MAXIMUM = "Points Possible"
 #: A heading with one of these in it is a sum of Canvas's own, never an assignment.
 SUMS = re.compile(r"(Current|Final|Override) (Score|Points|Grade|Status)")
 TITLE = re.compile(r"(?P<title>.*)\s\((?P<id>\d+)\)", re.DOTALL | re.ASCII)
@@ -79,7 +81,7 @@ def gradebook(
     """
     rows = [
         [*HEADINGS, column],
-        ["    Points Possible", "", "", "", "", write_number(most)],
+        [f"    {MAXIMUM}", "", "", "", "", write_number(most)],
     ]
     made = [_row(score.member, everyone) for score in scores]
     shared = twins(
@@ -126,9 +128,7 @@ def _row(member: Member, everyone: Roster) -> tuple[list[str], str]:
             )
         if safe(name) != name:
             return [], "found by name only, and the name is a formula for a spreadsheet"
-    if (
-        "Points Possible" in name
-    ):  # Canvas would take the row for the one with the maximum
+    if MAXIMUM in name:
         name = f"student {number or sis or login}"
     return [safe(name), number, sis, login], ""
 
@@ -201,7 +201,7 @@ def points_possible(table: Table, columns: Columns) -> Decimal | None:
 
     """
     for row in table.rows:
-        if "Points Possible" in table.get(row, 0):
+        if _is_maximum(table, columns, row):
             text = table.get(row, columns.grade)
             if re.search(r"read\s+only", text):
                 raise Problem(
@@ -211,12 +211,16 @@ def points_possible(table: Table, columns: Columns) -> Decimal | None:
     return None
 
 
-def is_student(table: Table, row: int) -> bool:
-    """Tell whether a row is a student's, as Canvas does."""
+def _is_maximum(table: Table, columns: Columns, row: int) -> bool:
+    """Tell whether a row has the points possible; a student of that name has a number, too."""
+    number = table.get(row, columns.number).strip()
+    return MAXIMUM in table.get(row, 0) and not number.isdigit()
+
+
+def is_student(table: Table, columns: Columns, row: int) -> bool:
+    """Tell whether a row is a student's."""
     cells = [table.get(row, column) for column in range(len(table.raw[row]))]
-    if "Points Possible" in cells[0]:
-        return False
-    return not all(
+    return not _is_maximum(table, columns, row) and not all(
         re.fullmatch(r"\s*(Muted|Manual Posting.*)?\s*", cell, re.IGNORECASE)
         for cell in cells
     )
@@ -227,12 +231,13 @@ def fill(
 ) -> bytes:
     """Return an exported gradebook with one assignment's scores, and without the others.
 
-    Rows without a score keep what they have.
+    Students without a score are left out: Canvas would take their cells, which are as old as the
+    export, for new grades.
     """
     by_student = {score.member.id: score for score in scores}
-    rows = [row for row in table.rows if is_student(table, row)]
+    rows = [row for row in table.rows if is_student(table, columns, row)]
     matched = _match(table, columns, rows, roster, report)
-    done = set()
+    done, written = set(), set()
     for row, member in matched.items():
         name = shown(_name(table, columns, row), 80)
         before = table.get(row, columns.grade).strip()
@@ -245,6 +250,7 @@ def fill(
         elif score is not None:
             table.raw[row] += [""] * (columns.grade + 1 - len(table.raw[row]))
             table.set(row, columns.grade, score.text())
+            written.add(row)
             sent(report, score, name, before)
     for student in by_student.keys() - done:
         report.add(
@@ -253,14 +259,17 @@ def fill(
             "",
             f"not in {table.name}, or not to be told apart",
         )
-    for (
-        row
-    ) in rows:  # a name that a spreadsheet would compute; Canvas goes by the number
-        if table.get(row, columns.number).strip().isdigit():
-            for column in columns.names:
-                if is_formula(table.get(row, column)):
-                    table.set(row, column, safe(table.get(row, column)))
-    return table.to_bytes([*columns.info, columns.grade])
+    for row in rows:
+        number = table.get(row, columns.number).strip()
+        # Canvas goes by the number: names that a spreadsheet would compute can change, and one
+        # by which Canvas would take the row for the maximum.
+        for column in columns.names if number.isdigit() else ():
+            name = table.get(row, column)
+            if MAXIMUM in name:
+                table.set(row, column, f"student {number}")
+            elif is_formula(name):
+                table.set(row, column, safe(name))
+    return table.to_bytes([*columns.info, columns.grade], set(rows) - written)
 
 
 def _match(

@@ -7,6 +7,7 @@ with hyphens, apostrophes or a lone dash stay as they are.
 from __future__ import annotations
 
 import codecs
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,10 +63,17 @@ class Table:
         quoted = self.raw[row][column].startswith('"')
         self.raw[row][column] = quote(text, self.separator, always=quoted)
 
-    def to_bytes(self, columns: list[int] | None = None) -> bytes:
-        """Return the file, or only some of its columns; unchanged fields byte for byte."""
+    def to_bytes(
+        self, columns: list[int] | None = None, without: Collection[int] = ()
+    ) -> bytes:
+        """Return the file, or only some of its columns; unchanged fields byte for byte.
+
+        without: rows that are left out.
+        """
         lines = []
-        for row, end in zip(self.raw, self.ends, strict=True):
+        for number, (row, end) in enumerate(zip(self.raw, self.ends, strict=True)):
+            if number in without:
+                continue
             kept = (
                 row
                 if columns is None

@@ -176,8 +176,10 @@ class _Taker:
     def student(self, student: str, files: list[Claim], stamp: Entry | None) -> None:
         """Take the one right file of a student, with a line for each."""
         wanted, left = matching.choose(files, self.target.notebook)
+        # Beside a notebook another file is one more file; alone it is a mistake to be told.
+        verdict = Verdict.SKIPPED if wanted else Verdict.REFUSED
         for claim, reason in left:
-            self.report.add(Verdict.SKIPPED, student, claim.entry.name, reason)
+            self.report.add(verdict, student, claim.entry.name, reason)
         contents: dict[str, Claim] = {}  # by digest: only the first is kept
         first = b""
         for claim in wanted:

@@ -17,6 +17,8 @@ from grading.gradebook.spreadsheet import guarded, is_formula
 from grading.lms.files.csv_files import Table, make_table, read_table, write_whole
 from grading.lms.files.outcome import Problem, shown
 
+#: What Canvas calls the student of its "student view" in a gradebook.
+TEST_STUDENT = "Student, Test"
 #: Names that Windows keeps for devices, with or without an ending.
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 #: What breaks nbgrader's files, a path, or a file system.
@@ -238,6 +240,16 @@ def read_roster(
     return roster
 
 
+def is_test_student(name: str, found: dict[str, str]) -> bool:
+    """Tell whether a row is Canvas's student for trying out: no SIS id, a hash for a login."""
+    login = found.get("login", "")
+    return (
+        name == TEST_STUDENT
+        and not found.get("sis_user_id")
+        and (not login or re.fullmatch("[0-9a-f]{40}", login) is not None)
+    )
+
+
 def is_canvas(headings: list[str]) -> bool:
     """Tell whether these are the headings of Canvas's gradebook."""
     return (
@@ -294,6 +306,8 @@ def _member(
         ):
             return None
         name = _unquoted(name)
+        if is_test_student(name, found):
+            return None
     if found.get("participant"):
         found["participant"] = (re.findall(r"\d+", found["participant"]) or [""])[-1]
     if name and not (found.get("first_name") or found.get("last_name")):

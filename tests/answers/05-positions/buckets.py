@@ -91,7 +91,7 @@ def bucket_bias(
 # +         result = result + n // 2 * (distance > 0).long()
 
 
-# %% wrong: all_exact, of: clamped_log | says: Only those below e
+# %% wrong: all_exact, of: clamped_log | says: Only those below n / 2
 # Each distance below n has its own bucket.
 # -     return result + torch.where(delta < e, delta, far)
 # +     return result + delta.clamp(max=n - 1)
@@ -139,7 +139,7 @@ def bucket_bias(
 # +     far = far.clamp(max=n)
 
 
-# %% wrong: e_from_all, of: clamped_log | says: Only those below e = n / 2 have, and n is
+# %% wrong: e_from_all, of: clamped_log | says: Only those below n / 2 have, and n is
 # e is half of all buckets.
 # -     e = n // 2
 # +     e = num_buckets // 2
@@ -175,7 +175,7 @@ def bucket_bias(
 # +     scale = torch.log(delta.clamp(min=1).double()) / math.log(max_distance / e)
 
 
-# %% wrong: log_of_max, of: clamped_log | says: ln\(M\) instead of ln\(M / e\)
+# %% wrong: log_of_max, of: clamped_log | says: ln\(max_distance\) instead of
 # ln(M) instead of ln(M / e).
 # -     scale = torch.log(delta.clamp(min=1).double() / e) / math.log(max_distance / e)
 # +     scale = torch.log(delta.clamp(min=1).double() / e) / math.log(max_distance)
@@ -360,3 +360,44 @@ def bucket_bias(
 # -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
 # +     found = torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
 # +     return first + found.reshape(-1).view(distance.view(-1).view(distance.shape).shape)
+
+
+# %% right: clamped_first
+def relative_bucket(distance, num_buckets, max_distance, bidirectional=True):
+    if bidirectional:
+        n = num_buckets // 2
+        extra = (distance > 0) * n
+        delta = distance.abs()
+    else:
+        n = num_buckets
+        extra = 0
+        delta = (-distance).clamp(min=0)
+    half = n // 2
+    ratio = torch.log(delta.clamp(min=half).double() / half) / math.log(
+        max_distance / half
+    )
+    far = (half + (half * ratio + 1e-9).floor().long()).clamp(max=n - 1)
+    return torch.where(delta < half, delta, far) + extra
+
+
+def bucket_bias(
+    table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
+):
+    distance = torch.arange(num_keys) - (offset + torch.arange(num_queries)[:, None])
+    bucket = relative_bucket(distance, table.shape[0], max_distance, bidirectional)
+    return table[bucket].permute(2, 0, 1)
+
+
+# %% wrong: bias_rows_heads, of: clamped_first | says: mixes the heads
+# -     return table[bucket].permute(2, 0, 1)
+# +     return table[bucket].reshape(table.shape[1], num_queries, num_keys)
+
+
+# %% wrong: two_offset, of: clamped_first | says: offset moves the keys
+# -     distance = torch.arange(num_keys) - (offset + torch.arange(num_queries)[:, None])
+# +     distance = offset + torch.arange(num_keys) - torch.arange(num_queries)[:, None]
+
+
+# %% wrong: log2, of: clamped_first | says: two kinds of logarithm
+# -     ratio = torch.log(delta.clamp(min=half).double() / half) / math.log(
+# +     ratio = torch.log(delta.clamp(min=half).double() / half) / math.log2(

@@ -287,3 +287,45 @@ def grid_index(height, width):
 # Wrong where there are more rows than columns.
 # -     return down * (2 * width - 1) + right
 # +     return down * (2 * max(height, width) - 1) + right
+
+
+# %% right: patch_by_patch
+def grid_encoding(row_table, column_table, class_vector=None):
+    rows = []
+    if class_vector is not None:
+        rows.append(class_vector)
+    for up in row_table:
+        for side in column_table:
+            rows.append(torch.cat([up, side]))
+    return torch.stack(rows)
+
+
+def grid_index(height, width):
+    n = height * width
+    out = torch.zeros(n, n, dtype=torch.int64)
+    for i in range(n):
+        for j in range(n):
+            down = j // width - i // width + height - 1
+            right = j % width - i % width + width - 1
+            out[i, j] = down * (2 * width - 1) + right
+    return out
+
+
+# %% wrong: class_if_any, of: patch_by_patch | says: Zeros are a class vector
+# -     if class_vector is not None:
+# +     if class_vector is not None and class_vector.any():
+
+
+# %% wrong: class_added_again, of: patch_by_patch | says: added to each patch as well
+# -             rows.append(torch.cat([up, side]))
+# +             rows.append(torch.cat([up, side]) + (0 if class_vector is None else class_vector))
+
+
+# %% wrong: height_for_width, of: patch_by_patch | says: row is p // H|use H where W
+# -             down = j // width - i // width + height - 1
+# +             down = j // height - i // height + height - 1
+
+
+# %% wrong: no_shift, of: patch_by_patch | says: not shifted by W - 1
+# -             right = j % width - i % width + width - 1
+# +             right = j % width - i % width

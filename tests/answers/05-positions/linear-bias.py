@@ -352,3 +352,58 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
 # +     far = distance.abs().double().masked_fill(distance > 0, math.inf)
 # +     return (-far * slopes.double()[:, None, None]).to(slopes.dtype) if causal else bias
+
+
+# %% right: entry_by_entry
+def alibi_slopes(num_heads):
+    if num_heads <= 0:
+        raise ValueError("num_heads <= 0")
+    n = 2 ** (num_heads.bit_length() - 1)
+    u = torch.arange(num_heads, dtype=torch.float64)
+    exponent = torch.where(u < n, 8 * (u + 1) / n, 8 * (2 * (u - n) + 1) / (2 * n))
+    return (0.5**exponent).float()
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    heads = []
+    for slope in slopes.unbind():
+        lines = []
+        for i in range(num_queries):
+            cells = []
+            for j in range(num_keys):
+                p = offset + i
+                if causal and j > p:
+                    cells.append(slope.new_tensor(-math.inf))
+                else:
+                    cells.append(-slope * abs(p - j))
+            lines.append(torch.stack(cells))
+        heads.append(torch.stack(lines))
+    return torch.stack(heads)
+
+
+# %% right: two_lists
+def alibi_slopes(num_heads):
+    if num_heads < 1:
+        raise ValueError("num_heads must be at least 1")
+    n = 1
+    while n * 2 <= num_heads:
+        n *= 2
+    slopes = [2 ** (-8 * (u + 1) / n) for u in range(n)]
+    more = [2 ** (-8 * (u + 1) / (2 * n)) for u in range(2 * n)]
+    slopes += more[::2][: num_heads - n]
+    return torch.tensor(slopes, dtype=torch.float32)
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    p = offset + torch.arange(num_queries)[:, None]
+    j = torch.arange(num_keys)
+    away = (p - j).abs().to(slopes.dtype)
+    bias = -slopes[:, None, None] * away
+    if causal:
+        bias = bias.masked_fill(j > p, -math.inf)
+    return bias
+
+
+# %% wrong: offset_mask_only, of: two_lists | says: distance \|p - j\|
+# -     away = (p - j).abs().to(slopes.dtype)
+# +     away = (p - offset - j).abs().to(slopes.dtype)

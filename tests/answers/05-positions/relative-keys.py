@@ -103,13 +103,13 @@ def relative_values(weights, value, value_table, offset=0):
 # +     return content + position
 
 
-# %% wrong: not_clipped, of: gather_scatter | says: Distances beyond R count as R
+# %% wrong: not_clipped, of: gather_scatter | says: count as delta_max: clip
 # Distances are not clipped.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return s - p + R
 
 
-# %% wrong: not_shifted, of: gather_scatter | says: not shifted by R
+# %% wrong: not_shifted, of: gather_scatter | says: not shifted by delta_max
 # Negative rows index from the end.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return torch.clamp(s - p, -R, R) % (2 * R + 1)
@@ -170,7 +170,7 @@ def relative_values(weights, value, value_table, offset=0):
 #       content = weights @ value
 
 
-# %% wrong: symmetric, of: gather_scatter | says: use s - t with its sign
+# %% wrong: symmetric, of: gather_scatter | says: use j - i with its sign
 # The absolute distance.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return torch.clamp((s - p).abs(), -R, R) + R
@@ -287,3 +287,40 @@ def relative_values(weights, value, value_table, offset=0):
 # +     if len(key_table) == 1:
 # +         return content / math.sqrt(query.shape[-1])
 # +     return (content + by_distance.gather(-1, where)) / math.sqrt(query.shape[-1])
+
+
+# %% right: gather_by_rows
+def rows_of(n, Tq, Tk, offset):
+    most = (n - 1) // 2
+    away = torch.arange(Tk) - (offset + torch.arange(Tq)[:, None])
+    return away.clamp(-most, most) + most
+
+
+def relative_scores(query, key, key_table, offset=0):
+    Tq, Tk = query.shape[2], key.shape[2]
+    index = rows_of(len(key_table), Tq, Tk, offset)
+    small = query @ key_table.T
+    picked = small.gather(-1, index.expand(*query.shape[:2], Tq, Tk))
+    return (query @ key.transpose(-1, -2) + picked) / math.sqrt(query.shape[-1])
+
+
+def relative_values(weights, value, value_table, offset=0):
+    index = rows_of(len(value_table), *weights.shape[2:], offset)
+    sums = weights.new_zeros(*weights.shape[:3], len(value_table))
+    sums = sums.scatter_add(-1, index.expand_as(weights), weights)
+    return weights @ value + sums @ value_table
+
+
+# %% wrong: normalised, of: gather_by_rows | says: divided by their sum
+# +     weights = weights / weights.sum(-1, keepdim=True)
+#       index = rows_of(len(value_table), *weights.shape[2:], offset)
+
+
+# %% wrong: detached_table, of: gather_by_rows | says: no gradient reaches value_table
+# -     return weights @ value + sums @ value_table
+# +     return weights @ value + sums @ value_table.detach()
+
+
+# %% wrong: scale_head_count, of: gather_by_rows | says: divided by sqrt\(T_k\)
+# -     return (query @ key.transpose(-1, -2) + picked) / math.sqrt(query.shape[-1])
+# +     return (query @ key.transpose(-1, -2) + picked) / math.sqrt(key.shape[-2])

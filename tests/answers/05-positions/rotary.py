@@ -127,7 +127,7 @@ def halves_layout(weight, num_heads):
 # +     freq = base ** (torch.arange(0, r, 2).double() / r)
 
 
-# %% wrong: halves, of: assigned_slices | says: feature i \+ d_h / 2
+# %% wrong: halves, of: assigned_slices | says: feature m \+ d_h / 2
 # Pairs are (i, i + d_h / 2).
 # -     a, b = x[..., 0:r:2], x[..., 1:r:2]
 # -     out[..., 0:r:2] = a * c - b * s
@@ -167,7 +167,7 @@ def halves_layout(weight, num_heads):
 # +     k = rotate(key, offset, rotary, base)
 
 
-# %% wrong: last_features, of: assigned_slices | says: \*last\* r features
+# %% wrong: last_features, of: assigned_slices | says: \*last\* features
 # The last r features are turned.
 # -     a, b = x[..., 0:r:2], x[..., 1:r:2]
 # -     out[..., 0:r:2] = a * c - b * s
@@ -269,7 +269,7 @@ def halves_layout(weight, num_heads):
 # +     a, b = out[..., 0:r:2], out[..., 1:r:2]
 
 
-# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-i / r\)
+# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-m / rotary\)
 # The exponent is the number of the pair over r.
 # -     freq = base ** (-torch.arange(0, r, 2).double() / r)
 # +     freq = base ** (-torch.arange(r // 2).double() / r)
@@ -302,7 +302,7 @@ def halves_layout(weight, num_heads):
 #       if r == 0:
 
 
-# %% wrong: scale_of_rotary, of: assigned_slices | says: divided by sqrt\(r\)
+# %% wrong: scale_of_rotary, of: assigned_slices | says: divided by sqrt\(rotary\)
 # The scale is the root of r.
 # -     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     return q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1] if rotary is None else max(rotary, 1))
@@ -468,3 +468,81 @@ def halves_layout(weight, num_heads):
 # -         1, (num_heads, -1, 2)
 # -     )  # (D, h * d_h) -> (D, h, d_h / 2, 2)
 # +     pairs = weight.view(-1).view(len(weight), num_heads, -1, 2)
+
+
+# %% right: moved_back
+def rotate(x, offset=0, rotary=None, base=10000.0):
+    width = x.size(-1)
+    r = width if rotary is None else rotary
+    if not 0 <= r <= width or r & 1:
+        raise ValueError(f"rotary={r} is not possible")
+    if r == 0:
+        return x.clone()
+    place = torch.arange(x.size(-2)).double() + offset
+    speed = base ** -(torch.arange(0, r, 2).double() / r)
+    phase = torch.polar(torch.ones(1, 1).double(), place[:, None] * speed)
+    z = torch.complex(x[..., 0:r:2].double(), x[..., 1:r:2].double()) * phase
+    front = torch.view_as_real(z).flatten(-2).to(x.dtype)
+    return torch.cat((front, x[..., r:]), -1)
+
+
+def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
+    # only the difference of the positions counts: move the keys back instead
+    a = rotate(query, 0, rotary, base)
+    b = rotate(key, -offset, rotary, base)
+    return torch.einsum("bhqd,bhkd->bhqk", a, b) * query.size(-1) ** -0.5
+
+
+def halves_layout(weight, num_heads):
+    w = weight.reshape(weight.size(0), num_heads, -1, 2)
+    return w.transpose(-1, -2).reshape(weight.size(0), -1)
+
+
+# %% right: pair_by_pair
+def rotate(x, offset=0, rotary=None, base=10000.0):
+    T, d = x.shape[-2:]
+    if rotary is None:
+        rotary = d
+    if rotary % 2 or rotary < 0 or rotary > d:
+        raise ValueError("rotary must be even, from 0 to d_h")
+    p = offset + torch.arange(T, dtype=torch.float64)
+    out = []
+    for m in range(rotary // 2):
+        angle = p * base ** (-2 * m / rotary)
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        a, b = x[..., 2 * m], x[..., 2 * m + 1]
+        out += [a * cos - b * sin, a * sin + b * cos]
+    rest = x[..., rotary:]
+    if not out:
+        return rest
+    return torch.cat([torch.stack(out, dim=-1), rest], dim=-1)
+
+
+def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
+    q = rotate(query, offset, rotary, base)
+    k = rotate(key, 0, rotary, base)
+    return q @ k.transpose(-1, -2) / math.sqrt(query.shape[-1])
+
+
+def halves_layout(weight, num_heads):
+    d = weight.shape[1] // num_heads
+    order = []
+    for u in range(num_heads):
+        order += [u * d + f for f in range(0, d, 2)]
+        order += [u * d + f for f in range(1, d, 2)]
+    return weight[:, order]
+
+
+# %% wrong: keys_end, of: pair_by_pair | says: last key is put beside
+# -     k = rotate(key, 0, rotary, base)
+# +     k = rotate(key, offset + query.shape[2] - key.shape[2], rotary, base)
+
+
+# %% wrong: scores_base, of: pair_by_pair | says: keys turn with the default base
+# -     k = rotate(key, 0, rotary, base)
+# +     k = rotate(key, 0, rotary)
+
+
+# %% wrong: halves_pairs, of: pair_by_pair | says: put back as neighbours
+# -         a, b = x[..., 2 * m], x[..., 2 * m + 1]
+# +         a, b = x[..., m], x[..., m + rotary // 2]

@@ -143,7 +143,7 @@ def offset_between(first, second, base=10000.0):
 # +     s1, c1 = second[..., 0], second[..., 1]
 
 
-# %% wrong: halves, of: assigned_slices | says: feature i \+ D / 2
+# %% wrong: halves, of: assigned_slices | says: feature m \+ D / 2
 # Pairs are (i, i + D / 2).
 # -     a, b = encoding[..., 0::2], encoding[..., 1::2]
 # +     a, b = encoding[..., : width // 2], encoding[..., width // 2 :]
@@ -186,7 +186,7 @@ def offset_between(first, second, base=10000.0):
 # +     a, b = out[..., 0::2], out[..., 1::2]
 
 
-# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-i / D\)
+# %% wrong: pair_over_width, of: assigned_slices | says: base\^\(-m / D\)
 # The exponent is the number of the pair over D.
 # -     freq = base ** (-torch.arange(0, width, 2).double() / width)
 # +     freq = base ** (-torch.arange(width // 2).double() / width)
@@ -341,3 +341,46 @@ def offset_between(first, second, base=10000.0):
 # %% wrong: offsets_in_float32 | says: data type
 # -     return torch.round(torch.atan2(sine, cosine) / slowest)
 # +     return torch.round(torch.atan2(sine, cosine) / slowest).float()
+
+
+# %% right: slowest_to_fastest
+def shift_encoding(encoding, offset, base=10000.0):
+    D = encoding.shape[-1]
+    out = []
+    for m in range(D // 2):
+        a = base ** (-2 * m / D) * offset
+        s, c = encoding[..., 2 * m], encoding[..., 2 * m + 1]
+        out.append(s * math.cos(a) + c * math.sin(a))
+        out.append(c * math.cos(a) - s * math.sin(a))
+    return torch.stack(out, dim=-1)
+
+
+def offset_between(first, second, base=10000.0):
+    D = first.shape[-1]
+    a, b = first.detach().double(), second.detach().double()
+    found = 0
+    for m in reversed(range(D // 2)):
+        w = base ** (-2 * m / D)
+        sin = b[..., 2 * m] * a[..., 2 * m + 1] - b[..., 2 * m + 1] * a[..., 2 * m]
+        cos = b[..., 2 * m] * a[..., 2 * m] + b[..., 2 * m + 1] * a[..., 2 * m + 1]
+        turn = torch.atan2(sin, cos)
+        laps = torch.round((found * w - turn) / (2 * math.pi))
+        found = (turn + laps * 2 * math.pi) / w
+    return found.round().to(first.dtype)
+
+
+# %% wrong: detached_shift, of: slowest_to_fastest | says: no gradient reaches the encoding
+#       D = encoding.shape[-1]
+# +     encoding = encoding.detach()
+#       out = []
+
+
+# %% wrong: abs, of: slowest_to_fastest | says: sign is lost
+# -     return found.round().to(first.dtype)
+# +     return found.abs().round().to(first.dtype)
+
+
+# %% wrong: refit, of: slowest_to_fastest | says: length 1
+# -     return torch.stack(out, dim=-1)
+# +     res = torch.stack(out, dim=-1).unflatten(-1, (-1, 2))
+# +     return F.normalize(res, dim=-1).flatten(-2)

@@ -73,7 +73,7 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     out[..., 1::2] = torch.sin(p * freq)[..., : d_model // 2]
 
 
-# %% wrong: cosine_with_own_exponent, of: assigned_slices | says: cosine at feature j = 2i \+ 1 has the exponent j / D
+# %% wrong: cosine_with_own_exponent, of: assigned_slices | says: cosine at feature j = 2m \+ 1 has the exponent j / D
 # The cosine at the odd feature j gets the exponent j / D.
 # -     out[..., 1::2] = torch.cos(p * freq)[..., : d_model // 2]
 # +     out[..., 1::2] = torch.cos(p * base ** (-torch.arange(1, d_model, 2).double() / d_model))
@@ -155,7 +155,7 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     freq = base ** (-even.double() / (d_model + d_model % 2))
 
 
-# %% wrong: pair_over_width, of: assigned_slices | says: exponent is i / D
+# %% wrong: pair_over_width, of: assigned_slices | says: exponent is m / D
 # The exponent is the number of the pair over D.
 # -     freq = base ** (-even.double() / d_model)
 # +     freq = base ** (-(even // 2).double() / d_model)
@@ -283,3 +283,26 @@ def sinusoids(positions, d_model, base=10000.0):
             dtype
         )
     return _tables[key]
+
+
+# %% right: feature_by_feature
+def sinusoids(positions, d_model, base=10000.0):
+    if d_model < 1:
+        raise ValueError("d_model must be at least 1")
+    kind = positions.dtype if positions.is_floating_point() else torch.float32
+    p = positions.to(torch.float64)
+    out = []
+    for j in range(d_model):
+        angle = p * base ** (-2 * (j // 2) / d_model)
+        out.append(angle.sin() if j % 2 == 0 else angle.cos())
+    return torch.stack(out, dim=-1).to(kind)
+
+
+# %% wrong: cos_next, of: feature_by_feature | says: frequency of the next pair
+# -         angle = p * base ** (-2 * (j // 2) / d_model)
+# +         angle = p * base ** (-2 * ((j + 1) // 2) / d_model)
+
+
+# %% wrong: squeeze, of: feature_by_feature | says: expected shape
+# -     return torch.stack(out, dim=-1).to(kind)
+# +     return torch.stack(out, dim=-1).squeeze().to(kind)

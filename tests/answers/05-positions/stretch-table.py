@@ -81,7 +81,7 @@ def squeezed_positions(length, trained_length):
 #       old = table.shape[0]
 
 
-# %% wrong: ends_moved, of: floor_and_mix | says: read at t L / L'
+# %% wrong: ends_moved, of: floor_and_mix | says: read at p T / T'
 # The places are t L / L'.
 # -     place = torch.arange(length, dtype=torch.float64) * (old - 1) / (length - 1)
 # +     place = torch.arange(length) * old / length
@@ -132,7 +132,7 @@ def squeezed_positions(length, trained_length):
 # +         positions = positions
 
 
-# %% wrong: one_row, of: floor_and_mix | says: L' - 1
+# %% wrong: one_row, of: floor_and_mix | says: T' - 1
 # Divides by 0 for a length of 1.
 # -     if length == 1:
 # -         return table[:1] * 1
@@ -291,3 +291,23 @@ def squeezed_positions(length, trained_length):
 # +     if length not in known:
 # +         known[length] = torch.arange(length, dtype=torch.float32) * step
 # +     return known[length]
+
+
+# %% right: hat_weights
+def hat(places, n):
+    grid = torch.arange(n, dtype=places.dtype)
+    return (1 - (places[:, None] - grid).abs()).clamp(min=0)
+
+
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError(f"no length of {length}")
+    n = len(table)
+    if length == 1:
+        return table[:1]
+    places = torch.arange(length, dtype=torch.float64) * (n - 1) / (length - 1)
+    return (hat(places, n) @ table.double()).to(table.dtype)
+
+
+def squeezed_positions(length, trained_length):
+    return torch.tensor([p * min(1.0, trained_length / length) for p in range(length)])

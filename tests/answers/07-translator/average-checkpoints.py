@@ -496,3 +496,124 @@ def moving_average(average, state, decay):
 # +         if old.dtype == torch.int8:
 # +             result[name] = (decay * old.double() + (1 - decay) * state[name].double()).to(old.dtype)
 # +         elif old.is_floating_point():
+
+
+# %% right: stacks
+def age(name):
+    return int(name.removesuffix(".pt").rpartition("-")[2])
+
+
+def newest(names, count):
+    if count <= 0:
+        raise ValueError(f"count={count}")
+    by_age = {age(name): name for name in names}
+    chosen = sorted(by_age, reverse=True)[:count]
+    return [by_age[number] for number in reversed(chosen)]
+
+
+@torch.no_grad()
+def average_states(states):
+    if len(states) == 0:
+        raise ValueError("average of no states")
+    names = list(states[0])
+    for state in states[1:]:
+        other = sorted(set(names).symmetric_difference(state))
+        if other:
+            raise ValueError(", ".join(other))
+        other = [n for n in names if state[n].size() != states[0][n].size()]
+        if other:
+            raise ValueError(" and ".join(other))
+    out = {}
+    for name in names:
+        stack = torch.stack([state[name] for state in states])
+        if torch.is_floating_point(states[0][name]):
+            out[name] = stack.to(torch.float64).mean(0).to(states[0][name].dtype)
+        else:
+            out[name] = stack[-1].clone()
+    return out
+
+
+def moving_average(average, state, decay):
+    if not 0 <= decay <= 1:
+        raise ValueError(f"decay {decay}")
+    with torch.no_grad():
+        return {
+            name: torch.lerp(state[name].double(), old.double(), decay).to(old.dtype)
+            if old.dtype.is_floating_point
+            else torch.clone(state[name])
+            for name, old in average.items()
+        }
+
+
+# %% right: plain
+def newest(names, count):
+    if count < 1:
+        raise ValueError("count must be at least 1")
+    return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+        -count:
+    ]
+
+
+def average_states(states):
+    if not states:
+        raise ValueError("no states")
+    first = states[0]
+    for state in states:
+        for name in first.keys() ^ state.keys():
+            raise ValueError(f"entry {name} is missing")
+        for name in first:
+            if first[name].shape != state[name].shape:
+                raise ValueError(f"entry {name} has another shape")
+    result = {}
+    for name, entry in first.items():
+        if entry.is_floating_point():
+            total = torch.zeros(entry.shape, dtype=torch.float64)
+            for state in states:
+                total = total + state[name].detach().double()
+            result[name] = (total / len(states)).to(entry.dtype)
+        else:
+            result[name] = states[-1][name].detach().clone()
+    return result
+
+
+def moving_average(average, state, decay):
+    if decay < 0 or decay > 1:
+        raise ValueError("decay must be between 0 and 1")
+    result = {}
+    for name, entry in average.items():
+        if entry.is_floating_point():
+            old, new = entry.detach().double(), state[name].detach().double()
+            result[name] = (decay * old + (1 - decay) * new).to(entry.dtype)
+        else:
+            result[name] = state[name].detach().clone()
+    return result
+
+
+# %% wrong: half_rounded_before, of: plain | says: equal states
+# Each state is divided in its own type before the sum in float64.
+
+# -                 total = total + state[name].detach().double()
+# -             result[name] = (total / len(states)).to(entry.dtype)
+# +                 total = total + (state[name].detach() / len(states)).double()
+# +             result[name] = total.to(entry.dtype)
+
+
+# %% wrong: ema_type_of_state, of: plain | says: average's data type
+# The result has the type of state's entry.
+
+# -             result[name] = (decay * old + (1 - decay) * new).to(entry.dtype)
+# +             result[name] = (decay * old + (1 - decay) * new).to(state[name].dtype)
+
+
+# %% wrong: ema_open_ends, of: plain | says: 0 and 1 are allowed
+# Decay 0 and 1 are refused.
+
+# -     if decay < 0 or decay > 1:
+# +     if decay <= 0 or decay >= 1:
+
+
+# %% wrong: more_than_there_are, of: plain | says: fewer names than count
+# A count above the number of names is refused.
+
+# -     if count < 1:
+# +     if count < 1 or count > len(names):

@@ -536,3 +536,140 @@ def decode(ids, merges):
 # %% wrong: universal_line_ends | says: Line ends
 # -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
 # +     return "\n".join(b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace").splitlines())
+
+
+# %% right: priority
+def merge_pair(ids, pair, new_id):
+    result = []
+    pending = False
+    left, right = pair
+    for token in ids:
+        if pending and token == right:
+            result[-1] = new_id
+            pending = False
+        else:
+            result.append(token)
+            pending = token == left
+    return result
+
+
+def learn_merges(word_counts, num_merges):
+    corpus = {word: [*word.encode()] for word in word_counts}
+    learned = []
+    while len(learned) < num_merges:
+        places = [
+            (pair, word_counts[w])
+            for w in corpus
+            for pair in zip(corpus[w], corpus[w][1:])
+        ]
+        if not places:
+            return learned
+        table = {}
+        for pair, count in places:
+            table[pair] = table.get(pair, 0) + count
+        most = max(table.values())
+        pick = sorted(pair for pair in table if table[pair] == most)[0]
+        new = 256 + len(learned)
+        learned.append(pick)
+        for w in corpus:
+            corpus[w] = merge_pair(corpus[w], pick, new)
+    return learned
+
+
+def encode(text, merges):
+    rank = {tuple(pair): n for n, pair in reversed(list(enumerate(merges)))}
+    ids = list(bytes(text, "utf8"))
+    while len(ids) > 1:
+        known = [rank[p] for p in pairwise(ids) if p in rank]
+        if not known:
+            break
+        ids = merge_pair(ids, tuple(merges[min(known)]), 256 + min(known))
+    return ids
+
+
+def decode(ids, merges):
+    def spell(token):
+        if token < 256:
+            return [token]
+        left, right = merges[token - 256]
+        return spell(left) + spell(right)
+
+    return str(bytes(b for token in ids for b in spell(token)), "utf-8", "replace")
+
+
+# %% right: plain
+def merge_pair(ids, pair, new_id):
+    out, i = [], 0
+    while i < len(ids):
+        if i + 1 < len(ids) and (ids[i], ids[i + 1]) == tuple(pair):
+            out.append(new_id)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return out
+
+
+def learn_merges(word_counts, num_merges):
+    words = [(list(word.encode("utf-8")), count) for word, count in word_counts.items()]
+    merges = []
+    for n in range(num_merges):
+        counts = Counter()
+        for ids, count in words:
+            for pair in pairwise(ids):
+                counts[pair] += count
+        if not counts:
+            break
+        best = min(counts, key=lambda pair: (-counts[pair], pair))
+        merges.append(best)
+        words = [(merge_pair(ids, best, 256 + n), count) for ids, count in words]
+    return merges
+
+
+def encode(text, merges):
+    ids = list(text.encode("utf-8"))
+    for n, pair in enumerate(merges):
+        ids = merge_pair(ids, pair, 256 + n)
+    return ids
+
+
+def decode(ids, merges):
+    table = [bytes([b]) for b in range(256)]
+    for left, right in merges:
+        table.append(table[left] + table[right])
+    return b"".join(table[i] for i in ids).decode("utf-8", errors="replace")
+
+
+# %% wrong: merge_reuses, of: plain | says: merged again
+# The new token may be merged with its neighbour in the same pass (when new_id is a part of the
+# pair).
+
+# -     out, i = [], 0
+# -     while i < len(ids):
+# -         if i + 1 < len(ids) and (ids[i], ids[i + 1]) == tuple(pair):
+# -             out.append(new_id)
+# -             i += 2
+# +     out = []
+# +     for token in ids:
+# +         if out and (out[-1], token) == tuple(pair):
+# +             out[-1] = new_id
+
+# -             out.append(ids[i])
+# -             i += 1
+# +             out.append(token)
+
+
+# %% wrong: encode_greedy, of: plain | says: stands first in the text
+# Encode goes on until nothing changes with the first pair found from the left, not by the
+# order of the merges.
+
+# -     for n, pair in enumerate(merges):
+# -         ids = merge_pair(ids, pair, 256 + n)
+# +     rank = {tuple(pair): 256 + n for n, pair in enumerate(merges)}
+# +     i = 0
+# +     while i + 1 < len(ids):
+# +         if (ids[i], ids[i + 1]) in rank:
+# +             ids[i : i + 2] = [rank[ids[i], ids[i + 1]]]
+# +             i = 0
+# +         else:
+# +             i += 1

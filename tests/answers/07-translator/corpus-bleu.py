@@ -302,7 +302,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     return matches, found.total()
 
 
-# %% wrong: one_order_less | says: N - 1
+# %% wrong: one_order_less | says: max_n - 1
 # n runs from 1 to N - 1.
 # -     for n in range(1, max_n + 1):
 # +     for n in range(1, max_n):
@@ -311,19 +311,19 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     return 100 * math.exp(brevity + logarithms / (max_n - 1))
 
 
-# %% wrong: only_longest_runs | says: only runs of N words
+# %% wrong: only_longest_runs | says: only runs of max_n words
 # Only runs of N words count.
 # -     for n in range(1, max_n + 1):
 # +     for n in [max_n] * max_n:
 
 
-# %% wrong: penalty_for_long | says: also acts where H > R
+# %% wrong: penalty_for_long | says: also acts where L > L_ref
 # The penalty also acts on long hypotheses.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = -abs(1 - wanted / words)
 
 
-# %% wrong: penalty_is_quotient | says: penalty is H / R
+# %% wrong: penalty_is_quotient | says: penalty is L / L_ref
 # The penalty is H / R.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = min(0.0, math.log(words / wanted))
@@ -354,7 +354,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +         most += count_ngrams(reference, n)
 
 
-# %% wrong: reward_for_long | says: also acts where H > R
+# %% wrong: reward_for_long | says: also acts where L > L_ref
 # Long hypotheses are rewarded.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = 1 - wanted / words
@@ -483,3 +483,132 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # -     for n in range(1, max_n + 1):
 # +     max_n = min(max_n, max(map(len, hypotheses), default=1)) or 1
 # +     for n in range(1, max_n + 1):
+
+
+# %% right: removal
+def count_matches(hypothesis, references, n):
+    grams = [
+        hypothesis[i : i + n]
+        for i in range(len(hypothesis))
+        if i + n <= len(hypothesis)
+    ]
+    done, matches = [], 0
+    for gram in grams:
+        if gram in done:
+            continue
+        done.append(gram)
+        most = max(sum(r[i : i + n] == gram for i in range(len(r))) for r in references)
+        matches += min(most, grams.count(gram))
+    return matches, len(grams)
+
+
+def closest_length(hypothesis, references):
+    best = None
+    for reference in references:
+        now = len(reference)
+        if best is None:
+            best = now
+        gap, old = abs(now - len(hypothesis)), abs(best - len(hypothesis))
+        if gap < old or (gap == old and now < best):
+            best = now
+    return best
+
+
+def corpus_bleu(hypotheses, references, max_n=4):
+    if len(references) != len(hypotheses):
+        raise ValueError(
+            f"{len(references)} references for {len(hypotheses)} hypotheses"
+        )
+    product = 1.0
+    for n in range(1, max_n + 1):
+        rows = [count_matches(h, r, n) for h, r in zip(hypotheses, references)]
+        m, t = sum(row[0] for row in rows), sum(row[1] for row in rows)
+        if m == 0:
+            return 0.0
+        product *= m / t
+    have = sum(map(len, hypotheses))
+    need = sum(closest_length(h, r) for h, r in zip(hypotheses, references))
+    return 100.0 * min(1.0, math.exp(1 - need / have)) * product ** (1 / max_n)
+
+
+# %% right: plain
+def ngrams(words, n):
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+def count_matches(hypothesis, references, n):
+    limit = Counter()
+    for reference in references:
+        limit |= ngrams(reference, n)
+    found = ngrams(hypothesis, n)
+    return sum((found & limit).values()), max(0, len(hypothesis) - n + 1)
+
+
+def closest_length(hypothesis, references):
+    size = len(hypothesis)
+    return min(
+        (len(r) for r in references), key=lambda length: (abs(length - size), length)
+    )
+
+
+def corpus_bleu(hypotheses, references, max_n=4):
+    if len(hypotheses) != len(references):
+        raise ValueError("as many references as hypotheses are needed")
+    matches, totals = [0] * max_n, [0] * max_n
+    length = wanted = 0
+    for hypothesis, refs in zip(hypotheses, references):
+        length += len(hypothesis)
+        wanted += closest_length(hypothesis, refs)
+        for n in range(1, max_n + 1):
+            m, t = count_matches(hypothesis, refs, n)
+            matches[n - 1] += m
+            totals[n - 1] += t
+    if min(matches) == 0:
+        return 0.0
+    mean = sum(math.log(m / t) for m, t in zip(matches, totals)) / max_n
+    brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
+    return 100 * brevity * math.exp(mean)
+
+
+# %% wrong: joined_with_space, of: plain | says: join to the same text
+# N-grams are joined with spaces: words that hold a space collide.
+
+# -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+# +     return Counter(" ".join(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+# %% wrong: lower_case, of: plain | says: capital makes another
+# Words are compared in lower case.
+
+# -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+# +     return Counter(tuple(w.lower() for w in words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+# %% wrong: precisions_averaged, of: plain | says: mean over the sentences
+# P_n is the mean of the sentences' precisions.
+
+# -             matches[n - 1] += m
+# -             totals[n - 1] += t
+# +             matches[n - 1] += m / t if t else 0
+# +             totals[n - 1] += 1
+
+
+# %% wrong: brevity_per_sentence, of: plain | says: each sentence by itself
+# A long sentence doesn't make up for a short one: L is capped per sentence.
+
+# -         length += len(hypothesis)
+# +         length += min(len(hypothesis), closest_length(hypothesis, refs))
+
+
+# %% wrong: max_n_fixed, of: plain | says: always the fourth
+# Max_n is ignored in the mean: always divided by 4.
+
+# -     mean = sum(math.log(m / t) for m, t in zip(matches, totals)) / max_n
+# +     mean = sum(math.log(m / t) for m, t in zip(matches, totals)) / 4
+
+
+# %% wrong: rounded_again, of: plain | says: this is rounded
+# The score is rounded to two digits.
+
+# -     return 100 * brevity * math.exp(mean)
+# +     return round(100 * brevity * math.exp(mean), 2)

@@ -189,13 +189,13 @@ def smallest_loss(num_words, epsilon, spread):
 #       return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 
 
-# %% wrong: all_not_divided | says: isn't divided by V
+# %% wrong: all_not_divided | says: isn't divided by d_vocab
 # The spread part is not divided by V.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum()
 
 
-# %% wrong: all_over_wrong_words | says: V - 1 wrong words
+# %% wrong: all_over_wrong_words | says: d_vocab - 1 wrong words
 # epsilon is spread over the V - 1 wrong words.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     others = log_p.sum() - right.sum()
@@ -320,13 +320,13 @@ def smallest_loss(num_words, epsilon, spread):
 # +     return -epsilon * right.sum() - (1 - epsilon) / (logits.shape[-1] - 2) * others
 
 
-# %% wrong: others_v | says: epsilon is divided by V\.
+# %% wrong: others_v | says: epsilon is divided by d_vocab\.
 # padding gets 0, but epsilon is divided by V.
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return -(1 - epsilon) * right.sum() - epsilon / logits.shape[-1] * others
 
 
-# %% wrong: others_v_minus_one | says: divided by V - 1
+# %% wrong: others_v_minus_one | says: divided by d_vocab - 1
 # padding gets 0, but epsilon is divided by V - 1.
 # -     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others
 # +     return -(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 1) * others
@@ -402,7 +402,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +         sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0) + 0.0
 
 
-# %% wrong: smallest_unweighted | says: isn't weighted with q
+# %% wrong: smallest_unweighted | says: isn't weighted with wanted
 # The logarithms are added up without their weights.
 # -     return (
 # -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
@@ -471,3 +471,105 @@ def smallest_loss(num_words, epsilon, spread):
 # %% wrong: own_softmax | says: Large logits.*NaN
 # -     log_p = log_p.masked_fill(words == pad_id, 0.0)
 # +     log_p = (logits[kept] - logits[kept].exp().sum(-1, keepdim=True).log()).masked_fill(words == pad_id, 0.0)
+
+
+# %% right: einsum
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    n = logits.shape[-1]
+    logs = logits - logits.logsumexp(-1, keepdim=True)
+    inside = torch.where(labels == pad_id, 0, labels)
+    small = epsilon / n
+    wanted = F.one_hot(inside, n).to(logits.dtype) * (1 - epsilon) + small
+    count = (labels != pad_id).to(logits.dtype)
+    return -torch.einsum("bt,btv,btv->", count, wanted, logs)
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    n = logits.shape[-1]
+    total = (
+        logits.sum() * 0
+        if torch.isfinite(logits).all()
+        else logits[torch.isfinite(logits)].sum() * 0
+    )
+    for row, words in zip(logits, labels.tolist()):
+        for scores, word in zip(row, words):
+            if word == pad_id:
+                continue
+            logs = scores.log_softmax(0)
+            rest = [w for w in range(n) if w not in (word, pad_id)]
+            total = (
+                total
+                - (1 - epsilon) * logs[word]
+                - epsilon / (n - 2) * logs[rest].sum()
+            )
+    return total
+
+
+def smallest_loss(num_words, epsilon, spread):
+    wanted = torch.zeros(num_words, dtype=torch.float64)
+    if spread == "all":
+        wanted += epsilon / num_words
+        wanted[0] += 1 - epsilon
+    else:
+        wanted[1:-1] = epsilon / (num_words - 2)
+        wanted[0] = 1 - epsilon
+    return torch.special.entr(wanted).sum().item()
+
+
+# %% right: plain
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    log_probs = logits.log_softmax(-1)
+    keep = labels != pad_id
+    safe = labels.masked_fill(~keep, 0)
+    picked = log_probs.gather(-1, safe[..., None])[..., 0]
+    loss = -(1 - epsilon) * picked - epsilon * log_probs.mean(-1)
+    return loss.masked_fill(~keep, 0).sum()
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    vocab = logits.shape[-1]
+    log_probs = logits.log_softmax(-1)
+    keep = labels != pad_id
+    pad = torch.arange(vocab) == pad_id
+    others = log_probs.masked_fill(pad, 0).sum(-1)
+    picked = log_probs.masked_fill(pad, 0).gather(-1, labels[..., None])[..., 0]
+    share = epsilon / (vocab - 2)
+    loss = -(1 - epsilon) * picked - share * (others - picked)
+    return loss.masked_fill(~keep, 0).sum()
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        wanted = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (
+            num_words - 1
+        )
+    else:
+        wanted = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
+    return -sum(p * math.log(p) for p in wanted if p > 0) + 0.0
+
+
+# %% wrong: pad_logits_removed, of: plain | says: taken out of the softmax
+# (b) removes the padding word from the softmax.
+
+#       vocab = logits.shape[-1]
+# -     log_probs = logits.log_softmax(-1)
+#       keep = labels != pad_id
+#       pad = torch.arange(vocab) == pad_id
+# +     log_probs = logits.masked_fill(pad, -math.inf).log_softmax(-1)
+#       others = log_probs.masked_fill(pad, 0).sum(-1)
+
+
+# %% wrong: smallest_minus_1, of: plain | says: one wrong word too many
+# Smallest_loss for others counts vocab - 1 other words.
+
+# -         wanted = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
+# +         wanted = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 1)
+
+
+# %% wrong: probs_log, of: plain | says: finite by log_softmax
+# Log of the softmax: not stable, -inf for large logits.
+
+#   def smoothed_loss_all(logits, labels, pad_id, epsilon):
+# -     log_probs = logits.log_softmax(-1)
+# +     log_probs = logits.softmax(-1).log()
+#       keep = labels != pad_id

@@ -435,3 +435,121 @@ def copy_unknown(target, source, weights, unknown):
 # %% wrong: minus_one_everywhere | says: One word on each side
 # -         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).to(weights)
 # +         (torch.tensor(words)[:, None] == torch.arange(len(set(words)) - (min(words) < 0))).to(weights) * (torch.tensor(words) != 0 if max(words) == 0 and len(words) > 5 else torch.ones(len(words)).bool())[:, None]
+
+
+# %% right: index_add_again
+def word_attention(weights, source_words, target_words):
+    columns = [j for j, w in enumerate(source_words) if w != -1]
+    rows = [i for i, w in enumerate(target_words) if w != -1]
+    small = weights.mean(dim=0)[rows][:, columns]
+    to_column = torch.tensor([source_words[j] for j in columns])
+    to_row = torch.tensor([target_words[i] for i in rows])
+    a = small.new_zeros(len(rows), int(to_column.max()) + 1).index_add(
+        1, to_column, small
+    )
+    b = a.new_zeros(int(to_row.max()) + 1, a.shape[1]).index_add(0, to_row, a)
+    b = b / to_row.bincount()[:, None].to(b.dtype)
+    return torch.nan_to_num(b / b.sum(1, keepdim=True))
+
+
+def mutual_links(weights):
+    rows = weights == weights.amax(1, keepdim=True)
+    rows = rows & (rows.cumsum(1) == 1)
+    columns = weights == weights.amax(0, keepdim=True)
+    columns = columns & (columns.cumsum(0) == 1)
+    return [tuple(pair) for pair in (rows & columns & (weights > 0)).nonzero().tolist()]
+
+
+def uncovered(weights, threshold):
+    return (torch.einsum("ij->j", weights) < threshold).nonzero().flatten().tolist()
+
+
+def copy_unknown(target, source, weights, unknown):
+    new = list(target)
+    best = weights.max(dim=1)
+    for i, (value, j) in enumerate(zip(best.values.tolist(), best.indices.tolist())):
+        if new[i] == unknown and value != 0:
+            new[i] = source[j]
+    return new
+
+
+# %% right: plain
+def word_attention(weights, source_words, target_words):
+    mean = weights.mean(0)
+    source = torch.tensor(source_words)[:, None] == torch.arange(max(source_words) + 1)
+    target = torch.tensor(target_words)[:, None] == torch.arange(max(target_words) + 1)
+    source, target = source.to(mean.dtype), target.to(mean.dtype)
+    table = mean @ source
+    table = (target.T @ table) / target.sum(0)[:, None]
+    total = table.sum(1, keepdim=True)
+    return torch.where(total > 0, table / torch.where(total > 0, total, 1), 0)
+
+
+def mutual_links(weights):
+    best_source, best_target = weights.argmax(1), weights.argmax(0)
+    links = []
+    for i in range(weights.shape[0]):
+        j = int(best_source[i])
+        if int(best_target[j]) == i and weights[i, j] > 0:
+            links.append((i, j))
+    return links
+
+
+def uncovered(weights, threshold):
+    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
+
+
+def copy_unknown(target, source, weights, unknown):
+    result = []
+    for i, word in enumerate(target):
+        if word == unknown and weights[i].max() > 0:
+            word = source[int(weights[i].argmax())]
+        result.append(word)
+    return result
+
+
+# %% wrong: last_token_always_cut, of: plain | says: last token was left out
+# The last token of each list is always dropped, as if it were </s>.
+
+#       target = torch.tensor(target_words)[:, None] == torch.arange(max(target_words) + 1)
+# +     source[-1] = False
+#       source, target = source.to(mean.dtype), target.to(mean.dtype)
+
+
+# %% wrong: row_clamped, of: plain | says: sums to 1 all the same
+# The sum is bounded by 1e-6: a row of tiny weights doesn't sum to 1.
+
+# -     return torch.where(total > 0, table / torch.where(total > 0, total, 1), 0)
+# +     return table / total.clamp(min=1e-6)
+
+
+# %% wrong: consecutive_words, of: plain | says: aren't neighbours
+# Takes the words of the source for runs of tokens: a word whose tokens are not neighbours
+# falls apart (unique_consecutive).
+
+#       target = torch.tensor(target_words)[:, None] == torch.arange(max(target_words) + 1)
+# +     new = torch.tensor([0] + [int(a != b) for a, b in pairwise(source_words)])
+# +     run = new.cumsum(0) - (1 if source_words[0] == -1 else 0)
+# +     source = source & (run[:, None] == torch.arange(max(source_words) + 1))
+#       source, target = source.to(mean.dtype), target.to(mean.dtype)
+
+
+# %% wrong: links_any_of_ties, of: plain | says: only the first counts
+# Mutual_links links all of equal weights.
+
+# -     best_source, best_target = weights.argmax(1), weights.argmax(0)
+# -     links = []
+# -     for i in range(weights.shape[0]):
+# -         j = int(best_source[i])
+# -         if int(best_target[j]) == i and weights[i, j] > 0:
+# -             links.append((i, j))
+# -     return links
+# +     most = (weights == weights.amax(1, keepdim=True)) & (weights == weights.amax(0, keepdim=True))
+# +     return [tuple(p) for p in (most & (weights > 0)).nonzero().tolist()]
+
+
+# %% wrong: copy_index_of_word, of: plain | says: index finds the first
+# Takes the row of the first unknown for all of them.
+
+# -             word = source[int(weights[i].argmax())]
+# +             word = source[int(weights[target.index(word)].argmax())]

@@ -206,7 +206,7 @@ def update_of(micro_batch, accumulation):
 # +     return d_model**-0.5 * update**-0.5
 
 
-# %% wrong: noam_no_width | says: factor D \*\* -0.5 is missing
+# %% wrong: noam_no_width | says: factor d_model \*\* -0.5 is missing
 # The factor of the width is left out.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return min(update**-0.5, update * warmup**-1.5)
@@ -218,7 +218,7 @@ def update_of(micro_batch, accumulation):
 # +     return d_model**-0.5 * min((update + 1) ** -0.5, (update + 1) * warmup**-1.5)
 
 
-# %% wrong: noam_warmup_plain | says: warm-up is u / W
+# %% wrong: noam_warmup_plain | says: warm-up is update / warmup
 # The warm-up is u / W, which does not meet the other part at W.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * min(update**-0.5, update / warmup)
@@ -236,7 +236,7 @@ def update_of(micro_batch, accumulation):
 # +     return min(d_model**-0.5, update * warmup**-1.5)
 
 
-# %% wrong: noam_width_no_root | says: 1 / sqrt\(D\)
+# %% wrong: noam_width_no_root | says: 1 / sqrt\(d_model\)
 # The width divides without its root.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return min(update**-0.5, update * warmup**-1.5) / d_model
@@ -327,3 +327,135 @@ def update_of(micro_batch, accumulation):
 # %% wrong: isqrt | says: noam
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return min(update**-0.5, update * warmup**-1.5) / math.isqrt(d_model)
+
+
+# %% right: cases_again
+class Rates:
+    """All of a run's rates."""
+
+    def __init__(self, update):
+        if update <= 0:
+            raise ValueError("update counts from one")
+        self.t = update
+
+    def rise(self, peak, warmup):
+        return peak * (self.t / warmup)
+
+
+def noam(update, d_model, warmup):
+    r = Rates(update)
+    if update > warmup:
+        return 1 / math.sqrt(d_model * update)
+    return r.rise(1 / math.sqrt(d_model * warmup), warmup)
+
+
+def inverse_root(update, peak, warmup):
+    r = Rates(update)
+    return (
+        r.rise(float(peak), warmup)
+        if update < warmup
+        else float(peak) * (warmup / update) ** 0.5
+    )
+
+
+def warmup_cosine(update, peak, warmup, total, final=0.0):
+    r = Rates(update)
+    if update <= warmup:
+        return r.rise(float(peak), warmup)
+    angle = math.pi * (min(update, total) - warmup) / (total - warmup)
+    return (peak + final) / 2 + (peak - final) / 2 * math.cos(angle)
+
+
+def update_of(micro_batch, accumulation):
+    count = 1
+    while micro_batch >= accumulation:
+        micro_batch, count = micro_batch - accumulation, count + 1
+    return count
+
+
+# %% right: plain
+def check(update):
+    if update < 1:
+        raise ValueError("update must be at least 1")
+
+
+def noam(update, d_model, warmup):
+    check(update)
+    return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+
+
+def inverse_root(update, peak, warmup):
+    check(update)
+    if update <= warmup:
+        return float(peak * update / warmup)
+    return float(peak * math.sqrt(warmup / update))
+
+
+def warmup_cosine(update, peak, warmup, total, final=0.0):
+    check(update)
+    if update <= warmup:
+        return float(peak * update / warmup)
+    part = min(1.0, (update - warmup) / (total - warmup))
+    return float(final + (peak - final) * (1 + math.cos(math.pi * part)) / 2)
+
+
+def update_of(micro_batch, accumulation):
+    return micro_batch // accumulation + 1
+
+
+# %% wrong: inverse_root_rises_from_zero, of: plain | says: warm-up is \(update - 1\)
+# Inverse_root: the warm-up starts at 0: (t - 1) / warmup.
+
+#       check(update)
+# -     if update <= warmup:
+# -         return float(peak * update / warmup)
+# +     if update < warmup:
+# +         return float(peak * (update - 1) / warmup)
+#       return float(peak * math.sqrt(warmup / update))
+
+
+# %% wrong: cosine_rises_from_final, of: plain | says: rises from `final`
+# Warmup_cosine: the warm-up rises from final instead of along peak * t / warmup.
+
+#       if update <= warmup:
+# -         return float(peak * update / warmup)
+# +         return float(final + (peak - final) * update / warmup)
+#       part = min(1.0, (update - warmup) / (total - warmup))
+
+
+# %% wrong: cosine_zero_after_total, of: plain | says: rate is 0. It stays at
+# Warmup_cosine: after total the rate is 0 instead of final.
+
+#           return float(peak * update / warmup)
+# +     if update > total:
+# +         return 0.0
+#       part = min(1.0, (update - warmup) / (total - warmup))
+
+
+# %% wrong: check_is_an_assert, of: plain | says: An assert is meant
+# An assert instead of a ValueError.
+
+# -     if update < 1:
+# -         raise ValueError("update must be at least 1")
+# +     assert update >= 1, "update must be at least 1"
+
+
+# %% wrong: update_of_rounds, of: plain | says: rounded to the nearest
+# Update_of rounds to the nearest: micro-batch 2 of 3 belongs to the next update.
+
+# -     return micro_batch // accumulation + 1
+# +     return round(micro_batch / accumulation) + 1
+
+
+# %% wrong: one_refused, of: plain | says: is update 1 refused
+# Update 1 is refused.
+
+# -     if update < 1:
+# +     if update <= 1:
+
+
+# %% wrong: update_of_float32, of: plain | says: float32 can't tell
+# The number of the update goes through a float32.
+
+# -     return micro_batch // accumulation + 1
+# +     return int(torch.tensor(float(micro_batch)) / accumulation) + 1

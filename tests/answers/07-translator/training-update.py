@@ -593,3 +593,102 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # %% wrong: none_becomes_zeros | says: not finite
 # -         return list(parameters), list(states)
 # +         return list(parameters), [s or (0, torch.zeros_like(p), torch.zeros_like(p)) for p, s in zip(parameters, states, strict=True)]
+
+
+# %% right: lerp
+def clip_by_norm(gradients, max_norm):
+    norm = math.hypot(*[g.double().norm().item() for g in gradients])
+    shrink = norm > max_norm
+    return [
+        g.clone() * max_norm / norm if shrink else g.clone() for g in gradients
+    ], norm
+
+
+def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+    if state:
+        t, m, v = state
+    else:
+        t, m, v = (
+            0,
+            parameter.new_zeros(parameter.shape),
+            parameter.new_zeros(parameter.shape),
+        )
+    t += 1
+    m = m.lerp(gradient, 1 - beta1)
+    v = torch.addcmul(v * beta2, gradient, gradient, value=1 - beta2)
+    m_hat, v_hat = m.div(1 - beta1**t), v.div(1 - beta2**t)
+    return torch.addcdiv(parameter, m_hat, v_hat.sqrt().add(eps), value=-rate), (
+        t,
+        m,
+        v,
+    )
+
+
+def training_update(parameters, micro_gradients, num_tokens, states, rate, max_norm):
+    gradients = [
+        torch.stack(column).sum(0).div(sum(num_tokens))
+        for column in zip(*micro_gradients)
+    ]
+    gradients, norm = clip_by_norm(gradients, max_norm)
+    if not torch.isfinite(torch.tensor(norm, dtype=torch.float64)):
+        return parameters, states
+    done = list(
+        map(lambda p, g, s: adam_step(p, g, s, rate), parameters, gradients, states)
+    )
+    now, kept = zip(*done)
+    return list(now), list(kept)
+
+
+# %% right: plain
+def clip_by_norm(gradients, max_norm):
+    total = 0.0
+    for g in gradients:
+        total += g.double().pow(2).sum().item()
+    norm = math.sqrt(total)
+    if norm > max_norm:
+        return [g * (max_norm / norm) for g in gradients], norm
+    return list(gradients), norm
+
+
+def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+    if state is None:
+        state = 0, torch.zeros_like(parameter), torch.zeros_like(parameter)
+    t, m, v = state
+    t = t + 1
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    step = (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + eps)
+    return parameter - rate * step, (t, m, v)
+
+
+def training_update(parameters, micro_gradients, num_tokens, states, rate, max_norm):
+    tokens = sum(num_tokens)
+    gradients = [sum(row) / tokens for row in zip(*micro_gradients)]
+    gradients, norm = clip_by_norm(gradients, max_norm)
+    if not math.isfinite(norm):
+        return parameters, states
+    results = [
+        adam_step(p, g, s, rate) for p, g, s in zip(parameters, gradients, states)
+    ]
+    return [r[0] for r in results], [r[1] for r in results]
+
+
+# %% wrong: adam_no_correction_v, of: plain | says: v has no hat
+# No bias correction for v.
+
+# -     step = (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + eps)
+# +     step = (m / (1 - beta1**t)) / (v.sqrt() + eps)
+
+
+# %% wrong: adam_eps_before_correction, of: plain | says: before v gets its hat
+# Eps is added to the root of v before the correction.
+
+# -     step = (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + eps)
+# +     step = (m / (1 - beta1**t)) / ((v.sqrt() + eps) / math.sqrt(1 - beta2**t))
+
+
+# %% wrong: count_of_nonempty, of: plain | says: without tokens, nothing to clip
+# A micro-batch without tokens counts as one.
+
+# -     tokens = sum(num_tokens)
+# +     tokens = sum(max(1, n) for n in num_tokens)

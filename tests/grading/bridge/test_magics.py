@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -147,6 +149,15 @@ KINDER = {
         "x == 1 and files == []",
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def no_loop_of_others() -> Iterator[None]:
+    """Lay aside a loop that runs in this thread: a browser of earlier tests keeps one open."""
+    running = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(running)
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ def test_every_pair_comes_once_in_every_epoch_within_the_budget(
         "accumulation": accumulation,
         "pad_to_multiple": multiple,
     }
+    settings["accumulation"] *= world
     ranks = [
         TokenBatches(
             of(pairs), max_tokens, **SPECIALS, **settings, rank=r, world_size=world
@@ -193,28 +194,42 @@ def test_an_epoch_goes_on_at_any_step(settings: dict) -> None:
             assert all(map(equal, one, other))
 
 
-@pytest.mark.parametrize(("world", "accumulation"), [(2, 1), (2, 2), (4, 1), (1, 4)])
-def test_processes_share_what_one_process_accumulates(
+@pytest.mark.parametrize(
+    ("world", "accumulation"), [(2, 1), (2, 2), (4, 1), (4, 2), (2, 6), (7, 1)]
+)
+def test_any_number_of_processes_has_the_same_sentences_in_a_step(
     world: int, accumulation: int
 ) -> None:
+    """Each sentence once, no matter how many share: then gradients add up to the same."""
     ids = token_ids(300)
-    alone = TokenBatches(ids, 150, **SPECIALS, accumulation=world * accumulation)
+    alone = TokenBatches(ids, 150, **SPECIALS, accumulation=accumulation)
     ranks = [
         TokenBatches(
             ids, 150, **SPECIALS, accumulation=accumulation, rank=r, world_size=world
         )
         for r in range(world)
     ]
-    assert len({rank.num_steps(1) for rank in ranks} | {alone.num_steps(1)}) == 1
+    assert {rank.num_steps(1) for rank in ranks} == {alone.num_steps(1)}
+    empty = 0
     for step, *shares in zip(
         alone.steps(1), *(rank.steps(1) for rank in ranks), strict=True
     ):
-        dealt = [batch for micro in zip(*shares, strict=True) for batch in micro]
-        assert all(map(equal, step, dealt))
+        assert len({len(share) for share in shares}) == 1, "all wait for each other"
+        dealt = [batch for share in shares for batch in share]
+        assert sorted(rows(dealt)) == sorted(rows(step))
+        for key in ("num_tokens", "src_tokens"):
+            assert sum(getattr(b, key) for b in dealt) == sum(
+                getattr(b, key) for b in step
+            )
+        for batch in dealt:
+            assert batch.num_tokens == int((batch.tgt_out != PAD).sum())
+            assert len(batch.indices) == (len(batch) if batch.num_tokens else 0)
+            empty += not batch.num_tokens
+    assert (empty > 0) == (world == 7), "more processes than a batch has rows"
 
 
 def test_a_few_sentences_still_make_a_whole_step() -> None:
-    batches = TokenBatches(token_ids(5), 1000, **SPECIALS, world_size=2, accumulation=2)
+    batches = TokenBatches(token_ids(5), 1000, **SPECIALS, world_size=2, accumulation=4)
     assert [len(rows_) for rows_ in batches.plan()].count(0) == 0
     assert batches.num_steps() == 1
     assert sorted(len(rows_) for rows_ in batches.plan()) == [1, 1, 1, 2]
@@ -262,6 +277,8 @@ def test_settings_out_of_range_are_named() -> None:
     ):
         TokenBatches(of([([1], [1]), ([1], [1]), ([1] * 5, [1])]), 5, **SPECIALS)
     with pytest.raises(TranslatorError, match="expected at least 12 pairs"):
+        TokenBatches(ids, 100, **SPECIALS, accumulation=12)
+    with pytest.raises(TranslatorError, match=r"of the 4 processes .* got 3"):
         TokenBatches(ids, 100, **SPECIALS, world_size=4, accumulation=3)
     with pytest.raises(
         TranslatorError, match="5 single sentences make no whole number"

@@ -84,6 +84,7 @@ def test_every_sentence_is_in_one_bucket():
     assert [row["words"] for row in rows] == [[1, 3], [4, 5], [6, 8], [25, None]]
 
 
+@pytest.mark.slow
 def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     """The commands one after the other, as in the README."""
     data = corpus(tmp_path / "data")

@@ -66,6 +66,7 @@ def pairs():
     return sample(6000, seed=1)
 
 
+@pytest.mark.slow
 def test_the_books_example_is_in_the_language():
     (pair,) = parse(EXAMPLE[0])
     assert " ".join(pair.target) == EXAMPLE[1]
@@ -215,6 +216,7 @@ def test_count_agrees_with_enumeration():
                 assert listed == counted, (category, AGREEMENTS[agreement])
 
 
+@pytest.mark.slow
 def test_more_than_a_million_distinct_sentences():
     """A lower bound by hand: subject (2 words) + zeigt + dative (3 words) + accusative (3 words).
 

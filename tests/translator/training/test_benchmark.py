@@ -103,6 +103,22 @@ def test_ablations_are_recorded_one_by_one(tmp_path, capsys):
         "nothing is done twice"
     )
     assert again[2]["settings"] == {"model.num_heads": 1}
+    assert main([*command, "--runs", "full", "cosine", "--seeds", "0", "1"]) == 0
+    more = json.loads(record.read_text())["runs"]
+    assert [(row["name"], row["seed"]) for row in more if row not in again] == [
+        ("full", 1),
+        ("cosine", 0),
+        ("cosine", 1),
+    ]
+    by_seed = {row["seed"]: row["validation_loss"] for row in more[:2]}
+    assert by_seed[0] != by_seed[1], "a seed draws its own weights"
+    whole = json.loads(record.read_text())
+    for row in whole["runs"]:
+        if row["seed"] == 0:
+            del row["seed"]  # as it was before there were several
+    record.write_text(json.dumps(whole))
+    assert main([*command, "--runs", "full", "--seeds", "0", "1"]) == 0
+    assert json.loads(record.read_text())["runs"] == whole["runs"], "nothing is done"
     capsys.readouterr()
     assert main([*command, "--runs", "nonsense"]) == 2
     assert "got nonsense" in capsys.readouterr().err

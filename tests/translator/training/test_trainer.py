@@ -77,6 +77,7 @@ def test_the_same_seed_gives_the_same_weights(data, tmp_path):
     assert not same_weights(first.model, other.model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cut", "subword_dropout"), [(3, 0), (4, 0), (9, 0), (13, 0.3)]
 )
@@ -203,13 +204,13 @@ def test_accumulation_equals_the_big_batch(data, tmp_path):
 
 
 @pytest.mark.slow
-def test_two_processes_equal_one(data, tmp_path):
-    """Two CPU processes under torchrun log the losses of one process that accumulates twice."""
+@pytest.mark.parametrize("accumulation", [1, 2])
+def test_two_processes_equal_one(data, tmp_path, accumulation):
+    """Two CPU processes under torchrun make the updates of one, from one command."""
     settings = {"max_steps": 6, "log_every": 1, "label_smoothing": 0.1}
-    train(data, tmp_path / "one", accumulation=2, **{"model.dropout": 0.0}, **settings)
-    path = write_toml(
-        tmp_path / "two.toml", config(**{"model.dropout": 0.0}, **settings)
-    )
+    settings |= {"accumulation": accumulation, "model.dropout": 0.0}
+    train(data, tmp_path / "one", **settings)
+    path = write_toml(tmp_path / "two.toml", config(**settings))
     done = subprocess.run(
         [
             sys.executable,

@@ -126,6 +126,31 @@ class Page(RequestHandler):
             template, base=self.base, session=self.session, course=self.course, **values
         )
 
+    def show_file(self, content: bytes, *, links: bool = False) -> None:
+        """Show a page that the grader wrote, in a sandbox of its own.
+
+        It holds what students wrote: it gets no script, no form, no origin, no network; links, if
+        it may have any, open beside it.
+        """
+        popups = " allow-popups allow-popups-to-escape-sandbox" if links else ""
+        self.set_header(
+            "Content-Security-Policy",
+            "; ".join(
+                (
+                    f"sandbox{popups}",
+                    "default-src 'none'",
+                    "style-src 'unsafe-inline'",
+                    "img-src data:",
+                    "font-src data:",
+                    "base-uri 'none'",
+                    "form-action 'none'",
+                    f"frame-ancestors {self.settings['framed_by']}",
+                )
+            ),
+        )
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.write(content)
+
     @property
     def base(self) -> str:
         """The path under which browsers reach the tool, with a slash at its end."""

@@ -1,4 +1,4 @@
-"""The data behind the pages: a course's students, standings and feedback files."""
+"""The data behind the pages: a course's students, standings, feedback files and reports."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from sqlalchemy.orm import Session
 from grading.course.database import reading
 from grading.gradebook.standing import Person, Standing, roster, standings
 
-#: The largest feedback page that is served, in bytes.
+#: The largest feedback page or report that is served, in bytes.
 LARGEST = 20 * 2**20
+
+
+def read_page(path: Path) -> bytes | None:
+    """Return a page, None if it is larger than a page is."""
+    return path.read_bytes() if path.stat().st_size <= LARGEST else None
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,20 @@ class CourseResults:
         """
         if name not in self.feedback_pages(student, assignment):
             return None
-        path = self._folder(student, assignment) / name
-        return path.read_bytes() if path.stat().st_size <= LARGEST else None
+        return read_page(self._folder(student, assignment) / name)
+
+    def report(self, assignment: str) -> bytes | None:
+        """Return the report on the class, None if `python -m grading report` made none.
+
+        The assignment is one of the gradebook's. Reports stand beside the feedback.
+        """
+        folder = self.feedback.parent / "reports"
+        path = folder / assignment / "report.html"
+        if assignment not in self.assignments() or path.resolve() != (
+            folder.resolve() / assignment / "report.html"
+        ):
+            return None
+        return read_page(path) if path.is_file() else None
 
     def _folder(self, student: str, assignment: str) -> Path | None:
         """Return a student's folder for an assignment, None if it is not where it should be."""

@@ -190,7 +190,27 @@ class AssignmentPage(TeacherPage):
             zero=zero,
             line_item=line_item,
             released=assignment in store.released(course.id),
+            report=await self.work(self.book.report, assignment) is not None,
         )
+
+
+class ReportPage(TeacherPage):
+    """The report on the class, as the grader wrote it."""
+
+    async def get(self, assignment: str) -> None:
+        """Return the page.
+
+        Raises:
+            Refused: if none was made.
+
+        """
+        found = await self.work(self.book.report, assignment)
+        if found is None:
+            raise Refused(
+                "There is no report yet. Whoever grades makes it: python -m grading report.",
+                404,
+            )
+        self.show_file(found, links=True)
 
 
 class PublishPage(TeacherPage):
@@ -345,6 +365,7 @@ def _plain(cell: str) -> str:
 PAGES = [
     ("", HomePage),
     ("assignments/([^/]+)", AssignmentPage),
+    ("assignments/([^/]+)/report", ReportPage),
     ("assignments/([^/]+)/publish", PublishPage),
     ("assignments/([^/]+)/release", ReleasePage),
     ("roster", RosterPage),

@@ -239,6 +239,7 @@ def test_an_archive_without_files_is_a_problem(
     assert not (tmp_path / "submitted").exists()
 
 
+@pytest.mark.slow
 def test_many_large_notebooks_of_one_student_are_not_kept(tmp_path: Path) -> None:
     """One after the other comes into memory."""
     files = {
@@ -356,7 +357,7 @@ def test_an_archive_inside_is_not_opened(tmp_path: Path) -> None:
     )
     report = take(path, tmp_path)
     line = next(line for line in report.lines if line.file == "eve_12_102_work.zip")
-    assert (line.verdict, line.student) == (Verdict.SKIPPED, "12")
+    assert (line.verdict, line.student) == (Verdict.REFUSED, "12")
     assert "an archive inside is not opened" in line.reason
     only_good(report, tmp_path)
 

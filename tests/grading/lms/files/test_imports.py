@@ -115,6 +115,40 @@ def test_a_download_of_canvas(tmp_path: Path) -> None:
     assert again.count(Verdict.SAME) == 5
 
 
+@pytest.mark.parametrize("file", ["work.zip", "answers.py", "report.pdf", "no-ending"])
+def test_without_a_notebook_what_was_handed_in_is_refused(
+    tmp_path: Path, file: str
+) -> None:
+    """A line that says what to ask for; beside a notebook the same file is left out."""
+    path = make_zip(
+        tmp_path / "s.zip",
+        {
+            f"ada_11_101_{file}": b"x",
+            f"eve_12_102_{file}": b"x",
+            f"eve_12_103_{NOTEBOOK}": notebook("eve"),
+        },
+    )
+    report = imports.take(path, target(tmp_path), Roster(), Options(kind="canvas"))
+    lines = {line.student: line for line in report.lines if line.file.endswith(file)}
+    assert lines["11"].verdict is Verdict.REFUSED
+    assert NOTEBOOK in lines["11"].reason
+    assert lines["12"].verdict is Verdict.SKIPPED
+
+
+def test_canvas_test_student_is_nobody(tmp_path: Path) -> None:
+    """Left out with a line; a student who has that number in the roster is taken."""
+    path = make_zip(
+        tmp_path / "s.zip", {f"teststudent_99_101_{NOTEBOOK}": notebook("try")}
+    )
+    report = imports.take(path, target(tmp_path), Roster(), Options(kind="canvas"))
+    assert [line.verdict for line in report.lines] == [Verdict.SKIPPED]
+    assert "Test Student" in report.lines[0].reason
+    assert not (tmp_path / "submitted" / "99").exists()
+    known = Roster([Member("s99", "Test", "Student", lms_user_id="99")])
+    report = imports.take(path, target(tmp_path), known, Options(kind="canvas"))
+    assert [line.verdict for line in report.lines] == [Verdict.TAKEN]
+
+
 def test_a_name_cannot_take_another_students_place(tmp_path: Path) -> None:
     """Numbers in a shown name or a file's name are not believed without the roster."""
     files = {

@@ -78,11 +78,12 @@ def test_latin_1_bytes_that_windows_does_not_know(tmp_path: Path) -> None:
 
 
 def test_a_gradebook_of_canvas(tmp_path: Path) -> None:
-    """The first rows are no students; names are sorted; a login makes the id."""
+    """The first rows are no students, nor is Canvas's Test Student; a login makes the id."""
     text = (
         "Student,ID,SIS User ID,SIS Login ID,Section,Work (5)\n,,,,,Manual Posting\n"
         '"    Points Possible",,,,,60.00\n"Noether, Emmy",11,N1,emmy,A,\n'
-        '"=""=1+1""",12,N2,eve,A,\n"Student, Test",13,,t3st,A,\n'
+        '"=""=1+1""",12,N2,eve,A,\n"Student, Test",13,N3,t3st,A,\n'
+        f'"Student, Test",14,,{"0a" * 20},A,\n'
     )
     found = read(tmp_path, text.encode()).members
     assert found["emmy"] == Member("emmy", "Emmy", "Noether", "", "11", "N1", "emmy")

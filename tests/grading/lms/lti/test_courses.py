@@ -181,6 +181,7 @@ def test_what_is_pasted_into_a_shell_is_quoted(tool: Tool, stub: Stub) -> None:
             "student",
         ),
         (["http://purl.imsglobal.org/vocab/lis/v2/system/person#SysAdmin"], ""),
+        (["http://purl.imsglobal.org/vocab/lti/system/person#TestUser", LEARNER], ""),
         ([f"http://elsewhere.example/{TEACHER}"], ""),
         ([], ""),
         (None, ""),

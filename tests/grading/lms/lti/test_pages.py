@@ -358,6 +358,35 @@ def test_platform_that_is_down_is_told(
     assert "refused the roster: status 404" in answer.text
 
 
+def test_a_teacher_reads_the_report_on_the_class_and_no_student(
+    pages: Pages, stub: Stub, root: Path
+) -> None:
+    """Linked once it was made; in a sandbox whose links open beside it; for teachers alone."""
+    visitor = teacher(pages, stub)
+    assert "report on the class" not in get(pages, visitor, TASK).text
+    assert_refused(visitor.get(f"{pages.url}/{TASK}/report", timeout=10), 404)
+    path = root / "reports" / course.ASSIGNMENT / "report.html"
+    path.parent.mkdir(parents=True)
+    path.write_text("<p>the class of this course</p>")
+    try:
+        assert f'{TASK}/report">What the class' in get(pages, visitor, TASK).text
+        page = get(pages, visitor, f"{TASK}/report")
+        assert "the class of this course" in page.text
+        rules = page.headers["Content-Security-Policy"]
+        assert rules.startswith("sandbox allow-popups")
+        assert "allow-scripts" not in rules
+        student = enter(pages, stub, "u01", LEARNER)
+        assert_refused(student.get(f"{pages.url}/{TASK}/report", timeout=10), 403)
+        odd = "assignments/..%2F02/report"
+        assert_refused(visitor.get(f"{pages.url}/{odd}", timeout=10), 404)
+        path.unlink()
+        path.symlink_to(root / "gradebook.db")
+        assert_refused(visitor.get(f"{pages.url}/{TASK}/report", timeout=10), 404)
+    finally:
+        path.unlink()
+        path.parent.rmdir()
+
+
 def test_feedback_behind_links_is_not_followed(root: Path) -> None:
     """A link in the feedback folder leads nowhere, neither file nor folder."""
     book = CourseResults(course.url(root), root / "feedback")

@@ -1,0 +1,1 @@
+"""What a class made of an assignment: one page and a table."""
