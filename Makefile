@@ -40,8 +40,8 @@ test-deploy: env  ## the hub of deploy/, for real: as root, installs deploy/.ven
 	@$(MAKE) -C deploy install
 	@COURSE_HUB=1 $(PY) -m pytest -p no:xdist tests/deploy
 
-lab: env-do ## open JupyterLab on the exercises
-	@$(PY) -m tools.lab
+lab: env-do ## open JupyterLab on the exercises; STAFF=1: on the whole course, with nbgrader's panels
+	@$(PY) -m tools.lab $(if $(STAFF),--staff)
 
 library: env-do ## write transformer/ from the chapters' cells tagged `export`
 	@$(PY) -m tools.export_library

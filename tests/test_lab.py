@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
+import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.harness import assignment as form
@@ -22,6 +25,28 @@ ROOT = Path(__file__).resolve().parent.parent
 NAME, NOTEBOOK = "02-self-attention", "self-attention.ipynb"
 WAIT = 60_000  # milliseconds: a kernel start and an import of torch on a busy machine
 pytestmark = pytest.mark.slow
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def wait_for(address: str, process: subprocess.Popen, log: Path | None = None) -> None:
+    """Wait until a server answers; fail with its log where it ends or stays silent."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+            return
+        except OSError:
+            if process.poll() is not None or time.monotonic() > end:
+                process.kill()
+                told = log.read_text(encoding="utf-8") if log else ""
+                pytest.fail(f"JupyterLab did not start:\n{told}")
+            time.sleep(0.2)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +67,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(course: Path) -> Iterator[str]:
     """JupyterLab on the copy, as `make lab` starts it; yields the address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log = course / "server.log"
     with log.open("w", encoding="utf-8") as out:
         process = subprocess.Popen(
@@ -60,24 +83,13 @@ def server(course: Path) -> Iterator[str]:
             stdout=out,
             stderr=out,
             env={
-                **os.environ,
+                **lab.environment(course / "config"),
                 "JUPYTERLAB_SETTINGS_DIR": str(course / "settings"),
                 "PYTHONPATH": str(ROOT),
             },
         )
     address = f"http://127.0.0.1:{port}"
-    end = time.monotonic() + 60
-    while True:
-        try:
-            urllib.request.urlopen(f"{address}/api", timeout=5).close()
-            break
-        except OSError:
-            if process.poll() is not None or time.monotonic() > end:
-                process.kill()
-                pytest.fail(
-                    f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')}"
-                )
-            time.sleep(0.2)
+    wait_for(f"{address}/api", process, log)
     yield address
     process.terminate()
     process.wait(timeout=30)
@@ -91,7 +103,7 @@ def page(course, server, browser):
     )
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(WAIT)
-    page.goto(f"{server}/lab/tree/exercises/{NAME}/{NOTEBOOK}?token=exercise&reset")
+    page.goto(f"{server}/lab/tree/{NAME}/{NOTEBOOK}?token=exercise&reset")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for()
     yield page
@@ -181,10 +193,82 @@ def test_the_validate_button_says_what_to_mend(page, bank, tmp_path):
     text = validate(page, tmp_path / "validated.png")
     assert wrong.message.search(text), text
     tasks = form.load(ROOT / "solutions" / NAME).tasks
-    assert text.count("Not answered yet.") == len(tasks) - 2
-    assert "A soft look-up" not in text, "its tests pass"
+    solved = sum(test.points for test in tasks["soft-lookup"].tests)
+    assert f"tasks: 1 solved, 1 not right yet, {len(tasks) - 2} open" in text
+    assert re.search(
+        rf"Solved\n.*A soft look-up.*, {solved:g} of {solved:g} points", text
+    )
+    assert len(re.findall(r"\bTask \d+\. .*, 0 of \d+ points", text)) == len(tasks) - 2
+    assert "Not right yet: " in text
+    assert "cell failed" not in text, (
+        "the button's own heading, which fits nothing here"
+    )
     assert "NotImplementedError" not in text
     assert "assert " not in text
+
+
+def test_a_student_sees_the_exercises_and_nothing_for_teachers(page):
+    """No solutions a folder up, no menu and no panels of nbgrader but Validate, no news."""
+    page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate").first.wait_for()
+    page.locator(".jp-DirListing-item").first.wait_for()
+    page.locator(".jp-BreadCrumbs-home").click()
+    page.locator(".jp-DirListing-item", has_text="01-rnn-attention").wait_for()
+    names = page.locator(".jp-DirListing-itemText").all_inner_texts()
+    assert sorted(names) == sorted(
+        path.name for path in (ROOT / "exercises").iterdir() if path.name[0] != "."
+    )
+    menus = page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
+    assert "Run" in menus
+    assert "Nbgrader" not in menus
+    assert not page.get_by_title("Create Assignment").count()
+    assert not page.get_by_text("official Jupyter news").count()
+
+
+def test_a_teacher_has_the_whole_course_and_the_panels(tmp_path):
+    """`make lab STAFF=1`: the course's folder, and no plugin away but the news."""
+    assert f"--ServerApp.root_dir={ROOT}" in lab.command(ROOT, staff=True)
+    lab.environment(tmp_path, staff=True)
+    config = json.loads(
+        (tmp_path / "labconfig" / "page_config.json").read_text(encoding="utf-8")
+    )
+    assert list(config["disabledExtensions"]) == list(lab.NEWS)
+
+
+def test_whoever_ends_make_lab_ends_the_server_and_its_kernels(tmp_path):
+    """SIGTERM to the command, as `kill`, a service or a closed terminal send it."""
+    port, token = free_port(), "end"
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "tools.lab",
+            "--no-browser",
+            f"--ServerApp.port={port}",
+            "--ServerApp.port_retries=0",
+            f"--IdentityProvider.token={token}",
+        ],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    started = []
+    try:
+        address = f"http://127.0.0.1:{port}"
+        wait_for(f"{address}/api", process)
+        kernel = urllib.request.Request(
+            f"{address}/api/kernels", b"{}", {"Authorization": f"token {token}"}
+        )
+        urllib.request.urlopen(kernel, timeout=60).close()
+        started = psutil.Process(process.pid).children(recursive=True)
+        assert len(started) >= 2, "the server and a kernel"
+        process.terminate()
+        process.wait(timeout=60)
+        _, left = psutil.wait_procs(started, timeout=30)
+        assert not left
+    finally:
+        for one in (*started, process):
+            with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+                one.kill()
 
 
 def test_the_validate_button_bears_copied_and_edited_cells(

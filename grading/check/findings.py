@@ -25,18 +25,25 @@ BIG_PRINT, LONG_RUN = 20_000, 60.0
 
 @dataclass
 class Task:
-    """One task: how many of its visible tests there are, and what the failing ones say."""
+    """One task: its visible tests and their points, and what the failing ones say."""
 
     title: str
     answered: bool = True
     tests: int = 0
     failed: list[tuple[str, Message]] = field(default_factory=list)
     unrun: int = 0
+    points: float = 0.0
+    earned: float = 0.0
 
     @property
     def fine(self) -> bool:
         """Whether it is answered and all visible tests pass."""
         return self.answered and not self.failed and not self.unrun
+
+    @property
+    def score(self) -> str:
+        """The points of the visible tests that pass."""
+        return f"{self.earned:g} of {self.points:g} points"
 
 
 @dataclass
@@ -57,6 +64,31 @@ class Report:
         )
 
     @property
+    def solved(self) -> list[Task]:
+        """The tasks whose visible tests all pass."""
+        return [task for task in self.tasks if task.fine]
+
+    @property
+    def failed(self) -> list[Task]:
+        """The tasks that are answered, and not all of whose visible tests pass."""
+        return [task for task in self.tasks if task.answered and not task.fine]
+
+    @property
+    def open(self) -> list[Task]:
+        """The tasks that still have their stub."""
+        return [task for task in self.tasks if not task.answered]
+
+    @property
+    def score(self) -> str:
+        """The points of all visible tests, and how many tasks are in which state."""
+        earned = sum(task.earned for task in self.tasks)
+        points = sum(task.points for task in self.tasks)
+        return (
+            f"{earned:g} of {points:g} points by the tests that you can see; tasks: "
+            f"{len(self.solved)} solved, {len(self.failed)} not right yet, {len(self.open)} open"
+        )
+
+    @property
     def lines(self) -> list[str]:
         """The report as text."""
         lines = [f"{self.title} ({self.path.name})", ""]
@@ -67,7 +99,7 @@ class Report:
             mark = (
                 words.failures(task.tests, len(task.failed), task.unrun) or "all pass"
             )
-            lines.append(f"  {mark:<12}  {task.title}")
+            lines.append(f"  {mark:<12}  {task.title} ({task.score})")
             for aspect, told in task.failed:
                 text = (
                     told.text
@@ -86,6 +118,8 @@ class Report:
             if chosen:
                 lines += ["", heading, *(f"  - {item}" for item in chosen)]
         lines.append("")
+        if self.tasks:
+            lines.append(f"{self.score}.")
         if self.seconds is not None:
             lines.append(f"It ran from the top in {self.seconds:.0f} s.")
         if self.fine:
@@ -141,6 +175,7 @@ def _tell_run(report: Report, looked: Looked, run: Run) -> None:
         if cell.role in ("solution", "test") and cell.cell_type == "code":
             task = tasks.setdefault(name, Task(titles.get(name, name)))
             task.tests += cell.role == "test"
+            task.points += cell.points if cell.role == "test" else 0
             task.answered &= not (cell.role == "solution" and STUB in cell.source)
     ran = {id(found.cell) for found in run.cells}
     for cell in rebuilt.cells:
@@ -148,6 +183,8 @@ def _tell_run(report: Report, looked: Looked, run: Run) -> None:
             tasks[words.task_of(cell.grade_id)].unrun += 1
     for found in run.cells:
         task = tasks.get(words.task_of(found.cell.grade_id))
+        if found.cell.role == "test" and not found.error:
+            task.earned += found.cell.points
         if found.error and found.cell.role == "test":
             task.failed.append((words.aspect_of(found.cell.grade_id), _message(found)))
         elif found.error and not (found.cell.role == "demo" and STUB in found.error):

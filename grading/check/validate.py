@@ -24,35 +24,42 @@ from tornado import web
 from grading.check import findings
 from grading.check.findings import Report
 from grading.course.notebooks import ROOT, NotebookError
+from grading.feedback import words
+
+#: The button heads each text with "The following cell failed", whatever is in it.
+_NO_HEADING = "<style>#validation-message > div > p { display: none }</style>"
 
 
 def answer(report: Report) -> dict:
-    """Return a report as the button shows it: each thing to mend with what to do about it."""
-    shown = [
-        (item.what[:1].upper() + item.what[1:] + ".", item.advice)
+    """Return a report as the button shows it: points, what to mend, and each task's state."""
+    if report.fine:
+        return {}
+    parts = [
+        (f"{item.what[:1].upper()}{item.what[1:]}.", item.advice)
         for item in report.items
         if item.mend
     ]
-    for task in report.tasks:
-        if not task.answered:
-            shown.append((task.title, "Not answered yet."))
-        for aspect, told in task.failed if task.answered else ():
-            text = f"{told.kind}: {told.text}".rstrip(": ") if told.kind else told.text
-            shown.append((f"{task.title}: {aspect}", text))
-    if not shown:
-        return {}
-    # The button takes the first text as it is, and the second as HTML, in lines that don't wrap.
-    wrapped = '<span style="white-space: pre-wrap">{}</span>'
-    return {
-        "failed": [
-            {
-                "source": what,
-                "error": wrapped.format(html.escape(advice)),
-                "raw_error": advice,
-            }
-            for what, advice in shown
+    for task in report.failed:
+        told = [
+            f"{aspect}: {message.kind}: {message.text}".rstrip(": ")
+            if message.kind
+            else f"{aspect}: {message.text}"
+            for aspect, message in task.failed
         ]
-    }
+        if task.unrun:
+            told.append(words.failures(task.tests, 0, task.unrun))
+        parts.append((f"Not right yet: {task.title}, {task.score}", "\n".join(told)))
+    for state, tasks in (("Open", report.open), ("Solved", report.solved)):
+        if tasks:
+            parts.append((state, "\n".join(f"{t.title}, {t.score}" for t in tasks)))
+    # The button takes the first text as it is, and the second as HTML, in lines that don't wrap.
+    shown = "\n\n".join(
+        f"<b>{html.escape(what)}</b>" + (f"\n{html.escape(more)}" if more else "")
+        for what, more in parts
+    )
+    raw = "\n\n".join(f"{what}\n{more}".rstrip() for what, more in parts)
+    wrapped = f'{_NO_HEADING}<span style="white-space: pre-wrap">{shown}</span>'
+    return {"failed": [{"source": report.score, "error": wrapped, "raw_error": raw}]}
 
 
 def course_of(notebook: Path) -> Path:
