@@ -49,9 +49,14 @@ TOO_WIDE = """
 # The theme makes what scrolls focusable, a moment after a page has got another width.
 SCROLLS_BY_KEYBOARD = """
 () => [...document.querySelectorAll(".highlight pre")]
+  .filter((e) => !e.closest("details:not([open])"))  // what is folded cannot be reached
   .every((e) => e.scrollWidth <= e.clientWidth || e.tabIndex === 0)"""
-EMPTY_IMAGES = """
-() => [...document.images].filter((i) => !i.complete || !i.naturalWidth).map((i) => i.src)"""
+# Those further down load when one comes near them.
+LOAD_IMAGES = "() => [...document.images].forEach((i) => { i.loading = 'eager'; })"
+ALL_IMAGES = "() => [...document.images].every((i) => i.complete)"
+EMPTY_IMAGES = (
+    "() => [...document.images].filter((i) => !i.naturalWidth).map((i) => i.src)"
+)
 
 
 class Watch:
@@ -93,8 +98,8 @@ def look(page: object) -> None:
     assert not page.evaluate(TOO_WIDE)
 
 
-def violations(page: object) -> list[str]:
-    """Return axe-core's serious and critical findings."""
+def violations(page: object, part: str | None = None) -> list[str]:
+    """Return axe-core's serious and critical findings, on a page or on a part of it."""
     from axe_playwright_python.sync_playwright import Axe
 
     # preload would fetch style sheets anew, which a page from the disk may not do.
@@ -106,7 +111,7 @@ def violations(page: object) -> list[str]:
         ".forEach((block) => { block.textContent = block.textContent; })",
         CODE_BLOCKS,
     )
-    found = Axe().run(page, options=options).response["violations"]
+    found = Axe().run(page, part, options=options).response["violations"]
     return [
         f"{v['id']} ({v['impact']}): {node['target']} {node['html'][:200]}"
         for v in found
@@ -152,9 +157,12 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
                 "document.querySelectorAll('details').forEach((d) => d.open = true)"
             )
             assert not page.evaluate(TOO_WIDE), "with everything unfolded"
+            page.wait_for_function(SCROLLS_BY_KEYBOARD)
         page.set_viewport_size(second)
         assert not page.evaluate(TOO_WIDE), (theme, second)
         page.wait_for_function(SCROLLS_BY_KEYBOARD)
+        page.evaluate(LOAD_IMAGES)
+        page.wait_for_function(ALL_IMAGES)
         assert not page.evaluate(EMPTY_IMAGES)
         text = page.inner_text("main")
         assert "Traceback (most recent call last)" not in text
