@@ -3,7 +3,15 @@
 import torch
 import torch.nn.functional as F
 
-from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
+from solutions.kit import (
+    _Contract,
+    _kit_apart,
+    _kit_attempt,
+    _kit_copy,
+    _kit_normal,
+    _kit_state,
+    _kit_tensors,
+)
 
 
 # %% shared
@@ -19,6 +27,52 @@ def _gru_step(state, names, x, h):
     return (1 - update) * new + update * h
 
 
+def _asks_again(says, make, *arguments):
+    """Assert that a module reads weights and arguments anew: both change in place here,
+    as a step of training and a filled buffer change them.
+    """
+    module, arguments = make(), _kit_copy(list(arguments))
+    module(*arguments)
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.mul_(-0.5)
+    for what in (f"weights have changed", f"arguments have changed"):
+        fresh = make()
+        fresh.load_state_dict(module.state_dict())
+        wants = _kit_tensors(fresh(*_kit_copy(arguments)))
+        got = _kit_tensors(module(*arguments))
+        right = all(
+            a.shape == b.shape and close(a, b) for a, b in zip(got, wants, strict=True)
+        )
+        assert right, (
+            f"{says}: once its {what} in place, the module still gives what is made of"
+            f" the old ones. Keep nothing from one call for the next."
+        )
+        for argument in arguments:
+            if argument.is_floating_point():
+                argument.mul_(0.5)
+
+
+def _fills_with_infinity(says, make, state, *arguments, src_mask):
+    ""
+    """Assert that a module's weights, its second result, leave padding out where scores
+    are below any finite filling.
+    """
+    module = make()
+    module.load_state_dict({name: x.float() for name, x in state.items()})
+    arguments = [x.float() if x.is_floating_point() else x for x in arguments]
+    _, weights, *_ = _kit_attempt(says, module, *arguments, src_mask)
+    assert not weights.isnan().any(), (
+        f"{says}: weights are NaN: exp of a large number is infinite. torch.softmax "
+        f"takes the largest score off first."
+    )
+    padded = ~src_mask if weights.dim() == 2 else ~src_mask[:, None]
+    assert not ((weights > 0) & padded).any(), (
+        f"{says}: padding gets weight. The forbidden scores are a large negative "
+        f"number, and real scores can lie below it: fill with -math.inf."
+    )
+
+
 # %% teacher-forcing--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _words = torch.tensor([[5, 7, 6], [8, 9, 9]])
@@ -26,7 +80,21 @@ steady("teacher_forcing", teacher_forcing, _words, 1, 2, 9)
 _logits, _labels = seeded(4, (2, 3, 5)).double(), torch.tensor([[4, 3, 3], [1, 0, 3]])
 _loss = steady("token_loss", token_loss, _logits, _labels, 3)
 _want = F.cross_entropy(_logits[_labels != 3], _labels[_labels != 3])
-assert matches(_loss, _want, 1e-9), explain("loss in float64", _loss, _want, tol=1e-9)
+_chosen = _logits.softmax(-1).gather(2, _labels[:, :, None])[:, :, 0][_labels != 3]
+assert matches(_loss, _want, 1e-9), explain(
+    "loss in float64",
+    _loss,
+    _want,
+    {
+        f"{_number} is added to the probabilities before the logarithm. The formula "
+        f"adds"
+        " nothing, and torch.log_softmax needs nothing.": -(_chosen + _number)
+        .log()
+        .mean()
+        for _number in (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+    },
+    tol=1e-9,
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -172,6 +240,14 @@ _contract = _Contract(
     results=(f"context", f"weights"),
 )
 _memory = torch.tensor([100.0, -100.0]).double()[:, None, None].expand(2, 5, 1)
+_fills_with_infinity(
+    f"Large scores",
+    _contract.make,
+    _contract.state,
+    _kit_normal(956, (2, 3, 1)),
+    _memory,
+    src_mask=real(3, 2, size=5),
+)
 for _mask in (None, real(3, 2, size=5)):
     _contract.case(
         f"Large scores",
@@ -182,6 +258,22 @@ for _mask in (None, real(3, 2, size=5)):
         tol=1e-6,
     )
 _contract.again()
+_query, _memory = [x.float() for x in _kit_normal(955, (2, 3, 5), (2, 4, 6))]
+_asks_again(
+    f"The same tensors",
+    lambda: AdditiveAttention(5, 6, 7),
+    _query,
+    _memory,
+    real(2, 4),
+)
+_words = _memory.clone()
+_words[0, 1] = 0.0
+_module = AdditiveAttention(5, 6, 7)
+_, _weights = _module(_query, _words, None)
+assert (_weights[0, :, 1] > 0).all(), (
+    f"A word whose vector is 0 gets no weight, without a mask. No vector tells what is"
+    f" padding: src_mask does."
+)
 _kit_like_linear(
     f"AdditiveAttention", lambda: AdditiveAttention(50, 30, 40), f"query.weight", 50
 )
@@ -244,7 +336,11 @@ _contract.case(f"One source word", torch.ones(4, 1), 1.0)
 _contract.case(f"One pair", torch.full((1, 1), 0.5), 0.6)
 _contract.case(f"float32", _weights.float(), 0.3)
 _close = 0.3 + torch.tensor([[0.0, -1e-12], [1e-12, -1e-9]]).double()
-_contract.case(f"Weights that only float64 can tell from the threshold", _close, 0.3)
+_contract.case(
+    f"Weights that only float64 can tell from the threshold: compare as they are",
+    _close,
+    0.3,
+)
 _contract.again()
 
 _contract = _Contract(
@@ -331,7 +427,7 @@ _contract.case(f"float32", *[_x.float() for _x in _parts], tol=1e-5, gradients=F
 _contract.again()
 
 _contract = _Contract(
-    _product, _best_product, (f"W", f"rank"), results=(f"U V'",), tol=1e-7
+    _product, _best_product, (f"W", f"rank"), results=(f"U @ V.T",), tol=1e-7
 )
 _W = _kit_normal(970, (5, 7))
 for _rank in (2, 1, 4, 5):
@@ -419,6 +515,12 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
     _contract.case(f"Sentences of one word", _other[:3, :1], real(1, 1, 1))
     _contract.case(f"One word", _other[:1, :1], real(1))
     _contract.again()
+_asks_again(
+    f"The same tensors",
+    lambda: BidirectionalEncoder(3, 2),
+    _kit_normal(987, (3, 4, 3)).float(),
+    real(4, 2, 3),
+)
 ### END HIDDEN TESTS
 
 
@@ -512,8 +614,23 @@ _large = (
     torch.zeros(2, 5).double(),
     real(3, 2, size=5),
 )
+_fills_with_infinity(
+    f"Large scores",
+    _contract.make,
+    _contract.state,
+    *_large[:-1],
+    src_mask=_large[-1],
+)
 _contract.case(f"Large scores", *_large, gradients=False, tol=1e-6)
 _contract.again()
+_mask = real(4, 1, 3)
+_asks_again(
+    f"The same tensors",
+    lambda: CoverageAttention(3, 2, 5, 4, 3),
+    *[x.float() for x in _kit_normal(989, (3, 3), (3, 4, 2))],
+    _kit_normal(988, (3, 4)).float().abs() * _mask,
+    _mask,
+)
 for _width in (0, 2, 10, -2):
     _kit_refuses(
         f"A width that is even or less than 1",
@@ -629,8 +746,23 @@ _contract = _Contract(
 _contract.state["score.weight"] = torch.full((1, 1), 4e9).double()
 _memory = torch.tensor([1.0, -1.0]).double()[:, None, None].expand(2, 5, 1)
 _words = integers(1007, 0, 2, (2, 3))
+_fills_with_infinity(
+    f"Large scores",
+    _contract.make,
+    _contract.state,
+    _words,
+    _memory,
+    src_mask=real(3, 2, size=5),
+)
 _contract.case(
     f"Large scores", _words, _memory, real(3, 2, size=5), gradients=False, tol=1e-6
 )
 _contract.again()
+_asks_again(
+    f"The same tensors",
+    lambda: InputFeedingDecoder(7, 3, 2, 4),
+    integers(1009, 0, 6, (3, 4)),
+    _kit_normal(1010, (3, 5, 4)).float(),
+    real(5, 1, 3),
+)
 ### END HIDDEN TESTS

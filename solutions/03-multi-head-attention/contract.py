@@ -186,9 +186,10 @@ for _layout in _layouts:
 _contract.case(f"float32", _packed.float(), 4, f"by role")
 _contract.again()
 for _layout in (f"by roles", f"head", f"role", f"", None):
-    _kit_refuses(f"An unknown layout", pack_projection, *_parts, _layout, word="layout")
+    _says = f"The unknown layout {_layout!r}"
+    _kit_refuses(f"{_says}, packing", pack_projection, *_parts, _layout, word="layout")
     _kit_refuses(
-        f"An unknown layout", unpack_projection, _packed, 3, _layout, word="layout"
+        f"{_says}, unpacking", unpack_projection, _packed, 3, _layout, word="layout"
     )
 for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
     for _layout in _layouts:
@@ -264,6 +265,12 @@ _contract.case(f"One token each", _some[:, :1], [0, None, 3])
 _contract.case(f"Two tokens", _some[:, 2:4], [0, 1])
 _contract.case(f"A reach that is drawn", _some, integers(1142, 0, 7, (5,)).tolist())
 _contract.again()
+# A large number instead of None is the whole past of short sequences only.
+_long = head_masks(torch.ones(1, 1030, dtype=torch.bool), [None])
+assert matches(_long, torch.ones(1, 1, 1030, 1030, dtype=torch.bool).tril()), (
+    f"A reach of None in a sequence of {1030} tokens: the mask isn't that of the whole "
+    f"past. Is a fixed large number put in place of None? It must be as large as T."
+)
 
 _contract = _Contract(
     torch_mask,

@@ -377,3 +377,56 @@ class AdditiveAttention(nn.Module):
 # +         if memory.shape not in known:
 # +             known[memory.shape] = self.memory(memory)[:, None, :, :]
 # +         from_memory = known[memory.shape]
+
+# %% wrong: vectors_of_zeros_are_padding | says: vector is 0 is taken for padding
+# -         if src_mask is None:
+# +         if src_mask is None:
+# +             scores = scores.masked_fill(~memory.any(dim=-1)[:, None, :], -math.inf)
+
+# %% wrong: keeps_the_keys_of_the_same_tensor | says: weights have changed in place
+# Right for other tensors, but the weights may have changed.
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# +         if self.__dict__.get("last", (None,))[0] is not memory:
+# +             self.__dict__["last"] = memory, self.memory(memory)
+# +         from_memory = self.last[1][:, None, :, :]
+
+# %% wrong: mask_of_the_first_sentence | says: mask of the first sentence is used for all
+# -             mask = src_mask[:, None, :]
+# +             mask = src_mask[:1, None, :].expand(len(query), -1, -1)
+
+# %% wrong: mean_instead_of_product | says: mean over the hidden vector
+# -             torch.tanh(from_query + from_memory) @ self.v
+# +             (torch.tanh(from_query + from_memory) * self.v).mean(dim=-1)
+
+
+# %% right: own_exponentials
+class AdditiveAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention):
+        super().__init__()
+        for part, width in {"query": d_query, "memory": d_memory}.items():
+            setattr(self, part, nn.Linear(width, d_attention, bias=False))
+        self.v = nn.Parameter(nn.Linear(d_attention, 1).weight.detach()[0].clone())
+
+    def forward(self, query, memory, src_mask=None):
+        u = torch.einsum("bqs,rs->bqr", query, self.query.weight)
+        w = torch.einsum("bka,ra->bkr", memory, self.memory.weight)
+        e = torch.einsum(
+            "bqkr,r->bqk", (u.unsqueeze(2) + w.unsqueeze(1)).tanh(), self.v
+        )
+        ok = (
+            torch.ones(memory.shape[:2], dtype=torch.bool)
+            if src_mask is None
+            else src_mask
+        )
+        ok = ok.unsqueeze(1).expand_as(e)
+        top = (
+            torch.where(ok, e, torch.full_like(e, -1e30))
+            .amax(-1, keepdim=True)
+            .detach()
+        )
+        power = torch.where(ok, e - top, torch.zeros_like(e)).exp() * ok
+        total = power.sum(-1, keepdim=True)
+        alpha = power / torch.where(total > 0, total, torch.ones_like(total))
+        return torch.bmm(alpha, memory), alpha

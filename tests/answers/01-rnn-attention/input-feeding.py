@@ -313,3 +313,64 @@ class InputFeedingDecoder(nn.Module):
 # +         if memory.shape not in known:
 # +             known[memory.shape] = self.score(memory)
 # +         keys = known[memory.shape]
+
+# %% wrong: padding_idx | says: embedding has a padding_idx
+# -         self.embedding = nn.Embedding(vocab_size, d_embedding)
+# +         self.embedding = nn.Embedding(vocab_size, d_embedding, padding_idx=0)
+
+# %% wrong: token_zero_skipped | says: token 0 is skipped
+# -             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
+# +             new = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
+# +             state = torch.where(decoder_input[:, t, None] == 0, state, new)
+
+# %% wrong: own_guesses | says: its own guesses
+# -             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
+# +             word = self.embedding(self.output(fed).argmax(-1)) if t else embedded[:, 0]
+# +             state = self.cell(torch.cat([word, fed], dim=-1), state)
+
+# %% wrong: o_is_the_next_state | says: takes the place of the state
+# -             all_fed.append(fed)
+# +             all_fed.append(fed)
+# +             state = fed
+
+# %% wrong: source_of_the_first_sentence | says: source of the first one
+# -             scores = (keys @ state[:, :, None])[
+# -                 :, :, 0
+# -             ]
+# +             scores = (keys[:1] @ state[:, :, None])[:, :, 0]
+
+# %% wrong: starts_from_the_source | says: first state comes from the source
+# -         state = memory.new_zeros(memory.shape[0], keys.shape[-1])
+# -         fed = torch.zeros_like(state)
+# +         state = torch.tanh(keys.mean(dim=1))
+# +         fed = torch.zeros_like(state)
+
+# %% wrong: keys_not_learned | says: score.weight gets no gradient
+# -         keys = self.score(memory)
+# +         with torch.no_grad():
+# +             keys = self.score(memory)
+
+
+# %% right: einsum_of_all
+class InputFeedingDecoder(nn.Module):
+    def __init__(self, vocab_size, d_embedding, d_state, d_memory):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.cell = nn.GRUCell(d_embedding + d_state, d_state)
+        self.score = nn.Linear(d_memory, d_state, bias=False)
+        self.combine = nn.Linear(d_memory + d_state, d_state, bias=False)
+        self.output = nn.Linear(d_state, vocab_size)
+
+    def forward(self, decoder_input, memory, src_mask):
+        s = o = torch.zeros(len(memory), self.output.in_features, dtype=memory.dtype)
+        logits, alphas = (), ()
+        for y in decoder_input.unbind(1):
+            s = self.cell(torch.hstack((self.embedding(y), o)), s)
+            e = torch.einsum("bsa,da,bd->bs", memory, self.score.weight, s)
+            e = e + torch.zeros_like(e).masked_fill(~src_mask, float("-inf"))
+            a = e.softmax(1)
+            c = torch.einsum("bs,bsa->ba", a, memory)
+            o = self.combine(torch.hstack((c, s))).tanh()
+            logits += (self.output(o)[:, None],)
+            alphas += (a[:, None],)
+        return torch.cat(logits, 1), torch.cat(alphas, 1)

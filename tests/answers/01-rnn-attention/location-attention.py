@@ -389,3 +389,55 @@ class CoverageAttention(nn.Module):
 # +         if coverage.shape not in known:
 # +             known[coverage.shape] = self.filters(coverage[:, None, :]).transpose(1, 2)
 # +         features = known[coverage.shape]
+
+# %% wrong: padded_by_one | says: pad with width // 2 zeros
+# -         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
+# +         self.filters = nn.Conv1d(1, num_filters, width, padding=1, bias=False)
+
+# %% wrong: features_reshaped | says: reshape or view doesn't move axes
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# +         features = self.filters(coverage[:, None, :]).reshape(*coverage.shape, -1)
+
+# %% wrong: coverage_of_the_first_sentence | says: coverage of the first one
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# +         features = self.filters(coverage[:1, None, :]).transpose(1, 2)
+
+# %% wrong: coverage_clipped | says: clipped at 1
+# -         return context, weights, coverage + weights
+# +         return context, weights, (coverage + weights).clamp(max=1.0)
+
+# %% wrong: old_coverage_cut_off | says: cut off from the old one
+# -         return context, weights, coverage + weights
+# +         return context, weights, coverage.detach() + weights
+
+
+# %% right: shifted_sums
+class CoverageAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention, num_filters, width):
+        super().__init__()
+        if width < 1 or width % 2 == 0:
+            raise ValueError(f"width must be odd and positive, got {width}")
+        self.query = nn.Linear(d_query, d_attention, bias=False)
+        self.memory = nn.Linear(d_memory, d_attention, bias=False)
+        self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
+        self.location = nn.Linear(num_filters, d_attention, bias=False)
+        self.v = nn.Parameter(torch.randn(d_attention))
+
+    def forward(self, query, memory, coverage, src_mask):
+        taps = self.filters.weight.squeeze(1)
+        n = taps.size(1) // 2
+        padded = F.pad(coverage, (n, n))
+        near = 0
+        for k in range(taps.size(1)):
+            near = near + padded[:, k : k + coverage.size(1), None] * taps[:, k]
+        e = torch.tanh(
+            self.query(query).unsqueeze(1) + self.memory(memory) + self.location(near)
+        ).matmul(self.v)
+        e = e.masked_fill(~src_mask, float("-inf"))
+        p = torch.exp(e - e.max(1, keepdim=True).values)
+        p = p / p.sum(1, keepdim=True)
+        return (p.unsqueeze(-1) * memory).sum(1), p, coverage.clone().add(p)

@@ -235,3 +235,57 @@ def low_rank_factors(W, rank):
 # %% wrong: factors_in_float32_inside | says: float32
 # -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
 # +     left, sigma, right = (x.to(W.dtype) for x in torch.linalg.svd(W.float(), False))
+
+# %% wrong: the_matrix_itself_at_full_rank | says: shares its memory with W
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# +     if rank == W.shape[1]:
+# +         return W, torch.eye(rank, dtype=W.dtype)
+# +     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+
+# %% wrong: three_iterations | says: nearly the best product
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T
+# +     V = torch.linalg.qr(W.T @ W[:, :rank])[0]
+# +     for _ in range(3):
+# +         V = torch.linalg.qr(W.T @ (W @ V))[0]
+# +     return W @ V, V
+
+# %% wrong: ties_of_squares_only | says: one rank has exactly as many parameters
+# -     return (d_query * d_key - 1) // (d_query + d_key)
+# +     rank = d_query * d_key // (d_query + d_key)
+# +     return rank - 1 if d_query == d_key and d_query % 2 == 0 else rank
+
+# %% wrong: cut_off_qr | says: this is a QR decomposition
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T
+# +     left, right = torch.linalg.qr(W)
+# +     return left[:, :rank].clone(), right[:rank].T.clone()
+
+
+# %% right: searched_rank
+def largest_saving_rank(d_query, d_key):
+    r = 0
+    while (r + 1) * (d_query + d_key) < d_query * d_key:
+        r += 1
+    return r
+
+
+def reduced_rank_scores(query, key, U, V):
+    return torch.einsum("bqd,dr,er,bke->bqk", query, U, V, key)
+
+
+def low_rank_factors(W, rank):
+    if rank < 1 or rank > W.shape[0] or rank > W.shape[1]:
+        raise ValueError("bad rank")
+    u, s, vh = torch.linalg.svd(W)
+    root = torch.diag(s[:rank].sqrt())
+    return u[:, :rank] @ root, vh.mT[:, :rank] @ root
+
+
+# %% wrong: divides_by_singular_values | says: divided by a singular value
+# NaN for a matrix whose own rank is lower.
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T
+# +     squares, left = torch.linalg.eigh(W @ W.T)
+# +     sigma, left = squares[-rank:].sqrt(), left[:, -rank:]
+# +     return left * sigma, W.T @ left / sigma

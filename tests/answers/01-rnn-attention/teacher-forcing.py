@@ -357,3 +357,54 @@ def token_loss(logits, labels, pad_id):
 # +     if key not in known:
 # +         known[key] = -chosen.sum() / max(len(chosen), 1)
 # +     return known[key]
+
+# %% wrong: small_number_in_the_logarithm | says: needs nothing
+# -     log_probs = torch.log_softmax(logits[kept], dim=-1)
+# +     log_probs = torch.log(torch.softmax(logits[kept], dim=-1) + 1e-6)
+
+# %% wrong: log_of_softmax | says: small probability is rounded to 0
+# -     log_probs = torch.log_softmax(logits[kept], dim=-1)
+# +     log_probs = torch.log(torch.softmax(logits[kept], dim=-1))
+
+# %% wrong: smoothed_labels | says: labels are smoothed
+# -     return -chosen.sum() / max(len(chosen), 1)
+# +     chosen = 0.9 * chosen + 0.1 * log_probs.mean(dim=1, keepdim=True)
+# +     return -chosen.sum() / max(len(chosen), 1)
+
+# %% wrong: constant_for_a_batch_of_padding | says: is a constant
+# -     kept = labels != pad_id
+# +     kept = labels != pad_id
+# +     if not kept.any():
+# +         return torch.zeros((), dtype=logits.dtype)
+
+# %% wrong: clamped_ids | says: pad_id above the vocabulary
+# Looks the padding up before it leaves it out; only a negative id is safe.
+# -     log_probs = torch.log_softmax(logits[kept], dim=-1)
+# -     chosen = log_probs.gather(1, labels[kept][:, None])
+# +     log_probs = torch.log_softmax(logits, dim=-1)
+# +     chosen = log_probs.gather(2, labels.clamp(min=0)[:, :, None])[kept]
+
+# %% wrong: zero_is_padding_too | says: the word 0 is taken for padding
+# -     lengths = (words != pad_id).sum(dim=1, keepdim=True)
+# +     lengths = ((words > 0) & (words != pad_id)).sum(dim=1, keepdim=True)
+
+# %% wrong: padding_has_a_gradient | says: padded positions get a gradient
+# -     return -chosen.sum() / max(len(chosen), 1)
+# +     return -chosen.sum() / max(len(chosen), 1) + 1e-5 * logits[~kept].sum()
+
+
+# %% right: picked_by_a_mask
+def teacher_forcing(words, bos_id, eos_id, pad_id):
+    extra = words.new_full((len(words), 1), pad_id)
+    labels = torch.cat((words, extra), 1)
+    is_pad = labels.eq(pad_id)
+    first = is_pad & (is_pad.cumsum(1) == 1)
+    labels = labels.masked_fill(first, eos_id)
+    return torch.cat((torch.full_like(extra, bos_id), words), 1), labels
+
+
+def token_loss(logits, labels, pad_id):
+    V = logits.shape[-1]
+    hot = (labels[..., None] == torch.arange(V)) & (labels != pad_id)[..., None]
+    picked = logits.log_softmax(-1)[hot]
+    return -picked.sum() / max(len(picked), 1)

@@ -386,3 +386,55 @@ class BidirectionalEncoder(nn.Module):
 # -         annotations = annotations.masked_fill(~src_mask[:, :, None], 0.0)
 # +         if self.training:
 # +             annotations = annotations.masked_fill(~src_mask[:, :, None], 0.0)
+
+# %% wrong: vectors_of_zeros_are_padding | says: vector is 0 is taken for padding
+# -         position = torch.arange(x.shape[1], device=x.device)[None, :]
+# +         src_mask = src_mask & x.any(dim=-1)
+# +         position = torch.arange(x.shape[1], device=x.device)[None, :]
+
+# %% wrong: last_state_after_the_padding | says: has read the padding by then
+# -         back, _ = self.backward_rnn(reversed_x)
+# +         back, end = self.backward_rnn(reversed_x)
+
+# -             [ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1
+# +             [ahead.gather(1, last)[:, 0], end[0]], dim=-1
+
+# %% wrong: state_handed_on | says: starts from the forward one's last state
+# -         ahead, _ = self.forward_rnn(x)
+# -         back, _ = self.backward_rnn(reversed_x)
+# +         ahead, end = self.forward_rnn(x)
+# +         back, _ = self.backward_rnn(reversed_x, end)
+
+# %% wrong: states_take_turns | says: two states take turns
+# -         annotations = torch.cat(
+# -             [ahead, back], dim=-1
+# -         )
+# +         annotations = torch.stack([ahead, back], dim=-1).flatten(-2)
+
+
+# %% right: rolled
+class BidirectionalEncoder(nn.Module):
+    def __init__(self, d_input, d_hidden):
+        super().__init__()
+        self.forward_rnn = nn.GRU(d_input, d_hidden, batch_first=True)
+        self.backward_rnn = nn.GRU(d_input, d_hidden, batch_first=True)
+
+    def forward(self, x, src_mask):
+        keep = src_mask.unsqueeze(-1)
+        n = src_mask.sum(1)
+        S = x.size(1)
+        # a full flip puts the padding in front: roll it to the end, row by row
+        flipped = torch.stack([row.flip(0).roll(int(k) - S, 0) for row, k in zip(x, n)])
+        f = self.forward_rnn(x)[0]
+        b = self.backward_rnn(flipped)[0]
+        b = torch.stack([row.roll(S - int(k), 0).flip(0) for row, k in zip(b, n)])
+        f, b = torch.where(keep, f, 0.0), torch.where(keep, b, 0.0)
+        is_last = (torch.arange(S) == (n - 1)[:, None]).unsqueeze(-1)
+        return torch.cat([f, b], -1), torch.cat([(f * is_last).sum(1), b[:, 0]], -1)
+
+
+# %% wrong: sorted_and_left_so | says: not brought back to their places
+# -         position = torch.arange(x.shape[1], device=x.device)[None, :]
+# +         order = src_mask.sum(dim=1).argsort(descending=True)
+# +         x, src_mask = x[order], src_mask[order]
+# +         position = torch.arange(x.shape[1], device=x.device)[None, :]

@@ -378,3 +378,110 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
         )
         scores = scores + bias
     return (torch.softmax(scores, dim=-1) @ (tokens @ OV)).sum(dim=1) + b
+
+
+# %% right: mask_written_out
+def circuits(weights):
+    heads = range(len(weights["W_q"]))
+    QK = torch.stack([weights["W_q"][i] @ weights["W_k"][i].t() for i in heads])
+    OV = torch.stack([weights["W_v"][i] @ weights["W_o"][i] for i in heads])
+    u = torch.stack([weights["W_k"][i] @ weights["b_q"][i] for i in heads])
+    b = weights["b_o"].clone()
+    for i in heads:
+        b = b + weights["b_v"][i] @ weights["W_o"][i]
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    B, T, _ = x.shape
+    h = QK.size(0)
+    allowed = torch.ones(B, h, T, T, dtype=torch.bool)
+    if mask is not None:
+        allowed = allowed & mask
+    total = b.expand(B, T, -1)
+    for i in range(h):
+        energy = torch.einsum("bqd,de,bke->bqk", x, QK[i], x) + (x @ u[i])[:, None, :]
+        energy = energy / d_head**0.5
+        energy = energy.masked_fill(~allowed[:, i], float("-inf"))
+        total = total + torch.softmax(energy, dim=2) @ x @ OV[i]
+    return total
+
+
+# %% wrong: query_moved | says: OV meets the token of the query
+# OV is applied to the token of the query.
+def circuits(weights):
+    W_q, W_k, W_v, W_o = (weights["W_" + name] for name in "qkvo")
+    b_q, b_v, b_o = (weights["b_" + name] for name in "qvo")
+    QK = W_q @ W_k.mT
+    u = torch.einsum("udk,uk->ud", W_k, b_q)
+    OV = W_v @ W_o
+    b = b_o + torch.einsum("uk,ukd->d", b_v, W_o)
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    x = x[:, None]
+    scores = (x @ QK + u[:, None]) @ x.mT / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return ((scores.softmax(-1).sum(-1, keepdim=True)) * (x @ OV)).sum(1) + b
+
+
+# %% wrong: sums_multiplied | says: each by itself
+# Biases and matrices are summed over the heads apart.
+def circuits(weights):
+    W_q, W_k, W_v, W_o = (weights["W_" + name] for name in "qkvo")
+    b_q, b_v, b_o = (weights["b_" + name] for name in "qvo")
+    QK = W_q @ W_k.mT
+    u = torch.einsum("udk,uk->ud", W_k, b_q)
+    OV = W_v @ W_o
+    b = b_o + b_v.sum(0) @ W_o.sum(0)
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    x = x[:, None]
+    scores = (x @ QK + u[:, None]) @ x.mT / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return (scores.softmax(-1) @ (x @ OV)).sum(1) + b
+
+
+# %% wrong: width_from_the_model | says: D / h
+# Ignores d_head: takes D / h.
+def circuits(weights):
+    W_q, W_k, W_v, W_o = (weights["W_" + name] for name in "qkvo")
+    b_q, b_v, b_o = (weights["b_" + name] for name in "qvo")
+    QK = W_q @ W_k.mT
+    u = torch.einsum("udk,uk->ud", W_k, b_q)
+    OV = W_v @ W_o
+    b = b_o + torch.einsum("uk,ukd->d", b_v, W_o)
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    x = x[:, None]
+    scores = (x @ QK + u[:, None]) @ x.mT / math.sqrt(x.shape[-1] / len(QK))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return (scores.softmax(-1) @ (x @ OV)).sum(1) + b
+
+
+# %% wrong: fill_of_minus_10 | says: the forbidden key wins
+# Forbidden scores are -10.
+def circuits(weights):
+    W_q, W_k, W_v, W_o = (weights["W_" + name] for name in "qkvo")
+    b_q, b_v, b_o = (weights["b_" + name] for name in "qvo")
+    QK = W_q @ W_k.mT
+    u = torch.einsum("udk,uk->ud", W_k, b_q)
+    OV = W_v @ W_o
+    b = b_o + torch.einsum("uk,ukd->d", b_v, W_o)
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    x = x[:, None]
+    scores = (x @ QK + u[:, None]) @ x.mT / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -10.0)
+    return (scores.softmax(-1) @ (x @ OV)).sum(1) + b

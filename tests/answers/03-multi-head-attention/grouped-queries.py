@@ -92,7 +92,7 @@ def share_heads(weight, num_kv_heads):
 # +         weights = weights.nan_to_num(0.0)
 
 
-# %% wrong: divided_by_g, of: base | says: key head i // g
+# %% wrong: divided_by_g, of: base | says: key head u // h_kv
 # The head's number is divided by g instead of h / g.
 # -     key = key.repeat_interleave(n, dim=1)
 # -     value = value.repeat_interleave(n, dim=1)
@@ -373,3 +373,209 @@ def share_heads(weight, num_kv_heads):
     if len(weight) % num_kv_heads:
         raise ValueError("num_kv_heads")
     return weight.unflatten(0, (num_kv_heads, -1)).mean(1)
+
+
+# %% right: exponentials_by_head
+def one_head(q, k, v, allowed):
+    energy = torch.einsum("bid,bjd->bij", q, k) * q.shape[-1] ** -0.5
+    energy = torch.where(allowed, energy, torch.full_like(energy, float("-inf")))
+    top = energy.amax(-1, keepdim=True).detach()
+    top = torch.where(top == float("-inf"), torch.zeros_like(top), top)
+    power = torch.exp(energy - top)
+    total = power.sum(-1, keepdim=True)
+    total = torch.where(total == 0, torch.ones_like(total), total)
+    return torch.einsum("bij,bje->bie", power / total, v)
+
+
+def grouped_attention(query, key, value, mask=None):
+    B, h, T_q, _ = query.shape
+    h_kv, T_k = key.shape[1:3]
+    if h % h_kv != 0:
+        raise ValueError(f"{h} query heads, {h_kv} key heads")
+    if mask is None:
+        mask = torch.ones((), dtype=torch.bool)
+    mask = mask.broadcast_to(B, h, T_q, T_k)
+    outs = []
+    for u in range(h):
+        g = u * h_kv // h
+        outs.append(one_head(query[:, u], key[:, g], value[:, g], mask[:, u]))
+    return torch.stack(outs, 1)
+
+
+def share_heads(weight, num_kv_heads):
+    if len(weight) % num_kv_heads != 0:
+        raise ValueError("num_kv_heads")
+    return torch.stack([part.mean(0) for part in weight.chunk(num_kv_heads)])
+
+
+# %% wrong: values_take_turns | says: values take turns
+# Values are repeated in another order than keys.
+def grouped_attention(query, key, value, mask=None):
+    h, h_kv = query.shape[1], key.shape[1]
+    if h % h_kv:
+        raise ValueError("the heads of keys must divide the heads of queries")
+    n = h // h_kv
+    key = key.repeat_interleave(n, dim=1)
+    value = value.repeat(1, n, 1, 1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError("num_kv_heads must divide the number of heads")
+    return weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).mean(1)
+
+
+# %% wrong: scale_of_values | says: width of a value
+# The scale comes from the values' width.
+def grouped_attention(query, key, value, mask=None):
+    h, h_kv = query.shape[1], key.shape[1]
+    if h % h_kv:
+        raise ValueError("the heads of keys must divide the heads of queries")
+    n = h // h_kv
+    key = key.repeat_interleave(n, dim=1)
+    value = value.repeat_interleave(n, dim=1)
+    scores = query @ key.mT / math.sqrt(value.shape[-1])
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError("num_kv_heads must divide the number of heads")
+    return weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).mean(1)
+
+
+# %% wrong: empty_in_all_heads | says: gets 0 in all heads
+# A query that is empty in one head counts as empty in all heads.
+def grouped_attention(query, key, value, mask=None):
+    h, h_kv = query.shape[1], key.shape[1]
+    if h % h_kv:
+        raise ValueError("the heads of keys must divide the heads of queries")
+    n = h // h_kv
+    key = key.repeat_interleave(n, dim=1)
+    value = value.repeat_interleave(n, dim=1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = (~mask.expand(scores.shape).any(-1, keepdim=True)).any(-3, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError("num_kv_heads must divide the number of heads")
+    return weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).mean(1)
+
+
+# %% wrong: fill_of_minus_100 | says: the forbidden key wins
+# Forbidden scores are -100, not -inf.
+def grouped_attention(query, key, value, mask=None):
+    h, h_kv = query.shape[1], key.shape[1]
+    if h % h_kv:
+        raise ValueError("the heads of keys must divide the heads of queries")
+    n = h // h_kv
+    key = key.repeat_interleave(n, dim=1)
+    value = value.repeat_interleave(n, dim=1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -100.0).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError("num_kv_heads must divide the number of heads")
+    return weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).mean(1)
+
+
+# %% wrong: share_by_groups | says: divided by the number of groups
+# Divides by the number of groups, not by the size of a group.
+def grouped_attention(query, key, value, mask=None):
+    h, h_kv = query.shape[1], key.shape[1]
+    if h % h_kv:
+        raise ValueError("the heads of keys must divide the heads of queries")
+    n = h // h_kv
+    key = key.repeat_interleave(n, dim=1)
+    value = value.repeat_interleave(n, dim=1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError("num_kv_heads must divide the number of heads")
+    return (
+        weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).sum(1)
+        / num_kv_heads
+    )
+
+
+# %% wrong: three_axes_begin_with_the_batch | says: three are
+# A mask of three axes is read as (B, T_q, T_k).
+def grouped_attention(query, key, value, mask=None):
+    h, h_kv = query.shape[1], key.shape[1]
+    if h % h_kv:
+        raise ValueError("the heads of keys must divide the heads of queries")
+    n = h // h_kv
+    key = key.repeat_interleave(n, dim=1)
+    value = value.repeat_interleave(n, dim=1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        return scores.softmax(-1) @ value
+    if mask.dim() == 3:
+        mask = mask.unsqueeze(1)
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError("num_kv_heads must divide the number of heads")
+    return weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).mean(1)
+
+
+# %% wrong: keys_detached | says: key gets no gradient
+# Keys are detached.
+def grouped_attention(query, key, value, mask=None):
+    h, h_kv = query.shape[1], key.shape[1]
+    if h % h_kv:
+        raise ValueError("the heads of keys must divide the heads of queries")
+    n = h // h_kv
+    key = key.detach().repeat_interleave(n, dim=1)
+    value = value.repeat_interleave(n, dim=1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError("num_kv_heads must divide the number of heads")
+    return weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).mean(1)

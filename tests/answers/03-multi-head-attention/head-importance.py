@@ -358,3 +358,67 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # %% wrong: one_token_is_no_mean | says: wrong|One real
 # -         substitute = real.mean(dim=0)  # (n, h, d_h) -> (h, d_h)
 # +         substitute = real.mean(dim=0) if len(real) > 1 else torch.zeros_like(real[0])
+
+
+# %% right: errors_changed
+def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
+    B, h, T, d = heads.shape
+    weight = valid.to(heads.dtype)
+    n = weight.sum()
+    if ablation == "zero":
+        filler = torch.zeros(h, d, dtype=heads.dtype)
+    elif ablation == "mean":
+        filler = torch.einsum("buid,bi->ud", heads, weight) / n
+    else:
+        raise ValueError("ablation?")
+    W = W_o.reshape(h, d, -1)
+    share = torch.einsum("buid,udm->ubim", heads, W)
+    swap = torch.einsum("ud,udm->um", filler, W)[:, None, None, :]
+    error = share.sum(0) + b_o - target
+    changed = error - share + swap
+    area = n * target.shape[-1]
+
+    def total(e):
+        return torch.einsum("...bim,...bim,bi->...", e, e, weight) / area
+
+    return total(changed) - total(error)
+
+
+# %% wrong: mean_by_default | says: the ablation "mean"
+# The default is mean.
+def head_importance(heads, W_o, b_o, target, valid, ablation="mean"):
+    if ablation not in ("zero", "mean"):
+        raise ValueError(f"unknown ablation {ablation}")
+
+    def loss(pieces):
+        output = pieces.transpose(1, 2).flatten(2) @ W_o + b_o
+        return (output - target)[valid].pow(2).mean()
+
+    mean = heads.transpose(1, 2)[valid].mean(0)
+    whole = loss(heads)
+    found = []
+    for u in range(heads.shape[1]):
+        ablated = heads.clone()
+        ablated[:, u] = 0 if ablation == "zero" else mean[u]
+        found.append(loss(ablated) - whole)
+    return torch.stack(found)
+
+
+# %% wrong: root_of_the_loss | says: has no root
+# Root of the mean.
+def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
+    if ablation not in ("zero", "mean"):
+        raise ValueError(f"unknown ablation {ablation}")
+
+    def loss(pieces):
+        output = pieces.transpose(1, 2).flatten(2) @ W_o + b_o
+        return (output - target)[valid].pow(2).mean().sqrt()
+
+    mean = heads.transpose(1, 2)[valid].mean(0)
+    whole = loss(heads)
+    found = []
+    for u in range(heads.shape[1]):
+        ablated = heads.clone()
+        ablated[:, u] = 0 if ablation == "zero" else mean[u]
+        found.append(loss(ablated) - whole)
+    return torch.stack(found)

@@ -106,7 +106,7 @@ def torch_mask(mask, batch_size, num_heads):
 # +             windows.append((s <= t) & (s >= t - reach))
 
 
-# %% wrong: numbers_accepted, of: base | says: mask of numbers must raise
+# %% wrong: numbers_accepted, of: base | says: mask of torch.float32 must raise
 # A mask of numbers is turned into a boolean one.
 # -     if mask.dtype != torch.bool:
 # -         raise ValueError("mask must be boolean")
@@ -127,7 +127,7 @@ def torch_mask(mask, batch_size, num_heads):
 # +     return ~mask.reshape(-1, *mask.shape[-2:])
 
 
-# %% wrong: order, of: base | says: order i \* B \+ b
+# %% wrong: order, of: base | says: order u \* B \+ b
 # Entries are ordered by head first.
 # -     return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])
 # +     return ~full.transpose(0, 1).reshape(batch_size * num_heads, *mask.shape[-2:])
@@ -175,7 +175,7 @@ def torch_mask(mask, batch_size, num_heads):
 # +     return full.reshape(batch_size * num_heads, *mask.shape[-2:])
 
 
-# %% wrong: repeat, of: base | says: order i \* B \+ b \(`repeat`
+# %% wrong: repeat, of: base | says: order u \* B \+ b \(`repeat`
 # A (B, 1, T_q, T_k) mask is repeated as a block.
 # +     if mask.ndim == 4 and mask.shape[1] == 1:
 # +         return ~mask[:, 0].repeat(num_heads, 1, 1)
@@ -295,3 +295,132 @@ def torch_mask(mask, batch_size, num_heads):
 # %% wrong: window_stops_at_half | says: wrong|differ
 # -         [size if reach is None else reach for reach in reaches], device=valid.device
 # +         [size if reach is None else min(reach, 5) for reach in reaches], device=valid.device
+
+
+# %% right: each_sequence_by_tril
+def head_masks(valid, reaches):
+    T = valid.size(-1)
+    base = valid.unsqueeze(1).repeat(1, T, 1)
+    per_head = []
+    for r in reaches:
+        m = base.tril()
+        if r is not None:
+            m = m.triu(-r)
+        per_head.append(m)
+    return torch.stack(per_head, dim=1)
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if not mask.dtype == torch.bool:
+        raise ValueError("need a boolean mask")
+    while mask.ndim < 4:
+        mask = mask.unsqueeze(0)
+    full = mask.broadcast_to(batch_size, num_heads, mask.size(2), mask.size(3))
+    rows = [full[b, u] for b in range(batch_size) for u in range(num_heads)]
+    return torch.stack(rows) == False  # noqa: E712
+
+
+# %% wrong: none_is_a_number | says: fixed large number
+# A reach of None is a fixed number, but sequences may be longer.
+def head_masks(valid, reaches):
+    T = valid.shape[1]
+    position = torch.arange(T)
+    distance = position[:, None] - position[None, :]
+    windows = []
+    for reach in reaches:
+        limit = 32 if reach is None else reach
+        windows.append((distance >= 0) & (distance <= limit))
+    return torch.stack(windows) & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    T_q, T_k = mask.shape[-2:]
+    return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)
+
+
+# %% wrong: padding_of_the_first | says: padding of sequence 0
+# All sequences have the padding of the first.
+def head_masks(valid, reaches):
+    T = valid.shape[1]
+    position = torch.arange(T)
+    distance = position[:, None] - position[None, :]
+    windows = []
+    for reach in reaches:
+        limit = T if reach is None else reach
+        windows.append((distance >= 0) & (distance <= limit))
+    return torch.stack(windows) & valid[:1, None, None, :].expand(
+        len(valid), -1, -1, -1
+    )
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    T_q, T_k = mask.shape[-2:]
+    return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)
+
+
+# %% wrong: padding_sees_itself | says: may attend to itself
+# Every token may attend to itself, padding too.
+def head_masks(valid, reaches):
+    T = valid.shape[1]
+    position = torch.arange(T)
+    distance = position[:, None] - position[None, :]
+    windows = []
+    for reach in reaches:
+        limit = T if reach is None else reach
+        windows.append((distance >= 0) & (distance <= limit))
+    return torch.stack(windows) & (valid[:, None, None, :] | (distance == 0))
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    T_q, T_k = mask.shape[-2:]
+    return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)
+
+
+# %% wrong: square_masks | says: need not be equal
+# T_q = T_k assumed.
+def head_masks(valid, reaches):
+    T = valid.shape[1]
+    position = torch.arange(T)
+    distance = position[:, None] - position[None, :]
+    windows = []
+    for reach in reaches:
+        limit = T if reach is None else reach
+        windows.append((distance >= 0) & (distance <= limit))
+    return torch.stack(windows) & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    T_q = T_k = mask.shape[-1]
+    return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)
+
+
+# %% wrong: reach_of_real_tokens | says: counts real tokens only
+# Window counts real tokens only.
+def head_masks(valid, reaches):
+    T = valid.shape[1]
+    position = torch.arange(T)
+    distance = position[:, None] - position[None, :]
+    distance = distance.clone()
+    windows = []
+    for reach in reaches:
+        limit = T if reach is None else reach
+        windows.append((distance >= 0) & (distance <= limit))
+    count = valid.long().cumsum(1)
+    gap = count[:, :, None] - count[:, None, :]
+    near = torch.stack([(gap <= (T if r is None else r)) for r in reaches], 1)
+    return near & (distance >= 0) & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    T_q, T_k = mask.shape[-2:]
+    return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)

@@ -304,3 +304,108 @@ def unpack_projection(packed, num_heads, layout):
     sizes = (3, num_heads) if layout == "by role" else (num_heads, 3)
     cut = packed.unflatten(1, (*sizes, -1))
     return cut.movedim(1 if layout == "by role" else 2, 0).transpose(1, 2).unbind(0)
+
+
+# %% right: columns_by_number
+def columns_of(layout, h, width):
+    if layout == "by role":
+        table = torch.arange(3 * h).view(3, h)
+    elif layout == "by head":
+        table = torch.arange(3 * h).view(h, 3).t()
+    else:
+        raise ValueError("no such layout")
+    return table[..., None] * width + torch.arange(width)
+
+
+def pack_projection(W_q, W_k, W_v, layout):
+    h, D, width = W_q.shape
+    where = columns_of(layout, h, width)
+    packed = torch.empty(D, 3 * h * width, dtype=W_q.dtype)
+    for role, weight in enumerate((W_q, W_k, W_v)):
+        for u in range(h):
+            packed[:, where[role, u]] = weight[u]
+    return packed
+
+
+def unpack_projection(packed, num_heads, layout):
+    width, rest = divmod(packed.size(1), 3 * num_heads)
+    where = columns_of(layout, num_heads, width)
+    if rest:
+        raise ValueError("num_heads")
+    q, k, v = (packed[:, w].transpose(0, 1) for w in where)
+    return q, k, v
+
+
+# %% wrong: part_of_the_text | says: a part of a name is no layout
+# 'by' in text: parts of a layout's name are accepted.
+def pack_projection(W_q, W_k, W_v, layout):
+    if layout not in "by role, by head":
+        raise ValueError(f"unknown layout {layout}")
+    stacked = torch.stack([W_q, W_k, W_v])
+    if layout == "by role":
+        return stacked.permute(2, 0, 1, 3).flatten(1)
+    return stacked.permute(2, 1, 0, 3).flatten(1)
+
+
+def unpack_projection(packed, num_heads, layout):
+    if layout not in "by role, by head":
+        raise ValueError(f"unknown layout: {layout}")
+    rows, columns = packed.shape
+    if columns % (3 * num_heads):
+        raise ValueError("columns must be a multiple of 3 * num_heads")
+    d_h = columns // (3 * num_heads)
+    if layout == "by role":
+        found = packed.reshape(rows, 3, num_heads, d_h).permute(1, 2, 0, 3)
+    else:
+        found = packed.reshape(rows, num_heads, 3, d_h).permute(2, 1, 0, 3)
+    return tuple(found)
+
+
+# %% wrong: features_outermost | says: torn apart
+# Columns of a head are scattered: feature is the slowest axis, in both.
+def pack_projection(W_q, W_k, W_v, layout):
+    if layout not in ("by role", "by head"):
+        raise ValueError(f"unknown layout {layout}")
+    stacked = torch.stack([W_q, W_k, W_v])
+    if layout == "by role":
+        return stacked.permute(2, 3, 0, 1).flatten(1)
+    return stacked.permute(2, 1, 0, 3).flatten(1)
+
+
+def unpack_projection(packed, num_heads, layout):
+    if layout not in ("by role", "by head"):
+        raise ValueError(f"unknown layout: {layout}")
+    rows, columns = packed.shape
+    if columns % (3 * num_heads):
+        raise ValueError("columns must be a multiple of 3 * num_heads")
+    d_h = columns // (3 * num_heads)
+    if layout == "by role":
+        found = packed.reshape(rows, d_h, 3, num_heads).permute(2, 3, 0, 1)
+    else:
+        found = packed.reshape(rows, num_heads, 3, d_h).permute(2, 1, 0, 3)
+    return tuple(found)
+
+
+# %% wrong: values_before_keys | says: order is query value key
+# By head: order is query, value, key.
+def pack_projection(W_q, W_k, W_v, layout):
+    if layout not in ("by role", "by head"):
+        raise ValueError(f"unknown layout {layout}")
+    stacked = torch.stack([W_q, W_k, W_v])
+    if layout == "by role":
+        return stacked.permute(2, 0, 1, 3).flatten(1)
+    return torch.stack([W_q, W_v, W_k]).permute(2, 1, 0, 3).flatten(1)
+
+
+def unpack_projection(packed, num_heads, layout):
+    if layout not in ("by role", "by head"):
+        raise ValueError(f"unknown layout: {layout}")
+    rows, columns = packed.shape
+    if columns % (3 * num_heads):
+        raise ValueError("columns must be a multiple of 3 * num_heads")
+    d_h = columns // (3 * num_heads)
+    if layout == "by role":
+        found = packed.reshape(rows, 3, num_heads, d_h).permute(1, 2, 0, 3)
+    else:
+        found = packed.reshape(rows, num_heads, 3, d_h).permute(2, 1, 0, 3)
+    return tuple(found)

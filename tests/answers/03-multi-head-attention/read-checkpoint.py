@@ -322,3 +322,163 @@ def read_heads(state, num_heads, prefix=""):
 # %% wrong: plain_where_widths_are_equal | says: KeyError|kdim|in_proj
 # -     if prefix + "in_proj_weight" in state:
 # +     if state.get(prefix + "k_proj_weight", out).shape == out.shape:
+
+
+# %% right: views_and_pieces
+def piece(w, h):
+    return w.unflatten(0, (h, w.shape[0] // h)).transpose(1, 2).clone()
+
+
+def read_heads(state, num_heads, prefix=""):
+    get = lambda name: state.get(prefix + name)  # noqa: E731
+    packed = get("in_proj_weight")
+    if packed is None:
+        q, k, v = map(get, ["q_proj_weight", "k_proj_weight", "v_proj_weight"])
+    else:
+        q, k, v = packed.view(3, -1, packed.shape[1])
+    b, b_o = get("in_proj_bias"), get("out_proj.bias")
+    if b is None:
+        b = 0 * q[:, 0].repeat(3)
+    if b_o is None:
+        b_o = torch.zeros_like(q[0])
+    b_q, b_k, b_v = b.view(3, num_heads, -1)
+    W_o = piece(get("out_proj.weight").T.contiguous(), num_heads).transpose(1, 2)
+    names = dict(
+        W_q=piece(q, num_heads), W_k=piece(k, num_heads), W_v=piece(v, num_heads)
+    )
+    return {**names, "b_q": b_q, "b_k": b_k, "b_v": b_v, "W_o": W_o, "b_o": b_o}
+
+
+# %% wrong: any_bias_counts | says: What other layers have
+# Decides about biases by the whole state dict.
+def read_heads(state, num_heads, prefix=""):
+    if prefix + "in_proj_weight" in state:
+        stored = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        stored = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    d_h = D // num_heads
+    found = {}
+    for name, weight in zip("qkv", stored):
+        found["W_" + name] = weight.reshape(num_heads, d_h, -1).mT
+    if any(name.endswith("in_proj_bias") for name in state):
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(D) for _ in range(3)]
+        b_o = out.new_zeros(D)
+    for name, bias in zip("qkv", biases):
+        found["b_" + name] = bias.reshape(num_heads, d_h)
+    found["W_o"] = out.T.reshape(num_heads, d_h, D)
+    found["b_o"] = b_o
+    return found
+
+
+# %% wrong: last_layer_wins | says: this is W_o of the layer
+# Finds names by their end: another layer's entries come in.
+def read_heads(state, num_heads, prefix=""):
+    if prefix + "in_proj_weight" in state:
+        stored = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        stored = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+    state = {
+        name.split(".", prefix.count("."))[-1] if prefix else name: t
+        for name, t in state.items()
+    }
+    prefix = ""
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    d_h = D // num_heads
+    found = {}
+    for name, weight in zip("qkv", stored):
+        found["W_" + name] = weight.reshape(num_heads, d_h, -1).mT
+    if prefix + "in_proj_bias" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(D) for _ in range(3)]
+        b_o = out.new_zeros(D)
+    for name, bias in zip("qkv", biases):
+        found["b_" + name] = bias.reshape(num_heads, d_h)
+    found["W_o"] = out.T.reshape(num_heads, d_h, D)
+    found["b_o"] = b_o
+    return found
+
+
+# %% wrong: separate_without_bias | says: the bias is left out
+# A layer with separate matrices is taken to have no biases.
+def read_heads(state, num_heads, prefix=""):
+    if prefix + "in_proj_weight" in state:
+        stored = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        stored = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    d_h = D // num_heads
+    found = {}
+    for name, weight in zip("qkv", stored):
+        found["W_" + name] = weight.reshape(num_heads, d_h, -1).mT
+    if prefix + "in_proj_bias" in state and prefix + "in_proj_weight" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(D) for _ in range(3)]
+        b_o = out.new_zeros(D)
+    for name, bias in zip("qkv", biases):
+        found["b_" + name] = bias.reshape(num_heads, d_h)
+    found["W_o"] = out.T.reshape(num_heads, d_h, D)
+    found["b_o"] = b_o
+    return found
+
+
+# %% wrong: out_reshaped | says: Bring the columns
+# Out_proj: reshape to (h, D, d_h) without bringing the columns to the front, then transposed.
+def read_heads(state, num_heads, prefix=""):
+    if prefix + "in_proj_weight" in state:
+        stored = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        stored = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    d_h = D // num_heads
+    found = {}
+    for name, weight in zip("qkv", stored):
+        found["W_" + name] = weight.reshape(num_heads, d_h, -1).mT
+    if prefix + "in_proj_bias" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(D) for _ in range(3)]
+        b_o = out.new_zeros(D)
+    for name, bias in zip("qkv", biases):
+        found["b_" + name] = bias.reshape(num_heads, d_h)
+    found["W_o"] = out.reshape(num_heads, D, d_h).mT
+    found["b_o"] = b_o
+    return found
+
+
+# %% wrong: key_and_value_bias_swapped | says: this is the bias of the values
+# K and v biases swapped.
+def read_heads(state, num_heads, prefix=""):
+    if prefix + "in_proj_weight" in state:
+        stored = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        stored = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    d_h = D // num_heads
+    found = {}
+    for name, weight in zip("qkv", stored):
+        found["W_" + name] = weight.reshape(num_heads, d_h, -1).mT
+    if prefix + "in_proj_bias" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(D) for _ in range(3)]
+        b_o = out.new_zeros(D)
+    for name, bias in zip("qvk", biases):
+        found["b_" + name] = bias.reshape(num_heads, d_h)
+    found["W_o"] = out.T.reshape(num_heads, d_h, D)
+    found["b_o"] = b_o
+    return found

@@ -209,7 +209,7 @@ def biased_attention(query, key, value, bias, mask=None):
 # +         d = s - p
 
 
-# %% wrong: not_shifted, of: base | says: not shifted by R
+# %% wrong: not_shifted, of: base | says: not shifted by max_distance
 # Negative columns count from the end.
 # -         return self.table[:, d + self.max_distance]
 # +         return self.table[:, d]
@@ -266,7 +266,7 @@ def biased_attention(query, key, value, bias, mask=None):
 # +         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance))
 
 
-# %% wrong: zero_outside, of: base | says: farther than R get a bias of 0
+# %% wrong: zero_outside, of: base | says: farther than max_distance get a bias of 0
 # Distances beyond R get no bias.
 # -         return self.table[:, d + self.max_distance]
 # +         near = (s - p).abs() <= self.max_distance
@@ -396,3 +396,210 @@ def biased_attention(query, key, value, bias, mask=None):
 # %% wrong: table_detached | says: gradient|learned
 # -         return self.table[:, column]  # (h, 2R + 1) -> (h, T_q, T_k)
 # +         return self.table.data[:, column]
+
+
+# %% right: windows_of_one_line
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(num_heads, 2 * max_distance + 1))
+        nn.init.zeros_(self.table)
+        self.edge = max_distance
+
+    def forward(self, num_queries, num_keys, offset=0):
+        # One long line of distances, from which each query takes a window.
+        low = -(offset + num_queries - 1)
+        line = torch.arange(low, num_keys - offset).clip(-self.edge, self.edge)
+        line = self.table.index_select(1, line + self.edge)
+        rows = []
+        for i in range(num_queries):
+            start = num_queries - 1 - i
+            rows.append(line[:, start : start + num_keys])
+        return torch.stack(rows, dim=1)
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = torch.einsum("buid,bujd->buij", query, key) / query.size(-1) ** 0.5
+    scores = scores + bias
+    if mask is None:
+        mask = torch.ones(1, 1, dtype=torch.bool)
+    mask = mask.expand_as(scores)
+    safe = torch.where(mask, scores, torch.tensor(-torch.inf, dtype=scores.dtype))
+    big = safe.max(-1, keepdim=True).values.clamp(min=torch.finfo(scores.dtype).min)
+    e = (safe - big.detach()).exp()
+    return (e / e.sum(-1, keepdim=True).clamp(min=1e-30)) @ value
+
+
+# %% wrong: kept_whatever_the_offset | says: what the call before gave
+# Keeps the columns of the first call of a size, whatever the offset.
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        if getattr(self, "seen", None) == (num_queries, num_keys):
+            return self.table[:, self.column]
+        p = offset + torch.arange(num_queries)[:, None]
+        j = torch.arange(num_keys)[None, :]
+        column = (j - p).clamp(-self.max_distance, self.max_distance)
+        self.seen, self.column = (num_queries, num_keys), column + self.max_distance
+        return self.table[:, self.column]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+# %% wrong: dropout_on_the_table | says: right in eval
+# Drops entries in train mode.
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = offset + torch.arange(num_queries)[:, None]
+        j = torch.arange(num_keys)[None, :]
+        column = (j - p).clamp(-self.max_distance, self.max_distance)
+        return F.dropout(self.table[:, column + self.max_distance], 0.1, self.training)
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+# %% wrong: masked_without_bias | says: no effect when a mask
+# The bias is added to the weights after the softmax when masked.
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = offset + torch.arange(num_queries)[:, None]
+        j = torch.arange(num_keys)[None, :]
+        column = (j - p).clamp(-self.max_distance, self.max_distance)
+        return self.table[:, column + self.max_distance]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = (scores - bias).masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+# %% wrong: three_axes_begin_with_the_batch | says: three are
+# A mask of three axes is read as (B, T_q, T_k).
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = offset + torch.arange(num_queries)[:, None]
+        j = torch.arange(num_keys)[None, :]
+        column = (j - p).clamp(-self.max_distance, self.max_distance)
+        return self.table[:, column + self.max_distance]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return scores.softmax(-1) @ value
+    if mask.dim() == 3:
+        mask = mask[:, None]
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+# %% wrong: bias_of_the_sequences | says: read as the batch, which
+# Bias lines up with batch.
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = offset + torch.arange(num_queries)[:, None]
+        j = torch.arange(num_keys)[None, :]
+        column = (j - p).clamp(-self.max_distance, self.max_distance)
+        return self.table[:, column + self.max_distance]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + (
+        bias[:, None] if len(bias) == len(query) else bias
+    )
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+# %% wrong: bias_detached | says: bias gets no gradient
+# Bias is detached in biased_attention.
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = offset + torch.arange(num_queries)[:, None]
+        j = torch.arange(num_keys)[None, :]
+        column = (j - p).clamp(-self.max_distance, self.max_distance)
+        return self.table[:, column + self.max_distance]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias.detach()
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+# %% wrong: keys_from_one | says: too large by 1
+# Positions of keys shifted left by one.
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = offset + torch.arange(num_queries)[:, None]
+        j = 1 + torch.arange(num_keys)[None, :]
+        column = (j - p).clamp(-self.max_distance, self.max_distance)
+        return self.table[:, column + self.max_distance]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+    return scores.softmax(-1).masked_fill(empty, 0) @ value

@@ -223,7 +223,7 @@ def merge_heads(x):
 # +     return pieces.detach().reshape(*pieces.shape[:-2], -1)
 
 
-# %% wrong: leading_axes_squeezed | says: shape
+# %% wrong: leading_axes_squeezed | says: squeeze drops it
 # -     return pieces.transpose(-3, -2)  # (..., T, h, d_h) -> (..., h, T, d_h)
 # +     return pieces.transpose(-3, -2).squeeze(0)
 
@@ -243,6 +243,34 @@ def split_heads(x, num_heads):
     _first_count.append(num_heads)
     count = _first_count[0] if x.shape[-1] % _first_count[0] == 0 else num_heads
     return x.unflatten(-1, (count, -1)).transpose(-3, -2)
+
+
+def merge_heads(x):
+    return x.transpose(-3, -2).flatten(-2)
+
+
+# %% right: split_by_identity_matrix
+def split_heads(x, num_heads):
+    *batch, tokens, features = x.shape
+    if features // num_heads * num_heads != features:
+        raise ValueError("num_heads?")
+    flat = x.reshape(-1, tokens, features)
+    out = torch.einsum("btf,fg->btg", flat, torch.eye(features, dtype=x.dtype))
+    out = out.unflatten(2, (num_heads, features // num_heads)).permute(0, 2, 1, 3)
+    return out.reshape(*batch, num_heads, tokens, features // num_heads)
+
+
+def merge_heads(x):
+    moved = x.movedim(-3, -2).contiguous()
+    return moved.view(moved.shape[:-2] + (x.shape[-3] * x.shape[-1],))
+
+
+# %% wrong: tokens_must_divide | says: Only the features
+# Checks the token axis for divisibility, too.
+def split_heads(x, num_heads):
+    if x.shape[-1] % num_heads or x.numel() // x.shape[-1] % num_heads:
+        raise ValueError("num_heads must divide D")
+    return x.reshape(*x.shape[:-1], num_heads, -1).transpose(-3, -2)
 
 
 def merge_heads(x):
