@@ -36,7 +36,7 @@ BATCH = 64
 #: Updates; models that are compared have as many. Classifiers, taggers and models of digits:
 STEPS = 250
 #: The fill-in model and the language model.
-TEXT_STEPS = 250
+TEXT_STEPS = 320
 #: What mends texts with gaps, or with blanks.
 GAP_STEPS = 300
 CLIP_STEPS = 350

@@ -104,7 +104,7 @@ def train(kind: str, seed: int = 0, *, steps: int = 500, num_layers: int = 1) ->
     """Return a reader of this kind, trained on texts of TRAINED words."""
     torch.manual_seed(seed)
     reader = Reader(kind, num_layers)
-    optimizer = torch.optim.Adam(reader.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(reader.parameters(), lr=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.01, total_steps=steps)
     for _ in range(steps):
         *facts, answers = draw_texts(32, TRAINED)

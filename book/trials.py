@@ -37,7 +37,7 @@ SMALL = [
     "model.d_model=96",
     "model.d_ff=384",
     "training.max_steps=470",
-    "training.max_tokens=800",
+    "training.max_tokens=640",
     "training.warmup_steps=120",
     "training.peak_lr=3e-3",
 ]
@@ -48,7 +48,7 @@ FIRST_UPDATES = [
     "model.num_encoder_layers=3",
     "model.num_decoder_layers=3",
     "model.dropout=0.0",
-    "training.max_tokens=700",
+    "training.max_tokens=500",
     "training.max_steps=110",
     "training.schedule=constant",
     "training.peak_lr=4e-3",

@@ -23,7 +23,7 @@ LANGUAGE = {"constructions": ("modal", "zu-infinitive")}
 LONGEST = 10  # German words in a training sentence
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SPECIAL = ["<pad>", "<bos>", "<eos>", "<unk>"]
-STEPS, BATCH, PEAK = 1200, 48, 4e-3
+STEPS, BATCH, PEAK = 1200, 32, 4e-3
 #: What is tried against the fall beyond the trained length.
 CURES = ("none", "random offsets", "relative bias")
 

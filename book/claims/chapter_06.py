@@ -194,10 +194,10 @@ def compositional(seed: int) -> dict[str, float]:
 
 @claim(
     id="6-length",
-    sentence="longer sentences cost far more",
+    sentence="longer sentences cost about a third of the exact matches",
     control="sentences of the trained lengths, of the same words and constructions",
     effect="share of exact matches, random minus length",
-    at_least=0.15,
+    at_least=0.25,
 )
 def length(seed: int) -> dict[str, float]:
     """Eleven words and more, after training that ended at ten."""
@@ -207,11 +207,11 @@ def length(seed: int) -> dict[str, float]:
 
 @claim(
     id="6-wrong-length",
-    sentence="more than a third of the wrong translations of longer sentences have another number "
+    sentence="more than half of the wrong translations of longer sentences have another number "
     "of words than the right one",
     control="wrong ones with the right number of words",
     effect="share of the wrong ones on the length test that are too short or too long",
-    at_least=0.34,
+    at_least=0.5,
 )
 def wrong_length(seed: int) -> dict[str, float]:
     """Too short and too long, counted."""
@@ -226,7 +226,7 @@ def wrong_length(seed: int) -> dict[str, float]:
         sum(apart > 0 for apart in wrong),
     )
     return {
-        "effect": short / len(wrong),
+        "effect": (short + long) / len(wrong),
         "short": short,
         "long": long,
         "all": len(wrong),
@@ -272,10 +272,10 @@ def alignment(seed: int) -> dict[str, float]:
 
 @claim(
     id="6-at-zero",
-    sentence="with every step at position 0 more than a tenth of the sentences go wrong",
+    sentence="with every step at position 0 more than a quarter of the sentences go wrong",
     control="the same model and sentences with the right positions",
     effect="share of exact matches on 100 random sentences, right positions minus all at 0",
-    at_least=0.1,
+    at_least=0.25,
 )
 def at_zero(seed: int) -> dict[str, float]:
     """A cache without an offset."""

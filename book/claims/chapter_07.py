@@ -157,7 +157,9 @@ def smoothing_family() -> None:
         torch.testing.assert_close(a, b)
 
 
-@exact("7-adam", "the first update moves every weight by the full rate")
+@exact(
+    "7-adam", "the first update moves every weight that has a gradient by the full rate"
+)
 def first_update() -> None:
     """Corrected for the start at zero, m and the root of v are equal but for the sign."""
     torch.manual_seed(0)
@@ -207,10 +209,10 @@ def warm_up(seed: int) -> dict[str, float]:
 
 @claim(
     id="7-frequencies",
-    sentence="post-norm without warm-up learns little more than how frequent each token is",
+    sentence="post-norm without warm-up learns no more than how frequent each token is",
     control="pre-norm without warm-up, at the same rate",
     effect="nats a token below the loss of word frequencies alone",
-    at_most=0.4,
+    at_most=0,
 )
 def frequencies(seed: int) -> dict[str, float]:
     """A loss that a list of frequencies has, too."""
@@ -247,10 +249,10 @@ def small(seed: int) -> Trained:
 
 @claim(
     id="7-clipped",
-    sentence="clipping changes more than one update in twenty",
+    sentence="clipping changes more than one update in five",
     control="updates whose gradient is shorter than the limit, which stay as they are",
     effect="share of updates whose gradient is longer than clip_norm",
-    at_least=0.05,
+    at_least=0.2,
 )
 def clipped(seed: int) -> dict[str, float]:
     """What the log has of every gradient."""
@@ -262,7 +264,8 @@ def clipped(seed: int) -> dict[str, float]:
 
 @claim(
     id="7-two-losses",
-    sentence="measured alike, pairs of the training cost less than those of the validation",
+    sentence="measured alike, training pairs cost less than validation pairs, on average over "
+    "seeds",
     control="the losses as they are logged, which say the opposite",
     effect="nats a token, validation minus training, both without smoothing and dropout",
     at_least=0,
@@ -301,10 +304,10 @@ def written(seed: int, width: int) -> list[str]:
 
 @claim(
     id="7-beam",
-    sentence="a beam of four changes the score by less than two BLEU",
+    sentence="a beam of four scores a little more than greedy decoding, on average over seeds",
     control="the same model and sentences decoded greedily",
-    effect="BLEU, beam 4 against greedy, without the sign",
-    at_most=2,
+    effect="BLEU, beam 4 minus greedy",
+    at_least=0,
 )
 def beam(seed: int) -> dict[str, float]:
     """Greedy and beam on the test set."""
@@ -312,7 +315,7 @@ def beam(seed: int) -> dict[str, float]:
     greedy, four = (
         scores(written(seed, width), references)["bleu"]["score"] for width in (1, 4)
     )
-    return {"effect": abs(four - greedy), "greedy": greedy, "beam 4": four}
+    return {"effect": four - greedy, "greedy": greedy, "beam 4": four}
 
 
 @claim(
