@@ -22,6 +22,10 @@ from grading.feedback.words import Message
 #: From here on, printed text and the seconds of a run are worth a word.
 BIG_PRINT, LONG_RUN = 20_000, 60.0
 
+#: What a report says where nothing needs mending.
+PASSES = "All the tests that you can see pass."
+MORE = "Grading runs more tests, with other sizes and values."
+
 
 @dataclass
 class Task:
@@ -123,10 +127,7 @@ class Report:
         if self.seconds is not None:
             lines.append(f"It ran from the top in {self.seconds:.0f} s.")
         if self.fine:
-            lines.append(
-                "All the tests that you can see pass. Grading runs more tests, with "
-                "other sizes and values."
-            )
+            lines.append(f"{PASSES} {MORE}")
         else:
             lines.append(
                 "Not ready yet: see above. You can hand in all the same: each test that "

@@ -32,9 +32,9 @@ _NO_HEADING = "<style>#validation-message > div > p { display: none }</style>"
 
 def answer(report: Report) -> dict:
     """Return a report as the button shows it: points, what to mend, and each task's state."""
-    if report.fine:
-        return {}
-    parts = [
+    # The button's own word of success is "all the tests", and it knows of no hidden ones.
+    parts = [(findings.PASSES, findings.MORE)] if report.fine else []
+    parts += [
         (f"{item.what[:1].upper()}{item.what[1:]}.", item.advice)
         for item in report.items
         if item.mend

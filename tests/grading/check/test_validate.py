@@ -11,10 +11,18 @@ from grading.feedback.words import Message
 
 
 def test_a_fine_notebook_is_a_success() -> None:
-    """Nothing to mend, and notes only: the button's own word for success."""
-    tasks = [Task("Task 1", tests=2)]
+    """Nothing to mend, and notes only: no word of all tests, since some are hidden."""
+    tasks = [Task("Task 1", tests=2, points=4, earned=4)]
     notes = [Item("the outputs take 3 MB", "Clear them.", mend=False)]
-    assert validate.answer(Report("A", Path("a.ipynb"), notes, tasks)) == {}
+    [shown] = validate.answer(Report("A", Path("a.ipynb"), notes, tasks))["failed"]
+    assert shown["source"].startswith("4 of 4 points by the tests that you can see;")
+    assert shown["raw_error"].splitlines() == [
+        "All the tests that you can see pass.",
+        "Grading runs more tests, with other sizes and values.",
+        "",
+        "Solved",
+        "Task 1, 4 of 4 points",
+    ]
 
 
 def test_solved_failed_and_open_tasks_are_told_apart_with_points() -> None:
