@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book test test-deploy check release claims lab library exercises student-edition grade train de-en train-gpu bench mutants lock clean
+.PHONY: help env book pdf test test-deploy check release claims lab library exercises student-edition grade train de-en train-gpu bench mutants lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -22,6 +22,9 @@ env-%:
 
 book: env-read  ## execute the chapters and build the website
 	@$(PY) -m tools.build_book
+
+pdf: env-read-check  ## the website, and the book as one PDF that it links (needs Chromium)
+	@$(PY) -m tools.pdf
 
 check: env ## the fast checks, for each edit
 	@$(PY) -m tools.run_tests --fast

@@ -207,6 +207,11 @@ def main(argv=None):
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=ROOT)
+    parser.add_argument(
+        "--keep-pdf",
+        action="store_true",
+        help="keep the PDF that was printed from these pages, and link it",
+    )
     args = parser.parse_args(argv)
     root = args.root.resolve()
     began = time.perf_counter()
@@ -217,6 +222,8 @@ def main(argv=None):
     if problem:
         print(problem, file=sys.stderr)
         return 1
+    if not args.keep_pdf:  # pages may change: an old PDF is not theirs
+        (root / "_build" / "html" / "course.pdf").unlink(missing_ok=True)
     cache_path = root / "_build" / "execution"
     executed, failures = execute(root, cache_path, pages(root))
     for path, traceback in failures:

@@ -487,10 +487,41 @@ def test_a_translator_brings_its_data_and_its_scripts(build) -> None:
     assert "Guten Tag!</button>" in page
     for name in ("loader", "model", "page"):
         assert f"_static/live/{name}.js" in page
-    assert "live/" not in (out / "other.html").read_text(encoding="utf-8")
+    assert "_static/live/model.js" not in (out / "other.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_translator_without_examples_says_so(build) -> None:
     directive = f":::{{live-translator}} {ROOT / 'models' / 'de-en'}\n:::"
     _, warnings = build(**{"page.md": f"# Title\n\n{directive}\n"})
     assert "expected a list of example sentences" in warnings
+
+
+def test_a_heatmap_keeps_its_colours_in_the_dark(build, tmp_path: Path) -> None:
+    mesh = PICTURE.replace("<rect", '<g id="QuadMesh_1"/><rect')
+    (tmp_path / "mesh.svg").write_text(mesh, encoding="utf-8")
+    out, warnings = build(**{"page.md": "# P\n\n![a](picture.svg) ![b](mesh.svg)\n"})
+    assert not warnings
+    page = BeautifulSoup((out / "page.html").read_text(encoding="utf-8"), "lxml")
+    kept = {img["alt"]: "keeps-colours" in img.get("class", []) for img in page("img")}
+    assert kept == {"a": False, "b": True}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_pdf_is_linked_where_there_is_one(build, tmp_path: Path, there: bool) -> None:
+    (tmp_path / "out").mkdir()
+    if there:
+        (tmp_path / "out" / "course.pdf").write_bytes(bytes(3_000_000))
+    out, warnings = build(**{"page.md": "# P\n\n```{course-pdf}\n```\n"})
+    assert not warnings
+    page = (out / "page.html").read_text(encoding="utf-8")
+    assert ('href="course.pdf">The book as a PDF (3 MB)' in page) is there
+
+
+def test_the_sitemap_has_pages_that_were_not_written_again(build, monkeypatch) -> None:
+    monkeypatch.setitem(CONF, "html_baseurl", "https://example.org/course")
+    build(**{"one.md": "# One\n", "two.md": "# Two\n"})
+    out, _ = build(**{"one.md": "# One, changed\n", "two.md": "# Two\n"})
+    text = (out / "sitemap.xml").read_text(encoding="utf-8")
+    assert re.findall(r"course/(\w+)\.html", text) == ["index", "one", "two"]

@@ -60,7 +60,10 @@ def test_a_page_loads_little_and_does_not_jump(
     scripts = {file for file in files if file.endswith(".js")}
     own = {file for file in scripts if file.startswith("_static/live/")}
     assert scripts - own == {"_static/site.js"}
-    assert not own or name == "book/translate"
+    live = {element["data-live"] for element in soup(name).select("[data-live]")}
+    assert bool(own) == (bool(live) or name == "book/translate")
+    figures = {Path(file).stem for file in own if "/figures/" in file}
+    assert figures == live
     files -= own | {"_static/live/live.css"}
     fonts = {file for file in files if file.endswith((".woff", ".woff2", ".ttf"))}
     assert all("/katex/" in file for file in fonts), "icons are in the style sheet"
@@ -92,6 +95,50 @@ def test_nothing_in_the_head_blocks_a_page(name: str) -> None:
     if name == "book/translate":
         expected.append("live.css")
     assert sorted(styles) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", documents())
+def test_images_have_a_place_and_wait_until_they_come_near(
+    name: str, server: str, new_context: Callable
+) -> None:
+    """All but the first: at the top of a chapter, most of its drawings have not been asked for."""
+    images = soup(name).select("article img[src*=_images]")
+    assert all(image.has_attr("width") and image.has_attr("height") for image in images)
+    waiting = [image for image in images if image.get("loading") == "lazy"]
+    assert len(waiting) == max(0, len(images) - 1)
+    if len(images) < 12:
+        return
+    page = new_context(viewport=PHONE).new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{server}{name}.html", wait_until="networkidle")
+    near = [url for url in asked if "/_images/" in url]
+    assert len(near) < len(images) / 2
+    last = page.locator("article img[src*=_images]").last
+    box = last.bounding_box()
+    last.scroll_into_view_if_needed()
+    page.wait_for_function(
+        "e => e.complete && e.naturalWidth > 0", arg=last.element_handle()
+    )
+    height = last.bounding_box()["height"]
+    assert abs(height - box["height"]) < 1, "it had its place before"
+
+
+def test_code_that_scrolls_is_a_tab_stop_once_its_fold_opens(
+    server: str, new_context: Callable
+) -> None:
+    """The theme does not measure what is folded; opened, it is reached by keyboard."""
+    page = new_context(viewport=PHONE).new_page()
+    page.goto(f"{server}book/07-translator.html", wait_until="networkidle")
+    folded = page.locator("article details:not([open]) pre")
+    assert folded.count() > 10
+    assert page.locator("article details:not([open]) pre[tabindex]").count() == 0
+    fold = page.locator("article details:not([open]):has(pre)").first
+    code = fold.locator("pre").first.element_handle()
+    fold.locator("summary").first.click()
+    page.wait_for_function("pre => pre.hasAttribute('tabindex')", arg=code)
+    wide = code.evaluate("pre => pre.scrollWidth > pre.clientWidth")
+    assert code.evaluate("pre => pre.tabIndex") == (0 if wide else -1)
 
 
 def test_every_icon_in_use_has_its_letter(site: Path) -> None:

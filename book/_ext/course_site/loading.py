@@ -3,7 +3,8 @@
 Sphinx, the theme and the extensions link some twenty files on each page, half of which block it.
 Here the style sheets and the scripts that all pages share are joined (`site.css`, `site.js`). Of
 Font Awesome only the letters in use stay, as a font of a few KiB within the style sheet, instead of
-two fonts and a script of 1.5 MB with all of them. The search's files are left to the search page.
+two fonts and a script of 1.5 MB with all of them. The theme's own script is mended in one place.
+The search's files are left to the search page.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pydata_sphinx_theme
 import pygments
 from fontTools import subset
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 STYLE, SCRIPT = "site.css", "site.js"
 THEME = Path(pydata_sphinx_theme.__file__).parent.joinpath(
@@ -30,6 +32,18 @@ THEME_STYLES = ("basic.css", "styles/pydata-sphinx-theme.css")
 THEME_SCRIPTS = ("scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")
 #: Written after the pages, so that their bytes are not known yet; the second has them in its name.
 LATE = ("pygments.css", "mystnb.")
+#: The theme measures all code, for the tab key. What lies in a closed fold has no place yet: asking
+#: for its width draws all of it, half of a chapter. It is measured when the fold opens.
+THEME_FIXES = {
+    ".forEach(e=>{e.tabIndex=e.scrollWidth>e.clientWidth||e.scrollHeight>e.clientHeight?0:-1})": (
+        '.forEach(e=>{e.closest("details:not([open])")||'
+        "(e.tabIndex=e.scrollWidth>e.clientWidth||e.scrollHeight>e.clientHeight?0:-1)})"
+    ),
+    'window.addEventListener("resize",t),new MutationObserver(t)': (
+        'window.addEventListener("resize",t),document.addEventListener("toggle",t,!0),'
+        "new MutationObserver(t)"
+    ),
+}
 #: For searching while typing and for versions of a manual, which this site has not.
 UNUSED = "DOCUMENTATION_OPTIONS."
 
@@ -123,6 +137,13 @@ def join(app: Sphinx, exception: Exception | None) -> None:
         (static / part).read_text(encoding="utf-8") if kind == "file" else part
         for kind, part in scripts
     )
+    for theirs, ours in THEME_FIXES.items():
+        if joined.count(theirs) != 1:
+            raise ExtensionError(
+                f"{THEME_SCRIPTS[1]} of pydata-sphinx-theme has changed: expected once "
+                f"{theirs!r}; look at it and mend THEME_FIXES in {__file__}"
+            )
+        joined = joined.replace(theirs, ours)
     (static / SCRIPT).write_text(SOURCE_MAP.sub("", joined), encoding="utf-8")
 
 
