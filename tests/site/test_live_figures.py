@@ -130,8 +130,7 @@ def numbers(page: object) -> list[list[str]]:
 
 def says(page: object) -> str:
     """Return the line below the figure once it is still."""
-    page.wait_for_timeout(250)
-    return page.locator(".live-says").inner_text()
+    return page.locator(".live-says:not([aria-busy])").inner_text()
 
 
 def go_to(page: object, row: int, column: int) -> None:

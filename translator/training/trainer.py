@@ -32,6 +32,7 @@ from translator.errors import TranslatorError
 from translator.training import checkpoints
 from translator.training.checkpoints import CheckpointError
 from translator.training.dropout import pool_dropout
+from translator.training.growth import begin_as_identity
 from translator.training.log import TrainingLog
 from translator.training.objective import (
     decay,
@@ -190,15 +191,35 @@ class Trainer:
     def start_from(self, translator: Translator) -> None:
         """Begin with a trained translator's weights in place of random ones.
 
-        Raises TrainingError where its vocabulary or its sizes are others.
+        Layers that it lacks come on top of its own and add nothing at first, so that the deeper
+        model begins as the same function (Chen et al. 2016, "Net2Net").
+        Raises TrainingError where its vocabulary or its sizes are others, where it has more layers,
+        or where it has fewer and norm_first is false.
         """
         if translator.tokenizer.to_json() != self.corpus.tokenizer.to_json():
             raise TrainingError(
                 "the translator to start from has another vocabulary than the data"
             )
         weights = translator.model.state_dict()
+        old, new = translator.config.model, self.config.model
+        added = [
+            *self.model.encoder.layers[old.num_encoder_layers :],
+            *self.model.decoder.layers[old.num_decoder_layers :],
+        ]
+        if added and not new.norm_first:
+            raise TrainingError(
+                "the translator to start from has fewer layers: with model.norm_first = false "
+                "new ones would change what it computes"
+            )
+        for layer in added:
+            begin_as_identity(layer)
+        grown = {
+            name: tensor
+            for name, tensor in self.model.state_dict().items()
+            if name not in weights and added
+        }
         try:
-            self.model.load_state_dict(weights)
+            self.model.load_state_dict({**grown, **weights})
         except RuntimeError as error:  # PyTorch names what differs, a line each
             first = " ".join(str(error).splitlines()[1:2]).strip()
             raise TrainingError(

@@ -195,10 +195,15 @@ class LiveFigure {
   line() {
     const line = this.add(make("p", { className: "live-says", role: "status" }));
     let timer = null;
+    const say = (text) => {
+      line.textContent = text;
+      line.removeAttribute("aria-busy");
+    };
     return (text) => {
       clearTimeout(timer);
-      if (!this.body.isConnected) line.textContent = text;
-      else timer = setTimeout(() => { line.textContent = text; }, 150); // ms
+      if (!this.body.isConnected) return say(text);
+      line.setAttribute("aria-busy", "true");
+      timer = setTimeout(say, 150, text); // ms
     };
   }
 

@@ -438,6 +438,31 @@ def test_it_starts_from_a_translator(data, tmp_path):
     assert resumed.run()["started_from"]["weights"] == digest
 
 
+def test_layers_that_are_added_change_nothing_and_then_learn(data, tmp_path):
+    """The deeper model begins as the same function; an update moves each of its layers."""
+    first, _ = train(data, tmp_path / "first", max_steps=20)
+    deeper = config(
+        max_steps=3, **{"model.num_encoder_layers": 2, "model.num_decoder_layers": 3}
+    )
+    trainer = Trainer(deeper, data, tmp_path / "deeper", CPU, show_progress=False)
+    trainer.start_from(Translator(first.model, data.tokenizer, first.config))
+    assert trainer.validation_loss() == pytest.approx(first.validation_loss(), rel=1e-6)
+    before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+    trainer.run()
+    still = [
+        name
+        for name, p in trainer.model.named_parameters()
+        if p.dim() == 2 and torch.equal(p, before[name])
+    ]
+    assert not still
+    with pytest.raises(TrainingError, match=r"has other sizes: Unexpected key"):
+        first.start_from(Translator(trainer.model, data.tokenizer, deeper))
+    after = config(**{"model.norm_first": False, "model.num_decoder_layers": 2})
+    trainer = Trainer(after, data, tmp_path / "after", CPU, show_progress=False)
+    with pytest.raises(TrainingError, match=r"fewer layers: with model\.norm_first"):
+        trainer.start_from(Translator(first.model, data.tokenizer, first.config))
+
+
 def test_it_starts_from_nothing_that_does_not_fit(data, tmp_path):
     trainer = Trainer(config(), data, tmp_path / "run", CPU, show_progress=False)
     wider = config(**{"model.d_model": 32})
