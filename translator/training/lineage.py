@@ -21,7 +21,8 @@ def earlier_trainings(
     training: that of the last run, as in its training.json; folders: of the runs, or of exported
     translators with their record, from which it and those before it began, the oldest first. Each
     of the result has name, config, training and curve. Raises TranslatorError where a training did
-    not begin with the weights in the folder before it, or where a beginning is missing.
+    not begin with the weights in the folder before it, or where a beginning is missing. The record
+    of an exported translator brings those before it along.
     """
     found: list[dict[str, Any]] = []
     for folder in reversed(folders):
@@ -31,6 +32,7 @@ def earlier_trainings(
                 f"{folder}: the training after it began with random weights, not with these"
             )
         of_a_run = (folder / "model").is_dir()
+        before: list[dict[str, Any]] = []
         model = load_translator(folder / "model" if of_a_run else folder, "cpu")
         if digest(model.model.state_dict()) != began["weights"]:
             raise TranslatorError(
@@ -48,11 +50,15 @@ def earlier_trainings(
                     f"{folder / 'record.json'}: says nothing of the training"
                 )
             training, curve = record["training"], record["curve"]
+            before = record.get("earlier", [])
         config = model.config.to_dict()
         name = config["name"]
         found.append(
             {"name": name, "config": config, "training": training, "curve": curve}
         )
+        if before:
+            found += before[::-1]
+            training = before[0]["training"]
     if folders and training.get("started_from"):
         raise TranslatorError(
             f"{folders[0]}: this training began with other weights, too: name "

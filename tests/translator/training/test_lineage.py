@@ -110,6 +110,28 @@ def test_an_exported_translator_brings_its_record(runs: Path, tmp_path: Path) ->
         earlier_trainings(training(runs, "two"), [tmp_path / "one"])
 
 
+def test_its_record_brings_those_before_it(runs: Path, tmp_path: Path) -> None:
+    """Of "two" as exported, with a record that has "one": both, and neither twice."""
+    earlier = earlier_trainings(training(runs, "two"), [runs / "one"])
+    assert (
+        main(["export", "--run", str(runs / "two"), "--out", str(tmp_path / "two")])
+        == 0
+    )
+    record = {
+        "training": training(runs, "two"),
+        "curve": [{"update": 3}],
+        "earlier": earlier,
+    }
+    (tmp_path / "two" / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    last = training(runs, "three")
+    found = earlier_trainings(last, [tmp_path / "two"])
+    assert found[0] == earlier[0]
+    assert [part["training"]["updates"] for part in found] == [2, 3]
+    assert earlier_trainings(last, [runs / "one", runs / "two"])[0] == earlier[0]
+    with pytest.raises(TranslatorError, match="one: .* began with random weights"):
+        earlier_trainings(last, [runs / "one", tmp_path / "two"])
+
+
 @pytest.mark.parametrize(
     ("last", "before", "message"),
     [
