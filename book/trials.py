@@ -6,14 +6,13 @@ Page and claims share what is here: the page runs it once, a claim for each of t
 from __future__ import annotations
 
 import random
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.attention import padding_mask
 from transformer.decoder import target_mask
@@ -25,12 +24,8 @@ from translator.data.preparation import prepare
 from translator.data.prepared import PreparedCorpus
 from translator.data.token_ids import TokenIds
 from translator.decoding.model_folder import Translator
-from translator.training.log import read_log
-from translator.training.objective import token_loss
-from translator.training.processes import Processes
-from translator.training.trainer import Trainer
+from translator.training.objective import learning_rate, token_loss
 
-CPU = Processes(torch.device("cpu"))
 #: The small translator: for a quick training narrower than tiny.toml, with smaller batches and a
 #: higher rate.
 SMALL = [
@@ -179,7 +174,7 @@ def dealt(ids: TokenIds, tokenizer, max_tokens: int, **settings) -> TokenBatches
     return TokenBatches(ids, max_tokens, **ends, **settings)
 
 
-def gradient_gap(model: torch.nn.Module, corpus: PreparedCorpus) -> tuple[float, float]:
+def gradient_gap(model: nn.Module, corpus: PreparedCorpus) -> tuple[float, float]:
     """Return how far two ways to add up micro-batches are from the large batch's gradient.
 
     The micro-batches are twelve long sentences and twelve short ones. First sums that are divided
@@ -222,15 +217,44 @@ def loss_alike(translator: Translator, ids: TokenIds) -> float:
 # Trainings
 
 
+def train(model, corpus, config) -> Iterator[dict]:
+    """Train a model; yield a line of the log after each update.
+
+    The loop of chapter 7, word for word: a test compares the two.
+    """
+    settings, tok = config.training, corpus.tokenizer
+    torch.manual_seed(settings.seed)
+    batches = dealt(corpus.train, tok, settings.max_tokens, seed=settings.seed)
+    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    update, epoch = 0, 0
+    while True:
+        for rows in batches.plan(epoch):
+            batch, update = batches.batch(rows), update + 1
+            rate = learning_rate(update, settings, config.model.d_model, 0.0)
+            for group in adam.param_groups:
+                group["lr"] = rate
+            logits = model.train()(batch.src, batch.tgt_in)  # -> (B, T, vocab)
+            share = settings.label_smoothing
+            summed = token_loss(logits, batch.tgt_out, tok.pad_id, share)
+            loss = summed / batch.num_tokens
+            adam.zero_grad()
+            loss.backward()
+            norm = nn.utils.clip_grad_norm_(model.parameters(), settings.clip_norm)
+            adam.step()
+            line = {"update": update, "loss": loss.item(), "tokens": batch.num_tokens}
+            yield {**line, "learning_rate": rate, "gradient_norm": norm.item()}
+            if update == settings.max_steps:
+                return
+        epoch += 1
+
+
 @dataclass(frozen=True)
 class Trained:
     """A translator with the data and the log of its training."""
 
     translator: Translator
     corpus: PreparedCorpus
-    config: Config
     log: list[dict]
-    summary: dict
 
 
 def prepared(seed: int, folder: Path) -> PreparedCorpus:
@@ -242,12 +266,11 @@ def prepared(seed: int, folder: Path) -> PreparedCorpus:
 def train_once(config: Config, corpus: PreparedCorpus, seed: int) -> Trained:
     """Train from weights and an order of batches that follow from the seed."""
     config = config.replace({"training.seed": seed})
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(config, corpus, Path(folder), CPU, show_progress=False)
-        summary = trainer.run()
-        log = read_log(Path(folder) / "log.jsonl")
-    translator = Translator(trainer.model.eval(), corpus.tokenizer, config)
-    return Trained(translator, corpus, config, log, summary)
+    torch.manual_seed(seed)
+    tok = corpus.tokenizer
+    model = config.model.build(tok.vocab_size, tok.pad_id)
+    log = list(train(model, corpus, config))
+    return Trained(Translator(model.eval(), tok, config), corpus, log)
 
 
 def pairs_of(corpus: PreparedCorpus, split: str, count: int) -> list:

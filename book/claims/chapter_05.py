@@ -55,6 +55,7 @@ def shares(kind: str, seed: int, num_layers: int = 1, steps: int = 500) -> Tenso
     control="one layer with the index, trained for as many steps",
     effect="share right at the trained length, three back, two layers minus one",
     at_least=0.15,
+    paraphrase="two layers with the bare index appended are right more often than one",
 )
 def raw_index(seed: int) -> dict[str, float]:
     """The index as a feature of each word: what one layer cannot say, two can."""
@@ -68,6 +69,7 @@ def raw_index(seed: int) -> dict[str, float]:
     control="the same readers at the trained length",
     effect="share right, three back, at 24 words minus at 48",
     at_least=0.3,
+    paraphrase="beyond the trained length they lose what they have learnt",
 )
 def raw_index_longer(seed: int) -> dict[str, float]:
     """Larger numbers than any in training."""
@@ -273,6 +275,7 @@ def alibi_latest(seed: int) -> dict[str, float]:
     control="two layers, trained for as many steps; the relative bias learns it with one",
     effect="share right at 24 words, three back, the better of one and two layers",
     at_most=0.6,
+    paraphrase="three back it hardly learns, even with two layers",
 )
 def alibi_exact(seed: int) -> dict[str, float]:
     """A bias that is largest at distance 0, and an exact distance."""

@@ -213,6 +213,7 @@ def by_first_word(seed: int) -> float:
     "word alone beside them",
     effect="share of kinds found, with positions minus without",
     at_least=0.1,
+    paraphrase="the order of the words tells much about the kind",
 )
 def order_of_words(seed: int) -> dict[str, float]:
     """Twelve kinds of sentence."""
