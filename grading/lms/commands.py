@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from grading.course import layout
 from grading.course.layout import Course
+from grading.gradebook.ledger import note_person
 from grading.gradebook.standing import roster, standings
 from grading.gradebook.writer import GradebookWriter
 from grading.lms.files import canvas as canvas_files
@@ -83,11 +84,11 @@ def roster_command(args: argparse.Namespace) -> Report:
         config = layout.read_config(root)
         course = config.get("CourseDirectory", {}).get("course_id") or "default_course"
         url = layout.database_url(root, args.db, config)
-        with GradebookWriter(url, course) as book, book.transaction():
-            for member in found.members.values():
-                book.gradebook.update_or_create_student(
-                    member.id, **_columns_of(member)
-                )
+        with GradebookWriter(url, course) as book, book.transaction() as connection:
+            for student in found.members:
+                member = known.members[student]
+                book.gradebook.update_or_create_student(student, **_columns_of(member))
+                note_person(connection, student, member.sis_user_id, member.login)
     return report
 
 

@@ -337,7 +337,16 @@ class RosterFile(Page):
         """Return learners as CSV; a cell that a spreadsheet would compute gets an apostrophe."""
         out = io.StringIO()
         writer = csv.writer(out)
-        writer.writerow(["id", "first_name", "last_name", "email", "lms_user_id"])
+        writer.writerow(
+            [
+                "id",
+                "first_name",
+                "last_name",
+                "email",
+                "lms_user_id",
+                "sis_user_id",
+            ]
+        )
         for user, member in sorted(self.tool.store.members(self.course.id).items()):
             if identity.role_name(member) == "student":
                 cells = [
@@ -346,6 +355,7 @@ class RosterFile(Page):
                     member.get("family_name"),
                     member.get("email"),
                     user,
+                    member.get("lis_person_sourcedid"),
                 ]
                 writer.writerow([_plain(str(cell or "")) for cell in cells])
         self.set_header("Content-Type", "text/csv; charset=utf-8")

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
+from grading.__main__ import main
 from grading.course.states import State
-from grading.gradebook.standing import Standing
+from grading.gradebook.standing import Standing, roster
 from grading.lms.lti.protocol.launch import Tool
 from grading.lms.lti.protocol.platforms import Configuration
 from grading.lms.lti.web.results import CourseResults
@@ -323,9 +324,48 @@ def test_roster_file(pages: Pages, stub: Stub, members: list[dict]) -> None:
     members[2]["given_name"] = "=cmd()"
     text = get(pages, teacher(pages, stub), "roster.csv").text
     lines = text.splitlines()
-    assert lines[0] == "id,first_name,last_name,email,lms_user_id"
+    assert lines[0] == "id,first_name,last_name,email,lms_user_id,sis_user_id"
     assert len(lines) == 1 + 6
     assert ",'=cmd()," in text or ',"\'=cmd()",' in text
+
+
+#: As Canvas exports it: no addresses, and its own numbers, which LTI doesn't use.
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Work (5)
+    Points Possible,,,,,10.00
+"Noether, Emmy",101,900001,noether,A,
+"Curie, Marie",102,900002,curie@uni.example,A,
+"Hopper, Grace",103,,hopper,A,
+"""
+
+
+def test_a_canvas_export_and_lti_find_the_same_people(
+    pages: Pages, stub: Stub, root: Path, tmp_path: Path
+) -> None:
+    """By SIS id, and where there is none by the login that is an address; nobody by chance."""
+    export = tmp_path / "canvas.csv"
+    export.write_text(CANVAS)
+    database = ["--root", str(root), "--db", course.url(root)]
+    assert main(["lms", "roster", str(export), *database]) == 0
+    known = {person.id: person for person in roster(course.url(root))}
+    assert known["noether"].sis_user_id == "900001"
+    assert known["curie@uni.example"].login == "curie@uni.example"
+    stub.members = [
+        {"user_id": f"0b3f-{number}", "roles": [LEARNER], **who}
+        for number, who in enumerate(
+            (
+                {"lis_person_sourcedid": "900001", "email": "e.n@uni.example"},
+                {"email": "Curie@uni.example"},
+                {"name": "Grace Hopper"},
+                {"lis_person_sourcedid": "900009"},
+            )
+        )
+    ]
+    teacher(pages, stub)
+    links = pages.tool.store.links(1)
+    assert {user: student for user, (student, _) in links.items()} == {
+        "0b3f-0": "noether",
+        "0b3f-1": "curie@uni.example",
+    }
 
 
 def test_unmatched_student_is_told(pages: Pages, stub: Stub) -> None:
