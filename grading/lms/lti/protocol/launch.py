@@ -221,6 +221,8 @@ class Launch(MessageLaunch):
             raise LtiMessageValidationException(
                 f"{type(error).__name__}: {error}"
             ) from error
+        if not isinstance(claims["iat"], int | float):
+            raise LtiMessageValidationException("iat must be a number")
         if claims["iat"] < time.time() - OLDEST:
             raise LtiMessageValidationException("the token was issued too long ago")
         return self

@@ -17,6 +17,7 @@ from grading.lms.lti.protocol.membership import INSTRUCTOR, STUDENT
 from grading.lms.lti.protocol.store import LOGIN_SECONDS, Course
 from grading.lms.lti.web import student_pages, teacher_pages
 from grading.lms.lti.web.base import SESSION_COOKIE, Page, log
+from grading.lms.lti.web.rate import Rate, address
 from grading.lms.lti.web.results import CourseResults
 
 #: The most bytes of a request's body: an id_token with all its claims is far smaller.
@@ -29,7 +30,19 @@ class LoginPage(Page):
     """The first half of a launch: the platform sends the browser here, and gets it back."""
 
     async def get(self) -> None:
-        """Answer a login that was started with a link."""
+        """Answer a login that was started with a link.
+
+        Raises:
+            Refused: if too many come from one address.
+
+        """
+        forwarded = self.request.headers.get("X-Forwarded-For", "")
+        if not self.settings["rate"].allows(address(self.request.remote_ip, forwarded)):
+            raise Refused(
+                f"Too many logins come from your network. Wait a minute. {launch.AGAIN}",
+                429,
+                log="too many logins from one address",
+            )
         cookies = Cookies({})
         values = self.parameters()
         where = await self.work(launch.begin, self.tool, values, cookies)
@@ -165,6 +178,7 @@ class Web(Application):
             autoescape="xhtml_escape",
             framed_by=" ".join(["'self'", *sorted(origins)]),
             jobs={},
+            rate=Rate(),
             log_function=_log_request,
         )
 

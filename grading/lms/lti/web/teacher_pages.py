@@ -89,14 +89,14 @@ def find_line_item(
     assignment: str,
     standings: list[Standing],
 ) -> str:
-    """Return an assignment's line item; it is made on the platform if there is none.
+    """Return an assignment's line item; it is made on the platform if there is none any more.
 
     Raises:
         LtiError: if the platform does not let us.
 
     """
     known = store.line_item(course.id, assignment)
-    if known:
+    if known and offered.has_line_item(known):
         return known
     most = max((standing.max_points for standing in standings), default=0.0)
     if most <= 0:
