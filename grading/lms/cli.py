@@ -132,8 +132,13 @@ def _add_import(kinds: argparse._SubParsersAction) -> None:
     take.add_argument(
         "--times",
         type=Path,
-        help="when each student handed in: a CSV file with "
-        "submitted_at and id, lms_user_id, email or login",
+        help="when each student handed in: a CSV file with submitted_at and id, "
+        "lms_user_id, sis_user_id, email or login; Moodle's worksheet; or what Canvas's "
+        "API answers for the assignment's submissions",
+    )
+    take.add_argument(
+        "--zone",
+        help="the zone of times in --times that name none (default: UTC), as Europe/Berlin",
     )
     take.add_argument(
         "--file-times",

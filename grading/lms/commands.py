@@ -20,6 +20,7 @@ from grading.lms.files.exports import Score, read_number
 from grading.lms.files.imports import Options, Target
 from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import Member, Roster, merge, read_roster
+from grading.lms.files.times import read_times
 from grading.lms.gradescope import autograder
 
 __all__ = [
@@ -109,19 +110,22 @@ def take(args: argparse.Namespace) -> Report:
             moodle_files.link(sheet, known)
         else:
             known = moodle_files.sheet_roster(sheet)
-    try:
-        zone = ZoneInfo(args.file_times) if args.file_times else None
-    except (ZoneInfoNotFoundError, ValueError):
-        raise Problem(
-            f"--file-times: expected a zone such as Europe/Berlin, got "
-            f"{args.file_times!r}"
-        ) from None
-    times = imports.read_times(args.times, known) if args.times else {}
+    times, lost = {}, []
+    if args.times:
+        times, lost = read_times(args.times, known, _zone("--zone", args.zone))
     options = Options(
-        args.kind, args.replace, args.add_unknown, args.dry_run, times, zone
+        args.kind,
+        args.replace,
+        args.add_unknown,
+        args.dry_run,
+        times,
+        _zone("--file-times", args.file_times),
     )
     target = Target(course.submitted, course.assignment, course.source.name)
     report = imports.take(args.source, target, known, options)
+    lost += [f"{name}: nobody here" for name in sorted(set(times) - set(known.members))]
+    for text in lost:
+        report.add(Verdict.REFUSED, "", args.times.name, text)
     if set(known.members) - named or not path.exists() or args.roster is not None:
         report.notes.append(
             f"students: {len(known)}, in {path.name}; "
@@ -133,6 +137,16 @@ def take(args: argparse.Namespace) -> Report:
             everyone.put(merge(member, **vars(everyone.members.get(member.id, member))))
         everyone.write(path)
     return report
+
+
+def _zone(option: str, name: str | None) -> ZoneInfo | None:
+    """Return a time zone by its name."""
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError):
+        raise Problem(
+            f"{option}: expected a zone such as Europe/Berlin, got {name!r}"
+        ) from None
 
 
 def _out(args: argparse.Namespace, *read: Path | None) -> None:

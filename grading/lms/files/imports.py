@@ -24,7 +24,7 @@ from grading.course.handed_in import read as read_file
 from grading.course.layout import parse_time
 from grading.lms.files import matching
 from grading.lms.files.archive import MAX_TOTAL, Entry, Source, Unreadable
-from grading.lms.files.csv_files import read_table, write_whole
+from grading.lms.files.csv_files import write_whole
 from grading.lms.files.filenames import Claim
 from grading.lms.files.matching import Sorter
 from grading.lms.files.outcome import Problem, Report, Verdict
@@ -374,54 +374,3 @@ def _names(folder: Path) -> list[str]:
 def _fold(name: str) -> str:
     """Return what two names share if some file system takes them for one."""
     return unicodedata.normalize("NFC", name).casefold()
-
-
-def read_times(path: Path, roster: Roster) -> dict[str, datetime]:
-    """Read when each student handed in: a table with a column for the student and one for a time.
-
-    Times are ISO 8601; one without a zone counts as UTC.
-
-    Raises:
-        Problem: naming the row that can't be read.
-
-    """
-    table = read_table(path)
-    headings = [heading.casefold() for heading in table.headings]
-    when = next(
-        (
-            headings.index(name)
-            for name in ("submitted_at", "timestamp", "time")
-            if name in headings
-        ),
-        None,
-    )
-    keys = [
-        (column, {"student": "id", "student_id": "id"}.get(name, name))
-        for column, name in enumerate(headings)
-        if name in ("id", "student", "student_id", "lms_user_id", "email", "login")
-    ]
-    if when is None or not keys:
-        raise Problem(
-            f"{path.name}: expected a column submitted_at and one of id, lms_user_id, "
-            "email, login"
-        )
-    times = {}
-    for row in table.rows:
-        text = table.get(row, when).strip()
-        if not text:
-            continue
-        try:
-            time = datetime.fromisoformat(text)
-        except ValueError:
-            raise Problem(
-                f"{path.name}: row {row + 1}: expected a time such as "
-                f"2026-01-31T23:59:00+01:00, got {text[:60]!r}"
-            ) from None
-        time = time if time.tzinfo else time.replace(tzinfo=UTC)
-        for column, key in keys:
-            found = roster.by(key, table.get(row, column).strip())
-            if not found and key == "id" and table.get(row, column).strip():
-                times[table.get(row, column).strip()] = time
-            for member in found[:1]:
-                times[member.id] = time
-    return times

@@ -170,7 +170,11 @@ def read_sheet(path: Path, grade_heading: str | None = None) -> Sheet:
         Problem: if it isn't a worksheet with points.
 
     """
-    table = read_table(path)
+    return sheet_of(read_table(path), grade_heading)
+
+
+def sheet_of(table: Table, grade_heading: str | None = None) -> Sheet:
+    """Return a table as a grading worksheet, as `read_sheet` does."""
     rows = [
         row
         for row in table.rows

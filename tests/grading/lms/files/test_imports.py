@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grading.lms.files import filenames, imports
+from grading.lms.files import filenames, imports, times
 from grading.lms.files.archive import Entry
 from grading.lms.files.imports import Options
 from grading.lms.files.outcome import Report, Verdict
@@ -299,7 +299,7 @@ def test_times_come_from_beside_a_notebook_a_table_or_the_zip(tmp_path: Path) ->
     (tmp_path / "t.csv").write_text(
         "email;submitted_at\ns01@example.org;2026-03-01T12:00:00+01:00\n"
     )
-    assert imports.read_times(tmp_path / "t.csv", Roster(PEOPLE)) == {
+    assert times.read_times(tmp_path / "t.csv", Roster(PEOPLE))[0] == {
         "s01": datetime(2026, 3, 1, 11, tzinfo=UTC)
     }
     take(path, tmp_path / "z", zone=ZoneInfo("Europe/Berlin"))
