@@ -137,6 +137,12 @@ def _add_import(kinds: argparse._SubParsersAction) -> None:
         "API answers for the assignment's submissions",
     )
     take.add_argument(
+        "--groups",
+        type=Path,
+        help="who hands in together: Canvas's table of groups, or a CSV file with group "
+        "and id; who has no file of their own gets the group's",
+    )
+    take.add_argument(
         "--zone",
         help="the zone of times in --times that name none (default: UTC), as Europe/Berlin",
     )

@@ -17,6 +17,7 @@ from grading.lms.files import exports, imports, packing
 from grading.lms.files import moodle as moodle_files
 from grading.lms.files.csv_files import read_table, write_whole
 from grading.lms.files.exports import Score, read_number
+from grading.lms.files.groups import read_groups
 from grading.lms.files.imports import Options, Target
 from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import Member, Roster, merge, read_roster
@@ -104,15 +105,22 @@ def take(args: argparse.Namespace) -> Report:
     course = _course(args)
     known, path = _roster(args)
     named = set(known.members)
+    hidden: set[str] = set()
     if args.worksheet is not None:
         sheet = moodle_files.read_sheet(args.worksheet)
-        if len(known):
+        if sheet.name is None:  # anonymous: nobody's name is known, nor learned
+            for member in moodle_files.sheet_roster(sheet).members.values():
+                known.put(member)
+                hidden.add(member.id)
+        elif len(known):
             moodle_files.link(sheet, known)
         else:
             known = moodle_files.sheet_roster(sheet)
-    times, lost = {}, []
+    times, groups, lost, alone = {}, {}, [], []
     if args.times:
         times, lost = read_times(args.times, known, _zone("--zone", args.zone))
+    if args.groups:
+        groups, alone = read_groups(args.groups, known)
     options = Options(
         args.kind,
         args.replace,
@@ -120,13 +128,22 @@ def take(args: argparse.Namespace) -> Report:
         args.dry_run,
         times,
         _zone("--file-times", args.file_times),
+        groups,
     )
     target = Target(course.submitted, course.assignment, course.source.name)
     report = imports.take(args.source, target, known, options)
     lost += [f"{name}: nobody here" for name in sorted(set(times) - set(known.members))]
-    for text in lost:
-        report.add(Verdict.REFUSED, "", args.times.name, text)
-    if set(known.members) - named or not path.exists() or args.roster is not None:
+    for path_, lines in ((args.times, lost), (args.groups, alone)):
+        for text in lines:
+            report.add(Verdict.REFUSED, "", path_.name, text)
+    for student in hidden:
+        del known.members[student]
+    if hidden:
+        report.notes.append(
+            "the submissions are anonymous: their grades go back by this worksheet alone, "
+            "and no name is written into the roster"
+        )
+    elif set(known.members) - named or not path.exists() or args.roster is not None:
         report.notes.append(
             f"students: {len(known)}, in {path.name}; "
             f"`lms roster {path.name}` brings their names into the gradebook"

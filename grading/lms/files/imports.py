@@ -39,7 +39,7 @@ class Options:
 
     `kind` is "auto" or one of claims.KINDS. `replace` takes a differing file also where nothing
     tells which is newer. `times` are known times by student id; `zone` says that the times in
-    the archive count, in this zone.
+    the archive count, in this zone. `groups` are those whose members get one file.
     """
 
     kind: str = "auto"
@@ -48,6 +48,7 @@ class Options:
     dry_run: bool = False
     times: dict[str, datetime] = field(default_factory=dict)
     zone: ZoneInfo | None = None
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     max_total: int = MAX_TOTAL
 
 
@@ -71,7 +72,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a submission came from; what a later export needs to send feedback back."""
+    """Where a submission came from; what a later export needs to send feedback back.
+
+    Of kind "group", it is the file of another student, the `prefix`, for the group `owner`.
+    """
 
     kind: str
     owner: str
@@ -145,6 +149,8 @@ def take(source: Path, target: Target, roster: Roster, options: Options) -> Repo
         taker = _Taker(archive, target, options, record, report, kind)
         for student, files in matching.everyone(found):
             taker.student(student, files, found.times.get(student))
+        for name, members in options.groups.items():
+            taker.share(name, members)
     if not report.lines:
         raise Problem(f"{source.name}: holds no files: is it the right one?")
     if not options.dry_run and taker.noted:
@@ -171,6 +177,8 @@ class _Taker:
         self.archive, self.target, self.options = archive, target, options
         self.record, self.report, self.kind = record, report, kind
         self.noted: dict[str, Origin] = {}
+        #: The file of each student whose file could be told, with its digest and time.
+        self.chosen: dict[str, tuple[Claim, str, datetime | None]] = {}
         self.folders = {_fold(name): name for name in _names(target.submitted)}
 
     def student(self, student: str, files: list[Claim], stamp: Entry | None) -> None:
@@ -210,9 +218,42 @@ class _Taker:
                 )
         for digest, claim in contents.items():
             if len(contents) == 1:
-                self._place(
-                    student, claim, first, digest, self._time(student, claim, stamp)
+                time = self._time(student, claim, stamp)
+                self.chosen[student] = claim, digest, time
+                origin = Origin(
+                    self.kind,
+                    claim.owner,
+                    claim.prefix,
+                    claim.file.rpartition("/")[2],
+                    claim.number,
+                    claim.late,
+                    digest,
                 )
+                self._place(student, claim, first, origin, time)
+
+    def share(self, group: str, members: tuple[str, ...]) -> None:
+        """Give a group's file to those of its members who have none of their own here."""
+        handed_in = [student for student in members if student in self.chosen]
+        others = [student for student in members if student not in self.chosen]
+        if len({self.chosen[student][1] for student in handed_in}) > 1:
+            for student in others:
+                self.report.add(
+                    Verdict.REFUSED,
+                    student,
+                    "",
+                    f"{', '.join(handed_in)} of {group} handed in different notebooks: "
+                    "place the right one by hand",
+                )
+            return
+        for student in others if handed_in else ():
+            claim, digest, time = self.chosen[handed_in[0]]
+            origin = Origin(
+                "group", group, handed_in[0], "", claim.number, claim.late, digest
+            )
+            data = self.archive.read(claim.entry)
+            time = self.options.times.get(student, time)
+            note = f"handed in by {handed_in[0]} for {group}"
+            self._place(student, claim, data, origin, time, note)
 
     def _time(self, student: str, claim: Claim, stamp: Entry | None) -> datetime | None:
         """Return when it was handed in, if anything says so."""
@@ -232,7 +273,13 @@ class _Taker:
         return None
 
     def _place(
-        self, student: str, claim: Claim, data: bytes, sha: str, time: datetime | None
+        self,
+        student: str,
+        claim: Claim,
+        data: bytes,
+        origin: Origin,
+        time: datetime | None,
+        note: str = "",
     ) -> None:
         """Put a notebook into its place, unless a newer one is there."""
         problem = id_problem(student) or self._in_the_way(student)
@@ -240,18 +287,11 @@ class _Taker:
             self.report.add(Verdict.REFUSED, student, claim.entry.name, problem)
             return
         path = self.target.folder(student) / self.target.notebook
-        origin = Origin(
-            self.kind,
-            claim.owner,
-            claim.prefix,
-            claim.file.rpartition("/")[2],
-            claim.number,
-            claim.late,
-            sha,
-        )
         verdict, reason = self._compare(student, path, data, origin, time)
         if verdict in (Verdict.TAKEN, Verdict.REPLACED, Verdict.SAME):
-            if claim.file.rpartition("/")[2] != self.target.notebook and not reason:
+            if note:
+                reason = f"{note}; {reason}" if reason else note
+            elif claim.file.rpartition("/")[2] != self.target.notebook and not reason:
                 reason = f"handed in as {claim.file}"
             try:
                 self._write(path, data, time, verdict)
@@ -304,7 +344,10 @@ class _Taker:
             old
             and old.number
             and new.number
-            and (old.kind, old.owner) == (new.kind, new.owner)
+            and (
+                (old.kind, old.owner) == (new.kind, new.owner)
+                or "group" in (old.kind, new.kind)
+            )
         ):
             if new.number < old.number:
                 return (

@@ -24,10 +24,9 @@ KEYS = {
     "email": "email",
     "login": "login",
 }
-#: How the months begin that Moodle writes, in English and in German.
-MONTHS = dict(
-    jan=1, jän=1, feb=2, mar=3, mär=3, apr=4, may=5, mai=5, jun=6, jul=7, aug=8, sep=9
-) | dict(oct=10, okt=10, nov=11, dec=12, dez=12)
+#: How the months begin that Moodle writes, and where German differs.
+MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
+GERMAN = {"jän": "jan", "mär": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
 MOODLE = re.compile(
     r"(?P<day>\d{1,2})\.?\s+(?P<month>[^\W\d]{3,})\.?\s+(?P<year>\d{4}),?\s+"
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)\s*(?P<half>[AaPp]\.?[Mm])?"
@@ -180,8 +179,9 @@ def moodle_time(text: str, zone: tzinfo) -> datetime:
 
     """
     found = MOODLE.search(text)
-    month = MONTHS.get(found["month"][:3].casefold()) if found else None
-    if month is None:
+    begins = found["month"][:3].casefold() if found else ""
+    place = MONTHS.find(GERMAN.get(begins, begins)) if begins else -1
+    if place < 0:
         raise Problem(
             f"expected a time in English or German, as 24 November 2026, 19:09, got "
             f"{shown(text, 60)!r}: switch Moodle's language for the download"
@@ -192,7 +192,7 @@ def moodle_time(text: str, zone: tzinfo) -> datetime:
     try:
         return datetime(
             int(found["year"]),
-            month,
+            place // 4 + 1,
             int(found["day"]),
             hour,
             int(found["minute"]),

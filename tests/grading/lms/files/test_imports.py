@@ -224,7 +224,7 @@ def test_a_download_of_moodle(tmp_path: Path) -> None:
 
 
 def test_two_of_one_name_in_moodle_without_a_roster(tmp_path: Path) -> None:
-    """Without a roster the name makes the id; the second of a name needs a roster."""
+    """Without a roster the name makes the id: two of a name are nobody before there is one."""
     path = make_zip(
         tmp_path / "s.zip",
         {
@@ -233,8 +233,8 @@ def test_two_of_one_name_in_moodle_without_a_roster(tmp_path: Path) -> None:
         },
     )
     report = take(path, tmp_path, [])
-    assert taken(tmp_path) == {"emmy-noether": notebook("one")}
-    assert len(report.refused) == 1
+    assert taken(tmp_path) == {}
+    assert len(report.refused) == 2
 
 
 @pytest.mark.parametrize(
