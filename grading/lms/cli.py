@@ -238,6 +238,20 @@ def _add_export(kinds: argparse._SubParsersAction) -> None:
         action="store_true",
         help="a file that can't be graded counts as zero, and the student reads why",
     )
+    scope.add_argument(
+        "--visibility",
+        default="visible",
+        choices=["visible", "after_due_date", "after_published", "hidden"],
+        help="when students see points and messages of tests with hidden parts",
+    )
+    scope.add_argument(
+        "--cleared",
+        nargs="+",
+        default=[],
+        metavar="DIGEST",
+        help="suspect notebooks that you have looked at: their points are sent; the log of "
+        "such a submission shows its digest",
+    )
     scope.set_defaults(function=_run("gradescope"))
 
     for command in (canvas, moodle, sheet, feedback, scope):

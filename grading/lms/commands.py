@@ -336,6 +336,8 @@ def gradescope(args: argparse.Namespace) -> Report:
         course.release,
         course.source,
         zero_for_unreadable=args.zero_for_unreadable,
+        visibility=args.visibility,
+        cleared=args.cleared,
         secret=layout.read_secret(course.root, course.config),
     )
     report.add(Verdict.SENT, "", args.out.name, f"{len(data):,} bytes")
