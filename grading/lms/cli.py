@@ -131,7 +131,10 @@ def _add_import(kinds: argparse._SubParsersAction) -> None:
     )
     take.add_argument(
         "--times",
+        nargs="+",
         type=Path,
+        default=[],
+        metavar="FILE",
         help="when each student handed in: a CSV file with submitted_at and id, "
         "lms_user_id, sis_user_id, email or login; Moodle's worksheet; or what Canvas's "
         "API answers for the assignment's submissions",

@@ -116,11 +116,15 @@ def take(args: argparse.Namespace) -> Report:
             moodle_files.link(sheet, known)
         else:
             known = moodle_files.sheet_roster(sheet)
-    times, groups, lost, alone = {}, {}, [], []
-    if args.times:
-        times, lost = read_times(args.times, known, _zone("--zone", args.zone))
+    times, groups = {}, {}
+    lost: list[tuple[str, str]] = []
+    for file in args.times:
+        found, lines = read_times(file, known, _zone("--zone", args.zone))
+        times |= found
+        lost += [(file.name, text) for text in lines]
     if args.groups:
-        groups, alone = read_groups(args.groups, known)
+        groups, lines = read_groups(args.groups, known)
+        lost += [(args.groups.name, text) for text in lines]
     options = Options(
         args.kind,
         args.replace,
@@ -132,10 +136,10 @@ def take(args: argparse.Namespace) -> Report:
     )
     target = Target(course.submitted, course.assignment, course.source.name)
     report = imports.take(args.source, target, known, options)
-    lost += [f"{name}: nobody here" for name in sorted(set(times) - set(known.members))]
-    for path_, lines in ((args.times, lost), (args.groups, alone)):
-        for text in lines:
-            report.add(Verdict.REFUSED, "", path_.name, text)
+    for name in sorted(set(times) - set(known.members)):
+        lost.append(("--times", f"{name}: nobody here"))
+    for where, text in lost:
+        report.add(Verdict.REFUSED, "", where, text)
     for student in hidden:
         del known.members[student]
     if hidden:
