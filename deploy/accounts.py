@@ -50,12 +50,25 @@ def ensure(settings: Settings, name: str, role: str) -> pwd.struct_passwd:
         AccountError: if the name is not one of the hub's, or the system refuses.
 
     """
+    found = account(settings, name, role)
+    home = settings.hub.homes / name
+    own(home, found.pw_uid, found.pw_gid, 0o700)
+    if role == "students":
+        inbox(settings, found)
+    else:
+        link(home / "course", settings.hub.state / "course")
+        link(home / "roster.csv", settings.hub.state / "roster" / "roster.csv")
+    return found
+
+
+def account(settings: Settings, name: str, role: str) -> pwd.struct_passwd:
+    """Make a user's account alone, or give it its group; the same errors as `ensure`."""
     if not NAME.fullmatch(name) or role not in ROLES:
         raise AccountError(f"not an account of the hub: {name!r} ({role!r})")
     home = settings.hub.homes / name
     wanted = grp.getgrnam(group(settings, role))
     try:
-        account = pwd.getpwnam(name)
+        found = pwd.getpwnam(name)
     except KeyError:
         _run(
             "useradd",
@@ -69,21 +82,15 @@ def ensure(settings: Settings, name: str, role: str) -> pwd.struct_passwd:
             "/bin/bash",
             name,
         )
-        account = pwd.getpwnam(name)
-    if account.pw_dir != str(home):
+        found = pwd.getpwnam(name)
+    if found.pw_dir != str(home):
         raise AccountError(
-            f"the account {name} exists, with another home: {account.pw_dir}"
+            f"the account {name} exists, with another home: {found.pw_dir}"
         )
-    if account.pw_gid != wanted.gr_gid:
+    if found.pw_gid != wanted.gr_gid:
         _run("usermod", "--gid", wanted.gr_name, "--groups", "", name)
-        account = pwd.getpwnam(name)
-    own(home, account.pw_uid, wanted.gr_gid, 0o700)
-    if role == "students":
-        inbox(settings, account)
-    else:
-        link(home / "course", settings.hub.state / "course")
-        link(home / "roster.csv", settings.hub.state / "roster" / "roster.csv")
-    return account
+        found = pwd.getpwnam(name)
+    return found
 
 
 def inbox(settings: Settings, account: pwd.struct_passwd) -> Path:

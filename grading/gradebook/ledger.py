@@ -1,4 +1,4 @@
-"""The tables that this grader adds to nbgrader's database: states, attempts, clearances, pages.
+"""The tables that this grader adds to nbgrader's database: states, attempts, clearances, and more.
 
 nbgrader has no word for "could not be graded". The states live in tables of their own: nbgrader
 does not look at them, and `nbgrader db upgrade` leaves them alone.
@@ -72,6 +72,15 @@ ATTEMPTS = Table(
     Column("content", String(64), primary_key=True),
     Column("points", Float),
     Column("written", Float, nullable=False),
+)
+
+#: By what an institution knows a student; nbgrader has one id of an LMS, and no room for these.
+PEOPLE = Table(
+    "grading_people",
+    METADATA,
+    Column("student", String(128), primary_key=True),
+    Column("sis_user_id", String(255), nullable=False),
+    Column("login", String(255), nullable=False),
 )
 
 
@@ -230,6 +239,26 @@ def note_clearance(
             suspicions=json.dumps(result.suspicions),
             who=who[:128],
             reason=reason,
+        )
+    )
+
+
+def people(connection: Connection) -> dict[str, tuple[str, str]]:
+    """Return each student's SIS id and login, where a roster had one."""
+    if not inspect(connection).has_table(PEOPLE.name):
+        return {}
+    query = select(PEOPLE.c.student, PEOPLE.c.sis_user_id, PEOPLE.c.login)
+    return {student: (sis, login) for student, sis, login in connection.execute(query)}
+
+
+def note_person(
+    connection: Connection, student: str, sis_user_id: str, login: str
+) -> None:
+    """Write down a student's SIS id and login, "" for one that is not known."""
+    connection.execute(delete(PEOPLE).where(PEOPLE.c.student == student))
+    connection.execute(
+        insert(PEOPLE).values(
+            student=student, sis_user_id=sis_user_id[:255], login=login[:255]
         )
     )
 

@@ -45,6 +45,8 @@ class Person:
     last_name: str = ""
     email: str = ""
     lms_user_id: str = ""
+    sis_user_id: str = ""
+    login: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def roster(db_url: str) -> list[Person]:
 
     """
     with reading(db_url) as engine, Session(engine) as session:
+        more = ledger.people(session.connection())
         people = [
             Person(
                 row.id,
@@ -108,6 +111,7 @@ def roster(db_url: str) -> list[Person]:
                 row.last_name or "",
                 row.email or "",
                 row.lms_user_id or "",
+                *more.get(row.id, ("", "")),
             )
             for row in session.scalars(select(Student))
         ]

@@ -131,9 +131,23 @@ def _add_import(kinds: argparse._SubParsersAction) -> None:
     )
     take.add_argument(
         "--times",
+        nargs="+",
         type=Path,
-        help="when each student handed in: a CSV file with "
-        "submitted_at and id, lms_user_id, email or login",
+        default=[],
+        metavar="FILE",
+        help="when each student handed in: a CSV file with submitted_at and id, "
+        "lms_user_id, sis_user_id, email or login; Moodle's worksheet; or what Canvas's "
+        "API answers for the assignment's submissions",
+    )
+    take.add_argument(
+        "--groups",
+        type=Path,
+        help="who hands in together: Canvas's table of groups, or a CSV file with group "
+        "and id; who has no file of their own gets the group's",
+    )
+    take.add_argument(
+        "--zone",
+        help="the zone of times in --times that name none (default: UTC), as Europe/Berlin",
     )
     take.add_argument(
         "--file-times",
@@ -226,6 +240,20 @@ def _add_export(kinds: argparse._SubParsersAction) -> None:
         "--zero-for-unreadable",
         action="store_true",
         help="a file that can't be graded counts as zero, and the student reads why",
+    )
+    scope.add_argument(
+        "--visibility",
+        default="visible",
+        choices=["visible", "after_due_date", "after_published", "hidden"],
+        help="when students see points and messages of tests with hidden parts",
+    )
+    scope.add_argument(
+        "--cleared",
+        nargs="+",
+        default=[],
+        metavar="DIGEST",
+        help="suspect notebooks that you have looked at: their points are sent; the log of "
+        "such a submission shows its digest",
     )
     scope.set_defaults(function=_run("gradescope"))
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from grading.course import layout
 from grading.course.layout import Course
+from grading.gradebook.ledger import note_person
 from grading.gradebook.standing import roster, standings
 from grading.gradebook.writer import GradebookWriter
 from grading.lms.files import canvas as canvas_files
@@ -16,9 +17,11 @@ from grading.lms.files import exports, imports, packing
 from grading.lms.files import moodle as moodle_files
 from grading.lms.files.csv_files import read_table, write_whole
 from grading.lms.files.exports import Score, read_number
+from grading.lms.files.groups import read_groups
 from grading.lms.files.imports import Options, Target
 from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import Member, Roster, merge, read_roster
+from grading.lms.files.times import read_times
 from grading.lms.gradescope import autograder
 
 __all__ = [
@@ -83,11 +86,11 @@ def roster_command(args: argparse.Namespace) -> Report:
         config = layout.read_config(root)
         course = config.get("CourseDirectory", {}).get("course_id") or "default_course"
         url = layout.database_url(root, args.db, config)
-        with GradebookWriter(url, course) as book, book.transaction():
-            for member in found.members.values():
-                book.gradebook.update_or_create_student(
-                    member.id, **_columns_of(member)
-                )
+        with GradebookWriter(url, course) as book, book.transaction() as connection:
+            for student in found.members:
+                member = known.members[student]
+                book.gradebook.update_or_create_student(student, **_columns_of(member))
+                note_person(connection, student, member.sis_user_id, member.login)
     return report
 
 
@@ -102,26 +105,49 @@ def take(args: argparse.Namespace) -> Report:
     course = _course(args)
     known, path = _roster(args)
     named = set(known.members)
+    hidden: set[str] = set()
     if args.worksheet is not None:
         sheet = moodle_files.read_sheet(args.worksheet)
-        if len(known):
+        if sheet.name is None:  # anonymous: nobody's name is known, nor learned
+            for member in moodle_files.sheet_roster(sheet).members.values():
+                known.put(member)
+                hidden.add(member.id)
+        elif len(known):
             moodle_files.link(sheet, known)
         else:
             known = moodle_files.sheet_roster(sheet)
-    try:
-        zone = ZoneInfo(args.file_times) if args.file_times else None
-    except (ZoneInfoNotFoundError, ValueError):
-        raise Problem(
-            f"--file-times: expected a zone such as Europe/Berlin, got "
-            f"{args.file_times!r}"
-        ) from None
-    times = imports.read_times(args.times, known) if args.times else {}
+    times, groups = {}, {}
+    lost: list[tuple[str, str]] = []
+    for file in args.times:
+        found, lines = read_times(file, known, _zone("--zone", args.zone))
+        times |= found
+        lost += [(file.name, text) for text in lines]
+    if args.groups:
+        groups, lines = read_groups(args.groups, known)
+        lost += [(args.groups.name, text) for text in lines]
     options = Options(
-        args.kind, args.replace, args.add_unknown, args.dry_run, times, zone
+        args.kind,
+        args.replace,
+        args.add_unknown,
+        args.dry_run,
+        times,
+        _zone("--file-times", args.file_times),
+        groups,
     )
     target = Target(course.submitted, course.assignment, course.source.name)
     report = imports.take(args.source, target, known, options)
-    if set(known.members) - named or not path.exists() or args.roster is not None:
+    for name in sorted(set(times) - set(known.members)):
+        lost.append(("--times", f"{name}: nobody here"))
+    for where, text in lost:
+        report.add(Verdict.REFUSED, "", where, text)
+    for student in hidden:
+        del known.members[student]
+    if hidden:
+        report.notes.append(
+            "the submissions are anonymous: their grades go back by this worksheet alone, "
+            "and no name is written into the roster"
+        )
+    elif set(known.members) - named or not path.exists() or args.roster is not None:
         report.notes.append(
             f"students: {len(known)}, in {path.name}; "
             f"`lms roster {path.name}` brings their names into the gradebook"
@@ -132,6 +158,16 @@ def take(args: argparse.Namespace) -> Report:
             everyone.put(merge(member, **vars(everyone.members.get(member.id, member))))
         everyone.write(path)
     return report
+
+
+def _zone(option: str, name: str | None) -> ZoneInfo | None:
+    """Return a time zone by its name."""
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError):
+        raise Problem(
+            f"{option}: expected a zone such as Europe/Berlin, got {name!r}"
+        ) from None
 
 
 def _out(args: argparse.Namespace, *read: Path | None) -> None:
@@ -304,6 +340,8 @@ def gradescope(args: argparse.Namespace) -> Report:
         course.release,
         course.source,
         zero_for_unreadable=args.zero_for_unreadable,
+        visibility=args.visibility,
+        cleared=args.cleared,
         secret=layout.read_secret(course.root, course.config),
     )
     report.add(Verdict.SENT, "", args.out.name, f"{len(data):,} bytes")

@@ -93,11 +93,20 @@ def read_table(path: Path) -> Table:
         Problem: if there is none, or it is no table.
 
     """
+    return parse_table(read_bytes(path), path.name)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file that is no larger than a table of a course can be.
+
+    Raises:
+        Problem: if it can't be read.
+
+    """
     try:
-        data = read_file(path, MAX_BYTES)
+        return read_file(path, MAX_BYTES)
     except SubmissionError as error:
         raise Problem(str(error)) from None
-    return parse_table(data, path.name)
 
 
 def parse_table(data: bytes, name: str = "the table") -> Table:

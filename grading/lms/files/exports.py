@@ -67,6 +67,8 @@ def people(
                 last_name=person.last_name,
                 email=person.email,
                 lms_user_id=person.lms_user_id,
+                sis_user_id=person.sis_user_id,
+                login=person.login,
             )
         )
     for student, origin in record.items():

@@ -24,7 +24,7 @@ from grading.course.handed_in import read as read_file
 from grading.course.layout import parse_time
 from grading.lms.files import matching
 from grading.lms.files.archive import MAX_TOTAL, Entry, Source, Unreadable
-from grading.lms.files.csv_files import read_table, write_whole
+from grading.lms.files.csv_files import write_whole
 from grading.lms.files.filenames import Claim
 from grading.lms.files.matching import Sorter
 from grading.lms.files.outcome import Problem, Report, Verdict
@@ -39,7 +39,7 @@ class Options:
 
     `kind` is "auto" or one of claims.KINDS. `replace` takes a differing file also where nothing
     tells which is newer. `times` are known times by student id; `zone` says that the times in
-    the archive count, in this zone.
+    the archive count, in this zone. `groups` are those whose members get one file.
     """
 
     kind: str = "auto"
@@ -48,6 +48,7 @@ class Options:
     dry_run: bool = False
     times: dict[str, datetime] = field(default_factory=dict)
     zone: ZoneInfo | None = None
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     max_total: int = MAX_TOTAL
 
 
@@ -71,7 +72,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a submission came from; what a later export needs to send feedback back."""
+    """Where a submission came from; what a later export needs to send feedback back.
+
+    Of kind "group", it is the file of another student, the `prefix`, for the group `owner`.
+    """
 
     kind: str
     owner: str
@@ -145,6 +149,8 @@ def take(source: Path, target: Target, roster: Roster, options: Options) -> Repo
         taker = _Taker(archive, target, options, record, report, kind)
         for student, files in matching.everyone(found):
             taker.student(student, files, found.times.get(student))
+        for name, members in options.groups.items():
+            taker.share(name, members)
     if not report.lines:
         raise Problem(f"{source.name}: holds no files: is it the right one?")
     if not options.dry_run and taker.noted:
@@ -171,6 +177,8 @@ class _Taker:
         self.archive, self.target, self.options = archive, target, options
         self.record, self.report, self.kind = record, report, kind
         self.noted: dict[str, Origin] = {}
+        #: The file of each student whose file could be told, with its digest and time.
+        self.chosen: dict[str, tuple[Claim, str, datetime | None]] = {}
         self.folders = {_fold(name): name for name in _names(target.submitted)}
 
     def student(self, student: str, files: list[Claim], stamp: Entry | None) -> None:
@@ -210,9 +218,42 @@ class _Taker:
                 )
         for digest, claim in contents.items():
             if len(contents) == 1:
-                self._place(
-                    student, claim, first, digest, self._time(student, claim, stamp)
+                time = self._time(student, claim, stamp)
+                self.chosen[student] = claim, digest, time
+                origin = Origin(
+                    self.kind,
+                    claim.owner,
+                    claim.prefix,
+                    claim.file.rpartition("/")[2],
+                    claim.number,
+                    claim.late,
+                    digest,
                 )
+                self._place(student, claim, first, origin, time)
+
+    def share(self, group: str, members: tuple[str, ...]) -> None:
+        """Give a group's file to those of its members who have none of their own here."""
+        handed_in = [student for student in members if student in self.chosen]
+        others = [student for student in members if student not in self.chosen]
+        if len({self.chosen[student][1] for student in handed_in}) > 1:
+            for student in others:
+                self.report.add(
+                    Verdict.REFUSED,
+                    student,
+                    "",
+                    f"{', '.join(handed_in)} of {group} handed in different notebooks: "
+                    "place the right one by hand",
+                )
+            return
+        for student in others if handed_in else ():
+            claim, digest, time = self.chosen[handed_in[0]]
+            origin = Origin(
+                "group", group, handed_in[0], "", claim.number, claim.late, digest
+            )
+            data = self.archive.read(claim.entry)
+            time = self.options.times.get(student, time)
+            note = f"handed in by {handed_in[0]} for {group}"
+            self._place(student, claim, data, origin, time, note)
 
     def _time(self, student: str, claim: Claim, stamp: Entry | None) -> datetime | None:
         """Return when it was handed in, if anything says so."""
@@ -232,7 +273,13 @@ class _Taker:
         return None
 
     def _place(
-        self, student: str, claim: Claim, data: bytes, sha: str, time: datetime | None
+        self,
+        student: str,
+        claim: Claim,
+        data: bytes,
+        origin: Origin,
+        time: datetime | None,
+        note: str = "",
     ) -> None:
         """Put a notebook into its place, unless a newer one is there."""
         problem = id_problem(student) or self._in_the_way(student)
@@ -240,18 +287,11 @@ class _Taker:
             self.report.add(Verdict.REFUSED, student, claim.entry.name, problem)
             return
         path = self.target.folder(student) / self.target.notebook
-        origin = Origin(
-            self.kind,
-            claim.owner,
-            claim.prefix,
-            claim.file.rpartition("/")[2],
-            claim.number,
-            claim.late,
-            sha,
-        )
         verdict, reason = self._compare(student, path, data, origin, time)
         if verdict in (Verdict.TAKEN, Verdict.REPLACED, Verdict.SAME):
-            if claim.file.rpartition("/")[2] != self.target.notebook and not reason:
+            if note:
+                reason = f"{note}; {reason}" if reason else note
+            elif claim.file.rpartition("/")[2] != self.target.notebook and not reason:
                 reason = f"handed in as {claim.file}"
             try:
                 self._write(path, data, time, verdict)
@@ -304,7 +344,10 @@ class _Taker:
             old
             and old.number
             and new.number
-            and (old.kind, old.owner) == (new.kind, new.owner)
+            and (
+                (old.kind, old.owner) == (new.kind, new.owner)
+                or "group" in (old.kind, new.kind)
+            )
         ):
             if new.number < old.number:
                 return (
@@ -374,54 +417,3 @@ def _names(folder: Path) -> list[str]:
 def _fold(name: str) -> str:
     """Return what two names share if some file system takes them for one."""
     return unicodedata.normalize("NFC", name).casefold()
-
-
-def read_times(path: Path, roster: Roster) -> dict[str, datetime]:
-    """Read when each student handed in: a table with a column for the student and one for a time.
-
-    Times are ISO 8601; one without a zone counts as UTC.
-
-    Raises:
-        Problem: naming the row that can't be read.
-
-    """
-    table = read_table(path)
-    headings = [heading.casefold() for heading in table.headings]
-    when = next(
-        (
-            headings.index(name)
-            for name in ("submitted_at", "timestamp", "time")
-            if name in headings
-        ),
-        None,
-    )
-    keys = [
-        (column, {"student": "id", "student_id": "id"}.get(name, name))
-        for column, name in enumerate(headings)
-        if name in ("id", "student", "student_id", "lms_user_id", "email", "login")
-    ]
-    if when is None or not keys:
-        raise Problem(
-            f"{path.name}: expected a column submitted_at and one of id, lms_user_id, "
-            "email, login"
-        )
-    times = {}
-    for row in table.rows:
-        text = table.get(row, when).strip()
-        if not text:
-            continue
-        try:
-            time = datetime.fromisoformat(text)
-        except ValueError:
-            raise Problem(
-                f"{path.name}: row {row + 1}: expected a time such as "
-                f"2026-01-31T23:59:00+01:00, got {text[:60]!r}"
-            ) from None
-        time = time if time.tzinfo else time.replace(tzinfo=UTC)
-        for column, key in keys:
-            found = roster.by(key, table.get(row, column).strip())
-            if not found and key == "id" and table.get(row, column).strip():
-                times[table.get(row, column).strip()] = time
-            for member in found[:1]:
-                times[member.id] = time
-    return times

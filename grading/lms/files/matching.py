@@ -51,10 +51,14 @@ class Sorter:
         self.open = add_unknown or not len(roster)
         self.found = Sorted()
         self.owners: dict[str, str] = {}
+        #: Names that Moodle gives to several: all have one where it hides them.
+        self.shared: set[str] = set()
 
     def sort(self, source: Source, assignment: str, notebook: str) -> Sorted:
         """Return the files by student."""
         entries = list(source.entries())
+        if self.kind == "moodle":
+            self.shared = _shared_names(entries)
         shift = (
             filenames.shared_folders(entries, assignment, notebook)
             if self.kind == "folder"
@@ -197,7 +201,7 @@ class Sorter:
         if not found:
             found = [
                 m
-                for m in self.roster.by_name(claim.name)
+                for m in self._of_name(claim.name)
                 if getattr(m, key) in ("", claim.owner)
             ]
             if len(found) > 1:
@@ -214,9 +218,24 @@ class Sorter:
                 claim.entry, f"the roster gives {key} {claim.owner} to {people}"
             )
             return None
+        if not found and claim.name in self.shared:
+            self._refuse(
+                claim.entry,
+                f"Moodle calls several {claim.name!r}: give --worksheet, which tells "
+                "them apart, also where the submissions are anonymous",
+            )
+            return None
         if not found:
             return self._new(claim)
         return self._learn(claim, merge(found[0], **{key: claim.owner}))
+
+    def _of_name(self, name: str) -> list[Member]:
+        """Return the students of a name; Moodle writes a team and a hyphen before it."""
+        found = self.roster.by_name(name)
+        while not found and self.kind == "moodle" and "-" in name:
+            name = name.partition("-")[2]
+            found = self.roster.by_name(name)
+        return found
 
     def _plain(self, claim: Claim) -> Member | None:
         """Return the student of a plain name: an id, a login, an email or a name."""
@@ -283,6 +302,16 @@ class Sorter:
             return None
         self.found.learned[member.id] = member
         return self._learn(claim, member)
+
+
+def _shared_names(entries: list[Entry]) -> set[str]:
+    """Return the names under which Moodle gives files of several."""
+    owners: dict[str, set[str]] = {}
+    for entry in entries:
+        claim = None if entry.problem else filenames.moodle(entry)[0]
+        if claim is not None:
+            owners.setdefault(claim.name, set()).add(claim.owner)
+    return {name for name, numbers in owners.items() if len(numbers) > 1}
 
 
 def guess(source: Source, assignment: str) -> str:

@@ -170,7 +170,11 @@ def read_sheet(path: Path, grade_heading: str | None = None) -> Sheet:
         Problem: if it isn't a worksheet with points.
 
     """
-    table = read_table(path)
+    return sheet_of(read_table(path), grade_heading)
+
+
+def sheet_of(table: Table, grade_heading: str | None = None) -> Sheet:
+    """Return a table as a grading worksheet, as `read_sheet` does."""
     rows = [
         row
         for row in table.rows
@@ -329,11 +333,18 @@ def link(sheet: Sheet, roster: Roster) -> int:
 
 
 def sheet_roster(sheet: Sheet) -> Roster:
-    """Return the students of a worksheet, by address where it has one, else by name."""
+    """Return the students of a worksheet, by address where it has one, else by name.
+
+    An anonymous one has neither: its participants are students of their own.
+    """
     roster = Roster()
     table = sheet.table
     for row in table.rows:
         if not sheet.number(row):
+            continue
+        if sheet.name is None:
+            words = re.findall(r"\w+", table.get(row, sheet.participant).casefold())
+            roster.add(Member("-".join(words), participant=sheet.number(row)))
             continue
         first, last = split_name(clean(table.get(row, sheet.name)))
         cells = [

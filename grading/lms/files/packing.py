@@ -119,6 +119,10 @@ def moodle_name(member: Member, file: str) -> tuple[str, str]:
 
 def canvas_name(origin: Origin | None, stem: str) -> tuple[str, str]:
     """Return the name by which Canvas finds a submission, and why it would not."""
+    if origin is not None and origin.kind == "group":
+        return "", (
+            f"{origin.owner}'s file in Canvas is {origin.prefix}'s: the feedback goes there"
+        )
     if origin is None or origin.kind != "canvas" or origin.number is None:
         return "", "Canvas's number of the file isn't known: import Canvas's zip first"
     numbers = (origin.owner, str(origin.number))

@@ -12,11 +12,12 @@ import ast
 import importlib.util
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from grading.course import draws
 from grading.course.submission import load
-from grading.lms.files.outcome import Problem
+from grading.lms.files.outcome import Problem, shown
 from grading.lms.files.packing import make_zip
 from grading.sandbox.bubblewrap import FILES
 
@@ -45,9 +46,10 @@ if [ -z "$python" ]; then
     python=python3.11
 fi
 "$python" -m venv "$source_folder/environment"
-# The build of PyTorch without CUDA, if an index that has it is named: it is far smaller.
+# PyTorch's own index has the build without CUDA, which is far smaller; pip prefers it.
 "$source_folder/environment/bin/python" -m pip install --no-cache-dir \\
-    ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} -r "$source_folder/requirements.txt"
+    --extra-index-url "${TORCH_INDEX:-https://download.pytorch.org/whl/cpu}" \\
+    -r "$source_folder/requirements.txt"
 # The student's code runs as another user: it may use Python, and not read the tests.
 chmod -R go+rX "$source_folder/environment"
 chmod 711 "$source_folder"
@@ -72,6 +74,8 @@ def autograder(
     source: Path,
     *,
     zero_for_unreadable: bool = False,
+    visibility: str = "visible",
+    cleared: Collection[str] = (),
     secret: bytes = b"",
 ) -> bytes:
     """Return the zip.
@@ -82,17 +86,28 @@ def autograder(
         source: the notebook with solutions and hidden tests.
         zero_for_unreadable: a file that can't be graded counts as zero, and the student reads
             why; else Gradescope shows that the autograder did not finish.
+        visibility: when students see what tests with hidden parts say, in Gradescope's words.
+        cleared: SHA-256 of notebooks that a person has looked at: what is suspect about them
+            withholds no points.
         secret: the course's. It stays here: the zip has the numbers of this assignment's tests.
 
     Raises:
         NotebookError: if the notebooks don't belong together.
-        Problem: if a needed package has no pinned version.
+        Problem: if a needed package has no pinned version, or a digest is none.
 
     """
+    for digest in cleared:
+        if not re.fullmatch("[0-9a-f]{64}", digest):
+            raise Problem(
+                f"--cleared: expected the 64 digits that the log of the suspect submission "
+                f"shows, got {shown(digest, 80)!r}"
+            )
     seeds = draws.seeds(secret, source.parent.name, load(release, source).most)
     settings = {
         "notebook": release.name,
         "zero_for_unreadable": zero_for_unreadable,
+        "visibility": visibility,
+        "cleared": sorted(cleared),
         "seeds": seeds,
     }
     files = {

@@ -27,6 +27,7 @@ ENTER = """Enter these in the platform (LTI 1.3, sometimes called LTI Advantage)
   tool or launch URL (target link URI)   {url}/launch
   redirect URI                           {url}/launch
   login initiation URL                   {url}/login
+  deep linking (content selection) URL   {url}/launch
   public keys (JWKS or keyset URL)       {url}/jwks.json
 
   services    Assignment and Grade Services: create line items, send scores, read results

@@ -40,7 +40,7 @@ from grading.lms.lti.protocol.keys import Keys
 from grading.lms.lti.protocol.membership import INSTRUCTOR
 from grading.lms.lti.protocol.platforms import Configuration, origin
 from grading.lms.lti.protocol.store import Store
-from grading.lms.lti.protocol.visit import Visit, from_claims
+from grading.lms.lti.protocol.visit import LINKING, Visit, from_claims
 
 #: The only signature that LTI platforms must support, and the only one taken (LTI security, 5.1.3).
 ALGORITHM = "RS256"
@@ -171,6 +171,8 @@ class Launch(MessageLaunch):
             raise LtiMessageValidationException(
                 f"the token is not signed with {ALGORITHM}"
             )
+        if not isinstance(body.get(LINKING, {}), dict):
+            raise LtiMessageValidationException("the settings of a link are no object")
         for name in ("iss", "nonce"):
             if not isinstance(body.get(name), str):
                 raise LtiMessageValidationException(f"{name} must be a text")
@@ -221,6 +223,8 @@ class Launch(MessageLaunch):
             raise LtiMessageValidationException(
                 f"{type(error).__name__}: {error}"
             ) from error
+        if not isinstance(claims["iat"], int | float):
+            raise LtiMessageValidationException("iat must be a number")
         if claims["iat"] < time.time() - OLDEST:
             raise LtiMessageValidationException("the token was issued too long ago")
         return self
@@ -282,8 +286,8 @@ def finish(tool: Tool, values: Mapping[str, str], cookies: Cookies) -> Visit:
     )
     try:
         claims = launch.get_launch_data()
-        if not launch.is_resource_launch():
-            raise LtiMessageValidationException("only resource links are opened here")
+        if not launch.is_resource_launch() and not launch.is_deep_link_launch():
+            raise LtiMessageValidationException("only links are opened and made here")
         visit = from_claims(claims, launch.get_client_id())
     except (LtiException, ToolConfException, ValueError) as error:
         raise Refused(

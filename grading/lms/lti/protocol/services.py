@@ -136,6 +136,24 @@ class Services:
             raise LtiError("the platform returned a line item without address")
         return str(found.get_id())
 
+    def has_line_item(self, url: str) -> bool:
+        """Tell whether the platform has a line item still; True where it may not be asked."""
+        if not {LINE_ITEM, f"{LINE_ITEM}.readonly"} & set(self.course.scopes):
+            return True
+        try:
+            self.patience.call(
+                lambda: self._grades().get_lineitem(url), self.connector.forget_tokens
+            )
+        except LtiServiceException as error:
+            if error.response.status_code in (404, 410):
+                return False
+            raise LtiError(
+                f"The platform refused the column: status {error.response.status_code}"
+            ) from error
+        except (NoAnswer, LtiException) as error:
+            raise LtiError(f"the column: {error}") from error
+        return True
+
     def send(self, line_item: str, text: str, *, maybe_there: bool = False) -> bool:
         """Send a score, as the text says.
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
 from grading.lms.lti.protocol.membership import CLAIM, place, role_of
+from grading.lms.lti.protocol.platforms import check_url
 
 #: The claims of LTI Advantage's services.
 MEMBERS = "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"
 GRADES = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
+LINKING = "https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings"
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class Visit:
 
     `role` is instructor, student, or "" for somebody who is neither. `assignment` is the one that
     the opened link is about. `product` is what the platform says it is, as `canvas` or `moodle`.
+    `linking` has the platform's settings for a link that a teacher makes, {} for other visits.
     """
 
     issuer: str
@@ -35,6 +38,7 @@ class Visit:
     line_item_url: str = ""
     scopes: tuple[str, ...] = ()
     product: str = ""
+    linking: dict = field(default_factory=dict)
 
 
 def from_claims(claims: dict, client_id: str) -> Visit:
@@ -54,6 +58,9 @@ def from_claims(claims: dict, client_id: str) -> Visit:
     roles = claims.get(f"{CLAIM}roles")
     if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
         raise ValueError("roles: expected a list of texts")
+    linking = _object(claims, LINKING)
+    if linking:
+        check_url(_text(linking, "deep_link_return_url"), "deep_link_return_url")
     scopes = grades.get("scope", [])
     if not isinstance(scopes, list) or not all(
         isinstance(scope, str) for scope in scopes
@@ -79,6 +86,7 @@ def from_claims(claims: dict, client_id: str) -> Visit:
         product=_text(
             _object(claims, f"{CLAIM}tool_platform"), "product_family_code"
         ).lower(),
+        linking=linking,
     )
 
 

@@ -10,13 +10,16 @@ from urllib.parse import urlsplit
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler
 
-from grading.lms.lti.protocol import launch
+from grading.lms.lti.protocol import deep_link, launch
 from grading.lms.lti.protocol.errors import Refused
 from grading.lms.lti.protocol.launch import Cookies, Tool
 from grading.lms.lti.protocol.membership import INSTRUCTOR, STUDENT
+from grading.lms.lti.protocol.platforms import origin
 from grading.lms.lti.protocol.store import LOGIN_SECONDS, Course
+from grading.lms.lti.protocol.visit import Visit
 from grading.lms.lti.web import student_pages, teacher_pages
 from grading.lms.lti.web.base import SESSION_COOKIE, Page, log
+from grading.lms.lti.web.rate import Rate, address
 from grading.lms.lti.web.results import CourseResults
 
 #: The most bytes of a request's body: an id_token with all its claims is far smaller.
@@ -29,7 +32,19 @@ class LoginPage(Page):
     """The first half of a launch: the platform sends the browser here, and gets it back."""
 
     async def get(self) -> None:
-        """Answer a login that was started with a link."""
+        """Answer a login that was started with a link.
+
+        Raises:
+            Refused: if too many come from one address.
+
+        """
+        forwarded = self.request.headers.get("X-Forwarded-For", "")
+        if not self.settings["rate"].allows(address(self.request.remote_ip, forwarded)):
+            raise Refused(
+                f"Too many logins come from your network. Wait a minute. {launch.AGAIN}",
+                429,
+                log="too many logins from one address",
+            )
         cookies = Cookies({})
         values = self.parameters()
         where = await self.work(launch.begin, self.tool, values, cookies)
@@ -66,18 +81,46 @@ class LaunchPage(Page):
                 number, visit.assignment, visit.line_item_url
             )
         # A new session for each launch: a session that was slipped in before is worth nothing.
-        secret = self.tool.store.open_session(
+        self.secret = self.tool.store.open_session(
             number, visit, old=self.get_cookie(SESSION_COOKIE) or ""
         )
         self.put_cookie(values["state"], "", 0)
-        self.put_cookie(SESSION_COOKIE, secret, None)
+        self.put_cookie(SESSION_COOKIE, self.secret, None)
         log.info("launch: %s in course %d", visit.role, number)
+        if visit.linking:
+            await self._offer_links(visit)
+            return
         known = visit.assignment in await self.work(self.book.assignments)
         self.go(
             f"assignments/{visit.assignment}"
             if known and visit.role == INSTRUCTOR
             else ""
         )
+
+    async def _offer_links(self, visit: Visit) -> None:
+        """Show a button for each assignment, which takes a link to it to the platform.
+
+        Raises:
+            Refused: if it is no teacher's.
+
+        """
+        if visit.role != INSTRUCTOR:
+            raise Refused("This page is for teachers.", log="a student makes a link")
+        self.session = self.tool.store.session(self.secret)
+        back = visit.linking["deep_link_return_url"]
+        links = []
+        for name in await self.work(self.book.assignments):
+            most = 0.0  # a column that is known stays the only one
+            if not self.tool.store.line_item(self.course.id, name):
+                standings = await self.work(self.book.standings, name)
+                most = max((one.max_points for one in standings), default=0.0)
+            links.append((name, deep_link.answer(self.tool, visit, name, most)))
+        policy = self._headers.get("Content-Security-Policy", "")
+        self.set_header(
+            "Content-Security-Policy",
+            policy.replace("form-action 'self'", f"form-action 'self' {origin(back)}"),
+        )
+        self.show("links.html", links=links, back=back)
 
 
 class JwksPage(Page):
@@ -165,6 +208,7 @@ class Web(Application):
             autoescape="xhtml_escape",
             framed_by=" ".join(["'self'", *sorted(origins)]),
             jobs={},
+            rate=Rate(),
             log_function=_log_request,
         )
 

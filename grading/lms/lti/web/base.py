@@ -98,7 +98,10 @@ class Page(RequestHandler):
         """
         found = self.book.people()
         if self.tool.store.several_platforms(self.course):
-            return [replace(person, lms_user_id="") for person in found]
+            return [
+                replace(person, lms_user_id="", sis_user_id="", login="")
+                for person in found
+            ]
         return found
 
     def _check_form(self) -> None:

@@ -23,8 +23,10 @@ class Match:
 WAYS = (
     ("the LMS id in the gradebook", "user_id", "lms_user_id"),
     ("the institution's id", "lis_person_sourcedid", "id"),
+    ("the institution's id as SIS id", "lis_person_sourcedid", "sis_user_id"),
     ("the institution's id as LMS id", "lis_person_sourcedid", "lms_user_id"),
     ("the e-mail address", "email", "email"),
+    ("the e-mail address as login", "email", "login"),
 )
 
 

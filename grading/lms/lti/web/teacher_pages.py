@@ -89,14 +89,14 @@ def find_line_item(
     assignment: str,
     standings: list[Standing],
 ) -> str:
-    """Return an assignment's line item; it is made on the platform if there is none.
+    """Return an assignment's line item; it is made on the platform if there is none any more.
 
     Raises:
         LtiError: if the platform does not let us.
 
     """
     known = store.line_item(course.id, assignment)
-    if known:
+    if known and offered.has_line_item(known):
         return known
     most = max((standing.max_points for standing in standings), default=0.0)
     if most <= 0:
@@ -337,7 +337,16 @@ class RosterFile(Page):
         """Return learners as CSV; a cell that a spreadsheet would compute gets an apostrophe."""
         out = io.StringIO()
         writer = csv.writer(out)
-        writer.writerow(["id", "first_name", "last_name", "email", "lms_user_id"])
+        writer.writerow(
+            [
+                "id",
+                "first_name",
+                "last_name",
+                "email",
+                "lms_user_id",
+                "sis_user_id",
+            ]
+        )
         for user, member in sorted(self.tool.store.members(self.course.id).items()):
             if identity.role_name(member) == "student":
                 cells = [
@@ -346,6 +355,7 @@ class RosterFile(Page):
                     member.get("family_name"),
                     member.get("email"),
                     user,
+                    member.get("lis_person_sourcedid"),
                 ]
                 writer.writerow([_plain(str(cell or "")) for cell in cells])
         self.set_header("Content-Type", "text/csv; charset=utf-8")

@@ -34,6 +34,33 @@ def read(path: Path, data: bytes, **options: object) -> Roster:
 
 
 @pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "Vorname;Nachname;E-Mail-Adresse;Rollen;Gruppen\n"
+            "Zoë;Müller;z@example.org;Teilnehmer/in;\n",
+            "z@example.org",
+        ),
+        (
+            "Vorname,Nachname,ID-Nummer,Institution,E-Mail-Adresse,Kurs gesamt (Punkte)\n"
+            'Zoë,Müller,7001,,z@example.org,"3,50"\n',
+            "z@example.org",
+        ),
+        (
+            "Anmeldename;Vollständiger Name;Matrikelnummer\nzmueller;Zoë Müller;7001\n",
+            "zmueller",
+        ),
+    ],
+    ids=["participants", "gradebook", "other"],
+)
+def test_a_german_moodles_tables(tmp_path: Path, text: str, names: str) -> None:
+    """Names, addresses and numbers stand where an English table would have them."""
+    (member,) = read(tmp_path, text.encode("utf-8-sig")).members.values()
+    assert (member.id, member.first_name, member.last_name) == (names, "Zoë", "Müller")
+    assert "7001" not in text or member.sis_user_id == "7001"
+
+
+@pytest.mark.parametrize(
     "data",
     [
         OWN.encode(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -302,10 +303,13 @@ def test_two_passes_fit_a_container() -> None:
     assert pipeline.PASSES * times.submission + longest < 600 - 30
 
 
-def test_a_suspect_submission_has_no_results(
-    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_suspect_submission_has_no_results_before_it_is_cleared(
+    packed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
 ) -> None:
-    """Its points are not sent; what was there before is removed."""
+    """Its points are not sent; what was there before is removed; a person can change that."""
     place = lay_out(tmp_path / "a", packed, helpers.fill(helpers.RIGHT))
 
     class Engine:
@@ -324,7 +328,72 @@ def test_a_suspect_submission_has_no_results(
     monkeypatch.setattr(grade, "make_engine", lambda place: (Engine(), "said"))
     monkeypatch.setattr(grade.pipeline, "grade_one", grade_one)
     assert grade.grade(place) == 1
-    assert not (place / "results" / "results.json").exists()
+    target = place / "results" / "results.json"
+    assert not target.exists()
+
+    (digest,) = re.findall("--cleared ([0-9a-f]{64})", capsys.readouterr().err)
+    settings = place / "source" / "assignment" / "settings.json"
+    content = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**content, "cleared": [digest]}))
+    assert grade.grade(place) == 0, "a person had looked at this very file"
+    validate(json.loads(target.read_text()))
+    assert "cleared" in capsys.readouterr().out
+    notebook = place / "submission" / "sample.ipynb"
+    notebook.write_bytes(notebook.read_bytes() + b" ")
+    assert grade.grade(place) == 1, "and at no other"
+    assert not target.exists()
+
+
+def test_hidden_results_wait_where_that_is_asked_for(tmp_path: Path) -> None:
+    """The tests with hidden parts alone; what the notebook shows, students see at once."""
+    root = helpers.make_course(tmp_path / "course")
+    rooms = (
+        root / room / sample.NAME / "sample.ipynb"
+        for room in ("exercises", "solutions")
+    )
+    form = submission.load(*rooms)
+    result = Result("", State.GRADED, dict.fromkeys(form.most, 0.0))
+    content = grade.results(form, result, Rule(form), 1.0, "after_published")
+    validate(content)
+    seen = {test["number"]: test["visibility"] for test in content["tests"]}
+    hidden = {c.grade_id for c in form.cells if "BEGIN HIDDEN" in c.source}
+    assert 0 < len(hidden) < len(seen)
+    assert {name for name, when in seen.items() if when == "after_published"} == hidden
+    with zipfile.ZipFile(
+        io.BytesIO(make(root, visibility="hidden", cleared=["0" * 64]))
+    ) as z:
+        settings = json.loads(z.read("assignment/settings.json"))
+    assert (settings["visibility"], settings["cleared"]) == ("hidden", ["0" * 64])
+    with pytest.raises(Problem, match="--cleared"):
+        make(root, cleared=["0" * 63])
+
+
+def test_the_container_gets_the_build_without_cuda(tmp_path: Path) -> None:
+    """setup.sh, run with a pip that only says what it was asked for."""
+    script = autograder.SETUP.partition("python=")[2]
+    (tmp_path / "source" / "environment" / "bin").mkdir(parents=True)
+    pip = tmp_path / "source" / "environment" / "bin" / "python"
+    pip.write_text('#!/bin/sh\necho "$@" > "$AUTOGRADER/asked"\n')
+    pip.chmod(0o755)
+    for folder in ("assignment", "bin"):
+        (tmp_path / "source" / folder).mkdir(exist_ok=True)
+    fake = tmp_path / "source" / "bin" / "python3.13"
+    fake.write_text("#!/bin/sh\n")
+    fake.chmod(0o755)
+    environment = {
+        "AUTOGRADER": str(tmp_path),
+        "PATH": f"{fake.parent}:{os.environ['PATH']}",
+    }
+    head = 'set -euo pipefail\nsource_folder="$AUTOGRADER/source"\npython='
+    for more, wanted in (
+        ({}, "/whl/cpu"),
+        ({"TORCH_INDEX": "https://own"}, "https://own"),
+    ):
+        subprocess.run(
+            ["bash", "-c", head + script], check=True, env=environment | more
+        )
+        asked = (tmp_path / "asked").read_text().split()
+        assert asked[asked.index("--extra-index-url") + 1].endswith(wanted)
 
 
 def test_without_sandbox_and_root_nothing_runs(

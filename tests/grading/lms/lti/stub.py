@@ -64,7 +64,9 @@ class Stub:
         #: The context that the roster says it is of, "" to say nothing.
         self.roster_of = CONTEXT
         self.hook: Callable[[str, dict], Answer | None] = lambda _step, _score: None
-        self.tokens = 0
+        #: May answer any request in the platform's place.
+        self.override: Callable[[str], Answer | None] = lambda _path: None
+        self.tokens = self.made = 0
         stub = self
 
         class Handler(_Handler):
@@ -150,6 +152,8 @@ class Stub:
 
     def answer(self, method: str, path: str, query: dict, body: bytes) -> Answer:
         """Return the platform's answer to a request."""
+        if instead := self.override(path):
+            return instead
         if path == "/keys":
             key = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))
             return Answer(200, body={"keys": [{**key, "kid": "key-1", "alg": "RS256"}]})
@@ -171,11 +175,15 @@ class Stub:
                 200, link, {**whose, "members": self.members[start : start + 2]}
             )
         if path == "/line_items" and method == "POST":
-            url = f"{self.url}/line_items/{len(self.line_items)}"
+            url = f"{self.url}/line_items/{self.made}"
+            self.made += 1
             self.line_items[url] = {**json.loads(body), "id": url}
             return Answer(201, body=self.line_items[url])
         if path == "/line_items":
             return Answer(200, body=list(self.line_items.values()))
+        if re.fullmatch(r"/line_items/\d+", path):
+            item = self.line_items.get(self.url + path)
+            return Answer(200, body=item) if item else Answer(404)
         if found := re.fullmatch(r"(/line_items/\d+)/scores", path):
             return self.score(self.url + found[1], json.loads(body))
         if found := re.fullmatch(r"(/line_items/\d+)/results", path):

@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from functools import partialmethod
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives import serialization
 
 from grading.lms.lti.protocol.membership import CLAIM, role_of
 from grading.lms.lti.protocol.visit import GRADES
+from grading.lms.lti.web.rate import MOST_ADDRESSES, Rate, address
 from tests.grading.lms.lti.conftest import Pages
 from tests.grading.lms.lti.stub import (
     CLIENT,
@@ -186,6 +188,9 @@ WRONG = {
     "no expiry": changed(exp=None),
     "issued in the future": ago(iat=3600, exp=7200),
     "issued long ago, still valid": ago(iat=-7200, exp=7200),
+    "issued at a time that is a text": changed(iat=str(int(time.time()))),
+    "issued at no time": changed(iat=float("inf")),
+    "valid for ever": changed(exp=float("inf")),
     "another nonce": changed(nonce="guessed"),
     "no nonce": changed(nonce=None),
     "a nonce that is no text": changed(nonce=["a"]),
@@ -311,6 +316,66 @@ def test_wrong_login_is_refused(pages: Pages, stub: Stub, changes: dict) -> None
         )
         assert_refused(answer)
         assert "Location" not in answer.headers
+
+
+def test_a_flood_of_logins_is_refused(
+    pages: Pages, stub: Stub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From one address behind the web server; another's, and the limit's end, are let in."""
+    monkeypatch.setattr(
+        Rate, "allows", partialmethod(lambda _rate, one: one != "2001:db8::1")
+    )
+    values = {
+        "iss": stub.url,
+        "client_id": CLIENT,
+        "login_hint": "1",
+        "target_link_uri": f"{pages.url}/launch",
+    }
+
+    def login(forwarded: str) -> requests.Response:
+        return pages.visitor().get(
+            f"{pages.url}/login",
+            params=values,
+            headers={"X-Forwarded-For": forwarded},
+            allow_redirects=False,
+            timeout=10,
+        )
+
+    assert_refused(login("10.0.0.1, 2001:DB8::1"), 429)
+    assert login("2001:db8::1, 10.0.0.1").status_code == 302
+    assert login("").status_code == 302
+
+
+def test_a_bucket_lets_a_class_in_and_no_flood() -> None:
+    """So many at once, so many a second after that, each address by itself."""
+    clock = [0.0]
+    rate = Rate(at_once=500, per_second=2, now=lambda: clock[0])
+    assert sum(rate.allows("school") for _ in range(600)) == 500
+    assert rate.allows("home")
+    clock[0] += 10
+    assert sum(rate.allows("school") for _ in range(600)) == 20
+    for number in range(MOST_ADDRESSES):
+        rate.allows(str(number))
+    clock[0] += 300
+    assert rate.allows("one more")
+    assert len(rate._left) < 10
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "whose"),
+    [
+        ("127.0.0.1", "1.2.3.4", "1.2.3.4"),
+        ("::1", "9.9.9.9, 1.2.3.4", "1.2.3.4"),
+        ("5.6.7.8", "1.2.3.4", "5.6.7.8"),
+        ("127.0.0.1", "somebody", "127.0.0.1"),
+        ("127.0.0.1", "", "127.0.0.1"),
+    ],
+)
+def test_only_a_web_server_here_may_speak_for_others(
+    peer: str, forwarded: str, whose: str
+) -> None:
+    """What came before its own word, or from elsewhere, anybody can write."""
+    assert address(peer, forwarded) == whose
 
 
 def test_parameter_twice_is_refused(pages: Pages, stub: Stub) -> None:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import http.client
+import re
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import jwt
 import pytest
 import requests
 
+from grading.__main__ import main
 from grading.course.states import State
-from grading.gradebook.standing import Standing
+from grading.gradebook.standing import Standing, roster
 from grading.lms.lti.protocol.launch import Tool
+from grading.lms.lti.protocol.membership import CLAIM
 from grading.lms.lti.protocol.platforms import Configuration
+from grading.lms.lti.protocol.visit import LINKING
 from grading.lms.lti.web.results import CourseResults
 from tests.grading.lms.lti import course
 from tests.grading.lms.lti.conftest import Pages
-from tests.grading.lms.lti.stub import LEARNER, TEACHER, Stub
-from tests.grading.lms.lti.test_launch import assert_refused, enter
+from tests.grading.lms.lti.stub import CLIENT, DEPLOYMENT, LEARNER, TEACHER, Stub
+from tests.grading.lms.lti.test_launch import assert_refused, enter, finish, start
 
 pytestmark = pytest.mark.slow
 
@@ -323,9 +328,124 @@ def test_roster_file(pages: Pages, stub: Stub, members: list[dict]) -> None:
     members[2]["given_name"] = "=cmd()"
     text = get(pages, teacher(pages, stub), "roster.csv").text
     lines = text.splitlines()
-    assert lines[0] == "id,first_name,last_name,email,lms_user_id"
+    assert lines[0] == "id,first_name,last_name,email,lms_user_id,sis_user_id"
     assert len(lines) == 1 + 6
     assert ",'=cmd()," in text or ',"\'=cmd()",' in text
+
+
+#: As Canvas exports it: no addresses, and its own numbers, which LTI doesn't use.
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Work (5)
+    Points Possible,,,,,10.00
+"Noether, Emmy",101,900001,noether,A,
+"Curie, Marie",102,900002,curie@uni.example,A,
+"Hopper, Grace",103,,hopper,A,
+"""
+
+
+def test_a_canvas_export_and_lti_find_the_same_people(
+    pages: Pages, stub: Stub, root: Path, tmp_path: Path
+) -> None:
+    """By SIS id, and where there is none by the login that is an address; nobody by chance."""
+    export = tmp_path / "canvas.csv"
+    export.write_text(CANVAS)
+    database = ["--root", str(root), "--db", course.url(root)]
+    assert main(["lms", "roster", str(export), *database]) == 0
+    known = {person.id: person for person in roster(course.url(root))}
+    assert known["noether"].sis_user_id == "900001"
+    assert known["curie@uni.example"].login == "curie@uni.example"
+    stub.members = [
+        {"user_id": f"0b3f-{number}", "roles": [LEARNER], **who}
+        for number, who in enumerate(
+            (
+                {"lis_person_sourcedid": "900001", "email": "e.n@uni.example"},
+                {"email": "Curie@uni.example"},
+                {"name": "Grace Hopper"},
+                {"lis_person_sourcedid": "900009"},
+            )
+        )
+    ]
+    teacher(pages, stub)
+    links = pages.tool.store.links(1)
+    assert {user: student for user, (student, _) in links.items()} == {
+        "0b3f-0": "noether",
+        "0b3f-1": "curie@uni.example",
+    }
+
+
+def linking(stub: Stub, **changes: object) -> dict:
+    """Return the claims by which a platform asks for a link."""
+    settings = {
+        "deep_link_return_url": f"{stub.url}/links",
+        "accept_types": ["ltiResourceLink"],
+        "accept_presentation_document_targets": ["iframe"],
+        "data": "kept",
+        **changes,
+    }
+    return {
+        f"{CLAIM}message_type": "LtiDeepLinkingRequest",
+        f"{CLAIM}resource_link": None,
+        LINKING: settings,
+    }
+
+
+def launched(pages: Pages, stub: Stub, role: str, claims: dict) -> requests.Response:
+    """Launch, and return the answer."""
+    visitor, state, nonce = start(pages, stub)
+    token = stub.token(stub.claims(pages.url, "t01", role, nonce, **claims))
+    return finish(pages, visitor, state, token)
+
+
+def test_a_teacher_makes_a_link_in_the_platform(
+    pages: Pages, stub: Stub, tool: Tool
+) -> None:
+    """One button an assignment; what it sends asks for a link with its column, signed."""
+    answer = launched(pages, stub, TEACHER, linking(stub))
+    assert answer.status_code == 200, answer.text
+    assert (
+        f"form-action 'self' {stub.url};" in answer.headers["Content-Security-Policy"]
+    )
+    assert f'action="{stub.url}/links"' in answer.text
+    (sent,) = re.findall('name="JWT" value="([^"]+)"', answer.text)
+    key = jwt.PyJWK(tool.keys.jwks["keys"][0]).key
+    found = jwt.decode(sent, key, ["RS256"], audience=stub.url, issuer=CLIENT)
+    assert found[f"{CLAIM}message_type"] == "LtiDeepLinkingResponse"
+    assert found[f"{CLAIM}deployment_id"] == DEPLOYMENT
+    assert found["https://purl.imsglobal.org/spec/lti-dl/claim/data"] == "kept"
+    (item,) = found["https://purl.imsglobal.org/spec/lti-dl/claim/content_items"]
+    assert item["url"] == f"{pages.url}/launch"
+    assert item["custom"] == {"assignment": course.ASSIGNMENT}
+    assert item["lineItem"]["scoreMaximum"] == sum(course.CELLS.values())
+    assert item["lineItem"]["tag"] == course.ASSIGNMENT
+
+    tool.store.save_line_item(1, course.ASSIGNMENT, f"{stub.url}/line_items/0")
+    again = launched(pages, stub, TEACHER, linking(stub))
+    (sent,) = re.findall('name="JWT" value="([^"]+)"', again.text)
+    (item,) = jwt.decode(sent, options={"verify_signature": False})[
+        "https://purl.imsglobal.org/spec/lti-dl/claim/content_items"
+    ]
+    assert "lineItem" not in item, "there would be two columns"
+
+
+@pytest.mark.parametrize(
+    ("role", "changes"),
+    [
+        (LEARNER, {}),
+        (TEACHER, {"deep_link_return_url": "javascript:alert(1)"}),
+        (TEACHER, {"deep_link_return_url": "https://a.example; script-src *"}),
+        (TEACHER, {"deep_link_return_url": None}),
+        (TEACHER, {"accept_types": ["file"]}),
+    ],
+)
+def test_a_link_that_is_not_to_be_made(
+    pages: Pages, stub: Stub, role: str, changes: dict
+) -> None:
+    """By a student, to a place that is none, or of a kind that is not offered."""
+    answer = launched(pages, stub, role, linking(stub, **changes))
+    assert answer.status_code == 403
+    assert "This is not possible" in answer.text
+    assert "JWT" not in answer.text
+    wrong = linking(stub) | {LINKING: ["settings"]}
+    assert launched(pages, stub, role, wrong).status_code == 403
 
 
 def test_unmatched_student_is_told(pages: Pages, stub: Stub) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -152,6 +153,34 @@ def test_line_item_is_made_once(publisher: Publisher, stub: Stub) -> None:
     assert publisher.line_item() == first
     (item,) = stub.line_items.values()
     assert (item["tag"], item["scoreMaximum"]) == (course.ASSIGNMENT, 10)
+
+
+def test_a_deleted_column_is_made_again(publisher: Publisher, stub: Stub) -> None:
+    """Whoever deletes it in the LMS gets a new one with all scores, and not 404 for ever."""
+    publisher.publish()
+    gone = publisher.line_item()
+    del stub.line_items[gone]
+    sent = len(stub.taken)
+    assert publisher.publish().fine
+    assert publisher.line_item() != gone
+    assert [item for item, _ in stub.scores].count(publisher.line_item()) == 3
+    assert len(stub.taken) == sent + 3
+    assert len(stub.line_items) == 1
+
+
+def test_a_column_that_cannot_be_asked_for_is_kept(
+    publisher: Publisher, stub: Stub
+) -> None:
+    """A platform that errs, or shows no columns, does not get a second one."""
+    known = publisher.line_item()
+    ours = publisher.services
+    stub.override = lambda path: Answer(403) if path.endswith("/0") else None
+    with pytest.raises(LtiError, match="status 403"):
+        publisher.publish()
+    few = tuple(scope for scope in ours.course.scopes if "lineitem" not in scope)
+    ours.course = replace(ours.course, scopes=few)
+    assert publisher.line_item() == known
+    assert len(stub.line_items) == 1
 
 
 def test_times_grow_although_the_clock_goes_back(publisher: Publisher) -> None:
