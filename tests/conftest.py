@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -40,11 +41,14 @@ CHROMIUM_FLAGS = [
 LONGEST = (
     "grading/run/test_attacks_code.py",
     "test_answers.py",
+    "test_lab.py",
     "grading/run/test_batch.py",
     "grading/run/test_equal.py",
     "site/test_live_maths.py",
     "grading/run/test_benign.py",
     "test_class_graded.py",
+    "test_exercises.py",
+    "grading/run/test_open_tasks.py",
     "test_course_secret.py",
     "grading/run/test_attacks_files.py",
     "grading/run/test_hangs.py",
@@ -61,6 +65,17 @@ def without_browser(reason: str) -> None:
     if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
         pytest.fail(f"CI=true and no browser: {reason}", pytrace=False)
     pytest.skip(f"no browser: {reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without looking for garbage, and never look through them again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

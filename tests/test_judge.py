@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from grading.course.notebooks import ROOT
+from tests.harness import answers as command_line
 from tests.harness import sample
 
 pytestmark = pytest.mark.slow
@@ -40,24 +43,41 @@ def made(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def call(made: Path, *arguments: object) -> subprocess.CompletedProcess:
-    """Run the command from another folder."""
-    command = [sys.executable, "-m", "tests.harness.answers", "judge", "--limit", "1"]
-    return subprocess.run(
-        [*command, "--solutions", made / "solutions", *map(str, arguments)],
-        cwd=made,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-        start_new_session=True,  # an answer kills its group
-    )
+def call(
+    made: Path, *arguments: object, process: bool = False
+) -> subprocess.CompletedProcess:
+    """Run the command from another folder; here, where torch is loaded once for all calls."""
+    command = ["judge", "--limit", "1", "--solutions", str(made / "solutions")]
+    command += map(str, arguments)
+    if process:
+        return subprocess.run(
+            [sys.executable, "-m", "tests.harness.answers", *command],
+            cwd=made,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+            start_new_session=True,  # an answer kills its group
+        )
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(made),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            status = command_line.main(command)
+        except SystemExit as refused:  # argparse
+            status = refused.code
+    return subprocess.CompletedProcess(command, status, out.getvalue(), err.getvalue())
 
 
-def judged(made: Path, *files: object) -> tuple[dict, dict[str, dict]]:
+def judged(
+    made: Path, *files: object, process: bool = False
+) -> tuple[dict, dict[str, dict]]:
     """Return what the command prints for programs, and its answers by name."""
-    done = call(made, "90", *files, "--json")
+    done = call(made, "90", *files, "--json", process=process)
     report = json.loads(done.stdout)
     assert done.returncode == bool(report["problems"])
     assert done.stderr.splitlines() == report["problems"]
@@ -66,7 +86,7 @@ def judged(made: Path, *files: object) -> tuple[dict, dict[str, dict]]:
 
 def test_a_folder(made: Path) -> None:
     """Points, messages of both parts, what is lost elsewhere, what hangs, dies or breaks."""
-    report, answers = judged(made, "mine")
+    report, answers = judged(made, "mine", process=True)
     assert report["assignment"] == sample.NAME
     assert report["unanswered"] == {"mine": ["total"]}
     assert report["problems"] == []

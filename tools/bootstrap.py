@@ -243,6 +243,17 @@ def install_torch(uv, env, options, gpu):
             run([*command, torch + "+cpu", "--torch-backend=cpu"], env)
 
 
+def first_use(python):
+    """Do once what else each first process of ``make`` does, for none of those writes bytecode.
+
+    Matplotlib lists the fonts, and says so on stderr. torch, installed without bytecode, is
+    compiled, but only what an optimiser loads: that saves each process 5 seconds, and all of torch
+    and what it pulls in would take longer than the rest of the set-up.
+    """
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    run([python, "-c", "import jinja2, matplotlib.font_manager, torch._dynamo"], env)
+
+
 def install(venv, extras, hub=False, gpu=False):
     """Bring ``venv`` to the pinned versions; the stamp, of what it then holds, is written last."""
     inputs, what = HUB if hub else COURSE
@@ -278,8 +289,7 @@ def install(venv, extras, hub=False, gpu=False):
         env,
     )
     if not hub:
-        # At its first import matplotlib says on stderr that it lists the fonts: let it say so here.
-        run([python, "-c", "import matplotlib.font_manager"])
+        first_use(python)
     partial = stamp.with_suffix(".partial")
     held = held if digest.hexdigest() in held else set()
     partial.write_text(" ".join(sorted(held | wanted)), encoding="ascii")

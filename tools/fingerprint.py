@@ -28,12 +28,16 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Import = ast.Import | ast.ImportFrom
 Reached = Iterator[tuple["Module", ast.stmt]]
 
+#: The course's files and when they were changed, by root: what `load` has read.
+_states: dict[Path, list[tuple[Path, int]]] = {}
+
 
 def fingerprint(module: str, function: str, root: Path = ROOT) -> str:
     """Return a hash of what ``function`` of ``module`` ("book.claims.chapter_01") runs.
 
     Raises ValueError where there is no such function.
     """
+    _forget_what_changed(root)
     start = load(root, module)
     waiting = [] if start is None else list(start.resolve(function))
     if not waiting:
@@ -42,8 +46,8 @@ def fingerprint(module: str, function: str, root: Path = ROOT) -> str:
     while waiting:
         where, node = waiting.pop()
         if id(node) not in parts:
-            parts[id(node)] = f"{where.name} {dump(node)}"
-            waiting += where.reached(node)
+            parts[id(node)], reached = where.look(node)
+            waiting += reached
     text = "\n".join(sorted(parts.values()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -57,14 +61,24 @@ def source_of(root: Path, name: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
+def _forget_what_changed(root: Path) -> None:
+    """Forget all modules where a file of any of them has changed since the last look."""
+    state = [
+        (path, path.stat().st_mtime_ns)
+        for package in PACKAGES
+        for path in sorted((root / package).rglob("*.py"))
+    ]
+    if _states.get(root) != state:
+        load.cache_clear()
+        _states[root] = state
+
+
+@functools.cache  # most claims reach the same hundreds of definitions
 def load(root: Path, name: str) -> Module | None:
     """Return a module of the course, or None for any other."""
     path = source_of(root, name)
-    return path and _parsed(root, name, path, path.stat().st_mtime_ns)
-
-
-@functools.cache
-def _parsed(root: Path, name: str, path: Path, changed: int) -> Module:
+    if path is None:
+        return None
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     module = Module(root, name, package)
     for statement in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -100,6 +114,16 @@ class Module:
     loose: list[ast.stmt] = field(default_factory=list)
     #: The course's modules that the source imports as such: {name there: module}.
     modules: dict[str, str] = field(default_factory=dict)
+    #: What `look` has found, by the statement's id.
+    looked: dict[int, tuple[str, list]] = field(default_factory=dict, repr=False)
+
+    def look(self, statement: ast.stmt) -> tuple[str, list[tuple[Module, ast.stmt]]]:
+        """Return a statement of this module as text, and what it reaches."""
+        if id(statement) not in self.looked:
+            text = f"{self.name} {dump(statement)}"
+            found = {id(node): (where, node) for where, node in self.reached(statement)}
+            self.looked[id(statement)] = text, list(found.values())
+        return self.looked[id(statement)]
 
     def origin(self, node: ast.ImportFrom) -> str:
         """Return the absolute name of the module that names are imported from."""

@@ -6,8 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -42,6 +45,11 @@ MINUTES = {
 }
 
 
+#: Steps that run beside the next one, and are told about after it: the book is executed by two
+#: processes, but written by one.
+BESIDE = {"book"}
+
+
 def steps(fast, release=False):
     """Return (title, command) pairs, cheapest first; a release allows no stale claim."""
     python = sys.executable
@@ -67,13 +75,20 @@ def steps(fast, release=False):
     ]
 
 
-def run(command, minutes):
+def run(command, minutes, output: IO | None = None):
     """Run a command; return its exit status, or None where it had to be ended.
 
-    Each Python process of one that is ended prints where it stands first.
+    Each Python process of one that is ended prints where it stands first. With ``output``, a file,
+    all that it says goes there.
     """
     environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=output,
+        stderr=output and subprocess.STDOUT,
+    )
     try:
         return process.wait(60 * minutes)
     except subprocess.TimeoutExpired:
@@ -115,10 +130,13 @@ def main(argv=None):
     if args.fast and args.release:
         parser.error("--fast and --release exclude each other")
     failed = []
-    for title, command in steps(args.fast, args.release):
-        print(f"== {title}", flush=True)
+
+    def do(title, command, output=None):
         began = time.perf_counter()
-        status = run(command, MINUTES[title])
+        status = run(command, MINUTES[title], output)
+        return status, time.perf_counter() - began
+
+    def tell(title, status, seconds):
         ended = (
             "ended, since it hung"
             if status is None
@@ -126,9 +144,31 @@ def main(argv=None):
             if status
             else "passed"
         )
-        print(f"== {title}: {ended} ({time.perf_counter() - began:.0f} s)", flush=True)
+        print(f"== {title}: {ended} ({seconds:.0f} s)", flush=True)
         if status != 0:
             failed.append(title)  # go on: the later steps say what else is wrong
+
+    beside = []
+
+    def settle():
+        while beside:
+            title, future, output = beside.pop(0)
+            print(f"== {title}", flush=True)
+            status, seconds = future.result()
+            output.seek(0)
+            print(output.read(), end="", flush=True)
+            tell(title, status, seconds)
+
+    with ThreadPoolExecutor() as pool, contextlib.ExitStack() as stack:
+        for title, command in steps(args.fast, args.release):
+            if title in BESIDE:
+                output = stack.enter_context(tempfile.TemporaryFile("w+"))
+                beside.append((title, pool.submit(do, title, command, output), output))
+                continue
+            print(f"== {title}", flush=True)
+            tell(title, *do(title, command))
+            settle()
+        settle()
     if failed:
         print(f"Failed: {', '.join(failed)}.")
     return 1 if failed else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 #: Runs in a process of its own: no other package can be imported, no file below `root` opened.
+#: What each program would load is loaded once; each is a fork, with its stderr in a file.
 PROGRAM = """
 import json, os, sys
 given = json.load(sys.stdin)
@@ -30,9 +31,20 @@ def watch(event, arguments):
         if path.startswith(given["root"] + os.sep) and not path.startswith(given["environment"]):
             raise PermissionError(f"reads {path}")
 sys.addaudithook(watch)
-names = {"__name__": "__main__"}
-for number, cell in enumerate(given["cells"]):
-    exec(compile(cell, f"cell {number}", "exec"), names)
+for module in given["first"]:
+    __import__(module)
+for title, cells in given["programs"].items():
+    if os.fork():
+        os.wait()
+        continue
+    os.mkdir(title)
+    os.chdir(title)
+    os.dup2(os.open("stderr", os.O_CREAT | os.O_WRONLY), 2)
+    names = {"__name__": "__main__"}
+    for number, cell in enumerate(cells):
+        exec(compile(cell, f"cell {number}", "exec"), names)
+    print("all cells ran", file=open("ended", "w"))
+    break
 """
 
 
@@ -75,17 +87,34 @@ def modules(names: Iterable[str]) -> tuple[set[str], set[str]]:
 
 
 def run(
-    names: Iterable[str], cells: list[str], folder: Path, root: Path
-) -> subprocess.CompletedProcess[str]:
-    """Execute cells in an empty folder, with these requirements and no file below `root`."""
+    names: Iterable[str],
+    programs: Mapping[str, list[str]],
+    folder: Path,
+    root: Path,
+    first: Iterable[str] = (),
+) -> dict[str, str | None]:
+    """Execute programs, with these requirements and no file below `root`.
+
+    Args:
+        names: the requirements.
+        programs: the cells of each, by its title.
+        folder: empty; each program has a folder of its own in it.
+        root: the course.
+        first: modules that are imported before any of them.
+
+    Returns:
+        What a program that failed said on stderr, by title; None for one that ran to its end.
+
+    """
     rooms = {path.stem for path in root.iterdir()}
     given = {
         "missing": sorted(modules(names)[1] | rooms),
-        "cells": cells,
+        "first": list(first),
+        "programs": programs,
         "root": str(root.resolve()),
         "environment": str(Path(sys.prefix).resolve()),
     }
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-I", "-c", PROGRAM],
         input=json.dumps(given),
         cwd=folder,
@@ -95,3 +124,10 @@ def run(
         timeout=300,
         env={"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(folder)},
     )
+    assert done.returncode == 0, done.stderr
+    return {
+        title: None
+        if (folder / title / "ended").exists()
+        else (folder / title / "stderr").read_text(encoding="utf-8")
+        for title in programs
+    }

@@ -71,6 +71,22 @@ def ran(fresh, monkeypatch):
 # What is installed
 
 
+def test_torch_is_compiled_for_processes_that_write_no_bytecode(ran, monkeypatch):
+    """Each of them would compile it anew otherwise, which takes longer than importing it."""
+    given = {}
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(
+        bootstrap, "run", lambda command, env=None: given.update({command[-1]: env})
+    )
+    monkeypatch.setattr(bootstrap, "uv_in", lambda venv: ("python", ["uv"], {}, []))
+    monkeypatch.setattr(bootstrap, "install_torch", lambda *_: None)
+    (bootstrap.ROOT / ".venv").mkdir()
+    bootstrap.install(bootstrap.ROOT / ".venv", ["read"])
+    (first,) = (name for name in given if "torch._dynamo" in str(name))
+    assert "PYTHONDONTWRITEBYTECODE" not in given[first]
+    assert given[first]["PATH"] == os.environ["PATH"]
+
+
 def test_every_requirement_is_pinned_and_torch_comes_first():
     lines = [
         line.split("#")[0].strip()

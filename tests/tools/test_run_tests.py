@@ -63,3 +63,33 @@ def test_a_step_that_hangs_fails_the_run_and_the_others_go_on(monkeypatch, capsy
     assert "lint: ended, since it hung" in said
     assert "tests: passed" in said
     assert "Failed: lint." in said
+
+
+def test_a_step_beside_another_is_told_about_after_it(monkeypatch, capfd, tmp_path):
+    """Both run at a time, each waiting for a file of the other's; the one that fails is named."""
+    code = "import pathlib, time\npathlib.Path({!r}).touch()\nprint('says', {!r}, flush=True)\n"
+    code += (
+        "while not pathlib.Path({!r}).exists(): time.sleep(0.01)\nraise SystemExit({})"
+    )
+    one, other = str(tmp_path / "book"), str(tmp_path / "tests")
+    step = [sys.executable, "-c"]
+    monkeypatch.setattr(
+        run_tests,
+        "steps",
+        lambda fast, release: [
+            ("book", [*step, code.format(one, "one", other, 3)]),
+            ("tests", [*step, code.format(other, "other", one, 0)]),
+        ],
+    )
+    monkeypatch.setattr(run_tests, "MINUTES", {"book": 1, "tests": 1})
+    assert run_tests.main([]) == 1
+    said = capfd.readouterr().out.splitlines()
+    assert [line.partition(" (")[0] for line in said] == [
+        "== tests",
+        "says other",
+        "== tests: passed",
+        "== book",
+        "says one",
+        "== book: failed",
+        "Failed: book.",
+    ]
