@@ -219,6 +219,8 @@ class _Contract:
     name: what stands in front of each message, such as the function's name.
     apart: of results=(): False lets an argument itself come back, True forbids that
     tensors share memory with one; if not said, a list that comes is no argument.
+    mistakes: functions called as the reference is, by the sentence that names what they
+    do wrong; None in the place of a result says that it isn't concerned.
 
     After its cases each contract is asked once more: `again()`.
     """
@@ -239,6 +241,7 @@ class _Contract:
         loose=False,
         apart=None,
         name=None,
+        mistakes=None,
     ):
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
@@ -248,6 +251,7 @@ class _Contract:
         self.call, self.dtype, self.views = call, torch.float64, views
         self.ask = (lambda call: call) if ask is None else ask
         self.loose, self.apart, self.name = loose, apart, name
+        self.mistakes, self.asked = mistakes or {}, None
 
     def built(self):
         """Return a new module with the weights."""
@@ -287,6 +291,7 @@ class _Contract:
         if self.dtype == torch.float32:
             values, tol = [_kit_cast(x, self.dtype) for x in values], max(tol, 1e-4)
         given, state = self.precise(values)
+        self.asked = given if state is None else [state, *given]
         wants = [self.cast(want) for want in self.expected(given, state)]
         problem, results = self.plain(self.call, says, values, wants, tol)
         if (
@@ -424,6 +429,9 @@ class _Contract:
         """Return what is wrong with a result, or None; and the result."""
         if not self.results:
             problem = self.plain_problem(f"{says}: the result", result, wants[0], tol)
+            known = problem and self.known(0, result, wants[0], tol)
+            if known:
+                return f"{says}: {known}", None
             telling = type(result) is float or type(result) in (list, tuple, dict)
             telling = telling and result not in (0.0, [], (), {})  # else by chance
             for *_, old, given in self.earlier if problem and telling else ():
@@ -444,6 +452,9 @@ class _Contract:
             if type(now) not in (torch.Tensor, torch.nn.Parameter):
                 return f"{says}: {name} is a {type(now).__name__}, and no tensor.", None
             problem = _kit_difference(f"{says}: {name}", now, want, tol)
+            known = problem and self.known(place, now, want, tol)
+            if known:
+                return f"{says}: {name}: {known}", None
             if problem is not None:
                 alike = now.dtype == torch.bool and now.unique().numel() == 1
                 for *_, old, given in self.earlier if not alike else ():
@@ -467,6 +478,19 @@ class _Contract:
                     None,
                 )
         return None, got
+
+    def known(self, place, got, want, tol):
+        """Return the sentence of the mistake that gives exactly this, or None."""
+        for sentence, wrong in self.mistakes.items():
+            found = wrong(*_kit_copy(list(self.asked)))
+            found = found[place] if len(self.results) > 1 else found
+            if found is None:
+                continue
+            if self.plain_problem(f"", self.cast(found), want, tol) is None:
+                continue
+            if self.plain_problem(f"", got, self.cast(found), tol) is None:
+                return sentence
+        return None
 
     def plain_problem(self, says, got, want, tol, place=()):
         """Say what is wrong with a plain result, or None; place: where in it."""

@@ -292,6 +292,42 @@ def test_a_result_that_is_an_argument_is_told(
     assert told == message
 
 
+KNOWN = """
+contract = _Contract(
+    lambda x: {answer},
+    lambda x: (2 * x, x + 1),
+    (f"x",),
+    results=(f"twice", f"next"),
+    mistakes={{
+        f"it is halved.": lambda x: (x / 2, None),
+        f"it is squared.": lambda x: (x * x, x + 1),
+        f"one is taken away.": lambda x: (None, x - 1),
+    }},
+)
+contract.case(f"Twos", torch.full((3,), 2.0).double())
+contract.case(f"Any", _kit_normal(1, (2, 3)))
+contract.again()
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("(x / 2, x + 1)", "Twos.*: twice: it is halved."),
+        ("(x * x, x + 1)", "Any.*: twice: it is squared."),  # twos say nothing
+        ("(2 * x, x - 1)", "Twos.*: next: one is taken away."),
+        ("(3 * x, x + 1)", "Twos.*: twice is wrong"),
+        ("((x / 2).float(), x + 1)", "Twos.*data type"),
+        ("(x + x, 1 + x)", "^$"),
+    ],
+)
+def test_a_known_mistake_is_named(answer: str, says: str) -> None:
+    """Where it gives exactly what came, and something else than what must come."""
+    message, told = Kit().run(KNOWN.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
 @pytest.mark.parametrize("folder", contracts.folders(ROOT), ids=lambda path: path.name)
 def test_each_contract_is_asked_again(folder: Path) -> None:
     """Without `again()` no gradient would be looked at."""
