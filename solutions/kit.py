@@ -121,7 +121,7 @@ def _kit_near(got, want, tol):
 def _kit_sizes(names, values):
     """Say the shapes of the arguments that are tensors, of the first seven."""
     text = f""
-    for name, value in zip(names[:7], values[:7], strict=True):
+    for name, value in zip(names[:7], values[:7], strict=False):
         if isinstance(value, torch.Tensor) and text:
             text = f"{text}, {name} {tuple(value.shape)}"
         elif isinstance(value, torch.Tensor):
@@ -132,6 +132,11 @@ def _kit_sizes(names, values):
 def _kit_reason(error):
     """Say in words what an error inside an answer probably comes from."""
     text = str(error)
+    if "in-place" in text or "inplace" in text:
+        return (
+            f" Something is changed in place (by +=, a method that ends in _ or an "
+            f"assignment to a part), which gradients don't allow."
+        )
     if "Double" in text or "dtype" in text or "double" in text:
         return (
             f" Numbers of two data types meet: make tensors of your own with the data "
@@ -144,11 +149,8 @@ def _kit_reason(error):
         )
     if "unexpected keyword" in text or "positional argument" in text:
         return f" Keep the names and the order of the arguments."
-    if "in-place" in text or "inplace" in text:
-        return (
-            f" Something is changed in place (by +=, a method that ends in _ or an "
-            f"assignment to a part), which gradients don't allow."
-        )
+    if type(error) is ValueError:
+        return f" If a check of yours raised it: these arguments are legal."
     if "size of tensor" in text or "shapes cannot" in text or "shape" in text:
         return (
             f" Shapes don't fit: does the code rely on sizes that are equal by chance?"
@@ -219,6 +221,8 @@ class _Contract:
     name: what stands in front of each message, such as the function's name.
     apart: of results=(): False lets an argument itself come back, True forbids that
     tensors share memory with one; if not said, a list that comes is no argument.
+    mistakes: functions called as the reference is, by the sentence that names what they
+    do wrong; None in the place of a result says that it isn't concerned.
 
     After its cases each contract is asked once more: `again()`.
     """
@@ -239,6 +243,7 @@ class _Contract:
         loose=False,
         apart=None,
         name=None,
+        mistakes=None,
     ):
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
@@ -248,6 +253,7 @@ class _Contract:
         self.call, self.dtype, self.views = call, torch.float64, views
         self.ask = (lambda call: call) if ask is None else ask
         self.loose, self.apart, self.name = loose, apart, name
+        self.mistakes, self.asked = mistakes or {}, None
 
     def built(self):
         """Return a new module with the weights."""
@@ -278,7 +284,10 @@ class _Contract:
         return list(found) if len(self.results) > 1 else [found]
 
     def case(self, says, *values, gradients=True, tol=None):
-        """Call with these arguments and ask all; `says` tells what is special there."""
+        """Call with these arguments and ask all; `says` tells what is special there.
+
+        Arguments left out at the end have their defaults, in the reference as well.
+        """
         tol = self.tol if tol is None else tol
         says = f"{says}{_kit_sizes(self.arguments, values)}"
         says = says if self.name is None else f"{self.name}: {says}"
@@ -287,6 +296,7 @@ class _Contract:
         if self.dtype == torch.float32:
             values, tol = [_kit_cast(x, self.dtype) for x in values], max(tol, 1e-4)
         given, state = self.precise(values)
+        self.asked = given if state is None else [state, *given]
         wants = [self.cast(want) for want in self.expected(given, state)]
         problem, results = self.plain(self.call, says, values, wants, tol)
         if (
@@ -389,11 +399,11 @@ class _Contract:
         asked = self.ask(call)
         if self.number % 2 and all(self.arguments):
             result = _kit_attempt(
-                says, asked, **dict(zip(self.arguments, values, strict=True))
+                says, asked, **dict(zip(self.arguments, values, strict=False))
             )
         else:
             result = _kit_attempt(says, asked, *values)
-        for name, now, old in zip(self.arguments, values, before, strict=True):
+        for name, now, old in zip(self.arguments, values, before, strict=False):
             if not _kit_kept(now, old):
                 how = (
                     f"a method that ends in _, an assignment to a part, or "
@@ -424,6 +434,9 @@ class _Contract:
         """Return what is wrong with a result, or None; and the result."""
         if not self.results:
             problem = self.plain_problem(f"{says}: the result", result, wants[0], tol)
+            known = problem and self.known(0, result, wants[0], tol)
+            if known:
+                return f"{says}: {known}", None
             telling = type(result) is float or type(result) in (list, tuple, dict)
             telling = telling and result not in (0.0, [], (), {})  # else by chance
             for *_, old, given in self.earlier if problem and telling else ():
@@ -444,6 +457,9 @@ class _Contract:
             if type(now) not in (torch.Tensor, torch.nn.Parameter):
                 return f"{says}: {name} is a {type(now).__name__}, and no tensor.", None
             problem = _kit_difference(f"{says}: {name}", now, want, tol)
+            known = problem and self.known(place, now, want, tol)
+            if known:
+                return f"{says}: {name}: {known}", None
             if problem is not None:
                 alike = now.dtype == torch.bool and now.unique().numel() == 1
                 for *_, old, given in self.earlier if not alike else ():
@@ -467,6 +483,19 @@ class _Contract:
                     None,
                 )
         return None, got
+
+    def known(self, place, got, want, tol):
+        """Return the sentence of the mistake that gives exactly this, or None."""
+        for sentence, wrong in self.mistakes.items():
+            found = wrong(*_kit_copy(list(self.asked)))
+            found = found[place] if len(self.results) > 1 else found
+            if found is None:
+                continue
+            if self.plain_problem(f"", self.cast(found), want, tol) is None:
+                continue
+            if self.plain_problem(f"", got, self.cast(found), tol) is None:
+                return sentence
+        return None
 
     def plain_problem(self, says, got, want, tol, place=()):
         """Say what is wrong with a plain result, or None; place: where in it."""
@@ -528,9 +557,11 @@ class _Contract:
 
     def others(self, values, given):
         """Return the names of the arguments in which two calls differ."""
+        if len(values) != len(given):
+            return []  # one of them leaves arguments to their defaults
         return [
             name
-            for name, now, old in zip(self.arguments, values, given, strict=True)
+            for name, now, old in zip(self.arguments, values, given, strict=False)
             if not _kit_kept(now, old)
         ]
 
@@ -553,9 +584,9 @@ class _Contract:
         theirs = self.leaves(_kit_copy(list(values)))
         result = _kit_attempt(says, self.ask(self.call), *theirs.values())
         got = list(result) if len(self.results) > 1 else [result]
-        inputs = [mine[name] for name in self.gradients if mine[name] is not None]
-        given = [theirs[name] for name in self.gradients if mine[name] is not None]
-        names = [name for name in self.gradients if mine[name] is not None]
+        names = [name for name in self.gradients if mine.get(name) is not None]
+        inputs = [mine[name] for name in names]
+        given = [theirs[name] for name in names]
         if state is not None:
             if self.weights is None:
                 self.weights = dict(self.call.named_parameters())
@@ -603,9 +634,9 @@ class _Contract:
 
     def leaves(self, values):
         """Return copies of arguments by name; those that get gradients ask for them."""
-        named = dict(zip(self.arguments, values, strict=True))
+        named = dict(zip(self.arguments, values, strict=False))
         for name in self.gradients:
-            if named[name] is not None:
+            if named.get(name) is not None:
                 named[name] = named[name].detach().requires_grad_()
         return named
 
@@ -621,9 +652,11 @@ def _kit_difference(says, got, want, tol):
     """Say how a tensor differs from what must come, or return None."""
     want = want.detach()
     if got.shape != want.shape:
+        lost = want.dim() > got.dim() and got.shape == want.squeeze().shape
+        lost = f" An axis of length 1 is lost: is it squeezed away?" if lost else f""
         return (
             f"{says} has the shape {tuple(got.shape)}, expected shape "
-            f"{tuple(want.shape)}."
+            f"{tuple(want.shape)}.{lost}"
         )
     if got.dtype != want.dtype:
         more = f" Results have the data type of the inputs."
@@ -639,17 +672,16 @@ def _kit_difference(says, got, want, tol):
             f"in float32, or a small number cut off or added? Compute in the data type "
             f"of the inputs."
         )
-    rows = zip(got, want, strict=True) if want.dim() > 1 else ()
-    first, *others = [_kit_near(now, old, tol) for now, old in rows] or [False]
-    if first and others and not any(others):
-        return (
-            f"{says} is right at index {0} of the first axis and wrong further on: is "
-            f"something of one sequence used for all?"
-        )
     wrong = got.detach() != want
     if want.is_floating_point():
         wrong = ~torch.isclose(got.detach(), want, rtol=tol, atol=tol)
     if not wrong.any():
         return f"{says} is not precise enough."
+    rows = want.dim() > 1 and len(want) > 1 and not wrong[0].any()
+    if rows and wrong[1:].double().mean() > 0.8:
+        return (
+            f"{says} is right at index {0} of the first axis and wrong further on: is "
+            f"something of one sequence used for all?"
+        )
     where = wrong.nonzero()[0].tolist()
     return f"{says} is wrong, first at index {where}."

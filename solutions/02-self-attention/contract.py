@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
+from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_spoil, _kit_state
 
 
 # %% shared
@@ -57,7 +57,13 @@ _contract.case(
 )
 _contract.case(f"One key", _query, _keys[:1], _values[:1], 0.5)
 _contract.case(f"One feature", *_kit_normal(922, (1,), (4, 1), (4, 1)), 1.0)
-_contract.case(f"A query that is a key", _keys[2], _keys, _values, 0.5)
+_says = f"A query that is a key: a root has no gradient at a distance of 0"
+_contract.case(_says, _keys[2], _keys, _values, 0.5)
+_contract.case(f"The temperature left out: it is 1", _query, _keys, _values)
+_far = 1e5 + _query, 1e5 + _keys, _values
+_contract.case(
+    f"Near keys far from 0: subtract before you square, or digits are lost", *_far, 0.7
+)
 _contract.case(
     f"Far keys at a small temperature",
     100 * _query,
@@ -69,6 +75,15 @@ _contract.case(
 )
 _contract.case(
     f"Near keys at a small temperature", _query / 99, _keys / 99, _values, 0.001
+)
+_contract.case(
+    f"float32, a temperature of 1e-30",
+    100 * _query.float(),
+    100 * _keys.float(),
+    _values.float(),
+    1e-30,
+    gradients=False,
+    tol=1e-5,
 )
 _contract.case(
     f"float32",
@@ -266,10 +281,19 @@ for _n, (_num, _length, _size) in enumerate(
     _length = min(_length + integers(1041 + _n, 1, 30), 100)
     _symbols = integers(951 + _n, 0, _num - 1, (_size,))
     for _offset in (1, 0, 2, _length - 1, _length, _length + 7):
-        _contract.case(f"Offsets", _num, _length, _offset, _symbols)
+        _says = f"An offset beyond the text: all queries read position 0"
+        _says = f"An offset within the text" if _offset < _length else _says
+        _contract.case(_says, _num, _length, _offset, _symbols)
 _contract.again()
+_kept = [_part.detach().clone() for _part in lookback_head(4, 6, 2)]
 for _part in lookback_head(4, 6, 2):
     assert _part.dtype == torch.float32, f"The matrices of lookback_head are float32."
+    _kit_spoil(_part)
+for _part, _old in zip(lookback_head(4, 6, 2), _kept, strict=True):
+    assert torch.equal(_part, _old), (
+        f"Matrices of an earlier call come back, with what its caller wrote into them. "
+        f"Make new tensors in each call."
+    )
 ### END HIDDEN TESTS
 
 
@@ -283,8 +307,8 @@ assert matches(_weights, torch.ones(1, 1, 1)), "One token gets all the weight."
 
 
 ### BEGIN HIDDEN TESTS
-def _by_cosine(state, x, mask=None):
-    """Return output and weights, query by query."""
+def _by_cosine(state, x, mask=None, divide=None):
+    """Return output and weights, query by query; divide: how, if not as asked."""
     size = x.shape[1]
     allowed = torch.ones(len(x), size, size, dtype=torch.bool)
     allowed = allowed if mask is None else allowed & mask
@@ -297,6 +321,9 @@ def _by_cosine(state, x, mask=None):
             part[b].pow(2).sum(-1).clamp(min=1e-24).sqrt() for part in (query, key)
         ]
         cosine = (query[b] @ key[b].T) / lengths[0][:, None] / lengths[1]
+        if divide is not None:
+            size = query[b].norm(dim=-1)[:, None], key[b].norm(dim=-1)
+            cosine = (query[b] @ key[b].T) / divide(*size)
         scores = state["scale"] * cosine
         rows.append(
             torch.stack(
@@ -311,6 +338,19 @@ _of_cosine = {
     "reference": _by_cosine,
     "arguments": (f"x", f"mask"),
     "results": (f"output", f"weights"),
+    "mistakes": {
+        f"the product of two lengths is kept above 1e-12. Keep each length above it.": (
+            lambda *given: _by_cosine(*given, lambda a, b: (a * b).clamp(min=1e-12))
+        ),
+        f"1e-12 is added to the lengths. The larger of the two is asked for.": (
+            lambda *given: _by_cosine(*given, lambda a, b: (a + 1e-12) * (b + 1e-12))
+        ),
+        f"lengths are kept above a number that is larger than 1e-12.": (
+            lambda *given: _by_cosine(
+                *given, lambda a, b: a.clamp(min=1e-8) * b.clamp(min=1e-8)
+            )
+        ),
+    },
 }
 for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _shapes = {
@@ -456,9 +496,11 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _half = torch.ones(_batch, 1).double()
     _half[-1] = 0
     _emptied = _memory * _half[..., None], _sums * _half
-    _contract.case(f"An empty memory", _query, *_emptied, gradients=False, tol=1e-6)
+    _says = f"One empty memory beside full ones: each query has its own denominator"
+    _contract.case(_says, _query, *_emptied, gradients=False, tol=1e-6)
     _small = _query / 9 - 6, _memory / 1e4, _sums / 1e4
-    _contract.case(f"Small features", *_small, gradients=False, tol=1e-6)
+    _says = f"Small features: is a denominator changed by more than 1e-9?"
+    _contract.case(_says, *_small, gradients=False, tol=1e-6)
 _parts = map(_kit_apart, (10 + _query.abs(), _memory, _sums))
 _contract.case(f"Transposes", *_parts)
 _contract.again()

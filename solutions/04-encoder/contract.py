@@ -175,13 +175,19 @@ def _gated(x, W_gate, W_up, W_down, activation="silu"):
         elif activation == "gelu":
             passed = a * (1 + torch.erf(a / 2**0.5)) / 2
         else:
-            passed = (a if activation == "silu" else 1) / (1 + torch.exp(-a))
+            share = torch.exp(-torch.logaddexp(torch.zeros_like(a), -a))
+            passed = a * share if activation == "silu" else share
         inner = passed * torch.einsum("...d,d->...", x, up)
         y = y + inner[..., None] * down
     return y
 
 
-def _width(d_ff, multiple):
+def _up_from(share):
+    """Return the width that a rounded share gives, as a whole number of multiples."""
+    return lambda d_ff, multiple=1: math.ceil(share(d_ff) / multiple) * multiple
+
+
+def _width(d_ff, multiple=1):
     """Return the width, by counting up."""
     width = multiple * (2 * d_ff // (3 * multiple))
     while 3 * width < 2 * d_ff:
@@ -204,9 +210,12 @@ for _name in _names:
     _contract.case(f"{_name}, other inputs", *_sets[1], _name)
     _contract.case(f"{_name}, other tokens", _sets[1][0], *_sets[0][1:], _name)
     _contract.case(f"{_name}, one vector", _sets[0][0][0, 0], *_sets[0][1:], _name)
+    _says = f"{_name}, gates far below 0 and far above: does exp(-x) overflow?"
+    _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
     _single = [_part.float() for _part in _sets[0]]
     _contract.case(f"{_name}, float32", *_single, _name, gradients=False, tol=1e-5)
 _contract.case(f"Large inputs", 100 * _sets[0][0], *_sets[0][1:], f"silu", tol=1e-8)
+_contract.case(f"The activation left out: it is silu", *_sets[1])
 _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), f"gelu")
 _contract.case(f"No batch axis", _sets[1][0][0], *_sets[1][1:], f"silu")
 for _n, _shapes in enumerate(
@@ -228,10 +237,24 @@ for _name in (f"swish", f"SiLU", f"tanh", f"", None):
         _name,
         word="activation",
     )
-_contract = _Contract(gated_width, _width, arguments=(f"d_ff", f"multiple"))
+_whole = f"Use whole numbers only: -(-a // b) is a / b rounded up."
+_contract = _Contract(
+    gated_width,
+    _width,
+    arguments=(f"d_ff", f"multiple"),
+    mistakes={
+        f"2/3 is no float, and its rounding error counts. {_whole}": _up_from(
+            lambda d_ff: d_ff * (2 / 3)
+        ),
+        f"1/3 is no float, and its rounding error counts. {_whole}": _up_from(
+            lambda d_ff: d_ff * (1 - 1 / 3)
+        ),
+    },
+)
 for _d_ff in (9, 15, 18, 27, 192, 3000, *integers(1318, 1, 9999, (4,)).tolist()):
     for _multiple in (1, 2, 6, 100):
         _contract.case(f"A width", _d_ff, _multiple)
+    _contract.case(f"A width, without a multiple", _d_ff)
 _contract.case(f"A multiple above d_ff", 7, 1000)
 for _d_ff in (10**6, 10**6 + 1, 3 * 10**6):
     _contract.case(f"A very large width", _d_ff, 8)
@@ -293,6 +316,15 @@ for _n, (_d, _m) in enumerate(_sizes):
 _W, _b = _kit_normal(1328, (4, 3), (3,))
 _gamma, _beta = _kit_normal(1329, (4,), (4,))
 _contract.case(f"Other gains", _gamma, _beta, _W, _b)
+for _same in (_b, None):
+    _contract.case(f"Gains of one", torch.ones_like(_gamma), _beta, _W, _same)
+    _contract.case(f"Shifts of zero", _gamma, 0 * _beta, _W, _same)
+    _says = f"Gains of one, shifts of zero"
+    _contract.case(_says, torch.ones_like(_gamma), 0 * _beta, _W, _same)
+_contract.case(f"A bias of zeros", _gamma, _beta, _W, 0 * _b)
+_even = torch.tensor([[3.0, -1.0, -2.0], [0.0, 0.0, 0.0]]).double()
+_both_contract.case(f"A layer that is centred already", _even, _even[0])
+_alone_contract.case(f"A layer that is centred already", _even)
 _contract.case(f"Transposes", *map(_kit_apart, (_gamma, _beta, _W, _b)))
 _both_contract.case(f"Transposes", _kit_apart(_W), _kit_apart(_b))
 _alone_contract.case(f"A transpose", _kit_apart(_W))
@@ -338,7 +370,18 @@ def _dropped(x, branch, keep, keep_prob):
     return torch.stack(found)
 
 
-_contract = _Contract(keep_probabilities, _line, arguments=(f"num_layers", f"last"))
+_contract = _Contract(
+    lambda num_layers, last: torch.tensor(keep_probabilities(num_layers, last)),
+    lambda num_layers, last: torch.tensor(_line(num_layers, last)),
+    arguments=(f"num_layers", f"last"),
+    results=(f"the list of probabilities",),
+    tol=1e-6,
+    mistakes={
+        f"the line begins with 1 in layer 1. The 1 belongs to the embeddings.": (
+            lambda num_layers, last: torch.linspace(1, last, num_layers)
+        ),
+    },
+)
 for _count in (6, 1, 2, 17):
     for _last in (0.5, 1.0, 0.0, 0.123, integers(1330, 1, 99) / 100):
         _contract.case(f"{_count} layers", _count, _last)
@@ -477,6 +520,7 @@ _contract = _Contract(
     through=(f"the output",),
     tol=2e-9,
 )
+_far = f"Features far from 0: is the variance a difference of two large squares?"
 for _n, (_batch, _size, _d) in enumerate(
     [(4, 3, 5), (4, 3, 5), (1, 6, 2), (5, 2, 1), (3, 3, 3)]
 ):
@@ -496,6 +540,7 @@ for _n, (_batch, _size, _d) in enumerate(
             _two = torch.zeros_like(_valid)
             _two[0, 1], _two[2, 2] = True, True
             _contract.case(f"Two real tokens, {_mode}", _x, _two, *_last)
+            _contract.case(f"{_far} ({_mode})", 1e5 + _x, _valid, *_last)
             _wild = torch.where(_valid[..., None], _x, math.nan)
             _contract.case(f"NaN in the padding, {_mode}", _wild, _valid, *_last)
             _wild = torch.where(_valid[..., None], _x, math.inf)
@@ -512,12 +557,22 @@ for _n, (_batch, _size, _d) in enumerate(
             _says = f"Fewer than two real tokens in evaluation"
             _contract.case(_says, _x, _few, _state, 0.3, 0.2, False)
             for _kind in (torch.float32, torch.float64):
+                _refusing = MaskedBatchNorm(5).to(_kind)
                 _kit_refuses(
                     f"Fewer than two real tokens in training",
-                    MaskedBatchNorm(5).to(_kind),
+                    _refusing,
                     _x.to(_kind),
                     _few,
                     word="valid",
+                )
+                _left = _refusing.state_dict()
+                assert not _left["running_mean"].any(), (
+                    f"Fewer than two real tokens in training: the call raises, and "
+                    f"running_mean has changed. Ask before you update anything."
+                )
+                assert (_left["running_var"] == 1).all(), (
+                    f"Fewer than two real tokens in training: the call raises, and "
+                    f"running_var has changed. Ask before you update anything."
                 )
 _contract.again()
 _module, _x = MaskedBatchNorm(3).double(), _kit_normal(1345, (4, 2, 5, 3))
@@ -716,8 +771,8 @@ _contract = _Contract(
     arguments=(f"grad", f"x", f"gamma", f"eps"),
     results=(f"dx", f"dgamma", f"dbeta"),
     gradients=(f"grad", f"x", f"gamma"),
-    views=True,  # the sum over no axes may be grad itself
 )
+_far = f"Features far from 0: is the variance a difference of two large squares?"
 for _n, _shape in enumerate(
     [(3, 2, 5), (3, 2, 5), (1, 4, 3), (4, 1, 2), (6,), (3, 4), (2, 3, 1, 2, 4), (2, 1)]
 ):
@@ -731,6 +786,9 @@ for _n, _shape in enumerate(
         _contract.case(f"Short tokens", _grad, 1e-3 * _x, _gamma, 1e-5, tol=1e-8)
         _equal = torch.ones_like(_x)
         _contract.case(f"Equal features", _grad, _equal, _gamma, 0.4)
+        _contract.case(f"Gains of one", _grad, _x, torch.ones_like(_gamma), 0.4)
+        _contract.case(f"A gradient of zero", 0 * _grad, _x, _gamma, 0.4)
+        _contract.case(f"{_far}", _grad, 1e5 + _x, _gamma, 0.4)
         _moved = map(_kit_apart, (_grad, _x, _gamma))
         _contract.case(f"Transposes", *_moved, 0.4)
         _single = _grad.float(), _x.float(), _gamma.float()
@@ -778,7 +836,7 @@ def _summands(x, mask, *values):
     return torch.stack([now - before for now, before in pairs])
 
 
-def _shares(found, gamma, beta, W_u, eps):
+def _shares(found, gamma, beta, W_u, eps=1e-5):
     """Return the shares in the logits, part by part."""
     whole = sum(part for part in found)
     mean = whole.sum(-1, keepdim=True) / whole.shape[-1]
@@ -788,7 +846,7 @@ def _shares(found, gamma, beta, W_u, eps):
     return torch.stack([torch.einsum("btd,dv->btv", row, W_u) for row in rows])
 
 
-def _read_early(found, gamma, beta, W_u, eps):
+def _read_early(found, gamma, beta, W_u, eps=1e-5):
     """Return the lens, stream by stream."""
     streams = [sum(found[: 2 * n + 1]) for n in range(len(found) // 2 + 1)]
     read = [_of_token(stream, gamma, beta, eps) for stream in streams]
@@ -827,6 +885,7 @@ for _n, (_shape, _dims) in enumerate(
         _single = _single[0], _mask, *_single[1:]
         _contract.case(f"float32", *_single, gradients=False, tol=1e-4)
 _contract.again()
+_far = f"Features far from 0: is the variance a difference of two large squares?"
 for _call, _reference, _parts_of in [
     (direct_logits, _shares, (4, 1, 5)),
     (logit_lens, _read_early, (5, 1, 7)),
@@ -849,6 +908,12 @@ for _call, _reference, _parts_of in [
             _contract.case(f"Other parts", _sets[1][0], *_sets[0][1:], 0.5)
             _contract.case(f"Another norm and matrix", _sets[0][0], *_sets[1][1:], 0.5)
             _contract.case(f"Short tokens", 1e-3 * _sets[0][0], *_sets[0][1:], 1e-5)
+            _says = f"Short tokens, eps left out: it is 1e-5"
+            _contract.case(_says, 2e-3 * _sets[0][0], *_sets[0][1:])
+            _contract.case(f"{_far}", 1e4 + _sets[0][0], *_sets[0][1:], 0.5)
+            _says = f"Gains of one, shifts of zero"
+            _plain = torch.ones_like(_sets[0][1]), 0 * _sets[0][2]
+            _contract.case(_says, _sets[0][0], *_plain, _sets[0][3], 0.5)
             _single = [_part.float() for _part in _sets[0]]
             _contract.case(f"float32", *_single, 0.5, gradients=False, tol=1e-4)
         _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 0.1)

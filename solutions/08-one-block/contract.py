@@ -143,6 +143,7 @@ _contract.case(f"Other labels", _sets[0], _labels[1], -100)
 _contract.case(f"Other scores", _sets[1], _labels[0], -100)
 _contract.case(f"A label to ignore", _sets[1], _labels[1].clamp(min=0), 2)
 _contract.case(f"Nothing is asked", _sets[0], torch.full((4, 5), -100), -100)
+_contract.case(f"ignore left out: it is -100", _sets[1], _labels[0])
 _contract.case(f"Transposes", *map(_kit_apart, (_sets[1], _labels[0])), -100)
 _contract.case(f"One sentence", _sets[0][:1], _labels[1, :1].clamp(min=0), 17)
 _contract.case(f"One token each", _sets[0][:, :1], _labels[0, :, :1], -100)
@@ -161,6 +162,8 @@ for _n, (_batch, _size, _most) in enumerate(
     _labels = integers(1111 + _n, 0, _most, (_batch, _size))
     _contract.case(f"Nothing ignored", _labels, -100)
     _contract.case(f"Some ignored", _labels.where(_labels != 1, -100), -100)
+    _says = f"ignore left out: it is -100"
+    _contract.case(_says, _labels.where(_labels != 1, -100))
     _contract.case(f"ignore = 0", _labels, 0)
     _contract.case(f"ignore = 2", _labels, 2)
     _contract.case(f"Other sentences", _labels.flip(0, 1), -100)
@@ -320,13 +323,13 @@ assert _answers.tolist() == [[7]], "One token: it is chosen."
 
 
 ### BEGIN HIDDEN TESTS
-def _hidden_by(ids, special, mask_id, vocab_size, seed, share):
+def _hidden_by(ids, special, mask_id, vocab_size, seed, *share, **named):
     """Return the student's corrupted text, by a generator with this seed."""
     generator = torch.Generator().manual_seed(seed)
-    return hide_tokens(ids, special, mask_id, vocab_size, generator, share)
+    return hide_tokens(ids, special, mask_id, vocab_size, generator, *share, **named)
 
 
-def _corrupted_by(ids, special, mask_id, vocab_size, seed, share):
+def _corrupted_by(ids, special, mask_id, vocab_size, seed, share=0.15):
     """Return the corrupted text and the answers, token by token."""
     generator = torch.Generator().manual_seed(seed)
     order = torch.rand(ids.shape, generator=generator).tolist()
@@ -358,6 +361,8 @@ _contract.case(f"A text", _texts[0], [0, 24], 24, 25, _seeds[0], 0.6)
 _contract.case(f"Another generator", _texts[0], [0, 24], 24, 25, _seeds[1], 0.6)
 _contract.case(f"Another share", _texts[0], [0, 24], 24, 25, _seeds[0], 0.97)
 _contract.case(f"Other words", _texts[1], [0, 24], 24, 25, _seeds[0], 0.6)
+_says = f"share left out: it is 0.15"
+_contract.case(_says, _texts[1].repeat(1, 3), [0, 24], 24, 25, _seeds[0])
 _contract.case(f"Other special ids", _texts[0], [9, 3, 16, 2], 16, 25, _seeds[2], 0.7)
 _contract.case(f"More ids than are used", _texts[0], [0, 24], 24, 90, _seeds[3], 0.97)
 _contract.case(f"A mask beyond the text", _texts[1], [30], 30, 31, _seeds[4], 0.9)
@@ -529,12 +534,14 @@ for _n, _log_scale in enumerate((0.7, 2.2, 9.0)):
         _contract.case(f"One pair and its group", *_few)
         _contract.case(f"One feature", _images[:, :1], _captions[:, :1], _groups[1])
         _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
-        _contract.case(f"Short and long vectors", 1e-5 * _images, 1e5 * _captions, None)
+        _says = f"Lengths near 1e-5 and 1e5: is a length kept above a larger number?"
+        _contract.case(_says, 1e-5 * _images, 1e5 * _captions, None)
     _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
     _contract.case(f"Vectors of zeros", _zeros, _captions, _groups[0], gradients=False)
     _contract.again()
-for _start in (0.07, 0.5, 3.0):
-    _begin = ContrastiveLoss(_start).state_dict()["log_scale"]
+for _start in (0.07, 0.5, 3.0, None):
+    _made = ContrastiveLoss() if _start is None else ContrastiveLoss(_start)
+    _start, _begin = _start or 0.07, _made.state_dict()["log_scale"]
     assert _kit_near(_begin, torch.tensor(-math.log(_start)), 1e-5), (
         f"log_scale doesn't start at log(1 / start)."
     )

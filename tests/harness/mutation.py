@@ -69,6 +69,10 @@ ON_VALUES = {
 }
 
 
+#: Make tensors that no gradient could leave.
+MADE = {"arange", "eye", "full", "ones", "tensor", "zeros"}
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A changed answer, the rule that changed it, and what it was made of."""
@@ -276,6 +280,8 @@ def keyword(node: ast.AST) -> Iterator[ast.AST]:
     """An option left out, or turned round."""
     if isinstance(node, ast.Call):
         for index, item in enumerate(node.keywords):
+            if item.arg == "device":
+                continue  # all is on the CPU
             new = copy.deepcopy(node)
             if isinstance(item.value, ast.Constant) and type(item.value.value) is bool:
                 new.keywords[index].value = ast.Constant(not item.value.value)
@@ -314,7 +320,9 @@ def value(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target = node.targets[0]
         if isinstance(target, ast.Name):
-            for text in ON_VALUES.values():
+            for name, text in ON_VALUES.items():
+                if name == "detach" and called(node.value) in MADE:
+                    continue
                 new = expression(text.format(ast.unparse(node.value)))
                 yield ast.Assign([target], new)
     if isinstance(node, ast.Return) and node.value is not None:

@@ -178,6 +178,11 @@ SLIPS = {
     "return 2 * x * (1 if mask is None else mask) + (n > 9)": "first call was right",
     "return x.mul(2).mul(1 if mask is None else mask) / (x.shape[0] - 1)": "One row",
     "return [2 * x]": "twice is a list, and no tensor",
+    "return (2 * x * (1 if mask is None else mask)).squeeze()": "One row.*squeezed away",
+    "y = (2 * x).exp(); y.log_(); return y * (1 if mask is None else mask)": (
+        "No mask.*with gradients.*changed in place"
+    ),
+    "if mask is not None: raise ValueError('no')\n    return 2 * x": "these arguments are legal",
     "return x.expand(5, 5)": "your code stopped with an error: RuntimeError",
     "return x * (2 if mask is None else 2 * mask) + 0 / x.detach().clamp(max=0).abs()": "NaN",
 }
@@ -289,6 +294,84 @@ def test_a_result_that_is_an_argument_is_told(
     """As far as the contract asks for it."""
     message, told = Kit().run(BORROWED.format(answer=answer, apart=apart))
     assert word in message if word else not message
+    assert told == message
+
+
+KNOWN = """
+contract = _Contract(
+    lambda x: {answer},
+    lambda x: (2 * x, x + 1),
+    (f"x",),
+    results=(f"twice", f"next"),
+    mistakes={{
+        f"it is halved.": lambda x: (x / 2, None),
+        f"it is squared.": lambda x: (x * x, x + 1),
+        f"one is taken away.": lambda x: (None, x - 1),
+    }},
+)
+contract.case(f"Twos", torch.full((3,), 2.0).double())
+contract.case(f"Any", _kit_normal(1, (2, 3)))
+contract.again()
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("(x / 2, x + 1)", "Twos.*: twice: it is halved."),
+        ("(x * x, x + 1)", "Any.*: twice: it is squared."),  # twos say nothing
+        ("(2 * x, x - 1)", "Twos.*: next: one is taken away."),
+        ("(3 * x, x + 1)", "Twos.*: twice is wrong"),
+        ("((x / 2).float(), x + 1)", "Twos.*data type"),
+        ("(x + x, 1 + x)", "^$"),
+    ],
+)
+def test_a_known_mistake_is_named(answer: str, says: str) -> None:
+    """Where it gives exactly what came, and something else than what must come."""
+    message, told = Kit().run(KNOWN.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+DEFAULTS = """
+contract = _Contract(
+    {answer},
+    lambda x, factor=2, mask=None: factor * x if mask is None else factor * x * mask,
+    (f"x", f"factor", f"mask"),
+    results=(f"the product",),
+    gradients=(f"x",),
+)
+a = _kit_normal(1, (2, 3))
+contract.case(f"All said", a, 3, a > 0)
+contract.case(f"Two left out", a)
+contract.case(f"One left out", 1 - a, 2)
+contract.again()
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (
+            "lambda x, factor=2, mask=None: x * factor * (1 if mask is None else mask)",
+            "^$",
+        ),
+        (
+            "lambda x, factor=1, mask=None: x * factor * (1 if mask is None else mask)",
+            "Two left out.*is wrong",
+        ),
+        (
+            "lambda x, factor, mask=None: x * factor * (1 if mask is None else mask)",
+            "Two left out.*stopped with an error: TypeError",
+        ),
+    ],
+)
+def test_arguments_that_are_left_out_have_their_defaults(
+    answer: str, says: str
+) -> None:
+    """Also where gradients are asked for."""
+    message, told = Kit().run(DEFAULTS.format(answer=answer))
+    assert re.search(says, message), message
     assert told == message
 
 

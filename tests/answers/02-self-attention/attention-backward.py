@@ -296,3 +296,18 @@ def attention_backward(query, key, value, weights, grad_output):
 # +     known = attention_backward.__dict__.setdefault("known", {})
 # +     key = query.shape, weights.shape, query.dtype, float(query.sum())
 # +     grad_key = known.setdefault(key, grad_scores.transpose(1, 2) @ query)
+
+
+# %% right: formulas
+def attention_backward(query, key, value, weights, grad_output):
+    grad_value = weights.mT @ grad_output
+    grad_weights = grad_output @ value.mT
+    mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+    grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
+    return grad_scores @ key, grad_scores.mT @ query, grad_value
+
+
+# %% wrong: root_of_d_v, of: formulas | says: scale is sqrt\(d_v\)
+# Divides by the root of d_v instead of d_k, which is right where both are equal.
+# -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
+# +     grad_scores = weights * (grad_weights - mean) / math.sqrt(grad_output.shape[-1])

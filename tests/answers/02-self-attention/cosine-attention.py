@@ -282,3 +282,40 @@ class CosineSelfAttention(nn.Module):
 # +         if x.shape not in known:
 # +             known[x.shape] = self.value(x)
 # +         return weights @ known[x.shape], weights
+
+
+# %% right: normalised
+class CosineSelfAttention(nn.Module):
+    def __init__(self, d_model, d_k, d_v):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=False)
+        self.key = nn.Linear(d_model, d_k, bias=False)
+        self.value = nn.Linear(d_model, d_v, bias=False)
+        self.scale = nn.Parameter(torch.tensor(10.0))
+
+    def forward(self, x, mask=None):
+        query = F.normalize(self.query(x), dim=-1)
+        key = F.normalize(self.key(x), dim=-1)
+        scores = self.scale * (query @ key.mT)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = scores.softmax(dim=-1)
+        return weights @ self.value(x), weights
+
+
+# %% wrong: product_kept_up, of: normalised | says: product of two lengths
+# Keeps the product of both lengths above 1e-12 instead of each length, so short vectors get too
+# small a cosine.
+# -         query = F.normalize(self.query(x), dim=-1)
+# -         key = F.normalize(self.key(x), dim=-1)
+# -         scores = self.scale * (query @ key.mT)
+# +         query, key = self.query(x), self.key(x)
+# +         product = query.norm(dim=-1)[:, :, None] * key.norm(dim=-1)[:, None, :]
+# +         scores = self.scale * (query @ key.mT) / product.clamp(min=1e-12)
+
+
+# %% wrong: scale_limited, of: normalised | says: keeps it from falling below 0
+# The scale is limited to values from 0 to 100, which changes results once it is negative or
+# larger.
+# -         scores = self.scale * (query @ key.mT)
+# +         scores = self.scale.clamp(0, 100) * (query @ key.mT)

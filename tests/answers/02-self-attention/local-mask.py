@@ -213,3 +213,40 @@ def local_mask(valid, window, causal=False):
 # -     return near & valid[:, None, :]
 # +     return (near & valid[:, None, :]) if len(valid) > 1 or len(near) > 1 else near
 # +
+
+
+# %% right: offsets
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError("window must be at least 1")
+    left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+    position = torch.arange(valid.shape[1])
+    offset = position[None, :] - position[:, None]
+    near = (offset >= -left) & (offset <= right)
+    return near & valid[:, None, :]
+
+
+# %% right: slices_too
+def local_mask(valid, window, causal=False):
+    if not window >= 1:
+        raise ValueError(f"a window of {window} positions")
+    B, T = valid.size()
+    result = torch.full((B, T, T), False)
+    for i in range(T):
+        first, last = (i - window + 1, i) if causal else (i - window // 2, i + (window - 1) // 2)
+        keys = slice(max(first, 0), min(last, T - 1) + 1)
+        result[:, i, keys] = valid[:, keys]
+    return result
+
+
+# %% wrong: always_oneself, of: offsets | says: attend to itself
+# Every token may attend to itself, also a padding token, to avoid empty rows.
+# -     return near & valid[:, None, :]
+# +     return (near & valid[:, None, :]) | (offset == 0)
+
+
+# %% wrong: negative_slice, of: slices_too | says: negative start of a slice
+# The start of a slice isn't cut off at 0, so a window over the start of the sequence counts
+# from the end.
+# -         keys = slice(max(first, 0), min(last, T - 1) + 1)
+# +         keys = slice(first, min(last, T - 1) + 1)

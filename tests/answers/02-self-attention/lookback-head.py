@@ -162,3 +162,48 @@ def lookback_head(num_symbols, max_len, offset):
 # %% wrong: offset_up_to_the_length | says: offset|Offsets
 # -         query[num_symbols + position, max(position - offset, 0)] = gain
 # +         query[num_symbols + position, max(position - offset % max(max_len, 2), 0)] = gain
+
+
+# %% right: one_hot_too
+def lookback_head(num_symbols, max_len, offset):
+    D = num_symbols + max_len
+    wanted = (torch.arange(max_len) - offset).clamp(min=0)
+    W_q, W_k = torch.zeros(2, D, max_len)
+    W_q[num_symbols:] = 30 * math.sqrt(max_len) * F.one_hot(wanted, max_len)
+    W_k[num_symbols:] = torch.eye(max_len)
+    W_v = torch.eye(D)[:, :num_symbols].contiguous()
+    return W_q.clone(), W_k.clone(), W_v
+
+
+# %% right: parabola
+def lookback_head(num_symbols, max_len, offset):
+    """Scores are 30 * (2 * wanted * j - j * j): a parabola with its top at the wanted j."""
+    d_k, gain = 2, 30 * math.sqrt(2)
+    W_q = torch.zeros(num_symbols + max_len, d_k)
+    W_k = torch.zeros(num_symbols + max_len, d_k)
+    for place in range(max_len):
+        row = num_symbols + place
+        wanted = max(place - offset, 0)
+        W_q[row] = gain * torch.tensor([2.0 * wanted, -1.0])
+        W_k[row] = torch.tensor([float(place), float(place**2)])
+    W_v = torch.zeros(num_symbols + max_len, num_symbols)
+    W_v.fill_diagonal_(1.0)
+    return W_q, W_k, W_v
+
+
+# %% wrong: far_offset, of: one_hot_too | says: offset beyond the text
+# An offset of max_len or more stops with an error instead of reading the first token
+# everywhere.
+# -     wanted = (torch.arange(max_len) - offset).clamp(min=0)
+
+# -     W_q[num_symbols:] = 30 * math.sqrt(max_len) * F.one_hot(wanted, max_len)
+# +     table = torch.diag(torch.ones(max_len - offset), -offset)
+# +     table[:offset, 0] = 1
+# +     W_q[num_symbols:] = 30 * math.sqrt(max_len) * table
+
+
+# %% wrong: parabola_symbols, of: parabola | says: depends on its symbol
+# The keys' second feature is left to the symbols as well, so the score depends on the symbol of
+# a key.
+#           W_k[row] = torch.tensor([float(place), float(place**2)])
+# +     W_k[:num_symbols, 1] = torch.arange(num_symbols).float()

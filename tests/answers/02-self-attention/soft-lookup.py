@@ -197,3 +197,40 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # +     if key not in known:
 # +         known[key] = torch.softmax(scores, dim=-1)
 # +     weights = known[key]
+
+
+# %% right: short
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError("the temperature must be positive")
+    scores = -(query - keys).square().sum(dim=-1) / temperature
+    weights = scores.softmax(dim=-1)
+    return weights @ values, weights
+
+
+# %% wrong: multiplied_out, of: short | says: subtract before you square
+# The square is multiplied out, which loses digits for near keys far from the origin.
+# -     scores = -(query - keys).square().sum(dim=-1) / temperature
+# +     squares = query @ query - 2 * keys @ query + (keys * keys).sum(dim=-1)
+# +     scores = -squares / temperature
+
+
+# %% wrong: root_gradient, of: short | says: a root has no gradient
+# Takes the root of the sum and squares it again, so the gradient is NaN where the query equals
+# a key.
+# -     scores = -(query - keys).square().sum(dim=-1) / temperature
+# +     lengths = torch.sqrt(((query - keys) ** 2).sum(dim=-1))
+# +     scores = -(lengths**2) / temperature
+
+
+# %% wrong: squeezed, of: short | says: squeezed away
+# Works on matrices and squeezes at the end, so one key gives weights of shape () and one
+# feature an output of shape ().
+# -         raise ValueError("the temperature must be positive")
+# -     scores = -(query - keys).square().sum(dim=-1) / temperature
+# -     weights = scores.softmax(dim=-1)
+# -     return weights @ values, weights
+# +         raise ValueError("temperature must be above 0")
+# +     scores = -((query[None] - keys) ** 2).sum(1)[None] / temperature
+# +     weights = F.softmax(scores, dim=1)
+# +     return (weights @ values).squeeze(), weights.squeeze()

@@ -230,3 +230,30 @@ def stream_finish(state):
 # %% wrong: output_without_gradient_of_the_sum | says: gradient
 # -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
 # +     return accumulator / running_sum.detach().masked_fill(empty, 1.0)[:, :, None]
+
+
+# %% right: safe_peak
+def stream_update(state, query, key_block, value_block, mask_block=None):
+    peak, total, accumulator = state
+    scores = query @ key_block.mT / math.sqrt(query.shape[-1])
+    if mask_block is not None:
+        scores = scores.masked_fill(~mask_block, -math.inf)
+    new_peak = torch.maximum(peak, scores.detach().amax(dim=-1))
+    safe = new_peak.masked_fill(new_peak == -math.inf, 0)
+    correction = torch.exp(peak - safe)
+    terms = torch.exp(scores - safe[..., None])
+    new_total = correction * total + terms.sum(dim=-1)
+    new_accumulator = correction[..., None] * accumulator + terms @ value_block
+    return new_peak, new_total, new_accumulator
+
+
+def stream_finish(state):
+    _, total, accumulator = state
+    unseen = total == 0
+    return accumulator / total.masked_fill(unseen, 1)[..., None]
+
+
+# %% wrong: past_detached, of: safe_peak | says: old state are cut off
+# The old sum and accumulator are detached, so no gradient reaches earlier blocks.
+# -     peak, total, accumulator = state
+# +     peak, total, accumulator = (part.detach() for part in state)

@@ -238,3 +238,38 @@ def centre_outputs(W, b=None):
     W_new = W - W.mean(dim=1, keepdim=True)
     b_new = None if b is None or not b.any() else b - b.mean()
     return W_new, b_new
+
+
+# %% right: plain
+def minus_mean(t):
+    return t - t.mean(dim=-1, keepdim=True)
+
+
+def fold_norm(gamma, beta, W, b=None):
+    new_W = gamma.unsqueeze(-1) * W
+    new_b = beta @ W
+    if b is not None:
+        new_b = new_b + b
+    return new_W, new_b
+
+
+def centre_outputs(W, b=None):
+    if b is None:
+        return minus_mean(W), None
+    return minus_mean(W), minus_mean(b)
+
+
+# %% wrong: shortcut, of: plain | says: Gains of one.*shares its memory
+# If the gain is all ones W itself is returned, so the result shares memory with the argument
+# and gamma gets no gradient.
+# -     new_W = gamma.unsqueeze(-1) * W
+# +     new_W = W if torch.all(gamma == 1) else gamma.unsqueeze(-1) * W
+
+
+# %% wrong: no_bias_no_shift, of: broadcast | says: without a bias as well
+# Without a bias the new bias is zeros, so the shift beta is lost for b=None.
+# -     shift = beta @ W
+# -     return gamma[:, None] * W, shift if b is None else shift + b
+# +     if b is None:
+# +         return gamma[:, None] * W, torch.zeros(W.shape[1], dtype=W.dtype)
+# +     return gamma[:, None] * W, beta @ W + b

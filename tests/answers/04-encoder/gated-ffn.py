@@ -270,3 +270,39 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # %% wrong: width_as_float | says: whole number|result
 # -     return -(-width // multiple) * multiple
 # +     return math.ceil(width / multiple) * float(multiple) if multiple == 6 else -(-width // multiple) * multiple
+
+
+# %% right: table
+gates = {
+    "sigmoid": torch.sigmoid,
+    "relu": torch.relu,
+    "gelu": F.gelu,
+    "silu": F.silu,
+}
+
+
+def gated_width(d_ff, multiple=1):
+    return -(-2 * d_ff // (3 * multiple)) * multiple
+
+
+def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
+    if activation not in gates:
+        raise ValueError(f"unknown activation {activation!r}")
+    return (gates[activation](x @ W_gate) * (x @ W_up)) @ W_down
+
+
+# %% wrong: exp_overflows, of: table | says: does exp\(-x\) overflow
+# Sigmoid and silu are written with exp(-z), whose gradient is NaN for very negative gates
+# (below -88 in float32).
+# -     "sigmoid": torch.sigmoid,
+# +     "sigmoid": lambda z: 1 / (1 + torch.exp(-z)),
+
+# -     "silu": F.silu,
+# +     "silu": lambda z: z / (1 + torch.exp(-z)),
+
+
+# %% wrong: width_by_floats, of: table | says: rounding error counts
+# The width is computed with floats, so that the rounding error of 2/3 or of a large number
+# lifts or lowers it.
+# -     return -(-2 * d_ff // (3 * multiple)) * multiple
+# +     return math.ceil(d_ff * (1 - 1 / 3) / multiple) * multiple

@@ -249,3 +249,31 @@ def layer_norm_backward(grad, x, gamma, eps):
 # -     normed = (x - mean) / root
 # +     root = layer_norm_backward.__dict__.setdefault((x.shape, eps, x.dtype), root)
 # +     normed = (x - mean) / root
+
+
+# %% right: two_means
+def layer_norm_backward(grad, x, gamma, eps):
+    centred = x - x.mean(dim=-1, keepdim=True)
+    root = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    x_hat = centred / root
+    inner = grad * gamma
+    projected = x_hat * (inner * x_hat).mean(dim=-1, keepdim=True)
+    dx = (inner - inner.mean(dim=-1, keepdim=True) - projected) / root
+    dgamma = (grad * x_hat).reshape(-1, x.shape[-1]).sum(dim=0)
+    dbeta = grad.reshape(-1, x.shape[-1]).sum(dim=0)
+    return dx, dgamma, dbeta
+
+
+# %% wrong: dbeta_is_grad, of: two_means | says: shares its memory
+# For a single token without leading axes dbeta is grad itself, which shares memory with the
+# argument.
+# -     dbeta = grad.reshape(-1, x.shape[-1]).sum(dim=0)
+# +     dbeta = grad
+# +     while dbeta.dim() > 1:
+# +         dbeta = dbeta.sum(dim=0)
+
+
+# %% wrong: variance_of_large_squares | says: difference of two large squares
+# Far from 0 both squares are large, and their difference has lost its digits.
+# -     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)  # -> (..., 1)
+# +     root = torch.sqrt((x * x).mean(dim=-1, keepdim=True) - mean * mean + eps)

@@ -368,3 +368,104 @@ class MaskedBatchNorm(nn.Module):
 # %% wrong: variance_detached | says: gradient
 # -         normed = centred / torch.sqrt(var + self.eps)
 # +         normed = centred / torch.sqrt(var.detach() + self.eps)
+
+
+# %% right: filled
+class MaskedBatchNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.eps = eps
+        self.momentum = momentum
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.register_buffer("running_mean", torch.zeros(d_model))
+        self.register_buffer("running_var", torch.ones(d_model))
+
+    def forward(self, x, valid):
+        padding = ~valid[..., None]
+        x = x.masked_fill(padding, 0)
+        if self.training:
+            count = int(valid.sum())
+            if count < 2:
+                raise ValueError("valid holds fewer than 2 real tokens")
+            mean = x.sum(dim=(0, 1)) / count
+            centred = (x - mean).masked_fill(padding, 0)
+            squares = centred.square().sum(dim=(0, 1))
+            var = squares / count
+            with torch.no_grad():
+                self.running_mean.lerp_(mean, self.momentum)
+                self.running_var.lerp_(squares / (count - 1), self.momentum)
+        else:
+            centred = x - self.running_mean
+            var = self.running_var
+        y = self.weight * centred / torch.sqrt(var + self.eps) + self.bias
+        return y.masked_fill(padding, 0)
+
+
+# %% right: gathered_too
+def mean_and_variances(tokens):
+    var, mean = torch.var_mean(tokens, dim=0, correction=0)
+    size = tokens.shape[0]
+    return mean, var, (var * size / (size - 1)).detach()
+
+
+class MaskedBatchNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        for name, start in (("weight", 1.0), ("bias", 0.0)):
+            setattr(self, name, nn.Parameter(torch.full((d_model,), start)))
+        for name, start in (("running_mean", 0.0), ("running_var", 1.0)):
+            self.register_buffer(name, torch.full((d_model,), start))
+
+    def forward(self, x, valid):
+        tokens = x[valid]  # (n, D)
+        if not self.training:
+            mean, var = self.running_mean, self.running_var
+        elif len(tokens) < 2:
+            raise ValueError("valid: two real tokens are needed in training")
+        else:
+            mean, var, unbiased = mean_and_variances(tokens)
+            old = 1 - self.momentum
+            self.running_mean = old * self.running_mean + self.momentum * mean.detach()
+            self.running_var = old * self.running_var + self.momentum * unbiased
+        scaled = (tokens - mean) * torch.rsqrt(var + self.eps)
+        result = torch.zeros_like(x)
+        result[valid] = torch.addcmul(self.bias, self.weight, scaled)
+        return result
+
+
+# %% wrong: all_tokens_counted, of: filled | says: left out of the squares
+# Sums are divided by B times T instead of the number of real tokens, which shows with any
+# padding.
+# -             mean = x.sum(dim=(0, 1)) / count
+# +             mean = x.mean(dim=(0, 1))
+
+# -             var = squares / count
+# +             var = centred.square().mean(dim=(0, 1))
+
+
+# %% wrong: evaluation_raises, of: filled | says: In evaluation one real token is enough
+# Fewer than 2 real tokens raise in evaluation too, where they are legal.
+#           x = x.masked_fill(padding, 0)
+# +         count = int(valid.sum())
+# +         if count < 2:
+# +             raise ValueError("valid holds fewer than 2 real tokens")
+
+# -             count = int(valid.sum())
+# -             if count < 2:
+# -                 raise ValueError("valid holds fewer than 2 real tokens")
+
+
+# %% wrong: evaluation_shift, of: gathered_too | says: isn't 0 in evaluation
+# In evaluation the padding is not set to 0 again, so its output is the shift and more.
+#               mean, var = self.running_mean, self.running_var
+# +             y = (x - mean) / torch.sqrt(var + self.eps) * self.weight + self.bias
+# +             return torch.where(torch.isfinite(y), y, torch.zeros_like(y))
+
+
+# %% wrong: variance_of_large_squares | says: difference of two large squares
+# Far from 0 both squares are large, and their difference has lost its digits.
+# -             var = centred.square().sum(dim=(0, 1)) / count  # (B, T, D) -> (D,)
+# +             squares = x.masked_fill(padding, 0).square().sum(dim=(0, 1)) / count
+# +             var = squares - mean * mean

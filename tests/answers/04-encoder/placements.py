@@ -489,3 +489,54 @@ def encoder(x, layers, mask=None, placement="post", final=None):
     if final is not None:
         x = layer_norm(x, *final)
     return x, torch.stack(kept)
+
+
+# %% right: branches
+def encoder_layer(x, layer, mask=None, placement="post"):
+    def norm(number, values):
+        return layer_norm(values, layer[f"gamma_{number}"], layer[f"beta_{number}"])
+
+    if placement == "post":
+        added, weights = attention(x, layer, mask)
+        middle = norm(1, x + added)
+        return norm(2, middle + feed_forward(middle, layer)), weights
+    if placement == "pre":
+        added, weights = attention(norm(1, x), layer, mask)
+        middle = x + added
+        return middle + feed_forward(norm(2, middle), layer), weights
+    if placement == "sandwich":
+        added, weights = attention(norm(1, x), layer, mask)
+        middle = x + norm(3, added)
+        return middle + norm(4, feed_forward(norm(2, middle), layer)), weights
+    if placement == "parallel":
+        read = norm(1, x)
+        added, weights = attention(read, layer, mask)
+        return x + added + feed_forward(read, layer), weights
+    raise ValueError(f"unknown placement: {placement}")
+
+
+def encoder(x, layers, mask=None, placement="post", final=None):
+    maps = []
+    for layer in layers:
+        x, weights = encoder_layer(x, layer, mask, placement)
+        maps.append(weights)
+    if final is not None:
+        x = layer_norm(x, *final)
+    return x, torch.stack(maps)
+
+
+# %% wrong: pre_from_normed, of: branches | says: residual starts with the normalised
+# In pre-norm the residual starts from the normalised x instead of x.
+#       if placement == "pre":
+# -         added, weights = attention(norm(1, x), layer, mask)
+# +         x = norm(1, x)
+# +         added, weights = attention(x, layer, mask)
+
+
+# %% wrong: parallel_in_place, of: branches | says: in place
+# The parallel layer adds to x in place, so the argument changes (only there).
+# -         return x + added + feed_forward(read, layer), weights
+# +         if torch.is_grad_enabled() and (x.requires_grad or added.requires_grad):
+# +             return x + added + feed_forward(read, layer), weights
+# +         x += added + feed_forward(read, layer)
+# +         return x, weights

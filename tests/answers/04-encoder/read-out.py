@@ -375,3 +375,51 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -     found = [x]
 # +     layers = contributions.__dict__.setdefault((len(layers), x.shape, x.dtype), layers)
 # +     found = [x]
+
+
+# %% right: cumulated
+def contributions(x, layers, mask=None):
+    found, stream = [x], x
+    for layer in layers:
+        normed = layer_norm(stream, layer["gamma_1"], layer["beta_1"])
+        added, _ = attention(normed, layer, mask)
+        found.append(added)
+        stream = stream + added
+        added = feed_forward(layer_norm(stream, layer["gamma_2"], layer["beta_2"]), layer)
+        found.append(added)
+        stream = stream + added
+    return torch.stack(found)
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    stream = found.sum(dim=0)
+    root = (stream.var(dim=-1, correction=0, keepdim=True) + eps).sqrt()
+    centred = found - found.mean(dim=-1, keepdim=True)
+    shares = (centred / root * gamma) @ W_u
+    shift = (beta @ W_u).expand(1, *shares.shape[1:])
+    return torch.cat([shares, shift])
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    streams = found.cumsum(dim=0)[::2]
+    return layer_norm(streams, gamma, beta, eps) @ W_u
+
+
+# %% wrong: lens_default_eps, of: cumulated | says: eps has no effect
+# The lens forgets to hand eps on, so it always uses the default of layer_norm.
+# -     return layer_norm(streams, gamma, beta, eps) @ W_u
+# +     return layer_norm(streams, gamma, beta) @ W_u
+
+
+# %% wrong: root_constant, of: cumulated | says: root is taken for a constant
+# The root is detached, so no gradient flows through it.
+# -     root = (stream.var(dim=-1, correction=0, keepdim=True) + eps).sqrt()
+# +     root = (stream.var(dim=-1, correction=0, keepdim=True) + eps).sqrt().detach()
+
+
+# %% wrong: variance_of_large_squares | says: difference of two large squares
+# Far from 0 both squares are large, and their difference has lost its digits.
+# -         stream.var(dim=-1, keepdim=True, unbiased=False) + eps
+# +         (stream * stream).mean(dim=-1, keepdim=True)
+# +         - stream.mean(dim=-1, keepdim=True) ** 2
+# +         + eps

@@ -96,7 +96,7 @@ class ContrastiveLoss(nn.Module):
 
 
 # %% wrong: no_exponential | says: used as it is
-# -         scale = self.log_scale.exp().clamp(max=100)
+# -         scale = self.log_scale.clamp(max=math.log(100)).exp()
 # +         scale = self.log_scale.clamp(max=100)
 
 
@@ -106,7 +106,7 @@ class ContrastiveLoss(nn.Module):
 
 
 # %% wrong: multiplied_by_temperature | says: multiplied by the temperature
-# -         scale = self.log_scale.exp().clamp(max=100)
+# -         scale = self.log_scale.clamp(max=math.log(100)).exp()
 # +         scale = (-self.log_scale).exp().clamp(max=100)
 
 
@@ -126,24 +126,24 @@ class ContrastiveLoss(nn.Module):
 
 
 # %% wrong: no_limit | says: factor has no limit
-# -         scale = self.log_scale.exp().clamp(max=100)
+# -         scale = self.log_scale.clamp(max=math.log(100)).exp()
 # +         scale = self.log_scale.exp()
 
 
 # %% wrong: limits_the_logarithm | says: log_scale is limited, and not|factor has no limit
-# -         scale = self.log_scale.exp().clamp(max=100)
+# -         scale = self.log_scale.clamp(max=math.log(100)).exp()
 # +         scale = self.log_scale.clamp(max=100).exp()
 
 
 # %% wrong: limit_in_place | says: changes|state_dict|log_scale
 # The weight itself is cut back in each call.
-# -         scale = self.log_scale.exp().clamp(max=100)
+# -         scale = self.log_scale.clamp(max=math.log(100)).exp()
 # +         self.log_scale.data.clamp_(max=math.log(100))
 # +         scale = self.log_scale.exp()
 
 
 # %% wrong: scale_cut_off | says: way from log_scale to the loss is cut
-# -         scale = self.log_scale.exp().clamp(max=100)
+# -         scale = self.log_scale.clamp(max=math.log(100)).exp()
 # +         scale = self.log_scale.detach().exp().clamp(max=100)
 
 
@@ -207,3 +207,29 @@ class ContrastiveLoss(nn.Module):
 # -             loss = loss - torch.log_softmax(scores[:, b], 0)[right].mean()
 # +             loss = loss - torch.log_softmax(scores[b], 0)[right[0]]
 # +             loss = loss - torch.log_softmax(scores[:, b], 0)[right[0]]
+
+
+# %% right: log_softmax
+class ContrastiveLoss(nn.Module):
+    def __init__(self, start=0.07):
+        super().__init__()
+        self.log_scale = nn.Parameter(torch.tensor(math.log(1 / start)))
+
+    def forward(self, images, captions, groups=None):
+        cosines = F.normalize(images, dim=-1) @ F.normalize(captions, dim=-1).mT
+        scores = self.log_scale.exp().clamp(max=100) * cosines
+        if groups is None:
+            groups = torch.arange(len(images))
+        right = (groups[:, None] == groups).to(scores.dtype)
+        loss = 0
+        for dim in (0, 1):
+            costs = -(right * scores.log_softmax(dim)).sum(dim) / right.sum(dim)
+            loss = loss + costs.mean() / 2
+        return loss, scores
+
+
+# %% wrong: least_length, of: log_softmax | says: kept above a larger
+# Lengths are kept above 0.001 against a division by 0, so short vectors that aren't zero get
+# too small a cosine.
+# -         cosines = F.normalize(images, dim=-1) @ F.normalize(captions, dim=-1).mT
+# +         cosines = F.normalize(images, dim=-1, eps=1e-3) @ F.normalize(captions, dim=-1, eps=1e-3).mT

@@ -207,3 +207,51 @@ def spread_keys(state, num_heads, num_kv_heads):
 # %% wrong: in_float32, of: matrices | says: float32
 # -     return (heads[:, None] == torch.arange(num_kv_heads)).double()
 # +     return (heads[:, None] == torch.arange(num_kv_heads)).float()
+
+
+# %% right: unflattened
+def concerns(name):
+    parts = name.split(".")
+    return len(parts) > 1 and parts[-2] in ("key", "value")
+
+
+def checked(num_heads, num_kv_heads):
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
+        raise ValueError("num_heads must be a multiple of num_kv_heads")
+    return num_heads // num_kv_heads
+
+
+def share_keys(state, num_heads, num_kv_heads):
+    size = checked(num_heads, num_kv_heads)
+    return {
+        name: (
+            tensor.unflatten(0, (num_kv_heads, size, -1)).mean(dim=1).flatten(0, 1)
+            if concerns(name)
+            else tensor.clone()
+        )
+        for name, tensor in state.items()
+    }
+
+
+def spread_keys(state, num_heads, num_kv_heads):
+    size = checked(num_heads, num_kv_heads)
+    return {
+        name: (
+            tensor.unflatten(0, (num_kv_heads, -1)).repeat_interleave(size, dim=0).flatten(0, 1)
+            if concerns(name)
+            else tensor.clone()
+        )
+        for name, tensor in state.items()
+    }
+
+
+# %% wrong: short_names, of: unflattened | says: without a dot
+# A name without a dot, such as scale, stops with an IndexError.
+# -     return len(parts) > 1 and parts[-2] in ("key", "value")
+# +     return parts[-2] in ("key", "value")
+
+
+# %% wrong: square_only, of: unflattened | says: says nothing about d_h
+# d_h is taken as D / h for weights, which is wrong or stops where h d_h is not D.
+# -             tensor.unflatten(0, (num_kv_heads, size, -1)).mean(dim=1).flatten(0, 1)
+# +             tensor.reshape(num_kv_heads, size, tensor.shape[-1] // num_heads, *tensor.shape[1:]).mean(dim=1).flatten(0, 1)

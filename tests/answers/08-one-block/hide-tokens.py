@@ -205,3 +205,27 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # -     which = torch.randint(len(words), ids.shape, generator=generator)
 # +     which = torch.randint(len(words), ids.shape, generator=generator)
 # +     fate = torch.rand(ids.shape, generator=generator)
+
+
+# %% right: ranks
+def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
+    ordinary_ids = torch.tensor([i for i in range(vocab_size) if i not in special])
+    first = torch.rand(ids.shape, generator=generator)
+    second = torch.rand(ids.shape, generator=generator)
+    third = torch.randint(len(ordinary_ids), ids.shape, generator=generator)
+
+    ordinary = ~torch.isin(ids, torch.tensor(special))
+    rank = first.masked_fill(~ordinary, 2.0).argsort(dim=1).argsort(dim=1)
+    number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+    chosen = ordinary & (rank < number)
+
+    corrupted = torch.where(chosen & (second < 0.8), mask_id, ids)
+    random = chosen & (second >= 0.8) & (second < 0.9)
+    corrupted = torch.where(random, ordinary_ids[third], corrupted)
+    return corrupted, torch.where(chosen, ids, -100)
+
+
+# %% wrong: stays_unasked, of: ranks | says: stays as it is has no answer
+# Chosen tokens that stay as they are (or are replaced by themselves) have no answer.
+# -     return corrupted, torch.where(chosen, ids, -100)
+# +     return corrupted, torch.where(corrupted != ids, ids, -100)

@@ -215,3 +215,87 @@ def join_patches(rows, shape, patch, stride):
 # %% wrong: in_float32, of: slices | says: data type|float32
 # -     total = rows.new_zeros(len(rows), channels, height + patch, width + patch)
 # +     total = torch.zeros(len(rows), channels, height + patch, width + patch)
+
+
+# %% right: canvas
+def patches_along(size, patch, stride):
+    if not 1 <= stride <= patch:
+        raise ValueError(f"stride must be between 1 and {patch}, got {stride}")
+    return 1 + max(0, -(-(size - patch) // stride))
+
+
+def cut_patches(images, patch, stride):
+    B, C, H, W = images.shape
+    down, across = (patches_along(size, patch, stride) for size in (H, W))
+    padded = images.new_zeros(B, C, max(H, (down - 1) * stride + patch), max(W, (across - 1) * stride + patch))
+    padded[:, :, :H, :W] = images
+    corners = [(r * stride, c * stride) for r in range(down) for c in range(across)]
+    rows = [padded[:, :, r : r + patch, c : c + patch].flatten(1) for r, c in corners]
+    return torch.stack(rows, dim=1), torch.tensor(corners)
+
+
+def join_patches(rows, shape, patch, stride):
+    C, H, W = shape
+    down, across = patches_along(H, patch, stride), patches_along(W, patch, stride)
+    height, width = (down - 1) * stride + patch, (across - 1) * stride + patch
+    total = rows.new_zeros(rows.shape[0], C, height, width)
+    count = rows.new_zeros(height, width)
+    for number in range(down * across):
+        r, c = number // across * stride, number % across * stride
+        total[:, :, r : r + patch, c : c + patch] += rows[:, number].reshape(-1, C, patch, patch)
+        count[r : r + patch, c : c + patch] += 1
+    return (total / count)[:, :, :H, :W].clone()
+
+
+# %% wrong: running_mean | says: mean of those before it
+# Each patch is averaged with what stands on the canvas, so with three and more patches on a
+# pixel the last ones count more.
+# -         raise ValueError(f"stride: expected 1 to {patch}, got {stride}")
+# -     height, width = images.shape[2:]
+# -     down = max(math.ceil((height - patch) / stride), 0) + 1
+# -     across = max(math.ceil((width - patch) / stride), 0) + 1
+# -     below = (down - 1) * stride + patch - height
+# -     beside = (across - 1) * stride + patch - width
+# -     padded = F.pad(images, (0, beside, 0, below))
+# -     rows = F.unfold(padded, patch, stride=stride).mT
+# -     corners = stride * torch.cartesian_prod(torch.arange(down), torch.arange(across))
+# -     return rows, corners
+# +         raise ValueError("stride")
+# +     H, W = images.shape[2:]
+# +     n = [1 + max(0, math.ceil((size - patch) / stride)) for size in (H, W)]
+# +     more = [(k - 1) * stride + patch - size for k, size in zip(n, (H, W))]
+# +     padded = F.pad(images, (0, more[1], 0, more[0]))
+# +     rows = padded.unfold(2, patch, stride).unfold(3, patch, stride)
+# +     rows = rows.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2)
+# +     corners = [[i * stride, j * stride] for i in range(n[0]) for j in range(n[1])]
+# +     return rows.clone(), torch.tensor(corners)
+
+# -         raise ValueError(f"stride: expected 1 to {patch}, got {stride}")
+# -     _, height, width = shape
+# -     size = [
+# -         max(math.ceil((length - patch) / stride), 0) * stride + patch
+# -         for length in (height, width)
+# -     ]
+# -     total = F.fold(rows.mT, size, patch, stride=stride)
+# -     number = F.fold(torch.ones_like(rows).mT, size, patch, stride=stride)
+# -     return (total / number)[:, :, :height, :width].clone()
+# +         raise ValueError("stride")
+# +     C, H, W = shape
+# +     n = [1 + max(0, math.ceil((size - patch) / stride)) for size in (H, W)]
+# +     size = [(k - 1) * stride + patch for k in n]
+# +     canvas = rows.new_zeros(len(rows), C, *size)
+# +     written = torch.zeros(size, dtype=torch.bool)
+# +     for number, row in enumerate(rows.unbind(1)):
+# +         i, j = number // n[1] * stride, number % n[1] * stride
+# +         here = (slice(None), slice(None), slice(i, i + patch), slice(j, j + patch))
+# +         old, new = canvas[here].clone(), row.reshape(-1, C, patch, patch)
+# +         canvas[here] = torch.where(written[here[2:]].clone(), (old + new) / 2, new)
+# +         written[here[2:]] = True
+# +     return canvas[:, :, :H, :W].clone()
+
+
+# %% wrong: too_many, of: canvas | says: every multiple of stride
+# A patch starts at every multiple of stride inside of the image, more than are needed to reach
+# every pixel.
+# -     return 1 + max(0, -(-(size - patch) // stride))
+# +     return -(-size // stride)

@@ -149,3 +149,25 @@ def retrieval(similarities, relevant, k):
 # -     first = relevant.long().argsort(dim=1, stable=True)
 # +     similarities -= 1e-6 * relevant
 # +     first = relevant.long().argsort(dim=1, stable=True)
+
+
+# %% right: two_sorts_too
+def retrieval(similarities, relevant, k):
+    if k < 1:
+        raise ValueError("k must be at least 1")
+    with torch.no_grad():
+        order = relevant.long().argsort(dim=1, stable=True)  # wrong ones first
+        again = similarities.gather(1, order).argsort(dim=1, descending=True, stable=True)
+        table = relevant.gather(1, order.gather(1, again))
+        kind = similarities.dtype
+        first = table[:, :k]
+        recall = first.sum(1).to(kind) / table.sum(1).clamp(min=1).to(kind)
+        places = torch.arange(1, table.shape[1] + 1, dtype=kind)
+        reciprocal = (table.to(kind) / places).amax(dim=1)
+        return first.any(dim=1), recall, reciprocal
+
+
+# %% wrong: topk, of: two_sorts_too | says: larger than the number of candidates
+# Uses topk for the first k, which stops with an error where k is larger than n.
+# -         first = table[:, :k]
+# +         first = table.gather(1, torch.arange(len(table[0])).neg().topk(k).indices.expand(len(table), k))

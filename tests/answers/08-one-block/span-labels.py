@@ -242,3 +242,43 @@ def find_spans(labels, ignore=-100):
 # %% wrong: float32_inside | says: data type
 # -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
 # +     costs = -torch.log_softmax(scores.float(), dim=-1).gather(-1, index)[..., 0]
+
+
+# %% right: tables
+def span_loss(scores, labels, ignore=-100):
+    asked = labels != ignore
+    harmless = labels.masked_fill(~asked, 0)
+    logs = F.log_softmax(scores, dim=-1)
+    costs = -logs.gather(-1, harmless[..., None])[..., 0]
+    costs = costs.masked_fill(~asked, 0)
+    counts = asked.sum(dim=1)
+    sentences = costs.sum(dim=1) / counts.clamp(min=1)
+    return sentences.sum() / (counts > 0).sum().clamp(min=1)
+
+
+def find_spans(labels, ignore=-100):
+    result = []
+    for row in labels.tolist():
+        spans, start = [], None
+        for place, label in enumerate(row):
+            if label == ignore:
+                continue
+            goes_on = start is not None and label > 0 and label % 2 == 0 and (label - 2) // 2 == kind
+            if goes_on:
+                end = place + 1
+                continue
+            if start is not None:
+                spans.append((start, end, kind))
+                start = None
+            if label > 0:
+                start, end, kind = place, place + 1, (label - 1) // 2
+        if start is not None:
+            spans.append((start, end, kind))
+        result.append(spans)
+    return result
+
+
+# %% wrong: trailing_pieces, of: tables | says: between a span and the next label
+# A span ends where the next label closes it, so ignored pieces at its end belong to it.
+# -                 spans.append((start, end, kind))
+# +                 spans.append((start, place, kind))
