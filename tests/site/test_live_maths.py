@@ -324,11 +324,11 @@ def test_what_does_not_end_in_time_is_cut_off(
     assert short[0]["ended"]
 
 
-@pytest.mark.parametrize(("size", "count"), [(1, 300), (4, 100)])
+@pytest.mark.parametrize(("size", "count"), [(1, 380), (4, 120)])
 def test_hundreds_of_translations_are_those_of_python(
     size: int, count: int, live: Callable, translator: Translator
 ) -> None:
-    """The same for hundreds."""
+    """The same for 500."""
     check_translations(live, translator, sentences(count), size)
 
 
