@@ -219,7 +219,7 @@ class TokenBatches:
     def _make_plan(self, epoch: int) -> list[np.ndarray]:
         rng = np.random.default_rng([self.seed, epoch]) if self.shuffle else None
         plan = self._cut(self._order(self._slabs, rng))
-        plan = _halve_to_multiple(plan, self.accumulation)
+        plan = halve_to_multiple(plan, self.accumulation)
         if rng is not None:
             plan = [plan[i] for i in rng.permutation(len(plan))]
         return plan
@@ -307,7 +307,7 @@ def _round_up(lengths: np.ndarray, multiple: int) -> np.ndarray:
     return -(-lengths // multiple) * multiple
 
 
-def _halve_to_multiple(plan: list[np.ndarray], multiple: int) -> list[np.ndarray]:
+def halve_to_multiple(plan: list[np.ndarray], multiple: int) -> list[np.ndarray]:
     """Halve the batches of most sentences until the number of batches is a multiple."""
     plan = list(plan)
     while len(plan) % multiple:

@@ -29,7 +29,7 @@ from translator.decoding.search import (
     Hypothesis,
     decode_ids,
 )
-from translator.decoding.sentences import split_clauses, split_sentences
+from translator.decoding.sentences import LIST_MARK, split_clauses, split_sentences
 from translator.errors import TranslatorError
 
 #: Where less of a line's words is known, its language is looked at.
@@ -138,7 +138,7 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
         return len(translator.tokenizer.encode(normalise(text))) <= longest
 
     for sentence in split_sentences(line):
-        if is_verbatim(sentence):
+        if is_verbatim(sentence) or LIST_MARK.fullmatch(sentence):
             yield _Piece("", "", sentence)
             continue
         if is_foreign_script(sentence):

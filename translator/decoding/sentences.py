@@ -19,7 +19,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 #: What begins an entry of a list: "- ", "• ", "a) ", "> "; not "1. ", which may be a date.
-_LIST_MARK = re.compile(r"\s*(?:[-–—*•·▪◦‣>#+]+|\(?[0-9a-z]{1,3}\))\s+")
+LIST_MARK = re.compile(r"\s*(?:[-–—*•·▪◦‣>#+]+|\(?[0-9a-z]{1,3}\))\s+")
 #: An end without a space after it: "Kommst du?Ja!"
 _JOINED_END = re.compile(r"(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])")
 _CLAUSE_END = re.compile(r"(?<=[,;:–—])\s+|\s+(?=[–—(])")
@@ -32,7 +32,7 @@ def split_sentences(text: str) -> list[str]:
     abbreviation or to an ordinal number ("am 3. Mai"). What is quoted stays together. What marks
     an entry of a list is a piece of its own.
     """
-    mark = _LIST_MARK.match(text)
+    mark = LIST_MARK.match(text)
     if mark:
         return [mark[0], *(split_sentences(text[mark.end() :]))]
     parts = _JOINED_END.split(ADDRESS.sub(lambda found: "_" * len(found[0]), text))
