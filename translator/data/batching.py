@@ -46,13 +46,10 @@ class Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """Return the batch on another device."""
-        return self._map(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+        return self.map(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
-    def pin_memory(self) -> Batch:
-        """Return the batch in page-locked memory, from which a copy to a GPU need not wait."""
-        return self._map(Tensor.pin_memory)
-
-    def _map(self, function) -> Batch:
+    def map(self, function) -> Batch:
+        """Return the batch with a function applied to each of its tensors."""
         tensors = map(function, (self.src, self.tgt_in, self.tgt_out, self.indices))
         return Batch(*tensors, num_tokens=self.num_tokens, src_tokens=self.src_tokens)
 
@@ -154,6 +151,12 @@ class TokenBatches:
     def num_steps(self, epoch: int = 0) -> int:
         """Return the number of optimiser steps in an epoch, which is the same on every rank."""
         return len(self.plan(epoch)) // self.accumulation
+
+    def tokens(self, epoch: int, step: int) -> int:
+        """Return the target tokens of a step, of all processes together."""
+        micro = self.accumulation
+        rows = np.concatenate(self.plan(epoch)[step * micro : (step + 1) * micro])
+        return int(self.ids.tgt_lengths[rows].sum()) + len(rows)
 
     def steps(self, epoch: int = 0, start: int = 0) -> Iterator[list[Batch]]:
         """Yield this process's share of each step, as micro-batches, from step `start` on."""
