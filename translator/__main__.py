@@ -1,6 +1,11 @@
 """Lets `python -m translator` run the command line."""
 
+import os
 import sys
+
+# Threads that wait sleep: on a busy machine spinning ones take the time of those that compute.
+# OpenMP reads this once, when PyTorch is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from translator.cli import main
 

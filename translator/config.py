@@ -150,11 +150,17 @@ class TrainingConfig:
     the training, in which "wsd" falls; what of max_steps, max_epochs, max_seconds is 0 is no limit.
     peak_lr: the highest rate of any schedule; noam_scale: if not 0, the factor of the Noam
     schedule as in the paper, in place of peak_lr. pad_to_multiple: lengths are rounded up to it,
-    so that few shapes occur. Periods (validate_every, checkpoint_every, log_every) count steps;
-    validate_every = 0 means once an epoch. patience: validations without progress before
+    so that few shapes occur; shapes: if not 0, batches have so many fixed shapes and lie where the
+    model computes, see `fixed_shapes.FixedBatches`. cuda_graphs: on one GPU, replay an update of
+    each of these shapes as a graph. precision: "bf16" is had where the processor computes in it;
+    elsewhere the training is in fp32 and says so. Periods (validate_every, checkpoint_every,
+    log_every) count steps; validate_every = 0 means once an epoch. checkpoint_every: how often the
+    weights are kept for the average. save_seconds: how often everything is saved that the training
+    needs to go on; 0 saves it at every checkpoint_every instead. keep_checkpoints: how many of
+    these are kept. patience: validations without progress before
     stopping, 0 means never. subword_dropout: see `augmentation.SubwordDropout`. pooled_dropout: see
     `dropout.PooledDropout`.
-    threads: of PyTorch on a CPU, 0 leaves its own choice.
+    threads: of PyTorch on a CPU; 0 measures which number is the fastest.
     """
 
     seed: int = 0
@@ -182,10 +188,13 @@ class TrainingConfig:
     tf32: bool = False
     compile: bool = False
     pad_to_multiple: int = 1
+    shapes: int = 0
+    cuda_graphs: bool = False
     average_last: int = 1
     validate_every: int = 0
     patience: int = 0
     checkpoint_every: int = 500
+    save_seconds: float = 60.0
     keep_checkpoints: int = 5
     log_every: int = 50
     threads: int = 0
@@ -206,7 +215,7 @@ class TrainingConfig:
             self,
             "training",
             0,
-            "weight_decay clip_norm validate_every patience threads",
+            "weight_decay clip_norm validate_every patience threads shapes save_seconds",
         )
         _within(
             self,
@@ -222,6 +231,10 @@ class TrainingConfig:
                 raise ConfigError(
                     f"training.{key}: expected more than 0, got {getattr(self, key)}"
                 )
+        if self.cuda_graphs and not self.shapes:
+            raise ConfigError(
+                "training.cuda_graphs: expected training.shapes above 0 with it, got 0"
+            )
         if not (self.max_steps or self.max_epochs or self.max_seconds):
             raise ConfigError(
                 "training: expected an end: one of max_steps, max_epochs, max_seconds above 0"

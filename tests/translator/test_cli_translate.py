@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from translator.cli import main
+from translator.decoding.search import Hypothesis
 
 pytestmark = pytest.mark.slow
 
@@ -100,16 +101,44 @@ def test_numbers_survive(line, numbers, capsys):
     assert "not in the translation" not in err
 
 
-def test_numbers_that_did_not_survive_are_said(capsys):
-    lines = ["Wo ist der Hund?", "1) Ich habe zwei Hunde."]
+def test_numbers_that_did_not_survive_are_said(monkeypatch, capsys):
+    found = [("Nothing.", Hypothesis([5], -0.1, -0.1, ended=True))]
+    monkeypatch.setattr(
+        "translator.decoding.lines._hypotheses",
+        lambda _, texts, __: [found] * len(texts),
+    )
+    lines = ["Wo ist der Hund?", "Ich habe 1 Hund und {zwei} Katzen."]
     _, err = translated(capsys, *lines)
-    assert "line 2: low confidence: not in the translation: 1\n" in err
+    assert "line 2: low confidence: not in the translation: 1; {zwei}\n" in err
     assert "line 1" not in err
 
 
 def test_addresses_survive_where_a_sentence_has_no_capitals(capsys):
     (line,), _ = translated(capsys, "schreib an max.muster@example.org heute noch.")
     assert "max.muster@example.org" in line
+
+
+@pytest.mark.parametrize(
+    ("line", "stays"),
+    [
+        ("Das ist toll 😀!", "😀"),
+        ("👍🏽 Ich bin hier.", "👍🏽"),
+        ("- Ich bin hier.", "- "),
+        ("a) Ich bin hier.", "a) "),
+    ],
+)
+def test_symbols_and_marks_of_lists_stay(line, stays, capsys):
+    (out,), _ = translated(capsys, line)
+    assert stays in out
+    assert len(out) > len(stays) + 3
+
+
+def test_what_is_left_out_is_said(capsys):
+    out, err = translated(capsys, "Я не знаю.", "Hallo {name}, <b>Tom</b> ist da.")
+    assert out[0] == "Я не знаю."
+    assert "line 1: no Latin letters, not translated" in err
+    missing = [mark for mark in ("{name}", "<b>", "</b>") if mark not in out[1]]
+    assert all(mark in err for mark in missing)
 
 
 def test_lines_of_a_text_end_as_those_of_a_file(tmp_path, capsys):

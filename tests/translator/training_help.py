@@ -33,6 +33,7 @@ SMALL = {
         "warmup_steps": 4,
         "peak_lr": 0.01,
         "checkpoint_every": 4,
+        "save_seconds": 0,
         "log_every": 2,
         "threads": 1,
     },

@@ -46,13 +46,10 @@ class Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """Return the batch on another device."""
-        return self._map(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+        return self.map(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
-    def pin_memory(self) -> Batch:
-        """Return the batch in page-locked memory, from which a copy to a GPU need not wait."""
-        return self._map(Tensor.pin_memory)
-
-    def _map(self, function) -> Batch:
+    def map(self, function) -> Batch:
+        """Return the batch with a function applied to each of its tensors."""
         tensors = map(function, (self.src, self.tgt_in, self.tgt_out, self.indices))
         return Batch(*tensors, num_tokens=self.num_tokens, src_tokens=self.src_tokens)
 
@@ -155,6 +152,12 @@ class TokenBatches:
         """Return the number of optimiser steps in an epoch, which is the same on every rank."""
         return len(self.plan(epoch)) // self.accumulation
 
+    def tokens(self, epoch: int, step: int) -> int:
+        """Return the target tokens of a step, of all processes together."""
+        micro = self.accumulation
+        rows = np.concatenate(self.plan(epoch)[step * micro : (step + 1) * micro])
+        return int(self.ids.tgt_lengths[rows].sum()) + len(rows)
+
     def steps(self, epoch: int = 0, start: int = 0) -> Iterator[list[Batch]]:
         """Yield this process's share of each step, as micro-batches, from step `start` on."""
         plan, micro = self.plan(epoch), self.accumulation
@@ -219,7 +222,7 @@ class TokenBatches:
     def _make_plan(self, epoch: int) -> list[np.ndarray]:
         rng = np.random.default_rng([self.seed, epoch]) if self.shuffle else None
         plan = self._cut(self._order(self._slabs, rng))
-        plan = _halve_to_multiple(plan, self.accumulation)
+        plan = halve_to_multiple(plan, self.accumulation)
         if rng is not None:
             plan = [plan[i] for i in rng.permutation(len(plan))]
         return plan
@@ -307,7 +310,7 @@ def _round_up(lengths: np.ndarray, multiple: int) -> np.ndarray:
     return -(-lengths // multiple) * multiple
 
 
-def _halve_to_multiple(plan: list[np.ndarray], multiple: int) -> list[np.ndarray]:
+def halve_to_multiple(plan: list[np.ndarray], multiple: int) -> list[np.ndarray]:
     """Halve the batches of most sentences until the number of batches is a multiple."""
     plan = list(plan)
     while len(plan) % multiple:

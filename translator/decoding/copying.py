@@ -6,7 +6,9 @@ were words. So a name that it knows stands in for it, and is exchanged for it in
 
 from __future__ import annotations
 
+import functools
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -64,11 +66,17 @@ _DETERMINER = re.compile(
     re.IGNORECASE,
 )
 #: What a name follows, though the word be known: "Herr Müller", "ich heiße Johannes".
-_INTRODUCES = re.compile(r"Herrn?|Frau|Familie|heiß(?:e|t|en)|namens", re.IGNORECASE)
+_INTRODUCES = re.compile(
+    r"Herrn?|Hr|Frau|Familie|Dr|Doktor|Prof|Professor|heiß(?:e|t|en)|namens",
+    re.IGNORECASE,
+)
 #: What follows a verb or an adverb at the beginning of a sentence, and no name.
 _AFTER_VERB = re.compile(r"dich|dir|du|euch|ich|ihr|mich|mir|nicht|sich|wir|bitte|doch")
 #: How many ways to stand in are tried.
 WAYS = 3
+_ORDINAL = re.compile(r"(?<![\w.,])(\d+)(st|nd|rd|th)\b")
+#: What a model of words leaves out without a trace: markup, and places to be filled in.
+_MARKUP = re.compile(r"</?\w[^<>]*>|\{[^{}\s]*\}|\*\*|__|`")
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,58 @@ class Span:
 def is_verbatim(text: str) -> bool:
     """Return whether there is nothing to translate: no letters outside of addresses."""
     return not any(c.isalpha() for c in ADDRESS.sub("", text))
+
+
+def is_foreign_script(text: str) -> bool:
+    """Return whether a text has letters, and none of them is Latin."""
+    letters = [c for c in ADDRESS.sub("", text) if c.isalpha()]
+    return bool(letters) and not any(
+        unicodedata.name(c, "").startswith("LATIN") for c in letters
+    )
+
+
+def without_signs(text: str) -> tuple[str, list[str]]:
+    """Return a text without its emoji and other symbols, and these in order.
+
+    A symbol is what Unicode calls so ("So"), with what modifies or joins it. A degree and other
+    signs of measures are left to the model.
+    """
+    signs: list[str] = []
+
+    def taken(found: re.Match[str]) -> str:
+        signs.append(found[0].strip())
+        return " " if found[0][0].isspace() and found[0][-1].isspace() else ""
+
+    return _signs().sub(taken, text), signs
+
+
+@functools.cache
+def _signs() -> re.Pattern[str]:
+    signs = [
+        c
+        for c in map(chr, range(0x80, 0x20000))
+        if unicodedata.category(c) == "So" and c not in "°©®™№℃"
+    ]
+    one = f"[{re.escape(''.join(signs))}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
+    return re.compile(rf"\s*{one}(?:\u200d?{one})*\s*")
+
+
+def lost_markup(sentence: str, translation: str) -> list[str]:
+    """Return the markup and the places to be filled in that a translation does not have."""
+    found = dict.fromkeys(_MARKUP.findall(sentence))
+    return [text for text in found if text not in translation]
+
+
+def with_right_ordinals(text: str) -> str:
+    """Return English text with the endings of its ordinal numbers put right: 2th is 2nd."""
+
+    def right(found: re.Match[str]) -> str:
+        number = int(found[1])
+        endings = {1: "st", 2: "nd", 3: "rd"}
+        teen = number % 100 in (11, 12, 13)
+        return found[1] + ("th" if teen else endings.get(number % 10, "th"))
+
+    return _ORDINAL.sub(right, text)
 
 
 def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:

@@ -11,11 +11,15 @@ from translator.data.cleaning import normalise
 from translator.decoding.copying import (
     Span,
     is_copied,
+    is_foreign_script,
     is_verbatim,
+    lost_markup,
     lost_numbers,
     put_back,
     spans_to_copy,
     ways_to_stand_in,
+    with_right_ordinals,
+    without_signs,
 )
 from translator.decoding.lexicon import WORD
 from translator.decoding.model_folder import Translator
@@ -25,7 +29,7 @@ from translator.decoding.search import (
     Hypothesis,
     decode_ids,
 )
-from translator.decoding.sentences import split_clauses, split_sentences
+from translator.decoding.sentences import LIST_MARK, split_clauses, split_sentences
 from translator.errors import TranslatorError
 
 #: Where less of a line's words is known, its language is looked at.
@@ -85,6 +89,7 @@ class _Piece:
     to_translate: str = ""  # empty: the source stands
     shouted: bool = False
     spans: list[Span] = field(default_factory=list)
+    signs: list[str] = field(default_factory=list)  # emoji, which stand at the end
     found: list[tuple[str, Hypothesis]] = field(default_factory=list)
 
 
@@ -99,6 +104,7 @@ def translate_lines(
     A line is translated sentence by sentence. A sentence longer than those in training is cut at
     commas. Text without letters stays as it is; names, long numbers and addresses that the model
     does not copy are put in their places. A line in capitals is read and written as such.
+    Emoji come after the sentence that they are in, letters that are not Latin stay as they are.
     n_best: how many candidates at most; the i-th of a line is made of the i-th of its sentences.
     Raises TranslatorError for n_best below 1 or above the size of the beam.
     """
@@ -132,7 +138,13 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
         return len(translator.tokenizer.encode(normalise(text))) <= longest
 
     for sentence in split_sentences(line):
-        if is_verbatim(sentence):
+        if is_verbatim(sentence) or LIST_MARK.fullmatch(sentence):
+            yield _Piece("", "", sentence)
+            continue
+        if is_foreign_script(sentence):
+            warnings.append(
+                f"no Latin letters, not translated: {sentence.strip()[:40]}"
+            )
             yield _Piece("", "", sentence)
             continue
         shouted = sentence.isupper()
@@ -148,7 +160,8 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
             before, source, after = _SPACE.fullmatch(part).groups()
             piece = _Piece(before, after, source, shouted=shouted)
             if fits(source):
-                piece.to_translate = normalise(source)
+                text, piece.signs = without_signs(source)
+                piece.to_translate = normalise(text)
                 piece.spans = spans_to_copy(piece.to_translate, lexicon)
             else:
                 warnings.append(f"too long for a word, not translated: {source[:40]}…")
@@ -224,7 +237,9 @@ def _hypotheses(
             ] = {}  # a text may be cut into tokens in two ways
             for hypothesis in hypotheses:
                 # A model that has learned little may write the end of a line.
-                text = normalise(tokenizer.decode(hypothesis.tokens))
+                text = with_right_ordinals(
+                    normalise(tokenizer.decode(hypothesis.tokens))
+                )
                 written.setdefault(text, hypothesis)
             results[i] = list(written.items())
     return results
@@ -256,11 +271,14 @@ def _assembled(
                     if not i:
                         warnings.append(f"not translated: {piece.source[:40]}")
                 lost = lost_numbers(piece.to_translate, written)
+                lost += lost_markup(piece.to_translate, written)
                 if lost and not i:
                     warnings.append(
                         f"low confidence: not in the translation: {'; '.join(lost)}"
                     )
             written = written.upper() if piece.shouted else written
+            if hypothesis is not None and written != piece.source:
+                written = " ".join([written, *piece.signs])
             text += piece.before + written + piece.after
         log_p = total / length if length else None
         known = translator.calibration is not None and log_p is not None

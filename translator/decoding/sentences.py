@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import accumulate
+
+from translator.decoding.lexicon import ADDRESS
 
 #: Characters; what is quoted is not cut, unless its end is further away.
 LONGEST_QUOTATION = 150
@@ -15,6 +18,10 @@ _ABBREVIATION = re.compile(
     r"|ms|nr|prof|rd|sog|st|std|str|tel|usw|vgl|vs|zzgl",
     re.IGNORECASE,
 )
+#: What begins an entry of a list: "- ", "• ", "a) ", "> "; not "1. ", which may be a date.
+LIST_MARK = re.compile(r"\s*(?:[-–—*•·▪◦‣>#+]+|\(?[0-9a-z]{1,3}\))\s+")
+#: An end without a space after it: "Kommst du?Ja!"
+_JOINED_END = re.compile(r"(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])")
 _CLAUSE_END = re.compile(r"(?<=[,;:–—])\s+|\s+(?=[–—(])")
 
 
@@ -22,8 +29,22 @@ def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text, each with the space after it.
 
     A mark ends a sentence where no small letter and no dash follows, unless it belongs to an
-    abbreviation or to an ordinal number ("am 3. Mai"). What is quoted stays together.
+    abbreviation or to an ordinal number ("am 3. Mai"). What is quoted stays together. What marks
+    an entry of a list is a piece of its own.
     """
+    mark = LIST_MARK.match(text)
+    if mark:
+        return [mark[0], *(split_sentences(text[mark.end() :]))]
+    parts = _JOINED_END.split(ADDRESS.sub(lambda found: "_" * len(found[0]), text))
+    ends = list(accumulate(map(len, parts)))
+    return [
+        piece
+        for begin, end in zip([0, *ends], ends, strict=False)
+        for piece in _split_at_spaces(text[begin:end])
+    ]
+
+
+def _split_at_spaces(text: str) -> list[str]:
     pieces, begin = [], 0
     for end in _END.finditer(text):
         if end["next"].islower() or end["next"] in "–—-":

@@ -32,6 +32,9 @@ MAY_CHANGE = {
     "max_seconds",
     "decay_share",
     "log_every",
+    "save_seconds",
+    "keep_checkpoints",
+    "cuda_graphs",
     "threads",
     "patience",
 }
@@ -133,19 +136,26 @@ def average(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     }
 
 
+def forget_after(folder: Path, update: int) -> None:
+    """Delete what was written after an update that a training goes on from."""
+    for path in checkpoints(folder):
+        if _update_of(path) > update:
+            path.unlink()
+
+
 def final_weights(
     last: Path, best: Path, average_last: int
 ) -> tuple[dict[str, Tensor], str] | None:
     """Return the weights that a training ends with, and in words which they are.
 
-    last, best: the folders of the newest checkpoints and of the one with the lowest validation
-    loss. average_last: take the mean of so many of the newest; 1 takes the best.
+    last, best: the folders of the newest weights and of those with the lowest validation loss.
+    average_last: take the mean of so many of the newest; 1 takes the best.
     Returns None where there is no best one: the model keeps its weights.
     """
     if average_last > 1:
         paths = checkpoints(last)[-average_last:]
         updates = ", ".join(str(_update_of(path)) for path in paths)
-        weights = average([load(path)["model"] for path in paths])
+        weights = average([load(path) for path in paths])
         return weights, f"average of updates {updates}"
     found = checkpoints(best)
     if not found:

@@ -62,10 +62,16 @@ class TrainingLog:
         )
 
     def step(
-        self, loss: float, norm: float, rate: float, tokens: int, seconds: float
+        self,
+        loss: float,
+        updates: int,
+        norm: float,
+        rate: float,
+        tokens: int,
+        seconds: float,
     ) -> None:
-        """Take note of an update; write a line every log_every of them."""
-        self.summed, self.count = self.summed + loss, self.count + 1
+        """Take note of updates and of their mean loss; write a line every log_every of them."""
+        self.summed, self.count = self.summed + loss * updates, self.count + updates
         if not self.enabled:
             return
         speed = (tokens - self.last_tokens) / max(seconds - self.last_seconds, 1e-9)

@@ -61,17 +61,23 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         return gradient * factor.to(gradient.dtype), None, None, None
 
 
-def make_optimizer(model: nn.Module, config: Config) -> torch.optim.Optimizer:
+def make_optimizer(
+    model: nn.Module, config: Config, device: torch.device
+) -> torch.optim.Optimizer:
     """Return Adam as in the paper, or AdamW where there is weight decay."""
     settings = config.training
+    on_gpu = device.type == "cuda"
     kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
     return kind(
         model.parameters(),
-        lr=settings.peak_lr,
+        lr=torch.tensor(settings.peak_lr, device=device)
+        if on_gpu
+        else settings.peak_lr,
         betas=(settings.beta1, settings.beta2),
         eps=settings.adam_eps,
         weight_decay=settings.weight_decay,
         fused=True,
+        capturable=on_gpu,  # its count of updates is on the device, too
     )
 
 

@@ -8,9 +8,11 @@ on as if it had not been.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from torch.nn.parallel import DistributedDataParallel
 from translator.config import Config
 from translator.data.augmentation import SubwordDropout
 from translator.data.batching import Batch, TokenBatches
+from translator.data.fixed_shapes import FixedBatches
 from translator.data.prepared import PreparedCorpus
 from translator.data.token_ids import TokenIds
 from translator.decoding.model_folder import Translator
@@ -32,7 +35,9 @@ from translator.errors import TranslatorError
 from translator.training import checkpoints
 from translator.training.checkpoints import CheckpointError
 from translator.training.dropout import pool_dropout
+from translator.training.graphs import GraphedUpdate
 from translator.training.growth import begin_as_identity
+from translator.training.hardware import fastest_threads, supports_bf16
 from translator.training.log import TrainingLog
 from translator.training.objective import (
     decay,
@@ -42,6 +47,8 @@ from translator.training.objective import (
 )
 from translator.training.processes import Processes
 
+#: Updates on a GPU between two looks at whether the loss is finite.
+LOOK_EVERY = 50
 #: What a training counts as it goes on; a checkpoint has these too.
 COUNTERS = (
     "update",
@@ -78,6 +85,7 @@ class Trainer:
         show_progress: bool = True,
         make_model: Callable[[int, int], nn.Module] | None = None,
     ):
+        self.started = time.perf_counter()  # the clock covers all that follows
         self.config, self.corpus, self.folder = config, corpus, Path(folder)
         self.processes, self.show_progress = processes, show_progress
         settings = config.training
@@ -92,11 +100,30 @@ class Trainer:
         self.model.to(processes.device)
         if settings.pooled_dropout and processes.device.type == "cpu":
             pool_dropout(self.model)
-        self.optimizer = make_optimizer(self.model, config)
+        self.optimizer = make_optimizer(self.model, config, processes.device)
+        on_gpu = processes.device.type == "cuda"
+        self.precision = settings.precision
+        if self.precision == "bf16" and not supports_bf16(processes.device):
+            self.precision = "fp32"
+            if processes.first:
+                print(
+                    f"{describe_device(processes.device)}: has no bf16, trains in fp32",
+                    file=sys.stderr,
+                )
+        # To look at a number a GPU has to be waited for.
+        self.look_every = LOOK_EVERY if on_gpu else 1
+        self.rate = torch.zeros((), device=processes.device)
+        self.share = torch.zeros((), device=processes.device)
+        self.loss_sum, self.norm = (torch.zeros_like(self.rate) for _ in range(2))
+        self.loss_tokens = 0
+        self.graphed: GraphedUpdate | None = None
+        self.train_batches: TokenBatches | None = None
         self.train_batches = self.batches_of(self.train_ids(0), shuffle=True)
         self.valid_batches = self.batches_of(corpus.valid, shuffle=False)
         self.update, self.epoch, self.step_in_epoch = 0, 0, 0
         self.seconds, self.tokens = 0.0, 0
+        # The seconds that all processes go by: those of the first one, when they last agreed.
+        self.clock = 0.0
         self.best_loss, self.best_update, self.without_progress = math.inf, 0, 0
         # Whether the rate of "wsd" has been stable and has not yet fallen.
         self.stable = False
@@ -113,7 +140,16 @@ class Trainer:
             "accumulation": settings.accumulation,
             "pad_to_multiple": settings.pad_to_multiple,
         }
-        return TokenBatches(
+        kind: Callable[..., TokenBatches] = TokenBatches
+        if settings.shapes and shuffle:
+            before = getattr(self.train_batches, "bounds", ())
+            kind = partial(
+                FixedBatches,
+                shapes=settings.shapes,
+                device=self.processes.device,
+                bounds=before,
+            )
+        return kind(
             ids,
             settings.max_tokens,
             pad_id=tokenizer.pad_id,
@@ -138,32 +174,54 @@ class Trainer:
         """Return the context in which a forward pass runs: bf16 where the configuration says so."""
         kind = self.processes.device.type
         contexts = ExitStack()
-        if self.config.training.precision == "bf16":
+        if self.precision == "bf16":
             contexts.enter_context(torch.autocast(kind, dtype=torch.bfloat16))
         if kind == "cpu":  # for short sentences the fused kernel is the slower one
             contexts.enter_context(sdpa_kernel(SDPBackend.MATH))
         return contexts
 
-    def train_step(
-        self, network: nn.Module, parts: list[Batch]
-    ) -> tuple[float, float, float]:
+    def train_step(self, network: nn.Module, parts: list[Batch], tokens: int) -> float:
         """Update the weights once, from the micro-batches of this process's share.
 
-        Returns the loss a token in nats, over all processes, the norm of the gradient before
-        clipping, and the learning rate.
+        tokens: targets of the step, over all processes. Waits for nothing that the device computes:
+        the loss, summed since it was last looked at, is in self.loss_sum, the norm of the gradient
+        before clipping in self.norm. Returns the learning rate.
         """
         settings, processes = self.config.training, self.processes
         torch.manual_seed(_mix(settings.seed, self.update + 1, processes.rank))
-        tokens = processes.total(sum(batch.num_tokens for batch in parts))
         rate = learning_rate(
             self.update + 1, settings, self.config.model.d_model, self.progress()
         )
+        self.rate.fill_(rate)
+        # DDP averages the gradients over the processes; we want their sum.
+        self.share.fill_(processes.size / tokens)
+        on_gpu = processes.device.type == "cuda"
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = self.rate if on_gpu else rate
+        parts = [part.to(processes.device, non_blocking=True) for part in parts]
+        if settings.cuda_graphs and on_gpu and processes.size == 1:
+            if self.graphed is None:
+                self.graphed = GraphedUpdate(
+                    partial(self._update, network), self._changing
+                )
+            summed, norm = self.graphed(parts)
+        else:
+            summed, norm = self._update(network, parts)
+        self.loss_sum += summed
+        self.norm.copy_(norm)
+        self.loss_tokens += tokens
+        self.update += 1
+        self.tokens += tokens
+        return rate
+
+    def _update(
+        self, network: nn.Module, parts: list[Batch]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Change the weights; return the summed loss of these micro-batches, and the norm."""
+        settings, processes = self.config.training, self.processes
         self.optimizer.zero_grad(set_to_none=True)
-        summed = torch.zeros((), device=processes.device)
+        summed = torch.zeros_like(self.loss_sum)
         for i, batch in enumerate(parts):
-            batch = batch.to(processes.device, non_blocking=True)
             last = i == len(parts) - 1
             waits = nullcontext() if processes.size == 1 or last else network.no_sync()
             with waits:
@@ -175,18 +233,41 @@ class Trainer:
                         self.corpus.tokenizer.pad_id,
                         settings.label_smoothing,
                     )
-                # DDP averages the gradients over the processes; we want their sum.
-                (loss * (processes.size / tokens)).backward()
+                (loss * self.share).backward()
             summed += loss.detach()
         limit = settings.clip_norm or math.inf
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
-        summed, norm = processes.total(summed.item()), norm.item()
-        if not (math.isfinite(summed) and math.isfinite(norm)):
-            raise TrainingError(self._not_finite(summed / tokens, norm))
         self.optimizer.step()
-        self.update += 1
-        self.tokens += int(tokens)
-        return summed / tokens, norm, rate
+        return summed, norm
+
+    def _changing(self) -> list[torch.Tensor]:
+        """Return all tensors that an update changes."""
+        for group in self.optimizer.param_groups:
+            for parameter in group["params"]:
+                if not self.optimizer.state[parameter]:
+                    self.optimizer.state[parameter] = {
+                        "step": torch.zeros((), device=parameter.device),
+                        "exp_avg": torch.zeros_like(parameter),
+                        "exp_avg_sq": torch.zeros_like(parameter),
+                    }
+        states = self.optimizer.state.values()
+        return [
+            *self.model.parameters(),
+            *(tensor for state in states for tensor in state.values()),
+        ]
+
+    def look(self) -> tuple[float, float]:
+        """Return the loss a token since the last look, in nats, and the gradient's last norm.
+
+        Over all processes. Raises TrainingError where they are not finite.
+        """
+        summed = self.processes.total(self.loss_sum.item())
+        loss, norm = summed / max(self.loss_tokens, 1), self.norm.item()
+        self.loss_sum.zero_()
+        self.loss_tokens = 0
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            raise TrainingError(self._not_finite(loss, norm))
+        return loss, norm
 
     def start_from(self, translator: Translator) -> None:
         """Begin with a trained translator's weights in place of random ones.
@@ -232,7 +313,7 @@ class Trainer:
         saved = checkpoints.checkpoints(self.checkpoint_folder)
         kept = f"; the last good checkpoint is {saved[-1].name}" if saved else ""
         return (
-            f"update {self.update + 1}: the loss is {loss:.3g} and the norm of its gradient "
+            f"update {self.update}: the loss is {loss:.3g} and the norm of its gradient "
             f"{norm:.3g}; try a lower training.peak_lr, a longer training.warmup_steps or "
             f"training.precision = fp32{kept}"
         )
@@ -247,7 +328,7 @@ class Trainer:
             done = self.step_in_epoch / max(self.train_batches.num_steps(self.epoch), 1)
             shares.append((self.epoch + done) / settings.max_epochs)
         if settings.max_seconds:
-            shares.append(self.processes.agree(self.seconds) / settings.max_seconds)
+            shares.append(self.clock / settings.max_seconds)
         return min(max(shares), 1.0)
 
     # -- the whole ----------------------------------------------------------------------------
@@ -256,6 +337,11 @@ class Trainer:
     def checkpoint_folder(self) -> Path:
         """Where the checkpoints are."""
         return self.folder / "checkpoints"
+
+    @property
+    def average_folder(self) -> Path:
+        """Where the weights for the average are."""
+        return self.folder / "weights"
 
     @property
     def stable_folder(self) -> Path:
@@ -273,9 +359,13 @@ class Trainer:
         log = TrainingLog(self.folder, self, enabled=self.processes.first)
         log.begin(self.update)
         network = self._network()
-        began = time.perf_counter() - self.seconds  # the clock covers all that follows
+        began = self.started - self.seconds
+        self._tick(began)
+        if not settings.threads and self.processes.device.type == "cpu":
+            self._measure_threads()
         stop = self.update > 0 and self.progress() >= 1
         validated = self.update if stop else -1
+        saved, looked = self.clock, self.update
         while not stop:
             if settings.subword_dropout:
                 self.train_batches = self.batches_of(
@@ -285,45 +375,91 @@ class Trainer:
             for parts in self.train_batches.steps(self.epoch, start=self.step_in_epoch):
                 self.model.train()
                 self._keep_before_decay()
+                tokens = self.train_batches.tokens(self.epoch, self.step_in_epoch)
                 try:
-                    loss, norm, rate = self.train_step(network, parts)
+                    rate = self.train_step(network, parts, tokens)
                 except RuntimeError as error:
                     raise self._explained(error, parts) from error
                 self.step_in_epoch += 1
-                self.seconds = time.perf_counter() - began
-                log.step(loss, norm, rate, self.tokens, self.seconds)
+                self._tick(began)
+                ends = self.step_in_epoch == self.train_batches.num_steps(self.epoch)
+                validates = (
+                    self.update % settings.validate_every == 0
+                    if settings.validate_every
+                    else ends
+                )
+                keeps = self.update % settings.checkpoint_every == 0
+                stop = self.progress() >= 1
+                due = self._is_due(saved, keeps)
                 if (
-                    settings.validate_every
-                    and self.update % settings.validate_every == 0
+                    (stop or validates or keeps or due)
+                    or self.update - looked >= self.look_every
+                    or self.update % settings.log_every == 0
                 ):
-                    stop, validated = self._validated(log), self.update
-                stop = stop or self.progress() >= 1
-                if stop and validated < self.update:
-                    self._validated(log)
-                if stop or self.update % settings.checkpoint_every == 0:
+                    loss, norm = self.look()
+                    log.step(
+                        loss,
+                        self.update - looked,
+                        norm,
+                        rate,
+                        self.tokens,
+                        time.perf_counter() - began,
+                    )
+                    looked = self.update
+                if validates or (stop and validated < self.update):
+                    stop, validated = self._validated(log) or stop, self.update
+                if ends:
+                    self.epoch, self.step_in_epoch = self.epoch + 1, 0
+                if keeps or stop:
+                    self._keep_weights()
+                if due or stop:
                     self.save()
-                if stop:
+                    saved = self.clock
+                if stop or ends:
                     break
             else:
-                if self.step_in_epoch == 0:
-                    raise TrainingError(
-                        "the training split holds no batch: it is empty"
-                    )
-                if not settings.validate_every:
-                    stop = self._validated(log)
-                self.epoch, self.step_in_epoch = self.epoch + 1, 0
-                stop = stop or self.progress() >= 1
-                self.save()
-        summary = self._finish(log)
+                raise TrainingError("the training split holds no batch: it is empty")
+        summary = self._finish(log, began)
         log.end(summary)
         return summary
 
+    def _tick(self, began: float) -> None:
+        """Read the clock; now and then the first process tells the others what it says."""
+        self.seconds = time.perf_counter() - began
+        if self.processes.size == 1:
+            self.clock = self.seconds
+        elif self.update % self.look_every == 0:
+            self.clock = self.processes.agree(self.seconds)
+
+    def _is_due(self, saved: float, keeps: bool) -> bool:
+        period = self.config.training.save_seconds
+        return self.clock - saved >= period if period else keeps
+
+    def _measure_threads(self) -> None:
+        """Take the number of threads with which a batch is fastest, forwards and backwards."""
+        parts = next(self.train_batches.steps(0))
+        state = torch.get_rng_state()
+
+        def work() -> None:
+            with self.autocast():
+                logits = self.model(parts[0].src, parts[0].tgt_in)
+                pad_id = self.corpus.tokenizer.pad_id
+                loss = token_loss(logits, parts[0].tgt_out, pad_id)
+            loss.backward()
+
+        count = fastest_threads(work, torch.get_num_threads())
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.set_rng_state(state)
+        if self.processes.first:
+            print(f"threads: {count}, measured to be the fastest", file=sys.stderr)
+
     def _network(self) -> nn.Module:
         network: nn.Module = self.model
-        if self.config.training.compile:
-            network = torch.compile(network)
         if self.processes.size > 1:
             network = DistributedDataParallel(network)
+        # Around DDP, whose buckets the compiler then knows and does not wait for.
+        if self.config.training.compile:
+            network = torch.compile(network)
         return network
 
     def _explained(self, error: RuntimeError, parts: list[Batch]) -> Exception:
@@ -400,9 +536,15 @@ class Trainer:
             "data": self.corpus.fingerprint,
             "started_from": self.started_from,
         }
-        settings = self.config.training
-        keep = keep or max(settings.keep_checkpoints, settings.average_last)
+        keep = keep or self.config.training.keep_checkpoints
         checkpoints.save(folder or self.checkpoint_folder, self.update, state, keep)
+
+    def _keep_weights(self) -> None:
+        """Keep the weights alone, where the average of several is wanted."""
+        count = self.config.training.average_last
+        if self.processes.first and count > 1:
+            weights = self.model.state_dict()
+            checkpoints.save(self.average_folder, self.update, weights, count)
 
     def resume(self, folder: Path | None = None) -> None:
         """Go on from the newest checkpoint of the run's own folder, or of another one.
@@ -421,12 +563,17 @@ class Trainer:
         self.started_from = state.get("started_from")
         for name, value in state["counters"].items():
             setattr(self, name, value)
+        self.clock = self.seconds
+        if self.step_in_epoch >= self.train_batches.num_steps(self.epoch):
+            self.epoch, self.step_in_epoch = self.epoch + 1, 0
+        if self.processes.first:
+            checkpoints.forget_after(self.average_folder, self.update)
 
-    def _finish(self, log: TrainingLog) -> dict[str, Any]:
+    def _finish(self, log: TrainingLog, began: float) -> dict[str, Any]:
         chosen = f"update {self.update}"
         if self.processes.first:
             found = checkpoints.final_weights(
-                self.checkpoint_folder,
+                self.average_folder,
                 self.folder / "best",
                 self.config.training.average_last,
             )
@@ -435,6 +582,7 @@ class Trainer:
                 self.model.load_state_dict(weights)
         final_loss = self.validation_loss() if self.processes.first else 0.0
         self.processes.wait()
+        self.seconds = time.perf_counter() - began
         return {
             "updates": self.update,
             "epochs": self.epoch
@@ -452,6 +600,7 @@ class Trainer:
             "started_from": self.started_from,
             "processes": self.processes.size,
             "device": describe_device(self.processes.device),
+            "precision": self.precision,
         }
 
 

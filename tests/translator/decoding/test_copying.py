@@ -8,11 +8,15 @@ from hypothesis import strategies as st
 
 from translator.decoding.copying import (
     is_copied,
+    is_foreign_script,
     is_verbatim,
+    lost_markup,
     lost_numbers,
     put_back,
     spans_to_copy,
     ways_to_stand_in,
+    with_right_ordinals,
+    without_signs,
 )
 from translator.decoding.lexicon import Lexicon
 
@@ -190,3 +194,37 @@ def test_a_name_in_the_sentence_stands_for_no_other() -> None:
         assert changed.startswith("Tom kennt ")
     many = "Hannelore, Swantje, Imke, Hedda, Frauke kommen."
     assert ways_to_stand_in(many, spans_to_copy(many, LEXICON), LEXICON) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "signs"),
+    [
+        ("Das ist toll 😀!", "Das ist toll!", ["😀"]),
+        ("Ich habe 😀 Hunger.", "Ich habe Hunger.", ["😀"]),
+        ("👍🏽 Ja ❤️👩‍👩‍👧", "Ja", ["👍🏽", "❤️👩‍👩‍👧"]),
+        ("Es sind 5 °C, a < b.", "Es sind 5 °C, a < b.", []),
+    ],
+)
+def test_symbols_are_taken_out_whole(text, left, signs) -> None:
+    assert without_signs(text) == (left, signs)
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [("Я не знаю.", True), ("我不会", True), ("Grüße an Юля", False), ("5 😀", False)],
+)
+def test_letters_that_are_not_latin(text, foreign) -> None:
+    assert is_foreign_script(text) == foreign
+
+
+def test_markup_that_a_translation_lacks() -> None:
+    text = "<b>Hallo</b> {name}, **bitte** 3 < 5!"
+    assert lost_markup(text, "Hello {name}, 3 < 5!") == ["<b>", "</b>", "**"]
+    assert lost_markup(text, text) == []
+
+
+def test_ordinals_end_as_in_english() -> None:
+    text = "at 2th, 1th, 11st, 112nd, 23th, 4rd, x2th, 1.2th"
+    assert with_right_ordinals(text) == (
+        "at 2nd, 1st, 11th, 112th, 23rd, 4th, x2th, 1.2th"
+    )

@@ -10,9 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    FakeTensorMode,
+)
 
 from tests.translator.training_help import config, corpus, write_toml
 from translator.cli import main
@@ -25,6 +30,7 @@ from translator.decoding.model_folder import (
 from translator.device import describe_device
 from translator.training import checkpoints
 from translator.training.checkpoints import CheckpointError
+from translator.training.hardware import fastest_threads, supports_bf16
 from translator.training.log import read_log
 from translator.training.processes import Processes
 from translator.training.trainer import Trainer, TrainingError
@@ -181,7 +187,7 @@ def test_accumulation_equals_the_big_batch(data, tmp_path):
         model.zero_grad()
         if how == "parts":
             saved = {name: p.clone() for name, p in model.state_dict().items()}
-            trainer.train_step(model, parts)
+            trainer.train_step(model, parts, sum(p.num_tokens for p in parts))
             grads.append([p.grad.clone() for p in model.parameters()])
             model.load_state_dict(saved)
             continue
@@ -315,8 +321,10 @@ def test_the_clock_covers_validation_and_saving(data, tmp_path, monkeypatch):
 
 def test_the_average_of_the_last_checkpoints(data, tmp_path):
     trainer, summary = train(data, tmp_path, average_last=3)
-    last = checkpoints.checkpoints(tmp_path / "checkpoints")[-3:]
-    states = [checkpoints.load(path)["model"] for path in last]
+    states = [
+        checkpoints.load(path) for path in checkpoints.checkpoints(tmp_path / "weights")
+    ]
+    assert len(states) == 3
     for name, tensor in trainer.model.state_dict().items():
         mean = sum(state[name].double() for state in states) / 3
         torch.testing.assert_close(tensor, mean.float(), msg=name)
@@ -338,11 +346,11 @@ def test_not_a_number_ends_it_with_the_last_checkpoint_kept(data, tmp_path):
     trainer = Trainer(config(), data, tmp_path, CPU, show_progress=False)
     step = trainer.train_step
 
-    def poisoned(network, parts):
+    def poisoned(network, parts, tokens):
         if trainer.update == 6:
             with torch.no_grad():
                 trainer.model.output_proj.weight[0, 0] = math.nan
-        return step(network, parts)
+        return step(network, parts, tokens)
 
     trainer.train_step = poisoned
     with pytest.raises(
@@ -356,7 +364,7 @@ def test_not_a_number_ends_it_with_the_last_checkpoint_kept(data, tmp_path):
 def test_out_of_memory_names_the_batch(data, tmp_path):
     trainer = Trainer(config(), data, tmp_path, CPU, show_progress=False)
 
-    def full(network, parts):
+    def full(*arguments):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     trainer.train_step = full
@@ -524,3 +532,145 @@ def test_averaging_refuses_what_does_not_fit():
 def test_the_device_is_named_for_records(monkeypatch, threads, named):
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     assert describe_device(torch.device("cpu")) == named
+
+
+def test_batches_of_few_shapes_have_each_pair_once(data):
+    trainer_config = config(shapes=4)
+    trainer = Trainer(trainer_config, data, data.folder, CPU, show_progress=False)
+    batches = trainer.train_batches
+    plain = Trainer(config(), data, data.folder, CPU, show_progress=False).train_batches
+    seen, shapes = [], set()
+    for step, (batch,) in enumerate(batches.steps(1)):
+        shapes.add(tuple(batch.src.shape))
+        assert batch.src.numel() <= trainer_config.training.max_tokens
+        assert batch.num_tokens == batches.tokens(1, step)
+        assert batch.num_tokens == int((batch.tgt_out != batches.pad_id).sum())
+        rows = batch.indices[batch.indices >= 0]
+        seen += rows.tolist()
+        wanted = plain.batch(rows.numpy())
+        for name in ("src", "tgt_in", "tgt_out"):
+            found, other = getattr(batch, name), getattr(wanted, name)
+            width = other.shape[1]
+            assert torch.equal(found[: len(rows), :width], other)
+            assert (found[: len(rows), width:] == batches.pad_id).all()
+        assert (batch.tgt_out[len(rows) :] == batches.pad_id).all()
+    assert sorted(seen) == list(range(len(data.train)))
+    assert len(shapes) <= 4
+    assert 0 < batches.padding(1).total < 0.5
+    longer = trainer.batches_of(trainer.train_ids(1), shuffle=True)
+    assert longer.bounds == batches.bounds
+
+
+def test_few_shapes_give_the_same_update(data, tmp_path):
+    """The same rows, in a batch of their own size and in one of a fixed shape."""
+    grads = []
+    for shapes in (0, 4):
+        settings = {"model.dropout": 0.0, "clip_norm": 0.0, "shapes": shapes}
+        trainer = Trainer(config(**settings), data, tmp_path, CPU, show_progress=False)
+        batch = trainer.train_batches.batch(range(5))
+        trainer.train_step(trainer.model, [batch], batch.num_tokens)
+        grads.append([p.grad for p in trainer.model.parameters()])
+    for a, b in zip(*grads, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-4)
+
+
+def test_a_step_on_a_gpu_waits_for_nothing(data, tmp_path):
+    """On tensors of a GPU that have no values: whoever asks for one fails."""
+    settings = {"shapes": 3, "precision": "bf16", "pooled_dropout": True}
+    fake = Processes(torch.device("cuda"))
+    with (
+        FakeTensorMode(),
+        warnings.catch_warnings(),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        warnings.simplefilter("ignore", UserWarning)  # no GPU for autocast
+        patch.setattr("translator.training.trainer.supports_bf16", lambda _: True)
+        trainer = Trainer(config(**settings), data, tmp_path, fake, show_progress=False)
+        steps = trainer.train_batches.steps(0)
+        for step in range(2):
+            parts = next(steps)
+            assert parts[0].src.device.type == "cuda"
+            tokens = trainer.train_batches.tokens(0, step)
+            trainer.train_step(trainer.model, parts, tokens)
+        assert trainer.update == 2
+        with pytest.raises(DataDependentOutputException):
+            trainer.look()
+
+
+def test_a_training_is_saved_by_the_clock(data, tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("translator.training.trainer.time.perf_counter", lambda: now[0])
+    settings = {"save_seconds": 10, "checkpoint_every": 1, "max_steps": 12}
+    trainer = Trainer(config(**settings), data, tmp_path, CPU, show_progress=False)
+    step, save, saved = trainer.train_step, trainer.save, []
+
+    def slow(*arguments):
+        now[0] += 4
+        return step(*arguments)
+
+    monkeypatch.setattr(trainer, "train_step", slow)
+    monkeypatch.setattr(trainer, "save", lambda: (saved.append(trainer.update), save()))
+    trainer.run()
+    assert saved == [3, 6, 9, 12]
+
+
+def test_weights_that_a_resumed_training_makes_again_are_forgotten(data, tmp_path):
+    settings = {"average_last": 2, "checkpoint_every": 2, "max_steps": 8}
+    whole, _ = train(data, tmp_path / "whole", **settings)
+    first, _ = train(data, tmp_path / "cut", **settings, save_seconds=1e6)
+    newest = checkpoints.checkpoints(tmp_path / "whole" / "checkpoints")
+    for path in newest[:-1]:
+        (first.checkpoint_folder / path.name).write_bytes(path.read_bytes())
+    checkpoints.checkpoints(first.checkpoint_folder)[-1].unlink()
+    again = Trainer(
+        config(**settings), data, tmp_path / "cut", CPU, show_progress=False
+    )
+    again.resume()
+    assert again.update == 6
+    assert len(checkpoints.checkpoints(again.average_folder)) == 1
+    again.run()
+    assert same_weights(whole.model, again.model)
+
+
+def test_fewer_threads_are_taken_unless_more_are_faster(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(
+        "translator.training.hardware.time.perf_counter", lambda: now[0]
+    )
+    before = torch.get_num_threads()
+
+    def chosen(*seconds):
+        took = dict(zip((1, 2, 4, 6), seconds, strict=True))
+        monkeypatch.setattr(
+            torch, "set_num_threads", lambda n: took.update(now=took[n])
+        )
+        return fastest_threads(lambda: now.append(now.pop() + took["now"]), 6)
+
+    assert chosen(4, 2, 1, 0.5) == 6
+    assert chosen(4, 2, 1, 0.95) == 4
+    assert chosen(1, 20, 0.1, 0.1) == 1
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("flags\t\t: fpu avx2 avx512f", False),
+        ("flags\t\t: fpu avx512f avx512_bf16", True),
+        ("flags\t\t: fpu amx_bf16", True),
+        ("Features\t: fp asimd bf16", True),
+        ("nothing", False),
+    ],
+)
+def test_bf16_is_had_where_the_processor_has_it(tmp_path, line, found):
+    path = tmp_path / "cpuinfo"
+    path.write_text(f"processor\t: 0\n{line}\n")
+    assert supports_bf16(torch.device("cpu"), path) == found
+    assert not supports_bf16(torch.device("cpu"), tmp_path / "none")
+
+
+def test_a_precision_that_is_not_there_is_said(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("translator.training.trainer.supports_bf16", lambda _: False)
+    _, summary = train(data, tmp_path, max_steps=1, precision="bf16")
+    assert summary["precision"] == "fp32"
+    assert "has no bf16, trains in fp32" in capsys.readouterr().err
