@@ -233,7 +233,9 @@ def local_mask(valid, window, causal=False):
     B, T = valid.size()
     result = torch.full((B, T, T), False)
     for i in range(T):
-        first, last = (i - window + 1, i) if causal else (i - window // 2, i + (window - 1) // 2)
+        first, last = (
+            (i - window + 1, i) if causal else (i - window // 2, i + (window - 1) // 2)
+        )
         keys = slice(max(first, 0), min(last, T - 1) + 1)
         result[:, i, keys] = valid[:, keys]
     return result

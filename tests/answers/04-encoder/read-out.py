@@ -385,7 +385,9 @@ def contributions(x, layers, mask=None):
         added, _ = attention(normed, layer, mask)
         found.append(added)
         stream = stream + added
-        added = feed_forward(layer_norm(stream, layer["gamma_2"], layer["beta_2"]), layer)
+        added = feed_forward(
+            layer_norm(stream, layer["gamma_2"], layer["beta_2"]), layer
+        )
         found.append(added)
         stream = stream + added
     return torch.stack(found)

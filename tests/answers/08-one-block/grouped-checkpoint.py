@@ -237,7 +237,9 @@ def spread_keys(state, num_heads, num_kv_heads):
     size = checked(num_heads, num_kv_heads)
     return {
         name: (
-            tensor.unflatten(0, (num_kv_heads, -1)).repeat_interleave(size, dim=0).flatten(0, 1)
+            tensor.unflatten(0, (num_kv_heads, -1))
+            .repeat_interleave(size, dim=0)
+            .flatten(0, 1)
             if concerns(name)
             else tensor.clone()
         )

@@ -227,7 +227,9 @@ def patches_along(size, patch, stride):
 def cut_patches(images, patch, stride):
     B, C, H, W = images.shape
     down, across = (patches_along(size, patch, stride) for size in (H, W))
-    padded = images.new_zeros(B, C, max(H, (down - 1) * stride + patch), max(W, (across - 1) * stride + patch))
+    padded = images.new_zeros(
+        B, C, max(H, (down - 1) * stride + patch), max(W, (across - 1) * stride + patch)
+    )
     padded[:, :, :H, :W] = images
     corners = [(r * stride, c * stride) for r in range(down) for c in range(across)]
     rows = [padded[:, :, r : r + patch, c : c + patch].flatten(1) for r, c in corners]
@@ -242,7 +244,9 @@ def join_patches(rows, shape, patch, stride):
     count = rows.new_zeros(height, width)
     for number in range(down * across):
         r, c = number // across * stride, number % across * stride
-        total[:, :, r : r + patch, c : c + patch] += rows[:, number].reshape(-1, C, patch, patch)
+        total[:, :, r : r + patch, c : c + patch] += rows[:, number].reshape(
+            -1, C, patch, patch
+        )
         count[r : r + patch, c : c + patch] += 1
     return (total / count)[:, :, :H, :W].clone()
 

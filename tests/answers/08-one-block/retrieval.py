@@ -157,7 +157,9 @@ def retrieval(similarities, relevant, k):
         raise ValueError("k must be at least 1")
     with torch.no_grad():
         order = relevant.long().argsort(dim=1, stable=True)  # wrong ones first
-        again = similarities.gather(1, order).argsort(dim=1, descending=True, stable=True)
+        again = similarities.gather(1, order).argsort(
+            dim=1, descending=True, stable=True
+        )
         table = relevant.gather(1, order.gather(1, again))
         kind = similarities.dtype
         first = table[:, :k]

@@ -263,7 +263,12 @@ def find_spans(labels, ignore=-100):
         for place, label in enumerate(row):
             if label == ignore:
                 continue
-            goes_on = start is not None and label > 0 and label % 2 == 0 and (label - 2) // 2 == kind
+            goes_on = (
+                start is not None
+                and label > 0
+                and label % 2 == 0
+                and (label - 2) // 2 == kind
+            )
             if goes_on:
                 end = place + 1
                 continue
