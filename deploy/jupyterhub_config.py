@@ -123,7 +123,7 @@ async def prepare(spawner):
 
 c.Spawner.pre_spawn_hook = prepare
 
-# -- idle servers are stopped, and numbers are shown ------------------------------------------------
+# -- idle servers are stopped, and numbers are shown -----------------------------------------------
 c.JupyterHub.services = [
     # Prometheus reads /hub/metrics with this token, and can do nothing else with it.
     {"name": "monitoring", "api_token": folders.secret(settings, "metrics_token")},
