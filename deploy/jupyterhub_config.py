@@ -123,8 +123,10 @@ async def prepare(spawner):
 
 c.Spawner.pre_spawn_hook = prepare
 
-# -- idle servers are stopped ----------------------------------------------------------------------
+# -- idle servers are stopped, and numbers are shown -----------------------------------------------
 c.JupyterHub.services = [
+    # Prometheus reads /hub/metrics with this token, and can do nothing else with it.
+    {"name": "monitoring", "api_token": folders.secret(settings, "metrics_token")},
     {
         "name": "idle-culler",
         "command": [
@@ -133,9 +135,10 @@ c.JupyterHub.services = [
             "jupyterhub_idle_culler",
             f"--timeout={60 * limits.idle_minutes}",
         ],
-    }
+    },
 ]
 c.JupyterHub.load_roles = [
+    {"name": "monitoring", "services": ["monitoring"], "scopes": ["read:metrics"]},
     {
         "name": "idle-culler",
         "services": ["idle-culler"],

@@ -6,9 +6,12 @@ import dataclasses
 import os
 import stat
 import subprocess
+import sys
+import types
 from pathlib import Path
 
 import pytest
+from traitlets.config import Config
 
 from deploy import folders, links
 from deploy.settings import SettingsError, load
@@ -52,6 +55,32 @@ def made(tmp_path: Path) -> object:
     hub = dataclasses.replace(read.hub, state=tmp_path)
     (tmp_path / "secrets").mkdir(mode=0o700)
     return dataclasses.replace(read, hub=hub)
+
+
+def test_who_monitors_reads_numbers_and_nothing_else(
+    made: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub's configuration, executed: each service has its own role, and a kept token."""
+    login = types.ModuleType("deploy.lti")
+    login.CourseLTI13Authenticator = object
+    monkeypatch.setitem(sys.modules, "deploy.lti", login)
+    monkeypatch.setenv("ATTENTION_HUB_CONFIG", "anything")
+    monkeypatch.setattr("deploy.settings.load", lambda _path: made)
+    config = Config()
+    source = (ROOT / "deploy" / "jupyterhub_config.py").read_text(encoding="utf-8")
+    exec(
+        compile(source, "jupyterhub_config.py", "exec"), {"get_config": lambda: config}
+    )
+    services = {one["name"]: one for one in config.JupyterHub.services}
+    roles = {
+        name: role["scopes"]
+        for role in config.JupyterHub.load_roles
+        for name in role.get("services", ())
+    }
+    assert roles["monitoring"] == ["read:metrics"]
+    token = (made.hub.state / "secrets" / "metrics_token").read_text().strip()
+    assert services["monitoring"]["api_token"] == token
+    assert services.keys() == roles.keys()
 
 
 def test_a_key_is_made_once(made: object) -> None:

@@ -195,6 +195,32 @@ def test_values_are_held_against_a_charts_schema(
     assert check.main([str(tmp_path / "nothing")]) == 2
 
 
+def test_the_image_has_the_build_for_processors() -> None:
+    """Unless somebody says otherwise; the same version as everywhere, installed before the rest."""
+    (default,) = re.findall(r'^ARG TORCH_INDEX="(.*)"$', DOCKER, re.MULTILINE)
+    assert default.endswith("/whl/cpu")
+    first = DOCKER.index('--index-url "$TORCH_INDEX" "$(grep')
+    assert first < DOCKER.index("-r requirements.txt")
+    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    assert len(re.findall(r"^torch==\S+", pins, re.MULTILINE)) == 1
+
+
+def test_the_servers_that_are_allowed_fit_the_nodes_of_the_page() -> None:
+    """The page's arithmetic is that of values.yaml: guarantees, and as many servers."""
+    made = check.values()
+    memory = made["singleuser"]["memory"]
+    text = (HELM / "README.md").read_text(encoding="utf-8")
+    servers = made["hub"]["activeServerLimit"]
+    (asked,) = re.findall(r"(\d+) servers \u00d7 (\d+) MB = (\d+) GB", text)
+    guarantee = int(memory["guarantee"].removesuffix("M"))
+    assert (int(asked[0]), int(asked[1])) == (servers, guarantee)
+    assert round(servers * guarantee / 1000) == int(asked[2])
+    nodes, size = map(int, re.findall(r"(\d+) nodes of (\d+) GB", text)[0])
+    assert nodes * (size - 2) * 1000 >= servers * guarantee, (
+        "2 GB of each are the system's"
+    )
+
+
 def test_no_answers_reach_the_image() -> None:
     """Only what is copied is let through, and all of that is there."""
     copied = [

@@ -8,6 +8,7 @@ import threading
 from dataclasses import dataclass, field
 
 from grading.course.states import State
+from grading.gradebook.spreadsheet import guarded
 from grading.gradebook.standing import Standing
 from grading.lms.lti.grades.outbox import Outbox
 from grading.lms.lti.grades.publish import Plan, Report, plan, publish
@@ -357,19 +358,10 @@ class RosterFile(Page):
                     user,
                     member.get("lis_person_sourcedid"),
                 ]
-                writer.writerow([_plain(str(cell or "")) for cell in cells])
+                writer.writerow([guarded(str(cell or "")) for cell in cells])
         self.set_header("Content-Type", "text/csv; charset=utf-8")
         self.set_header("Content-Disposition", 'attachment; filename="roster.csv"')
         self.write(out.getvalue())
-
-
-def _plain(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
-    return (
-        f"'{cell}"
-        if cell.lstrip()[:1] in ("=", "+", "-", "@") or cell[:1] == "\t"
-        else cell
-    )
 
 
 PAGES = [
