@@ -1,22 +1,17 @@
-"""Kills the grader with SIGKILL at a chosen moment of a chosen write to the gradebook.
-
-    python -m tests.grading.killing MOMENT COUNT run ASSIGNMENT ...
-
-is `python -m grading run ASSIGNMENT ...` which is killed at the COUNT-th occasion of the moment.
-"""
+"""Kills the grader with SIGKILL at a chosen moment of a chosen write to the gradebook."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Engine
 
-from grading.course.notebooks import ROOT
 from tests.grading import fakes, helpers
 
 #: Moments of one submission's transaction: before a statement, and around the commit.
@@ -59,33 +54,33 @@ def arm(moment: str, count: int) -> None:
 
 
 def run(small: Path, url: str, log: Path, *killed: str) -> int:
-    """Grade in another process; return its exit status."""
-    command = [
-        sys.executable,
-        "-m",
-        *(("tests.grading.killing", *killed) if killed else ("grading",)),
-        "run",
-        "90",
-        "--root",
-        str(small),
-        "--db",
-        url,
-        "--jobs",
-        "1",
-        "--engine",
-        "tests.grading.fakes:make",
-    ]
-    environment = {**os.environ, fakes.LOG: str(log)}
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode
+    """Grade in another process; return its exit status.
+
+    It is a fork of this one, which has imported all that grading needs.
+    """
+    from grading.__main__ import main
+
+    command = ["run", "90", "--root", str(small), "--db", url, "--jobs", "1"]
+    command += ["--engine", "tests.grading.fakes:make"]
+    said = small.parent / "said.txt"
+    process = os.fork()
+    if not process:
+        status = 3
+        try:
+            gc.freeze()  # connections of this process are not its own
+            sys.stdout = sys.stderr = said.open("w", encoding="utf-8", buffering=1)
+            os.dup2(sys.stderr.fileno(), 2)
+            os.environ[fakes.LOG] = str(log)
+            if killed:
+                arm(killed[0], int(killed[1]))
+            status = main(command)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    assert status in (0, -signal.SIGKILL), said.read_text(encoding="utf-8")
+    return status
 
 
 def recorded(url: str) -> dict[str, str]:
@@ -163,10 +158,3 @@ def check(small: Path, url: str) -> None:
     log.write_text("", encoding="utf-8")
     assert run(small, url, log) == 0
     assert log.read_text(encoding="utf-8") == "", "nothing is graded twice"
-
-
-if __name__ == "__main__":
-    from grading.__main__ import main
-
-    arm(sys.argv[1], int(sys.argv[2]))
-    sys.exit(main(sys.argv[3:]))
