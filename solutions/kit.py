@@ -227,6 +227,9 @@ class _Contract:
     After its cases each contract is asked once more: `again()`.
     """
 
+    #: Whether a module may stop with an error in float64; set for a whole assignment.
+    may_refuse = True
+
     def __init__(
         self,
         call=None,
@@ -266,8 +269,10 @@ class _Contract:
         return module
 
     def settle(self, values):
-        """Build the module: in float64, or in float32 if it refuses float64."""
+        """Build the module: in float64, or in float32 if it may refuse float64."""
         self.call = self.built()
+        if not self.may_refuse:
+            return
         try:
             self.ask(self.call)(*_kit_copy(list(values)))
         except NotImplementedError:

@@ -73,6 +73,9 @@ def _fills_with_infinity(says, make, state, *arguments, src_mask):
     )
 
 
+_Contract.may_refuse = False  # the conventions ask for float64
+
+
 # %% teacher-forcing--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _words = torch.tensor([[5, 7, 6], [8, 9, 9]])
@@ -426,9 +429,7 @@ _contract.case(f"Transposes", *map(_kit_apart, _parts))
 _contract.case(f"float32", *[_x.float() for _x in _parts], tol=1e-5, gradients=False)
 _contract.again()
 
-_contract = _Contract(
-    _product, _best_product, (f"W", f"rank"), results=(f"U @ V.T",), tol=1e-7
-)
+_contract = _Contract(_product, _best_product, (f"W", f"rank"), results=(f"U @ V.T",))
 _W = _kit_normal(970, (5, 7))
 for _rank in (2, 1, 4, 5):
     _contract.case(f"Other ranks of one matrix", _W, _rank)
@@ -506,7 +507,8 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
     )
     _x, _other = _kit_normal(982 + _number, (4, 5, _d), (4, 5, _d))
     _contract.case(f"Ragged sentences", _x, real(5, 1, 3, 2))
-    _contract.case(f"Other lengths", _x, real(2, 4, 1, 3, size=5))
+    _says = f"The last column is padding in every sentence: it stays in the result"
+    _contract.case(_says, _x, real(2, 4, 1, 3, size=5))
     _contract.case(f"Other words", _other, real(5, 1, 3, 2))
     _contract.case(f"No padding", _x, real(5, 5, 5, 5))
     _contract.case(f"Transposes", _kit_apart(_other), _kit_apart(real(3, 5, 1, 4)))

@@ -33,16 +33,33 @@ def _all_heads(query, key, value, bias=None, mask=None):
     return torch.stack(found).reshape(batch, heads, t_q, -1)
 
 
+_Contract.may_refuse = False  # the conventions ask for float64
+
+
 # %% split-heads--contract | points: 2
 # In float64, called again, and with the smallest sizes.
 _x = seeded(5, (2, 3, 4, 6), dtype=torch.float64)
 _heads = steady("split_heads", split_heads, _x, 3)
 _want = torch.stack(_x.split(2, dim=-1), dim=-3)
+_front = (
+    f"axes are counted from the front, which fits one leading axis only. Count from "
+)
+_front = f"{_front}the end: transpose(-3, -2)."
 assert matches(_heads, _want, 1e-9), explain(
-    "heads in float64", _heads, _want, tol=1e-9
+    "heads in float64, two leading axes",
+    _heads,
+    _want,
+    {_front: _x.unflatten(-1, (3, 2)).transpose(1, 2)},
+    tol=1e-9,
 )
 _merged = steady("merge_heads", merge_heads, _want)
-assert matches(_merged, _x, 1e-9), explain("merged in float64", _merged, _x, tol=1e-9)
+assert matches(_merged, _x, 1e-9), explain(
+    "merged in float64, two leading axes",
+    _merged,
+    _x,
+    {_front: _want.transpose(1, 2).flatten(-2)},
+    tol=1e-9,
+)
 assert split_heads(torch.ones(1, 1), 1).shape == (1, 1, 1), "One of all: (1, 1, 1)."
 
 
@@ -279,13 +296,17 @@ _contract = _Contract(
     results=(f"the result",),
 )
 _full = _kit_normal(1143, (3, 4, 2, 5)) > 0
+_full[..., 2] |= ~_full.any(-1)
 _contract.case(f"A mask for each head", _full, 3, 4)
-_contract.case(f"Another mask", ~_full, 3, 4)
+_contract.case(f"Another mask", _full.flip(0, 3), 3, 4)
+_says = f"A query that may attend to nothing: its row stays closed"
+_contract.case(_says, _full & (torch.arange(4)[:, None, None] > 0), 3, 4)
 for _mask in (_full[:, :1], _full[:1], _full[1], _full[:1, :1], _full[2, 1:2]):
     _contract.case(f"A mask that broadcasts", _mask, 3, 4)
 _contract.case(f"Queries and keys only", _full[2, 3], 3, 4)
 _contract.case(f"Queries and keys only, other numbers", _full[2, 3], 2, 6)
-_contract.case(f"Heads without a batch axis, 3 of each", _full[:, 1], 3, 3)
+_says = f"As many heads as sequences: three axes are those of heads, queries and keys"
+_contract.case(_says, _full[:, 1], 3, 3)
 _contract.case(f"A transpose", _kit_apart(_full), 3, 4)
 _contract.case(f"One sequence", _full[:1], 1, 4)
 _contract.case(f"One head", _full[:, :1], 3, 1)
@@ -514,8 +535,11 @@ _model = [
 for _parts in (_model, _model[::-1]):
     _names = [_name for _part in _parts for _name in _part[0]]
     _tensors = [_tensor for _part in _parts for _tensor in _part[1]]
-    for _prefix in ("", "attention.", "decoder.attention.", "decoder.1.attention."):
+    for _prefix in ("", "attention."):
         _contract.case(f"A layer among others", _names, _tensors, 2, _prefix)
+    _says = f"A layer without biases, beside one without a prefix that has them"
+    for _prefix in ("decoder.1.attention.", "decoder.attention."):
+        _contract.case(_says, _names, _tensors, 2, _prefix)
 _single = [_x.float() for _x in _plain[0][1]]
 _contract.case(f"float32", _plain[0][0], _single, 3, "")
 _names, _tensors = _checkpoint(1200, "", 6, bias=False)
@@ -790,6 +814,8 @@ for _n, (_h, _d, _width) in enumerate(
     _contract.case(f"Weights", *_weights.values())
     _louder = {**_weights, "b_k": 1e6 + _weights["b_k"]}
     _contract.case(f"Another b_k", *_louder.values())
+_silent = {**_weights, "b_v": torch.zeros_like(_weights["b_v"])}
+_contract.case(f"Values without a bias", *_silent.values())
 _contract.case(f"Transposes", *map(_kit_apart, random_heads(1237, 2, 4, 3).values()))
 _single = random_heads(1238, 2, 4, 3, dtype=torch.float32)
 _contract.case(f"float32", *_single.values(), gradients=False, tol=1e-5)

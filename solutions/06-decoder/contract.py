@@ -45,6 +45,9 @@ def _projections(d, d_m):
     return shapes | {f"{name}.bias": (d,) for name in widths}
 
 
+_Contract.may_refuse = False  # the conventions ask for float64
+
+
 # %% decoder-masks--contract | points: 2
 # With the arguments kept, called again, and with one token.
 _src, _tgt = torch.tensor([[5, 9], [9, 9]]), torch.tensor([[5, 9, 3], [9, 4, 9]])
@@ -349,6 +352,7 @@ _layers = [
 _layers += [
     (f"A leak just above the limit", lambda x: 1.0001e-6 * x.flip(1)),
     (f"A leak just below the limit", lambda x: 0.9999e-6 * x.flip(1)),
+    (f"A leak of the limit", lambda x: 1e-6 * x.flip(1)),  # with zeros and ones
 ]
 _zeros, _ones = torch.zeros(3, 4, 2).double(), torch.ones(3, 4, 2).double()
 _x, _other = _kit_normal(962, (3, 4, 2), (3, 4, 2))
@@ -645,6 +649,9 @@ for _share in (0.37, 1e-9, 0.9, 0.6123, 1, 1.0):
 for _keep, _share in [(4, 0.57), (6, 0.83), (1, 0.3), (50, 0.71), (12, 0.4567)]:
     _contract.case(f"top_k and top_p", _other, 0.9, _keep, _share)
     _contract.case(f"top_k and top_p, with ties", _ties, 1.1, _keep, _share)
+_shares = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).double().log()
+_says = f"A sum just below top_p: are sums taken in float32?"
+_contract.case(_says, _shares, 1.0, None, 0.8 + 1e-9)
 _contract.case(f"A transpose", _kit_apart(_other), 0.9, 5, 0.8)
 _contract.case(f"One row", _other[:1], 0.9, 4, 0.7)
 _contract.case(f"One token", _other[:, :1], 0.9, 1, 0.7)
@@ -908,6 +915,15 @@ _contract.case(f"Another alpha", _table, 0, 1, 3, 4, 1.7)
 _contract.case(f"Another bos_id", _table, 4, 1, 3, 4, 0.6)
 _contract.case(f"Another eos_id", _table, 0, 2, 3, 4, 0.6)
 _contract.case(f"Another table", _other, 0, 1, 3, 4, 0.6)
+_contract.case(
+    f"bos_id = eos_id: the empty list at the start doesn't end in eos",
+    _other,
+    1,
+    1,
+    3,
+    4,
+    0.6,
+)
 for _n, (_bos, _eos, _beam_size, _steps) in enumerate(
     [
         (0, 1, 1, 6),

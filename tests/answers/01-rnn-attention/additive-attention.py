@@ -430,3 +430,11 @@ class AdditiveAttention(nn.Module):
         total = power.sum(-1, keepdim=True)
         alpha = power / torch.where(total > 0, total, torch.ones_like(total))
         return torch.bmm(alpha, memory), alpha
+
+
+# %% wrong: empty_rows_opened_in_place | says: changed in place where a sentence is empty
+# -             mask = src_mask[:, None, :]  # (B, T_k) -> (B, 1, T_k)
+# -             empty = ~mask.any(dim=-1, keepdim=True)  # (B, 1, T_k) -> (B, 1, 1)
+# +             mask = src_mask[:, None, :]  # (B, T_k) -> (B, 1, T_k)
+# +             empty = ~mask.any(dim=-1, keepdim=True)  # (B, 1, T_k) -> (B, 1, 1)
+# +             src_mask[~src_mask.any(1)] = True

@@ -289,3 +289,9 @@ def low_rank_factors(W, rank):
 # +     squares, left = torch.linalg.eigh(W @ W.T)
 # +     sigma, left = squares[-rank:].sqrt(), left[:, -rank:]
 # +     return left * sigma, W.T @ left / sigma
+
+
+# %% wrong: roots_in_float32 | says: seven digits
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     root = sigma[:rank].float().sqrt().to(W.dtype)
+# +     return left[:, :rank] * root, right[:rank].T * root

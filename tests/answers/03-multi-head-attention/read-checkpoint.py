@@ -482,3 +482,10 @@ def read_heads(state, num_heads, prefix=""):
     found["W_o"] = out.T.reshape(num_heads, d_h, D)
     found["b_o"] = b_o
     return found
+
+
+# %% wrong: biases_of_another_layer | says: without biases, beside one
+# -     biases = state.get(prefix + "in_proj_bias", zeros).chunk(3)  # (3D,) -> 3 x (D,)
+# +     name = prefix + "in_proj_bias"
+# +     name = name if name in state else "in_proj_bias"
+# +     biases = state.get(name, zeros).chunk(3)

@@ -489,3 +489,15 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # The tokens come as a tuple.
 # -     scored = [(k, v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 # +     scored = [(tuple(k), v / length_penalty(len(k), alpha)) for k, v in finished + alive]
+
+
+# %% wrong: bos_ends | says: empty list at the start doesn't end in eos
+# -     alive, finished = [(0.0, [])], []
+# -     for _ in range(max_len):
+# +     alive, finished = [(0.0, [])], []
+# +     for _ in range(max_len if bos_id != eos_id else 0):
+
+
+# %% wrong: normalised | says: table is normalised
+# -     table = log_probs.tolist()
+# +     table = log_probs.log_softmax(-1).tolist()

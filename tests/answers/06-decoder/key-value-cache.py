@@ -150,7 +150,7 @@ class CachedSelfAttention(nn.Module):
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
 
 
-# %% wrong: detached_cache, of: base | says: gradient of .* through the cache
+# %% wrong: detached_cache, of: base | says: cut off from its tokens
 # Gradients end at the cache.
 # -         query, key, value = (
 # -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
@@ -438,7 +438,7 @@ class CachedSelfAttention(nn.Module):
         return torch.stack(outputs, 1), cache
 
 
-# %% wrong: cache_detached | says: gradient
+# %% wrong: cache_detached | says: gradient|through the cache
 # -             key = torch.cat([cache[0], key], dim=2)  # -> (B, h, t + n, d_h)
 # +             key = torch.cat([cache[0].detach(), key], dim=2)
 
@@ -559,3 +559,14 @@ class CachedSelfAttention(nn.Module):
 # +             value = torch.cat([self.value[:, :, :seen], value], dim=2)
 # +         else:
 # +             self.key, self.value = key, value
+
+
+# %% wrong: one_store | says: written into a tensor
+# -         if cache is not None:
+# -             key = torch.cat([cache[0], key], dim=2)  # -> (B, h, t + n, d_h)
+# -             value = torch.cat([cache[1], value], dim=2)
+# +         if cache is None:
+# +             self.store = key.new_zeros(2, *key.shape[:2], self.max_len, key.shape[-1])
+# +         for part, new_part in zip(self.store, (key, value)):
+# +             part[:, :, seen : seen + new] = new_part
+# +         key, value = [part[:, :, : seen + new] for part in self.store]
