@@ -211,10 +211,12 @@ def test_a_wide_figure_scrolls_by_keyboard_and_fits_a_desktop(
     page = new_context(viewport={"width": 390, "height": 844}).new_page()
     page.goto(f"{server}{CHAPTER}.html")
     page.locator(".figure-box:visible").first.scroll_into_view_if_needed()
-    box = page.locator(".figure-box[tabindex='0'][aria-label='Wide figure']").first
+    box = page.locator(
+        ".figure-box[tabindex='0'][aria-label='Wide figure']"
+    ).first.element_handle()
     box.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("e => e.scrollLeft > 0", arg=box.element_handle())
+    page.wait_for_function("e => e.scrollLeft > 0", arg=box)
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.wait_for_function("e => !e.hasAttribute('tabindex')", arg=box.element_handle())
+    page.wait_for_function("e => !e.hasAttribute('tabindex')", arg=box)
     assert not page.locator(".figure-part:visible").count()
