@@ -280,7 +280,8 @@ class Trainer:
         """
         if translator.tokenizer.to_json() != self.corpus.tokenizer.to_json():
             raise TrainingError(
-                "the translator to start from has another vocabulary than the data"
+                "the translator to start from has another vocabulary than the data: prepare "
+                "them again with --vocabulary and its folder"
             )
         weights = translator.model.state_dict()
         old, new = translator.config.model, self.config.model

@@ -128,7 +128,7 @@ def test_its_record_brings_those_before_it(runs: Path, tmp_path: Path) -> None:
     assert found[0] == earlier[0]
     assert [part["training"]["updates"] for part in found] == [2, 3]
     assert earlier_trainings(last, [runs / "one", runs / "two"])[0] == earlier[0]
-    with pytest.raises(TranslatorError, match="one: .* began with random weights"):
+    with pytest.raises(TranslatorError, match=r"one: .* began with random weights"):
         earlier_trainings(last, [runs / "one", tmp_path / "two"])
 
 
