@@ -20,7 +20,7 @@ from translator.errors import TranslatorError, explain_os_error
 PROGRAM = "translator"
 DESCRIPTION = "Prepare parallel text, train a Transformer on it, measure it and translate with it."
 #: In this order in --help; a command that is not named here comes last.
-ORDER = ("prepare", "train", "evaluate", "translate", "export", "web", "bench")
+ORDER = ("prepare", "train", "evaluate", "translate", "export", "take", "web", "bench")
 EPILOGUE = """\
 examples:
   python -m translator prepare                    prepare the embedded grammar corpus

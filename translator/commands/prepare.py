@@ -109,6 +109,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "variable TRANSLATOR_DATA",
     )
     parser.add_argument(
+        "--any-languages",
+        action="store_true",
+        help="do not look whether the columns are German and English",
+    )
+    parser.add_argument(
         "--force", action="store_true", help="replace data prepared before"
     )
 
@@ -134,6 +139,7 @@ def run(args: argparse.Namespace) -> int:
         force=args.force,
         say=lambda line: print(line, file=sys.stderr),
         tokenizer=given,
+        any_languages=args.any_languages,
     )
     print(report(made))
     return 0

@@ -145,6 +145,10 @@ def load_corpus(
         return _own_files(_stem(path), read_tsv(path), [path])
     if kind == "text" and rest.count(",") == 1:
         source, target = map(Path, rest.split(","))
+        if source.is_file() and target.is_file() and sha256(source) == sha256(target):
+            raise CorpusError(
+                f"{target}: has the same contents as {source}: give the file of the other language"
+            )
         return _own_files(
             _stem(source), read_parallel(source, target), [source, target]
         )

@@ -18,6 +18,7 @@ from translator.config import DataConfig, plain
 from translator.data.augmentation import join_pairs, reverse_pairs
 from translator.data.cleaning import RULES, Rules, TextPair, clean, normalise
 from translator.data.corpora import Corpus, corpus_name, load_corpus
+from translator.data.languages import check_languages
 from translator.data.prepared import (
     STATS,
     Example,
@@ -60,11 +61,13 @@ def prepare(
     force: bool = False,
     say: Callable[[str], None] = lambda line: None,
     tokenizer: Tokenizer | None = None,
+    any_languages: bool = False,
 ) -> PreparedCorpus:
     """Prepare the corpora of `settings` in the folder `out` and return what is there.
 
     data_dir: as in `load_corpus`. tokenizer: a vocabulary to use instead of learning one, such as
-    that of a translator which is to be trained further. A folder that was prepared from the same
+    that of a translator which is to be trained further. any_languages: do not look whether the
+    sides of each corpus are German and English. A folder that was prepared from the same
     inputs with the same settings is checked and returned; another one is replaced only by force.
     `out` appears, or is replaced, only when everything went well. say: is given a line about each
     step. Raises TranslatorError of several kinds, PreparedDataError where `out` is in the way or
@@ -81,6 +84,7 @@ def prepare(
             f"corpora: expected different names, got {twice[0]} more than once"
         )
     corpora = [load_corpus(spec, settings, data_dir) for spec in settings.corpora]
+    _check_inputs(corpora, any_languages)
     if tokenizer is not None:
         settings = dataclasses.replace(settings, vocab_size=tokenizer.vocab_size)
     wanted = _about(settings, corpora, tokenizer)
@@ -110,6 +114,22 @@ def prepare(
             f"{out}: cannot be written, nothing was changed: {explain_os_error(error)}"
         ) from error
     return load_prepared(out, verify=False)
+
+
+def _check_inputs(corpora: Sequence[Corpus], any_languages: bool) -> None:
+    """Raise CorpusError for a file that is there twice, and for sides that are exchanged."""
+    files: dict[str, str] = {}
+    for corpus in corpora:
+        for name, digest in corpus.inputs.items():
+            if digest in files:
+                raise CorpusError(
+                    f"{corpus.name}: {name} has the same contents as {files[digest]}: "
+                    "give each file once"
+                )
+            files[digest] = name
+        if not any_languages:
+            pairs = corpus.pairs or corpus.splits.get("train", [])
+            check_languages(corpus.name, pairs)
 
 
 def draw_pairs(rows: list[Example], count: int, seed: int) -> list[Example]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from translator.data.cleaning import normalise
+from translator.data.languages import LANGUAGES, SOURCE, language_of
 from translator.decoding.copying import (
     Span,
     is_copied,
@@ -34,21 +34,6 @@ from translator.errors import TranslatorError
 
 #: Where less of a line's words is known, its language is looked at.
 FEW_KNOWN = 0.7
-SOURCE_LANGUAGE = "de"
-_LANGUAGES = {
-    "da": "Danish",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fr": "French",
-    "it": "Italian",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-}
 _SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
@@ -129,9 +114,9 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
     """Yield the pieces of a line; joined with the space after each, they are the line."""
     lexicon = translator.lexicon
     if lexicon and lexicon.share_known(line) < FEW_KNOWN:
-        language = _language(line)
-        if language != SOURCE_LANGUAGE:
-            warnings.append(f"this looks like {_LANGUAGES[language]}")
+        language = language_of(line)
+        if language not in (None, SOURCE):
+            warnings.append(f"this looks like {LANGUAGES[language]}")
     longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
 
     def fits(text: str) -> bool:
@@ -288,18 +273,3 @@ def _assembled(
     if expected is not None and translator.calibration.is_low(log_p):
         warnings.append(f"low confidence: at most {expected:.0f} chrF of 100 expected")
     return LineTranslation(line, candidates, warnings)
-
-
-@functools.cache
-def _identifier():
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages(list(_LANGUAGES))
-    return identifier
-
-
-def _language(text: str) -> str:
-    """Return the likeliest of the languages above; SOURCE_LANGUAGE where that is uncertain."""
-    language, probability = _identifier().classify(text)
-    return language if probability > 0.5 else SOURCE_LANGUAGE

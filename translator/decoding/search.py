@@ -15,6 +15,7 @@ from transformer.model import Transformer, greedy_decode
 from translator.data.batching import source_batches
 from translator.data.cleaning import normalise
 from translator.data.tokenizer import Tokenizer
+from translator.device import supports_bf16
 from translator.errors import TranslatorError
 
 #: Sources longer than this many tokens are cut into pieces: no model here was trained on longer.
@@ -114,7 +115,10 @@ def _search(model, src, bos_id, eos_id, limits, K, alpha):
         best, index = total.topk(min(2 * K, K * V), dim=-1)  # (n, 2 K)
         parent, token = index // V, index % V
         ends = token == eos_id
-        _collect(ended, sentences, tokens, best, parent, ends, length, alpha, K)
+        best_ends = torch.where(ends, best, -math.inf)[:, :K]  # of the K best
+        ending = tokens.gather(
+            1, parent[:, :K, None].expand(-1, -1, length)
+        )  # (n, K, t)
         order = ends.long().argsort(dim=-1, stable=True)[:, :K]  # the K best that go on
         scores = best.gather(1, order)
         parent, token = parent.gather(1, order), token.gather(1, order)
@@ -129,9 +133,24 @@ def _search(model, src, bos_id, eos_id, limits, K, alpha):
             dim=-1,
         )  # (n, K, t) -> (n, K, t + 1)
         rows = torch.arange(n, device=device)[:, None] * K + parent  # (n, K), into n K
+        # A GPU is waited for once a step, and again only where something has ended.
+        *found, alive = torch.cat([best_ends, scores[:, :1]], dim=1).T.tolist()
+        if any(log_p > -math.inf for column in found for log_p in column):
+            written = ending.tolist()
+            for i, sentence in enumerate(sentences):
+                ended[sentence] += [
+                    Hypothesis(
+                        written[i][j][1:],
+                        column[i],
+                        column[i] / length_penalty(length, alpha),
+                        ended=True,
+                    )
+                    for j, column in enumerate(found)
+                    if column[i] > -math.inf
+                ]
         going = []
         for i, sentence in enumerate(sentences):
-            if _is_done(ended[sentence], scores[i, 0].item(), limits[sentence], alpha):
+            if _is_done(ended[sentence], alive[i], limits[sentence], alpha):
                 continue
             if length < limits[sentence]:
                 going.append(i)
@@ -145,16 +164,6 @@ def _search(model, src, bos_id, eos_id, limits, K, alpha):
         tokens, scores = tokens[keep], scores[keep]
         sentences = [sentences[i] for i in going]
     return [sorted(found, key=lambda h: -h.score)[:K] for found in ended]
-
-
-def _collect(ended, sentences, tokens, best, parent, ends, length, alpha, K):
-    for i, j in ends.nonzero().tolist():
-        log_p = best[i, j].item()
-        if j >= K or log_p == -math.inf:  # an end below the K best is no candidate
-            continue
-        written = tokens[i, parent[i, j], 1:].tolist()
-        score = log_p / length_penalty(length, alpha)
-        ended[sentences[i]].append(Hypothesis(written, log_p, score, ended=True))
 
 
 def _cut_off(tokens, scores, length, alpha):
@@ -245,6 +254,8 @@ def decode_ids(
 ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
     """Yield (indices of the sources, the hypotheses for each, the best first), batch by batch."""
     device = next(model.parameters()).device
+    # In bf16 where that is fast; the log-probabilities are float32.
+    half = device.type == "cuda" and supports_bf16(device)
     ends = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
     for src, indices in source_batches(
         sources, options.max_tokens, pad_id=tokenizer.pad_id, eos_id=tokenizer.eos_id
@@ -253,17 +264,19 @@ def decode_ids(
         # By each source's own length: a translation must not depend on its company.
         lengths = (src != tokenizer.pad_id).sum(dim=1).tolist()
         limits = [10 + int(options.max_ratio * length) for length in lengths]
-        if options.beam_size == 1:
-            found = [[h] for h in _greedy(model, src, limits, options.alpha, **ends)]
-        else:
-            found = beam_search(
-                model,
-                src,
-                max_len=limits,
-                beam_size=options.beam_size,
-                alpha=options.alpha,
-                **ends,
-            )
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
+            if options.beam_size == 1:
+                greedy = _greedy(model, src, limits, options.alpha, **ends)
+                found = [[hypothesis] for hypothesis in greedy]
+            else:
+                found = beam_search(
+                    model,
+                    src,
+                    max_len=limits,
+                    beam_size=options.beam_size,
+                    alpha=options.alpha,
+                    **ends,
+                )
         yield list(indices), found
 
 

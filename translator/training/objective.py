@@ -76,7 +76,7 @@ def make_optimizer(
         betas=(settings.beta1, settings.beta2),
         eps=settings.adam_eps,
         weight_decay=settings.weight_decay,
-        fused=True,
+        fused=device.type in ("cpu", "cuda"),
         capturable=on_gpu,  # its count of updates is on the device, too
     )
 

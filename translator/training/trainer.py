@@ -30,14 +30,13 @@ from translator.data.prepared import PreparedCorpus
 from translator.data.token_ids import TokenIds
 from translator.decoding.model_folder import Translator
 from translator.decoding.record import surroundings
-from translator.device import describe_device
+from translator.device import describe_device, supports_bf16
 from translator.errors import TranslatorError
 from translator.training import checkpoints
 from translator.training.checkpoints import CheckpointError
 from translator.training.dropout import pool_dropout
 from translator.training.graphs import GraphedUpdate
 from translator.training.growth import begin_as_identity
-from translator.training.hardware import fastest_threads, supports_bf16
 from translator.training.log import TrainingLog
 from translator.training.objective import (
     decay,
@@ -46,6 +45,7 @@ from translator.training.objective import (
     token_loss,
 )
 from translator.training.processes import Processes
+from translator.training.threads import fastest_threads
 
 #: Updates on a GPU between two looks at whether the loss is finite.
 LOOK_EVERY = 50
@@ -101,7 +101,8 @@ class Trainer:
         if settings.pooled_dropout and processes.device.type == "cpu":
             pool_dropout(self.model)
         self.optimizer = make_optimizer(self.model, config, processes.device)
-        on_gpu = processes.device.type == "cuda"
+        #: Whether there is something to wait for: also "meta", which has no values at all.
+        self.on_gpu = processes.device.type != "cpu"
         self.precision = settings.precision
         if self.precision == "bf16" and not supports_bf16(processes.device):
             self.precision = "fp32"
@@ -111,7 +112,7 @@ class Trainer:
                     file=sys.stderr,
                 )
         # To look at a number a GPU has to be waited for.
-        self.look_every = LOOK_EVERY if on_gpu else 1
+        self.look_every = LOOK_EVERY if self.on_gpu else 1
         self.rate = torch.zeros((), device=processes.device)
         self.share = torch.zeros((), device=processes.device)
         self.loss_sum, self.norm = (torch.zeros_like(self.rate) for _ in range(2))
@@ -172,7 +173,7 @@ class Trainer:
 
     def autocast(self) -> Any:
         """Return the context in which a forward pass runs: bf16 where the configuration says so."""
-        kind = self.processes.device.type
+        kind = "cuda" if self.on_gpu else "cpu"
         contexts = ExitStack()
         if self.precision == "bf16":
             contexts.enter_context(torch.autocast(kind, dtype=torch.bfloat16))
@@ -195,11 +196,11 @@ class Trainer:
         self.rate.fill_(rate)
         # DDP averages the gradients over the processes; we want their sum.
         self.share.fill_(processes.size / tokens)
-        on_gpu = processes.device.type == "cuda"
+        on_cuda = processes.device.type == "cuda"
         for group in self.optimizer.param_groups:
-            group["lr"] = self.rate if on_gpu else rate
+            group["lr"] = self.rate if on_cuda else rate
         parts = [part.to(processes.device, non_blocking=True) for part in parts]
-        if settings.cuda_graphs and on_gpu and processes.size == 1:
+        if settings.cuda_graphs and on_cuda and processes.size == 1:
             if self.graphed is None:
                 self.graphed = GraphedUpdate(
                     partial(self._update, network), self._changing
@@ -279,7 +280,8 @@ class Trainer:
         """
         if translator.tokenizer.to_json() != self.corpus.tokenizer.to_json():
             raise TrainingError(
-                "the translator to start from has another vocabulary than the data"
+                "the translator to start from has another vocabulary than the data: prepare "
+                "them again with --vocabulary and its folder"
             )
         weights = translator.model.state_dict()
         old, new = translator.config.model, self.config.model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import zipfile
 from pathlib import Path
@@ -22,7 +23,8 @@ from translator.data.corpora import (
     read_tsv,
 )
 from translator.data.held_out import HELD_OUT
-from translator.data.preparation import clean_and_split
+from translator.data.languages import check_languages
+from translator.data.preparation import clean_and_split, prepare
 from translator.data.spelling import as_sentence
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
@@ -377,3 +379,56 @@ def test_the_environment_names_the_folder(
     write(tmp_path / "tatoeba" / "deu-eng.tsv", "Geh.\tGo.\n")
     monkeypatch.setenv("TRANSLATOR_DATA", str(tmp_path))
     assert load_corpus("tatoeba").pairs == [("Geh.", "Go.")]
+
+
+GERMAN = [
+    f"Der alte Mann hat gestern {n} Bücher in der Stadt gekauft." for n in range(30)
+]
+ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("sides", "message"),
+    [
+        ((GERMAN, ENGLISH), None),
+        ((ENGLISH, GERMAN), "exchange the columns, or the two files"),
+        (
+            (GERMAN, [line.replace("alte", "junge") for line in GERMAN]),
+            "German on both",
+        ),
+        (
+            (ENGLISH, [line.replace("old", "young") for line in ENGLISH]),
+            "English on both",
+        ),
+        ((ENGLISH[:10], GERMAN[:10]), None),
+        ((["Hallo Tom"] * 30, ["Hello Tom"] * 30), None),
+    ],
+)
+def test_sides_that_are_exchanged_or_in_one_language_are_named(sides, message):
+    pairs = list(zip(*sides, strict=True))
+    if message is None:
+        check_languages("pairs", pairs)
+        return
+    with pytest.raises(CorpusError, match=f"pairs: .*{message}.*--any-languages"):
+        check_languages("pairs", pairs)
+
+
+def test_prepare_looks_at_languages_and_files(tmp_path):
+    swapped, again = tmp_path / "swapped.tsv", tmp_path / "again.tsv"
+    for path in (swapped, again):
+        lines = map("\t".join, zip(ENGLISH, GERMAN, strict=True))
+        path.write_text("\n".join(lines), encoding="utf-8")
+    settings = DataConfig(
+        corpora=(f"tsv:{swapped}",), valid=2, test=2, vocab_size=300, group_by="exact"
+    )
+    with pytest.raises(CorpusError, match="swapped: expected German before English"):
+        prepare(settings, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    prepare(settings, tmp_path / "out", any_languages=True)
+    twice = dataclasses.replace(settings, corpora=(f"tsv:{swapped}", f"tsv:{again}"))
+    with pytest.raises(
+        CorpusError, match=r"again.tsv has the same contents as swapped"
+    ):
+        prepare(twice, tmp_path / "out2", any_languages=True)
+    with pytest.raises(CorpusError, match="give the file of the other language"):
+        load_corpus(f"text:{swapped},{again}")

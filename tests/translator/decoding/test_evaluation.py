@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 
@@ -19,7 +20,7 @@ from translator.decoding.evaluation import (
 )
 from translator.decoding.lexicon import Lexicon
 from translator.decoding.model_folder import load_translator
-from translator.decoding.record import read_record, write_record
+from translator.decoding.record import check_record, read_record, write_record
 from translator.decoding.search import DecodingOptions
 from translator.errors import TranslatorError
 
@@ -41,6 +42,28 @@ SOURCES = [
     "Da ist auch eine kleine Katze.",
     "Nein.",
 ]
+
+
+def check_wrong_records(record):
+    """Each change of a right record makes one that is refused, with the reason."""
+    for keys, value, message in (
+        (("training", "device"), "NVIDIA H100", "the machine's GPU was None"),
+        (("evaluated_on",), "NVIDIA H100", "evaluation is said to be on NVIDIA H100"),
+        (("training", "estimated_seconds"), 3, "an estimate is no measurement"),
+        (("training", "updates"), 3, "the curve ends at update 4"),
+        (("curve",), [], "the curve ends at update 0"),
+        (("evaluations",), [], "expected a BLEU score"),
+        (("training",), {}, "expected what train and evaluate wrote"),
+    ):
+        changed = copy.deepcopy(record)
+        place = changed
+        for key in keys[:-1]:
+            place = place[key]
+        place[keys[-1]] = value
+        with pytest.raises(
+            TranslatorError, match=f"R: .*{message}.*run evaluate again"
+        ):
+            check_record(changed, "R")
 
 
 def test_scores_are_sacrebleus():
@@ -138,6 +161,12 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     assert str(tmp_path) not in json.dumps(record), (
         "a record holds no path of this machine"
     )
+    taken = str(tmp_path / "run" / "record.json"), "--out", str(tmp_path / "taken")
+    assert main(["take", *taken]) == 0
+    assert read_record(tmp_path / "taken" / "record.json") == record
+    assert main(["take", *taken]) == 2
+    assert "--force replaces it" in capsys.readouterr().err
+    check_wrong_records(record)
     model = tmp_path / "exported"
     export = ["export", "--run", run, "--out", str(model), "--half", "--onnx"]
     assert main([*export, "--data", folder]) == 0
