@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -105,6 +106,9 @@ def take(args: argparse.Namespace) -> Report:
     course = _course(args)
     known, path = _roster(args)
     named = set(known.members)
+    # A roster that imports alone have written has no say about who belongs to the course.
+    mark = course.submitted / imports.RECORDS / "roster.sha256"
+    learned = args.roster is None and _digest(path) in ("", _read(mark))
     hidden: set[str] = set()
     if args.worksheet is not None:
         sheet = moodle_files.read_sheet(args.worksheet)
@@ -128,7 +132,7 @@ def take(args: argparse.Namespace) -> Report:
     options = Options(
         args.kind,
         args.replace,
-        args.add_unknown,
+        args.add_unknown or learned,
         args.dry_run,
         times,
         _zone("--file-times", args.file_times),
@@ -157,7 +161,19 @@ def take(args: argparse.Namespace) -> Report:
         for member in known.members.values():
             everyone.put(merge(member, **vars(everyone.members.get(member.id, member))))
         everyone.write(path)
+        if learned:
+            write_whole(mark, _digest(path).encode())
     return report
+
+
+def _digest(path: Path) -> str:
+    """Return what tells a file's content from every other, "" if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _read(path: Path) -> str:
+    """Return a file's text, "none" if it is not there."""
+    return path.read_text(encoding="utf-8") if path.is_file() else "none"
 
 
 def _zone(option: str, name: str | None) -> ZoneInfo | None:

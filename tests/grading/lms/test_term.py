@@ -318,6 +318,30 @@ def test_a_term_without_names(term: Term) -> None:
     assert set(sent) == {3501, 3502}
 
 
+def test_a_roster_that_imports_wrote_keeps_nobody_out(term: Term) -> None:
+    """Without a class list newcomers are taken each time; with one they are told."""
+    _, take, *_ = page("Canvas, from empty to graded")
+
+    def hand_in(*students: int) -> int:
+        files = {f"name{n}_{n}_{900 + n}_sample.ipynb": RIGHT for n in students}
+        make_zip(term.root / "submissions.zip", files)
+        return term.type(take)
+
+    assert hand_in(1) == 0
+    assert hand_in(1, 2) == 0, term.said
+    assert {path.name for path in (term.root / "submitted").glob("[0-9]*")} == {
+        "1",
+        "2",
+    }
+    (term.root / "list.csv").write_text("id,lms_user_id\n1,1\n2,2\n7,7\n")
+    assert (
+        main(["lms", "roster", str(term.root / "list.csv"), "--root", str(term.root)])
+        == 0
+    )
+    assert hand_in(1, 3) == 1
+    assert "not in the roster" in term.said
+
+
 def test_the_samples_are_as_the_products_make_them(tmp_path: Path) -> None:
     """Every name in them can be read: nothing is refused for the sample's own sake."""
     for source in (
