@@ -3,9 +3,8 @@
 Sphinx, the theme and the extensions link some twenty files on each page, half of which block it.
 Here the style sheets and the scripts that all pages share are joined (`site.css`, `site.js`). Of
 Font Awesome only the letters in use stay, as a font of a few KiB within the style sheet, instead of
-two fonts and a script of 1.5 MB with all of them. Of the theme's rules those go that no page has an
-element for: three of five.The theme's own script is mended in one place. The search's files are left
-to the search page.
+two fonts and a script of 1.5 MB with all of them. Rules go that ask for what no page has: three of
+five. The theme's own script is mended in one place. The search's files are left to the search page.
 """
 
 from __future__ import annotations
