@@ -30,7 +30,8 @@ IMAGE = re.compile(
 LEGIBLE = 9  # pixels of the screen a letter, at least
 COLUMN = 340  # pixels: the text column of a phone of 390
 NATURAL = 4 / 3  # pixels a point
-GAP = 3  # points: what is narrower does not part two panels
+GAP = 1  # points: what is narrower does not part two panels
+LAST = 0.8  # of its size: how wide a text's last letter may be
 NARROW = (
     60  # points: what is narrower, such as a colour bar, stays with the panel before it
 )
@@ -91,40 +92,43 @@ def read(path: Path) -> Drawing | None:
         return None
     root = ET.parse(path).getroot()
     left, _, width, _ = map(float, root.get("viewBox").split())
+    (figure,) = (g for g in root if g.get("id") == "figure_1")
     sizes: list[float] = []
     spans: list[tuple[float, float]] = []
-    for element, is_text in shapes(root):
-        if is_text:
-            size, span = text(element)
-            sizes.append(size)
-            spans.append(span)
-        else:
-            spans.extend(extent(element))
+    panels = 0
+    for part in figure:
+        if part.get("id") == "patch_1":  # the card below all
+            continue
+        own: list[tuple[float, float]] = []
+        for element in shapes(part):
+            if element.tag == f"{SVG}g":
+                size, span = text(element)
+                sizes.append(size)
+                own.append(span)
+            else:
+                own.extend(extent(element))
+        if (
+            part.get("id", "").startswith("axes_") and own
+        ):  # with its labels, it stays whole
+            panels += 1
+            own = [(min(low for low, _ in own), max(high for _, high in own))]
+        spans.extend(own)
     if not sizes:
         return None
-    panels = sum(1 for g in root.iter(f"{SVG}g") if g.get("id", "").startswith("axes_"))
     cuts = places(spans, left, left + width) if panels > 1 else []
     return Drawing(width, min(sizes), tuple(pairwise([left, *cuts, left + width])))
 
 
-def shapes(root: ET.Element) -> Iterator[tuple[ET.Element, bool]]:
-    """Yield what is drawn on the card, as (element, whether it is text)."""
-
-    def walk(element: ET.Element) -> Iterator[tuple[ET.Element, bool]]:
-        for child in element:
-            if child.tag == f"{SVG}defs" or child.get("clip-path"):
-                continue  # what is clipped lies within its panel, whose own shape is here
-            if child.tag == f"{SVG}g" and PLACE.match(child.get("transform", "")):
-                yield child, True
-            elif child.tag in {f"{SVG}path", f"{SVG}use", f"{SVG}image"}:
-                yield child, False
-            else:
-                yield from walk(child)
-
-    (figure,) = (g for g in root if g.get("id") == "figure_1")
-    for part in figure:
-        if part.get("id") != "patch_1":
-            yield from walk(part)
+def shapes(element: ET.Element) -> Iterator[ET.Element]:
+    """Yield the texts (groups), paths, marks and images of a part of a drawing."""
+    for child in element:
+        if child.tag == f"{SVG}defs" or child.get("clip-path"):
+            continue  # what is clipped lies within its panel, whose own shape is here
+        is_text = child.tag == f"{SVG}g" and PLACE.match(child.get("transform", ""))
+        if is_text or child.tag in {f"{SVG}path", f"{SVG}use", f"{SVG}image"}:
+            yield child
+        else:
+            yield from shapes(child)
 
 
 def text(element: ET.Element) -> tuple[float, tuple[float, float]]:
@@ -133,7 +137,8 @@ def text(element: ET.Element) -> tuple[float, tuple[float, float]]:
     start, size = float(x), float(scale) * EM
     ends = [ACROSS.match(use.get("transform", "")) for use in element.iter(f"{SVG}use")]
     length = (
-        max((float(end[1]) for end in ends if end), default=0) * float(scale) + size
+        max((float(end[1]) for end in ends if end), default=0) * float(scale)
+        + LAST * size
     )
     turned = abs(float(turn or 0)) % 180
     if turned > 1:  # upright, or slanting to either side: it needs at most this much

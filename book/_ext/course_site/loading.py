@@ -3,9 +3,8 @@
 Sphinx, the theme and the extensions link some twenty files on each page, half of which block it.
 Here the style sheets and the scripts that all pages share are joined (`site.css`, `site.js`). Of
 Font Awesome only the letters in use stay, as a font of a few KiB within the style sheet, instead of
-two fonts and a script of 1.5 MB with all of them. Of the theme's rules those go that no page has an
-element for: five of six. The theme's own script is mended in one place. The search's files are left
-to the search page.
+two fonts and a script of 1.5 MB with all of them. Rules go that ask for what no page has: three of
+five. The theme's own script is mended in one place. The search's files are left to the search page.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ STYLE, SCRIPT = "site.css", "site.js"
 THEME = Path(pydata_sphinx_theme.__file__).parent.joinpath(
     "theme", "pydata_sphinx_theme", "static"
 )
-ASSETS = Path(__file__).parents[2] / "assets"
 #: What the theme's template links by itself: before other style sheets, and behind other scripts.
 THEME_STYLES = ("basic.css", "styles/pydata-sphinx-theme.css")
 THEME_SCRIPTS = ("scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")
@@ -53,8 +51,8 @@ THEME_FIXES = {
         "new MutationObserver(t)"
     ),
 }
-#: Bootstrap's script puts these names together.
-MADE_UP = ("bs-",)
+#: Scripts put these names together: Bootstrap's, and ours.
+MADE_UP = ("bs-", "is-")
 #: For searching while typing and for versions of a manual, which this site has not.
 UNUSED = "DOCUMENTATION_OPTIONS."
 
@@ -146,14 +144,10 @@ def join(app: Sphinx, exception: Exception | None) -> None:
         return
     static = Path(app.outdir, "_static")
     styles, scripts = parts(app)
-    words = in_use(app)
-    own = {path.name for path in ASSETS.rglob("*.css")}
-    text = "\n".join(
-        sheet if PurePosixPath(name).name in own else pruned(sheet, words)
-        for name in styles
-        for sheet in [moved(static, name)]
-    )
-    (static / STYLE).write_text(with_icons(text, icons(app)), encoding="utf-8")
+    text = "\n".join(moved(static, name) for name in styles)
+    text = pruned(with_icons(text, icons(app)), in_use(app))
+    # Letters of icons are written as such from here on, no longer by number.
+    (static / STYLE).write_text(f'@charset "UTF-8";{text}', encoding="utf-8")
     # A semicolon and a line: a file may end in a comment, or without one.
     joined = "\n;\n".join(
         (static / part).read_text(encoding="utf-8") if kind == "file" else part
