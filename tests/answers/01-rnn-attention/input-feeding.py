@@ -381,6 +381,7 @@ class InputFeedingDecoder(nn.Module):
 # +         fed = torch.zeros_like(state)  # (B, d_s)
 # +         if getattr(self, "last", fed[:0]).shape == fed.shape:
 # +             fed = self.last
+
 # -         logits = self.output(torch.stack(all_fed, dim=1))  # (B, T, d_s) -> (B, T, V)
 # +         self.last = fed.detach()
 # +         logits = self.output(torch.stack(all_fed, dim=1))
