@@ -184,6 +184,12 @@ _module = AdditiveAttention(5, 6, 7)
 steady("the module", _module, _query, _memory, real(4, 2))
 _context, _ = steady("the module", _module, _query[:1, :1], _memory[:1], None)
 assert _context.shape == (1, 1, 6), "One sentence, one query: expected (1, 1, 6)."
+_got = attempt(
+    lambda: _module.double()(_query.double(), _memory.double(), None)[0],
+    "A module must run in float64 too, after module.double(): make tensors of your own with"
+    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+)
+assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
@@ -464,6 +470,12 @@ steady("the module", _module, _x, real(4, 2, 3))
 _annotations, _summary = steady("the module", _module, _x[:1, :1], real(1))
 assert _annotations.shape == (1, 1, 6), "One word: annotations of shape (1, 1, 6)."
 assert _summary.shape == (1, 6), "One sentence: a summary of shape (1, 6)."
+_got = attempt(
+    lambda: _module.double()(_x.double(), real(4, 2, 3))[0],
+    "A module must run in float64 too, after module.double(): make tensors of your own with"
+    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+)
+assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
@@ -536,6 +548,14 @@ _context, _weights, _ = steady(
 )
 assert _context.shape == (2, 4), "One source word: a context of shape (2, 4)."
 assert matches(_weights, torch.ones(2, 1)), "One source word gets all the weight."
+_got = attempt(
+    lambda: _module.double()(
+        _query.double(), _memory.double(), torch.zeros(2, 5).double(), real(5, 3)
+    )[0],
+    "A module must run in float64 too, after module.double(): make tensors of your own with"
+    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+)
+assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
@@ -671,6 +691,12 @@ _logits, _weights = steady(
 )
 assert _logits.shape == (2, 1, 6), "One step: logits of shape (2, 1, 6)."
 assert matches(_weights, torch.ones(2, 1, 1)), "One source word gets all the weight."
+_got = attempt(
+    lambda: _module.double()(_words, _memory.double(), real(2, 4))[0],
+    "A module must run in float64 too, after module.double(): make tensors of your own with"
+    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+)
+assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS

@@ -14,7 +14,7 @@ class AdditiveAttention(nn.Module):
             if src_mask is not None:
                 keep = src_mask[b]
             for i in range(query.shape[1]):
-                row = torch.zeros(memory.shape[1])
+                row = memory.new_zeros(memory.shape[1])
                 if keep.any():
                     hidden = torch.tanh(
                         self.query(query[b, i]) + self.memory(memory[b, keep])

@@ -13,7 +13,7 @@ class InputFeedingDecoder(nn.Module):
         values = torch.cat(
             [memory, torch.eye(memory.shape[1]).expand(len(memory), -1, -1)], -1
         )
-        state = torch.zeros(len(memory), keys.shape[-1])
+        state = memory.new_zeros(len(memory), keys.shape[-1])
         fed, outputs = state, []
         for embedded in self.embedding(decoder_input).unbind(1):
             state = self.cell(torch.cat([embedded, fed], -1), state)
@@ -53,9 +53,9 @@ class InputFeedingDecoder(nn.Module):
 
     def forward(self, decoder_input, memory, src_mask):
         batch, length = decoder_input.shape
-        state, fed = torch.zeros(2, batch, self.d_state)
-        logits = torch.empty(batch, 0, self.output.out_features)
-        weights = torch.empty(batch, 0, memory.shape[1])
+        state, fed = memory.new_zeros(2, batch, self.d_state)
+        logits = memory.new_empty(batch, 0, self.output.out_features)
+        weights = memory.new_empty(batch, 0, memory.shape[1])
         for t in range(length):
             state, fed, new = self.step(
                 decoder_input[:, t], state, fed, memory, src_mask
@@ -77,7 +77,7 @@ class InputFeedingDecoder(nn.Module):
 
     def forward(self, decoder_input, memory, src_mask):
         size = self.cell.hidden_size
-        state = fed = torch.zeros(memory.shape[0], size)
+        state = fed = memory.new_zeros(memory.shape[0], size)
         steps = []
         for words in decoder_input.T:
             state = self.cell(torch.cat((self.embedding(words), fed), dim=1), state)
@@ -381,6 +381,7 @@ class InputFeedingDecoder(nn.Module):
 # +         fed = torch.zeros_like(state)  # (B, d_s)
 # +         if getattr(self, "last", fed[:0]).shape == fed.shape:
 # +             fed = self.last
+
 # -         logits = self.output(torch.stack(all_fed, dim=1))  # (B, T, d_s) -> (B, T, V)
 # +         self.last = fed.detach()
 # +         logits = self.output(torch.stack(all_fed, dim=1))

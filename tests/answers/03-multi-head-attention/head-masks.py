@@ -275,7 +275,7 @@ def torch_mask(mask, batch_size, num_heads):
     return ~mask.expand(batch_size, num_heads, *mask.shape[-2:]).flatten(0, 1)
 
 
-# %% wrong: three_axes_begin_with_the_batch | says: mask that broadcasts|Heads without|torch_mask
+# %% wrong: three_axes_begin_with_the_batch | says: three axes are those of heads|mask that broadcasts
 # -     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])  # -> (B, h, T_q, T_k)
 # +     if mask.ndim == 3 and len(mask) == batch_size:
 # +         mask = mask[:, None]
@@ -424,10 +424,3 @@ def torch_mask(mask, batch_size, num_heads):
         raise ValueError("mask must be boolean")
     T_q, T_k = mask.shape[-2:]
     return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)
-
-
-# %% wrong: three_axes_by_size | says: three axes are those of heads
-# -     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])  # -> (B, h, T_q, T_k)
-# +     if mask.ndim == 3 and len(mask) == batch_size:
-# +         mask = mask[:, None]
-# +     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])

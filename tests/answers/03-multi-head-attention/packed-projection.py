@@ -238,7 +238,7 @@ def unpack_projection(packed, num_heads, layout):
 
 
 # %% wrong: divides_by_3_and_by_heads | says: ValueError
-# -     if num_heads < 1 or columns % (3 * num_heads):
+# -     if columns % (3 * num_heads):
 # +     if columns % num_heads or columns % 3:
 
 

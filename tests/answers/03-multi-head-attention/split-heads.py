@@ -229,7 +229,7 @@ def merge_heads(x):
 
 
 # %% wrong: more_heads_than_features_only | says: num_heads|ValueError
-# -     if num_heads < 1 or d_model % num_heads:
+# -     if d_model % num_heads:
 # +     if num_heads > d_model:
 
 
