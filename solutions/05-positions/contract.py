@@ -29,8 +29,22 @@ _expected = table_of(
     ),
     torch.float64,
 )
+_kept = table_of(
+    (2, 2, 3),
+    lambda r, c, j: (math.sin, math.cos)[j % 2](
+        _positions[r, c].item() * 50.0 ** (-2 * (j // 2) / 3)
+    ),
+    torch.float64,
+)
 assert matches(_got, _expected, 1e-9), explain(
-    "sinusoids in float64", _got, _expected, tol=1e-9
+    "sinusoids in float64, base=20",
+    _got,
+    _expected,
+    {
+        "the frequencies are those of base=50, of an earlier test: they are kept"
+        " between calls.": _kept
+    },
+    tol=1e-9,
 )
 
 
@@ -146,6 +160,11 @@ for _sizes in [(9, 4), (9, 6), (8, 4), (4, 4), (5, 4), (3, 4), (1, 1), (1, 7), (
     _contract.case(f"Lengths", *_sizes)
 for _sizes in integers(929, 1, 200, (6, 2)).tolist():
     _contract.case(f"Other lengths", *_sizes)
+for _n in range(2, 200):  # where torch.arange(0, m, m / n) is one too long
+    _m = next((m for m in range(1, _n) if math.ceil(m / (m / _n)) > _n), None)
+    if _m is not None:
+        _says = f"A step m / n that is rounded down: count the tokens, not the steps"
+        _contract.case(_says, _n, _m)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -220,6 +239,7 @@ for _n, (_width, _base, _shape) in enumerate(
         (2, 100.0, (5,)),
         (6, 60, ()),
         (12, 1e4, (1, 2, 2)),
+        (4, 1e16, (2,)),
     ]
 ):
     _reach = int(0.4 * 2 * math.pi * _base ** ((_width - 2) / _width))
@@ -308,6 +328,8 @@ _contract.case(f"One row", *_kit_normal(954, (1, 2), (5, 3)), None)
 _contract.case(f"One column", *_kit_normal(955, (5, 1), (1, 2), (3,)))
 _contract.case(f"One patch", *_kit_normal(956, (1, 2), (1, 1)), None)
 _contract.case(f"Transposes", *map(_kit_apart, _tables[1]))
+_wide = _kit_normal(957, (3, 2), (4, 3), (5,))
+_contract.case(f"Transposes with several columns", *map(_kit_apart, _wide))
 _contract.case(f"float32", *[_x.float() for _x in _tables[1]], gradients=False)
 _contract.again()
 
@@ -409,6 +431,11 @@ for _call, _reference, _what, _causal in [
     _contract.case(f"Slopes of 0", 0 * _slopes, 3, 4, 1, _causal)
     _contract.case(f"One head, far away", _other[:1], 2, 4, 1000, _causal)
     _contract.case(f"A slice", _kit_apart(_other), 3, 5, 1, _causal)
+    for _dtype in () if _soft else (torch.float16, torch.bfloat16):
+        _half = torch.tensor([0.5, 0.125, -2.0]).to(_dtype)
+        _contract.case(
+            f"Half precision", _half, 3, 5, 1, _causal, gradients=False, tol=1e-2
+        )
     _contract.case(
         f"float32", _other.float(), 3, 5, 1, _causal, gradients=False, tol=1e-4
     )
@@ -486,7 +513,11 @@ _contract.case(f"Five axes", _kit_normal(974, (2, 1, 2, 3, 4)), 1, 2, 10000.0)
 _contract.case(f"An odd width", _kit_normal(975, (2, 4, 7)), 2, 4, 300.0)
 _contract.case(f"One feature that stays", _kit_normal(976, (2, 4, 1)), 2, 0, 300.0)
 _contract.case(
-    f"A far offset", _kit_normal(977, (2, 3, 4)), 50000, None, 300.0, tol=1e-8
+    f"A far offset, 50000, beyond the end of any table of positions",
+    *(_kit_normal(977, (2, 3, 4)), 50000),
+    None,
+    300.0,
+    tol=1e-8,
 )
 _contract.case(f"float32", _other.float(), 30, 4, 90.0, gradients=False, tol=1e-4)
 _contract.again()
@@ -607,6 +638,13 @@ _contract = _Contract(
     _buckets_of,
     arguments=(f"distance", f"num_buckets", f"max_distance", f"bidirectional"),
     results=(f"the result",),
+    mistakes={
+        f"the distance is bounded, by max_distance - 1. Bound the bucket, by n - 1.": (
+            lambda distance, n, most, *both: _buckets_of(
+                distance.clamp(1 - most, most - 1), n, most, *both
+            )
+        )
+    },
 )
 for _n, (_buckets, _largest) in enumerate(
     [
@@ -636,6 +674,7 @@ for _n, (_buckets, _largest) in enumerate(
 _far = _distances(1001, (4, 3), 16, 50, True)
 _contract.case(f"A slice", torch.hstack((_far, _far))[:, :4], 16, 50, True)
 _contract.case(f"A tensor without axes", _far[1, 2], 16, 50, True)
+_contract.case(f"A tensor without axes, the past only", _far[1, 2], 16, 50, False)
 _contract.case(f"One distance", _far[2, 1:2], 16, 50, False)
 _contract.again()
 

@@ -70,7 +70,7 @@ ON_VALUES = {
 
 
 #: Make tensors that no gradient could leave.
-MADE = {"arange", "eye", "full", "ones", "tensor", "zeros"}
+MADE = {"arange", "eye", "full", "new_zeros", "ones", "tensor", "zeros"}
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,10 @@ def number(node: ast.AST) -> Iterator[ast.AST]:
 @rule("call dropped")
 def call_dropped(node: ast.AST) -> Iterator[ast.AST]:
     """The thing itself, without what is done to it."""
-    if called(node) in DROPPED and (found := subject(node)) is not None:
+    moved = isinstance(node, ast.Call) and any(
+        ast.unparse(item).endswith(".device") for item in node.args
+    )  # all is on the CPU
+    if called(node) in DROPPED and not moved and (found := subject(node)) is not None:
         yield found
     if isinstance(node, ast.Attribute) and node.attr in ("mT", "T"):
         yield node.value

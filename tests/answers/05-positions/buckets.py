@@ -401,3 +401,9 @@ def bucket_bias(
 # %% wrong: log2, of: clamped_first | says: two kinds of logarithm
 # -     ratio = torch.log(delta.clamp(min=half).double() / half) / math.log(
 # +     ratio = torch.log(delta.clamp(min=half).double() / half) / math.log2(
+
+# %% wrong: bounded_distance | says: Bound the bucket
+# -     part = (delta.clamp(min=exact).double() / exact).log() / math.log(
+# +     part = (delta.clamp(exact, max_distance - 1).double() / exact).log() / math.log(
+# -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     return first + torch.where(delta < exact, delta, far)

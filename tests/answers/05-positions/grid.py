@@ -329,3 +329,13 @@ def grid_index(height, width):
 # %% wrong: no_shift, of: patch_by_patch | says: not shifted by W - 1
 # -             right = j % width - i % width + width - 1
 # +             right = j % width - i % width
+
+# %% wrong: kept_by_area | says: kept from an earlier call by the number of patches
+# -     patch = torch.arange(height * width)
+# +     known = globals().setdefault("known_grids", {})
+# +     if height * width in known:
+# +         return known[height * width].clone()
+# +     patch = torch.arange(height * width)
+# -     return down * (2 * width - 1) + right
+# +     known[height * width] = down * (2 * width - 1) + right
+# +     return known[height * width].clone()

@@ -407,3 +407,17 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # %% wrong: offset_mask_only, of: two_lists | says: distance \|p - j\|
 # -     away = (p - j).abs().to(slopes.dtype)
 # +     away = (p - offset - j).abs().to(slopes.dtype)
+
+# %% wrong: half_becomes_float32 | says: Half precision.*expected torch.float16
+# -         -distance.abs() * slopes[:, None, None]
+# +         -distance.abs().to(slopes.dtype if slopes.dtype == torch.float64 else torch.float32) * slopes[:, None, None]
+
+# %% wrong: future_by_sign | says: whatever the slope
+# -     bias = (
+# -         -distance.abs() * slopes[:, None, None]
+# -     )  # (T_q, T_k) * (h, 1, 1) -> (h, T_q, T_k)
+# -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
+# +     if not causal:
+# +         return -distance.abs() * slopes[:, None, None]
+# +     bias = distance * slopes[:, None, None]
+# +     return bias.masked_fill(bias > 0, -math.inf)

@@ -306,3 +306,9 @@ def sinusoids(positions, d_model, base=10000.0):
 # %% wrong: squeeze, of: feature_by_feature | says: expected shape
 # -     return torch.stack(out, dim=-1).to(kind)
 # +     return torch.stack(out, dim=-1).squeeze().to(kind)
+
+# %% wrong: kept_by_width | says: kept between calls
+# -     angles = positions.double()[..., None] * base**-exponents  # (...) -> (..., D)
+# +     known = globals().setdefault("known_frequencies", {})
+# +     known.setdefault(d_model, base**-exponents)
+# +     angles = positions.double()[..., None] * known[d_model]

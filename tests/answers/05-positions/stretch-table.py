@@ -311,3 +311,11 @@ def stretch_table(table, length):
 
 def squeezed_positions(length, trained_length):
     return torch.tensor([p * min(1.0, trained_length / length) for p in range(length)])
+
+
+# %% wrong: counts_steps | says: count the tokens, not the steps
+# -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
+# +     if length <= trained_length:
+# +         return torch.arange(length).float()
+# +     step = trained_length / length
+# +     return torch.arange(0, trained_length, step, dtype=torch.float32)

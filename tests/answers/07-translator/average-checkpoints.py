@@ -617,3 +617,9 @@ def moving_average(average, state, decay):
 
 # -     if count < 1:
 # +     if count < 1 or count > len(names):
+
+# %% wrong: decay_of_one | says: Counters come from `state`, also with decay 1
+# -         raise ValueError(f"decay: expected a number from 0 to 1, got {decay}")
+# +         raise ValueError(f"decay: expected a number from 0 to 1, got {decay}")
+# +     if decay == 1:
+# +         return {name: old.detach().clone() for name, old in average.items()}

@@ -673,3 +673,11 @@ def decode(ids, merges):
 # +             i = 0
 # +         else:
 # +             i += 1
+
+# %% wrong: tokens_kept | says: those of other merges, of an earlier call
+# -     tokens = [bytes([number]) for number in range(256)]
+# -     for left, right in merges:
+# -         tokens.append(tokens[left] + tokens[right])
+# +     tokens = globals().setdefault("known_tokens", {i: bytes([i]) for i in range(256)})
+# +     for number, (left, right) in enumerate(merges, 256):
+# +         tokens.setdefault(number, tokens[left] + tokens[right])

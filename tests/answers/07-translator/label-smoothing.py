@@ -573,3 +573,18 @@ def smallest_loss(num_words, epsilon, spread):
 # -     log_probs = logits.log_softmax(-1)
 # +     log_probs = logits.softmax(-1).log()
 #       keep = labels != pad_id
+
+# %% wrong: padding_beyond_the_end | says: leave its positions out
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     everything = logits.log_softmax(dim=-1)
+# +     right = everything.gather(-1, labels.clamp(min=0)[..., None])[..., 0][kept]
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+# %% wrong: labels_filled_in_place | says: fill a copy
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# +     if not 0 <= pad_id < logits.shape[-1]:
+# +         labels[~kept] = 0
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]

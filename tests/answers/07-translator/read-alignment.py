@@ -553,3 +553,7 @@ def copy_unknown(target, source, weights, unknown):
 
 # -             word = source[int(weights[i].argmax())]
 # +             word = source[int(weights[target.index(word)].argmax())]
+
+# %% wrong: by_appearance | says: in the order in which they appear
+# -         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).to(weights)
+# +         (torch.tensor(words)[:, None] == torch.tensor([n for n in dict.fromkeys(words) if n >= 0])).to(weights)

@@ -519,3 +519,8 @@ def shuffle_batches(batches, seed):
 
 # -     return (cells - real) / cells if cells else 0.0
 # +     return round((cells - real) / cells, 4) if cells else 0.0
+
+# %% wrong: tokens_of_all | says: in no batch
+# -     cells = used = 0
+# +     cells, used = 0, sum(map(sum, lengths))
+# -             used += sum(row)
