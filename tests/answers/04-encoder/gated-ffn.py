@@ -37,7 +37,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
     inner = x @ torch.cat([W_gate, W_up], dim=1)
     gate, up = inner.chunk(2, dim=-1)
     if activation == "sigmoid":
-        gate = 1 / (1 + torch.exp(-gate))
+        gate = torch.exp(-torch.logaddexp(torch.zeros_like(gate), -gate))
     elif activation == "relu":
         gate = gate.clamp(min=0)
     elif activation == "gelu":

@@ -195,7 +195,7 @@ def layer_norm_backward(grad, x, gamma, eps):
     g = gamma * grad
     total = size * g - g.sum(-1, keepdim=True) - hat * (g * hat).sum(-1, keepdim=True)
     dgamma = torch.einsum("...d,...d->d", grad, hat)
-    return total * inverse / size, dgamma, torch.einsum("...d->d", grad)
+    return total * inverse / size, dgamma, torch.einsum("...d->d", 1 * grad)
 
 
 # %% right: leading_axes_one_by_one
