@@ -567,6 +567,6 @@ class CachedSelfAttention(nn.Module):
 # -             value = torch.cat([cache[1], value], dim=2)
 # +         if cache is None:
 # +             self.store = key.new_zeros(2, *key.shape[:2], self.max_len, key.shape[-1])
-# +         for part, new_part in zip(self.store, (key, value)):
-# +             part[:, :, seen : seen + new] = new_part
-# +         key, value = [part[:, :, : seen + new] for part in self.store]
+# +         for place, part in enumerate((key, value)):
+# +             self.store[place, :, :, seen : seen + new] = part
+# +         key, value = [self.store[place, :, :, : seen + new] for place in (0, 1)]
