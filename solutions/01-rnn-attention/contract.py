@@ -186,8 +186,8 @@ _context, _ = steady("the module", _module, _query[:1, :1], _memory[:1], None)
 assert _context.shape == (1, 1, 6), "One sentence, one query: expected (1, 1, 6)."
 _got = attempt(
     lambda: _module.double()(_query.double(), _memory.double(), None)[0],
-    "A module must run in float64 too, after module.double(): make tensors of your own with"
-    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+    "A module must run in float64 too, after module.double(): make tensors of your own "
+    "with the data type of an argument (x.new_zeros, dtype=x.dtype).",
 )
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
@@ -472,8 +472,8 @@ assert _annotations.shape == (1, 1, 6), "One word: annotations of shape (1, 1, 6
 assert _summary.shape == (1, 6), "One sentence: a summary of shape (1, 6)."
 _got = attempt(
     lambda: _module.double()(_x.double(), real(4, 2, 3))[0],
-    "A module must run in float64 too, after module.double(): make tensors of your own with"
-    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+    "A module must run in float64 too, after module.double(): make tensors of your own "
+    "with the data type of an argument (x.new_zeros, dtype=x.dtype).",
 )
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
@@ -552,8 +552,8 @@ _got = attempt(
     lambda: _module.double()(
         _query.double(), _memory.double(), torch.zeros(2, 5).double(), real(5, 3)
     )[0],
-    "A module must run in float64 too, after module.double(): make tensors of your own with"
-    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+    "A module must run in float64 too, after module.double(): make tensors of your own "
+    "with the data type of an argument (x.new_zeros, dtype=x.dtype).",
 )
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
@@ -693,8 +693,8 @@ assert _logits.shape == (2, 1, 6), "One step: logits of shape (2, 1, 6)."
 assert matches(_weights, torch.ones(2, 1, 1)), "One source word gets all the weight."
 _got = attempt(
     lambda: _module.double()(_words, _memory.double(), real(2, 4))[0],
-    "A module must run in float64 too, after module.double(): make tensors of your own with"
-    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+    "A module must run in float64 too, after module.double(): make tensors of your own "
+    "with the data type of an argument (x.new_zeros, dtype=x.dtype).",
 )
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 

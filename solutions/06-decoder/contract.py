@@ -475,8 +475,8 @@ _, _weights = _module(_x[:, :1], _key[:, :, :1], _value[:, :, :1])
 assert matches(_weights, torch.ones(2, 2, 1, 1)), "One key gets all the weight."
 _got = attempt(
     lambda: _module.double()(_x.double(), _key.double(), _value.double(), _mask)[0],
-    "A module must run in float64 too, after module.double(): make tensors of your own with"
-    " the data type of an argument (x.new_zeros, dtype=x.dtype).",
+    "A module must run in float64 too, after module.double(): make tensors of your own "
+    "with the data type of an argument (x.new_zeros, dtype=x.dtype).",
 )
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
