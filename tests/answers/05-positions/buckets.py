@@ -405,5 +405,6 @@ def bucket_bias(
 # %% wrong: bounded_distance | says: Bound the bucket
 # -     part = (delta.clamp(min=exact).double() / exact).log() / math.log(
 # +     part = (delta.clamp(exact, max_distance - 1).double() / exact).log() / math.log(
+
 # -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
 # +     return first + torch.where(delta < exact, delta, far)

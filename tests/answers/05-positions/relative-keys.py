@@ -325,19 +325,6 @@ def relative_values(weights, value, value_table, offset=0):
 # -     return (query @ key.transpose(-1, -2) + picked) / math.sqrt(query.shape[-1])
 # +     return (query @ key.transpose(-1, -2) + picked) / math.sqrt(key.shape[-2])
 
-# %% wrong: keys_query_by_query | says: piece by piece
-# -     by_distance = (
-# -         query @ key_table.T
-# -     )  # (B, h, T_q, d_h) @ (d_h, 2R + 1) -> (B, h, T_q, 2R + 1)
-# -     content = query @ key.mT  # -> (B, h, T_q, T_k)
-# -     where = column.to(query.device).expand_as(content)  # (T_q, T_k) -> (B, h, T_q, T_k)
-# -     return (content + by_distance.gather(-1, where)) / math.sqrt(query.shape[-1])
-# +     rows = []
-# +     for i in range(query.shape[2]):
-# +         keys = key + key_table[column[i]]
-# +         rows.append(query[:, :, i : i + 1] @ keys.mT)
-# +     return torch.cat(rows, dim=2) / math.sqrt(query.shape[-1])
-
 # %% wrong: last_share_by_sum | says: need not sum to 1
 # -     by_distance = zeros.scatter_add(-1, where, weights)
 # +     by_distance = zeros.scatter_add(-1, where, weights)

@@ -523,4 +523,5 @@ def shuffle_batches(batches, seed):
 # %% wrong: tokens_of_all | says: in no batch
 # -     cells = used = 0
 # +     cells, used = 0, sum(map(sum, lengths))
+
 # -             used += sum(row)
