@@ -14,7 +14,8 @@ EXAMPLES = """\
       --set training.max_seconds=20000
   python -m translator train --config base --device cuda
   python -m translator train --set training.peak_lr=5e-4 --set model.num_heads=2
-  python -m translator train --config de-en --data data/pairs --from models/de-en --out runs/mine
+  python -m translator train --config de-en --data data/pairs --from models/de-en --out runs/mine \
+      --set model.num_decoder_layers=3
   torchrun --nproc-per-node 2 -m translator train --config big
 """
 

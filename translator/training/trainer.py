@@ -285,6 +285,13 @@ class Trainer:
             )
         weights = translator.model.state_dict()
         old, new = translator.config.model, self.config.model
+        more = " ".join(
+            f"--set model.{name}={getattr(old, name)}"
+            for name in ("num_encoder_layers", "num_decoder_layers")
+            if getattr(old, name) > getattr(new, name)
+        )
+        if more:
+            raise TrainingError(f"the translator to start from has more layers: {more}")
         added = [
             *self.model.encoder.layers[old.num_encoder_layers :],
             *self.model.decoder.layers[old.num_decoder_layers :],
