@@ -310,9 +310,10 @@ class InputFeedingDecoder(nn.Module):
 # %% wrong: keeps_the_keys_of_a_shape | says: earlier call|other weights
 # -         keys = self.score(memory)
 # +         known = self.__dict__.setdefault("known", {})
-# +         if memory.shape not in known:
-# +             known[memory.shape] = self.score(memory)
-# +         keys = known[memory.shape]
+# +         kind = memory.shape, memory.dtype
+# +         if kind not in known:
+# +             known[kind] = self.score(memory)
+# +         keys = known[kind]
 
 # %% wrong: padding_idx | says: embedding has a padding_idx
 # -         self.embedding = nn.Embedding(vocab_size, d_embedding)

@@ -386,9 +386,10 @@ class CoverageAttention(nn.Module):
 # -             1, 2
 # -         )
 # +         known = self.__dict__.setdefault("known", {})
-# +         if coverage.shape not in known:
-# +             known[coverage.shape] = self.filters(coverage[:, None, :]).transpose(1, 2)
-# +         features = known[coverage.shape]
+# +         kind = coverage.shape, coverage.dtype
+# +         if kind not in known:
+# +             known[kind] = self.filters(coverage[:, None, :]).transpose(1, 2)
+# +         features = known[kind]
 
 # %% wrong: padded_by_one | says: pad with width // 2 zeros
 # -         self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)

@@ -55,7 +55,8 @@ def test_a_submission_finds_nothing_of_the_one_before(graded: Class) -> None:
             (State.SUSPECT, 0.0),
         }
     told = {text for text in after.messages.values() if "SPY" in text}
-    assert told == {"RuntimeError: SPY []"}
+    assert told
+    assert all("SPY []" in text for text in told)
 
 
 def test_honest_students_have_all_their_points(graded: Class) -> None:
