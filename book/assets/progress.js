@@ -121,7 +121,7 @@ function setUpProgress(panel) {
     }
     Object.keys(courseTasks).forEach((page, n) => {
       const progress = progressOf(page);
-      if (states[n]) states[n].textContent = begun(progress) ? sentenceOf(progress) : "";
+      if (states[n]) states[n].textContent = begun(progress) ? sentenceOf(progress) : "open now";
     });
     markSidebar();
   }

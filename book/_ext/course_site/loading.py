@@ -3,8 +3,8 @@
 Sphinx, the theme and the extensions link some twenty files on each page, half of which block it.
 Here the style sheets and the scripts that all pages share are joined (`site.css`, `site.js`). Of
 Font Awesome only the letters in use stay, as a font of a few KiB within the style sheet, instead of
-two fonts and a script of 1.5 MB with all of them. Rules go that ask for what no page has: three of
-five. The theme's own script is mended in one place. The search's files are left to the search page.
+two fonts and a script of 1.5 MB with all of them. The theme's own script is mended in one place.
+The search's files are left to the search page.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ import base64
 import io
 import re
 import zlib
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import Any
 
 import pydata_sphinx_theme
 import pygments
-import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -34,25 +32,18 @@ THEME_STYLES = ("basic.css", "styles/pydata-sphinx-theme.css")
 THEME_SCRIPTS = ("scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")
 #: Written after the pages, so that their bytes are not known yet; the second has them in its name.
 LATE = ("pygments.css", "mystnb.")
-#: The theme measures all code, for the tab key. What is in a closed fold or far off the screen has
-#: no place yet: asking for its width draws it, a whole chapter. It is measured when it gets one, or
-#: when somebody presses that key.
+#: The theme measures all code, for the tab key. What lies in a closed fold has no place yet: asking
+#: for its width draws all of it, half of a chapter. It is measured when the fold opens.
 THEME_FIXES = {
     ".forEach(e=>{e.tabIndex=e.scrollWidth>e.clientWidth||e.scrollHeight>e.clientHeight?0:-1})": (
         '.forEach(e=>{e.closest("details:not([open])")||'
-        "!window.usesTab&&e.checkVisibility&&!e.checkVisibility({contentVisibilityAuto:!0})||"
         "(e.tabIndex=e.scrollWidth>e.clientWidth||e.scrollHeight>e.clientHeight?0:-1)})"
     ),
     'window.addEventListener("resize",t),new MutationObserver(t)': (
         'window.addEventListener("resize",t),document.addEventListener("toggle",t,!0),'
-        'document.addEventListener("contentvisibilityautostatechange",t,!0),'
-        'document.addEventListener("keydown",o=>{"Tab"===o.key&&!window.usesTab&&'
-        "(window.usesTab=!0,e())},!0),"
         "new MutationObserver(t)"
     ),
 }
-#: Scripts put these names together: Bootstrap's, and ours.
-MADE_UP = ("bs-", "is-")
 #: For searching while typing and for versions of a manual, which this site has not.
 UNUSED = "DOCUMENTATION_OPTIONS."
 
@@ -68,11 +59,6 @@ ICON_NAME = re.compile(r"\.(fa-[\w-]+):before")
 LETTER = re.compile(r'content:"\\(f[0-9a-f]{3})"', re.I)
 CLASSES = re.compile(r'class="([^"]*\bfa[bsr-][^"]*)"')
 BRANDS = {"fab", "fa-brands"}
-NAMES = re.compile(r'\b(?:class|id)="([^"]*)"')
-WORD = re.compile(r"[\w-]+")
-NAMED = re.compile(r"[.#](-?[A-Za-z_][\w-]*)")
-ARGUMENTS = re.compile(r":[\w-]+\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\]")
-GROUPS = {"media", "supports", "container", "layer"}
 
 
 def parts(app: Sphinx) -> tuple[list[str], list[tuple[str, str]]]:
@@ -145,9 +131,7 @@ def join(app: Sphinx, exception: Exception | None) -> None:
     static = Path(app.outdir, "_static")
     styles, scripts = parts(app)
     text = "\n".join(moved(static, name) for name in styles)
-    text = pruned(with_icons(text, icons(app)), in_use(app))
-    # Letters of icons are written as such from here on, no longer by number.
-    (static / STYLE).write_text(f'@charset "UTF-8";{text}', encoding="utf-8")
+    (static / STYLE).write_text(with_icons(text, icons(app)), encoding="utf-8")
     # A semicolon and a line: a file may end in a comment, or without one.
     joined = "\n;\n".join(
         (static / part).read_text(encoding="utf-8") if kind == "file" else part
@@ -172,65 +156,6 @@ def moved(static: Path, name: str) -> str:
         return f'url("{relpath(normpath(folder / match[2]))}")'
 
     return SOURCE_MAP.sub("", URL.sub(move, text)).replace('@charset "UTF-8";', "")
-
-
-def in_use(app: Sphinx) -> set[str]:
-    """Return the classes and ids on all pages, and all words of the scripts, which add some."""
-    out = Path(app.outdir)
-    words: set[str] = set()
-    for page in out.rglob("*.html"):
-        for names in NAMES.findall(page.read_text(encoding="utf-8")):
-            words.update(names.split())
-    for script in (out / "_static").rglob("*.js"):
-        if "data" not in script.parent.parts[-1:]:  # the translator's weights
-            words.update(WORD.findall(script.read_text(encoding="utf-8")))
-    return words
-
-
-def pruned(text: str, words: set[str]) -> str:
-    """Return a style sheet without the selectors that ask for a class or an id not in ``words``."""
-    options = {"skip_comments": True, "skip_whitespace": True}
-
-    def is_used(selector: str) -> bool:
-        if "\\" in selector:
-            return True
-        names = NAMED.findall(ARGUMENTS.sub("", selector))
-        return all(name in words or name.startswith(MADE_UP) for name in names)
-
-    def kept(rules: list[Any]) -> Iterator[str]:
-        for rule in rules:
-            if rule.type == "qualified-rule":
-                asked = selectors(tinycss2.serialize(rule.prelude))
-                left = [one for one in asked if is_used(one)]
-                if left:
-                    yield f"{','.join(left)}{{{tinycss2.serialize(rule.content)}}}"
-            elif (
-                rule.type == "at-rule"
-                and rule.lower_at_keyword in GROUPS
-                and rule.content
-            ):
-                inner = "".join(kept(tinycss2.parse_rule_list(rule.content, **options)))
-                if inner:
-                    head = f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}"
-                    yield f"{head}{{{inner}}}"
-            elif rule.type == "error":
-                raise ExtensionError(f"a style sheet cannot be read: {rule.message}")
-            else:
-                yield rule.serialize()
-
-    return "".join(kept(tinycss2.parse_stylesheet(text, **options)))
-
-
-def selectors(text: str) -> list[str]:
-    """Return the selectors of a list, parted at the commas outside of brackets."""
-    depth, parts = 0, [""]
-    for char in text:
-        depth += (char in "([") - (char in ")]")
-        if char == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return [part.strip() for part in parts]
 
 
 def icons(app: Sphinx) -> dict[str, set[str]]:

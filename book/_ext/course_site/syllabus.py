@@ -75,8 +75,8 @@ def visit_item(self: HTML5Translator, node: SyllabusItem) -> None:
 
 
 def depart_item(self: HTML5Translator, node: SyllabusItem) -> None:
-    """Close a chapter; its state is what progress.js says of it, or that it is not there yet."""
-    state = "" if node["document"] else "planned"
+    """Close a chapter with its state."""
+    state = "open now" if node["document"] else "planned"
     self.body.append(f'</div><span class="state">{state}</span></li>\n')
 
 
