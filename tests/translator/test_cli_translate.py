@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import pty
 import subprocess
 import sys
@@ -304,7 +305,17 @@ def test_a_terminal_gets_a_prompt_and_each_answer_at_once():
 
 
 def test_low_confidence_is_said(capsys):
-    lines = ["Ich habe keine Zeit.", "Ich Ich gelb gelb warum über über über."]
-    _, err = translated(capsys, *lines)
-    assert "line 2: low confidence" in err
-    assert "line 1" not in err
+    """Of lines without sense, at least two of four; where it is said, little is expected."""
+    lines = [
+        "Ich habe keine Zeit.",
+        "Ich Ich gelb gelb warum über über über.",
+        "Über gelb warum Ich über gelb Ich warum über.",
+        "Der die das dem den des weil ob.",
+        "Ob weil den der gelb warum das.",
+    ]
+    out, err = translated(capsys, "--scores", *lines)
+    expected = [int(line.split("\t")[0]) for line in out]
+    said = {int(n) for n in re.findall(r"line (\d): low confidence", err)}
+    assert 1 not in said
+    assert len(said) >= 2
+    assert max(expected[n - 1] for n in said) < 50 < expected[0]
