@@ -18,8 +18,13 @@ SHARE = "TESTS_SHARE"
 
 
 def measure() -> float:
-    """Return how many programs wait for each core, one at least, and tell processes to come."""
-    share = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    """Return how many programs wait for each core, one at least, and tell processes to come.
+
+    Workers of pytest that have just started are not in the machine's average yet.
+    """
+    workers = float(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    waiting = max(os.getloadavg()[0], workers)
+    share = max(1.0, waiting / (os.cpu_count() or 1))
     os.environ[SHARE] = str(share)
     return share
 
