@@ -558,15 +558,15 @@ _contract.again()
 _module, _table = RelativeBias(2, 3), seeded(78, (2, 7))
 steady("the module", _module, 4, 5, 1)
 _module.load_state_dict({"table": _table})
-_got = steady("the module", _module, 4, 1, 1)[:, :, 0]
-_want = _table[:, [2, 1, 0, 0]]
-assert matches(_got, _want), explain(
-    "4 queries at offset 1, one key: distances -1, -2, -3 and -4", _got, _want
-)
 _got = steady("the module", _module, 4, 5, 1)[:, 0]
 _want = _table[:, [2, 3, 4, 5, 6]]
 assert matches(_got, _want), explain(
     "query 0 at offset 1, after another table is loaded", _got, _want
+)
+_got = steady("the module", _module, 4, 1, 1)[:, :, 0]
+_want = _table[:, [2, 1, 0, 0]]
+assert matches(_got, _want), explain(
+    "4 queries at offset 1, one key: distances -1, -2, -3 and -4", _got, _want
 )
 try:
     _got = _module(1, 3, 2)
