@@ -82,6 +82,8 @@ _contract.case(
 _contract.case(
     f"Near keys at a small temperature", _query / 99, _keys / 99, _values, 0.001
 )
+_says = f"Near keys at a temperature of 1e-16: is it kept above another number?"
+_contract.case(_says, _query * 1e-8, _keys * 1e-8, _values, 1e-16)
 _contract.case(
     f"float32, a temperature of 1e-30",
     100 * _query.float(),
@@ -477,6 +479,21 @@ _mask = torch.tensor([True, True, False, True, False]).expand(5, 5)
 _contract.case(f"A large scale", _x, _mask, gradients=False, tol=1e-6)
 _contract.case(f"A large scale, no mask", _x, None, gradients=False, tol=1e-6)
 _contract.again()
+for _scale in (300.0, -300.0):
+    _contract = _Contract(
+        make=lambda: CosineSelfAttention(5, 3, 2),
+        state={
+            **_kit_state(
+                979,
+                {"query.weight": (3, 5), "key.weight": (3, 5), "value.weight": (2, 5)},
+            ),
+            "scale": torch.tensor(_scale).double(),
+        },
+        **_of_cosine,
+    )
+    _x = _kit_normal(978, (3, 4, 5))
+    _contract.case(f"A scale of {_scale}: it may become any number", _x, None)
+    _contract.again()
 for _name in (f"query.weight", f"key.weight", f"value.weight"):
     _kit_like_linear(
         f"CosineSelfAttention", lambda: CosineSelfAttention(50, 30, 40), _name, 50

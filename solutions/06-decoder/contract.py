@@ -679,6 +679,15 @@ for _keep, _share in [(4, 0.57), (6, 0.83), (1, 0.3), (50, 0.71), (12, 0.4567)]:
 _shares = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).double().log()
 _says = f"A sum just below top_p: are sums taken in float32?"
 _contract.case(_says, _shares, 1.0, None, 0.8 + 1e-9)
+_even = torch.zeros(2, 8).double()
+_says = f"A sum that equals top_p isn't less than it"
+for _share in (0.5, 0.125, 0.75):
+    _contract.case(_says, _even, 1.0, None, _share)
+# A division by 1.7 makes some neighbours equal.
+_near = 1.75 + torch.arange(9).double() * 2.0**-52
+_near = torch.stack([_near[:-1], _near[1:], 0 * _near[1:]], dim=1)
+_says = f"Nearly equal logits: rank them before the division, which rounds"
+_contract.case(_says, _near, 1.7, 1, None)
 _contract.case(f"A transpose", _kit_apart(_other), 0.9, 5, 0.8)
 _contract.case(f"One row", _other[:1], 0.9, 4, 0.7)
 _contract.case(f"One token", _other[:, :1], 0.9, 1, 0.7)
@@ -1015,6 +1024,11 @@ _long = torch.log_softmax(_kit_normal(1028, (5, 5)), -1)
 _contract.case(f"Numbers that float32 rounds", _long, 0, 1, 3, 4, 0.6)
 _contract.case(f"In float32, with ties", _even.float(), 2, 1, 3, 4, 0.0)
 _contract.case(f"Two tokens", _table[:2, :2], 0, 1, 2, 5, 0.7)
+_stuck = _table.clone()
+_stuck[2] = -math.inf
+for _steps in (1, 2, 3):
+    _says = f"What is alive after max_len steps stays, also where nothing may follow it"
+    _contract.case(_says, _stuck, 0, 1, 4, _steps, 0.6)
 _contract.case(f"No way out", torch.full((3, 3), -math.inf), 0, 1, 2, 4, 0.0)
 _contract.case(f"Certainty", torch.zeros(3, 3), 0, 2, 2, 3, 1.0)
 _contract.again()
