@@ -1068,10 +1068,10 @@ assert math.isclose(_norm, _want, rel_tol=1e-12), (
 )
 _states = [(2, 0.1 * _x, _x**2) for _x in _micro[0]]
 _now, _ = steady(
-    "adam_step", adam_step, _parameters[0], _micro[1][0], _states[0], 0.1, 0.9, 0.9
+    "adam_step", adam_step, _parameters[0], _micro[1][0], _states[0], 2.0, 0.9, 0.9
 )
 _hat = 1 - 0.9**3
-_want = _parameters[0] - 0.1 * (0.09 * _micro[0][0] + 0.1 * _micro[1][0]) / _hat / (
+_want = _parameters[0] - 2.0 * (0.09 * _micro[0][0] + 0.1 * _micro[1][0]) / _hat / (
     ((0.9 * _micro[0][0] ** 2 + 0.1 * _micro[1][0] ** 2) / _hat).sqrt() + 1e-9
 )
 for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
@@ -1200,6 +1200,8 @@ _contract.case(f"Small gradients", _w, 1e-9 * _g, None, *_usual)
 _contract.case(f"Large gradients", _w, 1e12 * _g, (3, _m, _v**2), *_usual)
 _parts = [_kit_apart(_x) for _x in (_w, _g, _m, _v**2)]
 _contract.case(f"Transposes", *_parts[:2], (3, *_parts[2:]), *_usual)
+_column = [_x[:, :1] for _x in (_w, _g, _m, _v**2)]
+_contract.case(f"One column", *_column[:2], (3, *_column[2:]), *_usual)
 _contract.case(f"One number", _w[0, 0], _g[0, 0], (1, _m[0, 0], _v[0, 0] ** 2), *_usual)
 _parts = [_x.float() for _x in (_w, _g, _m, _v**2)]
 _contract.case(f"float32", *_parts[:2], (3, *_parts[2:]), *_usual, tol=1e-5)
