@@ -22,6 +22,12 @@ def _softmax(scores, allowed=None):
 # %% soft-lookup--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _query, _keys, _values = seeded(5, (3,), (4, 3), (4, 2), dtype=torch.float64)
+_output, _weights = soft_lookup(_query, _keys[:1], _values[:1], 0.7)
+for _name, _found, _size in (("weights", _weights, 1), ("output", _output, 2)):
+    assert _found.shape == (_size,), (
+        f"{_name} for one key: expected shape {(_size,)}, got {tuple(_found.shape)}. An"
+        " axis of length 1 is lost: is it squeezed away?"
+    )
 _, _weights = steady("soft_lookup", soft_lookup, _query, _keys, _values, 0.7)
 _want = torch.softmax(-((_query - _keys) ** 2).sum(1) / 0.7, 0)
 assert matches(_weights, _want, 1e-9), explain(
@@ -118,6 +124,17 @@ _want = F.scaled_dot_product_attention(_query, _key, _value)
 assert matches(_output, _want, 1e-9), explain(
     "output in float64", _output, _want, tol=1e-9
 )
+_mask = torch.ones(2, 3, 4, dtype=torch.bool)
+_mask[1, :, 2:] = False
+_output, _weights = masked_attention(_query, _key, _value, _mask)
+assert _weights.shape == (2, 3, 4), (
+    f"weights, mask (2, 3, 4): expected shape (2, 3, 4), got {tuple(_weights.shape)}. A"
+    " mask may have a batch axis of its own."
+)
+_want = F.scaled_dot_product_attention(_query, _key, _value, _mask)
+assert matches(_output, _want, 1e-9), explain(
+    "output with a mask for each sequence", _output, _want, tol=1e-9
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -197,6 +214,13 @@ _valid = torch.tensor([[True, False, True], [False, False, False]])
 steady("local_mask", local_mask, _valid, 2)
 _mask = steady("local_mask", local_mask, _valid[:1, :1], 4, True)
 assert _mask.tolist() == [[[True]]], "One token may attend to itself."
+assert value_error(lambda: local_mask(_valid, 1)) is None, (
+    "window=1 raises ValueError, though it is legal: the query itself, if it is real."
+)
+_mask = local_mask(_valid, 1)
+assert torch.equal(_mask, torch.diag_embed(_valid)), (
+    "With window=1, each real token may attend to itself alone."
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -434,7 +458,10 @@ _want = phi(_key).mT @ _value
 assert matches(_memory, _want, 1e-9), explain(
     "memory in float64", _memory, _want, tol=1e-9
 )
-steady("read_memory", read_memory, _query, _memory, _normaliser)
+_got = steady("read_memory", read_memory, _query, _memory, _normaliser)
+assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out of read_memory."
+_leaves = [x.detach().requires_grad_() for x in (_query, _memory, _normaliser)]
+flowing(read_memory(*_leaves).sum(), _leaves)
 steady("causal_linear_attention", causal_linear_attention, _query, _key, _value)
 
 

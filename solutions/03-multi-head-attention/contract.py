@@ -226,6 +226,11 @@ for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
 _valid, _reaches = torch.tensor([[True, False, True]]), [None, 0]
 steady("head_masks", head_masks, _valid, _reaches)
 assert _reaches == [None, 0], "head_masks changes the list reaches."
+_mask = head_masks(~_valid, [0, 0])
+assert torch.equal(_mask, torch.diag_embed(~_valid)[:, None].expand(1, 2, 3, 3)), (
+    "With other padding and other reaches, and the same shapes as before, the result is"
+    " wrong: is something kept from an earlier call?"
+)
 _mask = head_masks(torch.ones(1, 1, dtype=torch.bool), [5])
 assert _mask.tolist() == [[[[True]]]], "One token may attend to itself."
 _mask = steady("torch_mask", torch_mask, _mask, 1, 1)
@@ -553,10 +558,24 @@ _contract.again()
 _module, _table = RelativeBias(2, 3), seeded(78, (2, 7))
 steady("the module", _module, 4, 5, 1)
 _module.load_state_dict({"table": _table})
+_got = steady("the module", _module, 4, 1, 1)[:, :, 0]
+_want = _table[:, [2, 1, 0, 0]]
+assert matches(_got, _want), explain(
+    "4 queries at offset 1, one key: distances -1, -2, -3 and -4", _got, _want
+)
 _got = steady("the module", _module, 4, 5, 1)[:, 0]
 _want = _table[:, [2, 3, 4, 5, 6]]
 assert matches(_got, _want), explain(
     "query 0 at offset 1, after another table is loaded", _got, _want
+)
+try:
+    _got = _module(1, 3, 2)
+except (IndexError, RuntimeError) as _error:
+    raise AssertionError(
+        f"One query fails: keep its axis, and don't squeeze it. ({_error})"
+    ) from None
+assert matches(_got, _table[:, None, [1, 2, 3]]), explain(
+    "one query, at offset 2", _got, _table[:, None, [1, 2, 3]]
 )
 _query, _key, _value, _bias = seeded(
     79, (2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 2), (3, 4, 6), dtype=torch.float64

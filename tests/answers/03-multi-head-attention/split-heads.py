@@ -39,7 +39,7 @@ def merge_heads(x):
     return x.movedim(-3, -2).contiguous().view(*x.shape[:-3], x.shape[-2], -1)
 
 
-# %% wrong: axes_from_the_front | says: count(ed)? (axes )?from the (front|end)
+# %% wrong: axes_from_the_front | says: axes are counted from the front
 # Axes are counted from the front, for one batch axis.
 def split_heads(x, num_heads):
     if x.shape[-1] % num_heads:
@@ -52,7 +52,7 @@ def merge_heads(x):
     return x.transpose(1, 2).flatten(2)
 
 
-# %% wrong: batch_unpacked | says: without a batch axis fails
+# %% wrong: batch_unpacked | says: not enough values to unpack
 # The shape is unpacked into exactly three numbers.
 def split_heads(x, num_heads):
     B, T, D = x.shape
@@ -99,7 +99,7 @@ def merge_heads(x):
 # +     return torch.stack(x.chunk(num_heads, dim=-1))
 
 
-# %% wrong: heads_take_turns, of: base | says: heads take turns
+# %% wrong: heads_take_turns, of: base | says: A head gets neighbouring features
 # The last axis is cut into (d_h, h) instead of (h, d_h).
 # -     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
 # -     return x.transpose(-3, -2)
