@@ -22,17 +22,17 @@ def _softmax(scores, allowed=None):
 # %% soft-lookup--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _query, _keys, _values = seeded(5, (3,), (4, 3), (4, 2), dtype=torch.float64)
+_, _weights = steady("soft_lookup", soft_lookup, _query, _keys, _values, 0.7)
+_want = torch.softmax(-((_query - _keys) ** 2).sum(1) / 0.7, 0)
+assert matches(_weights, _want, 1e-9), explain(
+    "weights in float64", _weights, _want, tol=1e-9
+)
 _output, _weights = soft_lookup(_query, _keys[:1], _values[:1], 0.7)
 for _name, _found, _size in (("weights", _weights, 1), ("output", _output, 2)):
     assert _found.shape == (_size,), (
         f"{_name} for one key: expected shape {(_size,)}, got {tuple(_found.shape)}. An"
         " axis of length 1 is lost: is it squeezed away?"
     )
-_, _weights = steady("soft_lookup", soft_lookup, _query, _keys, _values, 0.7)
-_want = torch.softmax(-((_query - _keys) ** 2).sum(1) / 0.7, 0)
-assert matches(_weights, _want, 1e-9), explain(
-    "weights in float64", _weights, _want, tol=1e-9
-)
 
 
 ### BEGIN HIDDEN TESTS
@@ -138,8 +138,21 @@ assert matches(_output, _want, 1e-9), explain(
 
 
 ### BEGIN HIDDEN TESTS
-def _attended(query, key, value, mask=None):
-    """Return output and weights, query by query."""
+def _attended(query, key, value, mask=None, sink=None):
+    """Return output and weights, query by query; a sink is one more key, of no value."""
+    if sink is not None:
+        rows = sink.expand(len(query), query.shape[1], 1)
+        allowed = torch.ones(1, 1, key.shape[1], dtype=torch.bool)
+        allowed = (allowed if mask is None else allowed & mask).expand(
+            len(query), query.shape[1], key.shape[1]
+        )
+        scores = torch.einsum("bqd,bkd->bqk", query, key) / query.shape[-1] ** 0.5
+        top = torch.where(allowed, scores, rows).amax(-1, keepdim=True)
+        top = torch.maximum(top, rows).detach()
+        powers = torch.where(allowed, scores - top, torch.zeros_like(scores)).exp()
+        powers = powers * allowed
+        weights = powers / (powers.sum(-1, keepdim=True) + (rows - top).exp())
+        return torch.einsum("bqk,bkv->bqv", weights, value), weights
     batch, t_q, d_k = query.shape
     allowed = torch.ones(batch, t_q, key.shape[1], dtype=torch.bool)
     allowed = allowed if mask is None else allowed & mask
@@ -155,9 +168,9 @@ def _attended(query, key, value, mask=None):
 _contract = _Contract(
     masked_attention,
     _attended,
-    arguments=(f"query", f"key", f"value", f"mask"),
+    arguments=(f"query", f"key", f"value", f"mask", f"sink"),
     results=(f"output", f"weights"),
-    gradients=(f"query", f"key", f"value"),
+    gradients=(f"query", f"key", f"value", f"sink"),
 )
 _sets = [_kit_normal(931 + _n, (3, 2, 5), (3, 4, 5), (3, 4, 6)) for _n in range(2)]
 _masks = _kit_normal(933, (2, 3, 2, 4)) > 0
@@ -204,6 +217,50 @@ _contract.case(
 )
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
+_sinks = 2 * _kit_normal(1033, (3,))
+_contract.case(f"A sink", *_sets[0], _masks[0], _sinks[0])
+_contract.case(f"Another sink", *_sets[0], _masks[0], _sinks[1])
+_contract.case(f"Other inputs, a sink, no mask", *_sets[1], None, _sinks[0])
+_nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
+_contract.case(f"A sink, nothing allowed", *_sets[1], _nothing, _sinks[2])
+_contract.case(f"A sink, a mask of keys", *_sets[1], _masks[0, :, :1], _sinks[2])
+_contract.case(f"A sink, one query and one key", *_few, None, _sinks[1])
+_beside = torch.tensor(-3e4).double()
+_contract.case(
+    f"A low sink, large scores",
+    *_high,
+    _sets[0][2],
+    None,
+    _beside,
+    gradients=False,
+    tol=1e-3,
+)
+_contract.case(
+    f"A high sink, low scores",
+    *_low,
+    _value,
+    _some,
+    -_beside,
+    gradients=False,
+    tol=1e-3,
+)
+_contract.case(
+    f"A sink and allowed scores far below the forbidden ones",
+    *_low,
+    _value,
+    _some,
+    6e5 * _beside,
+    gradients=False,
+    tol=1e-3,
+)
+_contract.case(
+    f"float32, a sink",
+    *_single,
+    _masks[0],
+    _sinks[0].float(),
+    gradients=False,
+    tol=1e-5,
+)
 _contract.again()
 ### END HIDDEN TESTS
 

@@ -64,16 +64,20 @@ assert split_heads(torch.ones(1, 1), 1).shape == (1, 1, 1), "One of all: (1, 1, 
 
 
 ### BEGIN HIDDEN TESTS
-def _cut(x, num_heads):
+def _cut(x, num_heads, turns=False):
     """Return the heads, feature by feature."""
     features, width = x.unbind(-1), x.shape[-1] // num_heads
     heads = [features[i * width : (i + 1) * width] for i in range(num_heads)]
+    if turns:
+        heads = [features[i::num_heads] for i in range(num_heads)]
     return torch.stack([torch.stack(own, -1) for own in heads], -3)
 
 
-def _glued(x):
+def _glued(x, turns=False):
     """Return the tokens, feature by feature."""
     pairs = [(i, f) for i in range(x.shape[-3]) for f in range(x.shape[-1])]
+    if turns:
+        pairs = [(i, f) for f in range(x.shape[-1]) for i in range(x.shape[-3])]
     columns = [x[..., i, :, f] for i, f in pairs]
     return torch.stack(columns, -1)
 
@@ -81,7 +85,7 @@ def _glued(x):
 _contract = _Contract(
     split_heads,
     _cut,
-    arguments=(f"x", f"num_heads"),
+    arguments=(f"x", f"num_heads", f"turns"),
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
@@ -101,6 +105,12 @@ _contract.case(f"One sequence", _kit_normal(1106, (1, 4, 6)), 3)
 _contract.case(f"One token each", _kit_normal(1107, (4, 1, 6)), 2)
 _contract.case(f"One feature", _kit_normal(1108, (2, 3, 1)), 1)
 _contract.case(f"float32", _x.float(), 2)
+_contract.case(f"In turns", _x, 4, True)
+_contract.case(f"In turns, another number of heads", _x, 3, True)
+_contract.case(f"In turns, a transpose", _kit_apart(_x), 6, True)
+_contract.case(f"In turns, one head", _x, 1, True)
+_contract.case(f"In turns, no leading axis", _kit_normal(1102, (5, 6)), 2, True)
+_contract.case(f"No turns", _x, 4, False)
 _contract.again()
 for _shape, _count in [((2, 3, 10), 4), ((5, 9), 6), ((1, 1, 2, 6), 12), ((2, 8), 3)]:
     _kit_refuses(
@@ -113,7 +123,7 @@ for _shape, _count in [((2, 3, 10), 4), ((5, 9), 6), ((1, 1, 2, 6), 12), ((2, 8)
 _contract = _Contract(
     merge_heads,
     _glued,
-    arguments=(f"x",),
+    arguments=(f"x", f"turns"),
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
@@ -127,6 +137,8 @@ for _n, _shape in enumerate(
     [(4, 3, 2), (1, 3, 2), (2, 3, 4, 2, 3), (1, 4, 1, 3), (4, 1, 2, 3), (2, 3, 5, 1)]
 ):
     _contract.case(f"Heads", _kit_normal(1111 + _n, _shape))
+    _contract.case(f"In turns", _kit_normal(1111 + _n, _shape), True)
+_contract.case(f"In turns, a transpose", _kit_apart(_x), True)
 _contract.case(f"float32", _x.float())
 _contract.again()
 ### END HIDDEN TESTS
@@ -558,15 +570,15 @@ _contract.again()
 _module, _table = RelativeBias(2, 3), seeded(78, (2, 7))
 steady("the module", _module, 4, 5, 1)
 _module.load_state_dict({"table": _table})
-_got = steady("the module", _module, 4, 1, 1)[:, :, 0]
-_want = _table[:, [2, 1, 0, 0]]
-assert matches(_got, _want), explain(
-    "4 queries at offset 1, one key: distances -1, -2, -3 and -4", _got, _want
-)
 _got = steady("the module", _module, 4, 5, 1)[:, 0]
 _want = _table[:, [2, 3, 4, 5, 6]]
 assert matches(_got, _want), explain(
     "query 0 at offset 1, after another table is loaded", _got, _want
+)
+_got = steady("the module", _module, 4, 1, 1)[:, :, 0]
+_want = _table[:, [2, 1, 0, 0]]
+assert matches(_got, _want), explain(
+    "4 queries at offset 1, one key: distances -1, -2, -3 and -4", _got, _want
 )
 try:
     _got = _module(1, 3, 2)

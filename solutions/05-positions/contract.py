@@ -743,6 +743,10 @@ assert matches(_got[:, :, 0], _expected[:, :, 0], 1e-9), explain(
     "relative_values in float64, 5 rows, offset 2",
     _got[:, :, 0],
     _expected[:, :, 0],
+    {
+        "the rows are those of offset 7, of an earlier call: they are kept between"
+        " calls.": (_weights @ (_key + _table[0]))[:, :, 0]
+    },
     tol=1e-9,
 )
 

@@ -375,7 +375,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +             break
 
 
-# %% wrong: table_kept | says: kept|earlier|only
+# %% wrong: table_kept | says: kept|earlier|beam_search with ties
 # -     table = log_probs.tolist()
 # +     known = beam_search.__dict__
 # +     table = known.setdefault((len(log_probs), bos_id, eos_id, alpha), log_probs.tolist())
