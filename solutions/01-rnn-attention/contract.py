@@ -355,6 +355,9 @@ _contract.case(f"One target word", _weights[2:3], 0.2)
 _contract.case(f"One source word", torch.ones(4, 1), 1.0)
 _contract.case(f"One pair", torch.full((1, 1), 0.5), 0.6)
 _contract.case(f"float32", _weights.float(), 0.3)
+_says = f"Weights of exactly 0 reach a threshold of 0 or below"
+for _threshold in (0, -0.5):
+    _contract.case(_says, _weights * (_weights > 0.3), _threshold)
 _close = 0.3 + torch.tensor([[0.0, -1e-12], [1e-12, -1e-9]]).double()
 _contract.case(
     f"Weights that only float64 can tell from the threshold: compare as they are",
@@ -587,6 +590,10 @@ assert matches(_got, _want), (
     "With two filters, of which only the first has a weight, the result is another than"
     " with the first alone. The filters return (B, d_filter, S): transpose it to (B, S,"
     " d_filter); reshape or view doesn't move axes."
+)
+assert _got.requires_grad, (
+    "No gradient leads back from the result: it is cut off by detach, .data, .item(),"
+    " torch.no_grad or a new torch.tensor."
 )
 (_gradient,) = torch.autograd.grad(_got[0, 0], _coverage, allow_unused=True)
 assert _gradient is not None, (

@@ -561,6 +561,7 @@ _single = [_x.float() for _x in _plain[0][1]]
 _contract.case(f"float32", _plain[0][0], _single, 3, "")
 _names, _tensors = _checkpoint(1200, "", 6, bias=False)
 _contract.case(f"float32, bias=False", _names, [_x.float() for _x in _tensors], 3, "")
+_contract.case(f"float16, bias=False", _names, [_x.half() for _x in _tensors], 3, "")
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -623,6 +624,7 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40)]):
     _contract.case(f"6 queries, 4 keys", 6, 4, 0)
     _contract.case(f"Queries behind all keys", 3, 5, 11)
     _contract.case(f"One query", 1, 9, 8)
+    _contract.case(f"A text of hundreds of tokens: nothing limits it", 2, 700, 600)
     _contract.case(f"One key", 5, 1, 0)
     _contract.case(f"One of each", 1, 1, 0)
     _contract.again()
@@ -803,7 +805,9 @@ _parts_of = f"W_q", f"W_k", f"W_v", f"b_q", f"b_k", f"b_v", f"W_o", f"b_o"
 def _multiplied(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):
     """Return the student's products for the entries of the dictionary."""
     entries = W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o
-    return circuits(weights=dict(zip(_parts_of, entries, strict=True)))
+    named = dict(zip(_parts_of, entries, strict=True))
+    # A dictionary has names, and the order of its entries means nothing.
+    return circuits(weights=dict(reversed(named.items())))
 
 
 def _products(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):

@@ -1009,6 +1009,9 @@ _contract.case(_joined, ["a", "ab"], [["aa", "b"]], 2)
 for _mark in (" ", ",", "_", "|", ""):
     _contract.case(_joined, [f"a{_mark}b", "c"], [["a", f"b{_mark}c"]], 2)
 _contract.case(f"A word inside another", ["a", "b"], [["xa", "bx"]], 2)
+_says = f"A word may be any text, an empty one as well"
+for _n in (1, 2, 3):
+    _contract.case(_says, ["a", "", " ", "b", ""], [["", " ", "b"], ["a", ""]], _n)
 _contract.case(f"As long as n", ["a", "b", "b"], [["a", "b", "b"]], 3)
 _contract.case(f"Shorter than n", ["a", "b"], [["a", "b"]], 4)
 _contract.case(f"An empty hypothesis", [], [["a"]], 1)

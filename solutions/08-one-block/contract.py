@@ -500,7 +500,7 @@ _loss, _scores = steady("the module", _module, _images[:1], _captions[:1])
 assert matches(_loss, torch.tensor(0.0)), "One pair: there is nothing to choose."
 assert _scores.shape == (1, 1), "One pair: scores of shape (1, 1)."
 _leaf = _images.clone().requires_grad_()
-(_slope,) = torch.autograd.grad(_module(_leaf, _captions)[0], _leaf)
+(_slope,) = flowing(_module(_leaf, _captions)[0], _leaf)
 assert _slope.any(), "No gradient arrives at the images."
 
 
