@@ -94,8 +94,8 @@ assert find_spans(_labels) == _spans, "find_spans: the same call gives something
 assert torch.equal(_labels, _before), "find_spans changes its argument in place."
 _spans = find_spans(torch.tensor([[3, 4, 3, 5, 5]]))
 assert _spans == [[(0, 2, 1), (2, 3, 1), (3, 4, 2), (4, 5, 2)]], (
-    f"find_spans of the labels 3, 4, 3, 5, 5: got {_spans}. A begin of every kind starts"
-    " a new span, also directly behind another one."
+    f"find_spans of the labels 3, 4, 3, 5, 5: got {_spans}. A begin of every kind"
+    " starts a new span, also directly behind another one."
 )
 
 
