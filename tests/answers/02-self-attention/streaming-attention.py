@@ -206,7 +206,7 @@ def stream_finish(state):
 
 
 # %% wrong: upside_down | says: correction is upside down
-# The factor is exp(m_new - m_old).
+# The factor is exp(new peak - old peak).
 # -     correction = torch.exp(old_max - safe_max)
 # +     correction = torch.exp(safe_max - old_max.masked_fill(old_max == -math.inf, 0.0))
 
