@@ -231,7 +231,10 @@ def given_kept(notebook: dict, cells: list[Cell]) -> Problems:
         for name, line in bound_names(cell.source):
             if name in given and name != "_":
                 told = given[name].nbgrader["grade_id"]
-                yield cell, f"binds {name} (line {line}), which {told} gives: rename one"
+                yield (
+                    cell,
+                    f"binds {name} (line {line}), which {told} gives: rename one",
+                )
 
 
 def folded(notebook: dict, cells: list[Cell]) -> Problems:

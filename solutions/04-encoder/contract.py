@@ -271,7 +271,7 @@ assert matches(_got, _want, 1e-9), explain("b_new in float64", _got, _want, tol=
 assert _fold.dtype == torch.float64, f"float64 in, {_fold.dtype} out: W_new."
 _twice, _ = fold_norm(2 * _gamma, _beta, _W, _b)
 assert matches(_twice, 2 * _fold, 1e-9), (
-    "W_new with twice the gain isn't twice W_new: is something kept from an earlier call?"
+    "Twice the gain doesn't give twice W_new: is something kept from an earlier call?"
 )
 steady("centre_outputs", centre_outputs, _W, _b)
 assert centre_outputs(_W)[1] is None, "Without a bias, the second result is None."

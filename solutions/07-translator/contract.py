@@ -423,7 +423,7 @@ for _name, _shape in [("w", (2, 3)), ("scale", (1,)), ("updates", (1,)), ("mask"
 # %% label-smoothing--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _logits = seeded(68, (2, 3, 5), dtype=torch.float64)
-_kept_rows, _kept_words = _logits[_kept], _some_labels[_kept]
+_kept_rows, _kept_words = _logits[_asked], _some_labels[_asked]
 _sharp_loss = F.cross_entropy(_kept_rows, _kept_words, reduction="sum")
 _got = steady("smoothed_loss_all", smoothed_loss_all, _logits, _some_labels, 3, 0.2)
 _want = 0.8 * _sharp_loss - 0.2 * _kept_rows.log_softmax(-1).mean(-1).sum()
@@ -435,7 +435,7 @@ _leaf = _logits.clone().requires_grad_()
 _loss = smoothed_loss_all(_leaf, _some_labels, 3, 0.2)
 assert _loss.requires_grad, "No gradient leads back from the loss (a) to the logits."
 (_got,) = torch.autograd.grad(_loss, _leaf)
-_rows = _leaf[_kept]
+_rows = _leaf[_asked]
 _loss = 0.8 * F.cross_entropy(_rows, _kept_words, reduction="sum")
 _loss = _loss - 0.2 * _rows.log_softmax(-1).mean(-1).sum()
 (_want,) = torch.autograd.grad(_loss, _leaf)
@@ -453,7 +453,7 @@ for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
 _loss = smoothed_loss_others(_leaf, _some_labels, 3, 0.0)
 assert _loss.requires_grad, "No gradient leads back from the loss (b) to the logits."
 (_got,) = torch.autograd.grad(_loss, _leaf)
-_loss = F.cross_entropy(_leaf[_kept], _kept_words, reduction="sum")
+_loss = F.cross_entropy(_leaf[_asked], _kept_words, reduction="sum")
 (_want,) = torch.autograd.grad(_loss, _leaf)
 assert matches(_got, _want, 1e-9), (
     "The gradient of loss (b) is wrong, though its value is right: is a part cut off,"
