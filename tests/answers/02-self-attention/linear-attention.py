@@ -105,7 +105,7 @@ def causal_linear_attention(query, key, value):
 # +     return table @ value
 
 
-# %% wrong: divides_by_own_sum, of: base | says: divided by its own sum
+# %% wrong: divides_by_own_sum, of: base | says: divided by its (own )?sum
 # The output is made to sum to 1.
 # -     denominator = features @ normaliser[:, :, None]
 # -     return features @ memory / denominator.clamp(min=1e-9)
