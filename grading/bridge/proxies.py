@@ -277,6 +277,18 @@ class TrustedPeer(Peer):
                 return
         super().change_leaf(number, found, place, needs_grad, grad)
 
+    def forget(self, gone: dict) -> None:
+        """Drop what the other side no longer needs.
+
+        Raises:
+            WireError: if it lets go of memory or of a leaf. It holds all of them as long as this
+                side does; without its entry, a change of a test's own data could not be undone.
+
+        """
+        if gone["storages"] or gone["leaves"]:
+            raise WireError("word that it needs no memory any more")
+        super().forget(gone)
+
     def lose(self, reason: str, text: str) -> None:
         """Note that nothing more can be asked."""
         if self.lost is None:
