@@ -87,6 +87,7 @@ class SandboxedProcess:
         """End the process; return the limit that it hit."""
         lost = self.student.peer.lost
         self.spent = self.student.interrupted
+        self.student.close()
         end = self.session.close()
         limit, self.left = end.limit, end.left
         if lost is not None and lost.reason in ("time", "memory"):
