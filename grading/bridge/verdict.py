@@ -36,7 +36,6 @@ from grading.bridge.redaction import JOIN, Texts
 from grading.bridge.wire import Channel
 from grading.course.states import STUB
 
-
 #: Bytes that may wait for Python's own collector when a submission has ended.
 KEPT = 64 << 20
 
