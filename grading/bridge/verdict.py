@@ -139,6 +139,10 @@ class Student:
                 "time", "the answer of the submission's process takes too long to read"
             )
             return CellRun(False, "StudentLost", self.lost, student_died=True)
+        except (
+            Exception
+        ) as error:  # what its side answers, as where no memory is left there
+            return CellRun(False, type(error).__name__, text_of(error))
         found = found if isinstance(found, dict) else {}
         texts = [
             str(found.get(name, ""))[: LONGEST_TEXT * 10]

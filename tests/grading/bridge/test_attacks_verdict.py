@@ -175,6 +175,26 @@ def test_memory_that_an_answer_takes_is_bounded(
     assert run.student_died
 
 
+#: What comes instead of the answer to a cell.
+NO_ANSWERS = {
+    "an error": "error={'name': 'E', 'bases': ['KeyError'], 'arguments': ['why']}",
+    "an error that can't be made": "error={'name': 'E', 'bases': ['ExceptionGroup'], "
+    "'arguments': ['a', 'b']}",
+    "changes": "changed=['l', ['t', 'x', ['l']]]",
+    "a change that is no pair": "changed=['l', 3]",
+    "a list": "value=['l', 1, 2]",
+}
+
+
+@pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)
+def test_what_a_cell_is_answered_with_does_not_stop_the_grader(answer: str) -> None:
+    """It costs that cell, or the process."""
+    with submission(FORGED + f"forge({answer})\ndef f(): return 1") as student:
+        run = student.run_cell("x = 1", 20)
+        assert run.student_died == bool(student.lost)
+        assert not run_test_cell(student, "assert f() == 1").passed
+
+
 #: Each answer is five numbers, in a memory of 40 MiB that this side made.
 MUCH = """
 def f(): return torch.zeros(10 << 20, dtype=torch.float32)[:5]
