@@ -90,6 +90,12 @@ def pixels(image: object) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(image.screenshot())).convert("RGB"))
 
 
+def card(picture: np.ndarray) -> float:
+    """Return how light a drawing's card is: near its edges, letters are the exception."""
+    edge = 10  # px: beyond the padding
+    return np.median(np.concatenate([picture[edge], picture[:, edge]]))
+
+
 @pytest.mark.parametrize("name", WITH_QUIZ)
 def test_heatmaps_are_no_light_cards_in_the_dark(
     name: str, server: str, new_context: Callable
@@ -100,15 +106,14 @@ def test_heatmaps_are_no_light_cards_in_the_dark(
     page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
     page.evaluate("document.documentElement.dataset.script = 'off'")
     page.add_style_tag(content=".bd-header-article { display: none; }")
-    images = page.locator("article img.turns-itself").all()
+    images = page.locator("article img.turns-itself:visible").all()
     assert images or name != CHAPTER
     for image in images:
         page.evaluate("document.documentElement.dataset.theme = 'light'")
         light = pixels(image)
         page.evaluate("document.documentElement.dataset.theme = 'dark'")
         dark = pixels(image)
-        edge = 10  # px: beyond the padding, on the drawing's own card
-        assert dark[edge, edge].max() < DARK < LIGHT < light[edge, edge].min()
+        assert card(dark) < DARK < LIGHT < card(light)
         colourful = light[np.ptp(light, axis=-1) > COLOURFUL]
         found, counts = np.unique(colourful, axis=0, return_counts=True)
         square = found[counts.argmax()]
