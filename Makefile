@@ -64,8 +64,8 @@ bench: env-read-translate-grade-check ## time and memory: attention, training an
 	@$(PY) -m benchmarks.live
 	@$(PY) -m benchmarks.grading
 
-mutants: env-grade ## wrong answers made by rule that no test catches; writes tests/mutants.json
-	@$(PY) -m tests.harness.mutants --record tests/mutants.json
+mutants: env-grade ## wrong answers made by rule that no test catches; writes tests/mutants.json (CHANGED=1: of changed tasks)
+	@$(PY) -m tests.harness.mutants --record tests/mutants.json $(if $(CHANGED),--changed)
 
 train: env-translate ## train a translator: make train CONFIG=small (DATA=folder with the corpora)
 	@$(PY) -m translator prepare --config $(CONFIG) $(if $(DATA),--data-dir $(DATA))
