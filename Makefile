@@ -58,9 +58,10 @@ student-edition: env-do ## write what students get, no answers in it: make stude
 grade: env-grade ## grade submitted/: make grade ASSIGNMENT=02
 	@$(PY) -m grading run $(ASSIGNMENT)
 
-bench: env-translate-grade ## time and memory: attention, training and decoding, and grading beside nbgrader
+bench: env-read-translate-grade-check ## time and memory: attention, training and decoding, the page's translator, grading
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench
+	@$(PY) -m benchmarks.live
 	@$(PY) -m benchmarks.grading
 
 mutants: env-grade ## wrong answers made by rule that no test catches; writes tests/mutants.json (CHANGED=1: of changed tasks)
