@@ -140,6 +140,21 @@ class Tokenizer:
         """
         return [self._readable(int(i)) for i in ids]
 
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return each id as tokenizer.json has it: a character for each byte, specials by name."""
+        found = [int(i) for i in ids]
+        for i in found:
+            self._check(i)
+        return [self._backend.id_to_token(i) for i in found]
+
+    def ids_of(self, pieces: Iterable[str]) -> list[int]:
+        """Return the ids of pieces; raises TokenizerError for one that is unknown."""
+        found = [(piece, self._backend.token_to_id(piece)) for piece in pieces]
+        for piece, i in found:
+            if i is None:
+                raise TokenizerError(f"pieces: {piece!r} is not in the vocabulary")
+        return [i for _, i in found]
+
     def _readable(self, i: int) -> str:
         self._check(i)
         if i < len(SPECIALS):

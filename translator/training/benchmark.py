@@ -6,6 +6,8 @@ rounds counts. The peak that a share is taken of is measured, too: a large matri
 
 from __future__ import annotations
 
+import copy
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +18,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.model import Transformer, greedy_decode
 from translator.config import Config
+from translator.data.tokenizer import SPECIALS
+from translator.decoding.ctranslate2_export import needed, write_model
 from translator.decoding.search import beam_search
 from translator.training.baseline import TorchTransformer
 from translator.training.objective import token_loss
@@ -138,9 +142,19 @@ def training_steps(
 
 
 def decoding_ways(
-    config: Config, device: torch.device, *, sentences: int, length: int, rounds: int
+    config: Config,
+    device: torch.device,
+    *,
+    sentences: int,
+    length: int,
+    rounds: int,
+    engine: bool = False,
 ) -> dict[str, Any]:
-    """Time decoding ``length`` tokens for each of ``sentences`` sources, in several ways."""
+    """Time decoding ``length`` tokens for each of ``sentences`` sources, in several ways.
+
+    engine: also by CTranslate2, with the same weights and as many threads of a CPU, whatever the
+    device; raises TranslatorError where it is not installed.
+    """
     src, _ = random_batch(sentences, length, device)
     model = config.model.build(VOCABULARY, PAD).to(device).eval()
     with torch.no_grad():
@@ -162,15 +176,42 @@ def decoding_ways(
             model, src, beam_size=4, **greedy
         ),
     }
-    seconds = fastest(ways, rounds, device)
+    with tempfile.TemporaryDirectory() as folder:
+        if engine:
+            ways |= _by_engine(model, src, length, folder)
+        seconds = fastest(ways, rounds, device)
     tokens = sentences * length
     return {
         "tokens": tokens,
+        "threads": torch.get_num_threads(),
         "rows": [
             {"name": name, "seconds": s, "tokens_per_second": tokens / s}
             for name, s in seconds.items()
         ],
     }
+
+
+def _by_engine(
+    model: Transformer, src: Tensor, length: int, folder: str
+) -> dict[str, Callable[[], Any]]:
+    module = needed("--ctranslate2")
+    pieces = [*SPECIALS, *map(str, range(len(SPECIALS), VOCABULARY))]
+    write_model(copy.deepcopy(model).cpu(), pieces, folder)
+    sources = [[pieces[i] for i in row if i != PAD] for row in src.tolist()]
+
+    def way(compute_type: str) -> Callable[[], Any]:
+        loaded = module.Translator(
+            folder, compute_type=compute_type, intra_threads=torch.get_num_threads()
+        )
+        return lambda: loaded.translate_batch(
+            sources,
+            beam_size=1,
+            min_decoding_length=length,
+            max_decoding_length=length,
+        )
+
+    kinds = ("float32", "int8")
+    return {f"greedy, CTranslate2, {kind}": way(kind) for kind in kinds}
 
 
 def table(training: dict[str, Any], decoding: dict[str, Any]) -> str:
