@@ -35,7 +35,7 @@ from translator.config import Config, load_config
 from translator.data.preparation import prepare
 from translator.data.prepared import PreparedCorpus, load_prepared
 from translator.decoding.evaluation import scores
-from translator.decoding.record import surroundings, write_record
+from translator.decoding.record import read_record, surroundings, write_record
 from translator.errors import TranslatorError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -291,6 +291,11 @@ def lead(rows: Sequence[dict[str, Any]], way: str) -> dict[str, float]:
     return found
 
 
+def leads(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return `lead` for each way of decoding."""
+    return {way: lead(rows, way) for way in ("greedy", "beam")}
+
+
 def table(record: dict[str, Any]) -> str:
     """Return the record as text."""
     lines = [
@@ -314,10 +319,33 @@ def table(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def measured_before(path: Path, record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an earlier record of the same comparison, or none where there is none.
+
+    Raises BenchError for a record of another one: rows that differ in more than name and seed are
+    no comparison.
+    """
+    if not path.is_file():
+        return []
+    before = read_record(path)
+    for key in ("minutes", "config", "plain", "joey", "data"):
+        if before.get(key) != record[key]:
+            raise BenchError(
+                f"{path}: is of another comparison ({key} differs): name another file by "
+                "--record, or delete it"
+            )
+    return before["rows"]
+
+
 def bench(
-    arguments: argparse.Namespace, say: Callable[[str], None] = print
+    arguments: argparse.Namespace,
+    target: Path,
+    say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Train and measure all that the arguments name; return the record."""
+    """Train and measure what the arguments name and target does not have; return the record.
+
+    target: where the record is written after each training.
+    """
     config = load_config(arguments.config)
     work, seconds = arguments.work, 60 * arguments.minutes
     data = prepare(
@@ -337,10 +365,14 @@ def bench(
             "fingerprint": data.fingerprint,
             "sentences": len(rows),
         },
-        "rows": [],
     }
+    record["rows"] = measured_before(target, record)
+    record["lead"] = leads(record["rows"])
+    done = {(row["name"], row["seed"]) for row in record["rows"]}
     for seed in arguments.seeds:
         for name in arguments.only:
+            if (name, seed) in done:
+                continue
             say(f"{name}, seed {seed}")
             folder = work / f"{name}-{seed}".replace(" ", "-")
             folder.mkdir(parents=True)
@@ -362,7 +394,8 @@ def bench(
             row = {"name": name, "seed": seed, "load": load, **row}
             say(f"  {row['bleu']['greedy']['score']:.1f} BLEU greedily")
             record["rows"].append(row)
-    record["lead"] = {way: lead(record["rows"], way) for way in ("greedy", "beam")}
+            record["lead"] = leads(record["rows"])
+            write_record(target, record)
     return record
 
 
@@ -378,7 +411,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--only", nargs="+", choices=(OURS, TORCH, JOEY), default=[OURS, TORCH, JOEY]
     )
-    made.add_argument("--record", type=Path, help="write the measurements here")
+    made.add_argument(
+        "--record",
+        type=Path,
+        help="where the measurements go; what is there already is not measured again",
+    )
     made.add_argument(
         "--cache",
         type=Path,
@@ -399,17 +436,18 @@ def main(arguments: list[str] | None = None) -> int:
         in_process(args, args.one, folder)
         return 0
     target = args.record or ROOT / "_build" / "translator-bench.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
         if args.minutes <= 0:
             raise BenchError(f"--minutes: expected more than 0, got {args.minutes}")
         with tempfile.TemporaryDirectory(prefix="translator-bench-") as scratch:
             args.work = Path(scratch)
-            record = bench(args, lambda line: print(line, file=sys.stderr, flush=True))
+            record = bench(
+                args, target, lambda line: print(line, file=sys.stderr, flush=True)
+            )
     except (TranslatorError, subprocess.CalledProcessError) as error:
         print(f"python -m benchmarks.translator: {error}", file=sys.stderr)
         return 1
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_record(target, record)
     print(f"{table(record)}\n\n{target}")
     return 0
 

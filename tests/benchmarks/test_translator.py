@@ -143,6 +143,13 @@ def test_ours_and_pytorchs_are_trained_and_recorded(tmp_path: Path, capsys):
     first, second = (row["bleu"]["greedy"]["score"] for row in found["rows"])
     assert found["lead"]["greedy"][TORCH] == pytest.approx(first - second, abs=1e-3)
     assert "ahead of nn.Transformer" in capsys.readouterr().out
+    # What is there is kept, and a record of something else is not added to.
+    before = record.read_bytes()
+    assert main([*command, "--only", OURS, TORCH]) == 0
+    assert record.read_bytes() == before
+    command[command.index("0.05")] = "0.04"
+    assert main([*command, "--only", OURS]) == 1
+    assert "another comparison (minutes differs)" in capsys.readouterr().err
 
 
 def test_the_lead_is_over_the_seeds_that_both_have():

@@ -36,6 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compile", action="store_true", help="also with torch.compile"
     )
     parser.add_argument(
+        "--tried",
+        action="store_true",
+        help="also what makes a training step faster on a CPU, each alone",
+    )
+    parser.add_argument(
         "--ctranslate2", action="store_true", help="also decoding by that engine"
     )
     parser.add_argument("--record", type=Path, help="write the numbers here, as JSON")
@@ -60,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     )
     sizes = {"sentences": args.sentences, "length": args.length, "rounds": args.rounds}
     load = os.getloadavg()[0]  # of the machine, before and after
-    training = training_steps(config, device, compiled=args.compile, **sizes)
+    training = training_steps(
+        config, device, compiled=args.compile, tried=args.tried, **sizes
+    )
     decoding = decoding_ways(config, device, engine=args.ctranslate2, **sizes)
     print(
         f"{describe_device(device)}; {config.name}; fastest of {args.rounds} rounds, in turns"
