@@ -73,8 +73,8 @@ class Trainer:
     checkpoints go. processes: device, and our place among several processes. make_model: called
     with the vocabulary's size and the padding's id, for another model than the configuration's:
     any module that gives logits (B, T, V) for source (B, S) and target (B, T). timer: returns
-    the seconds that max_seconds and the log count, from any beginning; time.process_time counts
-    those of the processor, which a busy machine does not change.
+    the seconds that max_seconds and the log count, in place of the clock's; time.process_time
+    counts those of the processor, which a busy machine does not change.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class Trainer:
         *,
         show_progress: bool = True,
         make_model: Callable[[int, int], nn.Module] | None = None,
-        timer: Callable[[], float] = time.perf_counter,
+        timer: Callable[[], float] | None = None,
     ):
-        self.timer = timer
-        self.started = timer()  # the clock covers all that follows
+        self.timer = timer or time.perf_counter
+        self.started = self.timer()  # the clock covers all that follows
         self.config, self.corpus, self.folder = config, corpus, Path(folder)
         self.processes, self.show_progress = processes, show_progress
         settings = config.training

@@ -3,8 +3,8 @@
     python -m tests.translator.training.fake_cuda_steps LIBRARY DATA [waits]
 
 LIBRARY: fake_cuda.cpp, compiled, or - where PyTorch was built with CUDA. DATA: a prepared corpus.
-waits: ask for the loss within a step, as no step may. Prints what a step did, or which error stopped
-it.
+waits: ask for the loss within a step, as no step may. Prints what a step did, or which error
+stopped it.
 """
 
 import ctypes
