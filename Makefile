@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book pdf test test-deploy check release claims lab library exercises student-edition grade train de-en multi30k train-gpu bench mutants lock clean
+.PHONY: help env book pdf test test-deploy check release claims lab library exercises student-edition grade train de-en captions train-gpu bench mutants lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -85,7 +85,7 @@ de-en: env-translate ## make the book's translator again: five hours of a core (
 	@$(PY) -m translator export --run runs/de-en-3 --out models/de-en --int8 --data data/de-en
 
 # The length penalty is the one that is best on the validation pairs.
-multi30k: env-translate ## Multi30k on one core, with models/de-en to begin with: under an hour (DATA=folder with multi30k/)
+captions: env-translate ## Multi30k, captions of images, on one core with models/de-en to begin with: an hour (DATA=folder)
 	@$(PY) -m translator prepare --config multi30k-de-en --vocabulary models/de-en $(if $(DATA),--data-dir $(DATA))
 	@$(PY) -m translator train --config multi30k-de-en --from models/de-en --resume
 	@$(PY) -m translator evaluate --run runs/multi30k-de-en --after models/de-en --alpha 0.6 1 1.4 1.8 2.2
