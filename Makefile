@@ -64,8 +64,8 @@ bench: env-translate-grade ## time, memory, BLEU, beside others' code; PEERS=10:
 	@$(PY) -m benchmarks.grading
 	@$(if $(PEERS),$(PY) -m benchmarks.translator --minutes $(PEERS) $(if $(DATA),--data-dir $(DATA)))
 
-mutants: env-grade ## wrong answers made by rule that no test catches; writes tests/mutants.json
-	@$(PY) -m tests.harness.mutants --record tests/mutants.json
+mutants: env-grade ## wrong answers made by rule that no test catches; writes tests/mutants.json (CHANGED=1: of changed tasks)
+	@$(PY) -m tests.harness.mutants --record tests/mutants.json $(if $(CHANGED),--changed)
 
 train: env-translate ## train a translator: make train CONFIG=small (DATA=folder with the corpora)
 	@$(PY) -m translator prepare --config $(CONFIG) $(if $(DATA),--data-dir $(DATA))

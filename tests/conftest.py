@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tools import chromium
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # One thread a process: the tests run beside each other, and kernels inherit this.
@@ -18,13 +20,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # pytest keeps its rewritten tests, and what it imports of the course: each worker, and each process
 # that a test starts, would compile them anew. What those write themselves the Makefile decides.
 sys.dont_write_bytecode = False
-
-#: Where a distribution puts its own Chromium; where none is, playwright's copy is tried.
-SYSTEM_CHROMIUM = (
-    "/usr/bin/chromium",
-    "/usr/bin/chromium-browser",
-    "/usr/bin/google-chrome",
-)
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -114,19 +109,17 @@ def browser() -> Iterator[object]:
         from playwright.sync_api import Error, sync_playwright
     except ImportError as error:
         without_browser(f"playwright is not installed ({error})")
-    found = next((path for path in SYSTEM_CHROMIUM if Path(path).exists()), None)
+    found = chromium.find()
     with sync_playwright() as playwright:
         try:
-            chromium = playwright.chromium.launch(
+            launched = playwright.chromium.launch(
                 executable_path=found, args=CHROMIUM_FLAGS
             )
         except Error as error:
             # Reported outside the handler: the reason is the message, not a chain of tracebacks.
             reason = str(error).strip().splitlines()[0]
-            chromium = None
-        if chromium is None:
-            without_browser(
-                f"{reason} (install Debian's chromium, or: python -m playwright install chromium)"
-            )
-        yield chromium
-        chromium.close()
+            launched = None
+        if launched is None:
+            without_browser(f"{reason} ({chromium.INSTALL})")
+        yield launched
+        launched.close()

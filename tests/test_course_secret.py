@@ -10,9 +10,9 @@ from grading.course import draws, notebooks
 from grading.course.notebooks import ROOT
 from tests.harness import assignment as form
 from tests.harness import table
-from tests.harness.answers import losses
 from tests.harness.bank import read_bank
 from tests.harness.runner import Job, Outcome, run
+from tests.harness.verdict import losses
 
 FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir())
 SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]

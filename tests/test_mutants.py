@@ -1,4 +1,4 @@
-"""Wrong answers by rule: what is made, what is killed, and what the list of equal ones may say."""
+"""Wrong answers by rule: what is made, what is killed, what may be listed, what is on record."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import assignment, mutants, sample
+from grading.course.notebooks import ROOT
+from tests.harness import assignment, mutants, record, sample
 from tests.harness.mutation import RULES, changes
 from tests.harness.mutation import mutants as make
 
 pytestmark = pytest.mark.slow
+
+FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is_dir())
 
 ATTENTION = '''
 class Layer(nn.Module):
@@ -111,7 +114,8 @@ def test_a_mutant_that_hangs_is_ended_and_named(loaded: assignment.Assignment) -
     path.write_text(text)
     tally, _ = judged(assignment.load(path.parent), "double", limit=1, most=25)
     assert tally.hung
-    assert any("while" in text or "n +" in text or "n =" in text for text in tally.hung)
+    texts = [mutant.diff for mutant in tally.hung]
+    assert any("while" in x or "n +" in x or "n =" in x for x in texts)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +143,12 @@ def test_the_list_of_equal_ones_is_checked(
     [
         ('[[equal]]\ntask = "double"\ndiff = "-x"\nwhy = ""', "entry 1: no why"),
         ('[[equal]]\ntask = "no"\ndiff = "-x"\nwhy = "y"', "no task no"),
+        ('[[warned]]\ntask = "double"\nanswer = "x"', "entry 1: no words"),
+        (
+            '[[warned]]\ntask = "double"\nanswer = "x"\nwords = "z"',
+            "the statement of double does not say 'z'",
+        ),
+        ('[[same]]\ntask = "double"', "neither equal nor warned: same"),
         ("[[equal", "equal.toml"),
     ],
 )
@@ -157,3 +167,94 @@ def test_the_command_names_what_it_does_not_know(capsys: pytest.CaptureFixture) 
     assert mutants.main(["02", "nothing"]) == 2
     assert "it has soft-lookup" in capsys.readouterr().err
     assert mutants.main(["99"]) == 2
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_mutants_are_caught(folder: Path) -> None:
+    """The record has enough of each task, and none survives or lulls; changed tasks are run."""
+    loaded = assignment.load(folder)
+    kept = record.read(record.FILE)
+    changed = record.changed(kept, loaded, record.digests(loaded, mutants.ANSWERS))
+    found, bad = dict(kept.get(loaded.name, {})), []
+    for task in changed:
+        tally, problems = mutants.judge_enough(loaded, task, mutants.ANSWERS)
+        found[task] = mutants.as_record(tally, "")
+        bad += [mutants.report(loaded.name, [tally], problems)] * bool(problems)
+    assert found.keys() == loaded.tasks.keys()
+    for task, counts in found.items():
+        if counts["made"] - counts["do not run"] < mutants.LEAST:
+            bad.append(f"{task}: fewer than {mutants.LEAST} mutants run: {counts}")
+        bad += [f"{task}: survives: {text}" for text in counts["survive"]]
+        bad += [f"{task}: lulls: {text}" for text in counts["lull"]]
+    assert not bad, "\n".join(["", *bad])
+
+
+def test_a_record_fits_until_a_task_changes(loaded: assignment.Assignment) -> None:
+    """Code, a right answer, a test and the lists count; a comment and another task do not."""
+    folder = loaded.path.parent.parent.parent / "answers"
+    path = loaded.path
+    text, before = path.read_text(), record.digests(loaded, folder)
+    kept = {loaded.name: {task: {"fits": now} for task, now in before.items()}}
+
+    def changed() -> list[str]:
+        again = assignment.load(path.parent)
+        return record.changed(kept, again, record.digests(again, folder))
+
+    assert changed() == []
+    path.write_text(text.replace("return 2 * x", "return 2 * x  # twice"))
+    assert changed() == []
+    path.write_text(text.replace("return 2 * x", "return x * 2"))
+    sample.write(
+        folder / sample.NAME / "double.py", "# %% right: other\ndouble = abs\n"
+    )
+    assert changed() == ["double"]
+    path.write_text(text.replace("is 6, got {_got}", "is six, got {_got}"))
+    assert changed() == ["double", "total"]
+    path.write_text(text)
+    sample.write(folder / sample.NAME / "double.py", sample.BANK["double"])
+    assert changed() == []
+    entry = '[[equal]]\ntask = "total"\ndiff = "-x"\nwhy = "y"\n'
+    sample.write(folder / f"{sample.NAME}.equal.toml", sample.LISTED + entry)
+    assert changed() == ["total"]
+
+
+def test_the_command_keeps_a_record(
+    loaded: assignment.Assignment, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Task by task; what has not changed is not run again, and what has is named."""
+    solutions = loaded.path.parent.parent
+    path = tmp_path / "mutants.json"
+    command = ["--solutions", str(solutions), "--answers", str(tmp_path / "answers")]
+    command += ["--record", str(path)]
+    assert mutants.main(["90", "double", *command]) in (0, 1)
+    assert record.read(path)[sample.NAME]["double"]["killed"] > 5
+    capsys.readouterr()
+    assert mutants.main([*command, "--fits"]) == 1
+    assert "total has changed since" in capsys.readouterr().out
+    mutants.main([*command, "--changed"])
+    printed = capsys.readouterr().out
+    assert "total:" in printed
+    assert "double:" not in printed
+    assert mutants.main([*command, "--fits"]) == 0
+    path.write_text("[]")
+    assert mutants.main([*command, "--fits"]) == 2
+    assert "not a record" in capsys.readouterr().err
+
+
+def test_a_mutant_that_lulls_is_named(loaded: assignment.Assignment) -> None:
+    """Visible tests pass it, hidden ones take most of the points: a problem without a warning."""
+    path = loaded.path
+    path.write_text(
+        path.read_text().replace("return 2 * x", "return x * 2 if x > 0 else 2 * x")
+    )
+    folder = path.parent.parent.parent / "answers"
+    sample.write(folder / sample.NAME / "double.py", "")
+    tally, _ = judged(assignment.load(path.parent), "double", most=500)
+    assert tally.lulling, "what is wrong below 0 is seen by hidden tests only"
+    entry = f"[[warned]]\ntask = \"double\"\ndiff = '''\n{tally.lulling[0].diff}'''\n"
+    entry += 'words = "Mind the sign."\n'
+    sample.write(folder / f"{sample.NAME}.equal.toml", entry)
+    again, problems = judged(assignment.load(path.parent), "double", most=500)
+    assert again.warned == 1
+    assert not problems
+    assert len(again.lulling) == len(tally.lulling) - 1

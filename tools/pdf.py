@@ -15,14 +15,13 @@ from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Error, sync_playwright
 from pypdf import PdfReader
 
-from tools import build_book
+from tools import build_book, chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = Path(__file__).with_suffix(".css")
 #: Parts of the table of contents that are printed; exercises are done, not read.
 PARTS = ("Start here", "Chapters", "Reference")
 NAME = "course.pdf"  # as in book/_ext/course_site/course_pdf.py
-CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 #: A4 less its margins, in CSS pixels.
 TEXT_WIDTH = int((210 - 2 * 18) / 25.4 * 96)
 #: What reaches beyond the text, innermost, and the page that it is on.
@@ -233,11 +232,10 @@ def main(argv: list[str] | None = None) -> int:
     if status := build_book.main(["--root", str(root)]):
         return status
     site = root / "_build" / "html"
-    found = next((path for path in CHROMIUM if Path(path).exists()), None)
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
-                executable_path=found, args=["--no-sandbox"]
+                executable_path=chromium.find(), args=["--no-sandbox"]
             )
             pages = make(root, site, site / NAME, browser.new_page())
     except PdfError as error:
@@ -245,8 +243,8 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except Error as error:
         print(
-            f"Chromium did not print the book: {str(error).splitlines()[0]}\n(install Debian's "
-            "chromium, or: python -m playwright install chromium)",
+            f"Chromium did not print the book: {str(error).splitlines()[0]}\n"
+            f"({chromium.INSTALL})",
             file=sys.stderr,
         )
         return 1

@@ -39,6 +39,7 @@ MINUTES = {
     "rooms": 5,
     "claims": 10,
     "version": 5,
+    "mutants": 5,
     "book": 40,
     "solutions, cell by cell": 20,
     "tests": 60,
@@ -65,6 +66,8 @@ def steps(fast, release=False):
     ]
     if release:
         first.append(("version", [python, "-m", "tools.check_version"]))
+        record = ["--record", "tests/mutants.json", "--fits"]
+        first.append(("mutants", [python, "-m", "tests.harness.mutants", *record]))
     if fast:
         return [*first, ("tests", [*pytest, *PARALLEL, "-m", "not slow", "tests"])]
     return [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 
 from grading.bridge.codec import refill
-from grading.bridge.tensors import Storages, octets
+from grading.bridge.tensors import Storages, as_octets, content, masked, octets
 
 
 class Changes:
@@ -23,7 +23,7 @@ class Changes:
 
     def __init__(self) -> None:
         self.refused = False
-        self.memories: dict[int, torch.Tensor] = {}
+        self.memories: dict[int, bytes] = {}
         self.containers: list[tuple[object, object]] = []
         self.leaves: list[
             tuple[torch.Tensor, torch.Tensor, bool, torch.Tensor | None]
@@ -44,7 +44,8 @@ class Changes:
         for number, before in self.memories.items():
             storage = storages.get(number)
             if storage is not None:
-                octets(storage)[: before.numel()].copy_(before)  # it may have grown
+                # It may have grown.
+                octets(storage)[: len(before)].copy_(as_octets(before))
         self.memories, self.containers, self.leaves = {}, [], []
 
 
@@ -55,25 +56,22 @@ class WatchedStorages(Storages):
         super().__init__(first, weak)
         self.first, self.changes = first, changes
 
-    def write(self, number: object, blob: bytearray) -> None:
+    def write(self, number: object, blob: bytes) -> None:
         """Take over the bytes that the other side sent, or note only that it has them."""
         storage = self.get(number)
         if storage is None or number % 2 != self.first % 2:
             super().write(number, blob)
             return
         if number not in self.changes.memories:
-            self.changes.memories[number] = octets(storage).clone()
+            self.changes.memories[number] = content(storage)
         if not self.changes.refused:
             super().write(number, blob)
             return
         self.grow(number, storage, len(blob))
         # What it is known to hold there is not what is here: so it is sent back.
-        there = (
-            torch.frombuffer(blob, dtype=torch.uint8) if blob else torch.empty(0).byte()
-        )
         entry = self.entries[number]
-        fits = entry[2] is not None and entry[2].shape == there.shape
-        entry[1] = there & entry[2] if fits else there
+        fits = entry[2] is not None and entry[2].numel() == len(blob)
+        entry[1] = masked(as_octets(blob), entry[2]) if fits else blob
 
 
 def snapshot(container: object) -> object:

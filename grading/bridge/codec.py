@@ -396,14 +396,14 @@ class Codec:
         return found
 
     def new_storage(
-        self, number: object, size: object, blob: bytearray
+        self, number: object, size: object, blob: bytes
     ) -> torch.UntypedStorage:
         """Enter a memory that the other side made."""
         if not is_integer(number) or number % 2 == self.first % 2 or size != len(blob):
             raise WireError("a memory that can't be read")
         storage = torch.UntypedStorage(len(blob))
         bridge_tensors.fill(storage, blob)
-        self.storages.add(storage, number)
+        self.storages.add(storage, number, blob)
         return storage
 
 

@@ -225,7 +225,7 @@ class Peer(Codec):
         for name, numbers in (("new", out.new_storages), ("sync", changed)):
             message[name] = []
             for number in numbers:
-                data = self.storages.entries[number][1].numpy().tobytes()
+                data = self.storages.entries[number][1]
                 message[name].append([number, out.blob(data)])
         message.update(
             tensors=out.tensors, generators=self.generators.changed(), blobs=out.blobs

@@ -36,7 +36,7 @@ DTYPES = {
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 memcmp = ctypes.CDLL(None).memcmp
-memcmp.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
+memcmp.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 #: A small view of a memory larger than this travels alone, without what else is in that memory.
 LARGE = 16 << 20
 
@@ -65,12 +65,9 @@ def octets_under(tensor: torch.Tensor, octets: torch.Tensor) -> torch.Tensor:
     )
 
 
-def is_same(storage: torch.UntypedStorage, known: torch.Tensor) -> bool:
-    """Tell whether a memory holds these bytes: asked for every tensor before every message."""
-    size = storage.nbytes()
-    return size == known.numel() and not memcmp(
-        storage.data_ptr(), known.data_ptr(), size
-    )
+def content(storage: torch.UntypedStorage) -> bytes:
+    """Return a copy of the bytes of a memory."""
+    return ctypes.string_at(storage.data_ptr(), storage.nbytes())
 
 
 def is_integer(value: object) -> bool:
@@ -83,7 +80,8 @@ class Storages:
 
     def __init__(self, first: int, weak: bool) -> None:
         self.next, self.weak = first, weak
-        #: id -> [storage or weak reference, the bytes that both sides know, which may be seen]
+        #: id -> [storage or weak reference, the bytes that both sides know, which may be seen: a
+        #: tensor of 0 and 255, or None for all]
         self.entries: dict[int, list] = {}
         self.ids: dict[int, int] = {}
         self.booleans: set[int] = set()
@@ -92,15 +90,20 @@ class Storages:
         """Return a memory's id, or None if it is not in the table."""
         return self.ids.get(storage._cdata)
 
-    def add(self, storage: torch.UntypedStorage, number: int | None = None) -> int:
-        """Enter a memory, by a new id or by the other side's."""
+    def add(
+        self,
+        storage: torch.UntypedStorage,
+        number: int | None = None,
+        known: bytes = b"",
+    ) -> int:
+        """Enter a memory, by a new id, or by the other side's with the bytes that it sent."""
         seen = None
         if number is None:
             number, self.next = self.next, self.next + 2
             if self.weak:
                 seen = torch.zeros(storage.nbytes(), dtype=torch.uint8)
         holder = StorageWeakRef(storage) if self.weak else storage
-        self.entries[number] = [holder, octets(storage).clone(), seen]
+        self.entries[number] = [holder, known, seen]
         self.ids[storage._cdata] = number
         return number
 
@@ -128,10 +131,10 @@ class Storages:
         seen = self.entries[number][2]
         return seen is None or bool(octets_under(tensor, seen).all())
 
-    def read(self, number: int, storage: torch.UntypedStorage) -> torch.Tensor:
+    def read(self, number: int, storage: torch.UntypedStorage) -> bytes:
         """Return a copy of the bytes of a memory that may be seen; the others are 0."""
         seen = self.entries[number][2]
-        return octets(storage).clone() if seen is None else octets(storage) & seen
+        return content(storage) if seen is None else masked(octets(storage), seen)
 
     def renew(self, number: int) -> None:
         """Note that the other side is being told what a memory holds."""
@@ -156,21 +159,26 @@ class Storages:
     def scan(self) -> tuple[list[int], list[int], list[torch.UntypedStorage]]:
         """Return which entries died, which changed, and what keeps the others alive."""
         dead, changed, alive = [], [], []
+        lock, weak = torch.UntypedStorage._new_with_weak_ptr, self.weak
         for number, entry in self.entries.items():
-            storage = self.get(number)
+            holder, known, seen = entry
+            storage = lock(holder.cdata) if weak else holder
             if storage is None:
                 dead.append(number)
                 continue
             alive.append(storage)
-            if entry[2] is None:
-                if not is_same(storage, entry[1]):
-                    entry[1] = octets(storage).clone()
-                    changed.append(number)
-                continue
-            now = self.read(number, storage)
-            if not torch.equal(now, entry[1]):
-                entry[1] = now
-                changed.append(number)
+            if seen is None:
+                # Asked for every memory before every message: so no function of ours is called.
+                size = storage.nbytes()
+                if size == len(known) and not memcmp(storage.data_ptr(), known, size):
+                    continue
+                now = content(storage)
+            else:
+                now = masked(octets(storage), seen)
+                if now == known:
+                    continue
+            entry[1] = now
+            changed.append(number)
         return dead, changed, alive
 
     def grow(self, number: int, storage: torch.UntypedStorage, size: int) -> None:
@@ -195,7 +203,7 @@ class Storages:
                     f"a memory that can't change its size: {error}"
                 ) from None
 
-    def write(self, number: object, blob: bytearray) -> None:
+    def write(self, number: object, blob: bytes) -> None:
         """Take over the bytes that the other side sent.
 
         Raises:
@@ -209,8 +217,7 @@ class Storages:
         self.grow(number, storage, len(blob))
         if entry[2] is not None:
             here = octets(storage)
-            there = torch.frombuffer(blob, dtype=torch.uint8)
-            here.copy_(torch.where(entry[2].bool(), there, here))
+            here.copy_(torch.where(entry[2].bool(), as_octets(blob), here))
         else:
             fill(storage, blob)
         entry[1] = self.read(number, storage)
@@ -218,10 +225,28 @@ class Storages:
             check_booleans(octets(storage))
 
 
-def fill(storage: torch.UntypedStorage, blob: bytearray) -> None:
-    """Write bytes into a memory of their size."""
-    if blob:
-        octets(storage).copy_(torch.frombuffer(blob, dtype=torch.uint8))
+def as_octets(blob: bytes) -> torch.Tensor:
+    """Return bytes as a tensor of its own."""
+    return torch.frombuffer(bytearray(blob) or bytearray(1), dtype=torch.uint8)[
+        : len(blob)
+    ]
+
+
+def masked(there: torch.Tensor, seen: torch.Tensor) -> bytes:
+    """Return the octets that may be seen, and 0 for the others."""
+    return (there & seen).numpy().tobytes()
+
+
+def fill(storage: torch.UntypedStorage, blob: bytes) -> None:
+    """Write bytes into a memory of their size.
+
+    Raises:
+        ValueError: if it has another.
+
+    """
+    if storage.nbytes() != len(blob):
+        raise ValueError(f"{len(blob)} bytes for a memory of {storage.nbytes()}")
+    ctypes.memmove(storage.data_ptr(), blob, len(blob))
 
 
 def check_booleans(tensor: torch.Tensor) -> None:
@@ -362,12 +387,23 @@ class Leaves:
     def state(self, tensor: torch.Tensor, storages: Storages) -> tuple:
         """Return what is compared to see whether a leaf changed otherwise than by its numbers."""
 
-        def place(part: torch.Tensor) -> tuple:
-            number = storages.id_of(part.untyped_storage())
-            return number, part.dtype, part.shape, part.stride(), part.storage_offset()
+        grad = tensor.grad
+        return (
+            *place_of(tensor, storages),
+            tensor.requires_grad,
+            None if grad is None else place_of(grad, storages),
+        )
 
-        grad = None if tensor.grad is None else place(tensor.grad)
-        return (*place(tensor), tensor.requires_grad, grad)
+
+def place_of(tensor: torch.Tensor, storages: Storages) -> tuple:
+    """Return where a tensor lies, to see later whether it lies there still."""
+    return (
+        storages.ids.get(tensor.untyped_storage()._cdata),
+        tensor.dtype,
+        tensor.shape,
+        tensor.stride(),
+        tensor.storage_offset(),
+    )
 
 
 class Generators:

@@ -118,7 +118,7 @@ class Channel:
             raise WireError("a header without the expected parts")
         if sum(lengths) != size:
             raise WireError("the lengths in a header don't add up to its body")
-        message["blobs"] = [self._read(length, deadline) for length in lengths]
+        message["blobs"] = [bytes(self._read(length, deadline)) for length in lengths]
         return message
 
     def close(self) -> None:

@@ -184,6 +184,12 @@ _module = AdditiveAttention(5, 6, 7)
 steady("the module", _module, _query, _memory, real(4, 2))
 _context, _ = steady("the module", _module, _query[:1, :1], _memory[:1], None)
 assert _context.shape == (1, 1, 6), "One sentence, one query: expected (1, 1, 6)."
+_both = _module(_query, _memory)[0]
+_turned = _module(_query.flip(0), _memory.flip(0))[0]
+assert matches(_turned, _both.flip(0).detach()), (
+    "With the two sentences exchanged, the contexts aren't: is something kept from an"
+    " earlier call?"
+)
 _got = attempt(
     lambda: _module.double()(_query.double(), _memory.double(), None)[0],
     "A module must run in float64 too, after module.double(): make tensors of your own "
@@ -310,6 +316,11 @@ assert [_found, _sure, _possible] == [
     [[(0, 0)], [(2, 1)]],
     [[], [(1, 0)]],
 ], "alignment_error_rate changes the lists of its arguments."
+_rate = alignment_error_rate([[(0, 1)]], [[(1, 0)]], [[]])
+assert _rate == 1, (
+    f"Found (0, 1), sure (1, 0): the rate is 1, got {_rate}. (0, 1) and (1, 0) are two"
+    " links: the first number is the target."
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -344,6 +355,9 @@ _contract.case(f"One target word", _weights[2:3], 0.2)
 _contract.case(f"One source word", torch.ones(4, 1), 1.0)
 _contract.case(f"One pair", torch.full((1, 1), 0.5), 0.6)
 _contract.case(f"float32", _weights.float(), 0.3)
+_says = f"Weights of exactly 0 reach a threshold of 0 or below"
+for _threshold in (0, -0.5):
+    _contract.case(_says, _weights * (_weights > 0.3), _threshold)
 _close = 0.3 + torch.tensor([[0.0, -1e-12], [1e-12, -1e-9]]).double()
 _contract.case(
     f"Weights that only float64 can tell from the threshold: compare as they are",
@@ -548,6 +562,40 @@ _context, _weights, _ = steady(
 )
 assert _context.shape == (2, 4), "One source word: a context of shape (2, 4)."
 assert matches(_weights, torch.ones(2, 1)), "One source word gets all the weight."
+# A second filter counts nothing where W_f gives its feature the weight 0.
+_coverage = seeded(58, (2, 5)).abs().requires_grad_()
+_one = CoverageAttention(3, 4, 6, num_filters=1, width=5)
+_two = CoverageAttention(3, 4, 6, num_filters=2, width=5)
+_state = fill(_one, 21)
+_second = seeded(59, (1, 1, 5))
+_two.load_state_dict(
+    {
+        **_state,
+        "filters.weight": torch.cat([_state["filters.weight"], _second]),
+        "location.weight": F.pad(_state["location.weight"], (0, 1)),
+    }
+)
+_want = attempt(
+    lambda: _one(_query, _memory, _coverage, real(5, 3))[1],
+    "With width=5, the features must have one row for each source position: pad with"
+    " width // 2 zeros.",
+)
+_alone = _one(_query[1:], _memory[1:], _coverage[1:], real(3, size=5))[1]
+assert matches(_alone, _want[1:].detach()), (
+    "The second sentence alone gets other weights than beside the first. Each sentence"
+    " reads its own coverage."
+)
+_got = _two(_query, _memory, _coverage, real(5, 3))[1]
+assert matches(_got, _want), (
+    "With two filters, of which only the first has a weight, the result is another than"
+    " with the first alone. The filters return (B, d_filter, S): transpose it to (B, S,"
+    " d_filter); reshape or view doesn't move axes."
+)
+(_gradient,) = torch.autograd.grad(_got[0, 0], _coverage, allow_unused=True)
+assert _gradient is not None, (
+    "coverage gets no gradient: the way from it to the weights is cut off, by detach,"
+    " .data, .item(), torch.no_grad or a new torch.tensor(...)."
+)
 _got = attempt(
     lambda: _module.double()(
         _query.double(), _memory.double(), torch.zeros(2, 5).double(), real(5, 3)

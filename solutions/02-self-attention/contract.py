@@ -27,6 +27,12 @@ _want = torch.softmax(-((_query - _keys) ** 2).sum(1) / 0.7, 0)
 assert matches(_weights, _want, 1e-9), explain(
     "weights in float64", _weights, _want, tol=1e-9
 )
+_output, _weights = soft_lookup(_query, _keys[:1], _values[:1], 0.7)
+for _name, _found, _size in (("weights", _weights, 1), ("output", _output, 2)):
+    assert _found.shape == (_size,), (
+        f"{_name} for one key: expected shape {(_size,)}, got {tuple(_found.shape)}. An"
+        " axis of length 1 is lost: is it squeezed away?"
+    )
 
 
 ### BEGIN HIDDEN TESTS
@@ -76,6 +82,8 @@ _contract.case(
 _contract.case(
     f"Near keys at a small temperature", _query / 99, _keys / 99, _values, 0.001
 )
+_says = f"Near keys at a temperature of 1e-16: is it kept above another number?"
+_contract.case(_says, _query * 1e-8, _keys * 1e-8, _values, 1e-16)
 _contract.case(
     f"float32, a temperature of 1e-30",
     100 * _query.float(),
@@ -116,11 +124,35 @@ _want = F.scaled_dot_product_attention(_query, _key, _value)
 assert matches(_output, _want, 1e-9), explain(
     "output in float64", _output, _want, tol=1e-9
 )
+_mask = torch.ones(2, 3, 4, dtype=torch.bool)
+_mask[1, :, 2:] = False
+_output, _weights = masked_attention(_query, _key, _value, _mask)
+assert _weights.shape == (2, 3, 4), (
+    f"weights, mask (2, 3, 4): expected shape (2, 3, 4), got {tuple(_weights.shape)}. A"
+    " mask may have a batch axis of its own."
+)
+_want = F.scaled_dot_product_attention(_query, _key, _value, _mask)
+assert matches(_output, _want, 1e-9), explain(
+    "output with a mask for each sequence", _output, _want, tol=1e-9
+)
 
 
 ### BEGIN HIDDEN TESTS
-def _attended(query, key, value, mask=None):
-    """Return output and weights, query by query."""
+def _attended(query, key, value, mask=None, sink=None):
+    """Return output and weights, query by query; a sink is one more key, of no value."""
+    if sink is not None:
+        rows = sink.expand(len(query), query.shape[1], 1)
+        allowed = torch.ones(1, 1, key.shape[1], dtype=torch.bool)
+        allowed = (allowed if mask is None else allowed & mask).expand(
+            len(query), query.shape[1], key.shape[1]
+        )
+        scores = torch.einsum("bqd,bkd->bqk", query, key) / query.shape[-1] ** 0.5
+        top = torch.where(allowed, scores, rows).amax(-1, keepdim=True)
+        top = torch.maximum(top, rows).detach()
+        powers = torch.where(allowed, scores - top, torch.zeros_like(scores)).exp()
+        powers = powers * allowed
+        weights = powers / (powers.sum(-1, keepdim=True) + (rows - top).exp())
+        return torch.einsum("bqk,bkv->bqv", weights, value), weights
     batch, t_q, d_k = query.shape
     allowed = torch.ones(batch, t_q, key.shape[1], dtype=torch.bool)
     allowed = allowed if mask is None else allowed & mask
@@ -136,9 +168,9 @@ def _attended(query, key, value, mask=None):
 _contract = _Contract(
     masked_attention,
     _attended,
-    arguments=(f"query", f"key", f"value", f"mask"),
+    arguments=(f"query", f"key", f"value", f"mask", f"sink"),
     results=(f"output", f"weights"),
-    gradients=(f"query", f"key", f"value"),
+    gradients=(f"query", f"key", f"value", f"sink"),
 )
 _sets = [_kit_normal(931 + _n, (3, 2, 5), (3, 4, 5), (3, 4, 6)) for _n in range(2)]
 _masks = _kit_normal(933, (2, 3, 2, 4)) > 0
@@ -185,6 +217,50 @@ _contract.case(
 )
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
+_sinks = 2 * _kit_normal(1033, (3,))
+_contract.case(f"A sink", *_sets[0], _masks[0], _sinks[0])
+_contract.case(f"Another sink", *_sets[0], _masks[0], _sinks[1])
+_contract.case(f"Other inputs, a sink, no mask", *_sets[1], None, _sinks[0])
+_nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
+_contract.case(f"A sink, nothing allowed", *_sets[1], _nothing, _sinks[2])
+_contract.case(f"A sink, a mask of keys", *_sets[1], _masks[0, :, :1], _sinks[2])
+_contract.case(f"A sink, one query and one key", *_few, None, _sinks[1])
+_beside = torch.tensor(-3e4).double()
+_contract.case(
+    f"A low sink, large scores",
+    *_high,
+    _sets[0][2],
+    None,
+    _beside,
+    gradients=False,
+    tol=1e-3,
+)
+_contract.case(
+    f"A high sink, low scores",
+    *_low,
+    _value,
+    _some,
+    -_beside,
+    gradients=False,
+    tol=1e-3,
+)
+_contract.case(
+    f"A sink and allowed scores far below the forbidden ones",
+    *_low,
+    _value,
+    _some,
+    6e5 * _beside,
+    gradients=False,
+    tol=1e-3,
+)
+_contract.case(
+    f"float32, a sink",
+    *_single,
+    _masks[0],
+    _sinks[0].float(),
+    gradients=False,
+    tol=1e-5,
+)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -195,6 +271,13 @@ _valid = torch.tensor([[True, False, True], [False, False, False]])
 steady("local_mask", local_mask, _valid, 2)
 _mask = steady("local_mask", local_mask, _valid[:1, :1], 4, True)
 assert _mask.tolist() == [[[True]]], "One token may attend to itself."
+assert value_error(lambda: local_mask(_valid, 1)) is None, (
+    "window=1 raises ValueError, though it is legal: the query itself, if it is real."
+)
+_mask = local_mask(_valid, 1)
+assert torch.equal(_mask, torch.diag_embed(_valid)), (
+    "With window=1, each real token may attend to itself alone."
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -396,6 +479,21 @@ _mask = torch.tensor([True, True, False, True, False]).expand(5, 5)
 _contract.case(f"A large scale", _x, _mask, gradients=False, tol=1e-6)
 _contract.case(f"A large scale, no mask", _x, None, gradients=False, tol=1e-6)
 _contract.again()
+for _scale in (300.0, -300.0):
+    _contract = _Contract(
+        make=lambda: CosineSelfAttention(5, 3, 2),
+        state={
+            **_kit_state(
+                979,
+                {"query.weight": (3, 5), "key.weight": (3, 5), "value.weight": (2, 5)},
+            ),
+            "scale": torch.tensor(_scale).double(),
+        },
+        **_of_cosine,
+    )
+    _x = _kit_normal(978, (3, 4, 5))
+    _contract.case(f"A scale of {_scale}: it may become any number", _x, None)
+    _contract.again()
 for _name in (f"query.weight", f"key.weight", f"value.weight"):
     _kit_like_linear(
         f"CosineSelfAttention", lambda: CosineSelfAttention(50, 30, 40), _name, 50
@@ -417,7 +515,10 @@ _want = phi(_key).mT @ _value
 assert matches(_memory, _want, 1e-9), explain(
     "memory in float64", _memory, _want, tol=1e-9
 )
-steady("read_memory", read_memory, _query, _memory, _normaliser)
+_got = steady("read_memory", read_memory, _query, _memory, _normaliser)
+assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out of read_memory."
+_leaves = [x.detach().requires_grad_() for x in (_query, _memory, _normaliser)]
+flowing(read_memory(*_leaves).sum(), _leaves)
 steady("causal_linear_attention", causal_linear_attention, _query, _key, _value)
 
 

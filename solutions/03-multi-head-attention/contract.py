@@ -64,16 +64,20 @@ assert split_heads(torch.ones(1, 1), 1).shape == (1, 1, 1), "One of all: (1, 1, 
 
 
 ### BEGIN HIDDEN TESTS
-def _cut(x, num_heads):
+def _cut(x, num_heads, turns=False):
     """Return the heads, feature by feature."""
     features, width = x.unbind(-1), x.shape[-1] // num_heads
     heads = [features[i * width : (i + 1) * width] for i in range(num_heads)]
+    if turns:
+        heads = [features[i::num_heads] for i in range(num_heads)]
     return torch.stack([torch.stack(own, -1) for own in heads], -3)
 
 
-def _glued(x):
+def _glued(x, turns=False):
     """Return the tokens, feature by feature."""
     pairs = [(i, f) for i in range(x.shape[-3]) for f in range(x.shape[-1])]
+    if turns:
+        pairs = [(i, f) for f in range(x.shape[-1]) for i in range(x.shape[-3])]
     columns = [x[..., i, :, f] for i, f in pairs]
     return torch.stack(columns, -1)
 
@@ -81,7 +85,7 @@ def _glued(x):
 _contract = _Contract(
     split_heads,
     _cut,
-    arguments=(f"x", f"num_heads"),
+    arguments=(f"x", f"num_heads", f"turns"),
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
@@ -101,6 +105,12 @@ _contract.case(f"One sequence", _kit_normal(1106, (1, 4, 6)), 3)
 _contract.case(f"One token each", _kit_normal(1107, (4, 1, 6)), 2)
 _contract.case(f"One feature", _kit_normal(1108, (2, 3, 1)), 1)
 _contract.case(f"float32", _x.float(), 2)
+_contract.case(f"In turns", _x, 4, True)
+_contract.case(f"In turns, another number of heads", _x, 3, True)
+_contract.case(f"In turns, a transpose", _kit_apart(_x), 6, True)
+_contract.case(f"In turns, one head", _x, 1, True)
+_contract.case(f"In turns, no leading axis", _kit_normal(1102, (5, 6)), 2, True)
+_contract.case(f"No turns", _x, 4, False)
 _contract.again()
 for _shape, _count in [((2, 3, 10), 4), ((5, 9), 6), ((1, 1, 2, 6), 12), ((2, 8), 3)]:
     _kit_refuses(
@@ -113,7 +123,7 @@ for _shape, _count in [((2, 3, 10), 4), ((5, 9), 6), ((1, 1, 2, 6), 12), ((2, 8)
 _contract = _Contract(
     merge_heads,
     _glued,
-    arguments=(f"x",),
+    arguments=(f"x", f"turns"),
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
@@ -127,6 +137,8 @@ for _n, _shape in enumerate(
     [(4, 3, 2), (1, 3, 2), (2, 3, 4, 2, 3), (1, 4, 1, 3), (4, 1, 2, 3), (2, 3, 5, 1)]
 ):
     _contract.case(f"Heads", _kit_normal(1111 + _n, _shape))
+    _contract.case(f"In turns", _kit_normal(1111 + _n, _shape), True)
+_contract.case(f"In turns, a transpose", _kit_apart(_x), True)
 _contract.case(f"float32", _x.float())
 _contract.again()
 ### END HIDDEN TESTS
@@ -226,6 +238,11 @@ for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
 _valid, _reaches = torch.tensor([[True, False, True]]), [None, 0]
 steady("head_masks", head_masks, _valid, _reaches)
 assert _reaches == [None, 0], "head_masks changes the list reaches."
+_mask = head_masks(~_valid, [0, 0])
+assert torch.equal(_mask, torch.diag_embed(~_valid)[:, None].expand(1, 2, 3, 3)), (
+    "With other padding and other reaches, and the same shapes as before, the result is"
+    " wrong: is something kept from an earlier call?"
+)
 _mask = head_masks(torch.ones(1, 1, dtype=torch.bool), [5])
 assert _mask.tolist() == [[[[True]]]], "One token may attend to itself."
 _mask = steady("torch_mask", torch_mask, _mask, 1, 1)
@@ -544,6 +561,7 @@ _single = [_x.float() for _x in _plain[0][1]]
 _contract.case(f"float32", _plain[0][0], _single, 3, "")
 _names, _tensors = _checkpoint(1200, "", 6, bias=False)
 _contract.case(f"float32, bias=False", _names, [_x.float() for _x in _tensors], 3, "")
+_contract.case(f"float16, bias=False", _names, [_x.half() for _x in _tensors], 3, "")
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -557,6 +575,20 @@ _got = steady("the module", _module, 4, 5, 1)[:, 0]
 _want = _table[:, [2, 3, 4, 5, 6]]
 assert matches(_got, _want), explain(
     "query 0 at offset 1, after another table is loaded", _got, _want
+)
+_got = steady("the module", _module, 4, 1, 1)[:, :, 0]
+_want = _table[:, [2, 1, 0, 0]]
+assert matches(_got, _want), explain(
+    "4 queries at offset 1, one key: distances -1, -2, -3 and -4", _got, _want
+)
+try:
+    _got = _module(1, 3, 2)
+except (IndexError, RuntimeError) as _error:
+    raise AssertionError(
+        f"One query fails: keep its axis, and don't squeeze it. ({_error})"
+    ) from None
+assert matches(_got, _table[:, None, [1, 2, 3]]), explain(
+    "one query, at offset 2", _got, _table[:, None, [1, 2, 3]]
 )
 _query, _key, _value, _bias = seeded(
     79, (2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 2), (3, 4, 6), dtype=torch.float64
@@ -592,6 +624,7 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40)]):
     _contract.case(f"6 queries, 4 keys", 6, 4, 0)
     _contract.case(f"Queries behind all keys", 3, 5, 11)
     _contract.case(f"One query", 1, 9, 8)
+    _contract.case(f"A text of hundreds of tokens: nothing limits it", 2, 700, 600)
     _contract.case(f"One key", 5, 1, 0)
     _contract.case(f"One of each", 1, 1, 0)
     _contract.again()
@@ -772,7 +805,9 @@ _parts_of = f"W_q", f"W_k", f"W_v", f"b_q", f"b_k", f"b_v", f"W_o", f"b_o"
 def _multiplied(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):
     """Return the student's products for the entries of the dictionary."""
     entries = W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o
-    return circuits(weights=dict(zip(_parts_of, entries, strict=True)))
+    named = dict(zip(_parts_of, entries, strict=True))
+    # A dictionary has names, and the order of its entries means nothing.
+    return circuits(weights=dict(reversed(named.items())))
 
 
 def _products(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):

@@ -265,9 +265,14 @@ _contract.again()
 # %% fold-norm--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _gamma, _beta, _W, _b = seeded(183, (4,), (4,), (4, 3), (3,), dtype=torch.float64)
-_, _got = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
+_fold, _got = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
 _want = torch.einsum("i,ij->j", _beta, _W) + _b
 assert matches(_got, _want, 1e-9), explain("b' in float64", _got, _want, tol=1e-9)
+assert _fold.dtype == torch.float64, f"float64 in, {_fold.dtype} out: W'."
+_twice, _ = fold_norm(2 * _gamma, _beta, _W, _b)
+assert matches(_twice, 2 * _fold, 1e-9), (
+    "W' with twice the gain isn't twice W': is something kept from an earlier call?"
+)
 steady("centre_outputs", centre_outputs, _W, _b)
 assert centre_outputs(_W)[1] is None, "Without a bias, the second result is None."
 _, _got = fold_norm(_gamma, _beta, _W)
@@ -737,11 +742,18 @@ for _place in (f"Post", f"post-norm", f"prenorm", f"", None):
 # In float64, with the arguments kept, called again, and followed by a gradient.
 _grad, _x, _gamma = seeded(186, (2, 3, 4), (2, 3, 4), (4,), dtype=torch.float64)
 with torch.no_grad():
-    _, _got, _ = steady("the gradients", layer_norm_backward, _grad, _x, _gamma, 0.5)
+    _dx, _got, _ = steady("the gradients", layer_norm_backward, _grad, _x, _gamma, 0.5)
+assert _dx.dtype == torch.float64, f"float64 in, {_dx.dtype} out: dx."
 _centred = _x - _x.mean(-1, keepdim=True)
 _root = (_centred.square().sum(-1, keepdim=True) / 4 + 0.5).sqrt()
 _want = torch.einsum("btd,btd->d", _grad, _centred / _root)
 assert matches(_got, _want, 1e-9), explain("dgamma in float64", _got, _want, tol=1e-9)
+_, _got, _ = layer_norm_backward(_grad, _x, _gamma, 1e-5)
+_root = (_centred.square().sum(-1, keepdim=True) / 4 + 1e-5).sqrt()
+_want = torch.einsum("btd,btd->d", _grad, _centred / _root)
+assert matches(_got, _want, 1e-9), explain(
+    "dgamma in float64, eps=1e-5: is eps taken as it is?", _got, _want, tol=1e-9
+)
 _gamma.requires_grad_()
 _dx, _, _ = layer_norm_backward(_grad, _x, _gamma, 0.5)
 assert _dx.requires_grad, (

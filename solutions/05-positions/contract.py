@@ -21,6 +21,7 @@ def _encoding_of(positions, d_model, base=10000.0):
 # %% sinusoids--contract | points: 2
 # In float64, with the argument kept, and called again.
 _positions = torch.tensor([[0.5, -2.0], [3.25, 40.0]], dtype=torch.float64)
+sinusoids(_positions, 3, 50.0)
 _got = steady("sinusoids", sinusoids, _positions, 3, 20.0)
 _expected = table_of(
     (2, 2, 3),
@@ -41,10 +42,15 @@ assert matches(_got, _expected, 1e-9), explain(
     _got,
     _expected,
     {
-        "the frequencies are those of base=50, of an earlier test: they are kept"
+        "the frequencies are those of base=50, of an earlier call: they are kept"
         " between calls.": _kept
     },
     tol=1e-9,
+)
+_got = sinusoids(torch.tensor([1.0]), 2)
+assert _got.shape == (1, 2), (
+    f"One position: expected shape (1, 2), got {tuple(_got.shape)}. Keep axes of length"
+    " 1."
 )
 
 
@@ -240,6 +246,7 @@ for _n, (_width, _base, _shape) in enumerate(
         (6, 60, ()),
         (12, 1e4, (1, 2, 2)),
         (4, 1e16, (2,)),
+        (8, 40.0, (3, 1)),
     ]
 ):
     _reach = int(0.4 * 2 * math.pi * _base ** ((_width - 2) / _width))
@@ -281,6 +288,11 @@ assert len(_got) == 9, (
 )
 _got = steady("grid_index", grid_index, 1, 2)
 assert _got.tolist() == [[1, 2], [0, 1]], f"grid_index(1, 2) is {_got.tolist()}."
+_got = attempt(lambda: grid_index(3, 2), "grid_index(3, 2) fails.")
+assert _got[0].tolist() == [7, 8, 10, 11, 13, 14], (
+    f"The first row of grid_index(3, 2) is {_got[0].tolist()}. A grid may have more"
+    " rows than columns: a step down is 2 W - 1."
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -453,6 +465,10 @@ _expected = torch.cat([_expected, _x[..., 2:]], dim=-1)
 assert matches(_got, _expected, 1e-9), explain(
     "rotate in float64", _got, _expected, tol=1e-9
 )
+assert matches(rotate(_x, 0, 2, 50.0)[:, :1], _x[:, :1], 1e-9), (
+    "At offset 0 the first token stays as it is. Is an angle of the earlier call, at"
+    " offset 2, kept?"
+)
 steady("rotary_scores", rotary_scores, _x[:, None], _x[:, None], 2)
 steady("halves_layout", halves_layout, _x[0], 1)
 
@@ -586,6 +602,11 @@ _contract.again()
 _distance = torch.tensor([[0, -3], [9, -70]])
 _got = steady("relative_bucket", relative_bucket, _distance, 8, 20)
 assert _got.tolist() == [[0, 2], [7, 3]], f"Buckets of 0, -3, 9, -70: {_got.tolist()}."
+_got = relative_bucket(-_distance, 8, 20)
+assert _got.tolist() == [[0, 6], [3, 7]], (
+    f"Buckets of 0, 3, -9, 70: {_got.tolist()}. If they are those of 0, -3, 9, -70,"
+    " something is kept from an earlier call."
+)
 _table = seeded(61, (8, 3), dtype=torch.float64)
 _got = steady("bucket_bias", bucket_bias, _table, 1, 2, 20)
 assert matches(_got, _table[[0, 5]].T[:, None], 1e-9), explain(
@@ -715,7 +736,19 @@ _expected = _query @ (_key + _table[0]).mT / math.sqrt(3)
 assert matches(_got, _expected, 1e-9), explain(
     "relative_scores in float64, all keys far away", _got, _expected, tol=1e-9
 )
-steady("relative_values", relative_values, _got, _key, _table, 7)
+_weights = _got
+_got = steady("relative_values", relative_values, _weights, _key, _table, 2)
+_expected = _weights @ (_key + _table[:4])  # query 0 at position 2
+assert matches(_got[:, :, 0], _expected[:, :, 0], 1e-9), explain(
+    "relative_values in float64, 5 rows, offset 2",
+    _got[:, :, 0],
+    _expected[:, :, 0],
+    {
+        "the rows are those of offset 7, of an earlier call: they are kept between"
+        " calls.": (_weights @ (_key + _table[0]))[:, :, 0]
+    },
+    tol=1e-9,
+)
 
 
 ### BEGIN HIDDEN TESTS

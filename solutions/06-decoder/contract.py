@@ -54,6 +54,18 @@ _src, _tgt = torch.tensor([[5, 9], [9, 9]]), torch.tensor([[5, 9, 3], [9, 4, 9]]
 steady("decoder_masks", decoder_masks, _src, _tgt, 9, 2)
 _got, _ = steady("decoder_masks", decoder_masks, _src[:1, :1], _tgt[:1, :1], 9)
 assert _got.tolist() == [[[[True]]]], "One token may attend to itself."
+for _pad in (9, -1):
+    _rows = torch.where(_tgt == 9, _pad, _tgt)
+    _got = attempt(
+        lambda ids=_rows, pad=_pad: decoder_masks(ids.T.contiguous().T, ids, pad),
+        "An argument may be a transpose of another tensor: use reshape where you use"
+        " view.",
+    )
+    assert [mask.sum().item() for mask in _got] == [6, 3], (
+        f"With pad_id={_pad}, the masks of two sentences of three tokens, of which one"
+        " and two are padding, let another number of pairs attend. A pad_id may be any"
+        " whole number, a negative one as well: compare the ids with it as it is."
+    )
 
 
 ### BEGIN HIDDEN TESTS
@@ -470,7 +482,12 @@ for _mode in (True, False, True):
 _module, _memory, _x = CrossAttention(4, 3, 2), *seeded(46, (2, 5, 3), (2, 3, 4))
 _key, _value = steady("read_memory", _module.read_memory, _memory)
 _mask = torch.tensor([[True, False, True, True, False], [False] * 5])
-steady("the module", _module, _x, _key, _value, _mask)
+_output, _ = steady("the module", _module, _x, _key, _value, _mask)
+_want = _module.out_proj.bias.expand(3, 4)
+assert matches(_output[1], _want.detach()), (
+    "The output of a sequence whose memory is all padding is wrong. Its weights are 0,"
+    " and out_proj comes after them, as for every sequence: its bias is what remains."
+)
 _, _weights = _module(_x[:, :1], _key[:, :, :1], _value[:, :, :1])
 assert matches(_weights, torch.ones(2, 2, 1, 1)), "One key gets all the weight."
 _got = attempt(
@@ -586,6 +603,10 @@ assert matches(_got, _want, 1e-9), explain(
 )
 _got = steady("next_token_probs", next_token_probs, _logits[:1, :1], 2.0, 3, 0.5)
 assert _got.tolist() == [[1.0]], "One token gets all the probability."
+_got = next_token_probs(_logits, 0.7, 3, 0.9)
+assert _got.dtype == torch.float64, (
+    f"float64 in, {_got.dtype} out, where top_k and top_p are given."
+)
 _draw, _draws = torch.multinomial, []
 
 
@@ -658,6 +679,15 @@ for _keep, _share in [(4, 0.57), (6, 0.83), (1, 0.3), (50, 0.71), (12, 0.4567)]:
 _shares = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).double().log()
 _says = f"A sum just below top_p: are sums taken in float32?"
 _contract.case(_says, _shares, 1.0, None, 0.8 + 1e-9)
+_even = torch.zeros(2, 8).double()
+_says = f"A sum that equals top_p isn't less than it"
+for _share in (0.5, 0.125, 0.75):
+    _contract.case(_says, _even, 1.0, None, _share)
+# A division by 1.7 makes some neighbours equal.
+_near = 1.75 + torch.arange(9).double() * 2.0**-52
+_near = torch.stack([_near[:-1], _near[1:], 0 * _near[1:]], dim=1)
+_says = f"Nearly equal logits: rank them before the division, which rounds"
+_contract.case(_says, _near, 1.7, 1, None)
 _contract.case(f"A transpose", _kit_apart(_other), 0.9, 5, 0.8)
 _contract.case(f"One row", _other[:1], 0.9, 4, 0.7)
 _contract.case(f"One token", _other[:, :1], 0.9, 1, 0.7)
@@ -758,6 +788,29 @@ assert [tuple(y.shape) for y in (_output, *_cache)] == [(1, 1, 4)] + [
 ] * 2, (
     "One token: an output of shape (1, 1, 4), and a cache of two tensors (1, 2, 1, 2)."
 )
+_both, _alone = _module(_x)[0], _module(_x[1:])[0]
+assert matches(_alone, _both[1:].detach()), (
+    "A sequence alone gives another output than the same one beside others. Divide the"
+    " scores by the square root of d_h, whatever B is."
+)
+assert matches(_module(_x.flip(0))[0], _both.flip(0).detach()), (
+    "With the two sequences exchanged, the outputs aren't: is something kept from an"
+    " earlier call, or of one sequence used for all?"
+)
+_leaf = _x.clone().requires_grad_()
+try:
+    torch.autograd.grad(_module(_leaf)[0].sum(), _leaf)
+except RuntimeError as _error:
+    raise AssertionError(
+        "No gradient leads back from the output to x: it is cut off, or a tensor is"
+        f" changed in place after it was used. ({str(_error).splitlines()[0]})"
+    ) from None
+_got = attempt(
+    lambda: _module.double()(_x.double())[0],
+    "A module must run in float64 too, after module.double(): make tensors of your own "
+    "with the data type of an argument (x.new_zeros, dtype=x.dtype).",
+)
+assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
@@ -862,6 +915,18 @@ _problem = hypotheses_problem(
     "the first call once more", beam_search(_table, 0, 1, 2, 3, 0.5), _first
 )
 assert _problem is None, _problem
+_all = beam_search(_table, 0, 1, 16, 2, 0.0)
+assert len(_all) == 13, (
+    f"With a beam of 16, all 13 hypotheses of at most two tokens must be found, got"
+    f" {len(_all)}. A token may follow wherever its entry isn't -inf, bos as well."
+)
+_turn = [0, 3, 2, 1]
+_problem = hypotheses_problem(
+    "beam_search with the ids 1 and 3 exchanged, eos_id=3",
+    beam_search(_table[_turn][:, _turn], 0, 3, 2, 3, 0.5),
+    [([_turn[token] for token in tokens], score) for tokens, score in _first],
+)
+assert _problem is None, _problem
 
 
 ### BEGIN HIDDEN TESTS
@@ -959,6 +1024,11 @@ _long = torch.log_softmax(_kit_normal(1028, (5, 5)), -1)
 _contract.case(f"Numbers that float32 rounds", _long, 0, 1, 3, 4, 0.6)
 _contract.case(f"In float32, with ties", _even.float(), 2, 1, 3, 4, 0.0)
 _contract.case(f"Two tokens", _table[:2, :2], 0, 1, 2, 5, 0.7)
+_stuck = _table.clone()
+_stuck[2] = -math.inf
+for _steps in (1, 2, 3):
+    _says = f"What is alive after max_len steps stays, also where nothing may follow it"
+    _contract.case(_says, _stuck, 0, 1, 4, _steps, 0.6)
 _contract.case(f"No way out", torch.full((3, 3), -math.inf), 0, 1, 2, 4, 0.0)
 _contract.case(f"Certainty", torch.zeros(3, 3), 0, 2, 2, 3, 1.0)
 _contract.again()

@@ -431,6 +431,18 @@ for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
     assert matches(_got, _want, _tol), explain(
         f"loss (a) in float64{_hint}", _got, _want, tol=_tol
     )
+_leaf = _logits.clone().requires_grad_()
+_loss = smoothed_loss_all(_leaf, _some_labels, 3, 0.2)
+assert _loss.requires_grad, "No gradient leads back from the loss (a) to the logits."
+(_got,) = torch.autograd.grad(_loss, _leaf)
+_rows = _leaf[_kept]
+_loss = 0.8 * F.cross_entropy(_rows, _kept_words, reduction="sum")
+_loss = _loss - 0.2 * _rows.log_softmax(-1).mean(-1).sum()
+(_want,) = torch.autograd.grad(_loss, _leaf)
+assert matches(_got, _want, 1e-9), (
+    "The gradient of loss (a) is wrong, though its value is right: is a part cut off,"
+    " by detach, .data or .item()?"
+)
 _got = steady(
     "smoothed_loss_others", smoothed_loss_others, _logits, _some_labels, 3, 0.0
 )
@@ -438,6 +450,15 @@ for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
     assert matches(_got, _sharp_loss, _tol), explain(
         f"loss (b) in float64, epsilon=0{_hint}", _got, _sharp_loss, tol=_tol
     )
+_loss = smoothed_loss_others(_leaf, _some_labels, 3, 0.0)
+assert _loss.requires_grad, "No gradient leads back from the loss (b) to the logits."
+(_got,) = torch.autograd.grad(_loss, _leaf)
+_loss = F.cross_entropy(_leaf[_kept], _kept_words, reduction="sum")
+(_want,) = torch.autograd.grad(_loss, _leaf)
+assert matches(_got, _want, 1e-9), (
+    "The gradient of loss (b) is wrong, though its value is right: is a part cut off,"
+    " by detach, .data or .item()?"
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -988,6 +1009,9 @@ _contract.case(_joined, ["a", "ab"], [["aa", "b"]], 2)
 for _mark in (" ", ",", "_", "|", ""):
     _contract.case(_joined, [f"a{_mark}b", "c"], [["a", f"b{_mark}c"]], 2)
 _contract.case(f"A word inside another", ["a", "b"], [["xa", "bx"]], 2)
+_says = f"A word may be any text, an empty one as well"
+for _n in (1, 2, 3):
+    _contract.case(_says, ["a", "", " ", "b", ""], [["", " ", "b"], ["a", ""]], _n)
 _contract.case(f"As long as n", ["a", "b", "b"], [["a", "b", "b"]], 3)
 _contract.case(f"Shorter than n", ["a", "b"], [["a", "b"]], 4)
 _contract.case(f"An empty hypothesis", [], [["a"]], 1)

@@ -92,6 +92,11 @@ assert matches(_loss, _want, 1e-9), explain("loss in float64", _loss, _want, tol
 _spans, _before = find_spans(_labels), _labels.clone()
 assert find_spans(_labels) == _spans, "find_spans: the same call gives something else."
 assert torch.equal(_labels, _before), "find_spans changes its argument in place."
+_spans = find_spans(torch.tensor([[3, 4, 3, 5, 5]]))
+assert _spans == [[(0, 2, 1), (2, 3, 1), (3, 4, 2), (4, 5, 2)]], (
+    f"find_spans of the labels 3, 4, 3, 5, 5: got {_spans}. A begin of every kind starts"
+    " a new span, also directly behind another one."
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -366,6 +371,10 @@ _contract.case(_says, _texts[1].repeat(1, 3), [0, 24], 24, 25, _seeds[0])
 _contract.case(f"Other special ids", _texts[0], [9, 3, 16, 2], 16, 25, _seeds[2], 0.7)
 _contract.case(f"More ids than are used", _texts[0], [0, 24], 24, 90, _seeds[3], 0.97)
 _contract.case(f"A mask beyond the text", _texts[1], [30], 30, 31, _seeds[4], 0.9)
+_says = f"A special id beyond the vocabulary: it takes no place among the ordinary ids"
+_contract.case(_says, _texts[0], [0, 40], 40, 25, _seeds[2], 0.97)
+_says = f"A special id that stands in the list twice"
+_contract.case(_says, _texts[0], [0, 24, 0], 24, 25, _seeds[3], 0.97)
 _contract.case(f"A transpose", _kit_apart(_texts[1]), [0, 5], 5, 25, _seeds[0], 0.6)
 _contract.case(f"One sentence", _texts[1, :1], [0, 5], 5, 25, _seeds[5], 0.15)
 _contract.case(f"One token each", _texts[1, :, :1], [0, 5], 5, 25, _seeds[5], 0.15)
@@ -401,7 +410,7 @@ def _entries(function):
     def call(key, value, bias, query, num_heads, num_kv_heads):
         state = {
             "a.key.weight": key,
-            "b.2.value.weight": value,
+            "b.2.value.kernel": value,  # the last part but one decides
             "a.value.bias": bias,
             "b.query.weight": query,
         }
@@ -536,6 +545,9 @@ for _n, _log_scale in enumerate((0.7, 2.2, 9.0)):
         _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
         _says = f"Lengths near 1e-5 and 1e5: is a length kept above a larger number?"
         _contract.case(_says, 1e-5 * _images, 1e5 * _captions, None)
+        _says = f"Lengths near 1e-9: is a length kept above a larger number?"
+        _contract.case(_says, 4e-9 * _images, 1e8 * _captions, None)
+        _contract.case(_says, 4e-9 * _images, 4e-9 * _captions, None)
     _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
     _contract.case(f"Vectors of zeros", _zeros, _captions, _groups[0], gradients=False)
     _contract.again()

@@ -23,13 +23,14 @@ from grading.lms.lti.protocol.launch import Tool
 from grading.lms.lti.protocol.platforms import Configuration
 from grading.lms.lti.protocol.store import Store
 from grading.lms.lti.web.results import CourseResults
-from tests.conftest import CHROMIUM_FLAGS, SYSTEM_CHROMIUM
+from tests.conftest import CHROMIUM_FLAGS
 from tests.deploy.machine import NOT_COPIED, ROOT
 from tests.grading.lms.lti.conftest import Pages
 from tests.grading.lms.lti.stub import LEARNER, TEACHER, Stub
 from tests.grading.lms.lti.test_launch import enter
 from tests.harness.assignment import load
 from tests.harness.bank import read_bank
+from tools import chromium
 
 ASSETS = ROOT / "book" / "assets"
 ASSIGNMENT, NOTEBOOK = "02-self-attention", "self-attention.ipynb"
@@ -202,13 +203,12 @@ def pictures(browser: Browser, folder: Path) -> None:
 def main() -> int:
     """Command line; returns the exit status."""
     folder = Path(tempfile.mkdtemp(prefix="pictures-"))
-    found = next((path for path in SYSTEM_CHROMIUM if Path(path).exists()), None)
     try:
         (folder / "course").mkdir()
         grade(folder / "course")
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
-                executable_path=found, args=CHROMIUM_FLAGS
+                executable_path=chromium.find(), args=CHROMIUM_FLAGS
             )
             pictures(browser, folder)
             browser.close()

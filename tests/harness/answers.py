@@ -18,102 +18,24 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from grading.course.notebooks import ROOT
 from tests.harness import assignment as form
 from tests.harness import judge
-from tests.harness.assignment import Assignment, Task
+from tests.harness.assignment import Assignment
 from tests.harness.bank import Answer, read_bank
-from tests.harness.runner import Job, Outcome, run
-
-#: A wrong answer that fails with one of these does not run at all: it proves nothing.
-BROKEN = (
-    "NameError",
-    "SyntaxError",
-    "IndentationError",
-    "ImportError",
-    "ModuleNotFoundError",
+from tests.harness.listed import read_listed
+from tests.harness.report import Report, Row, Rules
+from tests.harness.runner import Job, run
+from tests.harness.verdict import (
+    failing,
+    judge_messages,
+    judge_wrong,
+    losses,
+    lulls,
+    tell,
 )
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How large an assignment and its bank must be: answers are by task."""
-
-    tasks: int = 6
-    right: int = 2
-    wrong: int = 5
-
-
-@dataclass
-class Row:
-    """What the bank says about one task: names of wrong answers by how they fared."""
-
-    task: Task
-    right: int = 0
-    visible: list[str] = field(default_factory=list)
-    hidden: list[str] = field(default_factory=list)
-    survivors: list[str] = field(default_factory=list)
-
-    @property
-    def wrong(self) -> int:
-        """How many wrong answers were run."""
-        return len(self.visible) + len(self.hidden) + len(self.survivors)
-
-
-@dataclass
-class Report:
-    """The verdict on an assignment: a row for each task, a line for each problem and each note."""
-
-    assignment: str
-    rows: list[Row] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def table(self) -> str:
-        """Return the report as text."""
-        head = [
-            "task",
-            "points",
-            "right",
-            "wrong",
-            "by visible",
-            "by hidden",
-            "survivors",
-        ]
-        lines = [head] + [
-            [
-                row.task.name,
-                f"{row.task.points:g}",
-                *map(str, (row.right, row.wrong)),
-                *(
-                    str(len(names))
-                    for names in (row.visible, row.hidden, row.survivors)
-                ),
-            ]
-            for row in self.rows
-        ]
-        total = ["total", f"{sum(row.task.points for row in self.rows):g}"]
-        total += [
-            str(sum(int(line[column]) for line in lines[1:])) for column in range(2, 7)
-        ]
-        lines.append(total)
-        widths = [
-            max(len(line[column]) for line in lines) for column in range(len(head))
-        ]
-        text = [self.assignment]
-        for line in lines:
-            cells = [line[0].ljust(widths[0])]
-            cells += [
-                cell.rjust(width)
-                for cell, width in zip(line[1:], widths[1:], strict=True)
-            ]
-            text.append("  " + "  ".join(cells))
-        text += [f"  note: {note}" for note in self.notes]
-        text += [f"  PROBLEM: {problem}" for problem in self.problems]
-        return "\n".join(text)
 
 
 def check(
@@ -145,6 +67,7 @@ def check(
             f"{folder}: no task {task}; it has {', '.join(assignment.tasks)}"
         )
     bank, problems = read_bank(assignment, answers)
+    warned = read_listed(assignment, answers).warned
     report = Report(assignment.name, problems=problems)
     report.problems += sizes(assignment, bank, rules, answers)
     bank = [answer for answer in bank if task in (None, answer.task)]
@@ -192,8 +115,17 @@ def check(
         runs[str(answer)].append(full)
     fatal: set[str] = set()
     for answer in wrong:
-        fatal |= failing(rows[answer.task].task, *runs[str(answer)])
-        report.problems += judge_wrong(answer, rows[answer.task], runs[str(answer)])
+        row, outcomes = rows[answer.task], runs[str(answer)]
+        fatal |= failing(row.task, *outcomes)
+        report.problems += judge_wrong(answer, row, outcomes)
+        lulling = answer.name in row.hidden and lulls(row.task, outcomes[-1])
+        if lulling and (answer.task, answer.name) not in warned:
+            report.problems.append(
+                f"{answer}: passes all that is visible, and then loses more than half of "
+                f"the points of {answer.task}: let a visible test tell, or list it as "
+                "warned of"
+            )
+    report.problems += tell(report.rows, wrong, runs, rules if task is None else None)
     idle = [
         test.grade_id
         for row in report.rows
@@ -249,77 +181,6 @@ def sizes(
                     f"{place}: {found} {kind} answers, expected at least {least}"
                 )
     return problems
-
-
-def losses(assignment: Assignment, outcome: Outcome, who: str) -> list[str]:
-    """Return a line for each cell at which an outcome that should be full loses points."""
-    if outcome.died:
-        return [f"{who} ended: {outcome.died}"]
-    problems = [
-        f"{who} fails in {name}: {cell.message}"
-        for name, cell in outcome.cells.items()
-        if name in assignment.tasks and cell.message
-    ]
-    for test in assignment.tests.values():
-        cell = outcome.cells.get(test.grade_id)
-        if cell is None or cell.points < test.points:
-            got = "nothing" if cell is None else f"{cell.points:g} of {test.points:g}"
-            words = "" if cell is None else shorten(cell.message)
-            problems.append(f"{who} scores {got} in {test.grade_id}: {words}")
-    return problems
-
-
-def failing(task: Task, *outcomes: Outcome) -> set[str]:
-    """Return the names of the task's test cells that lose points in any of the outcomes."""
-    return {
-        test.grade_id
-        for outcome in outcomes
-        for test in task.tests
-        if test.grade_id not in outcome.cells
-        or outcome.cells[test.grade_id].points < test.points
-    }
-
-
-def judge_wrong(answer: Answer, row: Row, runs: list[Outcome]) -> list[str]:
-    """File a wrong answer in its task's row and return what is wrong with it, one line each.
-
-    `runs` holds the outcome with visible tests, and perhaps the outcome with all tests.
-    """
-    if failing(row.task, runs[0]):
-        row.visible.append(answer.name)
-    elif failing(row.task, *runs):
-        row.hidden.append(answer.name)
-    else:
-        row.survivors.append(answer.name)
-        return [f"{answer}: survives: full score on {answer.task}"]
-    return judge_messages(answer, row.task, runs)
-
-
-def judge_messages(answer: Answer, task: Task, runs: list[Outcome]) -> list[str]:
-    """Return a line if a wrong answer fails without running, or without the message it states."""
-    messages = [outcome.died for outcome in runs if outcome.died]
-    for outcome in runs:
-        definition = outcome.cells.get(answer.task)
-        if definition is not None and definition.error:
-            return [f"{answer}: broken answer: its own cell ends in {definition.error}"]
-        tests = sorted(failing(task, outcome) & outcome.cells.keys())
-        messages += [outcome.cells[test].message for test in tests]
-    broken = [message for message in messages if message.split(":")[0] in BROKEN]
-    if broken:
-        return [f"{answer}: broken answer: {shorten(broken[0])}"]
-    if not any(answer.message.search(message) for message in messages):
-        shown = " | ".join(shorten(message) for message in dict.fromkeys(messages))
-        return [
-            f"{answer}: no message matches {answer.message.pattern!r}; "
-            f"the student reads: {shown or 'nothing'}"
-        ]
-    return []
-
-
-def shorten(message: str, width: int = 300) -> str:
-    """Return a message on one line of bounded length."""
-    line = " ".join(message.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def assignments(solutions: Path, name: str | None) -> list[Path]:

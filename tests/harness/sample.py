@@ -79,6 +79,14 @@ def total(values):
 }
 
 
+#: What passes the visible tests of `double` and loses more than half of its points.
+LISTED = """[[warned]]
+task = "double"
+answer = "sign"
+words = "Mind the sign."
+"""
+
+
 def sources(task: str) -> dict[str, str]:
     """Return the bank's answers to a task by name."""
     reference = {"double": DOUBLE, "total": TOTAL}[task]
@@ -152,7 +160,7 @@ def source_notebook() -> dict:
         [
             markdown("# Sample"),
             code("import math"),
-            markdown("## Task 1"),
+            markdown("## Task 1\n\nMind the sign."),
             solution("double", DOUBLE),
             graded("double--small", DOUBLE_SMALL, 2),
             graded("double--zero", DOUBLE_ZERO, 1),
@@ -179,4 +187,5 @@ def make(root: Path) -> Path:
     write(folder / "sample.ipynb", source_notebook())
     for task, text in BANK.items():
         write(root / "answers" / NAME / f"{task}.py", text)
+    write(root / "answers" / f"{NAME}.equal.toml", LISTED)
     return folder

@@ -1,18 +1,29 @@
 # %% right: base
 # What most wrong answers change.
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if mask is not None:
         empty = ~mask.any(dim=-1, keepdim=True)
         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
     weights = torch.softmax(scores, dim=-1)
+    if sink is not None:
+        top = scores.amax(dim=-1, keepdim=True).maximum(sink).detach()
+        total = (scores - top).exp().sum(dim=-1, keepdim=True)
+        weights = weights * (total / (total + (sink - top).exp()))
     if mask is not None:
         weights = weights.masked_fill(empty, 0.0)
     return weights @ value, weights
 
 
 # %% right: einsum
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
+    if sink is not None:
+        output, weights = masked_attention(query, key, value, mask)
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        share = torch.sigmoid(scores.logsumexp(dim=-1, keepdim=True) - sink)
+        return share * output, share * weights
     scores = torch.einsum("bqf,bkf->bqk", query, key) * query.shape[-1] ** -0.5
     if mask is None:
         mask = torch.ones(scores.shape[1:], dtype=torch.bool)
@@ -23,7 +34,14 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% right: fused_kernel
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
+    if sink is not None:
+        output, weights = masked_attention(query, key, value, mask)
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        share = torch.sigmoid(scores.logsumexp(dim=-1, keepdim=True) - sink)
+        return share * output, share * weights
     batch, t_k = key.shape[:2]
     identity = torch.eye(t_k, dtype=value.dtype).expand(batch, t_k, t_k)
     both = torch.cat([value, identity], dim=-1)
@@ -38,7 +56,14 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% right: large_negative_then_zero
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
+    if sink is not None:
+        output, weights = masked_attention(query, key, value, mask)
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        share = torch.sigmoid(scores.logsumexp(dim=-1, keepdim=True) - sink)
+        return share * output, share * weights
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is None:
         weights = torch.softmax(scores, dim=-1)
@@ -49,7 +74,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% right: loops
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     batch, t_q, d_k = query.shape
     t_k, d_v = value.shape[1:]
     if mask is None:
@@ -62,7 +87,10 @@ def masked_attention(query, key, value, mask=None):
             allowed = mask[b, i].nonzero().flatten()
             if len(allowed) > 0:
                 scores = key[b, allowed] @ query[b, i] / math.sqrt(d_k)
-                row = row.index_put((allowed,), torch.softmax(scores, dim=0))
+                if sink is not None:
+                    scores = torch.cat([scores, sink[None]])
+                found = torch.softmax(scores, dim=0)[: len(allowed)]
+                row = row.index_put((allowed,), found)
             all_weights.append(row)
             outputs.append(row @ value[b])
     weights = torch.stack(all_weights).reshape(batch, t_q, t_k)
@@ -70,7 +98,14 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% right: nan_to_num
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
+    if sink is not None:
+        output, weights = masked_attention(query, key, value, mask)
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        share = torch.sigmoid(scores.logsumexp(dim=-1, keepdim=True) - sink)
+        return share * output, share * weights
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -186,7 +221,7 @@ def masked_attention(query, key, value, mask=None):
 
 # %% wrong: output_unmasked | says: one set of weights for both
 # The output is computed before the mask is applied.
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     output = torch.softmax(scores, dim=-1) @ value
     weights = torch.softmax(scores, dim=-1)
@@ -264,9 +299,17 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% right: hinted
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
-    if mask is None:
+    if sink is not None:
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        scores = (
+            F.pad(scores, (0, 1))
+            + F.pad(torch.zeros_like(scores), (0, 1), value=1) * sink
+        )
+        weights = scores.softmax(dim=-1)[..., :-1]
+    elif mask is None:
         weights = scores.softmax(dim=-1)
     else:
         empty = ~mask.any(dim=-1, keepdim=True)
@@ -280,3 +323,61 @@ def masked_attention(query, key, value, mask=None):
 #       else:
 # +         if mask.dim() == 2:
 # +             mask = mask.unsqueeze(1)
+
+
+# %% wrong: sink_ignored | says: the sink has no effect
+# -     if sink is not None:
+# +     if False:
+
+# %% wrong: sink_shared_out_again | says: the sink has no effect
+# -         weights = torch.softmax(scores, dim=-1)[..., :-1]
+# +         weights = torch.softmax(scores, dim=-1)[..., :-1]
+# +         weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+# %% wrong: sink_among_the_weights | says: its column out|sink's own weight|expected shape \(1, 1, 2\), got \(1, 1, 3\)
+# -         weights = torch.softmax(scores, dim=-1)[..., :-1]
+# +         weights = torch.softmax(scores, dim=-1)
+# +         value = torch.cat([value, torch.zeros_like(value[:, :1])], dim=1)
+
+# %% wrong: one_added | says: 1 is added to the sum
+# The sum of the exponentials plus one: a sink of 0, whatever it is.
+# -         rest = sink.expand(*scores.shape[:-1], 1)
+# +         rest = torch.zeros_like(scores[..., :1])
+
+# %% wrong: sink_added_as_it_is | says: exp\(sink\) belongs into the sum
+# -         rest = sink.expand(*scores.shape[:-1], 1)
+# +         rest = sink.abs().log().expand(*scores.shape[:-1], 1)
+
+# %% wrong: sink_divided | says: the sink is divided by sqrt
+# -         rest = sink.expand(*scores.shape[:-1], 1)
+# +         rest = (sink / math.sqrt(query.shape[-1])).expand(*scores.shape[:-1], 1)
+
+# %% wrong: sink_with_a_minus | says: the sink has the wrong sign
+# -         rest = sink.expand(*scores.shape[:-1], 1)
+# +         rest = -sink.expand(*scores.shape[:-1], 1)
+
+# %% wrong: sink_without_a_mask | says: the mask has no effect beside a sink
+# -         if mask is not None:
+# -             scores = scores.masked_fill(~mask, -math.inf)
+
+# %% wrong: sink_detached | says: No gradient leads back from the result
+# -         rest = sink.expand(*scores.shape[:-1], 1)
+# +         rest = sink.detach().expand(*scores.shape[:-1], 1)
+
+# %% wrong: output_without_the_sink | says: the output is made without the sink
+# -     return weights @ value, weights
+# +     if sink is None:
+# +         return weights @ value, weights
+# +     return masked_attention(query, key, value, mask)[0], weights
+
+# %% wrong: exponentials_with_a_sink | says: exp\(2000\) is infinite
+# -         rest = sink.expand(*scores.shape[:-1], 1)
+# -         scores = torch.cat([scores, rest], dim=-1)
+# -         weights = torch.softmax(scores, dim=-1)[..., :-1]
+# +         powers = scores.exp()
+# +         weights = powers / (powers.sum(dim=-1, keepdim=True) + sink.exp())
+
+# %% wrong: sink_of_the_first_call | says: earlier call|1 is added|wrong sign|sink has no effect|gradient
+# -         rest = sink.expand(*scores.shape[:-1], 1)
+# +         kept = masked_attention.__dict__.setdefault("sink", sink)
+# +         rest = kept.expand(*scores.shape[:-1], 1)

@@ -136,7 +136,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # -     scores = scores / math.sqrt(d_head)
 
 
-# %% wrong: one_softmax, of: base | says: Each head has its own softmax
+# %% wrong: one_softmax, of: base | says: scores of the heads are added up before the softmax
 # The scores of all heads are added.
 # -     weights = torch.softmax(scores, dim=-1)
 # +     weights = torch.softmax(scores.sum(1, keepdim=True), dim=-1).expand_as(scores)
@@ -311,7 +311,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
     return output.sum(1) + b
 
 
-# %% wrong: fill_of_minus_1e9 | says: far below|wrong
+# %% wrong: fill_of_minus_1e9 | says: forbidden key wins
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores.masked_fill(~mask, -1e9)
 
@@ -323,7 +323,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # +     return QK, u, OV, weights["b_o"].clone()
 
 
-# %% wrong: popped | says: entries|in place
+# %% wrong: popped | says: changes the entries of its dictionary
 # -     return QK, u, OV, weights["b_o"] + moved.sum(dim=(0, 1))
 # +     weights.pop("b_k")
 # +     return QK, u, OV, weights["b_o"] + moved.sum(dim=(0, 1))
@@ -334,7 +334,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # +     u = (weights["W_k"] @ weights["b_q"].detach()[..., None]).squeeze(-1)
 
 
-# %% wrong: all_axes_squeezed | says: shape
+# %% wrong: all_axes_squeezed | says: u has the shape .* squeezed away
 # -     u = (weights["W_k"] @ weights["b_q"][..., None]).squeeze(-1)  # (h, D, 1) -> (h, D)
 # +     u = (weights["W_k"] @ weights["b_q"][..., None]).squeeze()
 
@@ -344,7 +344,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # +     weights = torch.softmax(scores.float(), dim=-1).to(x.dtype)
 
 
-# %% wrong: three_axes_begin_with_the_batch | says: mask
+# %% wrong: three_axes_begin_with_the_batch | says: first of three axes is read as the batch
 # -     if mask is not None:
 # +     if mask is not None and mask.ndim == 3 and len(mask) == len(x):
 # +         mask = mask[:, None]

@@ -132,7 +132,7 @@ def share_heads(weight, num_kv_heads):
 # +         weights = weights * mask
 
 
-# %% wrong: mask_ignored, of: base | says: mask has no effect
+# %% wrong: mask_ignored, of: base | says: mask for each head: the mask has no effect
 # The mask is forgotten.
 # -     n = h // g
 # +     n, mask = h // g, None
@@ -205,7 +205,7 @@ def share_heads(weight, num_kv_heads):
 # +     weights = torch.softmax(scores, dim=-2)
 
 
-# %% wrong: share_all, of: base | says: mean of all heads
+# %% wrong: share_all, of: base | says: every group got the mean of all heads
 # The mean runs over all heads.
 # -     return weight.reshape(num_kv_heads, -1, *weight.shape[1:]).mean(dim=1)
 # +     return weight.mean(dim=0).repeat(num_kv_heads, 1, 1)
@@ -302,7 +302,7 @@ def share_heads(weight, num_kv_heads):
     return torch.einsum("gh,hdk->gdk", pooling, weight)
 
 
-# %% wrong: fill_of_minus_1e9 | says: far below|wrong
+# %% wrong: fill_of_minus_1e9 | says: forbidden key wins
 # -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +     scores = scores.masked_fill(~mask, -1e9).masked_fill(empty, 0.0)
 
@@ -331,7 +331,7 @@ def share_heads(weight, num_kv_heads):
 # +     empty = ~mask.any(dim=-1, keepdim=True)
 
 
-# %% wrong: plain_exponentials | says: NaN
+# %% wrong: plain_exponentials | says: Large scores .* has NaN
 # -         return torch.softmax(scores, dim=-1) @ value  # -> (B, h, T_q, d_v)
 # +         powers = scores.exp()
 # +         return powers / powers.sum(-1, keepdim=True) @ value

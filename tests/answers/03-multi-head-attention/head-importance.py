@@ -184,7 +184,7 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # +         result.append(loss(changed, i) - whole)
 
 
-# %% wrong: padding_everywhere, of: base | says: padding counts
+# %% wrong: padding_everywhere, of: base | says: padding counts in the loss
 # valid isn't used.
 # -         return error[valid].mean()
 # +         return error.mean()
@@ -331,13 +331,13 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
     return torch.stack(losses) - whole
 
 
-# %% wrong: padding_cleared_in_place | says: in place|changed
+# %% wrong: padding_cleared_in_place | says: tensor number 4 of its arguments
 # -     by_token = heads.transpose(1, 2)  # (B, h, T, d_h) -> (B, T, h, d_h)
 # +     by_token = heads.transpose(1, 2)
 # +     target[~valid] = 0.0
 
 
-# %% wrong: any_spelling | says: ablation
+# %% wrong: any_spelling | says: unknown ablation must raise
 # -     real = by_token[valid]  # (B, T, h, d_h) -> (n, h, d_h)
 # +     real = by_token[valid]
 # +     ablation = str(ablation).lower()

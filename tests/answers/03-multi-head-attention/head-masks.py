@@ -127,7 +127,7 @@ def torch_mask(mask, batch_size, num_heads):
 # +     return ~mask.reshape(-1, *mask.shape[-2:])
 
 
-# %% wrong: order, of: base | says: order u \* B \+ b
+# %% wrong: order, of: base | says: All heads of sequence 0 come first
 # Entries are ordered by head first.
 # -     return ~full.reshape(batch_size * num_heads, *mask.shape[-2:])
 # +     return ~full.transpose(0, 1).reshape(batch_size * num_heads, *mask.shape[-2:])
@@ -240,7 +240,7 @@ def torch_mask(mask, batch_size, num_heads):
     return ~torch.broadcast_to(mask, shape).reshape((-1,) + shape[2:])
 
 
-# %% wrong: reaches_filled_in | says: reaches
+# %% wrong: reaches_filled_in | says: changes the list reaches
 # -     size = valid.shape[1]
 # +     size = valid.shape[1]
 # +     for i, r in enumerate(reaches):
@@ -248,13 +248,13 @@ def torch_mask(mask, batch_size, num_heads):
 # +             reaches[i] = size
 
 
-# %% wrong: no_row_is_empty | says: changed|in place
+# %% wrong: no_row_is_empty | says: must not change valid in place
 # -     return windows & valid[:, None, None, :]  # (h, T, T) & (B, 1, 1, T) -> (B, h, T, T)
 # +     valid[:, 0] |= ~valid.any(1)
 # +     return windows & valid[:, None, None, :]
 
 
-# %% wrong: kept_by_reaches | says: kept|earlier|valid
+# %% wrong: kept_by_reaches | says: is what an earlier call must give, where only valid
 _windows_of = {}
 
 
@@ -282,12 +282,12 @@ def torch_mask(mask, batch_size, num_heads):
 # +     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])
 
 
-# %% wrong: turned_in_place | says: changed|in place
+# %% wrong: turned_in_place | says: torch_mask changes its arguments
 # -     return ~every.flatten(0, 1)  # (B, h, T_q, T_k) -> (B * h, T_q, T_k)
 # +     return every.flatten(0, 1).logical_not_()
 
 
-# %% wrong: bytes_are_booleans | says: boolean|ValueError
+# %% wrong: bytes_are_booleans | says: A mask that is not boolean must raise
 # -     if mask.dtype != torch.bool:
 # +     if mask.dtype not in (torch.bool, torch.uint8):
 

@@ -105,7 +105,7 @@ def unpack_projection(packed, num_heads, layout):
 #       return stacked.permute(order).reshape(W_q.shape[1], -1)
 
 
-# %% wrong: key_first, of: base | says: order is query, key, value
+# %% wrong: key_first, of: base | says: order is key query value
 # Keys are packed before queries.
 # -     stacked = torch.stack([W_q, W_k, W_v])
 # +     stacked = torch.stack([W_k, W_q, W_v])
@@ -140,7 +140,7 @@ def unpack_projection(packed, num_heads, layout):
 # +         order = (2, 0, 1, 3)
 
 
-# %% wrong: reshape_only, of: base | says: mixes (the )?rows of different heads
+# %% wrong: reshape_only, of: base | says: reshape of \(h, D, d_h\) straight to
 # (h, D, d_h) is reshaped without moving D to the front.
 # +     if layout == "by role":
 # +         return torch.cat([W.reshape(W.shape[1], -1) for W in (W_q, W_k, W_v)], dim=1)
@@ -249,12 +249,12 @@ def unpack_projection(packed, num_heads, layout):
 # +         return stacked.permute(2, 0, 1, 3).flatten(
 
 
-# %% wrong: no_layout_is_by_role | says: layout
+# %% wrong: no_layout_is_by_role | says: layout '' must raise
 # -     stacked = torch.stack([W_q, W_k, W_v])  # 3 x (h, D, d_h) -> (3, h, D, d_h)
 # +     stacked, layout = torch.stack([W_q, W_k, W_v]), layout or "by role"
 
 
-# %% wrong: unpacked_detached | says: gradient
+# %% wrong: unpacked_detached | says: no gradient leads back from W_q
 # -     return tuple(stacked)  # (3, h, D, d_h) -> 3 x (h, D, d_h)
 # +     return tuple(stacked.detach())
 

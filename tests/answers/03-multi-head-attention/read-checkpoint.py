@@ -151,7 +151,7 @@ def read_heads(state, num_heads, prefix=""):
 # +     heads["W_o"] = out.T.reshape(d_h, num_heads, D).transpose(0, 1)
 
 
-# %% wrong: out_like_the_others, of: base | says: shape \(h, D, d_h\) of the other|treated like those of in_proj_weight
+# %% wrong: out_like_the_others, of: base | says: treated like those of in_proj_weight
 # The output matrix is treated like the others.
 # -     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
 # +     heads["W_o"] = out.reshape(num_heads, d_h, D).transpose(1, 2)
@@ -273,12 +273,12 @@ def read_heads(state, num_heads, prefix=""):
 # +     out = state[prefix + "out_proj.weight"]
 
 
-# %% wrong: bias_written_into_the_state | says: entries
+# %% wrong: bias_written_into_the_state | says: changes the entries of the state dict
 # -     biases = state.get(prefix + "in_proj_bias", zeros).chunk(3)  # (3D,) -> 3 x (D,)
 # +     biases = state.setdefault(prefix + "in_proj_bias", zeros).chunk(3)
 
 
-# %% wrong: transposed_in_place | says: change
+# %% wrong: transposed_in_place | says: changes tensors of the state dict in place
 # -     heads["W_o"] = out.T.reshape(num_heads, -1, d_model)  # (D, D) -> (h, d_h, D)
 # +     heads["W_o"] = out.t_().reshape(num_heads, -1, d_model)
 
@@ -308,7 +308,7 @@ def read_heads(state, num_heads, prefix=""):
     return heads
 
 
-# %% wrong: numbers_in_float32 | says: float32|digits
+# %% wrong: numbers_in_float32 | says: b_q is right to about seven digits
 # -         heads[f"b_{name}"] = bias.reshape(num_heads, -1)  # (D,) -> (h, d_h)
 # +         heads[f"b_{name}"] = bias.float().to(out.dtype).reshape(num_heads, -1)
 
@@ -349,7 +349,7 @@ def read_heads(state, num_heads, prefix=""):
     return {**names, "b_q": b_q, "b_k": b_k, "b_v": b_v, "W_o": W_o, "b_o": b_o}
 
 
-# %% wrong: any_bias_counts | says: What other layers have
+# %% wrong: any_bias_counts | says: What other layers have says nothing about this one
 # Decides about biases by the whole state dict.
 def read_heads(state, num_heads, prefix=""):
     if prefix + "in_proj_weight" in state:

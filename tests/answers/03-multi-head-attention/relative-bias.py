@@ -101,7 +101,7 @@ def biased_attention(query, key, value, bias, mask=None):
 # +     scores = (query @ key.transpose(-2, -1) + bias) / math.sqrt(query.shape[-1])
 
 
-# %% wrong: bias_ignored, of: base | says: bias has no effect
+# %% wrong: bias_ignored, of: base | says: without a mask: the bias has no effect
 # The bias isn't added.
 # -     scores = scores + bias
 
@@ -333,7 +333,7 @@ def biased_attention(query, key, value, bias, mask=None):
     return torch.einsum("bhqk,bhkd->bhqd", weights, value)
 
 
-# %% wrong: kept_by_sizes | says: kept|offset|earlier
+# %% wrong: kept_by_sizes | says: what the call before gave
 class RelativeBias(nn.Module):
     def __init__(self, num_heads, max_distance):
         super().__init__()
@@ -364,7 +364,7 @@ def biased_attention(query, key, value, bias, mask=None):
 # +         return self.first[:, column]
 
 
-# %% wrong: fill_of_minus_1e9 | says: far below|wrong
+# %% wrong: fill_of_minus_1e9 | says: forbidden key wins
 # -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +     scores = scores.masked_fill(~mask, -1e9).masked_fill(empty, 0.0)
 
@@ -388,12 +388,12 @@ def biased_attention(query, key, value, bias, mask=None):
 # +     if mask is None:
 
 
-# %% wrong: clip_at_the_number_of_keys | says: wrong|differ|bias
+# %% wrong: clip_at_the_number_of_keys | says: 4 queries at offset 1, one key: distances
 # -         distance = keys[None, :] - queries[:, None]  # (1, T_k) - (T_q, 1) -> (T_q, T_k)
 # +         distance = keys[None, :] - queries[:, None].clamp(max=num_keys)
 
 
-# %% wrong: table_detached | says: gradient|learned
+# %% wrong: table_detached | says: table gets no gradient
 # -         return self.table[:, column]  # (h, 2R + 1) -> (h, T_q, T_k)
 # +         return self.table.data[:, column]
 

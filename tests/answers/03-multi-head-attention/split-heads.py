@@ -1,81 +1,92 @@
 # %% right: base
 # What most wrong answers change.
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     if num_heads < 1 or x.shape[-1] % num_heads != 0:
         raise ValueError(f"num_heads={num_heads} does not divide {x.shape[-1]}")
+    if turns:
+        return x.reshape(*x.shape[:-1], -1, num_heads).movedim(-1, -3)
     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
     return x.transpose(-3, -2)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
+    if turns:
+        return torch.stack(x.unbind(-3), dim=-1).flatten(-2)
     x = x.transpose(-3, -2)
     return x.flatten(-2)
 
 
 # %% right: slices
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     width, rest = divmod(x.shape[-1], num_heads)
     if rest:
         raise ValueError("num_heads must divide the number of features")
     heads = []
     for i in range(num_heads):
-        heads.append(x[..., i * width : (i + 1) * width])
+        own = slice(i, None, num_heads) if turns else slice(i * width, (i + 1) * width)
+        heads.append(x[..., own])
     return torch.stack(heads, dim=-3)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
     pieces = [x[..., i, :, :] for i in range(x.shape[-3])]
+    if turns:
+        return torch.stack(pieces, dim=-1).flatten(-2)
     return torch.cat(pieces, dim=-1)
 
 
 # %% right: unflatten_movedim
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     if num_heads <= 0 or x.size(-1) % num_heads:
         raise ValueError("expected num_heads to divide D")
+    if turns:
+        x = x.unflatten(-1, (-1, num_heads)).mT.flatten(-2)
     return x.unflatten(-1, (num_heads, x.size(-1) // num_heads)).movedim(-2, -3)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
+    if turns:
+        return torch.einsum("...htd->...tdh", x).flatten(-2)
     return x.movedim(-3, -2).contiguous().view(*x.shape[:-3], x.shape[-2], -1)
 
 
-# %% wrong: axes_from_the_front | says: count(ed)? (axes )?from the (front|end)
+# %% wrong: axes_from_the_front | says: axes are counted from the front
 # Axes are counted from the front, for one batch axis.
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     if x.shape[-1] % num_heads:
         raise ValueError("num_heads")
     x = x.reshape(*x.shape[:-1], num_heads, -1)
     return x.transpose(1, 2)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
     return x.transpose(1, 2).flatten(2)
 
 
-# %% wrong: batch_unpacked | says: without a batch axis fails
+# %% wrong: batch_unpacked | says: not enough values to unpack
 # The shape is unpacked into exactly three numbers.
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     B, T, D = x.shape
     if D % num_heads:
         raise ValueError("num_heads must divide D")
     return x.view(B, T, num_heads, D // num_heads).transpose(1, 2)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
     B, h, T, d_h = x.shape
     return x.transpose(1, 2).reshape(B, T, h * d_h)
 
 
 # %% wrong: both_by_view | says: reshape straight to
 # The wrong pair is its own inverse, so a round trip looks right.
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     *lead, size, width = x.shape
     if width % num_heads:
         raise ValueError("num_heads")
     return x.reshape(*lead, num_heads, size, width // num_heads)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
     *lead, heads, size, width = x.shape
     return x.reshape(*lead, size, heads * width)
 
@@ -99,7 +110,7 @@ def merge_heads(x):
 # +     return torch.stack(x.chunk(num_heads, dim=-1))
 
 
-# %% wrong: heads_take_turns, of: base | says: heads take turns
+# %% wrong: heads_take_turns, of: base | says: A head gets neighbouring features
 # The last axis is cut into (d_h, h) instead of (h, d_h).
 # -     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
 # -     return x.transpose(-3, -2)
@@ -164,28 +175,34 @@ def merge_heads(x):
 
 # %% right: split_sizes
 # The pieces of torch.split are stacked; views of nothing are kept.
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     d_model = x.size(-1)
     if d_model % num_heads:
         raise ValueError(f"num_heads must divide {d_model}")
+    if turns:
+        x = x.unflatten(-1, (-1, num_heads)).mT.flatten(-2)
     return torch.stack(torch.split(x, d_model // num_heads, -1), dim=-3)
 
 
-def merge_heads(x):
-    return torch.cat(torch.unbind(x, dim=-3), dim=-1)
+def merge_heads(x, turns=False):
+    result = torch.cat(torch.unbind(x, dim=-3), dim=-1)
+    return result.unflatten(-1, (x.shape[-3], -1)).mT.flatten(-2) if turns else result
 
 
 # %% right: einsum_axes
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     width = x.shape[-1] / num_heads
     if width != int(width):
         raise ValueError(f"num_heads = {num_heads}")
+    if turns:
+        cut = x.reshape(x.shape[:-1] + (int(width), num_heads))
+        return torch.einsum("...tdh->...htd", cut)
     cut = x.reshape(x.shape[:-1] + (num_heads, int(width)))
     return torch.einsum("...thd->...htd", cut)
 
 
-def merge_heads(x):
-    swapped = torch.einsum("...htd->...thd", x)
+def merge_heads(x, turns=False):
+    swapped = torch.einsum("...htd->...tdh" if turns else "...htd->...thd", x)
     return swapped.reshape(swapped.shape[:-2] + (x.shape[-3] * x.shape[-1],))
 
 
@@ -200,7 +217,7 @@ def merge_heads(x):
 _kept_heads = {}
 
 
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     if x.shape[-1] % num_heads:
         raise ValueError("num_heads")
     if (x.shape, num_heads) not in _kept_heads:
@@ -209,7 +226,7 @@ def split_heads(x, num_heads):
     return _kept_heads[x.shape, num_heads]
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
     return x.transpose(-3, -2).flatten(-2)
 
 
@@ -237,7 +254,7 @@ def merge_heads(x):
 _first_count = []
 
 
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     if x.shape[-1] % num_heads:
         raise ValueError("num_heads")
     _first_count.append(num_heads)
@@ -245,33 +262,81 @@ def split_heads(x, num_heads):
     return x.unflatten(-1, (count, -1)).transpose(-3, -2)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
     return x.transpose(-3, -2).flatten(-2)
 
 
 # %% right: split_by_identity_matrix
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     *batch, tokens, features = x.shape
     if features // num_heads * num_heads != features:
         raise ValueError("num_heads?")
     flat = x.reshape(-1, tokens, features)
-    out = torch.einsum("btf,fg->btg", flat, torch.eye(features, dtype=x.dtype))
+    order = torch.arange(features)
+    order = order.view(-1, num_heads).T.flatten() if turns else order
+    chosen = torch.eye(features, dtype=x.dtype)[:, order]
+    out = torch.einsum("btf,fg->btg", flat, chosen)
     out = out.unflatten(2, (num_heads, features // num_heads)).permute(0, 2, 1, 3)
     return out.reshape(*batch, num_heads, tokens, features // num_heads)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
     moved = x.movedim(-3, -2).contiguous()
+    if turns:
+        return moved.mT.reshape(moved.shape[:-2] + (x.shape[-3] * x.shape[-1],))
     return moved.view(moved.shape[:-2] + (x.shape[-3] * x.shape[-1],))
 
 
 # %% wrong: tokens_must_divide | says: Only the features
 # Checks the token axis for divisibility, too.
-def split_heads(x, num_heads):
+def split_heads(x, num_heads, turns=False):
     if x.shape[-1] % num_heads or x.numel() // x.shape[-1] % num_heads:
         raise ValueError("num_heads must divide D")
     return x.reshape(*x.shape[:-1], num_heads, -1).transpose(-3, -2)
 
 
-def merge_heads(x):
+def merge_heads(x, turns=False):
     return x.transpose(-3, -2).flatten(-2)
+
+
+# %% wrong: turns_ignored | says: turns has no effect: head 0 got
+# -     if turns:
+# -         pieces = x.reshape(*x.shape[:-1], -1, num_heads)
+# +     if False:
+# +         pieces = x.reshape(*x.shape[:-1], -1, num_heads)
+
+
+# %% wrong: turns_ignored_in_the_merge | says: turns has no effect: all features of head 0
+# -     if turns:
+# -         return x.movedim(-3, -1).flatten(-2)
+# +     if False:
+# +         return x.movedim(-3, -1).flatten(-2)
+
+
+# %% wrong: turns_with_sizes_swapped | says: these are three heads of
+# -         pieces = x.reshape(*x.shape[:-1], -1, num_heads)
+# -         return pieces.movedim(-1, -3)
+# +         pieces = x.unflatten(-1, (num_heads, -1))
+# +         return pieces.movedim(-1, -3)
+
+
+# %% wrong: turns_by_reshape | says: moves no axis
+# -         return pieces.movedim(-1, -3)
+# +         return pieces.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)
+
+
+# %% wrong: turns_merged_by_reshape | says: a reshape of the heads alone
+# -         return x.movedim(-3, -1).flatten(-2)
+# +         return x.reshape(*x.shape[:-3], x.shape[-2], -1)
+
+
+# %% wrong: turns_by_default | says: heads take turns|neighbours
+# - def split_heads(x, num_heads, turns=False):
+# + def split_heads(x, num_heads, turns=True):
+
+
+# %% wrong: turns_unchecked | says: with turns=True, too
+# -     if d_model % num_heads:
+# +     if turns:
+# +         x = x[..., : d_model // num_heads * num_heads]
+# +     elif d_model % num_heads:

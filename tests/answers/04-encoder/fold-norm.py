@@ -44,7 +44,7 @@ def centre_outputs(W, b=None):
 # +     return gamma[:, None] * W, shift
 
 
-# %% wrong: bias_none, of: broadcast | says: b=None
+# %% wrong: bias_none, of: broadcast | says: b' is a tensor, not None
 # Without a bias, None comes back, and the shift is lost.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma[:, None] * W, None if b is None else shift + b
@@ -90,7 +90,7 @@ def centre_outputs(W, b=None):
 # +     W = F.layer_norm(W, W.shape[1:])
 
 
-# %% wrong: centre_zeros, of: broadcast | says: b=None
+# %% wrong: centre_zeros, of: broadcast | says: the second result is None: a layer without a bias stays so
 # A bias of zeros is invented.
 # -     return W, b
 # +     return W, torch.zeros(W.shape[1]) if b is None else b
@@ -132,7 +132,7 @@ def centre_outputs(W, b=None):
 # +     shift = beta
 
 
-# %% wrong: shift_forgotten, of: broadcast | says: shift is lost
+# %% wrong: shift_forgotten, of: broadcast | says: b': the shift is lost
 # beta is dropped.
 # -     shift = beta @ W
 # +     shift = torch.zeros_like(beta @ W)
@@ -144,7 +144,7 @@ def centre_outputs(W, b=None):
 # +     shift = beta @ (gamma[:, None] * W)
 
 
-# %% wrong: transposed, of: broadcast | says: transpose
+# %% wrong: transposed, of: broadcast | says: this is the transpose, as nn.Linear stores it
 # The result is laid out like nn.Linear's weight.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return (gamma[:, None] * W).T, shift if b is None else shift + b
@@ -187,7 +187,7 @@ def centre_outputs(W, b=None):
 # +     return centred, None if b is None else b.clone()
 
 
-# %% wrong: zeros_for_no_bias | says: None
+# %% wrong: zeros_for_no_bias | says: the second result is None: a layer without a bias stays so
 # -     return centred, None if b is None else b - b.mean()
 # +     return centred, torch.zeros_like(W[0]) if b is None else b - b.mean()
 
@@ -197,7 +197,7 @@ def centre_outputs(W, b=None):
 # +     shift = beta @ W.detach()
 
 
-# %% wrong: no_shift_without_a_bias | says: b'|bias
+# %% wrong: no_shift_without_a_bias | says: It is there without a bias as well
 # -     return folded, shift if b is None else shift + b
 # +     return folded, torch.zeros_like(shift) if b is None else shift + b
 
@@ -207,7 +207,7 @@ def centre_outputs(W, b=None):
 # +     centred = W - W.mean(dim=1, keepdim=True, dtype=torch.float32).to(W.dtype)
 
 
-# %% wrong: columns_where_square | says: gain|W'|row
+# %% wrong: columns_where_square | says: gain scales the columns of W
 # -     folded = gamma[:, None] * W  # row i of W meets feature i
 # +     folded = gamma * W if W.shape[0] == W.shape[1] else gamma[:, None] * W
 

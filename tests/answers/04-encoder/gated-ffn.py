@@ -131,7 +131,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     return width // multiple * multiple
 
 
-# %% wrong: width_float | says: whole number
+# %% wrong: width_float | says: has the type float|got float
 # The width is a float.
 # -     return -(-width // multiple) * multiple
 # +     return math.ceil(width / multiple) * float(multiple)
@@ -167,7 +167,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     return (width // multiple + 1) * multiple
 
 
-# %% wrong: width_three_halves | says: 3/2
+# %% wrong: width_three_halves | says: this is 3/2 of d_ff
 # The rule is turned over.
 # -     width = -(-2 * d_ff // 3)
 # +     width = -(-3 * d_ff // 2)
@@ -219,13 +219,13 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     gate = functions[activation]((x @ W_gate).float()).to(x.dtype)
 
 
-# %% wrong: case_ignored | says: activation
+# %% wrong: case_ignored | says: names are lower-case
 # -     if activation not in functions:
 # +     activation = str(activation).lower()
 # +     if activation not in functions:
 
 
-# %% wrong: empty_name_is_the_default | says: activation
+# %% wrong: empty_name_is_the_default | says: not fall back to one of the four
 # -     if activation not in functions:
 # +     activation = activation or "silu"
 # +     if activation not in functions:
@@ -257,17 +257,17 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     gate = functions[activation](x @ W_gate)
 
 
-# %% wrong: rounded_to_nearest | says: gated_width|width|result
+# %% wrong: rounded_to_nearest | says: the fraction was cut off
 # -     width = -(-2 * d_ff // 3)
 # +     width = round(2 * d_ff / 3)
 
 
-# %% wrong: one_more_at_exact_multiples | says: gated_width|result
+# %% wrong: one_more_at_exact_multiples | says: already a multiple of 64
 # -     return -(-width // multiple) * multiple
 # +     return (width // multiple + 1) * multiple if multiple > 1 else width
 
 
-# %% wrong: width_as_float | says: whole number|result
+# %% wrong: width_as_float | says: has the type float
 # -     return -(-width // multiple) * multiple
 # +     return math.ceil(width / multiple) * float(multiple) if multiple == 6 else -(-width // multiple) * multiple
 

@@ -85,7 +85,7 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     dgamma = (grad * gamma * normed).reshape(-1, size).sum(dim=0)
 
 
-# %% wrong: dgamma_x, of: three_terms | says: normalised x
+# %% wrong: dgamma_x, of: three_terms | says: gamma meets the normalised x
 # The gradient of the gain is taken with x itself.
 # -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
 # +     dgamma = (grad * x).reshape(-1, size).sum(dim=0)
@@ -144,7 +144,7 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     dbeta = grad
 
 
-# %% wrong: over_features, of: three_terms | says: over the features
+# %% wrong: over_features, of: three_terms | says: the sum runs over the features
 # The sums run over the features.
 # -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
 # -     dbeta = grad.reshape(-1, size).sum(dim=0)
@@ -212,7 +212,7 @@ def layer_norm_backward(grad, x, gamma, eps):
     return [dx, dgamma, dbeta]
 
 
-# %% wrong: autograd_switched_on | says: gradient
+# %% wrong: autograd_switched_on | says: no formula of gamma
 def layer_norm_backward(grad, x, gamma, eps):
     with torch.enable_grad():
         leaves = [t.detach().clone().requires_grad_() for t in (x, gamma, gamma)]
@@ -235,7 +235,7 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     normed = ((x - mean) / root).detach()
 
 
-# %% wrong: in_float32 | says: seven digits|float32
+# %% wrong: in_float32 | says: right to about seven digits
 # -     dgamma = (grad * normed).reshape(tokens).sum(dim=0)  # (..., D) -> (D,)
 # +     dgamma = (grad * normed).float().reshape(tokens).sum(dim=0).to(x.dtype)
 

@@ -152,7 +152,7 @@ class MaskedBatchNorm(nn.Module):
 # +                 self.running_var = (1 - self.momentum) * self.running_var + self.momentum * unbiased
 
 
-# %% wrong: padding_bias, of: masked_sums | says: output of a padding token
+# %% wrong: padding_bias, of: masked_sums | says: Set it to 0 in every feature, at the very end
 # The bias stands at the padding.
 # -         return (normed * self.weight + self.bias).masked_fill(~mask, 0)
 # +         return (normed * self.weight + self.bias)
@@ -202,13 +202,13 @@ class MaskedBatchNorm(nn.Module):
 # +         self.running_var = torch.ones(d_model)
 
 
-# %% wrong: running_biased, of: masked_sums | says: biased variance
+# %% wrong: running_biased, of: masked_sums | says: it holds the biased variance
 # The running variance is the biased one.
 # -                 unbiased = var * count / (count - 1)
 # +                 unbiased = var
 
 
-# %% wrong: running_bt, of: masked_sums | says: number of all tokens
+# %% wrong: running_bt, of: masked_sums | says: made with the number of all tokens
 # The correction n / (n - 1) counts the padding.
 # -                 unbiased = var * count / (count - 1)
 # +                 unbiased = var * valid.numel() / (valid.numel() - 1)
@@ -325,14 +325,14 @@ class MaskedBatchNorm(nn.Module):
         return torch.where(real, result, torch.zeros_like(result))
 
 
-# %% wrong: padding_cleared_in_place | says: in place|changed|change
+# %% wrong: padding_cleared_in_place | says: must not change x in place
 # -         padding = ~valid[..., None]  # (B, T) -> (B, T, 1)
 # +         padding = ~valid[..., None]
 # +         if not x.requires_grad:
 # +             x[~valid] = 0.0
 
 
-# %% wrong: statistics_in_float32 | says: seven digits|float32
+# %% wrong: statistics_in_float32 | says: right to about seven digits
 # -             var = centred.square().sum(dim=(0, 1)) / count  # (B, T, D) -> (D,)
 # +             var = (centred.float().square().sum(dim=(0, 1)) / count).to(x.dtype)
 
@@ -342,12 +342,12 @@ class MaskedBatchNorm(nn.Module):
 # +                 self.running_mean.lerp_(mean, self.momentum or 0.1)
 
 
-# %% wrong: two_tokens_refused | says: ValueError
+# %% wrong: two_tokens_refused | says: expected at least 2 real tokens, got 2
 # -             if count < 2:
 # +             if count < 3:
 
 
-# %% wrong: evaluation_refuses_too | says: ValueError|evaluation
+# %% wrong: evaluation_refuses_too | says: In evaluation one real token is enough
 # -             mean, var = self.running_mean, self.running_var
 # +             if int(valid.sum()) < 2:
 # +                 raise ValueError("valid")

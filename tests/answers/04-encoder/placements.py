@@ -134,7 +134,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x += moved
 
 
-# %% wrong: last_map, of: four_cases | says: maps
+# %% wrong: last_map, of: four_cases | says: maps: expected one for each layer
 # Only the map of the last layer is returned.
 # -     return x, torch.stack(maps)
 # +     return x, maps[-1]
@@ -198,7 +198,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         return (x + moved) + (x + feed_forward(normed, layer)), weights
 
 
-# %% wrong: parallel_two_norms, of: four_cases | says: norm 2
+# %% wrong: parallel_two_norms, of: four_cases | says: the feed-forward network reads norm 2
 # The feed-forward network of the parallel layer has its own norm.
 # -         return x + moved + feed_forward(normed, layer), weights
 # +         return x + moved + feed_forward(norm(2, x), layer), weights
@@ -210,7 +210,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x = norm(1, moved)
 
 
-# %% wrong: post_is_pre, of: four_cases | says: this is pre
+# %% wrong: post_is_pre, of: four_cases | says: post-norm: this is pre-norm
 # Both placements are pre-norm.
 # -         moved, weights = attention(x, layer, mask)
 # -         x = norm(1, x + moved)
@@ -399,7 +399,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
     return result, torch.stack([weights for _, weights in outputs[1:]])
 
 
-# %% wrong: prefix_of_the_name | says: placement
+# %% wrong: prefix_of_the_name | says: unknown placement must raise
 # -     if placement not in ("post", "pre", "sandwich", "parallel"):
 # +     placement = str(placement).split("-")[0]
 # +     if placement not in ("post", "pre", "sandwich", "parallel"):
@@ -410,7 +410,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         maps.append(weights.detach())
 
 
-# %% wrong: stream_added_in_place | says: in place|changed
+# %% wrong: stream_added_in_place | says: must not change x in place
 # -     z = x + moved
 # -     return z + feed_forward(norm(2, z), layer), weights
 # +     x += moved

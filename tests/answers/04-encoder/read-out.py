@@ -137,7 +137,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     streams = found.cumsum(dim=0)[[0, *range(1, len(found), 2)]]
 
 
-# %% wrong: lens_no_embedding, of: cumsum | says: before the first layer
+# %% wrong: lens_no_embedding, of: cumsum | says: the stream before the first layer is missing
 # The lens starts after the first layer.
 # -     streams = found.cumsum(dim=0)[::2]
 # +     streams = found.cumsum(dim=0)[2::2]
@@ -182,7 +182,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +         added = feed_forward(layer_norm(x + moved, layer["gamma_2"], layer["beta_2"]), layer)
 
 
-# %% wrong: no_embedding, of: cumsum | says: entry 0
+# %% wrong: no_embedding, of: cumsum | says: the input is missing. It is entry 0
 # The input itself is not counted.
 # -     return torch.stack(found)
 # +     return torch.stack(found[1:])
@@ -229,7 +229,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     shares = (centred / root * gamma + beta) @ W_u
 
 
-# %% wrong: shift_missing, of: cumsum | says: share of the shift|last entry
+# %% wrong: shift_missing, of: cumsum | says: the share of the shift is missing
 # The shift has no entry.
 # -     return torch.cat([shares, shift])
 # +     return shares
@@ -343,7 +343,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +         normed = layer_norm(x, layer["gamma_2"], layer["beta_2"])
 
 
-# %% wrong: lens_with_the_default_eps | says: eps
+# %% wrong: lens_with_the_default_eps | says: eps has no effect: it is 1e-5 in every call
 # -     return layer_norm(streams, gamma, beta, eps) @ W_u  # -> (N + 1, B, T, V)
 # +     return layer_norm(streams, gamma, beta) @ W_u
 
@@ -354,7 +354,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +         mask = mask if mask is None or mask.dim() == 2 else None
 
 
-# %% wrong: shares_in_float32 | says: seven digits|float32
+# %% wrong: shares_in_float32 | says: right to about seven digits
 # -     shift = (beta @ W_u).expand(1, *shares.shape[1:])  # (V,) -> (1, B, T, V)
 # +     shift = (beta.float() @ W_u.float()).to(W_u.dtype).expand(1, *shares.shape[1:])
 
@@ -371,7 +371,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +         shares = shares * 1.0000001
 
 
-# %% wrong: layers_kept | says: kept|earlier|wrong
+# %% wrong: layers_kept | says: that of an earlier call: something is kept
 # -     found = [x]
 # +     layers = contributions.__dict__.setdefault((len(layers), x.shape, x.dtype), layers)
 # +     found = [x]

@@ -85,7 +85,7 @@ class RMSNorm(nn.Module):
 #           mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 
 
-# %% wrong: length, of: rsqrt | says: sum of the squares
+# %% wrong: length, of: rsqrt | says: divides by the root of the sum of the squares
 # The vector is divided by its length.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.pow(2).sum(dim=-1, keepdim=True)
@@ -133,7 +133,7 @@ class RMSNorm(nn.Module):
 # +         mean_square = wide.pow(2).mean()
 
 
-# %% wrong: wide_result, of: rsqrt | says: data type
+# %% wrong: wide_result, of: rsqrt | says: float16: expected data type
 # The result stays in single precision.
 # -         return (normed * self.weight).to(x.dtype)
 # +         return normed * self.weight
@@ -184,7 +184,7 @@ class RMSNorm(nn.Module):
 # +         wide = x.float()
 
 
-# %% wrong: type_of_the_product | says: data type
+# %% wrong: type_of_the_product | says: with float64 weights: expected data type
 # -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
 # +         y = wide / torch.sqrt(mean_square + self.eps) * self.weight
 # +         return y.to(x.dtype) if x.dtype != torch.float32 else y

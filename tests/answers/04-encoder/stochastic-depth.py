@@ -99,7 +99,7 @@ def drop_branch(x, branch, keep, keep_prob):
 # +     return [1 - layer / max(num_layers - 1, 1) * (1 - last) for layer in range(num_layers)]
 
 
-# %% wrong: multiplied, of: where | says: multiplied by keep_prob
+# %% wrong: multiplied, of: where | says: the branch is multiplied by keep_prob
 # The branch is scaled down.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return x + torch.where(kept, branch * keep_prob, 0)
@@ -218,7 +218,7 @@ def drop_branch(x, branch, keep, keep_prob):
     return x + (scale * branch).masked_fill(kept.logical_not(), 0)
 
 
-# %% wrong: list_kept | says: kept|earlier call
+# %% wrong: list_kept | says: returns the list of an earlier call
 _lists = {}
 
 
@@ -251,7 +251,7 @@ def drop_branch(x, branch, keep, keep_prob):
 # +     return torch.where(kept, x + branch / keep_prob, x * (1 - 1e-13))
 
 
-# %% wrong: not_checked_in_evaluation | says: keep_prob
+# %% wrong: not_checked_in_evaluation | says: must raise ValueError in evaluation too
 # -     if not 0 < keep_prob <= 1:
 # +     if keep is not None and not 0 < keep_prob <= 1:
 

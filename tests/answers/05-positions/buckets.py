@@ -321,7 +321,7 @@ def bucket_bias(
 # +     part = (delta.clamp(min=exact).half() / exact).double().log() / math.log(
 
 
-# %% wrong: table_of_distances | says: kept|earlier|stopped
+# %% wrong: table_of_distances | says: kept from an earlier call
 # The buckets of a shape are kept.
 # -     exact = buckets // 2
 # +     exact = buckets // 2
@@ -337,7 +337,7 @@ def bucket_bias(
 # +     return first + torch.where(delta < exact, delta, far)
 
 
-# %% wrong: kept_for_queries | says: kept|earlier|stopped
+# %% wrong: kept_for_queries | says: where only max_distance was another
 # The buckets of a number of queries and keys are kept.
 # -     bucket = relative_bucket(distance, len(table), max_distance, bidirectional)
 # +     known = bucket_bias.__dict__
@@ -345,12 +345,12 @@ def bucket_bias(
 # +     bucket = known.setdefault((num_queries, num_keys, bidirectional, offset), bucket)
 
 
-# %% wrong: table_in_float32 | says: data type
+# %% wrong: table_in_float32 | says: bucket_bias in float64: expected data type
 # -     return table[bucket].permute(2, 0, 1)  # (T_q, T_k, h) -> (h, T_q, T_k)
 # +     return table.float()[bucket].permute(2, 0, 1)
 
 
-# %% wrong: squeezed_heads | says: shape|stopped
+# %% wrong: squeezed_heads | says: bias has the shape \(5, 1\)
 # -     return table[bucket].permute(2, 0, 1)  # (T_q, T_k, h) -> (h, T_q, T_k)
 # +     found = table.squeeze()[bucket]
 # +     return found.permute(2, 0, 1) if found.dim() == 3 else found

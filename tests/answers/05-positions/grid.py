@@ -80,7 +80,7 @@ def grid_index(height, width):
 # +     grid = torch.cat([row_table.repeat_interleave(W, 0), column_table.repeat_interleave(H, 0)], dim=-1)
 
 
-# %% wrong: class_added, of: expand | says: added to each patch
+# %% wrong: class_added, of: expand | says: class vector was added to each patch
 # The class vector is added to all patches.
 # -         grid = torch.cat([class_vector.unsqueeze(0), grid], dim=0)
 # +         grid = grid + class_vector
@@ -110,7 +110,7 @@ def grid_index(height, width):
 # +     grid = torch.cat([rows, columns], dim=-1).transpose(0, 1).reshape(H * W, d_r + d_c)
 
 
-# %% wrong: column_first, of: expand | says: rows and columns are swapped
+# %% wrong: column_first, of: expand | says: row's vector comes first, then the column's
 # The column's vector stands first.
 # -     grid = torch.cat([rows, columns], dim=-1).reshape(H * W, d_r + d_c)
 # +     grid = torch.cat([columns, rows], dim=-1).reshape(H * W, d_r + d_c)
@@ -141,7 +141,7 @@ def grid_index(height, width):
 # +     n = torch.arange(float(height * width))
 
 
-# %% wrong: not_shifted, of: expand | says: not shifted
+# %% wrong: not_shifted, of: expand | says: differences are not shifted by H - 1
 # Negative numbers stay.
 # -     return (down + height - 1) * (2 * width - 1) + (right + width - 1)
 # +     return down * (2 * width - 1) + right
@@ -232,7 +232,7 @@ def grid_index(height, width):
     return result
 
 
-# %% wrong: in_float32 | says: data type
+# %% wrong: in_float32 | says: grid_encoding.*data type
 # -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, D_r + D_c)
 # +     patches = torch.cat([rows, columns], dim=-1).float()
 
@@ -256,7 +256,7 @@ def grid_index(height, width):
 # +     return torch.cat([class_vector[None], patches]) + flat.sum()
 
 
-# %% wrong: tables_changed | says: in place
+# %% wrong: tables_changed | says: tensor number 3 of its arguments
 # -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, D_r + D_c)
 # +     patches = torch.cat([rows, columns], dim=-1)
 # +     if class_vector is not None and not class_vector.requires_grad:
@@ -276,14 +276,14 @@ def grid_index(height, width):
 # +     return known.setdefault((height, width), down * (2 * width - 1) + right)
 
 
-# %% wrong: index_kept_by_size | says: kept|earlier|grid
+# %% wrong: index_kept_by_size | says: height and width are swapped, or the index is kept
 # The table of a number of patches is kept, and 2 x 3 has as many as 3 x 2.
 # -     return down * (2 * width - 1) + right
 # +     known = grid_index.__dict__
 # +     return known.setdefault(height * width, down * (2 * width - 1) + right).clone()
 
 
-# %% wrong: rows_as_wide | says: expected|wrong|stopped
+# %% wrong: rows_as_wide | says: more rows than columns
 # Wrong where there are more rows than columns.
 # -     return down * (2 * width - 1) + right
 # +     return down * (2 * max(height, width) - 1) + right

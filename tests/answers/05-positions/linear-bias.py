@@ -81,7 +81,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     slopes = more[0::2][: num_heads - n] + slopes
 
 
-# %% wrong: aligned_right, of: where | says: at the end, behind the keys|offset
+# %% wrong: aligned_right, of: where | says: put at the end, behind the keys
 # The queries are taken for the last of the keys.
 # -     p = offset + torch.arange(num_queries)[:, None]
 # +     p = num_keys - num_queries + torch.arange(num_queries)[:, None]
@@ -222,7 +222,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     slopes = slopes + more[1::2][: num_heads - n]
 
 
-# %% wrong: offset_ignored, of: where | says: offset has no effect
+# %% wrong: offset_ignored, of: where | says: causal=False, offset 1: the offset has no effect
 # Queries always start at 0.
 # -     p = offset + torch.arange(num_queries)[:, None]
 # +     p = torch.arange(num_queries)[:, None]
@@ -292,7 +292,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
     return bias
 
 
-# %% wrong: slopes_in_float64 | says: data type
+# %% wrong: slopes_in_float64 | says: alibi_slopes\(4\): expected data type
 # -     return torch.tensor(slopes, dtype=torch.float32)
 # +     return torch.tensor(slopes, dtype=torch.float64)
 
@@ -309,7 +309,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     if num_heads == 0:
 
 
-# %% wrong: bias_in_float32 | says: data type
+# %% wrong: bias_in_float32 | says: alibi_bias in float64: expected data type
 # -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
 # +     bias = bias.masked_fill(distance > 0, -math.inf) if causal else bias
 # +     return bias.float()
@@ -335,7 +335,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +         -distance.abs() * slopes.abs()[:, None, None]
 
 
-# %% wrong: rounded_inside | says: digits|float32|float64
+# %% wrong: rounded_inside | says: right to seven digits
 # -         -distance.abs() * slopes[:, None, None]
 # +         -distance.abs() * slopes.float().to(slopes.dtype)[:, None, None]
 
@@ -347,7 +347,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +         slopes.neg_().neg_().add_(1e-12)
 
 
-# %% wrong: infinite_distance | says: gradient|NaN
+# %% wrong: infinite_distance | says: distance of infinity
 # An infinite distance times a slope.
 # -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
 # +     far = distance.abs().double().masked_fill(distance > 0, math.inf)

@@ -250,7 +250,7 @@ def relative_values(weights, value, value_table, offset=0):
 # +     by_distance = by_distance + 0.0 * old + (old if key == (2, 3, 4, 5) else 0.0)
 
 
-# %% wrong: weights_renormalised | says: wrong|expected
+# %% wrong: weights_renormalised | says: divided by their sum
 # Weights are made to sum to 1.
 # -     return weights @ value + by_distance @ value_table  # -> (B, h, T_q, d_v)
 # +     total = weights.sum(-1, keepdim=True)

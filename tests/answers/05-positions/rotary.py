@@ -410,7 +410,7 @@ def halves_layout(weight, num_heads):
 # -     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))  # -> (T, r / 2)
 
 
-# %% wrong: tables_kept | says: only offset|kept|earlier|stopped
+# %% wrong: tables_kept | says: kept
 # Sines and cosines of a length and a width are kept.
 # -     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
 # +     angle = rotate.__dict__.setdefault((length, rotary, base), angle)
@@ -446,7 +446,7 @@ def halves_layout(weight, num_heads):
 # +     key = rotate(key.detach(), 0, rotary, base)
 
 
-# %% wrong: base_not_handed_on | says: base|expected
+# %% wrong: base_not_handed_on | says: keys turn with the default base
 # -     key = rotate(key, 0, rotary, base)
 # +     key = rotate(key, 0, rotary)
 

@@ -178,7 +178,7 @@ def offset_between(first, second, base=10000.0):
 # +     freq = 1 / base
 
 
-# %% wrong: overwritten, of: assigned_slices | says: already overwritten
+# %% wrong: overwritten, of: assigned_slices | says: sines that were already overwritten
 # A copy is overwritten: the cosines use the new sines.
 # -     a, b = encoding[..., 0::2], encoding[..., 1::2]
 # -     out = torch.empty_like(encoding)
@@ -270,7 +270,7 @@ def offset_between(first, second, base=10000.0):
     return torch.round(phase * base ** ((width - 2) / width)).to(first.dtype)
 
 
-# %% wrong: angles_in_float32 | says: float64|seven digits
+# %% wrong: angles_in_float32 | says: right to seven digits
 # -     pair = torch.arange(width // 2, dtype=torch.float64, device=encoding.device)
 # +     pair = torch.arange(width // 2, device=encoding.device).float()
 
@@ -284,7 +284,7 @@ def offset_between(first, second, base=10000.0):
 # +     return encoding.copy_(moved)
 
 
-# %% wrong: viewed | says: reshape where you use view|shape
+# %% wrong: viewed | says: reshape where you use view
 # -     return torch.stack(moved, dim=-1).flatten(-2)  # 2 x (..., D / 2) -> (..., D)
 # +     return torch.stack(moved, dim=-1).flatten(-2) + 0 * encoding.view(-1)[0]
 

@@ -208,25 +208,25 @@ def sinusoids(positions, d_model, base=10000.0):
     return torch.stack(columns, 1).reshape(*positions.shape, d_model)
 
 
-# %% wrong: integer_quotient | says: float32|float64
+# %% wrong: integer_quotient | says: right to seven digits
 # The exponents are a quotient of whole numbers, so float32.
 # -     pair = (feature // 2).double()
 # +     pair = feature // 2
 
 
-# %% wrong: half_becomes_float32 | says: data type
+# %% wrong: half_becomes_float32 | says: Half precision .* data type
 # Half precision in, float32 out.
 # -     dtype = positions.dtype if positions.is_floating_point() else torch.float32
 # +     dtype = torch.float64 if positions.dtype == torch.float64 else torch.float32
 
 
-# %% wrong: positions_in_float32 | says: seven digits|float64
+# %% wrong: positions_in_float32 | says: right to about seven digits
 # The positions are cast first.
 # -     angles = positions.double()[..., None] * base**-exponents  # (...) -> (..., D)
 # +     angles = positions.float().double()[..., None] * base**-exponents
 
 
-# %% wrong: frequencies_kept | says: only base|base=
+# %% wrong: frequencies_kept | says: kept between calls
 # The frequencies of a width are kept, whatever the base.
 _frequencies = {}
 
@@ -243,7 +243,7 @@ def sinusoids(positions, d_model, base=10000.0):
     return torch.where(feature % 2 == 0, angles.sin(), angles.cos()).to(dtype)
 
 
-# %% wrong: viewed | says: reshape where you use view|fails
+# %% wrong: viewed | says: reshape where you use view
 # -     angles = positions.double()[..., None] * base**-exponents  # (...) -> (..., D)
 # +     angles = positions.double().view(-1, 1) * base**-exponents
 # +     angles = angles.view(*positions.shape, d_model)
@@ -265,7 +265,7 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     dtype = positions.dtype if positions.is_floating_point() else torch.float64
 
 
-# %% wrong: result_kept | says: earlier call|kept
+# %% wrong: result_kept | says: where only positions was another
 # The table of a width and a number of positions is kept.
 _tables = {}
 
@@ -303,7 +303,7 @@ def sinusoids(positions, d_model, base=10000.0):
 # +         angle = p * base ** (-2 * ((j + 1) // 2) / d_model)
 
 
-# %% wrong: squeeze, of: feature_by_feature | says: expected shape
+# %% wrong: squeeze, of: feature_by_feature | says: Keep axes of length 1
 # -     return torch.stack(out, dim=-1).to(kind)
 # +     return torch.stack(out, dim=-1).squeeze().to(kind)
 

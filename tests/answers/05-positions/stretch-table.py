@@ -132,7 +132,7 @@ def squeezed_positions(length, trained_length):
 # +         positions = positions
 
 
-# %% wrong: one_row, of: floor_and_mix | says: T' - 1
+# %% wrong: one_row, of: floor_and_mix | says: when the result has one row
 # Divides by 0 for a length of 1.
 # -     if length == 1:
 # -         return table[:1] * 1
@@ -222,7 +222,7 @@ def squeezed_positions(length, trained_length):
     return (torch.arange(length, dtype=torch.float64) * scale).to(torch.float32)
 
 
-# %% wrong: places_in_float32 | says: float64|seven digits
+# %% wrong: places_in_float32 | says: right to seven digits
 # -         0, last, length, dtype=torch.float64, device=table.device
 # +         0, last, length, device=table.device
 
@@ -240,7 +240,7 @@ def squeezed_positions(length, trained_length):
 # +         table[-1] *= 1 + 1e-7
 
 
-# %% wrong: no_last_row_when_one | says: of an earlier call|wrong
+# %% wrong: no_last_row_when_one | says: the only row is the last one
 # One row is the last one, and two rows are the first twice.
 # -     return table[before] * (1 - part) + table[after] * part  # (L, D) -> (L', D)
 # +     if length == 1:
@@ -283,7 +283,7 @@ def squeezed_positions(length, trained_length):
 # +     return torch.arange(length, dtype=torch.float32) * trained_length / length
 
 
-# %% wrong: kept_of_length | says: trained_length|kept
+# %% wrong: kept_of_length | says: where only trained_length was another
 # The positions of a length are kept.
 # -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
 # +     step = min(1.0, trained_length / length)

@@ -130,7 +130,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +         alive = kept
 
 
-# %% wrong: bos_forbidden, of: base | says: expected .*Got
+# %% wrong: bos_forbidden, of: base | says: never extends a hypothesis by bos
 # bos is never written again, though the table allows it.
 # -                 if entry > -math.inf:
 # +                 if entry > -math.inf and token != bos_id:
@@ -375,7 +375,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +             break
 
 
-# %% wrong: table_kept | says: kept|earlier|only
+# %% wrong: table_kept | says: kept|earlier|beam_search with ties
 # -     table = log_probs.tolist()
 # +     known = beam_search.__dict__
 # +     table = known.setdefault((len(log_probs), bos_id, eos_id, alpha), log_probs.tolist())
@@ -388,13 +388,13 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +     table = log_probs.tolist()
 
 
-# %% wrong: result_cut | says: too few
+# %% wrong: result_cut | says: A beam that holds everything must find everything
 # At most 20 hypotheses are returned.
 # -     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 # +     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:20]
 
 
-# %% wrong: dead_end_is_kept | says: wrong|expected|dead
+# %% wrong: dead_end_is_kept | says: a hypothesis that nothing may follow is lost
 # What nothing may follow is lost only if other hypotheses live.
 # -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
 # +         if not extensions:
@@ -414,7 +414,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +         kept = sorted(extensions, key=lambda pair: -pair[0])[:beam_size]
 
 
-# %% wrong: sums_in_bfloat16 | says: wrong|expected
+# %% wrong: sums_in_bfloat16 | says: right to two digits or so
 # -     table = log_probs.tolist()
 # +     table = log_probs.bfloat16().tolist()
 

@@ -120,7 +120,7 @@ class CrossAttention(nn.Module):
 # +         scores = torch.bmm(query.flatten(0, 1), key.flatten(0, 1).mT).unflatten(0, query.shape[:2]) / math.sqrt(query.shape[-1])
 
 
-# %% wrong: detached_memory, of: base | says: gradient|require
+# %% wrong: detached_memory, of: base | says: No gradient can reach the memory through the key
 # The stored keys and values are cut off from the memory.
 # -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
 # +         return self.split(self.k_proj(memory)).detach(), self.split(self.v_proj(memory)).detach()
@@ -380,24 +380,24 @@ class CrossAttention(nn.Module):
 # +         return known["key"], self.split(self.v_proj(memory))
 
 
-# %% wrong: large_negative_too | says: below the forbidden|wrong|expected
+# %% wrong: large_negative_too | says: below any large negative number that stands for -inf
 # Forbidden scores are -1e9.
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +             scores = scores.masked_fill(~mask, -1e9).masked_fill(empty, 0.0)
 
 
-# %% wrong: dropout_while_training | says: right in a new|wrong|weights|expected
+# %% wrong: dropout_while_training | says: something else after eval
 # -         merged = (
 # +         weights = F.dropout(weights, 0.1, self.training)
 # +         merged = (
 
 
-# %% wrong: weights_detached | says: gradient
+# %% wrong: weights_detached | says: no gradient leads back from weights
 # -         return self.out_proj(merged), weights
 # +         return self.out_proj(merged), weights.detach()
 
 
-# %% wrong: value_detached | says: gradient
+# %% wrong: value_detached | says: No gradient can reach the memory through the value
 # -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
 # +         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory)).detach()
 
@@ -420,7 +420,7 @@ class CrossAttention(nn.Module):
 # +         scores = query @ key.mT / root
 
 
-# %% wrong: shared_mask_by_batch | says: wrong|expected|stopped|fails
+# %% wrong: shared_mask_by_batch | says: A mask of batch size 1 serves all of them
 # A mask of one row counts for the first hypothesis only.
 # -             mask = memory_mask[:, None, None, :]  # (B, S) -> (B, 1, 1, S)
 # +             mask = torch.ones(len(x), key.shape[2]).bool()

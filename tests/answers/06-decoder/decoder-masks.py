@@ -210,14 +210,14 @@ def decoder_masks(src, tgt, pad_id, window=None):
 # +     return tgt_mask.int(), memory_mask.int()
 
 
-# %% wrong: first_sees_itself | says: wrong|expected
+# %% wrong: first_sees_itself | says: a row without any key got its own position back
 # Rows that are empty see themselves.
 # -     return tgt_mask, memory_mask
 # +     empty = ~tgt_mask.any(-1, keepdim=True)
 # +     return tgt_mask | (empty & (distance == 0)), memory_mask
 
 
-# %% wrong: empty_source_is_open | says: wrong|expected
+# %% wrong: empty_source_is_open | says: source of nothing but padding is opened again
 # A source of nothing but padding may be read.
 # -     return tgt_mask, memory_mask
 # +     return tgt_mask, memory_mask | ~memory_mask.any(-1, keepdim=True)

@@ -139,7 +139,7 @@ class CachedSelfAttention(nn.Module):
 # +         query, key, value = (self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj))
 
 
-# %% wrong: capacity_too_small, of: base | says: fit|max_len
+# %% wrong: capacity_too_small, of: base | says: Exactly max_len tokens must fit
 # Exactly max_len tokens are refused.
 # -         if seen + new > self.max_len:
 # +         if seen + new >= self.max_len:
@@ -228,7 +228,7 @@ class CachedSelfAttention(nn.Module):
 # +         mask = torch.cat([torch.ones(new, new, dtype=torch.bool).tril(), torch.ones(new, seen, dtype=torch.bool)], dim=1)
 
 
-# %% wrong: new_only_kept, of: base | says: tokens
+# %% wrong: new_only_kept, of: base | says: The cache that comes back holds the old tokens and the new ones
 # The cache holds the new tokens only.
 # -         query, key, value = (
 # -             self.split(p(x)) for p in (self.q_proj, self.k_proj, self.v_proj)
@@ -438,12 +438,12 @@ class CachedSelfAttention(nn.Module):
         return torch.stack(outputs, 1), cache
 
 
-# %% wrong: cache_detached | says: gradient|through the cache
+# %% wrong: cache_detached | says: gradient of x through the cache
 # -             key = torch.cat([cache[0], key], dim=2)  # -> (B, h, t + n, d_h)
 # +             key = torch.cat([cache[0].detach(), key], dim=2)
 
 
-# %% wrong: returned_cache_detached | says: gradient
+# %% wrong: returned_cache_detached | says: The cache is cut off from its tokens
 # -         return self.out_proj(merged), (key, value)
 # +         return self.out_proj(merged), (key.detach(), value.detach())
 
@@ -465,7 +465,7 @@ class CachedSelfAttention(nn.Module):
 # +         if new > self.max_len or seen > self.max_len:
 
 
-# %% wrong: limit_too_early | says: stopped|must fit|max_len
+# %% wrong: limit_too_early | says: Exactly max_len tokens must fit
 # -         if seen + new > self.max_len:
 # +         if seen + new >= self.max_len and seen:
 
@@ -477,7 +477,7 @@ class CachedSelfAttention(nn.Module):
 # +         )
 
 
-# %% wrong: large_negative | says: wrong|expected|Large
+# %% wrong: large_negative | says: below any number that stands for -inf
 # -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
 # +         weights = scores.masked_fill(~mask, -100.0).softmax(dim=-1)
 

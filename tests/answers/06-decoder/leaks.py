@@ -94,7 +94,7 @@ def audit(module, x, other):
     return result
 
 
-# %% wrong: all_must_move, of: base | says: any sequence and any feature count
+# %% wrong: all_must_move, of: base | says: let any sequence and any feature count
 # All features must move before it counts.
 # -             columns.append(moved.any(dim=-1).any(dim=0))
 # +             columns.append(moved.all(dim=-1).all(dim=0))
@@ -175,7 +175,7 @@ def audit(module, x, other):
 # -         part.training = mode
 
 
-# %% wrong: no_copy, of: base | says: copy
+# %% wrong: no_copy, of: base | says: wrote into a tensor that you use again
 # x itself is handed to a layer that writes into it.
 # -         before = layer(x.clone())
 # +         before = layer(x)
@@ -332,17 +332,17 @@ def audit(module, x, other):
 # +                 moved |= (layer(changed) - before).abs() > 1e-6
 
 
-# %% wrong: relative_limit | says: wrong|expected
+# %% wrong: relative_limit | says: the limit is no share of it
 # -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
 # +             moved = ~torch.isclose(layer(changed), before, atol=1e-6)
 
 
-# %% wrong: another_limit | says: wrong|expected
+# %% wrong: another_limit | says: look the limit up in the statement
 # -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
 # +             moved = (layer(changed) - before).abs() > 1e-5
 
 
-# %% wrong: any_difference | says: wrong|expected
+# %% wrong: any_difference | says: A leak just below the limit
 # -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
 # +             moved = (layer(changed) - before).abs() > 9e-7
 
@@ -379,7 +379,7 @@ def audit(module, x, other):
 # +     return found | {"both": found["train"] + found["eval"]}
 
 
-# %% wrong: root_restored | says: mode
+# %% wrong: root_restored | says: note the mode of each part
 # Only the module itself gets its mode back.
 # -         for part, mode in modes:
 # -             part.training = mode

@@ -71,7 +71,7 @@ def perplexity(batches, pad_id):
 # +     return each.sum() / labels.numel()
 
 
-# %% wrong: by_hand_softmax, of: base | says: large|NaN|float64
+# %% wrong: by_hand_softmax, of: base | says: the logarithm of a softmax loses them
 # exp without a subtracted maximum overflows for large logits.
 # -     each = F.cross_entropy(logits[kept], labels[kept], reduction="none")
 # +     scores = torch.exp(logits[kept].float())
@@ -186,7 +186,7 @@ def perplexity(batches, pad_id):
 # +     each = -logits.log_softmax(1).gather(2, labels.clamp(min=0)[..., None])[..., 0][kept]
 
 
-# %% wrong: zeroed_labels, of: base | says: in place
+# %% wrong: zeroed_labels, of: base | says: micro_loss must not change its arguments
 # Padding is overwritten in the labels.
 # +     labels[~kept] = 0
 #       each = F.cross_entropy(logits[kept], labels[kept], reduction="none")
@@ -241,19 +241,19 @@ def perplexity(batches, pad_id):
 # +     return F.cross_entropy(logits[kept].float(), labels[kept], reduction="sum") / num_labels
 
 
-# %% wrong: inside_float32 | says: seven digits|float64
+# %% wrong: inside_float32 | says: loss in float64: right to seven digits
 # -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
 # +     total = F.cross_entropy(logits[kept].float(), labels[kept], reduction="sum")
 # +     return total.to(logits.dtype) / num_labels
 
 
-# %% wrong: padding_written | says: in place
+# %% wrong: padding_written | says: micro_loss must not change its arguments
 # -     kept = labels != pad_id
 # +     labels[labels == pad_id] = -100
 # +     kept = labels != -100
 
 
-# %% wrong: zero_without_graph | says: backward|requires|gradient
+# %% wrong: zero_without_graph | says: is a constant, on which backward
 # -     kept = labels != pad_id
 # +     kept = labels != pad_id
 # +     if not kept.any():
@@ -271,7 +271,7 @@ def perplexity(batches, pad_id):
 # +     return torch.stack(kinds).prod() ** (-1 / num_labels)
 
 
-# %% wrong: perplexity_in_float32 | says: data type|seven digits|float64
+# %% wrong: perplexity_in_float32 | says: perplexity in float64: expected data type
 # -     return torch.exp(torch.stack(losses).sum())
 # +     return torch.tensor(math.exp(float(torch.stack(losses).sum())))
 
@@ -290,7 +290,7 @@ def perplexity(batches, pad_id):
 # +     return torch.exp(torch.stack(losses).sum())
 
 
-# %% wrong: shifted_in_place | says: in place|changed
+# %% wrong: shifted_in_place | says: shift_targets must not change its argument
 # -     return ids[:, :-1], ids[:, 1:]  # (B, L) -> 2 x (B, L - 1)
 # +     before = ids[:, :-1].clone()
 # +     ids[:, :-1] = ids[:, 1:].clone()

@@ -136,7 +136,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +     probs = next_token_probs(logits, temperature)
 
 
-# %% wrong: sample_global, of: base | says: only source of chance
+# %% wrong: sample_global, of: base | says: It is the only source of chance
 # The given generator isn't used.
 # -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
 # +     return torch.multinomial(probs, 1).squeeze(1)
@@ -273,7 +273,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +         before = cold.cumsum(dim=-1) - cold
 
 
-# %% wrong: unstable_sort, of: base | says: smaller ids|ties
+# %% wrong: unstable_sort, of: base | says: topk and an unstable sort promise no order
 # topk ranks the tokens, which promises no order of equal ones.
 # -     ranked, ids = torch.sort(logits, dim=-1, descending=True, stable=True)
 # +     ranked, ids = torch.topk(logits, logits.shape[-1], dim=-1)
@@ -355,7 +355,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +     probs = next_token_probs(logits, temperature, top_k, top_p)
 
 
-# %% wrong: thrown_away | says: [Ee]xactly one call|sample
+# %% wrong: thrown_away | says: doesn't draw what exactly one call of torch.multinomial draws
 # A second draw is made and thrown away.
 # -     return torch.multinomial(probs, 1, generator=generator)[:, 0]  # (B, 1) -> (B,)
 # +     found = torch.multinomial(probs, 1, generator=generator)[:, 0]
@@ -392,7 +392,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +     if top_k is not None and not 1 <= top_k <= logits.shape[1]:
 
 
-# %% wrong: eps_added | says: exactly 0|not precise|digits|wrong|float32
+# %% wrong: eps_added | says: must get exactly 0
 # Removed tokens keep a tiny part.
 # -     probs = ranked.softmax(dim=-1)
 # +     probs = ranked.softmax(dim=-1) + 1e-12
@@ -403,7 +403,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +     probs = ranked.float().softmax(dim=-1)
 
 
-# %% wrong: minus_temperature | says: ValueError
+# %% wrong: minus_temperature | says: temperature=-1 must raise
 # -     if temperature < 0:
 # +     if temperature < -1:
 
@@ -414,7 +414,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +         probs = probs.masked_fill((before > top_p + 0.01) & (rank > 0), 0.0)
 
 
-# %% wrong: kept_by_temperature | says: kept|earlier|only
+# %% wrong: kept_by_temperature | says: where only logits was another
 # -     if temperature == 0:
 # +     known = next_token_probs.__dict__
 # +     logits = known.setdefault((logits.shape, temperature, top_k), logits.clone())

@@ -158,7 +158,7 @@ def scored_positions(prefix_lengths, lengths, size):
 # +     t = torch.arange(size)[None, :]
 
 
-# %% wrong: unchecked, of: base | says: must raise ValueError
+# %% wrong: unchecked, of: base | says: prefix of 4 in a sequence of 3 tokens must raise
 # A prefix longer than its sequence is cut off silently.
 # -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
 # -         raise ValueError("prefix_lengths must lie between 0 and lengths")
@@ -200,13 +200,13 @@ def scored_positions(prefix_lengths, lengths, size):
     return steps.ge(prefix_lengths[:, None]) * steps.lt(lengths[:, None])
 
 
-# %% wrong: first_checked | says: ValueError
+# %% wrong: first_checked | says: one wrong prefix in the batch is enough
 # Only the first sequence is checked.
 # -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
 # +     if prefix_lengths[0] < 0 or prefix_lengths[0] > lengths[0]:
 
 
-# %% wrong: sum_checked | says: ValueError
+# %% wrong: sum_checked | says: one wrong prefix in the batch is enough
 # -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
 # +     if (prefix_lengths < 0).all() or (prefix_lengths > lengths).all():
 
@@ -222,7 +222,7 @@ def scored_positions(prefix_lengths, lengths, size):
 # +     position = torch.arange(int(lengths.max()), device=lengths.device)
 
 
-# %% wrong: size_kept | says: only prefix_lengths|kept|earlier
+# %% wrong: size_kept | says: where only prefix_lengths was another
 # -     return (s < n) & ((s <= t) | (s < p))  # -> (B, 1, T, T)
 # +     known = prefix_mask.__dict__
 # +     key = (size, tuple(lengths.tolist()))

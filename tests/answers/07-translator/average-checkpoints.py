@@ -171,7 +171,7 @@ def moving_average(average, state, decay):
 # -                 )
 
 
-# %% wrong: common_names | says: lacks the entry|expected the names
+# %% wrong: common_names | says: lacks the entry
 # Names that are not in all states are left out.
 # -                 raise ValueError(f"{name}: expected in every state, missing in one")
 # +                 continue
@@ -233,7 +233,7 @@ def moving_average(average, state, decay):
 # +             result[name] = old.mul_(decay).add_((1 - decay) * state[name].detach())
 
 
-# %% wrong: decay_shared | says: shares memory
+# %% wrong: decay_shared | says: decay=0.0: the result shares memory
 # At decay 0 the state itself is returned.
 #           raise ValueError(f"decay: expected a number from 0 to 1, got {decay}")
 # +     if decay == 0:
@@ -251,7 +251,7 @@ def moving_average(average, state, decay):
 # +             ].detach().double()
 
 
-# %% wrong: decay_unchecked | says: no error was raised
+# %% wrong: decay_unchecked | says: decay=-0.1: expected ValueError
 # decay is not checked.
 # -     if not 0 <= decay <= 1:
 # -         raise ValueError(f"decay: expected a number from 0 to 1, got {decay}")
@@ -359,7 +359,7 @@ def moving_average(average, state, decay):
 # +     return names[-count:]
 
 
-# %% wrong: newest_zero | says: no error was raised
+# %% wrong: newest_zero | says: \[-0:\] is everything
 # A count of 0 gives all names.
 # -     if count < 1:
 # -         raise ValueError(f"count: expected at least 1, got {count}")
@@ -412,7 +412,7 @@ def moving_average(average, state, decay):
 # +             result[name] = total.to(first.dtype)
 
 
-# %% wrong: early_return_of_one | says: shares its memory|shares memory
+# %% wrong: early_return_of_one | says: One state: the result shares its memory
 # -     result = {}
 # -     for name, first in states[0].items():
 # +     result = {}
@@ -435,18 +435,18 @@ def moving_average(average, state, decay):
 # -             )
 # +             mixed = decay * old.detach() + (1 - decay) * state[name].detach()
 
-# %% wrong: moving_in_float32 | says: float64|seven digits
+# %% wrong: moving_in_float32 | says: moving average in float64
 # -             mixed = (
 # -                 decay * old.detach().double()
 # -                 + (1 - decay) * state[name].detach().double()
 # -             )
 # +             mixed = decay * old.detach().float() + (1 - decay) * state[name].detach().float()
 
-# %% wrong: moving_type_of_state | says: data type
+# %% wrong: moving_type_of_state | says: the result has average's data type
 # -             result[name] = mixed.to(old.dtype)
 # +             result[name] = mixed.to(state[name].dtype)
 
-# %% wrong: moving_limit_shared | says: shares
+# %% wrong: moving_limit_shared | says: A decay at the limit: the result shares its memory
 # -     result = {}
 # -     for name, old in average.items():
 # -         if old.is_floating_point():
@@ -456,11 +456,11 @@ def moving_average(average, state, decay):
 # +             result[name] = old.detach()
 # +         elif old.is_floating_point():
 
-# %% wrong: decay_limits_excluded | says: decay|error
+# %% wrong: decay_limits_excluded | says: 0 and 1 are allowed
 # -     if not 0 <= decay <= 1:
 # +     if not 0 <= decay < 1:
 
-# %% wrong: only_floats_checked | says: Other shapes|another shape|counter
+# %% wrong: only_floats_checked | says: Other shapes of an entry must raise
 # -             if state[name].shape != states[0][name].shape:
 # +             if state[name].is_floating_point() and state[name].shape != states[0][name].shape:
 
@@ -480,7 +480,7 @@ def moving_average(average, state, decay):
 # -     ]
 # +     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt", name)[1]))[-count:]
 
-# %% wrong: newest_returns_the_list | says: argument itself|changed|must not change
+# %% wrong: newest_returns_the_list | says: what comes back is the argument itself
 # -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
 # -         -count:
 # -     ]

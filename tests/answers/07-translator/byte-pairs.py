@@ -231,7 +231,7 @@ def decode(ids, merges):
     return b" ".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
 
 
-# %% wrong: decode_strict | says: replacement characters
+# %% wrong: decode_strict | says: valid UTF-8 become replacement characters
 # Bytes that are no UTF-8 end in an error.
 # -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
 # +     return b"".join(tokens[i] for i in ids).decode("utf-8")
@@ -322,7 +322,7 @@ def decode(ids, merges):
 # +     for new_id in range(257, 257 + num_merges):
 
 
-# %% wrong: learn_no_end | says: no pair is left
+# %% wrong: learn_no_end | says: fails where no pair is left
 # The end of all pairs is an error.
 # -         if not counts:
 # -             break

@@ -170,7 +170,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n))
 
 
-# %% wrong: length_first | says: first reference
+# %% wrong: length_first | says: this is the first reference. Take the closest
 # The first reference.
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return lengths[0]
@@ -396,7 +396,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +         logarithms += math.log((matches + 1) / (total + 1))
 
 
-# %% wrong: smoothed_zeros | says: no smoothing
+# %% wrong: smoothed_zeros | says: of no shared run of four words: .* There is no smoothing
 # Only counts of 0 are smoothed.
 # -         if matches == 0:
 # +         if total == 0:
@@ -417,7 +417,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     return (found & most).total(), len(hypothesis)
 
 
-# %% wrong: unequal_lists | says: no error was raised
+# %% wrong: unequal_lists | says: one with references: expected ValueError
 # Lists of different lengths are cut.
 # -     if len(hypotheses) != len(references):
 # -         raise ValueError(
@@ -427,7 +427,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     pairs = list(zip(hypotheses, references, strict=False))
 
 
-# %% wrong: zeros_left_out | says: no smoothing
+# %% wrong: zeros_left_out | says: of no shared run of four words: .* There is no smoothing
 # Orders without a match are left out.
 # -             return 0.0
 # +             continue
@@ -441,11 +441,11 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 # +     return Counter("".join(words[i : i + n]) for i in range(len(words) - n + 1))
 
-# %% wrong: lower_cased | says: count_matches|sentence|entries|wrong
+# %% wrong: lower_cased | says: A capital makes another word
 # -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 # +     return Counter(tuple(w.lower() for w in words[i : i + n]) for i in range(len(words) - n + 1))
 
-# %% wrong: rounded | says: corpus_bleu|15 digits
+# %% wrong: rounded | says: is something rounded, or computed in float32
 # -     return 100 * math.exp(brevity + logarithms / max_n)
 # +     return round(100 * math.exp(brevity + logarithms / max_n), 4)
 
@@ -479,7 +479,7 @@ def corpus_bleu(hypotheses, references, max_n=4):
 # +     words = [w for w in words if w.isalnum()]
 # +     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
-# %% wrong: shorter_max_n | says: no smoothing
+# %% wrong: shorter_max_n | says: orders without a match were left out
 # -     for n in range(1, max_n + 1):
 # +     max_n = min(max_n, max(map(len, hypotheses), default=1)) or 1
 # +     for n in range(1, max_n + 1):

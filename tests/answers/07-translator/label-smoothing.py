@@ -137,7 +137,7 @@ def smallest_loss(num_words, epsilon, spread):
     return math.fsum(-x * math.log(x) if x else 0.0 for x in q)
 
 
-# %% wrong: all_detached | says: gradient
+# %% wrong: all_detached | says: loss_all of nothing but padding is a constant without a gradient
 # The loss is cut off from the logits.
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return (-(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]).detach()
@@ -183,7 +183,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +     return (-(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]) / labels.numel()
 
 
-# %% wrong: all_mutates | says: must not change its arguments|fails
+# %% wrong: all_mutates | says: smoothed_loss_all must not change its arguments
 # Padding is written over in the labels.
 # +     labels[labels == pad_id] = 0
 #       return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
@@ -256,7 +256,7 @@ def smallest_loss(num_words, epsilon, spread):
 #       return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 
 
-# %% wrong: all_wrong_axis | says: over the positions
+# %% wrong: all_wrong_axis | says: smoothed_loss_all: the softmax runs over the positions
 # The softmax runs over the positions.
 # -     log_p = logits[kept].log_softmax(dim=-1)
 # +     log_p = logits.log_softmax(dim=1)[kept]  # (B, T, V) -> (M, V)
@@ -445,7 +445,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +     right = log_p.gather(-1, labels[kept][:, None])
 # +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 
-# %% wrong: labels_clamped_in_place | says: labels|changed
+# %% wrong: labels_clamped_in_place | says: must not change the labels
 # -     kept = labels != pad_id
 # -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
 # -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
@@ -456,7 +456,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +     right = log_p.gather(-1, labels[kept][:, None])
 # +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 
-# %% wrong: spread_detached | says: gradient
+# %% wrong: spread_detached | says: gradient of loss \(a\) is wrong, though its value is right
 # -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 # +     return -(1 - epsilon) * right.sum() - epsilon * log_p.detach().sum() / logits.shape[-1]
 
@@ -464,7 +464,7 @@ def smallest_loss(num_words, epsilon, spread):
 # -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
 # +         torch.tensor(-sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)).item()
 
-# %% wrong: log_p_clamped | says: Large logits
+# %% wrong: log_p_clamped | says: loss_others: Large logits, finite by log_softmax
 # -     log_p = log_p.masked_fill(words == pad_id, 0.0)
 # +     log_p = log_p.clamp(min=-100.0).masked_fill(words == pad_id, 0.0)
 
@@ -566,7 +566,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +         wanted = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 1)
 
 
-# %% wrong: probs_log, of: plain | says: finite by log_softmax
+# %% wrong: probs_log, of: plain | says: loss_all: Large logits, finite by log_softmax
 # Log of the softmax: not stable, -inf for large logits.
 
 #   def smoothed_loss_all(logits, labels, pad_id, epsilon):

@@ -386,12 +386,12 @@ def copy_unknown(target, source, weights, unknown):
 # -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
 # +         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 1e-6
 
-# %% wrong: links_of_float32 | says: float64
+# %% wrong: links_of_float32 | says: Weights that only float64 can tell apart
 # -     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
 # +     weights = weights.float()
 # +     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
 
-# %% wrong: links_all_ties | says: equal weights|Ties
+# %% wrong: links_all_ties | says: of equal weights only the first counts
 # -     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
 # -     return [
 # -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
@@ -399,11 +399,11 @@ def copy_unknown(target, source, weights, unknown):
 # +     top = (weights == weights.amax(1, keepdim=True)) & (weights == weights.amax(0)) & (weights > 0)
 # +     return [tuple(p) for p in top.nonzero().tolist()]
 
-# %% wrong: uncovered_float32 | says: float64
+# %% wrong: uncovered_float32 | says: Sums that only float64 can tell from the threshold
 # -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
 # +         j for j, total in enumerate(weights.float().sum(dim=0).tolist()) if total < threshold
 
-# %% wrong: copies_parts_of_words | says: copy|sentence|wrong
+# %% wrong: copies_parts_of_words | says: holds the mark beside other letters
 # -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
 # +         source[int(row.argmax())] if unknown in word and row.max() > 0 else word
 
@@ -523,7 +523,7 @@ def copy_unknown(target, source, weights, unknown):
 # +     return table / total.clamp(min=1e-6)
 
 
-# %% wrong: consecutive_words, of: plain | says: aren't neighbours
+# %% wrong: consecutive_words, of: plain | says: where the tokens of a word aren't neighbours
 # Takes the words of the source for runs of tokens: a word whose tokens are not neighbours
 # falls apart (unique_consecutive).
 

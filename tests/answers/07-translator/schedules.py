@@ -110,7 +110,7 @@ def update_of(micro_batch, accumulation):
 # +     x = min(update / total, 1.0)
 
 
-# %% wrong: cosine_linear | says: straight line
+# %% wrong: cosine_linear | says: a straight line, not a cosine
 # The rate falls in a straight line.
 # -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
 # +     return final + (peak - final) * (1 - x)
@@ -122,7 +122,7 @@ def update_of(micro_batch, accumulation):
 # +     return final + (peak - final) * math.cos(math.pi * x)
 
 
-# %% wrong: cosine_rises_again | says: rises again
+# %% wrong: cosine_rises_again | says: after `total` the wave rises again
 # The share of the way is not bounded by 1.
 # -     x = min((update - warmup) / (total - warmup), 1.0)
 # +     x = (update - warmup) / (total - warmup)
@@ -134,7 +134,7 @@ def update_of(micro_batch, accumulation):
 # +     x = min((update - warmup) / total, 1.0)
 
 
-# %% wrong: cosine_warmup_from_zero | says: rate of update 1 is 0
+# %% wrong: cosine_warmup_from_zero | says: It is peak / warmup: updates are counted from 1
 # The warm-up starts at a rate of 0.
 # -         return peak * update / warmup
 # +         return peak * (update - 1) / warmup
@@ -158,7 +158,7 @@ def update_of(micro_batch, accumulation):
 # +     return micro_batch / accumulation + 1
 
 
-# %% wrong: count_from_zero | says: Updates are counted from 1
+# %% wrong: count_from_zero | says: the first update has the number 0
 # The first update gets the number 0.
 # -     return micro_batch // accumulation + 1
 # +     return micro_batch // accumulation
@@ -182,7 +182,7 @@ def update_of(micro_batch, accumulation):
 # +         raise ValueError("expected a number counted from 1")
 
 
-# %% wrong: noam_from_zero | says: rate of update 1 is 0
+# %% wrong: noam_from_zero | says: don't subtract 1
 # The schedule starts from update 0.
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * min((update - 1) ** -0.5 if update > 1 else 1.0, (update - 1) * warmup**-1.5)
@@ -285,7 +285,7 @@ def update_of(micro_batch, accumulation):
 # +     return max(update, 1)
 
 
-# %% wrong: float32_rates | says: float32
+# %% wrong: float32_rates | says: noam\(.*or computed in float32
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     u = torch.tensor(float(update))
 # +     return (d_model**-0.5 * torch.minimum(u.rsqrt(), u * warmup**-1.5)).item()
@@ -311,7 +311,7 @@ def update_of(micro_batch, accumulation):
 # -     x = min((update - warmup) / (total - warmup), 1.0)
 # +     x = min((update - warmup) / (total - warmup + 1), 1.0) if update < total else 1.0
 
-# %% wrong: checks_only_noam | says: update
+# %% wrong: checks_only_noam | says: warmup_cosine, update=0: expected ValueError
 # -     check_update(update)
 # -     if update <= warmup:
 # +     if update <= warmup:
@@ -320,7 +320,7 @@ def update_of(micro_batch, accumulation):
 # -     return peak * min(update / warmup, math.sqrt(warmup / update))
 # +     return round(peak * min(update / warmup, math.sqrt(warmup / update)), 8)
 
-# %% wrong: float32_cos | says: float32
+# %% wrong: float32_cos | says: warmup_cosine\(.*or computed in float32
 # -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
 # +     return final + (peak - final) * (1 + torch.cos(torch.tensor(math.pi * x)).item()) / 2
 

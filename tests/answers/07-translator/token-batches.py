@@ -267,7 +267,7 @@ def shuffle_batches(batches, seed):
 # +     return used / cells if cells else 0.0
 
 
-# %% wrong: shuffle_common | says: two orders
+# %% wrong: shuffle_common | says: the common generators of torch and random
 # The generator that everybody uses.
 # -     order = list(batches)
 # -     random.Random(seed).shuffle(order)
@@ -318,7 +318,7 @@ def shuffle_batches(batches, seed):
 # +     return random.Random(seed).choices(batches, k=len(batches))
 
 
-# %% wrong: sorted_inside | says: rule 1
+# %% wrong: sorted_inside | says: aren't in the order of rule 1
 # The indices in a batch are sorted.
 # -     return batches
 # +     return [sorted(batch) for batch in batches]
@@ -350,7 +350,7 @@ def shuffle_batches(batches, seed):
 # +     for i in sorted(range(len(lengths)), key=lambda i: lengths[i][1]):
 
 
-# %% wrong: too_long_dropped | says: neither dropped
+# %% wrong: too_long_dropped | says: neither dropped nor let into a batch
 # A sentence that is too long is left out.
 # -             raise ValueError(
 # -                 f"max_tokens: expected at least {longer}, got {max_tokens}"
@@ -358,7 +358,7 @@ def shuffle_batches(batches, seed):
 # +             continue
 
 
-# %% wrong: too_long_kept | says: nor let into a batch
+# %% wrong: too_long_kept | says: neither dropped nor let into a batch
 # A sentence that is too long gets a batch.
 # -         if longer > max_tokens:
 # -             raise ValueError(
@@ -366,7 +366,7 @@ def shuffle_batches(batches, seed):
 # -             )
 
 
-# %% wrong: unsorted | says: aren't sorted
+# %% wrong: unsorted | says: long and short ones share a batch
 # The sentences are taken as they come.
 # -     for i in sorted(
 # -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
@@ -374,32 +374,32 @@ def shuffle_batches(batches, seed):
 # +     for i in range(len(lengths)):
 
 
-# %% wrong: shuffle_by_content | says: Batches|seed|index|order|equal
+# %% wrong: shuffle_by_content | says: hangs on their number and the seed alone
 # -     order = list(batches)
 # +     order = sorted(batches)
 
-# %% wrong: shuffle_one_swap | says: keep their places|same order|never comes
+# %% wrong: shuffle_one_swap | says: keep their places or their neighbours
 # -     random.Random(seed).shuffle(order)
 # +     if len(order) > 1:
 # +         i, j = random.Random(seed).sample(range(len(order)), 2)
 # +         order[i], order[j] = order[j], order[i]
 
-# %% wrong: shuffle_rotation | says: same order|neighbours
+# %% wrong: shuffle_rotation | says: keep their places or their neighbours
 # -     random.Random(seed).shuffle(order)
 # +     k = random.Random(seed).randrange(len(order)) if order else 0
 # +     order = order[k:] + order[:k]
 
-# %% wrong: shuffle_few_seeds | says: same order|two different seeds
+# %% wrong: shuffle_few_seeds | says: some seeds give the same order
 # -     random.Random(seed).shuffle(order)
 # +     random.Random(seed % 12).shuffle(order)
 
-# %% wrong: hash_of_batch | says: Batches|index
+# %% wrong: hash_of_batch | says: hangs on their number and the seed alone
 # -     order = list(batches)
 # -     random.Random(seed).shuffle(order)
 # -     return order
 # +     return sorted(batches, key=lambda b: random.Random(seed * 1000003 + hash(tuple(b))).random())
 
-# %% wrong: share_of_all_sentences | says: in no batch|padding_share|earlier
+# %% wrong: share_of_all_sentences | says: tokens of a sentence that is in no batch were counted
 # -             used += sum(row)
 # +     used = sum(sum(pair) for pair in lengths)
 
@@ -411,7 +411,7 @@ def shuffle_batches(batches, seed):
 # +             continue
 # +         if batch and (len(batch) + 1) * max(widest, longer) > max_tokens:
 
-# %% wrong: shuffles_halves | says: never comes|keep their places
+# %% wrong: shuffles_halves | says: some batch never comes first
 # -     random.Random(seed).shuffle(order)
 # +     half = len(order) // 2
 # +     first, second = order[:half], order[half:]

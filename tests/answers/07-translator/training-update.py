@@ -296,7 +296,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m_hat, v_hat)
 
 
-# %% wrong: adam_state_in_place | says: old state in place|must not change
+# %% wrong: adam_state_in_place | says: changed the old state in place
 # The state is changed in place.
 # -     m = beta1 * m + (1 - beta1) * gradient
 # +     m = m.mul_(beta1).add_((1 - beta1) * gradient)
@@ -308,7 +308,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +     factor = max_norm / max(norm, 1e-12)
 
 
-# %% wrong: clip_each | says: each gradient was clipped for itself|cut off
+# %% wrong: clip_each | says: each gradient was clipped for itself
 # Each gradient is clipped for itself.
 # -     factor = max_norm / norm if norm > max_norm else 1.0
 # -     return [gradient * factor for gradient in gradients], norm
@@ -373,7 +373,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +     return [gradient * factor for gradient in gradients], torch.tensor(norm)
 
 
-# %% wrong: clip_values | says: each gradient was clipped for itself|cut off
+# %% wrong: clip_values | says: each gradient was clipped for itself
 # Each number is cut off.
 # -     factor = max_norm / norm if norm > max_norm else 1.0
 # -     return [gradient * factor for gradient in gradients], norm
@@ -520,11 +520,11 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +         clipped_gradients = [torch.nan_to_num(g, 0.0, 0.0, 0.0) for g in mean]
 
 
-# %% wrong: clip_with_eps | says: Small|is wrong|digits|limit
+# %% wrong: clip_with_eps | says: Clipped: .* right to about seven digits
 # -     factor = max_norm / norm if norm > max_norm else 1.0
 # +     factor = min(1.0, max_norm / (norm + 1e-6))
 
-# %% wrong: norm_in_own_type | says: The norm of float32|Large float32|seven digits|large norm
+# %% wrong: norm_in_own_type | says: a large norm is finite: clip it
 # -     norm = math.sqrt(
 # -         sum(gradient.double().pow(2).sum().item() for gradient in gradients)
 # -     )
@@ -551,13 +551,13 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # -     if not math.isfinite(norm):
 # +     if not math.isfinite(norm) or norm == 0:
 
-# %% wrong: each_batch_by_its_tokens | says: means|without tokens
+# %% wrong: each_batch_by_its_tokens | says: mean of the micro-batches' means
 # -         sum(gradients) / sum(num_tokens)
 # -         for gradients in zip(*micro_gradients, strict=True)
 # +         sum(g / n for g, n in zip(gradients, num_tokens, strict=True)) / len(num_tokens)
 # +         for gradients in zip(*micro_gradients, strict=True)
 
-# %% wrong: adds_up_in_place | says: micro_gradients|in place
+# %% wrong: adds_up_in_place | says: training_update changed a parameter or a gradient in place
 # -     mean = [
 # -         sum(gradients) / sum(num_tokens)
 # -         for gradients in zip(*micro_gradients, strict=True)
@@ -567,7 +567,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +         mean = [a.add_(b) for a, b in zip(mean, row, strict=True)]
 # +     mean = [g / sum(num_tokens) for g in mean]
 
-# %% wrong: skipped_parameter_only | says: finite|as they were|counted
+# %% wrong: skipped_parameter_only | says: must leave the parameters as they were
 # -     if not math.isfinite(norm):
 # -         return list(parameters), list(states)
 # +     if not math.isfinite(norm):

@@ -1,5 +1,5 @@
 # %% mistake: scaled_by_d
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     scores = query @ key.transpose(-1, -2) / query.shape[-1]
     if mask is None:
         weights = torch.softmax(scores, dim=-1)
@@ -11,7 +11,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: scaled_by_d
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     d_k = key.size(-1)
     e = torch.einsum("bqd,bkd->bqk", query / d_k, key)
     if mask is not None:
@@ -26,7 +26,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: scaled_by_d
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     if mask is None:
         mask = torch.ones(1, 1, 1, dtype=torch.bool)
     scores = (query @ key.mT) * (1.0 / query.size(2))
@@ -38,7 +38,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: mask_read_the_other_way
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
     if mask is None:
         weights = torch.softmax(scores, dim=-1)
@@ -51,7 +51,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: mask_read_the_other_way
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     scores = torch.einsum("bqd,bkd->bqk", query, key) / key.shape[-1] ** 0.5
     if mask is not None:
         hidden = torch.zeros_like(scores, dtype=torch.bool) | mask
@@ -64,7 +64,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: mask_read_the_other_way
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     forbidden = None if mask is None else mask
     e = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(key.size(-1))
     if forbidden is None:
@@ -77,7 +77,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: empty_row_is_nan
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -86,7 +86,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: empty_row_is_nan
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     e = torch.einsum("bqd,bkd->bqk", query, key) * query.size(-1) ** -0.5
     if mask is not None:
         e = torch.where(mask, e, torch.tensor(-math.inf, dtype=e.dtype))
@@ -96,7 +96,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: empty_row_is_nan
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     bias = 0.0
     if mask is not None:
         bias = torch.zeros(mask.shape, dtype=query.dtype).masked_fill(~mask, -math.inf)
@@ -105,7 +105,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: mask_after_the_softmax
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
     if mask is not None:
         weights = weights * mask
@@ -113,7 +113,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: mask_after_the_softmax
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     e = torch.einsum("bqd,bkd->bqk", query, key) / key.shape[-1] ** 0.5
     a = F.softmax(e, dim=-1)
     if mask is not None:
@@ -122,7 +122,7 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% mistake: mask_after_the_softmax
-def masked_attention(query, key, value, mask=None):
+def masked_attention(query, key, value, mask=None, sink=None):
     p = (torch.bmm(query, key.transpose(1, 2)) / math.sqrt(key.size(2))).softmax(2)
     if mask is not None:
         p = torch.where(mask, p, torch.zeros_like(p))
