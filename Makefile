@@ -88,7 +88,7 @@ de-en: env-translate ## make the book's translator again: five hours of a core (
 captions: env-translate ## Multi30k, captions of images, on one core with models/de-en to begin with: an hour (DATA=folder)
 	@$(PY) -m translator prepare --config multi30k-de-en --vocabulary models/de-en $(if $(DATA),--data-dir $(DATA))
 	@$(PY) -m translator train --config multi30k-de-en --from models/de-en --resume
-	@$(PY) -m translator evaluate --run runs/multi30k-de-en --after models/de-en --alpha 0.6 1 1.4 1.8 2.2
+	@$(PY) -m translator evaluate --run runs/multi30k-de-en --after models/de-en --alpha 1 1.4 1.8
 
 train-gpu: export GPU = 1
 train-gpu: env-translate ## all that wants a GPU: records and the translator (DATA=folder with the corpora)
