@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book pdf test test-deploy check release claims lab library exercises student-edition grade train de-en train-gpu bench mutants lock clean
+.PHONY: help env book pdf test test-deploy check release claims lab library exercises student-edition grade train de-en captions train-gpu bench mutants lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -58,11 +58,12 @@ student-edition: env-do ## write what students get, no answers in it: make stude
 grade: env-grade ## grade submitted/: make grade ASSIGNMENT=02
 	@$(PY) -m grading run $(ASSIGNMENT)
 
-bench: env-read-translate-grade-check ## time and memory: attention, training and decoding, the page's translator, grading
+bench: env-read-translate-grade-check ## time, memory, BLEU, beside others' code; PEERS=10: also three trainings of 10 minutes (DATA=folder)
 	@$(PY) -m tools.bench
-	@$(PY) -m translator bench
+	@$(PY) -m translator bench --ctranslate2
 	@$(PY) -m benchmarks.live
 	@$(PY) -m benchmarks.grading
+	@$(if $(PEERS),$(PY) -m benchmarks.translator --minutes $(PEERS) $(if $(DATA),--data-dir $(DATA)))
 
 mutants: env-grade ## wrong answers made by rule that no test catches; writes tests/mutants.json (CHANGED=1: of changed tasks)
 	@$(PY) -m tests.harness.mutants --record tests/mutants.json $(if $(CHANGED),--changed)
@@ -83,6 +84,12 @@ de-en: env-translate ## make the book's translator again: five hours of a core (
 		--set training.decay_share=0.7 --set model.num_decoder_layers=3
 	@$(PY) -m translator evaluate --run runs/de-en-3 --after runs/de-en runs/de-en-2 --corpus tatoeba --alpha 0.6 1 1.4
 	@$(PY) -m translator export --run runs/de-en-3 --out models/de-en --int8 --data data/de-en
+
+# The length penalty is the one that is best on the validation pairs.
+captions: env-translate ## Multi30k, captions of images, on one core with models/de-en to begin with: an hour (DATA=folder)
+	@$(PY) -m translator prepare --config multi30k-de-en --vocabulary models/de-en $(if $(DATA),--data-dir $(DATA))
+	@$(PY) -m translator train --config multi30k-de-en --from models/de-en --resume
+	@$(PY) -m translator evaluate --run runs/multi30k-de-en --after models/de-en --alpha 1 1.4 1.8
 
 train-gpu: export GPU = 1
 train-gpu: env-translate ## all that wants a GPU: records and the translator (DATA=folder with the corpora)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 HELP = "Time training beside nn.Transformer, and decoding in its several ways."
 EXAMPLES = """\
   python -m translator bench
+  python -m translator bench --config de-en --length 100 --ctranslate2
   python -m translator bench --config base --device cuda --compile --record bench.json
 """
 
@@ -33,6 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compile", action="store_true", help="also with torch.compile"
     )
+    parser.add_argument(
+        "--tried",
+        action="store_true",
+        help="also what makes a training step faster on a CPU, each alone",
+    )
+    parser.add_argument(
+        "--ctranslate2", action="store_true", help="also decoding by that engine"
+    )
     parser.add_argument("--record", type=Path, help="write the numbers here, as JSON")
 
 
@@ -54,8 +64,11 @@ def run(args: argparse.Namespace) -> int:
         choose_device(args.device),
     )
     sizes = {"sentences": args.sentences, "length": args.length, "rounds": args.rounds}
-    training = training_steps(config, device, compiled=args.compile, **sizes)
-    decoding = decoding_ways(config, device, **sizes)
+    load = os.getloadavg()[0]  # of the machine, before and after
+    training = training_steps(
+        config, device, compiled=args.compile, tried=args.tried, **sizes
+    )
+    decoding = decoding_ways(config, device, engine=args.ctranslate2, **sizes)
     print(
         f"{describe_device(device)}; {config.name}; fastest of {args.rounds} rounds, in turns"
     )
@@ -66,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
             {
                 "config": config.to_dict(),
                 "device": describe_device(device),
+                "load": [load, os.getloadavg()[0]],
                 "sizes": sizes,
                 "surroundings": surroundings(),
                 "training": training,

@@ -15,7 +15,7 @@ EXAMPLES = """\
   python -m translator evaluate --run runs/base --alpha 0.6 1 1.4    the best on validation
   python -m translator evaluate --run runs/de-en --corpus tatoeba
   python -m translator evaluate --run runs/mine --after models/de-en
-  python -m translator evaluate --model models/de-en --source test.de --reference test.en
+  python -m translator evaluate --model models/de-en --source test.de.gz --reference test.en.gz
 """
 
 
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--corpus", help="only the sentences of this one of several corpora"
     )
     parser.add_argument(
-        "--source", type=Path, help="text to translate instead, a sentence a line"
+        "--source",
+        type=Path,
+        help="any other test set: text to translate instead, a sentence a line, also .gz",
     )
     parser.add_argument("--reference", type=Path, help="its translation, line by line")
     parser.add_argument(
@@ -48,10 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--alpha",
         type=float,
         nargs="+",
-        default=[0.6],
         metavar="ALPHA",
-        help="length penalty of the beam search (default: 0.6); of several the "
-        "best on the validation pairs is taken",
+        help="length penalty of the beam search (default: 0.6; with --source the one that "
+        "validation chose, as recorded); of several the best on the validation pairs is taken",
     )
     parser.add_argument("--limit", type=int, help="only the first LIMIT sentences")
     parser.add_argument("--device", default="auto")
@@ -59,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--outputs", type=Path, help="write the last beam size's translations here"
     )
     parser.add_argument(
-        "--record", type=Path, help="default: record.json beside the model"
+        "--record",
+        type=Path,
+        help="default: record.json beside the model, with --source evaluation-FILE.json",
     )
     parser.add_argument(
         "--after",
@@ -77,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.data.corpora import read_parallel
     from translator.data.prepared import load_prepared
     from translator.decoding.evaluation import best_alpha, calibrate, evaluate
-    from translator.decoding.model_folder import load_translator
+    from translator.decoding.model_folder import RECORD, load_translator
     from translator.decoding.record import read_record, surroundings, write_record
     from translator.decoding.search import DecodingOptions
     from translator.device import describe_device
@@ -99,12 +102,15 @@ def run(args: argparse.Namespace) -> int:
     earlier = earlier_trainings(training, args.after)
     folder = args.model or args.run / "model"
     translator = load_translator(folder, args.device)
-    if args.source and len(args.alpha) > 1:
+    given = args.alpha or [DecodingOptions.alpha]
+    if args.source and not args.alpha:
+        given = [_recorded_alpha(args.run or args.model)]
+    if args.source and len(given) > 1:
         raise TranslatorError(
             "--alpha: expected one value with --source, which has no "
             "validation pairs to choose by"
         )
-    trained_on, chosen = [], {"alpha": args.alpha[0]}
+    trained_on, chosen = [], {"alpha": given[0]}
     if args.source:
         sources, references = zip(
             *read_parallel(args.source, args.reference), strict=True
@@ -135,13 +141,13 @@ def run(args: argparse.Namespace) -> int:
         valid = [
             row for row in prepared.texts("valid") if args.corpus in (None, row.corpus)
         ]
-        if len(args.alpha) > 1:
+        if len(given) > 1:
             chosen = best_alpha(
                 translator,
                 [row.source for row in valid],
                 [row.target for row in valid],
                 max(args.beam),
-                args.alpha,
+                given,
             )
     sources, references = sources[: args.limit], references[: args.limit]
     evaluations = []
@@ -187,7 +193,20 @@ def run(args: argparse.Namespace) -> int:
         record["training"] = training
         record["curve"] = read_log(args.run / "log.jsonl")
         record["earlier"] = earlier
-    path = args.record or (args.run or args.model) / "record.json"
+    # The model's own record stays: it says how it was trained, and translate reads it.
+    name = f"evaluation-{args.source.name}.json" if args.source else RECORD
+    path = args.record or (args.run or args.model) / name
     write_record(path, record)
     print(f"record: {path}", file=sys.stderr)
     return 0
+
+
+def _recorded_alpha(folder: Path) -> float:
+    """Return the length penalty that validation chose, or the default where it chose none."""
+    from translator.decoding.model_folder import RECORD
+    from translator.decoding.record import read_record
+    from translator.decoding.search import DecodingOptions
+
+    path = folder / RECORD
+    penalty = read_record(path).get("length_penalty", {}) if path.is_file() else {}
+    return penalty["alpha"] if "tried" in penalty else DecodingOptions.alpha

@@ -5,19 +5,23 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-HELP = "Copy a trained translator and its record to models/NAME, and write it as ONNX."
+HELP = (
+    "Copy a trained translator and its record to models/NAME, and write it as ONNX or "
+    "for CTranslate2."
+)
 EXAMPLES = """\
   python -m translator export --run runs/small --out models/my-translator
   python -m translator export --run runs/small --out models/my-translator --half --onnx
   python -m translator export --run runs/de-en --out models/de-en --int8 --data data/de-en
+  python -m translator export --model models/de-en --out models/mine --ctranslate2
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--run", type=Path, required=True, help="folder of a training run"
-    )
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--run", type=Path, help="folder of a training run")
+    which.add_argument("--model", type=Path, help="folder of an exported translator")
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     size = parser.add_mutually_exclusive_group()
     size.add_argument(
@@ -34,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also encoder.onnx and decoder.onnx, checked against PyTorch",
     )
     parser.add_argument(
+        "--ctranslate2",
+        action="store_true",
+        help="also a folder ctranslate2/ for that engine, checked against PyTorch",
+    )
+    parser.add_argument(
         "--data",
         type=Path,
         help="prepared data of the training: its words go along, by which translate "
@@ -46,18 +55,25 @@ def run(args: argparse.Namespace) -> int:
     from translator.data.prepared import load_prepared
     from translator.decoding.lexicon import Lexicon
     from translator.decoding.model_folder import (
+        RECORD,
         WEIGHTS,
         load_translator,
         save_translator,
     )
+    from translator.errors import TranslatorError
     from translator.files import write_bytes
 
-    save_translator(
-        args.out, load_translator(args.run / "model"), half=args.half, int8=args.int8
-    )
-    record = args.run / "record.json"
+    if args.model and args.model.resolve() == args.out.resolve():
+        raise TranslatorError(
+            f"--out: expected another folder than --model, got {args.out} twice"
+        )
+    source = load_translator(args.model or args.run / "model")
+    save_translator(args.out, source, half=args.half, int8=args.int8)
+    record = (args.model or args.run) / RECORD
     if record.is_file():
         write_bytes(args.out / record.name, record.read_bytes())
+    if source.lexicon is not None:
+        source.lexicon.save(args.out)
     if args.data:
         Lexicon.of(load_prepared(args.data)).save(args.out)
     translator = load_translator(args.out)
@@ -68,4 +84,10 @@ def run(args: argparse.Namespace) -> int:
 
         for path, difference in export_onnx(translator, args.out).items():
             print(f"{path}: differs from PyTorch by at most {difference:.1e}")
+    if args.ctranslate2:
+        from translator.decoding.ctranslate2_export import export_ctranslate2
+
+        folder = args.out / "ctranslate2"
+        difference = export_ctranslate2(translator, folder)
+        print(f"{folder}: differs from PyTorch by at most {difference:.1e}")
     return 0

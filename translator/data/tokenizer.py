@@ -191,3 +191,25 @@ def _checked(text: str) -> str:
             "cleaning.normalise replaces it"
         ) from None
     return text
+
+
+def pieces_of(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
+    """Return each id as tokenizer.json has it: a character for each byte, specials by name.
+
+    Raises:
+        TokenizerError: for an id outside the vocabulary.
+
+    """
+    found = [int(i) for i in ids]
+    for i in found:
+        tokenizer._check(i)
+    return [tokenizer._backend.id_to_token(i) for i in found]
+
+
+def ids_of(tokenizer: Tokenizer, pieces: Iterable[str]) -> list[int]:
+    """Return the ids of pieces; raises TokenizerError for one that is unknown."""
+    found = [(piece, tokenizer._backend.token_to_id(piece)) for piece in pieces]
+    for piece, i in found:
+        if i is None:
+            raise TokenizerError(f"pieces: {piece!r} is not in the vocabulary")
+    return [i for _, i in found]

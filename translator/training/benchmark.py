@@ -6,18 +6,25 @@ rounds counts. The peak that a share is taken of is measured, too: a large matri
 
 from __future__ import annotations
 
+import copy
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.model import Transformer, greedy_decode
 from translator.config import Config
+from translator.data.tokenizer import SPECIALS
+from translator.decoding.ctranslate2_export import needed, write_model
 from translator.decoding.search import beam_search
 from translator.training.baseline import TorchTransformer
+from translator.training.dropout import pool_dropout
 from translator.training.objective import token_loss
 
 PAD, BOS, EOS = 0, 1, 2
@@ -72,19 +79,29 @@ def training_steps(
     length: int,
     rounds: int,
     compiled: bool,
+    tried: bool = False,
 ) -> dict[str, Any]:
-    """Time a forward and backward pass and an update of our model and of nn.Transformer."""
+    """Time a forward and backward pass and an update of our model and of nn.Transformer.
+
+    tried: also, each beside its counterpart, what makes the trainer's step faster on a CPU: Adam as
+    one kernel, attention as plain products, masks of dropout from a pool.
+    """
     src, tgt = random_batch(sentences, length, device)
     half = config.training.precision == "bf16"
     tokens = int((tgt[:, 1:] != PAD).sum())
 
-    def step_of(model: nn.Module) -> Callable[[], None]:
-        optimizer = torch.optim.Adam(
-            model.parameters(), lr=1e-5, fused=device.type == "cuda"
-        )
+    def step_of(
+        model: nn.Module, fused: bool = device.type == "cuda", products: bool = False
+    ) -> Callable[[], None]:
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-5, fused=fused)
 
         def step() -> None:
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
+            with ExitStack() as contexts:
+                contexts.enter_context(
+                    torch.autocast(device.type, dtype=torch.bfloat16, enabled=half)
+                )
+                if products:
+                    contexts.enter_context(sdpa_kernel(SDPBackend.MATH))
                 loss = token_loss(model(src, tgt[:, :-1]), tgt[:, 1:], PAD) / tokens
             optimizer.zero_grad()
             loss.backward()
@@ -92,13 +109,10 @@ def training_steps(
 
         return step
 
-    def ours() -> Transformer:
+    def ours(dropout: float = 0.0) -> Transformer:
         torch.manual_seed(0)
-        return (
-            config.replace({"model.dropout": 0.0})
-            .model.build(VOCABULARY, PAD)
-            .to(device)
-        )
+        changed = config.replace({"model.dropout": dropout})
+        return changed.model.build(VOCABULARY, PAD).to(device)
 
     first, second = ours(), TorchTransformer(ours())
     with torch.no_grad():
@@ -116,6 +130,16 @@ def training_steps(
         steps["nn.Transformer, compiled"] = step_of(
             torch.compile(TorchTransformer(ours()))
         )
+    if tried:
+        steps["ours, Adam as one kernel"] = step_of(ours(), fused=True)
+        steps["ours, attention as products"] = step_of(ours(), products=True)
+        share = config.model.dropout
+        pooled = ours(share)
+        pool_dropout(pooled)
+        steps["nn.Transformer, dropout"] = step_of(TorchTransformer(ours(share)))
+        steps["ours, dropout"] = step_of(ours(share))
+        steps["ours, dropout from a pool"] = step_of(pooled)
+        steps["ours, all three"] = step_of(pooled, fused=True, products=True)
     seconds = fastest(steps, rounds, device)
     dtype = torch.bfloat16 if half else torch.float32
     peak = peak_flops(device, dtype, 8192 if device.type == "cuda" else 1024)
@@ -138,9 +162,19 @@ def training_steps(
 
 
 def decoding_ways(
-    config: Config, device: torch.device, *, sentences: int, length: int, rounds: int
+    config: Config,
+    device: torch.device,
+    *,
+    sentences: int,
+    length: int,
+    rounds: int,
+    engine: bool = False,
 ) -> dict[str, Any]:
-    """Time decoding ``length`` tokens for each of ``sentences`` sources, in several ways."""
+    """Time decoding ``length`` tokens for each of ``sentences`` sources, in several ways.
+
+    engine: also by CTranslate2, with the same weights and as many threads of a CPU, whatever the
+    device; raises TranslatorError where it is not installed.
+    """
     src, _ = random_batch(sentences, length, device)
     model = config.model.build(VOCABULARY, PAD).to(device).eval()
     with torch.no_grad():
@@ -162,15 +196,42 @@ def decoding_ways(
             model, src, beam_size=4, **greedy
         ),
     }
-    seconds = fastest(ways, rounds, device)
+    with tempfile.TemporaryDirectory() as folder:
+        if engine:
+            ways |= _by_engine(model, src, length, folder)
+        seconds = fastest(ways, rounds, device)
     tokens = sentences * length
     return {
         "tokens": tokens,
+        "threads": torch.get_num_threads(),
         "rows": [
             {"name": name, "seconds": s, "tokens_per_second": tokens / s}
             for name, s in seconds.items()
         ],
     }
+
+
+def _by_engine(
+    model: Transformer, src: Tensor, length: int, folder: str
+) -> dict[str, Callable[[], Any]]:
+    module = needed("--ctranslate2")
+    pieces = [*SPECIALS, *map(str, range(len(SPECIALS), VOCABULARY))]
+    write_model(copy.deepcopy(model).cpu(), pieces, folder)
+    sources = [[pieces[i] for i in row if i != PAD] for row in src.tolist()]
+
+    def way(compute_type: str) -> Callable[[], Any]:
+        loaded = module.Translator(
+            folder, compute_type=compute_type, intra_threads=torch.get_num_threads()
+        )
+        return lambda: loaded.translate_batch(
+            sources,
+            beam_size=1,
+            min_decoding_length=length,
+            max_decoding_length=length,
+        )
+
+    kinds = ("float32", "int8")
+    return {f"greedy, CTranslate2, {kind}": way(kind) for kind in kinds}
 
 
 def table(training: dict[str, Any], decoding: dict[str, Any]) -> str:

@@ -70,9 +70,7 @@ def make_optimizer(
     kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
     return kind(
         model.parameters(),
-        lr=torch.tensor(settings.peak_lr, device=device)
-        if on_gpu
-        else settings.peak_lr,
+        lr=settings.peak_lr,  # each update sets its own
         betas=(settings.beta1, settings.beta2),
         eps=settings.adam_eps,
         weight_decay=settings.weight_decay,

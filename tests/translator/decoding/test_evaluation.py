@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import random
 
 import pytest
+import torch
 from sacrebleu import corpus_bleu, corpus_chrf
 
 from tests.translator.training_help import config, corpus, write_toml
@@ -19,7 +21,11 @@ from translator.decoding.evaluation import (
     several_references,
 )
 from translator.decoding.lexicon import Lexicon
-from translator.decoding.model_folder import load_translator
+from translator.decoding.model_folder import (
+    Translator,
+    load_translator,
+    save_translator,
+)
 from translator.decoding.record import check_record, read_record, write_record
 from translator.decoding.search import DecodingOptions
 from translator.errors import TranslatorError
@@ -181,27 +187,6 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     # Exported again without the data, the words stay.
     assert main(["export", "--run", run, "--out", str(model)]) == 0
     assert load_translator(model).lexicon == exported.lexicon
-    text = tmp_path / "de.txt"
-    text.write_text("Ich sehe dich.\n")
-    assert (
-        main(
-            [
-                "evaluate",
-                "--model",
-                str(model),
-                "--source",
-                str(text),
-                "--reference",
-                str(text),
-                "--beam",
-                "1",
-                "--device",
-                "cpu",
-            ]
-        )
-        == 0
-    )
-    assert read_record(model / "record.json")["data"]["source"] == "de.txt"
     capsys.readouterr()
     assert (
         main(["evaluate", "--run", run, "--data", folder, "--corpus", "tatoeba"]) == 2
@@ -209,6 +194,38 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     assert "expected one of grammar, got tatoeba" in capsys.readouterr().err
     assert main(["evaluate", "--run", run, "--model", str(model)]) == 2
     assert "one of --run and --model" in capsys.readouterr().err
+
+
+def test_any_further_test_set_by_its_two_files(tmp_path, capsys, monkeypatch):
+    """Scored with the penalty that validation chose; the model's own record stays as it was."""
+    data = corpus(tmp_path / "data")
+    torch.manual_seed(0)
+    model = config().model.build(data.tokenizer.vocab_size, data.tokenizer.pad_id)
+    folder = tmp_path / "model"
+    save_translator(folder, Translator(model.eval(), data.tokenizer, config()))
+    record = {"length_penalty": {"alpha": 1.4, "tried": [{"alpha": 1.4, "bleu": 1.0}]}}
+    write_record(folder / "record.json", record)
+    text = "".join(f"{line}\n" for line in REFERENCES)
+    for name in ("extra.de.gz", "extra.en.gz"):
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+    monkeypatch.setattr(
+        Translator, "translate", lambda self, texts, options: list(texts)
+    )
+    command = ["evaluate", "--model", str(folder), "--device", "cpu"]
+    command += ["--source", str(tmp_path / "extra.de.gz")]
+    assert main([*command, "--reference", str(tmp_path / "extra.en.gz")]) == 0
+    assert f"{len(REFERENCES)} sentences, alpha 1.4" in capsys.readouterr().out
+    found = read_record(folder / "evaluation-extra.de.gz.json")
+    assert found["data"]["source"] == "extra.de.gz"
+    assert {row["alpha"] for row in found["evaluations"]} == {1.4}
+    assert [round(row["bleu"]["score"]) for row in found["evaluations"]] == [100, 100]
+    assert read_record(folder / "record.json") == record
+    short = tmp_path / "short.en"
+    short.write_text("A dog.\n")
+    assert main([*command, "--reference", str(short)]) == 2
+    assert "short.en" in capsys.readouterr().err
+    assert main(command) == 2
+    assert "--source and --reference go together" in capsys.readouterr().err
 
 
 def test_sentences_without_a_near_source_are_measured_apart():

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 
+import ctranslate2
 import pytest
 import torch
 
 from tests.translator.training_help import config, corpus, write_toml
 from translator.cli import main
-from translator.training import ablations
+from translator.training import ablations, benchmark
 from translator.training.baseline import TorchTransformer
-from translator.training.benchmark import table
+from translator.training.benchmark import decoding_ways, table
 from translator.training.processes import Processes
 
 CPU = Processes(torch.device("cpu"))
@@ -168,6 +169,71 @@ def test_the_bench_prints_a_row_for_each(device, tmp_path, capsys):
     assert len(names) == 6
     assert all(name in printed for name in names)
     assert all(0 < row["share_of_peak"] < 1 for row in record["training"]["rows"])
+
+
+def test_what_was_tried_is_measured_with_dropout_beside_dropout(monkeypatch):
+    """The rows with dropout drop, those with a pool have one, and the others do neither."""
+    shares = {}
+
+    def fastest(functions, rounds, device):
+        for name, step in functions.items():
+            (model,) = (c.cell_contents for c in step.__closure__ if named(c))
+            model.to("cpu")
+            kinds = {type(m).__name__: m.p for m in model.modules() if hasattr(m, "p")}
+            shares[name] = (max(kinds.values()), "PooledDropout" in kinds)
+            step()
+        return dict.fromkeys(functions, 1.0)
+
+    def named(cell):
+        return isinstance(cell.cell_contents, torch.nn.Module)
+
+    monkeypatch.setattr(benchmark, "fastest", fastest)
+    monkeypatch.setattr(benchmark, "peak_flops", lambda *_: 1.0)
+    settings = config()
+    found = benchmark.training_steps(
+        settings,
+        torch.device("cpu"),
+        sentences=2,
+        length=6,
+        rounds=1,
+        compiled=False,
+        tried=True,
+    )
+    share = settings.model.dropout
+    assert share > 0
+    assert shares == {
+        "ours": (0.0, False),
+        "nn.Transformer": (0.0, False),
+        "ours, Adam as one kernel": (0.0, False),
+        "ours, attention as products": (0.0, False),
+        "nn.Transformer, dropout": (share, False),
+        "ours, dropout": (share, False),
+        "ours, dropout from a pool": (share, True),
+        "ours, all three": (share, True),
+    }
+    assert [row["name"] for row in found["rows"]] == list(shares)
+
+
+def test_ctranslate2_decodes_the_same_work(monkeypatch):
+    """Each of its ways writes as many tokens for each sentence as ours, for the same sources."""
+    done = []
+
+    def watched(self, sources, **settings):
+        results = original(self, sources, **settings)
+        lengths = [len(source) for source in sources]
+        done.append((lengths, [len(result.hypotheses[0]) for result in results]))
+        return results
+
+    original = ctranslate2.Translator.translate_batch
+    monkeypatch.setattr(ctranslate2.Translator, "translate_batch", watched)
+    found = decoding_ways(
+        config(), torch.device("cpu"), sentences=3, length=8, rounds=1, engine=True
+    )
+    names = [row["name"] for row in found["rows"]]
+    assert names[-2:] == ["greedy, CTranslate2, float32", "greedy, CTranslate2, int8"]
+    assert found["threads"] == torch.get_num_threads()
+    assert done
+    assert all(work == ([6, 8, 8], [8, 8, 8]) for work in done)
 
 
 def test_ratios_are_to_the_first_row():
