@@ -58,9 +58,10 @@ student-edition: env-do ## write what students get, no answers in it: make stude
 grade: env-grade ## grade submitted/: make grade ASSIGNMENT=02
 	@$(PY) -m grading run $(ASSIGNMENT)
 
-bench: env-translate-grade ## time, memory, BLEU, beside others' code; PEERS=10: also three trainings of 10 minutes (DATA=folder)
+bench: env-read-translate-grade-check ## beside others' code: attention, the translators, grading; PEERS=10: also trainings of 10 minutes (DATA=folder)
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench --ctranslate2
+	@$(PY) -m benchmarks.live
 	@$(PY) -m benchmarks.grading
 	@$(if $(PEERS),$(PY) -m benchmarks.translator --minutes $(PEERS) $(if $(DATA),--data-dir $(DATA)))
 

@@ -49,7 +49,9 @@ def _kit_copy(value):
         copied = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
         copied = value.detach().clone() if 0 in value.stride() else copied.copy_(value)
         return copied.detach().requires_grad_(value.requires_grad)
-    if type(value) in (list, tuple):
+    if isinstance(value, tuple):  # a named one as well
+        return tuple(_kit_copy(part) for part in value)
+    if type(value) is list:
         return type(value)(_kit_copy(part) for part in value)
     if type(value) is dict:
         return {name: _kit_copy(part) for name, part in value.items()}
@@ -90,7 +92,7 @@ def _kit_tensors(value):
         return [value]
     if isinstance(value, dict):
         value = list(value.values())
-    if type(value) in (list, tuple):
+    if isinstance(value, (list, tuple)):
         return [tensor for part in value for tensor in _kit_tensors(part)]
     return []
 
@@ -104,7 +106,7 @@ def _kit_spoil(value):
         for part in list(value.values()) if type(value) is dict else value:
             _kit_spoil(part)
         value.clear()
-    elif type(value) is tuple:
+    elif isinstance(value, tuple):
         for part in value:
             _kit_spoil(part)
 
@@ -453,7 +455,7 @@ class _Contract:
         got = [result]
         if len(self.results) > 1:
             count = len(self.results)
-            if type(result) not in (tuple, list) or len(result) != count:
+            if not isinstance(result, (tuple, list)) or len(result) != count:
                 return f"{says}: expected a tuple of shape {(count,)}.", None
             got = list(result)
         for place, (name, now, want) in enumerate(

@@ -38,7 +38,7 @@ try:
 except (NameError, AttributeError):  # not in Jupyter
     _events = None
 if _events:
-    for _old in list(_events.callbacks["post_run_cell"]):
-        if _old.__name__ == "_tell_points":  # this cell ran before
-            _events.unregister("post_run_cell", _old)
+    for _handler in list(_events.callbacks["post_run_cell"]):
+        if _handler.__name__ == "_tell_points":  # this cell ran before
+            _events.unregister("post_run_cell", _handler)
     _events.register("post_run_cell", _tell_points)

@@ -107,6 +107,22 @@ def test_right_answers_that_bear_no_other_are_reported(made: Path) -> None:
     )
 
 
+def test_an_answer_that_lulls_is_reported(made: Path) -> None:
+    """Visible tests pass it, hidden ones take more than half: the statement must warn."""
+    listed = made.parent.parent / "answers" / f"{sample.NAME}.equal.toml"
+    listed.unlink()
+    (problem,) = judge(made).problems
+    assert "wrong sign: passes all that is visible" in problem
+
+
+def test_too_few_that_are_named_are_reported(made: Path) -> None:
+    """The share is that of the whole assignment, and nothing where one task is asked."""
+    rules = answers.Rules(2, 2, 2, named=1.1)
+    (problem,) = judge(made, rules=rules).problems
+    assert "4 of 4 wrong answers are named, expected 110 %" in problem
+    assert judge(made, rules=rules, task="total").problems == []
+
+
 def test_one_task_alone(made: Path) -> None:
     """With a task named, only its answers are run."""
     report = judge(made, task="total")

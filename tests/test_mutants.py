@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grading.course.notebooks import ROOT
-from tests.harness import assignment, mutants, record, sample
+from tests.harness import assignment, mutants, record, same, sample
 from tests.harness.mutation import RULES, changes
 from tests.harness.mutation import mutants as make
 
@@ -258,3 +258,19 @@ def test_a_mutant_that_lulls_is_named(loaded: assignment.Assignment) -> None:
     assert again.warned == 1
     assert not problems
     assert len(again.lulling) == len(tally.lulling) - 1
+
+
+def test_listed_mutants_meet_inputs_drawn_anew(
+    loaded: assignment.Assignment, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """One that is not the same is told, draw by draw."""
+    answers = tmp_path / "answers"
+    entry = '[[equal]]\ntask = "double"\ndiff = """\n-    return 2 * x\n+    return 1 * x"""\n'
+    sample.write(answers / f"{sample.NAME}.equal.toml", f'{entry}why = "y"\n')
+    solutions = loaded.path.parent.parent
+    command = ["--solutions", str(solutions), "--answers", str(answers)]
+    assert same.main([*command, "--draws", "2"]) == 1
+    printed = capsys.readouterr().out
+    assert "1 mutants, 2 draws" in printed
+    assert "draw 1: double: loses points" in printed
+    assert same.main(["99", *command]) == 2

@@ -139,6 +139,20 @@ SPOILT = {
         "cell 6",
         "binds value (line 1), which may be a student's: call it _value",
     ),
+    "test that binds what a given cell gives": (
+        SOURCE,
+        lambda nb: (
+            nb["cells"].insert(
+                2,
+                sample.code(
+                    "_x = 1", "given-x", grade=False, solution=False, locked=True
+                ),
+            )
+            or nb["cells"][6].update(source="_x = double(3)\nassert _x == 6")
+        ),
+        "cell 7",
+        "binds _x (line 1), which given-x gives",
+    ),
     "drawing that binds a bare name": (
         SOURCE,
         lambda nb: nb["cells"].append(

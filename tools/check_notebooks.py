@@ -254,6 +254,7 @@ RULES: dict[str, list[Rule]] = {
         source_notebooks.graded_as_meant,
         source_notebooks.stands_alone,
         source_notebooks.names_apart,
+        source_notebooks.given_kept,
         source_notebooks.folded,
     ],
     "exercises": EVERYWHERE,

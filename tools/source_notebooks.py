@@ -215,6 +215,28 @@ def names_apart(notebook: dict, cells: list[Cell]) -> Problems:
                 )
 
 
+def given_kept(notebook: dict, cells: list[Cell]) -> Problems:
+    """No test binds a name of a given cell: run again, the tests that read it would fail."""
+    given = {
+        name: cell
+        for cell in cells
+        if cell.kind == "code"
+        and cell.nbgrader.get("locked")
+        and not cell.nbgrader.get("grade")
+        for name, _ in bound_names(cell.source)
+    }
+    for cell in cells:
+        if cell.kind != "code" or not cell.nbgrader.get("grade"):
+            continue
+        for name, line in bound_names(cell.source):
+            if name in given and name != "_":
+                told = given[name].nbgrader["grade_id"]
+                yield (
+                    cell,
+                    f"binds {name} (line {line}), which {told} gives: rename one",
+                )
+
+
 def folded(notebook: dict, cells: list[Cell]) -> Problems:
     """Tests and helpers are folded, below lines that say what is in them."""
     solutions = cells[0].path.parent.parent

@@ -9,7 +9,7 @@ import resource
 import threading
 from collections.abc import Iterator
 
-#: Bytes that one cell may need on the trusted side, as for a list of what a submission yields.
+#: Bytes that one submission may need on the trusted side, as for a list of what it yields.
 ROOM = 2 << 30
 
 
@@ -31,9 +31,17 @@ class MemoryLimit:
     """Bounds the memory of this process while a cell is executed: too much is a MemoryError.
 
     A submission can return numbers without end, and a test may want them all in a list.
+
+    Args:
+        before: bytes of this process before the submission's first cell. What a cell leaves
+            behind counts for the next ones: else a little more would be allowed each time.
+
     """
 
     _lock, _count, _before = threading.Lock(), 0, (0, 0)
+
+    def __init__(self, before: int) -> None:
+        self._wanted = before + ROOM
 
     def __enter__(self) -> None:
         with MemoryLimit._lock:
@@ -42,12 +50,11 @@ class MemoryLimit:
                 MemoryLimit._before = soft, hard = resource.getrlimit(
                     resource.RLIMIT_DATA
                 )
-                wanted = data_size() + ROOM
                 if all(
-                    limit == resource.RLIM_INFINITY or wanted < limit
+                    limit == resource.RLIM_INFINITY or self._wanted < limit
                     for limit in (soft, hard)
                 ):
-                    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+                    resource.setrlimit(resource.RLIMIT_DATA, (self._wanted, hard))
 
     def __exit__(self, *_: object) -> None:
         with MemoryLimit._lock:

@@ -12,7 +12,7 @@ import builtins
 import torch
 
 from grading.bridge.codec import Codec, Outgoing, containers, refill
-from grading.bridge.tensors import DTYPES, NAMES
+from grading.bridge.tensors import DTYPES, NAMES, is_integer
 from grading.bridge.wire import Channel, WireError
 
 #: Arguments with a history, of calls that are over, that are still found by a later call.
@@ -135,10 +135,15 @@ class Peer(Codec):
     def take(self, answer: dict) -> object:
         """Return the value of an answer, after the arguments that the call changed."""
         changes = self.decode(answer.get("changed"), answer)
-        for place, held in changes or ():
-            if not 0 <= place < len(self.lent):
-                raise WireError("an argument that was not passed")
-            refill(self.lent[place], held)
+        for change in changes if isinstance(changes, list) else ():
+            if (
+                type(change) is not tuple
+                or len(change) != 2
+                or not is_integer(change[0])
+                or not 0 <= change[0] < len(self.lent)
+            ):
+                raise WireError("a change of an argument that was not passed")
+            refill(self.lent[change[0]], change[1])
         if "error" in answer:
             raise make_error(answer["error"])
         return self.decode(answer.get("value"), answer)

@@ -277,6 +277,30 @@ class TrustedPeer(Peer):
                 return
         super().change_leaf(number, found, place, needs_grad, grad)
 
+    def forget(self, gone: dict) -> None:
+        """Drop what the other side no longer needs.
+
+        Raises:
+            WireError: if it lets go of memory or of a leaf. It holds all of them as long as this
+                side does; without its entry, a change of a test's own data could not be undone.
+
+        """
+        if gone["storages"] or gone["leaves"]:
+            raise WireError("word that it needs no memory any more")
+        super().forget(gone)
+
+    def empty(self) -> None:
+        """Forget what the other side sent, and what was sent to it."""
+        for table in (
+            *(self.storages.entries, self.leaves.entries, self.sent, self.calls),
+            *(self.pins, self.exported, self.proxies, self.lent),
+        ):
+            table.clear()
+        self.altered = self.storages.changes = Changes()
+        self.current = {}
+        if self.lost is not None:  # its traceback leads to the last message
+            self.lost = StudentLost(self.lost.reason, str(self.lost))
+
     def lose(self, reason: str, text: str) -> None:
         """Note that nothing more can be asked."""
         if self.lost is None:

@@ -84,7 +84,8 @@ class Storages:
         #: tensor of 0 and 255, or None for all]
         self.entries: dict[int, list] = {}
         self.ids: dict[int, int] = {}
-        self.booleans: set[int] = set()
+        #: id -> which bytes truth values lie in: a tensor of 0 and 255, or None for all
+        self.booleans: dict[int, torch.Tensor | None] = {}
 
     def id_of(self, storage: torch.UntypedStorage) -> int | None:
         """Return a memory's id, or None if it is not in the table."""
@@ -113,7 +114,7 @@ class Storages:
         A test may pass half of a tensor whose other half holds what it expects.
         """
         if tensor.dtype is torch.bool:
-            self.booleans.add(number)
+            self.note_booleans(number, tensor)
         entry = self.entries[number]
         if entry[2] is None:
             return
@@ -125,6 +126,33 @@ class Storages:
             entry[2] = None
         elif tensor.numel():
             octets_under(tensor, entry[2]).fill_(255)
+
+    def note_booleans(self, number: int, tensor: torch.Tensor) -> None:
+        """Note in which part of a memory truth values lie.
+
+        What lies beside them may be anything, as in a part of what `torch.empty` returns.
+        """
+        size = tensor.untyped_storage().nbytes()
+        if tensor.is_contiguous() and tensor.numel() == size:
+            self.booleans[number] = None
+            return
+        noted = self.booleans.get(number, torch.zeros(size, dtype=torch.uint8))
+        if noted is None or not tensor.numel():
+            return
+        if noted.numel() < size:  # the memory has grown
+            noted = torch.cat([noted, noted.new_zeros(size - noted.numel())])
+        octets_under(tensor, noted).fill_(255)
+        self.booleans[number] = noted
+
+    def check_booleans(self, number: int) -> None:
+        """Raise WireError unless truth values are 0 or 1: others compare in odd ways."""
+        if number not in self.booleans:
+            return
+        here, noted = octets(self.get(number)), self.booleans[number]
+        if noted is not None:
+            here = here[: noted.numel()] & noted
+        if here.numel() and int(here.max()) > 1:
+            raise WireError("truth values that are neither 0 nor 1")
 
     def shows(self, number: int, tensor: torch.Tensor) -> bool:
         """Tell whether the other side may see all of the memory in which a tensor lies."""
@@ -154,7 +182,7 @@ class Storages:
         entry = self.entries.pop(number, None)
         if entry is not None:
             self.ids.pop(entry[0].cdata if self.weak else entry[0]._cdata, None)
-            self.booleans.discard(number)
+            self.booleans.pop(number, None)
 
     def scan(self) -> tuple[list[int], list[int], list[torch.UntypedStorage]]:
         """Return which entries died, which changed, and what keeps the others alive."""
@@ -221,8 +249,7 @@ class Storages:
         else:
             fill(storage, blob)
         entry[1] = self.read(number, storage)
-        if number in self.booleans:
-            check_booleans(octets(storage))
+        self.check_booleans(number)
 
 
 def as_octets(blob: bytes) -> torch.Tensor:
@@ -247,12 +274,6 @@ def fill(storage: torch.UntypedStorage, blob: bytes) -> None:
     if storage.nbytes() != len(blob):
         raise ValueError(f"{len(blob)} bytes for a memory of {storage.nbytes()}")
     ctypes.memmove(storage.data_ptr(), blob, len(blob))
-
-
-def check_booleans(tensor: torch.Tensor) -> None:
-    """Raise WireError unless all bytes are 0 or 1: other truth values compare in odd ways."""
-    if tensor.numel() and int(tensor.max()) > 1:
-        raise WireError("truth values that are neither 0 nor 1")
 
 
 def describe(tensor: torch.Tensor, storage_id: int) -> dict:
@@ -306,8 +327,8 @@ def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
     if count and not storages.shows(entry["s"], tensor):
         raise WireError("a tensor in memory that it was not given")
     if dtype is torch.bool:
-        storages.booleans.add(entry["s"])
-        check_booleans(octets(storage))
+        storages.note_booleans(entry["s"], tensor)
+        storages.check_booleans(entry["s"])
     return tensor
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import gc
 import random
 import time
 from collections.abc import Iterator
@@ -21,13 +22,22 @@ import torch
 
 from grading.bridge.canary import canary
 from grading.bridge.compilation import GIVEN, TEST, compiled, definitions, given_cell
-from grading.bridge.guards import MemoryLimit, TestTimeout, interrupt, silence
+from grading.bridge.guards import (
+    MemoryLimit,
+    TestTimeout,
+    data_size,
+    interrupt,
+    silence,
+)
 from grading.bridge.magics import Shell
 from grading.bridge.peer import LONGEST_TEXT
 from grading.bridge.proxies import Proxy, StudentLost, TrustedPeer
 from grading.bridge.redaction import JOIN, Texts
 from grading.bridge.wire import Channel
 from grading.course.states import STUB
+
+#: Bytes that may wait for Python's own collector when a submission has ended.
+KEPT = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,18 @@ class Student:
         #: Whether something here was interrupted, perhaps in the middle of an import.
         self.interrupted = False
         self._namespace = Namespace(self)
+        self._memory = data_size()
+
+    def close(self) -> None:
+        """Let go of all that the submission sent and the tests made: it may be much."""
+        self._namespace.empty()
+        self.peer.empty()
+        if data_size() > self._memory + KEPT:  # in cycles, as of tracebacks and frames
+            gc.collect()
+
+    def memory_limit(self) -> MemoryLimit:
+        """Return what bounds the memory of this process, for all cells together."""
+        return MemoryLimit(self._memory)
 
     @property
     def lost(self) -> str:
@@ -107,7 +129,7 @@ class Student:
         self._namespace.known.clear()
         self._namespace.give_up(owns)
         try:
-            with MemoryLimit(), self.limit(timeout), interrupt(timeout):
+            with self.memory_limit(), self.limit(timeout), interrupt(timeout):
                 found = self.peer.request("exec", {}, source=source)
         except StudentLost as lost:
             return CellRun(False, "StudentLost", str(lost), student_died=True)
@@ -117,6 +139,10 @@ class Student:
                 "time", "the answer of the submission's process takes too long to read"
             )
             return CellRun(False, "StudentLost", self.lost, student_died=True)
+        except (
+            Exception
+        ) as error:  # what its side answers, as where no memory is left there
+            return CellRun(False, type(error).__name__, text_of(error))
         found = found if isinstance(found, dict) else {}
         texts = [
             str(found.get(name, ""))[: LONGEST_TEXT * 10]
@@ -227,6 +253,11 @@ class Namespace(dict):
             with contextlib.suppress(Exception, StudentLost), silence():
                 exec(code, self)
 
+    def empty(self) -> None:
+        """Forget all names: functions among them hold this, so it would live on."""
+        self.clear()
+        self.known.clear()
+
     def give_up(self, names: tuple[str, ...]) -> None:
         """Let names be the submission's, unless a given cell bound them."""
         self.student.peer.offer.names |= set(names)
@@ -244,7 +275,7 @@ def run_test_cell(
     student.texts.made.clear()
     peer.altered.undo(peer.storages)  # by a cell of the submission's
     generators = torch.get_rng_state(), random.getstate()
-    with MemoryLimit():
+    with student.memory_limit():
         run = _run_test_cell(student, source, timeout)
         if run.passed and peer.altered:
             torch.set_rng_state(generators[0])

@@ -10,6 +10,7 @@ import torch
 from grading.bridge.verdict import Student, TestRun, run_test_cell
 from grading.bridge.wire import Channel, WireError
 from grading.course.submission import Form
+from grading.course.text import MOST
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
 from grading.sandbox.limits import Limits
 from grading.sandbox.worker import Worker, WorkerBroken
@@ -59,7 +60,9 @@ class SandboxedProcess:
         else:
             found = self.student.run_cell(source, CELL_SECONDS, owns=owns)
         error = "" if found.ok else f"{found.error_name}: {last_line(found.error_text)}"
-        return CellOutcome(error, found.stdout + found.stderr, found.student_died)
+        # No more than what is shown: a submission may have thousands of cells.
+        output = (found.stdout + found.stderr)[: MOST + 1]
+        return CellOutcome(error, output, found.student_died)
 
     def test(self, source: str) -> TestOutcome:
         """Execute a test cell here."""
@@ -87,6 +90,7 @@ class SandboxedProcess:
         """End the process; return the limit that it hit."""
         lost = self.student.peer.lost
         self.spent = self.student.interrupted
+        self.student.close()
         end = self.session.close()
         limit, self.left = end.limit, end.left
         if lost is not None and lost.reason in ("time", "memory"):

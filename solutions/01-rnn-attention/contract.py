@@ -591,6 +591,10 @@ assert matches(_got, _want), (
     " with the first alone. The filters return (B, d_filter, S): transpose it to (B, S,"
     " d_filter); reshape or view doesn't move axes."
 )
+assert _got.requires_grad, (
+    "No gradient leads back from the result: it is cut off by detach, .data, .item(),"
+    " torch.no_grad or a new torch.tensor."
+)
 (_gradient,) = torch.autograd.grad(_got[0, 0], _coverage, allow_unused=True)
 assert _gradient is not None, (
     "coverage gets no gradient: the way from it to the weights is cut off, by detach,"

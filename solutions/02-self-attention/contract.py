@@ -139,7 +139,7 @@ assert matches(_output, _want, 1e-9), explain(
 
 ### BEGIN HIDDEN TESTS
 def _attended(query, key, value, mask=None, sink=None):
-    """Return output and weights, query by query; a sink is one more key, of no value."""
+    """Return output and weights; a sink is one more key, of no value."""
     if sink is not None:
         rows = sink.expand(len(query), query.shape[1], 1)
         allowed = torch.ones(1, 1, key.shape[1], dtype=torch.bool)

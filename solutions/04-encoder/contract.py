@@ -267,16 +267,16 @@ _contract.again()
 _gamma, _beta, _W, _b = seeded(183, (4,), (4,), (4, 3), (3,), dtype=torch.float64)
 _fold, _got = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
 _want = torch.einsum("i,ij->j", _beta, _W) + _b
-assert matches(_got, _want, 1e-9), explain("b' in float64", _got, _want, tol=1e-9)
-assert _fold.dtype == torch.float64, f"float64 in, {_fold.dtype} out: W'."
+assert matches(_got, _want, 1e-9), explain("b_new in float64", _got, _want, tol=1e-9)
+assert _fold.dtype == torch.float64, f"float64 in, {_fold.dtype} out: W_new."
 _twice, _ = fold_norm(2 * _gamma, _beta, _W, _b)
 assert matches(_twice, 2 * _fold, 1e-9), (
-    "W' with twice the gain isn't twice W': is something kept from an earlier call?"
+    "Twice the gain doesn't give twice W_new: is something kept from an earlier call?"
 )
 steady("centre_outputs", centre_outputs, _W, _b)
 assert centre_outputs(_W)[1] is None, "Without a bias, the second result is None."
 _, _got = fold_norm(_gamma, _beta, _W)
-assert matches(_got, _want - _b, 1e-9), explain("b' without b", _got, _want - _b)
+assert matches(_got, _want - _b, 1e-9), explain("b_new without b", _got, _want - _b)
 
 
 ### BEGIN HIDDEN TESTS
@@ -291,21 +291,21 @@ _contract = _Contract(
     fold_norm,
     _folded,
     arguments=(f"gamma", f"beta", f"W", f"b"),
-    results=(f"W'", f"b'"),
+    results=(f"W_new", f"b_new"),
     gradients=(f"gamma", f"beta", f"W", f"b"),
 )
 _both_contract = _Contract(
     centre_outputs,
     _centred,
     arguments=(f"W", f"b"),
-    results=(f"W_c", f"b_c"),
+    results=(f"W_new", f"b_new"),
     gradients=(f"W", f"b"),
 )
 _alone_contract = _Contract(
     lambda W: centre_outputs(W)[0],
     lambda W: _centred(W, W[0])[0],
     arguments=(f"W",),
-    results=(f"W_c without a bias",),
+    results=(f"W_new without a bias",),
     gradients=(f"W",),
 )
 _sizes = [(4, 3), (4, 3), (5, 5), (2, 6), (1, 4), (3, 1), (1, 1)]

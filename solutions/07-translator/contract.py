@@ -423,7 +423,7 @@ for _name, _shape in [("w", (2, 3)), ("scale", (1,)), ("updates", (1,)), ("mask"
 # %% label-smoothing--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _logits = seeded(68, (2, 3, 5), dtype=torch.float64)
-_kept_rows, _kept_words = _logits[_kept], _some_labels[_kept]
+_kept_rows, _kept_words = _logits[_asked], _some_labels[_asked]
 _sharp_loss = F.cross_entropy(_kept_rows, _kept_words, reduction="sum")
 _got = steady("smoothed_loss_all", smoothed_loss_all, _logits, _some_labels, 3, 0.2)
 _want = 0.8 * _sharp_loss - 0.2 * _kept_rows.log_softmax(-1).mean(-1).sum()
@@ -435,7 +435,7 @@ _leaf = _logits.clone().requires_grad_()
 _loss = smoothed_loss_all(_leaf, _some_labels, 3, 0.2)
 assert _loss.requires_grad, "No gradient leads back from the loss (a) to the logits."
 (_got,) = torch.autograd.grad(_loss, _leaf)
-_rows = _leaf[_kept]
+_rows = _leaf[_asked]
 _loss = 0.8 * F.cross_entropy(_rows, _kept_words, reduction="sum")
 _loss = _loss - 0.2 * _rows.log_softmax(-1).mean(-1).sum()
 (_want,) = torch.autograd.grad(_loss, _leaf)
@@ -453,7 +453,7 @@ for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
 _loss = smoothed_loss_others(_leaf, _some_labels, 3, 0.0)
 assert _loss.requires_grad, "No gradient leads back from the loss (b) to the logits."
 (_got,) = torch.autograd.grad(_loss, _leaf)
-_loss = F.cross_entropy(_leaf[_kept], _kept_words, reduction="sum")
+_loss = F.cross_entropy(_leaf[_asked], _kept_words, reduction="sum")
 (_want,) = torch.autograd.grad(_loss, _leaf)
 assert matches(_got, _want, 1e-9), (
     "The gradient of loss (b) is wrong, though its value is right: is a part cut off,"
@@ -1071,14 +1071,15 @@ assert math.isclose(_norm, _want, rel_tol=1e-12), (
 )
 _states = [(2, 0.1 * _x, _x**2) for _x in _micro[0]]
 _now, _ = steady(
-    "adam_step", adam_step, _parameters[0], _micro[1][0], _states[0], 0.1, 0.5, 0.5
+    "adam_step", adam_step, _parameters[0], _micro[1][0], _states[0], 2.0, 0.9, 0.9
 )
-_want = _parameters[0] - 0.1 * (0.05 * _micro[0][0] + 0.5 * _micro[1][0]) / 0.875 / (
-    ((_micro[0][0] ** 2 + _micro[1][0] ** 2) / 1.75).sqrt() + 1e-9
+_hat = 1 - 0.9**3
+_want = _parameters[0] - 2.0 * (0.09 * _micro[0][0] + 0.1 * _micro[1][0]) / _hat / (
+    ((0.9 * _micro[0][0] ** 2 + 0.1 * _micro[1][0] ** 2) / _hat).sqrt() + 1e-9
 )
 for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
     assert matches(_now, _want, _tol), explain(
-        f"adam_step in float64, third step, both betas 0.5{_hint}",
+        f"adam_step in float64, third step, both betas 0.9{_hint}",
         _now,
         _want,
         tol=_tol,
@@ -1096,14 +1097,16 @@ def _clipped(gradients, max_norm):
     return [(g.double() * factor).to(g.dtype) for g in gradients], norm
 
 
-def _stepped(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+def _stepped(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
     """Return parameter and state, with moments that move towards their goals."""
     w, g = parameter.double(), gradient.double()
     n, m, v = (0, 0 * w, 0 * w) if state is None else state
     n, m, v = n + 1, m.double(), v.double()
     m, v = m + (1 - beta1) * (g - m), v + (1 - beta2) * (g * g - v)
     first, second = [1 - math.pow(beta, n) for beta in (beta1, beta2)]
-    w = w - rate / first * m / ((v / second) ** 0.5 + eps)
+    w = (1 - rate * decay) * w - rate / first * m / ((v / second) ** 0.5 + eps)
     return w.to(parameter.dtype), (n, *[x.to(parameter.dtype) for x in (m, v)])
 
 
@@ -1171,7 +1174,10 @@ _contract.again()
 _contract = _Contract(
     adam_step,
     _stepped,
-    (f"parameter", f"gradient", f"state", f"rate", f"beta1", f"beta2", f"eps"),
+    (
+        *(f"parameter", f"gradient", f"state", f"rate"),
+        *(f"beta1", f"beta2", f"eps", f"decay"),
+    ),
     loose=True,
     name=f"adam_step",
 )
@@ -1186,6 +1192,10 @@ _contract.case(f"Another parameter", _v, _g, (3, _m, _v**2), *_usual)
 _contract.case(f"Other settings", _w, _g, (3, _m, _v**2), 0.2, 0.5, 0.75, 1e-2)
 _contract.case(f"Another eps", _w, _g, (3, _m, _v**2), 0.1, 0.9, 0.98, 0.5)
 _contract.case(f"Betas of 0", _w, _g, (3, _m, _v**2), 0.1, 0.0, 0.0, 1e-9)
+_contract.case(f"A decay", _w, _g, (3, _m, _v**2), *_usual, 0.3)
+_contract.case(f"Another decay", _w, _g, (3, _m, _v**2), *_usual, 2.0)
+_contract.case(f"A decay, the first step", _v, _g, None, *_usual, 0.3)
+_contract.case(f"No decay", _v, _g, None, *_usual, 0.0)
 _contract.case(f"A late step", _w, _g, (10**6, _m, _v**2), *_usual)
 _contract.case(f"Gradients of 0", _w, 0 * _g, (3, _m, _v**2), *_usual)
 _contract.case(f"Gradients of 0, the first step", _w, 0 * _g, None, *_usual)
@@ -1193,6 +1203,8 @@ _contract.case(f"Small gradients", _w, 1e-9 * _g, None, *_usual)
 _contract.case(f"Large gradients", _w, 1e12 * _g, (3, _m, _v**2), *_usual)
 _parts = [_kit_apart(_x) for _x in (_w, _g, _m, _v**2)]
 _contract.case(f"Transposes", *_parts[:2], (3, *_parts[2:]), *_usual)
+_column = [_x[:, :1] for _x in (_w, _g, _m, _v**2)]
+_contract.case(f"One column", *_column[:2], (3, *_column[2:]), *_usual)
 _contract.case(f"One number", _w[0, 0], _g[0, 0], (1, _m[0, 0], _v[0, 0] ** 2), *_usual)
 _parts = [_x.float() for _x in (_w, _g, _m, _v**2)]
 _contract.case(f"float32", *_parts[:2], (3, *_parts[2:]), *_usual, tol=1e-5)

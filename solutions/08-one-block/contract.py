@@ -94,8 +94,8 @@ assert find_spans(_labels) == _spans, "find_spans: the same call gives something
 assert torch.equal(_labels, _before), "find_spans changes its argument in place."
 _spans = find_spans(torch.tensor([[3, 4, 3, 5, 5]]))
 assert _spans == [[(0, 2, 1), (2, 3, 1), (3, 4, 2), (4, 5, 2)]], (
-    f"find_spans of the labels 3, 4, 3, 5, 5: got {_spans}. A begin of every kind starts"
-    " a new span, also directly behind another one."
+    f"find_spans of the labels 3, 4, 3, 5, 5: got {_spans}. A begin of every kind"
+    " starts a new span, also directly behind another one."
 )
 
 
@@ -500,7 +500,7 @@ _loss, _scores = steady("the module", _module, _images[:1], _captions[:1])
 assert matches(_loss, torch.tensor(0.0)), "One pair: there is nothing to choose."
 assert _scores.shape == (1, 1), "One pair: scores of shape (1, 1)."
 _leaf = _images.clone().requires_grad_()
-(_slope,) = torch.autograd.grad(_module(_leaf, _captions)[0], _leaf)
+(_slope,) = flowing(_module(_leaf, _captions)[0], _leaf)
 assert _slope.any(), "No gradient arrives at the images."
 
 

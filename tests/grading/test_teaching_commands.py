@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 from grading.__main__ import parser
+from grading.bridge import guards
 from grading.course import handed_in
 from grading.course.notebooks import ROOT
 from grading.feedback import page as feedback_page
@@ -89,6 +90,8 @@ def test_the_limits_are_those_of_the_programs() -> None:
         table["memory beyond Python and PyTorch"]
         == f"{ours.memory_bytes / 2**30:g} GiB"
     )
+    room = table["memory of the grader for what it returns"]
+    assert room == f"{guards.ROOM / 2**30:g} GiB"
     assert table["processes and threads"] == str(ours.processes)
     assert table["one file"] == f"{ours.file_bytes / 2**20:g} MiB"
     assert table["output"] == f"{ours.output_bytes / 2**20:g} MiB"

@@ -7,7 +7,8 @@
     +    if temperature == 0:'''
     why = "..."
 
-is a mutant that does the same as what it is made of, or what the statement leaves open.
+is a mutant that does the same as what it is made of, or what the statement leaves open
+(`python -m tests.harness.same` runs it with inputs drawn anew).
 
     [[warned]]
     task = "soft-lookup"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from tests.site.pages import documents, soup, source_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 CHAPTER = "book/02-self-attention"
+DARK, LIGHT, COLOURFUL = 60, 200, 40  # of 255; the last between a pixel's channels
 # Notebooks only: the teaching page shows the directive as text.
 WITH_QUIZ = [
     name
@@ -75,10 +79,45 @@ def test_theme_can_be_chosen_and_is_kept(server: str, new_context: Callable) -> 
     assert page.evaluate(theme) == "dark"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
     card = page.locator("figure img").first
-    assert (
-        card.evaluate("e => getComputedStyle(e).backgroundColor")
-        == "rgb(255, 255, 255)"
-    )
+    background = card.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert background == "rgb(20, 20, 20)", "of a heatmap, which turns itself"
+
+
+def pixels(image: object) -> np.ndarray:
+    """Return an image's picture on the screen, (height, width, 3)."""
+    image.scroll_into_view_if_needed()
+    image.evaluate("e => e.decode()")
+    return np.asarray(Image.open(io.BytesIO(image.screenshot())).convert("RGB"))
+
+
+def card(picture: np.ndarray) -> float:
+    """Return how light a drawing's card is: near its edges, letters are the exception."""
+    edge = 10  # px: beyond the padding
+    return np.median(np.concatenate([picture[edge], picture[:, edge]]))
+
+
+@pytest.mark.parametrize("name", WITH_QUIZ)
+def test_heatmaps_are_no_light_cards_in_the_dark(
+    name: str, server: str, new_context: Callable
+) -> None:
+    """The theme that was chosen turns the card and leaves the squares, whatever the system's is."""
+    page = new_context(color_scheme="light").new_page()
+    page.goto(f"{server}{name}.html")
+    page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
+    page.evaluate("document.documentElement.dataset.script = 'off'")
+    page.add_style_tag(content=".bd-header-article { display: none; }")
+    images = page.locator("article img.turns-itself:visible").all()
+    assert images or name != CHAPTER
+    for image in images:
+        page.evaluate("document.documentElement.dataset.theme = 'light'")
+        light = pixels(image)
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        dark = pixels(image)
+        assert card(dark) < DARK < LIGHT < card(light)
+        colourful = light[np.ptp(light, axis=-1) > COLOURFUL]
+        found, counts = np.unique(colourful, axis=0, return_counts=True)
+        square = found[counts.argmax()]
+        assert (dark == square).all(-1).sum() > counts.max() / 2
 
 
 def test_keyboard_reaches_the_text(server: str, new_context: Callable) -> None:

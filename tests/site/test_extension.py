@@ -36,6 +36,9 @@ CONF = {
     "math_numfig": True,
 }
 PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"><rect width="4"/></svg>'
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 QUIZ = """
 :::{quiz}
 :name: quiz-one
@@ -498,14 +501,51 @@ def test_a_translator_without_examples_says_so(build) -> None:
     assert "expected a list of example sentences" in warnings
 
 
-def test_a_heatmap_keeps_its_colours_in_the_dark(build, tmp_path: Path) -> None:
-    mesh = PICTURE.replace("<rect", '<g id="QuadMesh_1"/><rect')
-    (tmp_path / "mesh.svg").write_text(mesh, encoding="utf-8")
-    out, warnings = build(**{"page.md": "# P\n\n![a](picture.svg) ![b](mesh.svg)\n"})
+def test_a_heatmap_turns_all_but_its_squares_in_the_dark(build, tmp_path: Path) -> None:
+    """The card, names and title; not the squares, and no number or mark on them."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    ax.imshow([[0, 1]])
+    ax.set_title("a title")
+    ax.text(0, 0, "0.5", color="white")
+    ax.plot([0, 1], [0, 0], color="#d55e00")
+    figure.savefig(tmp_path / "map.svg")
+    plt.close(figure)
+    (tmp_path / "photo.png").write_bytes(PIXEL)
+    text = "# P\n\n![a](picture.svg) ![b](map.svg) ![c](photo.png)\n"
+    out, warnings = build(**{"page.md": text})
     assert not warnings
     page = BeautifulSoup((out / "page.html").read_text(encoding="utf-8"), "lxml")
-    kept = {img["alt"]: "keeps-colours" in img.get("class", []) for img in page("img")}
-    assert kept == {"a": False, "b": True}
+    assert {img["alt"]: img.get("class", []) for img in page("img")} == {
+        "a": [],
+        "b": ["turns-itself"],
+        "c": ["keeps-colours"],
+    }
+    svg = BeautifulSoup(
+        (out / "_images" / "map.svg").read_text(encoding="utf-8"), "xml"
+    )
+    style = svg.find("style", string=re.compile("prefers-color-scheme:dark")).string
+    assert '[style*="fill: #ffffff"]:not(.as-drawn, .as-drawn *){fill:#141414!' in style
+    kept = svg.select(".as-drawn")
+    assert sum(bool(part.select("image")) for part in kept) == 1
+    (number,) = [part for part in kept if part.get("id", "").startswith("text_")]
+    assert "fill: #ffffff" in str(number)
+    assert len(kept) == 3, "squares, number and line"
+
+
+@pytest.mark.parametrize(
+    ("colour", "expected"),
+    [("#ffffff", "#141414"), ("#000000", "#ebebeb"), ("#0072b2", "#4cace2")],
+)
+def test_colours_turn_as_by_the_style_sheets_filter(
+    colour: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """White is the dark card, black is light, a hue stays."""
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    from course_site.dark_figures import turned
+
+    assert turned(colour) == expected
 
 
 @pytest.mark.parametrize("there", [True, False])

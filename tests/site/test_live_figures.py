@@ -24,6 +24,7 @@ from bs4 import Tag
 from playwright.sync_api import Locator
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
+from torch.nn.functional import scaled_dot_product_attention
 
 from tests.site.pages import ROOT, SITE, soup
 from tests.site.test_pages import DESKTOP, PHONE, TOO_WIDE, Watch, violations
@@ -78,6 +79,7 @@ FIGURES = {
         Figure("split", "03-multi-head-attention", "predict-3-split"),
         Figure("norms", "04-encoder", "predict-4-axes"),
         Figure("positions", "05-positions", "predict-5-ripples"),
+        Figure("swap", "05-positions", "predict-5-swap"),
         Figure("masks", "06-decoder", "predict-6-masks"),
         Figure("decoding", "06-decoder", "predict-6-other-token"),
         Figure("merges", "07-translator", "predict-7-halves"),
@@ -443,6 +445,65 @@ def test_positions(opened: Callable) -> None:
             here, there = (encoding[q, 2 * m : 2 * m + 2] for q in (p, p + delta))
             assert close(row[2:], torch.cat([here, there, (here @ there)[None]]))
         assert close(total[-1:], encoding[p] @ encoding[p + delta])
+
+
+@every_figure
+def test_a_figure_has_no_light_frame_in_the_dark(name: str, opened: Callable) -> None:
+    """The theme gives what a cell shows a light card; a figure has its own colours."""
+    page = opened(name, color_scheme="dark")
+    frame = page.locator(".text_html:has(> .live-figure)")
+    background = frame.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert background == "rgba(0, 0, 0, 0)"
+
+
+def test_swap(opened: Callable) -> None:
+    """Outputs of PyTorch's attention before and after, with positions and without."""
+    data = FIGURES["swap"].data
+    vectors, positions = (
+        torch.tensor(data[name], dtype=torch.float64)
+        for name in ("vectors", "positions")
+    )
+    words = data["words"]
+    page, rng = opened("swap"), random.Random(0)
+    bar = page.get_by_role("toolbar", name="Change the places of")
+    chosen, here, stayed = [0, 2], 0, 0
+    for turn in range(INPUTS):
+        wanted = rng.randrange(len(words))
+        bar.locator("[tabindex='0']").focus()
+        step = "ArrowRight" if wanted > here else "ArrowLeft"
+        for _ in range(abs(wanted - here)):
+            page.keyboard.press(step)
+        page.keyboard.press("Space")
+        here = wanted
+        if wanted in chosen:
+            chosen.remove(wanted)
+        else:
+            chosen = [*chosen, wanted][-2:]
+        added = turn % 3 > 0
+        choose(page, "Positions", int(added))
+        order = list(range(len(words)))
+        if len(chosen) == 2:
+            i, j = chosen
+            order[i], order[j] = j, i
+        old, new = (
+            scaled_dot_product_attention(x, x, x)
+            for which in (range(len(words)), order)
+            for x in [vectors[list(which)] + added * positions]
+        )
+        back = torch.tensor(order).argsort()
+        change = (new[back] - old).norm(dim=-1)
+        rows = numbers(page)
+        assert [int(row[2]) for row in rows] == back.tolist()
+        assert close([row[3] for row in rows], old.norm(dim=-1))
+        assert close([row[4] for row in rows], change)
+        assert close([row[5] for row in rows], change / old.norm(dim=-1))
+        line = says(page)
+        assert ("Choose two words" in line) == (len(chosen) < 2)
+        assert ("same output for every word" in line) == (
+            len(chosen) == 2 and not added
+        )
+        stayed += order == list(range(len(words)))
+    assert 0 < stayed < INPUTS
 
 
 WORDS_TYPED = (

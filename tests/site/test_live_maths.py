@@ -1,4 +1,4 @@
-"""The translator in the page computes what Python does: its code in Chromium, beside PyTorch."""
+"""The translator in the page computes what Python does: in Chromium and in Node.js."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import copy
 import random
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
+from tests.site.node import run_in_node
 from tests.site.pages import ROOT
 from transformer.attention import padding_mask
 from translator import grammar
@@ -66,28 +68,47 @@ def translator() -> Translator:
     return load_translator(MODEL)
 
 
+#: A model of the scripts' own, where they and the data have been read.
+START = """() => {
+  const { manifest, words } = LiveData;
+  window.tokenizer = new Tokenizer(words.tokens, words.merges);
+  const weights = readWeights(manifest.tensors, LiveData.buffer());
+  window.model = new Transformer(manifest.model, weights);
+}"""
+
+
 @pytest.fixture(scope="module")
-def live(
-    browser: object, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable]:
-    """A function that evaluates JavaScript where the translator is `model`."""
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """What the page loads to translate, and its data."""
     folder = tmp_path_factory.mktemp("live")
     write_web(MODEL, folder)
+    names = ("loader", "tokenizer", "model", "search")
+    return [*(SCRIPTS / f"{name}.js" for name in names), *sorted(folder.glob("*.js"))]
+
+
+@pytest.fixture(scope="module")
+def in_browser(browser: object, scripts: list[Path]) -> Iterator[Callable]:
+    """A function that evaluates JavaScript in Chromium where the translator is `model`."""
     page = browser.new_page()
-    for name in ("loader", "tokenizer", "model", "search"):
-        page.add_script_tag(path=SCRIPTS / f"{name}.js")
-    for path in sorted(folder.glob("*.js")):
+    for path in scripts:
         page.add_script_tag(path=path)
-    page.evaluate(
-        """() => {
-          const { manifest, words } = LiveData;
-          window.tokenizer = new Tokenizer(words.tokens, words.merges);
-          const weights = readWeights(manifest.tensors, LiveData.buffer());
-          window.model = new Transformer(manifest.model, weights);
-        }"""
-    )
+    page.evaluate(START)
     yield page.evaluate
     page.close()
+
+
+@pytest.fixture(scope="module")
+def in_node(scripts: list[Path]) -> Iterator[Callable]:
+    """The same function in Node.js."""
+    with run_in_node(scripts) as runner:
+        runner.evaluate(START)
+        yield runner.evaluate
+
+
+@pytest.fixture(params=["browser", "node"])
+def live(request: pytest.FixtureRequest) -> Callable:
+    """Each of the two."""
+    return request.getfixturevalue(f"in_{request.param}")
 
 
 def units(text: str) -> list[int]:
@@ -228,11 +249,11 @@ def test_logits_and_attention_are_pytorchs(
 
 
 def test_logits_and_attention_are_pytorchs_for_many(
-    live: Callable, translator: Translator
+    in_browser: Callable, translator: Translator
 ) -> None:
     """The same for forty sentences."""
     for text in sentences(40):
-        check_numbers(live, translator, text)
+        check_numbers(in_browser, translator, text)
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -326,10 +347,10 @@ def test_what_does_not_end_in_time_is_cut_off(
 
 @pytest.mark.parametrize(("size", "count"), [(1, 380), (4, 120)])
 def test_hundreds_of_translations_are_those_of_python(
-    size: int, count: int, live: Callable, translator: Translator
+    size: int, count: int, in_browser: Callable, translator: Translator
 ) -> None:
     """The same for 500."""
-    check_translations(live, translator, sentences(count), size)
+    check_translations(in_browser, translator, sentences(count), size)
 
 
 def test_decoding_goes_on_from_words_that_were_chosen(

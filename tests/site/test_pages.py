@@ -14,7 +14,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PASSED_OVER = {"minor", "moderate"}
-CODE_BLOCKS = 6
+CODE_BLOCKS, FORMULAS = 6, 12
+#: What depends on the theme; all else is asked once a page.
+OF_THEME = ("color-contrast", "link-in-text-block")
+UNFOLD = "document.querySelectorAll('details').forEach((d) => d.open = true)"
 
 FONTS_DONE = "() => document.fonts.ready.then(() => 0)"
 # Each formula has MathML, and HTML of some size in KaTeX's own fonts.
@@ -98,18 +101,33 @@ def look(page: object) -> None:
     assert not page.evaluate(TOO_WIDE)
 
 
-def violations(page: object, part: str | None = None) -> list[str]:
-    """Return axe-core's serious and critical findings, on a page or on a part of it."""
+def violations(
+    page: object, part: str | None = None, rules: tuple[str, ...] = ()
+) -> list[str]:
+    """Return axe-core's serious and critical findings, on a page or on a part of it.
+
+    Args:
+        page: the page.
+        part: a selector; all of the page if None.
+        rules: the rules to ask; all of them if empty.
+
+    """
     from axe_playwright_python.sync_playwright import Axe
 
     # preload would fetch style sheets anew, which a page from the disk may not do.
     options = {"preload": False, "resultTypes": ["violations"]}
-    # Code is coloured alike everywhere, and looking at each word of it takes seconds a page:
-    # on each page the first blocks stand for the rest, which lose their colours.
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": list(rules)}
+    # Code is coloured alike everywhere, and so are formulas. Looking at each word of them takes
+    # seconds a page: the first stand for the rest, which lose their colours, or what is drawn.
     page.evaluate(
-        "n => [...document.querySelectorAll('.highlight pre')].slice(n)"
-        ".forEach((block) => { block.textContent = block.textContent; })",
-        CODE_BLOCKS,
+        """([blocks, formulas]) => {
+          for (const block of [...document.querySelectorAll(".highlight pre")].slice(blocks))
+            block.textContent = block.textContent;
+          for (const drawn of [...document.querySelectorAll(".katex-html")].slice(formulas))
+            drawn.textContent = "";
+        }""",
+        [CODE_BLOCKS, FORMULAS],
     )
     found = Axe().run(page, part, options=options).response["violations"]
     return [
@@ -153,9 +171,7 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         look(page)
         if first is PHONE:  # what is folded counts too
-            page.evaluate(
-                "document.querySelectorAll('details').forEach((d) => d.open = true)"
-            )
+            page.evaluate(UNFOLD)
             assert not page.evaluate(TOO_WIDE), "with everything unfolded"
             page.wait_for_function(SCROLLS_BY_KEYBOARD)
         page.set_viewport_size(second)
@@ -166,7 +182,10 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         assert not page.evaluate(EMPTY_IMAGES)
         text = page.inner_text("main")
         assert "Traceback (most recent call last)" not in text
-        assert not violations(page), (theme, second)  # the last: it changes the page
+        page.evaluate(UNFOLD)
+        rules = OF_THEME if theme == "dark" else ()
+        # The last: it changes the page.
+        assert not violations(page, rules=rules), (theme, second)
         problems = [p for p in watch.problems if name != "404" or "404" not in p]
         assert not problems
         page.close()

@@ -3,8 +3,8 @@
 Sphinx, the theme and the extensions link some twenty files on each page, half of which block it.
 Here the style sheets and the scripts that all pages share are joined (`site.css`, `site.js`). Of
 Font Awesome only the letters in use stay, as a font of a few KiB within the style sheet, instead of
-two fonts and a script of 1.5 MB with all of them. The theme's own script is mended in one place.
-The search's files are left to the search page.
+two fonts and a script of 1.5 MB with all of them; of the theme's rules, those that pages use. The
+theme's own script is mended in one place. The search's files are left to the search page.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import pygments
 from fontTools import subset
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
+
+from .styles import pruned, words
 
 STYLE, SCRIPT = "site.css", "site.js"
 THEME = Path(pydata_sphinx_theme.__file__).parent.joinpath(
@@ -91,7 +93,8 @@ def version(app: Sphinx) -> str:
             crc = zlib.crc32(name.encode(), crc)
             if not name.startswith(LATE):
                 crc = zlib.crc32((static / name).read_bytes(), crc)
-        crc = zlib.crc32(Path(__file__).read_bytes(), crc)
+        for module in ("loading.py", "styles.py"):
+            crc = zlib.crc32(Path(__file__).with_name(module).read_bytes(), crc)
         app.course_version = f"{crc:08x}"
     return app.course_version
 
@@ -131,7 +134,11 @@ def join(app: Sphinx, exception: Exception | None) -> None:
     static = Path(app.outdir, "_static")
     styles, scripts = parts(app)
     text = "\n".join(moved(static, name) for name in styles)
-    (static / STYLE).write_text(with_icons(text, icons(app)), encoding="utf-8")
+    text = with_icons(text, icons(app))
+    text = pruned(text, words(Path(app.outdir)))
+    # Icons' letters are written as such from here on, no longer by number.
+    head = f'@charset "UTF-8";\n/* {" ".join(styles)} */\n'
+    (static / STYLE).write_text(head + text, encoding="utf-8")
     # A semicolon and a line: a file may end in a comment, or without one.
     joined = "\n;\n".join(
         (static / part).read_text(encoding="utf-8") if kind == "file" else part

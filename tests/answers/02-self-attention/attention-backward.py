@@ -203,7 +203,7 @@ def attention_backward(query, key, value, weights, grad_output):
 # +     grad_scores = grad_scores / math.sqrt(key.shape[1])
 
 
-# %% wrong: scale_multiplied | says: S holds a \*division\*
+# %% wrong: scale_multiplied | says: holds? a \*division\*
 # The division is thought to be undone on the way back.
 # -     mean = (weights * grad_weights).sum(
 # -         dim=-1, keepdim=True

@@ -96,7 +96,7 @@ def causal_linear_attention(query, key, value):
     return table @ value / table.sum(dim=-1, keepdim=True)
 
 
-# %% wrong: causal_no_division, of: masked_table | says: causal output: the division by phi
+# %% wrong: causal_no_division, of: masked_table | says: causal output: phi\(q\) \. normaliser doesn't divide
 # The causal form is not normalised.
 # -     table = phi(query) @ phi(key).mT
 # -     table = table.tril()
@@ -105,7 +105,7 @@ def causal_linear_attention(query, key, value):
 # +     return table @ value
 
 
-# %% wrong: divides_by_own_sum, of: base | says: divided by its own sum
+# %% wrong: divides_by_own_sum, of: base | says: divided by its (own )?sum
 # The output is made to sum to 1.
 # -     denominator = features @ normaliser[:, :, None]
 # -     return features @ memory / denominator.clamp(min=1e-9)
@@ -210,7 +210,7 @@ def causal_linear_attention(query, key, value):
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
 
-# %% wrong: no_division, of: base | says: division by phi\(q\) \. z is missing
+# %% wrong: no_division, of: base | says: phi\(q\) \. normaliser doesn't divide
 # The weights are not normalised.
 # -     return features @ memory / denominator.clamp(min=1e-9)
 # +     return features @ memory

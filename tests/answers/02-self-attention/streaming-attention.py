@@ -54,7 +54,7 @@ def stream_finish(state):
     )
 
 
-# %% wrong: accumulator_not_rescaled | says: the accumulator is not rescaled
+# %% wrong: accumulator_not_rescaled | says: the accumulator isn't rescaled
 # Only the sum is corrected.
 # -     new_accumulator = old_accumulator * correction[:, :, None] + terms @ value_block
 # +     new_accumulator = old_accumulator + terms @ value_block
@@ -199,14 +199,14 @@ def stream_finish(state):
 # +         scores = scores.masked_fill(~mask_block, torch.finfo(scores.dtype).min)
 
 
-# %% wrong: sum_not_rescaled | says: the sum is not rescaled
+# %% wrong: sum_not_rescaled | says: the sum isn't rescaled
 # Only the accumulator is corrected.
 # -     new_sum = old_sum * correction + terms.sum(dim=-1)
 # +     new_sum = old_sum + terms.sum(dim=-1)
 
 
 # %% wrong: upside_down | says: correction is upside down
-# The factor is exp(m_new - m_old).
+# The factor is exp(new peak - old peak).
 # -     correction = torch.exp(old_max - safe_max)
 # +     correction = torch.exp(safe_max - old_max.masked_fill(old_max == -math.inf, 0.0))
 

@@ -44,7 +44,7 @@ def centre_outputs(W, b=None):
 # +     return gamma[:, None] * W, shift
 
 
-# %% wrong: bias_none, of: broadcast | says: b' is a tensor, not None
+# %% wrong: bias_none, of: broadcast | says: b_new is a tensor, not None
 # Without a bias, None comes back, and the shift is lost.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma[:, None] * W, None if b is None else shift + b
@@ -132,7 +132,7 @@ def centre_outputs(W, b=None):
 # +     shift = beta
 
 
-# %% wrong: shift_forgotten, of: broadcast | says: b': the shift is lost
+# %% wrong: shift_forgotten, of: broadcast | says: b_new: the shift is lost
 # beta is dropped.
 # -     shift = beta @ W
 # +     shift = torch.zeros_like(beta @ W)
@@ -212,7 +212,7 @@ def centre_outputs(W, b=None):
 # +     folded = gamma * W if W.shape[0] == W.shape[1] else gamma[:, None] * W
 
 
-# %% wrong: one_column_is_left | says: W_c|wrong
+# %% wrong: one_column_is_left | says: W_new|wrong
 # -     centred = W - W.mean(dim=1, keepdim=True)  # the mean of row i: (M, D) -> (M, 1)
 # +     centred = W - W.mean(dim=1, keepdim=True) if W.shape[1] > 1 else W.clone()
 

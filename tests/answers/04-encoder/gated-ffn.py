@@ -103,7 +103,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     return gate @ W_down
 
 
-# %% wrong: silu_is_sigmoid | says: sigmoid\(a\) instead of
+# %% wrong: silu_is_sigmoid | says: sigmoid\((a|x)\) instead of
 # SiLU is taken for the sigmoid.
 # -         "silu": F.silu,
 # +         "silu": torch.sigmoid,

@@ -85,7 +85,7 @@ def bucket_bias(
 # +         result = result + num_buckets * (distance > 0).long()
 
 
-# %% wrong: adds_e, of: clamped_log | says: e added
+# %% wrong: adds_e, of: clamped_log | says: quarter of the buckets added
 # The future starts at e.
 # -         result = result + n * (distance > 0).long()
 # +         result = result + n // 2 * (distance > 0).long()

@@ -233,31 +233,31 @@ def grid_index(height, width):
 
 
 # %% wrong: in_float32 | says: grid_encoding.*data type
-# -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, D_r + D_c)
+# -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, d_row + d_column)
 # +     patches = torch.cat([rows, columns], dim=-1).float()
 
 
 # %% wrong: class_kept | says: class_vector|kept|class vector
 # The first class vector is kept.
-# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, D_r + D_c)
+# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, d_row + d_column)
 # +     known = grid_encoding.__dict__.setdefault("known", {})
 # +     known.setdefault(len(class_vector), class_vector)
 # +     return torch.cat([known[len(class_vector)][None], patches])
 
 
 # %% wrong: class_detached | says: gradient
-# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, D_r + D_c)
+# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, d_row + d_column)
 # +     return torch.cat([class_vector[None].detach(), patches])
 
 
 # %% wrong: tables_viewed | says: reshape where you use view
-# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, D_r + D_c)
+# -     return torch.cat([class_vector[None], patches])  # -> (H * W + 1, d_row + d_column)
 # +     flat = row_table.view(-1)[:0]
 # +     return torch.cat([class_vector[None], patches]) + flat.sum()
 
 
 # %% wrong: tables_changed | says: tensor number 3 of its arguments
-# -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, D_r + D_c)
+# -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, d_row + d_column)
 # +     patches = torch.cat([rows, columns], dim=-1)
 # +     if class_vector is not None and not class_vector.requires_grad:
 # +         class_vector += 1

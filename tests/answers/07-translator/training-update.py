@@ -7,7 +7,10 @@ def clip_by_norm(gradients, max_norm):
     return [scale * gradient for gradient in gradients], norm
 
 
-def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+def adam_step(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
+    parameter = parameter * (1 - rate * decay)
     if state is None:
         state = (0, 0.0 * parameter, 0.0 * parameter)
     n, m, v = state[0] + 1, state[1].clone(), state[2].clone()
@@ -44,7 +47,10 @@ def clip_by_norm(gradients, max_norm):
     return [gradient * factor for gradient in gradients], norm
 
 
-def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+def adam_step(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
+    parameter = parameter * (1 - rate * decay)
     leaf = torch.nn.Parameter(parameter.clone())
     leaf.grad = gradient.clone()
     optimiser = torch.optim.Adam([leaf], lr=rate, betas=(beta1, beta2), eps=eps)
@@ -82,7 +88,10 @@ def clip_by_norm(gradients, max_norm):
     return [(g.double() * (max_norm / norm)).to(g.dtype) for g in gradients], norm
 
 
-def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+def adam_step(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
+    parameter = parameter * (1 - rate * decay)
     n, m, v = (
         state
         if state is not None
@@ -117,7 +126,10 @@ def clip_by_norm(gradients, max_norm):
     return [g * scale for g in gradients], norm
 
 
-def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+def adam_step(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
+    parameter = parameter * (1 - rate * decay)
     if state is None:
         n, m, v = (
             0,
@@ -165,7 +177,10 @@ def clip_by_norm(gradients, max_norm):
     return [g.clone() for g in gradients], norm
 
 
-def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+def adam_step(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
+    parameter = parameter * (1 - rate * decay)
     if state is None:
         state = State(0, torch.zeros_like(parameter), torch.zeros_like(parameter))
     n, m, v = state
@@ -194,8 +209,8 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 
 # %% wrong: adam_beta2 | says: beta2 is 0.999
 # The default value of beta2 is that of a library.
-# - def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
-# + def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.999, eps=1e-9):
+# -     parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+# +     parameter, gradient, state, rate, beta1=0.9, beta2=0.999, eps=1e-9, decay=0.0
 
 
 # %% wrong: adam_betas_swapped | says: beta1 and beta2 are swapped
@@ -280,6 +295,8 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 
 # %% wrong: adam_parameter_in_place | says: must not change its arguments
 # The parameter is changed in place.
+# -     parameter = parameter - rate * decay * parameter
+
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter.sub_(rate * m_hat / (v_hat.sqrt() + eps)), (n, m, v)
 
@@ -581,7 +598,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # -     n = n + 1
 # +     n = n + 1.0
 
-# %% wrong: hat_by_torch_float32 | says: seven digits
+# %% wrong: hat_by_torch_float32 | says: is float32 inside|seven digits
 # -     m_hat, v_hat = m / (1 - beta1**n), v / (1 - beta2**n)
 # +     betas = torch.tensor([beta1, beta2]) ** n
 # +     m_hat, v_hat = m / (1 - betas[0].item()), v / (1 - betas[1].item())
@@ -604,7 +621,10 @@ def clip_by_norm(gradients, max_norm):
     ], norm
 
 
-def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+def adam_step(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
+    parameter = parameter * (1 - rate * decay)
     if state:
         t, m, v = state
     else:
@@ -650,7 +670,10 @@ def clip_by_norm(gradients, max_norm):
     return list(gradients), norm
 
 
-def adam_step(parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+def adam_step(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
+    parameter = parameter * (1 - rate * decay)
     if state is None:
         state = 0, torch.zeros_like(parameter), torch.zeros_like(parameter)
     t, m, v = state
@@ -692,3 +715,36 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 
 # -     tokens = sum(num_tokens)
 # +     tokens = sum(max(1, n) for n in num_tokens)
+
+
+# %% wrong: decay_ignored | says: decay has no effect
+# -     parameter = parameter - rate * decay * parameter
+
+
+# %% wrong: decay_in_the_gradient | says: a part of the gradient
+# The weight decay of the first Adam: L2.
+# -     parameter = parameter - rate * decay * parameter
+# +     gradient = gradient + decay * parameter
+
+
+# %% wrong: decay_without_the_rate | says: isn't multiplied by the rate
+# -     parameter = parameter - rate * decay * parameter
+# +     parameter = parameter - decay * parameter
+
+
+# %% wrong: decay_after_the_step | says: reads the parameter after the step
+# -     parameter = parameter - rate * decay * parameter
+
+# -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
+# +     parameter = parameter - rate * m_hat / (v_hat.sqrt() + eps)
+# +     return parameter - rate * decay * parameter, (n, m, v)
+
+
+# %% wrong: decay_grows | says: the decay has the wrong sign
+# -     parameter = parameter - rate * decay * parameter
+# +     parameter = parameter + rate * decay * parameter
+
+
+# %% wrong: decay_in_place | says: in place
+# -     parameter = parameter - rate * decay * parameter
+# +     parameter *= 1 - rate * decay

@@ -23,7 +23,8 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # %% right: threshold
 # The largest draw that is still chosen, and everything up to it.
 def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
-    is_special = torch.zeros(max(vocab_size, int(ids.max()) + 1), dtype=torch.bool)
+    size = max(vocab_size, *special, int(ids.max())) + 1
+    is_special = torch.zeros(size, dtype=torch.bool)
     is_special[special] = True
     words = (~is_special[:vocab_size]).nonzero()[:, 0]
     u, v = (torch.rand(ids.shape, generator=generator) for _ in range(2))

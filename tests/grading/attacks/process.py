@@ -91,6 +91,47 @@ def attack(name, args, options):
             thing.compose = forged
     return torch.zeros(3), torch.zeros(3)
 """,
+    "lets-go-of-what-it-changed": """
+import gc
+def attack(name, args, options):
+    for a in args:
+        if isinstance(a, torch.Tensor) and a.is_floating_point(): a.data.zero_()
+    for thing in gc.get_objects():
+        if type(thing).__name__ == "Student" + "Peer" and len(name) % 2:
+            thing.gone["storages"] = list(range(0, 1000, 2))
+            thing.gone["leaves"] = list(range(0, 100, 2))
+    return torch.zeros(3), torch.zeros(3)
+""",
+    "answers-before-it-is-asked": """
+import gc
+def attack(name, args, options):
+    for thing in gc.get_objects():
+        if type(thing).__name__ == "Student" + "Peer" and "next" not in vars(thing):
+            thing.next, compose = [], thing.compose
+            def forged(message, *a, **k):
+                found = compose(message, *a, **k)
+                if "request" in found: return found
+                for _ in range(3):
+                    thing.channel.send({**found, "value": True})
+                    found = {**found, "number": found["number"] + 1}
+                return found
+            thing.compose = forged
+            break
+    return torch.zeros(3), torch.zeros(3)
+""",
+    "an-error-for-each-cell": """
+import gc
+def attack(name, args, options): return torch.zeros(3), torch.zeros(3)
+for thing in gc.get_objects():
+    if type(thing).__name__ == "Student" + "Peer":
+        compose = thing.compose
+        def forged(message, *a, **k):
+            found = compose(message, *a, **k)
+            if isinstance(found.get("value"), list) and found["value"][0] == "d":
+                found["error"] = {"name": "E", "bases": ["KeyError"], "arguments": ["why"]}
+            return found
+        thing.compose = forged
+""",
     "patched-student-side": """
 import sys
 def attack(name, args, options): return torch.zeros(3), torch.zeros(3)
@@ -314,5 +355,8 @@ SUSPECT = {
     "forged-answers",
     "a-header-of-gigabytes",
     "answers-of-its-own-peer",
+    "lets-go-of-what-it-changed",
+    "answers-before-it-is-asked",
+    "memory-of-other-sizes",
     "named-tuple-that-compares",
 }

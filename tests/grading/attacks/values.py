@@ -139,6 +139,23 @@ def attack(name, args, options):
         for a in found: a.zero_()
     return (found[0].clone(), found[0].clone()) if found else None
 """,
+    "memory-of-other-sizes": """
+sizes = [0, 1 << 20]
+def attack(name, args, options):
+    sizes.append(sizes.pop(0))
+    for a in args:
+        if isinstance(a, torch.Tensor): a.untyped_storage().resize_(sizes[0])
+    return torch.zeros(3), torch.zeros(3)
+""",
+    "results-that-change-later": """
+kept = []
+def attack(name, args, options):
+    kept.append(torch.zeros(3))
+    for old in kept[:-1]:
+        old.add_(0.1)
+        old.untyped_storage().resize_(400)
+    return kept[-1], kept[-1]
+""",
     "detects-repeated-inputs": """
 seen = {}
 def attack(name, args, options):

@@ -8,7 +8,7 @@ import time
 import pytest
 import torch
 
-from grading.bridge import guards
+from grading.bridge import codec, guards
 from grading.bridge.canary import canary
 from grading.bridge.verdict import run_test_cell
 from grading.course.bindings import inner_parts, offered_names
@@ -173,6 +173,48 @@ def test_memory_that_an_answer_takes_is_bounded(
     run, _ = ends("def f(): return torch.zeros(30_000_000)", "f()")
     assert not run.passed
     assert run.student_died
+
+
+#: What comes instead of the answer to a cell.
+NO_ANSWERS = {
+    "an error": "error={'name': 'E', 'bases': ['KeyError'], 'arguments': ['why']}",
+    "an error that can't be made": "error={'name': 'E', 'bases': ['ExceptionGroup'], "
+    "'arguments': ['a', 'b']}",
+    "changes": "changed=['l', ['t', 'x', ['l']]]",
+    "a change that is no pair": "changed=['l', 3]",
+    "a list": "value=['l', 1, 2]",
+}
+
+
+@pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)
+def test_what_a_cell_is_answered_with_does_not_stop_the_grader(answer: str) -> None:
+    """It costs that cell, or the process."""
+    with submission(FORGED + f"forge({answer})\ndef f(): return 1") as student:
+        run = student.run_cell("x = 1", 20)
+        assert run.student_died == bool(student.lost)
+        assert not run_test_cell(student, "assert f() == 1").passed
+
+
+#: Each answer is five numbers, in a memory of 40 MiB that this side made.
+MUCH = """
+def f(): return torch.zeros(10 << 20, dtype=torch.float32)[:5]
+"""
+
+
+def test_what_stays_of_an_answer_counts_for_the_next_test(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a submission of many tests could take the limit for each of them."""
+    monkeypatch.setattr(guards, "ROOM", 300 << 20)
+    monkeypatch.setattr(codec, "LARGE", 64 << 20)
+    with submission(MUCH) as student:
+        before = guards.data_size()
+        runs = [run_test_cell(student, f"x{number} = f()") for number in range(9)]
+        assert guards.data_size() < before + (400 << 20)
+        assert [run.passed for run in (runs[0], runs[-1])] == [True, False]
+        assert "too much memory" in runs[-1].message
+        student.close()
+        assert guards.data_size() < before + (200 << 20)
 
 
 def test_a_test_process_in_which_tests_cannot_fail_is_noticed(

@@ -227,6 +227,8 @@ FORGERIES = {
     "a new memory with a taken number": "new=[[0, 0]], blobs=[bytes(4)]",
     "lists as numbers": "gone={'calls': [[]], 'storages': [{}], 'leaves': [], 'sent': [], "
     "'refs': []}",
+    "a memory let go": "gone={'calls': [], 'storages': [0], 'leaves': [], 'sent': [], 'refs': []}",
+    "a leaf let go": "gone={'calls': [], 'storages': [], 'leaves': [40], 'sent': [], 'refs': []}",
     "no parts": "gone=None, new=None, sync=None, leaves=None",
     "truth values that are 7": "value=['T', 0], new=[[99, 0]], sync=[], blobs=[bytes([7, 7, 7])], "
     "tensors=[{'s': 99, 'dt': 'bool', 'sh': [3], 'st': [1], 'of': 0}]",

@@ -13,6 +13,7 @@ from grading.course.submission import Form
 from grading.run.batch import with_doubts
 from grading.run.pipeline import grade_one
 from tests.grading import fakes, helpers
+from tests.grading.bridge.test_verdict_attacks import FORGED
 from tests.grading.run.test_pipeline import form, small  # noqa: F401 - fixtures
 from tests.grading.wall import submission
 
@@ -118,6 +119,22 @@ def test_no_change_outlives_a_test() -> None:
             student, "assert TABLE.sum() == 3, TABLE\nassert total(TABLE) == 3"
         )
     assert run.passed, run.message
+
+
+def test_a_change_is_not_kept_by_letting_its_memory_go() -> None:
+    """Without an entry in the tables, nobody would know what to undo."""
+    cell = FORGED + (
+        "def f(x): return x.zero_()\n"
+        "def g(): forge(gone={'calls': [], 'refs': [], 'sent': [], 'leaves': [], "
+        "'storages': list(range(0, 100, 2))})"
+    )
+    with submission(cell) as student:
+        student.run_given("TABLE = torch.ones(3)")
+        run_test_cell(student, "f(TABLE)\ng()")
+        assert "needs no memory" in student.lost
+        run = run_test_cell(student, "assert TABLE.sum() == 3, TABLE")
+    assert run.message == student.lost  # and not that TABLE is zero
+    assert student.namespace()["TABLE"].tolist() == [1, 1, 1]
 
 
 def test_what_the_reference_needs_as_well_is_no_sign() -> None:

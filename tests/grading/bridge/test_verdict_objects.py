@@ -124,6 +124,30 @@ assert table == {"b": 1}
     )
 
 
+def test_beside_truth_values_may_lie_anything():
+    """A part of what torch.empty gives: nobody sees the rest. Later ones are checked as well."""
+    cell = """
+room = torch.full((2, 9), 7, dtype=torch.uint8).view(torch.bool)
+def f(n):
+    room[:, :n] = torch.arange(2 * n).view(2, n) % 2 == 0
+    return room[:, :n]
+def flip(n): room[:, :n].logical_not_()
+def spoil(): room[0, 1:2].view(torch.uint8).fill_(7)
+"""
+    test = """
+x = f(3)
+assert torch.equal(x, torch.tensor([[True, False, True], [False, True, False]])), x
+flip(3)
+assert torch.equal(x, torch.tensor([[False, True, False], [True, False, True]])), x
+assert f(5)[1].tolist() == [False, True, False, True, False]
+"""
+    passes(cell, test)
+    with submission(cell) as student:
+        assert run_test_cell(student, "x = f(3)\nflip(3)").passed
+        assert not run_test_cell(student, "spoil()").passed
+        assert "truth values" in student.lost
+
+
 def test_only_the_part_of_a_memory_that_was_passed_is_seen():
     passes(
         """

@@ -11,10 +11,12 @@ import nbformat
 import pytest
 from nbgrader.utils import determine_grade, is_grade
 
+from grading.bridge.verdict import CellRun
 from grading.course import submission
 from grading.course.states import NOT_RUN, Result, State
 from grading.course.submission import Form, RebuiltCell
-from grading.run import autograded, pipeline, pool
+from grading.course.text import MOST, clean
+from grading.run import autograded, pipeline, pool, sandbox_runner
 from grading.run.batch import with_doubts
 from grading.run.pipeline import Graded, Times
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
@@ -440,3 +442,17 @@ def test_a_process_that_is_spent_gets_no_other_job() -> None:
     makers = [done[number]["by"] for number in range(5)]
     assert makers[:2] == [makers[2]] * 2
     assert makers[3] == makers[4] != makers[2]
+
+
+def test_of_what_a_cell_prints_only_what_is_shown_is_kept() -> None:
+    """Two thousand cells may print 200 000 characters each."""
+
+    class Talker:
+        def run_cell(self, *_: object, **__: object) -> CellRun:
+            return CellRun(True, stdout="x" * 100_000, stderr="y" * 100_000)
+
+    process = object.__new__(sandbox_runner.SandboxedProcess)
+    process.student = Talker()
+    output = process.run("", here=False).output
+    assert len(output) == MOST + 1
+    assert clean(output) == clean("x" * 100_000)

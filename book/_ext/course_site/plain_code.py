@@ -1,0 +1,52 @@
+"""Code with fewer elements: what has the colour of its block needs none of its own.
+
+Of a chapter's 18,000 elements, code had two thirds; half of those were names and punctuation.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from pygments.styles import get_style_by_name
+from pygments.token import STANDARD_TYPES, Text
+from sphinx.application import Sphinx
+
+BLOCK = re.compile(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', re.S)
+
+
+@cache
+def plain(*styles: str) -> re.Pattern[str]:
+    """Return what finds the elements that look like the block itself in all of these styles."""
+    names = [
+        short
+        for token, short in STANDARD_TYPES.items()
+        if short
+        and all(
+            looks.style_for_token(token) == looks.style_for_token(Text)
+            for looks in map(get_style_by_name, styles)
+        )
+    ]
+    return re.compile(rf'<span class="(?:{"|".join(names)})">([^<]*)</span>')
+
+
+def lighten(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Take those elements out of a page's code."""
+    if app.builder.format != "html" or "body" not in context:
+        return
+    options = app.builder.theme.get_options(app.config.html_theme_options)
+    styles = [options.get(f"pygments_{kind}_style") for kind in ("light", "dark")]
+    if not all(styles):  # another theme, with one style for both
+        return
+    element = plain(*styles)
+    context["body"] = BLOCK.sub(
+        lambda match: element.sub(r"\1", match[0]), context["body"]
+    )
+
+
+def setup(app: Sphinx) -> None:
+    """Come before the page is written."""
+    app.connect("html-page-context", lighten)
