@@ -58,7 +58,7 @@ student-edition: env-do ## write what students get, no answers in it: make stude
 grade: env-grade ## grade submitted/: make grade ASSIGNMENT=02
 	@$(PY) -m grading run $(ASSIGNMENT)
 
-bench: env-read-translate-grade-check ## time, memory, BLEU, beside others' code; PEERS=10: also three trainings of 10 minutes (DATA=folder)
+bench: env-read-translate-grade-check ## beside others' code: attention, the translators, grading; PEERS=10: also trainings of 10 minutes (DATA=folder)
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench --ctranslate2
 	@$(PY) -m benchmarks.live

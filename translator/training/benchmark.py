@@ -109,9 +109,10 @@ def training_steps(
 
         return step
 
-    def ours(dropout: float = 0.0) -> Transformer:
+    def ours(dropout: float = 0.0, **changes: None) -> Transformer:
         torch.manual_seed(0)
-        changed = config.replace({"model.dropout": dropout})
+        changes = {f"model.{key}": value for key, value in changes.items()}
+        changed = config.replace({"model.dropout": dropout, **changes})
         return changed.model.build(VOCABULARY, PAD).to(device)
 
     first, second = ours(), TorchTransformer(ours())
@@ -136,7 +137,9 @@ def training_steps(
         share = config.model.dropout
         pooled = ours(share)
         pool_dropout(pooled)
-        steps["nn.Transformer, dropout"] = step_of(TorchTransformer(ours(share)))
+        # It has one share of dropout, whatever the configuration says of attention.
+        theirs = TorchTransformer(ours(share, attention_dropout=None))
+        steps["nn.Transformer, dropout"] = step_of(theirs)
         steps["ours, dropout"] = step_of(ours(share))
         steps["ours, dropout from a pool"] = step_of(pooled)
         steps["ours, all three"] = step_of(pooled, fused=True, products=True)

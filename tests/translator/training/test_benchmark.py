@@ -189,7 +189,7 @@ def test_what_was_tried_is_measured_with_dropout_beside_dropout(monkeypatch):
 
     monkeypatch.setattr(benchmark, "fastest", fastest)
     monkeypatch.setattr(benchmark, "peak_flops", lambda *_: 1.0)
-    settings = config()
+    settings = config(**{"model.attention_dropout": 0.0})  # not to be had of PyTorch
     found = benchmark.training_steps(
         settings,
         torch.device("cpu"),
