@@ -93,42 +93,22 @@ function setUpTable(table) {
   new ResizeObserver(update).observe(box);
 }
 
-// Likewise a formula; what fits is no stop for the Tab key.
-function setUpFormula(box) {
+// Likewise a formula or a figure; what fits is no stop for the Tab key.
+function setUpBox(box, name) {
   const update = () => {
     const wide = box.scrollWidth > box.clientWidth;
-    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Wide formula"]]) {
-      if (wide) box.setAttribute(name, value);
-      else box.removeAttribute(name);
+    for (const [attribute, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", name]]) {
+      if (wide) box.setAttribute(attribute, value);
+      else box.removeAttribute(attribute);
     }
   };
   new ResizeObserver(update).observe(box);
 }
 
-// A wide figure can be enlarged; only phones show the button (course.css).
-function setUpFigure(image) {
-  const box = document.createElement("div");
-  const button = document.createElement("button");
-  box.className = "figure-box";
-  button.className = "figure-enlarge";
-  button.type = "button";
-  const set = (large) => {
-    box.classList.toggle("is-large", large);
-    button.textContent = large ? "Make the figure smaller" : "Enlarge the figure";
-    if (large) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
-  };
-  button.addEventListener("click", () => set(!box.classList.contains("is-large")));
-  image.before(box);
-  box.append(image);
-  box.after(button);
-  set(false);
-}
-
 document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll(".bd-article figure img").forEach(setUpFigure);
   document.querySelectorAll("form.quiz").forEach(setUpQuiz);
   document.querySelectorAll("form.predict").forEach(setUpPredict);
   document.querySelectorAll(".bd-article table").forEach(setUpTable);
-  document.querySelectorAll(".bd-article .formula-box").forEach(setUpFormula);
+  document.querySelectorAll(".bd-article .formula-box").forEach((box) => setUpBox(box, "Wide formula"));
+  document.querySelectorAll(".bd-article .figure-box").forEach((box) => setUpBox(box, "Wide figure"));
 });

@@ -565,3 +565,47 @@ def test_the_sitemap_has_pages_that_were_not_written_again(build, monkeypatch) -
     out, _ = build(**{"one.md": "# One, changed\n", "two.md": "# Two\n"})
     text = (out / "sitemap.xml").read_text(encoding="utf-8")
     assert re.findall(r"course/(\w+)\.html", text) == ["index", "one", "two"]
+
+
+def test_panels_side_by_side_are_parts_on_a_phone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut where nothing is drawn from top to bottom; a title over all, or one panel, is none."""
+    import matplotlib.pyplot as plt
+
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    from course_site.images import boxed, read
+
+    def drawn(panels: int, title: str = "") -> Path:
+        figure, axes = plt.subplots(
+            1, panels, figsize=(7, 2), squeeze=False, layout="constrained"
+        )
+        for ax in axes[0]:
+            ax.set_ylabel("share")
+        if title:
+            figure.suptitle(title)
+        path = tmp_path / f"{panels}-{bool(title)}.svg"
+        figure.savefig(path)
+        plt.close(figure)
+        return path
+
+    figure, (first, second) = plt.subplots(1, 2, figsize=(7, 2), layout="constrained")
+    figure.colorbar(first.imshow([[-1e5, 1e5]]), ax=first, label="attention weight")
+    second.plot([0, 1], label="a name")
+    figure.savefig(tmp_path / "bar.svg")
+    assert len(read(tmp_path / "bar.svg").parts) == 2, "its bar stays with the map"
+    figure.legend(["one long name", "another"], loc="outside upper center", ncols=2)
+    figure.savefig(tmp_path / "legend.svg")
+    plt.close(figure)
+    assert len(read(tmp_path / "legend.svg").parts) == 1, "a legend of all is not cut"
+    two, one = read(drawn(2)), read(drawn(1))
+    assert [len(read(drawn(n)).parts) for n in (1, 2, 3)] == [1, 2, 3]
+    assert len(read(drawn(2, "a title that goes from the one to the other")).parts) == 1
+    assert two.parts[0][1] == two.parts[1][0]
+    assert two.parts[1][1] == two.width == 7 * 72
+    html = BeautifulSoup(boxed('<img alt="Two." src="a.svg" />', two), "html.parser")
+    assert [image["alt"] for image in html.select(".figure-part img")] == ["Two.", ""]
+    assert not BeautifulSoup(boxed("<img />", one), "html.parser").select(
+        ".figure-part"
+    )
+    assert read(Path("picture.png")) is None
