@@ -183,6 +183,7 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         text = page.inner_text("main")
         assert "Traceback (most recent call last)" not in text
         page.evaluate(UNFOLD)
+        page.wait_for_function(SCROLLS_BY_KEYBOARD)
         rules = OF_THEME if theme == "dark" else ()
         # The last: it changes the page.
         assert not violations(page, rules=rules), (theme, second)
