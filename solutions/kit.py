@@ -49,8 +49,9 @@ def _kit_copy(value):
         copied = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
         copied = value.detach().clone() if 0 in value.stride() else copied.copy_(value)
         return copied.detach().requires_grad_(value.requires_grad)
-    if isinstance(value, tuple):  # a named one as well
-        return tuple(_kit_copy(part) for part in value)
+    if isinstance(value, tuple):
+        parts = [_kit_copy(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if type(value) is list:
         return type(value)(_kit_copy(part) for part in value)
     if type(value) is dict:
@@ -75,7 +76,7 @@ def _kit_kept(now, old):
             and list(now) == list(old)
             and all(_kit_kept(now[name], part) for name, part in old.items())
         )
-    if type(old) in (list, tuple):
+    if isinstance(old, (list, tuple)):
         return (
             type(now) is type(old)
             and len(now) == len(old)
@@ -155,7 +156,8 @@ def _kit_reason(error):
         return f" If a check of yours raised it: these arguments are legal."
     if "size of tensor" in text or "shapes cannot" in text or "shape" in text:
         return (
-            f" Shapes don't fit: does the code rely on sizes that are equal by chance?"
+            f" Shapes don't fit: does the code rely on sizes that are equal by chance, "
+            f"or read another tensor than it should?"
         )
     return f""
 
@@ -485,8 +487,8 @@ class _Contract:
                 )
             ):
                 return (
-                    f"{says}: {name} shares its memory with an argument: who changes "
-                    f"the one changes the other. Return new tensors.",
+                    f"{says}: {name}: memory shared with an argument, so that changing "
+                    f"one changes the other. Return new tensors.",
                     None,
                 )
         return None, got
@@ -557,8 +559,8 @@ class _Contract:
             for x in _kit_tensors(result)
         ):
             return (
-                f"{says}: the result shares its memory with an argument: who changes "
-                f"the one changes the other. Return copies (clone)."
+                f"{says}: the result shares its memory with an argument: changing one "
+                f"changes the other. Return copies (clone)."
             )
         return None
 
@@ -577,8 +579,8 @@ class _Contract:
         others = self.others(values, given)
         if len(others) == 1:
             return (
-                f"{says} is what an earlier call must give, where only {others[0]} was "
-                f"another: it has no effect, or something is kept between calls."
+                f"{says}: this is what an earlier call must give, which differed only "
+                f"in {others[0]}: it has no effect, or something is kept between calls."
             )
         return f"{says} is that of an earlier call: something is kept between calls."
 
@@ -672,23 +674,23 @@ def _kit_difference(says, got, want, tol):
     if _kit_near(got, want, tol):
         return None
     if want.is_floating_point() and got.isnan().any() and not want.isnan().any():
-        return f"{says} has NaN where none may be."
+        return f"{says}: NaN where there must be none."
     if want.dtype == torch.float64 and _kit_near(got, want, 2e-6):
         return (
-            f"{says} is right to about seven digits only: is something inside computed "
-            f"in float32, or a small number cut off or added? Compute in the data type "
-            f"of the inputs."
+            f"{says}: right to about seven digits only. Is something inside computed "
+            f"in float32, a small number cut off or added, or a finite number used for "
+            f"-inf?"
         )
     wrong = got.detach() != want
     if want.is_floating_point():
         wrong = ~torch.isclose(got.detach(), want, rtol=tol, atol=tol)
     if not wrong.any():
-        return f"{says} is not precise enough."
+        return f"{says}: not precise enough."
     rows = want.dim() > 1 and len(want) > 1 and not wrong[0].any()
     if rows and wrong[1:].double().mean() > 0.8:
         return (
-            f"{says} is right at index {0} of the first axis and wrong further on: is "
+            f"{says}: right at index {0} of the first axis and wrong further on. Is "
             f"something of one sequence used for all?"
         )
     where = wrong.nonzero()[0].tolist()
-    return f"{says} is wrong, first at index {where}."
+    return f"{says}: wrong, first at index {where}."

@@ -44,7 +44,7 @@ def test_a_pattern_that_only_its_mistake_gets_names_it() -> None:
     [
         ("expected", PLAIN),
         ("differ", PLAIN),
-        ("wrong", "No mask (x (2, 3)): the output is wrong, first at index [0]."),
+        ("wrong", "No mask (x (2, 3)): the output: wrong, first at index [0]."),
         ("shape", "output: expected shape (2, 3), got (3, 2)."),
         ("stopped", "One key: your code stopped with an error: RuntimeError."),
     ],

@@ -422,7 +422,8 @@ _of_cosine = {
     "arguments": (f"x", f"mask"),
     "results": (f"output", f"weights"),
     "mistakes": {
-        f"the product of two lengths is kept above 1e-12. Keep each length above it.": (
+        f"lengths, or their product, are kept above too large a number. Keep each "
+        f"length above 1e-12.": (
             lambda *given: _by_cosine(*given, lambda a, b: (a * b).clamp(min=1e-12))
         ),
         f"1e-12 is added to the lengths. The larger of the two is asked for.": (

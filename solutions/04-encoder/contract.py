@@ -757,8 +757,8 @@ assert matches(_got, _want, 1e-9), explain(
 _gamma.requires_grad_()
 _dx, _, _ = layer_norm_backward(_grad, _x, _gamma, 0.5)
 assert _dx.requires_grad, (
-    "No gradient flows through dx: it is no formula of gamma. Compute the three results"
-    " with plain tensor operations, without autograd."
+    "No gradient flows through dx: is it detached, or computed under torch.no_grad?"
+    " Write the three results with plain tensor operations."
 )
 
 

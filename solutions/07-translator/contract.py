@@ -265,13 +265,19 @@ _states = [
 ]
 _got = steady("average_states", average_states, _states)
 _want = torch.stack([state["w"] for state in _states]).mean(0)
-for _tol, _hint in ((1e-5, ""), (1e-12, " (is float32 inside?)")):
+for _tol, _hint in (
+    (1e-5, ""),
+    (1e-12, " (is float32 inside, or a small number added?)"),
+):
     assert matches(_got["w"], _want, _tol), explain(
         f"average in float64{_hint}", _got["w"], _want, tol=_tol
     )
 _got = steady("moving_average", moving_average, *_states[:2], 0.9)
 _want = 0.9 * _states[0]["w"] + 0.1 * _states[1]["w"]
-for _tol, _hint in ((1e-5, ""), (1e-12, " (is float32 inside?)")):
+for _tol, _hint in (
+    (1e-5, ""),
+    (1e-12, " (is float32 inside, or a small number added?)"),
+):
     assert matches(_got["w"], _want, _tol), explain(
         f"moving average in float64{_hint}", _got["w"], _want, tol=_tol
     )
@@ -427,7 +433,10 @@ _kept_rows, _kept_words = _logits[_asked], _some_labels[_asked]
 _sharp_loss = F.cross_entropy(_kept_rows, _kept_words, reduction="sum")
 _got = steady("smoothed_loss_all", smoothed_loss_all, _logits, _some_labels, 3, 0.2)
 _want = 0.8 * _sharp_loss - 0.2 * _kept_rows.log_softmax(-1).mean(-1).sum()
-for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
+for _tol, _hint in (
+    (1e-5, ""),
+    (1e-9, " (is float32 inside, or a small number added?)"),
+):
     assert matches(_got, _want, _tol), explain(
         f"loss (a) in float64{_hint}", _got, _want, tol=_tol
     )
@@ -446,7 +455,10 @@ assert matches(_got, _want, 1e-9), (
 _got = steady(
     "smoothed_loss_others", smoothed_loss_others, _logits, _some_labels, 3, 0.0
 )
-for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
+for _tol, _hint in (
+    (1e-5, ""),
+    (1e-9, " (is float32 inside, or a small number added?)"),
+):
     assert matches(_got, _sharp_loss, _tol), explain(
         f"loss (b) in float64, epsilon=0{_hint}", _got, _sharp_loss, tol=_tol
     )
@@ -753,7 +765,10 @@ _mistakes = {
         " number j, also where the numbers don't rise."
     ): _turned,
 }
-for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
+for _tol, _hint in (
+    (1e-5, ""),
+    (1e-9, " (is float32 inside, or a small number added?)"),
+):
     assert matches(_got, _want, _tol), explain(
         "word_attention with source_words=[1, 0, -1, 1], where the tokens of a word"
         f" aren't neighbours, and target_words=[0, -1, 0]{_hint}",
@@ -1077,7 +1092,10 @@ _hat = 1 - 0.9**3
 _want = _parameters[0] - 2.0 * (0.09 * _micro[0][0] + 0.1 * _micro[1][0]) / _hat / (
     ((0.9 * _micro[0][0] ** 2 + 0.1 * _micro[1][0] ** 2) / _hat).sqrt() + 1e-9
 )
-for _tol, _hint in ((1e-5, ""), (1e-9, " (is float32 inside?)")):
+for _tol, _hint in (
+    (1e-5, ""),
+    (1e-9, " (is float32 inside, or a small number added?)"),
+):
     assert matches(_now, _want, _tol), explain(
         f"adam_step in float64, third step, both betas 0.9{_hint}",
         _now,

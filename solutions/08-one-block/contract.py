@@ -169,7 +169,7 @@ for _n, (_batch, _size, _most) in enumerate(
     _contract.case(f"Some ignored", _labels.where(_labels != 1, -100), -100)
     _says = f"ignore left out: it is -100"
     _contract.case(_says, _labels.where(_labels != 1, -100))
-    _contract.case(f"ignore = 0", _labels, 0)
+    _contract.case(f"ignore = 0, several ignored tokens in a row", _labels, 0)
     _contract.case(f"ignore = 2", _labels, 2)
     _contract.case(f"Other sentences", _labels.flip(0, 1), -100)
     _contract.case(f"A transpose", _kit_apart(_labels), -100)

@@ -19,7 +19,7 @@ from tests.harness.bank import Answer
 PLAIN = re.compile(
     r"expected \S+ at index .*? entries differ\)"
     r"|(expected|has the) shape \(.*?\), (got|expected shape) \(.*?\)"
-    r"|(?<!sign )is wrong(, first at index \[.*?\])?\.|is not precise enough"
+    r"|(?<!sign )is wrong\.|: wrong, first at index \[.*?\]\.|: not precise enough"
     r"|your code stopped with (an error: )?\w+",
     re.DOTALL | re.IGNORECASE,
 )

@@ -236,7 +236,7 @@ def low_rank_factors(W, rank):
 # -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
 # +     left, sigma, right = (x.to(W.dtype) for x in torch.linalg.svd(W.float(), False))
 
-# %% wrong: the_matrix_itself_at_full_rank | says: shares its memory with W
+# %% wrong: the_matrix_itself_at_full_rank | says: memory shared with an argument|shares its memory with W
 # -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
 # +     if rank == W.shape[1]:
 # +         return W, torch.eye(rank, dtype=W.dtype)

@@ -338,7 +338,7 @@ def token_loss(logits, labels, pad_id):
 # +     kept = labels != pad_id
 # +     logits[~kept] = 0.0
 
-# %% wrong: keeps_the_column_of_bos | says: Other ids.*decoder_input is wrong
+# %% wrong: keeps_the_column_of_bos | says: Other ids.*decoder_input: wrong
 # -     column = words.new_full((words.shape[0], 1), bos_id)
 # +     known = teacher_forcing.__dict__.setdefault("known", {})
 # +     if len(words) not in known:

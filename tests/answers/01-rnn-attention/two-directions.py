@@ -382,7 +382,7 @@ class BidirectionalEncoder(nn.Module):
 # -         self.backward_rnn = nn.GRU(d_input, d_hidden, batch_first=True)
 # +         self.backward_rnn = nn.GRU(d_input, d_hidden, batch_first=True).requires_grad_(False)
 
-# %% wrong: other_in_eval | says: annotations is wrong
+# %% wrong: other_in_eval | says: annotations: wrong
 # -         annotations = annotations.masked_fill(~src_mask[:, :, None], 0.0)
 # +         if self.training:
 # +             annotations = annotations.masked_fill(~src_mask[:, :, None], 0.0)

@@ -303,7 +303,7 @@ class CosineSelfAttention(nn.Module):
         return weights @ self.value(x), weights
 
 
-# %% wrong: product_kept_up, of: normalised | says: product of two lengths
+# %% wrong: product_kept_up, of: normalised | says: lengths, or their product
 # Keeps the product of both lengths above 1e-12 instead of each length, so short vectors get too
 # small a cosine.
 # -         query = F.normalize(self.query(x), dim=-1)

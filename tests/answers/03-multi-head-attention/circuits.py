@@ -487,7 +487,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
     return (scores.softmax(-1) @ (x @ OV)).sum(1) + b
 
 
-# %% wrong: bias_handed_back | says: shares its memory
+# %% wrong: bias_handed_back | says: memory shared with
 # -     return QK, u, OV, weights["b_o"] + moved.sum(dim=(0, 1))
 # +     bias = weights["b_o"] + moved.sum(dim=(0, 1))
 # +     return QK, u, OV, bias if weights["b_v"].any() else weights["b_o"]

@@ -331,7 +331,7 @@ def share_heads(weight, num_kv_heads):
 # +     empty = ~mask.any(dim=-1, keepdim=True)
 
 
-# %% wrong: plain_exponentials | says: Large scores .* has NaN
+# %% wrong: plain_exponentials | says: Large scores .*: NaN
 # -         return torch.softmax(scores, dim=-1) @ value  # -> (B, h, T_q, d_v)
 # +         powers = scores.exp()
 # +         return powers / powers.sum(-1, keepdim=True) @ value

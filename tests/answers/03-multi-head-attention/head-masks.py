@@ -254,7 +254,7 @@ def torch_mask(mask, batch_size, num_heads):
 # +     return windows & valid[:, None, None, :]
 
 
-# %% wrong: kept_by_reaches | says: is what an earlier call must give, where only valid
+# %% wrong: kept_by_reaches | says: differed only in valid
 _windows_of = {}
 
 

@@ -308,7 +308,7 @@ def read_heads(state, num_heads, prefix=""):
     return heads
 
 
-# %% wrong: numbers_in_float32 | says: b_q is right to about seven digits
+# %% wrong: numbers_in_float32 | says: b_q: right to about seven digits
 # -         heads[f"b_{name}"] = bias.reshape(num_heads, -1)  # (D,) -> (h, d_h)
 # +         heads[f"b_{name}"] = bias.float().to(out.dtype).reshape(num_heads, -1)
 

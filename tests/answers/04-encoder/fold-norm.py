@@ -259,7 +259,7 @@ def centre_outputs(W, b=None):
     return minus_mean(W), minus_mean(b)
 
 
-# %% wrong: shortcut, of: plain | says: Gains of one.*shares its memory
+# %% wrong: shortcut, of: plain | says: Gains of one.*memory shared with
 # If the gain is all ones W itself is returned, so the result shares memory with the argument
 # and gamma gets no gradient.
 # -     new_W = gamma.unsqueeze(-1) * W

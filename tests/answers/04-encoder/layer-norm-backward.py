@@ -212,7 +212,7 @@ def layer_norm_backward(grad, x, gamma, eps):
     return [dx, dgamma, dbeta]
 
 
-# %% wrong: autograd_switched_on | says: no formula of gamma
+# %% wrong: autograd_switched_on | says: under torch.no_grad
 def layer_norm_backward(grad, x, gamma, eps):
     with torch.enable_grad():
         leaves = [t.detach().clone().requires_grad_() for t in (x, gamma, gamma)]
@@ -264,7 +264,7 @@ def layer_norm_backward(grad, x, gamma, eps):
     return dx, dgamma, dbeta
 
 
-# %% wrong: dbeta_is_grad, of: two_means | says: shares its memory
+# %% wrong: dbeta_is_grad, of: two_means | says: memory shared with
 # For a single token without leading axes dbeta is grad itself, which shares memory with the
 # argument.
 # -     dbeta = grad.reshape(-1, x.shape[-1]).sum(dim=0)

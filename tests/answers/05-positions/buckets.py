@@ -337,7 +337,7 @@ def bucket_bias(
 # +     return first + torch.where(delta < exact, delta, far)
 
 
-# %% wrong: kept_for_queries | says: where only max_distance was another
+# %% wrong: kept_for_queries | says: differed only in max_distance
 # The buckets of a number of queries and keys are kept.
 # -     bucket = relative_bucket(distance, len(table), max_distance, bidirectional)
 # +     known = bucket_bias.__dict__

@@ -265,7 +265,7 @@ def sinusoids(positions, d_model, base=10000.0):
 # +     dtype = positions.dtype if positions.is_floating_point() else torch.float64
 
 
-# %% wrong: result_kept | says: where only positions was another
+# %% wrong: result_kept | says: differed only in positions
 # The table of a width and a number of positions is kept.
 _tables = {}
 

@@ -283,7 +283,7 @@ def squeezed_positions(length, trained_length):
 # +     return torch.arange(length, dtype=torch.float32) * trained_length / length
 
 
-# %% wrong: kept_of_length | says: where only trained_length was another
+# %% wrong: kept_of_length | says: differed only in trained_length
 # The positions of a length are kept.
 # -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
 # +     step = min(1.0, trained_length / length)

@@ -414,7 +414,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +         probs = probs.masked_fill((before > top_p + 0.01) & (rank > 0), 0.0)
 
 
-# %% wrong: kept_by_temperature | says: where only logits was another
+# %% wrong: kept_by_temperature | says: differed only in logits
 # -     if temperature == 0:
 # +     known = next_token_probs.__dict__
 # +     logits = known.setdefault((logits.shape, temperature, top_k), logits.clone())

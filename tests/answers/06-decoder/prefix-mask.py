@@ -222,7 +222,7 @@ def scored_positions(prefix_lengths, lengths, size):
 # +     position = torch.arange(int(lengths.max()), device=lengths.device)
 
 
-# %% wrong: size_kept | says: where only prefix_lengths was another
+# %% wrong: size_kept | says: differed only in prefix_lengths
 # -     return (s < n) & ((s <= t) | (s < p))  # -> (B, 1, T, T)
 # +     known = prefix_mask.__dict__
 # +     key = (size, tuple(lengths.tolist()))

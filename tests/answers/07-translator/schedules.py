@@ -290,7 +290,7 @@ def update_of(micro_batch, accumulation):
 # +     u = torch.tensor(float(update))
 # +     return (d_model**-0.5 * torch.minimum(u.rsqrt(), u * warmup**-1.5)).item()
 
-# %% wrong: kept_by_update | says: earlier call|where only|is wrong|no effect
+# %% wrong: kept_by_update | says: earlier call|differed only|wrong|no effect
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     known = noam.__dict__.setdefault("known", {})
 # +     if update not in known:

@@ -170,7 +170,7 @@ def spread_keys(state, num_heads, num_kv_heads):
 # +             shared[name] = heads.mean(dim=1).flatten(0, 1)
 
 
-# %% wrong: others_not_copied | says: is the tensor of the argument|shares its memory
+# %% wrong: others_not_copied | says: is the tensor of the argument|memory shared with|shares its memory
 # -             shared[name] = heads.mean(dim=1).flatten(0, 1)
 # -         else:
 # -             shared[name] = tensor.clone()
