@@ -259,3 +259,58 @@ def test_a_wide_figure_scrolls_by_keyboard_and_fits_a_desktop(
     page.set_viewport_size({"width": 1280, "height": 900})
     page.wait_for_function("e => !e.hasAttribute('tabindex')", arg=box)
     assert not page.locator(".figure-part:visible").count()
+
+
+UNDER_THE_BUTTON = """
+() => [...document.querySelectorAll("button.copybtn")].filter((button) => {
+  const place = button.getBoundingClientRect();
+  const text = document.createRange();
+  const pre = button.parentElement.querySelector("pre");
+  const right = Math.min(place.right, pre.getBoundingClientRect().right);
+  text.selectNodeContents(pre);
+  return [...text.getClientRects()].some((line) => line.width
+    && line.right > place.left && line.left < right
+    && line.bottom > place.top + 1 && line.top < place.bottom - 1);
+}).map((button) => button.parentElement.querySelector("pre").textContent.slice(0, 40))"""
+
+
+@pytest.mark.parametrize("name", ["book/02-self-attention", "index"])
+def test_the_copy_button_covers_no_code_on_a_phone(
+    name: str, site: Path, new_context: Callable
+) -> None:
+    """Where nothing hovers it is always shown, above the first line."""
+    phone = {"width": 390, "height": 844}
+    page = new_context(viewport=phone, has_touch=True, is_mobile=True).new_page()
+    page.goto(f"{site.as_uri()}/{name}.html")
+    button = page.locator("button.copybtn").first
+    assert button.evaluate("e => getComputedStyle(e).opacity") == "1"
+    assert not page.evaluate(UNDER_THE_BUTTON)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_focus_is_seen_at_every_stop(
+    theme: str, site: Path, new_context: Callable
+) -> None:
+    """An outline or a shadow, from the first Tab to the last of a chapter's page."""
+    page = new_context(color_scheme=theme).new_page()
+    page.goto(f"{site.as_uri()}/{CHAPTER}.html")
+    unseen, stops = set(), 0
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(
+            """() => {
+              const at = document.activeElement;
+              if (!at || at === document.body) return null;
+              const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(at);
+              const outlined = outlineStyle !== "none" && parseFloat(outlineWidth) > 0;
+              const name = `${at.localName}.${at.className} ${at.textContent.slice(0, 40)}`;
+              return [outlined || boxShadow !== "none", name];
+            }"""
+        )
+        if stop is None:
+            break
+        stops += 1
+        if not stop[0]:
+            unseen.add(stop[1])
+    assert stops > 100
+    assert not unseen
