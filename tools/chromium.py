@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-#: A distribution's own, the lightest first: Debian's shell without windows opens a page with a
-#: third of the CPU time. Where there is none, playwright looks for its own copy.
+#: A distribution's own, the lightest first: Debian's shell draws no windows. Where there is none,
+#: playwright looks for its own copy.
 PLACES = (
     "/usr/bin/chromium-headless-shell",
     "/usr/bin/chromium",

@@ -139,9 +139,8 @@ class Student:
                 "time", "the answer of the submission's process takes too long to read"
             )
             return CellRun(False, "StudentLost", self.lost, student_died=True)
-        except (
-            Exception
-        ) as error:  # what its side answers, as where no memory is left there
+        # The other side chooses which error it answers with, as where no memory is left there.
+        except Exception as error:
             return CellRun(False, type(error).__name__, text_of(error))
         found = found if isinstance(found, dict) else {}
         texts = [

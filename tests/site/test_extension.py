@@ -576,6 +576,8 @@ def test_panels_side_by_side_are_parts_on_a_phone(
     monkeypatch.syspath_prepend(str(EXTENSIONS))
     from course_site.images import boxed, read
 
+    monkeypatch.setitem(plt.rcParams, "savefig.bbox", None)  # tests before set a style
+
     def drawn(panels: int, title: str = "") -> Path:
         figure, axes = plt.subplots(
             1, panels, figsize=(7, 2), squeeze=False, layout="constrained"
@@ -602,9 +604,7 @@ def test_panels_side_by_side_are_parts_on_a_phone(
     assert [len(read(drawn(n)).parts) for n in (1, 2, 3)] == [1, 2, 3]
     assert len(read(drawn(2, "a title that goes from the one to the other")).parts) == 1
     assert two.parts[0][1] == two.parts[1][0]
-    # With savefig.bbox = tight, as the chapters' style sets it, the edges move a little.
-    assert two.parts[1][1] == two.width
-    assert two.width == pytest.approx(7 * 72, rel=0.05)
+    assert two.parts[1][1] == two.width == 7 * 72
     html = BeautifulSoup(boxed('<img alt="Two." src="a.svg" />', two), "html.parser")
     assert [image["alt"] for image in html.select(".figure-part img")] == ["Two.", ""]
     assert not BeautifulSoup(boxed("<img />", one), "html.parser").select(
