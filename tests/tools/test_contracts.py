@@ -167,7 +167,7 @@ SLIPS = {
     "return (2 * x.float()).double() * (1 if mask is None else mask)": "float32",
     "return 2 * x if mask is None else x.mul_(2).mul_(mask)": "With a mask.*argument x is changed",
     "return 2 * x.detach() * (1 if mask is None else mask)": "no gradient leads back from twice",
-    "return 2 * x": "With a mask.*only mask was another: it has no effect",
+    "return 2 * x": "With a mask.*differed only in mask: it has no effect",
     "return (2 * x if mask is None else 2 * x * mask).squeeze(0)": "One row.*shape",
     "return 2 * x.view(-1).view(x.shape) * (1 if mask is None else mask)": "Transposed.*reshape",
     "kept = globals().setdefault('kept', {}); k = x.shape, mask is None; "
@@ -243,7 +243,7 @@ PLAIN_SLIPS = {
     ),
     "k = globals().setdefault('kept', {}); "
     "return {n: (k.setdefault(n, 2 * x), [x.numel(), 0.5]) for n, x in table.items()}": (
-        "Other numbers: the result is what an earlier call must give, where only table"
+        "Other numbers: the result: .*an earlier call must give, which differed only in table"
     ),
     "return table": "type Tensor, expected tuple",
 }
@@ -321,7 +321,7 @@ contract.again()
         ("(x / 2, x + 1)", "Twos.*: twice: it is halved."),
         ("(x * x, x + 1)", "Any.*: twice: it is squared."),  # twos say nothing
         ("(2 * x, x - 1)", "Twos.*: next: one is taken away."),
-        ("(3 * x, x + 1)", "Twos.*: twice is wrong"),
+        ("(3 * x, x + 1)", "Twos.*: twice: wrong"),
         ("((x / 2).float(), x + 1)", "Twos.*data type"),
         ("(x + x, 1 + x)", "^$"),
     ],
@@ -358,7 +358,7 @@ contract.again()
         ),
         (
             "lambda x, factor=1, mask=None: x * factor * (1 if mask is None else mask)",
-            "Two left out.*is wrong",
+            "Two left out.*: wrong, first at",
         ),
         (
             "lambda x, factor, mask=None: x * factor * (1 if mask is None else mask)",
