@@ -43,6 +43,18 @@ CHANGES = {
         "def f(items):\n    items.clear()\n    return []",
         "items = [1, 2]\nassert f(items) == [2 * n for n in items]",
     ),
+    "turned": (
+        "def f(x): return x.t_().clone()",
+        "x = torch.arange(6.0).view(2, 3)\ngot = f(x)\nassert torch.equal(got, x), x.shape",
+    ),
+    "turned, in a list": (
+        "def f(xs): return xs[1].squeeze_(0).clone()",
+        "xs = [1, torch.ones(1, 3)]\ngot = f(xs)\nassert torch.equal(got, xs[1])",
+    ),
+    "other data of a plain tensor": (
+        "def f(x):\n    x.data = torch.zeros(2)\n    return torch.zeros(2)",
+        AFTER,
+    ),
     "truth values": (
         "def f(m):\n    m.logical_not_()\n    return torch.tensor([False, True])",
         "m = torch.tensor([True, False])\nassert torch.equal(f(m), m)",
