@@ -156,9 +156,9 @@ def train_here(
     """Train our model, or nn.Transformer in its place, and translate the test set."""
     import torch
 
+    from translator.comparison.baseline import TorchTransformer
     from translator.decoding.model_folder import Translator
     from translator.decoding.search import DecodingOptions
-    from translator.training.baseline import TorchTransformer
     from translator.training.processes import Processes
     from translator.training.trainer import Trainer
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from grading.bridge.verdict import run_test_cell
 from grading.course.states import Result, State
 from grading.course.submission import Form
 from grading.run.batch import with_doubts
 from grading.run.pipeline import grade_one
+from grading.verdict.cells import run_test_cell
 from tests.grading import fakes, helpers
-from tests.grading.bridge.test_verdict_attacks import FORGED
 from tests.grading.run.test_pipeline import form, small  # noqa: F401 - fixtures
+from tests.grading.verdict.test_verdict_attacks import FORGED
 from tests.grading.wall import submission
 
 #: What is expected is worked out after the call, from its argument.
