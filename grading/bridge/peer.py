@@ -87,7 +87,11 @@ class Peer(Codec):
 
     def prepare(self, message: dict) -> None:
         """Add to a request what holds here at the moment."""
-        message["modes"] = [torch.is_grad_enabled(), NAMES[torch.get_default_dtype()]]
+        message["modes"] = [
+            torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
+            NAMES[torch.get_default_dtype()],
+        ]
 
     # -- requests and answers
 
@@ -161,8 +165,12 @@ class Peer(Codec):
             handler = getattr(self, f"on_{message['request']}", None)
             if handler is None:
                 raise WireError(f"a request for {message['request']!r:.40}")
-            grad, dtype = message["modes"]
-            with torch.set_grad_enabled(bool(grad)), default_dtype(DTYPES[dtype]):
+            grad, inference, dtype = message["modes"]
+            with (
+                torch.inference_mode(bool(inference)),
+                torch.set_grad_enabled(bool(grad)),
+                default_dtype(DTYPES[dtype]),
+            ):
                 value = handler(message)
                 return self.compose(
                     dict(reply), {**self.changes(), "value": value}, reply=True

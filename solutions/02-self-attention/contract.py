@@ -5,7 +5,15 @@ import math
 import torch
 import torch.nn.functional as F
 
-from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_spoil, _kit_state
+from solutions.kit import (
+    _Contract,
+    _kit_apart,
+    _kit_attempt,
+    _kit_difference,
+    _kit_normal,
+    _kit_spoil,
+    _kit_state,
+)
 
 
 # %% shared
@@ -67,9 +75,15 @@ _says = f"A query that is a key: a root has no gradient at a distance of 0"
 _contract.case(_says, _keys[2], _keys, _values, 0.5)
 _contract.case(f"The temperature left out: it is 1", _query, _keys, _values)
 _far = 1e5 + _query, 1e5 + _keys, _values
-_contract.case(
-    f"Near keys far from 0: subtract before you square, or digits are lost", *_far, 0.7
+_says = f"Near keys far from 0: subtract before you square, or digits are lost"
+_contract.case(_says, *_far, 0.7)
+_many = _kit_normal(923, (3,), (70, 3), (70, 2))
+_contract.case(f"Seventy keys", *_many, 0.7)
+_says = (
+    f"Seventy near keys far from 0: subtract before you square, or digits are lost "
+    f"(torch.cdist multiplies out where there are more than 25 keys)"
 )
+_contract.case(_says, 1e5 + _many[0], 1e5 + _many[1], _many[2], 0.7)
 _contract.case(
     f"Far keys at a small temperature",
     100 * _query,
@@ -184,11 +198,29 @@ _contract.case(f"All allowed", *_sets[1], torch.ones(3, 2, 4, dtype=torch.bool))
 _contract.case(f"Nothing allowed", *_sets[0], torch.zeros(3, 2, 4, dtype=torch.bool))
 _contract.case(f"A mask for all sequences", *_sets[0], _masks[0, 0])
 _contract.case(f"A mask of keys", *_sets[0], _masks[0, :, :1])
+_square = _kit_normal(1031, (3, 3, 5), (3, 4, 5), (3, 4, 6))
 _contract.case(
     f"A mask for all sequences, which are as many as queries",
-    *_kit_normal(1031, (3, 3, 5), (3, 4, 5), (3, 4, 6)),
+    *_square,
     _kit_normal(1032, (3, 4)) > 0,
 )
+_contract.case(
+    f"A mask (T_q, 1): queries that may attend to all, or to nothing",
+    *_square,
+    torch.tensor([[True], [False], [True]]),
+)
+_contract.case(
+    f"A mask (B, 1, 1): sequences that may attend to all, or to nothing",
+    *_square,
+    torch.tensor([[[True]], [[False]], [[True]]]),
+)
+for _whole in (True, False):
+    _contract.case(f"A mask (1,)", *_square, torch.tensor([_whole]))
+_shape = (1, 3, 5), (1, 70, 5), (1, 70, 6)
+_long = _kit_normal(1034, *_shape)
+_contract.case(f"Seventy keys", *_long, _kit_normal(1035, (1, 3, 70)) > 0.5)
+_long = _kit_normal(1036, (1, 70, 3), (1, 3, 3), (1, 3, 2))
+_contract.case(f"Seventy queries", *_long, _kit_normal(1039, (70, 3)) > 0)
 _contract.case(f"A mask of keys, the same for all", *_sets[0], _masks[1, 0, 0])
 _contract.case(f"Transposes", *map(_kit_apart, _sets[0]), _kit_apart(_masks[0]))
 _one = _kit_normal(934, (1, 3, 2), (1, 5, 2), (1, 5, 4))
@@ -225,6 +257,14 @@ _nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
 _contract.case(f"A sink, nothing allowed", *_sets[1], _nothing, _sinks[2])
 _contract.case(f"A sink, a mask of keys", *_sets[1], _masks[0, :, :1], _sinks[2])
 _contract.case(f"A sink, one query and one key", *_few, None, _sinks[1])
+for _axes in ((3, 2, 1), (2, 1), (3, 1, 1), (1,), (4,), (1, 2, 4), (1, 1, 1)):
+    _says = (
+        f"A sink, a mask of shape {_axes}, which broadcasts: give the scores a column "
+        f"for the sink, and the mask none"
+    )
+    _form = _kit_normal(1043, _axes) > 0
+    _form.flatten()[0] = True
+    _contract.case(_says, *_sets[0], _form, _sinks[2])
 _beside = torch.tensor(-3e4).double()
 _contract.case(
     f"A low sink, large scores",
@@ -309,6 +349,10 @@ for _n, _shape in enumerate([(3, 7), (1, 7), (4, 1), (1, 1), (2, 9)]):
     _contract.case(f"No padding", _all, 3, True)
     _contract.case(f"Nothing but padding", ~_all, 3, False)
 _contract.case(f"A transpose", _kit_apart(_kit_normal(946, (3, 4)) > 0), 3, False)
+_valid = _kit_normal(947, (1, 100)) > -0.5
+for _window in (66, 65, 99, 100, 150):
+    for _causal in (False, True):
+        _contract.case(f"A hundred tokens", _valid, _window, _causal)
 _contract.again()
 for _window in (0, -1, -8):
     for _causal in (False, True):
@@ -361,13 +405,28 @@ for _n, (_num, _length, _size) in enumerate(
     [(4, 9, 9), (4, 9, 5), (1, 6, 6), (9, 2, 2), (3, 100, 100), (2, 64, 30), (5, 3, 1)]
 ):
     _num += integers(1031 + _n, 1, 30)
-    _length = min(_length + integers(1041 + _n, 1, 30), 100)
+    _length = min(_length + integers(1041 + _n, 1, 30), 128)
     _symbols = integers(951 + _n, 0, _num - 1, (_size,))
     for _offset in (1, 0, 2, _length - 1, _length, _length + 7):
         _says = f"An offset beyond the text: all queries read position 0"
         _says = f"An offset within the text" if _offset < _length else _says
         _contract.case(_says, _num, _length, _offset, _symbols)
 _contract.again()
+# The weight itself is asked, and texts whose symbols would show the most if they counted.
+for _n, _offset in enumerate((1, 0, 5)):
+    _place = integers(1051 + _n, 1, 90)
+    _odd = torch.zeros(128, dtype=torch.int64)
+    _odd[_place] = 1
+    _pair = torch.arange(128) % 99 + 1
+    _pair[[_place, _place + _offset]] = 0
+    for _num, _symbols in ((2, _odd), (2, 1 - _odd), (100, _pair), (1, 0 * _odd)):
+        _found, _ = _attention_of(_num, 128, _offset, _symbols)
+        _wanted = [max(_t - _offset, 0) for _t in range(128)]
+        assert (_found[range(128), _wanted] >= 0.999).all(), (
+            f"In a text whose symbols stand in another order, a wanted key gets a "
+            f"weight below 0.999. The symbols have no part in query or key, and the "
+            f"gain must be large enough for every T_max."
+        )
 _kept = [_part.detach().clone() for _part in lookback_head(4, 6, 2)]
 for _part in lookback_head(4, 6, 2):
     assert _part.dtype == torch.float32, f"The matrices of lookback_head are float32."
@@ -463,6 +522,9 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _zeros = _x * torch.tensor([1.0, 0.0, 1.0, 1.0])[:, None]
     _contract.case(f"A token of zeros", _zeros, None, gradients=False)
     _contract.case(f"Long and short tokens", _x * 1e4, _masks[0], gradients=False)
+    _says = f"A mask (T, T), as many sequences as tokens"
+    _contract.case(_says, _x[:, :3], _masks[0, 0, :3, :3])
+    _contract.case(f"Seventy tokens", _kit_normal(1061 + _n, (1, 70, _d)), None)
     _contract.case(f"Tokens of length 1e-9", _x * 1e-9, None, gradients=False, tol=1e-6)
     _contract.again()
 _contract = _Contract(
@@ -480,7 +542,20 @@ _mask = torch.tensor([True, True, False, True, False]).expand(5, 5)
 _contract.case(f"A large scale", _x, _mask, gradients=False, tol=1e-6)
 _contract.case(f"A large scale, no mask", _x, None, gradients=False, tol=1e-6)
 _contract.again()
-for _scale in (300.0, -300.0):
+_module, _zeros = CosineSelfAttention(5, 3, 2), torch.ones(2, 4, 5)
+_zeros[0, 1], _zeros[1] = 0, 0
+_zeros.requires_grad_()
+for _part in _kit_attempt(f"Tokens of zeros", _module, _zeros):
+    _leaves = [_zeros, *_module.parameters()]
+    _found = torch.autograd.grad(
+        _part.square().sum(), _leaves, retain_graph=True, allow_unused=True
+    )
+    assert all(_slope is None or _slope.isfinite().all() for _slope in _found), (
+        f"Tokens of zeros: a gradient is NaN or infinite. The root of a sum of squares "
+        f"has an infinite slope at 0: keep the sum above 0 before the root, or take "
+        f"the length by norm or F.normalize."
+    )
+for _scale in (300.0, -300.0, 0.0):
     _contract = _Contract(
         make=lambda: CosineSelfAttention(5, 3, 2),
         state={
@@ -494,6 +569,8 @@ for _scale in (300.0, -300.0):
     )
     _x = _kit_normal(978, (3, 4, 5))
     _contract.case(f"A scale of {_scale}: it may become any number", _x, None)
+    _says = f"A scale of {_scale}, with a mask, which comes after the scale"
+    _contract.case(_says, _x, torch.ones(4, 4).tril().bool())
     _contract.again()
 for _name in (f"query.weight", f"key.weight", f"value.weight"):
     _kit_like_linear(
@@ -542,11 +619,12 @@ def _written(key, value, valid=None):
     return memory, normaliser
 
 
-def _read(query, memory, normaliser):
-    """Return what is read, with zeros from an empty memory."""
+def _read(query, memory, normaliser, least=0.0):
+    """Return what is read, with zeros from an empty memory; least: what counts as 0."""
     top = torch.einsum("bqf,bfv->bqv", _features(query), memory)
     bottom = torch.einsum("bqf,bf->bq", _features(query), normaliser)[..., None]
-    return top / torch.where(bottom == 0, torch.ones_like(bottom), bottom)
+    read = top / torch.where(bottom == 0, torch.ones_like(bottom), bottom)
+    return torch.where(bottom < least, torch.zeros_like(read), read)
 
 
 def _read_causal(query, key, value):
@@ -576,6 +654,8 @@ _contract.case(f"One sequence", *_one, None)
 _contract.case(f"One sequence, padding", *_one, _valid[:1, :4])
 _contract.case(f"One key each", *_kit_normal(985, (4, 1, 2), (4, 1, 3)), None)
 _contract.case(f"Large keys", 1e3 * _sets[0][0], _sets[0][1], None, gradients=False)
+_long = _kit_normal(997, (2, 150, 2), (2, 150, 3))
+_contract.case(f"A hundred and fifty keys", *_long, _kit_normal(998, (2, 150)) > 0)
 _contract.again()
 
 _contract = _Contract(
@@ -585,6 +665,10 @@ _contract = _Contract(
     results=(f"the output",),
     gradients=(f"query", f"memory", f"normaliser"),
     tol=2e-9,
+    mistakes={
+        f"a small denominator is taken for that of an empty memory. Small features "
+        f"count in full.": lambda *given: _read(*given, least=1e-3),
+    },
 )
 for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     [(3, 4, 2, 5), (3, 4, 2, 5), (1, 2, 3, 1), (4, 1, 1, 2)]
@@ -603,6 +687,8 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _small = _query / 9 - 6, _memory / 1e4, _sums / 1e4
     _says = f"Small features: is a denominator changed by more than 1e-9?"
     _contract.case(_says, *_small, gradients=False, tol=1e-6)
+    _small = _query / 9 - 10, _memory / 1e4, _sums / 1e4
+    _contract.case(_says, *_small, gradients=False, tol=1e-4)
 _parts = map(_kit_apart, (10 + _query.abs(), _memory, _sums))
 _contract.case(f"Transposes", *_parts)
 _contract.again()
@@ -633,6 +719,17 @@ _contract.case(
     gradients=False,
     tol=1e-5,
 )
+_contract.case(
+    f"Very small features: is a denominator changed by more than 1e-9?",
+    _query / 9 - 6,
+    _key / 9 - 6,
+    _value,
+    gradients=False,
+    tol=1e-3,
+)
+_query, _key, _value = _kit_normal(999, (2, 70, 2), (2, 70, 2), (2, 70, 3))
+_says = f"Seventy tokens"
+_contract.case(_says, 9 + _query, 9 + _key, _value)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -720,7 +817,23 @@ for _n, (_batch, _t_q, _t_k, _d_k, _d_v) in enumerate(
     _contract.case(f"Transposes", *_parts)
 _single = [_x.float() for _x in (*_inputs, _weights, _grad)]
 _contract.case(f"float32", *_single, tol=1e-4)
+*_inputs, _scores, _grad = _kit_normal(
+    1044, (1, 3, 5), (1, 70, 5), (1, 70, 2), (1, 3, 70), (1, 3, 2)
+)
+_weights = torch.softmax(3 * _scores, -1)
+_contract.case(f"Seventy keys", *_inputs, _weights, _grad)
+_contract.case(f"A small loss", *_inputs, _weights, 1e-6 * _grad)
 _contract.again()
+# In this mode autograd records nothing, and formulas give what they always give.
+with torch.inference_mode():
+    _says = (
+        f"Under torch.inference_mode, where autograd doesn't work. Don't call it: write "
+        f"the formulas"
+    )
+    _got = _kit_attempt(_says, attention_backward, *_inputs, _weights, _grad)
+    for _found, _want in zip(_got, _derived(*_inputs, _weights, _grad), strict=True):
+        _problem = _kit_difference(_says, _found, _want, 1e-9)
+        assert _problem is None, _problem
 ### END HIDDEN TESTS
 
 
@@ -829,6 +942,10 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
         _contract.case(f"Another mask", _old, _query, *_block, ~_part)
         _contract.case(f"No mask", _old, _query, *_block, None)
         _contract.case(f"A mask of keys", _old, _query, *_block, _part[:1, -1:])
+        for _form in (_part[..., :1], _part[:, :1, :1], _part[:1, :, :1], _part[0, -1]):
+            _says = f"A mask of shape {tuple(_form.shape)}, which broadcasts"
+            _contract.case(_says, _old, _query, *_block, _form)
+            _contract.case(_says, _old, _query, *_block, ~_form)
     _contract.case(
         f"Transposes", _old, _kit_apart(_query), *map(_kit_apart, _block), None
     )
@@ -898,6 +1015,24 @@ _contract.case(
     torch.tensor([[True, False], [True, True], [False, False]]),
 )
 _up = 30 * _kit_normal(1033, (3, 1, 2))
+_long = _kit_normal(1038, (3, 70, 2), (3, 70, 5), (3, 3, 70))
+_contract.case(
+    f"A block of seventy keys",
+    _seen(_query, _key[:, :2], _value[:, :2]),
+    _query,
+    *_long[:2],
+    _long[2] > 0,
+)
+_single = _query.float(), _key.float(), _value.float()
+_contract.case(
+    f"float32",
+    _seen(_single[0], _single[1][:, :2], _single[2][:, :2]),
+    _single[0],
+    _single[1][:, 2:],
+    _single[2][:, 2:],
+    None,
+    tol=1e-5,
+)
 _contract.case(
     f"A mask, and larger scores than before",
     _seen(_query, _key[:, :2], _value[:, :2]),

@@ -53,6 +53,20 @@ WORKS = {
         "x = torch.rand(3)\nassert torch.equal(double(x), x + x) and double(2) == 4\n"
         "assert torch.allclose(double(x), 2 * x) and (double(x) == 2 * x).all()",
     ),
+    "`torch.no_grad()`, and `torch.inference_mode()`": (
+        "def slope(x):\n    with torch.enable_grad():\n"
+        "        leaf = x.clone().requires_grad_()\n"
+        "        return torch.autograd.grad((leaf ** 2).sum(), leaf)[0]\n"
+        "def modes(): return torch.is_grad_enabled(), torch.is_inference_mode_enabled()\n"
+        "def double(x): return x.clone().mul_(2)",
+        "x = torch.ones(2, 3)\nwith torch.no_grad():\n"
+        "    assert modes() == (False, False) and (slope(x) == 2).all()\n"
+        "with torch.inference_mode():\n    assert modes() == (False, True)\n"
+        "    assert (double(x[:, 1:]) == 2).all()\n    try: slope(x)\n"
+        "    except RuntimeError: pass\n    else: raise AssertionError\n"
+        "assert modes() == (True, False) and (slope(x) == 2).all()\n"
+        "assert (double(double(x)) == 4).all()",
+    ),
     "build classes": (
         LAYER,
         "layer = Layer(3).eval()\nassert layer(torch.ones(2, 3)).shape == (2, 3)\n"
