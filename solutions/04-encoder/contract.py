@@ -4,7 +4,14 @@ import math
 
 import torch
 
-from solutions.kit import _Contract, _kit_apart, _kit_normal
+from solutions.kit import (
+    _Contract,
+    _kit_apart,
+    _kit_attempt,
+    _kit_difference,
+    _kit_normal,
+    _kit_refuses,
+)
 
 
 # %% shared
@@ -97,7 +104,7 @@ def _by_size(state, x, eps=1e-6):
     return torch.stack(found, -1)
 
 
-for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0)]):
+for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1)]):
     _gain, _x, _other = _kit_normal(1301 + _n, (_d,), (3, 2, _d), (3, 2, _d))
     _contract = _Contract(
         make=lambda sizes=(_d, _eps): RMSNorm(*sizes),
@@ -106,10 +113,16 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0)]):
         arguments=(f"x",),
         results=(f"the result",),
         gradients=(f"x",),
+        mistakes={
+            f"eps = 0 is taken for one that is left out, which is 1e-6.": (
+                lambda state, x: _by_size(state, x, 1e-6)
+            ),
+        },
     )
-    _contract.case(f"Tokens", _x)
-    _contract.case(f"Other tokens", _other)
-    _contract.case(f"Short tokens", 1e-3 * _x)
+    _says = f"" if _eps else f", eps = 0"
+    _contract.case(f"Tokens{_says}", _x)
+    _contract.case(f"Other tokens{_says}", _other)
+    _contract.case(f"Short tokens{_says}", 1e-3 * _x)
     _contract.case(f"Long tokens", 1e6 * _x)
     _contract.case(f"A transpose", _kit_apart(_other))
     _contract.case(f"One sequence", _x[:1])
@@ -117,7 +130,8 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0)]):
     _contract.case(f"One vector", _x[0, 0])
     _contract.case(f"Tokens without a batch axis", _x[0])
     _contract.case(f"Two leading axes more", _kit_normal(1304, (2, 1, 3, 2, _d)))
-    _contract.case(f"A token of zeros", _x * torch.tensor([[0.0], [1.0]]))
+    if _eps:
+        _contract.case(f"A token of zeros", _x * torch.tensor([[0.0], [1.0]]))
     _contract.again()
 _gain, _x = _kit_normal(1305, (5,), (3, 2, 5))
 _kinds = torch.float16, torch.bfloat16, torch.float32, torch.float64
@@ -136,6 +150,19 @@ for _kind, _tol in zip(_kinds, (5e-3, 3e-2, 1e-5, 1e-9), strict=True):
                 max(_tol, 1e-2 if _of_weight in _kinds[:2] else 0.0),
             )
             assert _problem is None, _problem
+        _leaf = _low.clone().requires_grad_()
+        _wide = _low.double().requires_grad_()
+        _push = _kit_normal(1307, _x.shape)
+        _want = _by_size(_state, _wide, 1e-9) * _push
+        (_want,) = torch.autograd.grad(_want.sum(), _wide)
+        _says = f"x in {_kind}: the gradient of x"
+        _got = _kit_attempt(_says, _module, _leaf) * _push.to(_kind)
+        assert _got.requires_grad, (
+            f"x in {_kind}: no gradient leads back from the result."
+        )
+        (_got,) = _kit_attempt(_says, torch.autograd.grad, _got.sum(), _leaf)
+        _problem = _kit_difference(_says, _got, _want.to(_kind), 3 * max(_tol, 1e-6))
+        assert _problem is None, _problem
 # Squares, mean and root in bfloat16 are further off than one rounding of the result;
 # gains of one add none.
 _module = RMSNorm(5, 1e-9)
@@ -212,6 +239,10 @@ for _name in _names:
     _contract.case(f"{_name}, one vector", _sets[0][0][0, 0], *_sets[0][1:], _name)
     _says = f"{_name}, gates far below 0 and far above: does exp(-x) overflow?"
     _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
+    _says = f"{_name}, small inputs"
+    _contract.case(_says, 1e-4 * _sets[0][0], *_sets[0][1:], _name)
+    _says = f"{_name}, a token of zeros"
+    _contract.case(_says, _sets[1][0] * torch.arange(2)[:, None], *_sets[1][1:], _name)
     _single = [_part.float() for _part in _sets[0]]
     _contract.case(f"{_name}, float32", *_single, _name, gradients=False, tol=1e-5)
 _contract.case(f"Large inputs", 100 * _sets[0][0], *_sets[0][1:], f"silu", tol=1e-8)
@@ -224,12 +255,16 @@ for _n, _shapes in enumerate(
         ((4, 1, 3), (3, 1), (3, 1), (1, 3)),
         ((2, 3, 1, 2, 5), (5, 3), (5, 3), (3, 5)),
         ((1, 1), (1, 1), (1, 1), (1, 1)),
+        ((70, 3), (3, 130), (3, 130), (130, 3)),
     ]
 ):
     _parts = _kit_normal(1312 + _n, *_shapes)
-    _contract.case(f"Other sizes", *_parts, _names[_n])
+    _contract.case(f"Other sizes", *_parts, _names[_n % 4])
 _contract.again()
-for _name in (f"swish", f"SiLU", f"tanh", f"", None):
+for _name in (
+    *(f"swish", f"SiLU", f"Sigmoid", f" relu", f"tanh", f"selu", f"leaky_relu"),
+    *(f"relu6", f"elu", f"softplus", f"sig", f"", None),
+):
     _kit_refuses(
         f"An unknown activation",
         gated_feed_forward,
@@ -327,6 +362,17 @@ for _same in (_b, None):
     _says = f"Gains of one, shifts of zero"
     _contract.case(_says, torch.ones_like(_gamma), 0 * _beta, _W, _same)
 _contract.case(f"A bias of zeros", _gamma, _beta, _W, 0 * _b)
+_says = f"A gain of 0, by which nothing can be divided"
+for _zeroed in (_gamma * torch.tensor([1.0, 0.0, 1.0, 0.0]), 0 * _gamma):
+    for _same in (_b, None):
+        _contract.case(_says, _zeroed, _beta, _W, _same)
+_contract.case(f"A tiny gain", 1e-30 * _gamma, _beta, _W, _b)
+_contract.case(f"A matrix of zeros", _gamma, _beta, 0 * _W, None)
+_wide = _kit_normal(1317, (70,), (70,), (70, 90), (90,))
+_contract.case(f"Wide layers", *_wide)
+_both_contract.case(f"Wide layers", *_wide[2:])
+_both_contract.case(f"Entries far from 0", 1e4 + _W, 1e4 + _b)
+_both_contract.case(f"A matrix of zeros", 0 * _W, _b)
 _even = torch.tensor([[3.0, -1.0, -2.0], [0.0, 0.0, 0.0]]).double()
 _both_contract.case(f"A layer that is centred already", _even, _even[0])
 _alone_contract.case(f"A layer that is centred already", _even)
@@ -387,8 +433,8 @@ _contract = _Contract(
         ),
     },
 )
-for _count in (6, 1, 2, 17):
-    for _last in (0.5, 1.0, 0.0, 0.123, integers(1330, 1, 99) / 100):
+for _count in (6, 1, 2, 17, 100):
+    for _last in (0.5, 1.0, 0.0, 1, 0, 0.123, integers(1330, 1, 99) / 100):
         _contract.case(f"{_count} layers", _count, _last)
 _contract.again()
 
@@ -415,6 +461,8 @@ for _n, (_batch, _size, _d) in enumerate(
         _contract.case(f"keep_prob = 1", _x, _branch, _keep, 1)
         _contract.case(f"keep_prob = 1, evaluation", _x, _branch, None, 1.0)
         _contract.case(f"A small keep_prob", _x, _branch, _keep, 1e-6)
+        _contract.case(f"A small branch", _x, 1e-6 * _branch, _keep, 0.7)
+        _contract.case(f"A branch of zeros", _x, 0 * _branch, _keep, 0.7)
         _contract.case(f"All kept", _x, _branch, torch.ones(4).bool(), 0.7)
         _contract.case(f"All dropped", _x, _branch, torch.zeros(4).bool(), 0.7)
         _moved = map(_kit_apart, (_x, _branch))
@@ -482,8 +530,9 @@ def _one_call(x, valid, state, eps, momentum, training):
     module = MaskedBatchNorm(x.shape[-1], eps, momentum).to(x.dtype).train(training)
     given = [value.to(x.dtype).clone() for value in state]
     module.load_state_dict(dict(zip(_entries, given, strict=True)))
-    output = module(x, valid)
-    loss = (output * _push(x.shape).to(x.dtype)).sum()
+    with torch.enable_grad():
+        output = module(x, valid)
+        loss = (output * _push(x.shape).to(x.dtype)).sum()
     weights = [module.weight, module.bias]
     slopes = torch.autograd.grad(loss, weights, retain_graph=True)
     now = module.state_dict()
@@ -552,6 +601,15 @@ for _n, (_batch, _size, _d) in enumerate(
             _contract.case(f"Infinite padding, {_mode}", _wild, _valid, *_last)
             _moved = _kit_apart(_x), _kit_apart(_valid)
             _contract.case(f"Transposes, {_mode}", *_moved, *_last)
+            _ends = _state, 0.0, 0.2, _training
+            _contract.case(f"eps = 0, {_mode}", _x, _valid, *_ends)
+            _says = f"Small numbers, {_mode}"
+            _small = *_state[:2], 1e-4 * _state[2], 1e-8 * _state[3]
+            _small = 1e-4 * _x, _valid, _small, 1e-9, 0.2, _training
+            _contract.case(_says, *_small)
+            _same = torch.where(_valid[..., None], 0.5, _x)
+            _says = f"Real tokens that are all alike, {_mode}"
+            _contract.case(_says, _same, _valid, *_last)
             for _momentum in (1.0, 0.0):
                 _ends = _state, 0.3, _momentum, _training
                 _contract.case(f"momentum = {_momentum}", _x, _valid, *_ends)
@@ -596,6 +654,28 @@ for _n, _training in enumerate((True, False, True, False)):
     _says = f"Training and evaluation in turn, call {_n + 1}: the output"
     _problem = _kit_difference(_says, _got, _want, 1e-8)
     assert _problem is None, _problem
+    for _name in _entries[2:]:
+        assert not getattr(_module, _name).requires_grad, (
+            f"{_name} asks for gradients after a training call: none flow into it."
+        )
+# The mode decides whether statistics move, and nothing else does; the weights are others now.
+_state = [*_kit_normal(1348, (3,), (3,)), *_state[2:]]
+_module.load_state_dict(dict(zip(_entries, _state, strict=True)))
+for _training in (True, False):
+    _module.train(_training)
+    with torch.no_grad():
+        _got = _module(_x[0], _valid)
+    _want, *_state[2:], _, _ = _token_by_token(
+        _x[0], _valid, _state, 1e-5, 0.1, _training
+    )
+    _now = _module.state_dict()
+    _found = _got, _now["running_mean"], _now["running_var"]
+    _names = f"the output", f"running_mean", f"running_var"
+    for _name, _part, _right in zip(_names, _found, (_want, *_state[2:]), strict=True):
+        _says = f"A call under torch.no_grad(), which is no evaluation: {_name}"
+        _says = _says if _training else f"Evaluation under torch.no_grad(): {_name}"
+        _problem = _kit_difference(_says, _part, _right, 1e-8)
+        assert _problem is None, _problem
 ### END HIDDEN TESTS
 
 
@@ -626,12 +706,12 @@ def _stack(x, mask, placement, final_gamma, final_beta, *values, **named):
     return encoder(x, _in_order(values, named), mask, placement, final)
 
 
-def _placed(x, mask, placement, *values):
+def _placed(x, mask, placement, *values, eps=1e-5):
     """Return output and weights of a layer, by the table of the statement."""
     layer = _named(values, {})
 
     def norm(i, z):
-        return _of_token(z, layer[f"gamma_{i}"], layer[f"beta_{i}"])
+        return _of_token(z, layer[f"gamma_{i}"], layer[f"beta_{i}"], eps)
 
     if placement == "post":
         moved, maps = _self_attended(x, layer, mask)
@@ -655,12 +735,26 @@ def _placed_stack(x, mask, placement, final_gamma, final_beta, *values):
     return x, torch.stack(found)
 
 
+def _of_sequences(x, mask, placement, *values):
+    """Return what comes where a mask (h, T, T) is taken for (B, T, T)."""
+    if mask is None or mask.dim() != 3 or len(mask) not in (1, len(x)):
+        return None, None
+    return _placed(x, mask[:, None], placement, *values)
+
+
 _contract = _Contract(
     _one_layer,
     _placed,
     arguments=(f"x", f"mask", f"placement", *_of_layer()),
     results=(f"the output", f"the attention weights"),
     gradients=(f"x", *_of_layer()),
+    mistakes={
+        f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
+        f"it is (h, T, T), one for each head.": _of_sequences,
+        f"the eps of the norms isn't the default of layer_norm.": (
+            lambda *given: _placed(*given, eps=1e-6)
+        ),
+    },
 )
 _deep_contract = _Contract(
     _stack,
@@ -692,6 +786,19 @@ for _n, (_shape, _dims) in enumerate(
         _deep_contract.case(
             f"{_place}, a final norm", _x, _mask, _place, *_norm, *_layers
         )
+    _count = min(_dims[0], len(_x))
+    _heads = _kit_normal(1362 + _n, _mask.shape[1:]) > -0.3
+    for _place in _places:
+        _says = f"{_place}, a mask (h, T, T), one for each head, h = B"
+        _few = [_w[:_count] if _w.dim() == 3 else _w for _w in _weights]
+        _last = _heads[:_count], _place
+        _contract.case(_says, _x[:_count], *_last, *_few, gradients=False)
+        _says = f"{_place}, a mask (h, T, T), one for each head"
+        _contract.case(_says, _x, _heads, _place, *_weights, gradients=False)
+    for _form in (_mask[:, :1], _mask[:1], _mask[:, :1, :1], _mask[..., :1]):
+        _says = f"A mask of shape {tuple(_form.shape)}, which broadcasts"
+        _last = _form, f"sandwich"
+        _contract.case(_says, _x, *_last, *_weights, gradients=False)
     if _n == 0:
         _norm = None, None
         _causal = torch.ones(4, 4).tril().bool()
@@ -805,7 +912,22 @@ for _n, _shape in enumerate(
         _contract.case(f"Transposes", *_moved, 0.4)
         _single = _grad.float(), _x.float(), _gamma.float()
         _contract.case(f"float32", *_single, 0.4, gradients=False, tol=1e-5)
+_grad, _x, _gamma = _kit_normal(1378, (3, 70), (3, 70), (70,))
+_contract.case(f"Seventy features", _grad, _x, _gamma, 0.4)
+_contract.case(f"A whole number as eps", _grad, _x, _gamma, 1)
+_contract.case(f"A very small eps", _grad, _x, _gamma, 1e-12)
+_contract.case(f"A small gradient", 1e-6 * _grad, _x, _gamma, 0.4)
 _contract.again()
+# In this mode autograd records nothing, and formulas give what they always give.
+with torch.inference_mode():
+    _says = (
+        f"Under torch.inference_mode, where autograd doesn't work. Don't call it: write "
+        f"the formulas"
+    )
+    _got = _kit_attempt(_says, layer_norm_backward, _grad, _x, _gamma, 0.4)
+    for _found, _want in zip(_got, _by_jacobian(_grad, _x, _gamma, 0.4), strict=True):
+        _problem = _kit_difference(_says, _found, _want, 1e-9)
+        assert _problem is None, _problem
 ### END HIDDEN TESTS
 
 
@@ -892,6 +1014,11 @@ for _n, (_shape, _dims) in enumerate(
         _contract.case(f"Other tokens", 1 - _x, _mask, *_layers)
         _contract.case(f"Other layers", _x, _mask, *[_w.flip(0) for _w in _layers])
         _contract.case(f"A mask for all", _x, _mask[-1, -1], *_layers)
+        _says = f"A mask (h, T, T), one for each head, h = B"
+        _contract.case(_says, _x[:2], _mask[1], *_layers)
+        for _form in (_mask[:, :1], _mask[:, :1, :1], _mask[..., :1]):
+            _says = f"A mask of shape {tuple(_form.shape)}, which broadcasts"
+            _contract.case(_says, _x, _form, *_layers, gradients=False)
         _contract.case(f"Transposes", *map(_kit_apart, (_x, _mask)), *_layers)
         _single = [_w.float() for _w in (_x, *_layers)]
         _single = _single[0], _mask, *_single[1:]
@@ -916,6 +1043,10 @@ for _call, _reference, _parts_of in [
         _sets = [_kit_normal(1390 + 2 * _n + _k, *_shapes) for _k in (0, 1)]
         _contract.case(f"Parts", *_sets[0], 1e-5)
         _contract.case(f"A larger eps", *_sets[0], 0.5)
+        if _d > 2:
+            _contract.case(
+                f"Short tokens, eps = 0", 2e-3 * _sets[0][0], *_sets[0][1:], 0.0
+            )
         if _n == 0:
             _contract.case(f"Other parts", _sets[1][0], *_sets[0][1:], 0.5)
             _contract.case(f"Another norm and matrix", _sets[0][0], *_sets[1][1:], 0.5)
@@ -923,6 +1054,9 @@ for _call, _reference, _parts_of in [
             _says = f"Short tokens, eps left out: it is 1e-5"
             _contract.case(_says, 2e-3 * _sets[0][0], *_sets[0][1:])
             _contract.case(f"{_far}", 1e4 + _sets[0][0], *_sets[0][1:], 0.5)
+            _says = f"A stream of equal features"
+            _level = torch.ones_like(_sets[0][0])
+            _contract.case(_says, _level, *_sets[0][1:], 0.5)
             _says = f"Gains of one, shifts of zero"
             _plain = torch.ones_like(_sets[0][1]), 0 * _sets[0][2]
             _contract.case(_says, _sets[0][0], *_plain, _sets[0][3], 0.5)
