@@ -775,16 +775,16 @@ _contract = _Contract(
     name=f"learn_merges",
     mistakes={
         f"places that share a token are counted: what a merge saves counts.": (
-            lambda *given: _learnt(*given, *[1][len(given) - 2 :], _places)
+            lambda words, n, least=1: _learnt(words, n, least, _places)
         ),
         f"a pair counts once a word, although it stands at several places.": (
-            lambda *given: _learnt(
-                *given, *[1][len(given) - 2 :], lambda letters, pair: 1
-            )
+            lambda words, n, least=1: _learnt(words, n, least, lambda text, pair: 1)
         ),
-        f"the argument least has no effect.": lambda words, n, *_: _learnt(words, n),
+        f"the argument least has no effect.": lambda words, n, least=1: _learnt(
+            words, n
+        ),
         f"a merge that saves just least tokens must be made.": (
-            lambda words, n, least=0: _learnt(words, n, least + 1)
+            lambda words, n, least=1: _learnt(words, n, least + 1)
         ),
     },
 )
@@ -1080,14 +1080,18 @@ def _nearest(hypothesis, references):
                 return length
 
 
-def _score_of(hypotheses, references, max_n):
-    """Return BLEU as a product of powers."""
+def _score_of(hypotheses, references, max_n=4, smooth=False, halves=None):
+    """Return BLEU as a product of powers; halves: of n, and of the n without a match."""
     pairs = list(zip(hypotheses, references, strict=True))
-    score = 100.0
+    score, missing = 100.0, 0
     for n in range(1, max_n + 1):
         counts = [_counted(*pair, n) for pair in pairs]
-        total = sum(t for _, t in counts)
-        score *= (sum(m for m, _ in counts) / max(total, 1)) ** (1 / max_n)
+        found, total = (sum(column) for column in zip((0, 0), *counts, strict=True))
+        missing += found == 0
+        if smooth and not found and total:
+            half = missing if halves is None else halves(n, missing)
+            found = 2.0**-half * (missing < n)
+        score *= (found / max(total, 1)) ** (1 / max_n)
     missing = sum(_nearest(*pair) - len(pair[0]) for pair in pairs)
     words = sum(map(len, hypotheses))
     return score * math.exp(-max(missing, 0) / max(words, 1))
@@ -1152,8 +1156,33 @@ _contract.again()
 _contract = _Contract(
     corpus_bleu,
     _score_of,
-    (f"hypotheses", f"references", f"max_n"),
+    (f"hypotheses", f"references", f"max_n", f"smooth"),
     name=f"corpus_bleu",
+    mistakes={
+        f"smooth has no effect.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(texts, known, max_n)
+        ),
+        f"the score is smoothed although smooth is False.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                texts, known, max_n, True
+            )
+        ),
+        f"each missing match counts one half; they halve.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                texts, known, max_n, smooth, lambda n, missing: 1
+            )
+        ),
+        f"the first missing match counts one, not one half.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                texts, known, max_n, smooth, lambda n, missing: missing - 1
+            )
+        ),
+        f"a missing match is halved n times, not once for each n without one.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                texts, known, max_n, smooth, lambda n, missing: n
+            )
+        ),
+    },
 )
 for _max_n in (4, 2, 1, 3):
     _contract.case(f"Another max_n", _texts, _known, _max_n)
@@ -1170,6 +1199,21 @@ _contract.case(f"One word", [["a"]], [[["a"]]], 1)
 _contract.case(f"A short sentence", [["a", "b", "a"]], [[["a", "b", "a"]]], 4)
 _contract.case(f"Nothing but empty hypotheses", [[], []], [[["a"]], [["b"]]], 1)
 _contract.case(f"An empty corpus", [], [], 4)
+_contract.case(f"Smooth, with all matches", _texts, _known, 2, True)
+_rare = [["q", "r", "s", "t", "a", *_texts[0]], *_texts[1:3]]
+_apart = [[["a"] * 3, ["t", "a"]], *[[_text[-1:]] for _text in _texts[1:3]]]
+_contract.case(f"Smooth, without long runs", _rare, _apart, 6, True)
+_contract.case(f"Smooth, and fewer n", _rare, _apart, 3, True)
+_contract.case(f"Not smooth, without long runs", _rare, _apart, 6, False)
+_contract.case(
+    f"Smooth, one word shared of each", [["a", "b", "c"]], [[["a"]]], 3, True
+)
+_contract.case(f"Smooth, no word shared", [["a", "b", "c"]], [[["x"]]], 3, True)
+_contract.case(f"Smooth, n-grams of which there are none", [["a"]], [[["a"]]], 2, True)
+_contract.case(f"Smooth, one n", [["a"]], [[["a"]]], 1, True)
+_contract.case(f"Smooth, one n and no match", [["a"]], [[["b"]]], 1, True)
+_contract.case(f"Smooth, an empty corpus", [], [], 2, True)
+_contract.case(f"Smooth, too short for a run of five", [["a", "b"]], [[["a"]]], 5, True)
 _contract.again()
 for _some in (_known[:-1], _known + _known[:1], []):
     _kit_refuses(
