@@ -1081,7 +1081,7 @@ def _nearest(hypothesis, references):
 
 
 def _score_of(hypotheses, references, max_n=4, smooth=False, halves=None):
-    """Return BLEU as a product of powers; halves: of n, and of the n without a match."""
+    """Return BLEU as a product of powers; halves: from n and how many had no match."""
     pairs = list(zip(hypotheses, references, strict=True))
     score, missing = 100.0, 0
     for n in range(1, max_n + 1):
@@ -1201,13 +1201,11 @@ _contract.case(f"Nothing but empty hypotheses", [[], []], [[["a"]], [["b"]]], 1)
 _contract.case(f"An empty corpus", [], [], 4)
 _contract.case(f"Smooth, with all matches", _texts, _known, 2, True)
 _rare = [["q", "r", "s", "t", "a", *_texts[0]], *_texts[1:3]]
-_apart = [[["a"] * 3, ["t", "a"]], *[[_text[-1:]] for _text in _texts[1:3]]]
-_contract.case(f"Smooth, without long runs", _rare, _apart, 6, True)
-_contract.case(f"Smooth, and fewer n", _rare, _apart, 3, True)
-_contract.case(f"Not smooth, without long runs", _rare, _apart, 6, False)
-_contract.case(
-    f"Smooth, one word shared of each", [["a", "b", "c"]], [[["a"]]], 3, True
-)
+_short = [[["a"] * 3, ["t", "a"]], *[[_text[-1:]] for _text in _texts[1:3]]]
+_contract.case(f"Smooth, without long runs", _rare, _short, 6, True)
+_contract.case(f"Smooth, and fewer n", _rare, _short, 3, True)
+_contract.case(f"Not smooth, without long runs", _rare, _short, 6, False)
+_contract.case(f"Smooth, one word shared", [["a", "b", "c"]], [[["a"]]], 3, True)
 _contract.case(f"Smooth, no word shared", [["a", "b", "c"]], [[["x"]]], 3, True)
 _contract.case(f"Smooth, n-grams of which there are none", [["a"]], [[["a"]]], 2, True)
 _contract.case(f"Smooth, one n", [["a"]], [[["a"]]], 1, True)

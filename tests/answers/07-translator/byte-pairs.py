@@ -710,7 +710,7 @@ def decode(ids, merges):
 # +         tokens.setdefault(number, tokens[left] + tokens[right])
 
 
-# %% wrong: places_that_overlap | says: They share a letter
+# %% wrong: places_that_overlap | says: share a letter, and
 # The chapter's way to count.
 # -             for pair in pairs_apart(ids):
 # +             for pair in pairwise(ids):

@@ -728,7 +728,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +             continue
 
 
-# %% wrong: smooth_effective_order | says: Where total_n is 0, so is the score
+# %% wrong: smooth_effective_order | says: orders without n-grams were left out
 # The n without n-grams are left out, as in a score of a single sentence.
 # +         if smooth and total == 0 and n > 1:
 # +             max_n = n - 1
