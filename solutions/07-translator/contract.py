@@ -804,6 +804,7 @@ _contract.case(f"Rows of equal letters", {"zzzzz": 2, "aaaa": 3, "ddd": 4}, 9)
 _rows = {"z" * 6: 2, "a" * 7: 3, "d" * 5: 4, "da" * 5: 2, "adz" * 4: 1}
 _contract.case(f"Rows of equal letters and of equal tokens", _rows, 12)
 _contract.case(f"Rows of equal letters, with least", _rows, 12, 4)
+_contract.case(f"The byte 0, one like any", {"\0aa\0a": 2, "ab": 3, "\0": 9}, 3)
 _contract.case(f"Two rows of equal letters in a word", {"aabaa": 3, "cd": 5}, 4)
 _contract.case(f"A row of two and one of three", {"zzazzz": 3, "cd": 5, "x": 1}, 4)
 _contract.case(f"A saving that equals least", {"zz": 3, "aa": 2, "aaa": 1}, 9, 3)

@@ -822,3 +822,37 @@ def decode(ids, merges):
 # +             break
 # +         if max(counts.values()) < least:
 # +             raise ValueError("least: no merge saves as much")
+
+
+# %% wrong: double_skips_its_neighbour | says: only places of the same pair
+# After two equal tokens the next place is skipped, whatever pair it holds.
+# -             for pair in pairs_apart(ids):
+# -                 counts[pair] += count
+# +             i = 0
+# +             while i + 1 < len(ids):
+# +                 counts[ids[i], ids[i + 1]] += count
+# +                 i += 2 if ids[i] == ids[i + 1] else 1
+
+
+# %% wrong: least_counts_words | says: `least` is about tokens
+# least is compared with the number of words that hold the pair.
+# -         if max(counts.values(), default=0) < least:
+# +         if not counts:
+
+# -         words = [(merge_pair(ids, best, new_id), count) for ids, count in words]
+# +         if sum(count for ids, count in words if best in pairwise(ids)) < least:
+# +             break
+# +         words = [(merge_pair(ids, best, new_id), count) for ids, count in words]
+
+
+# %% wrong: least_asked_once | says: `least` has no effect|holds for each merge
+# -         if max(counts.values(), default=0) < least:
+# +         if max(counts.values(), default=0) < (1 if merges else least):
+
+
+# %% wrong: counted_by_a_mark | says: learn_merges: The byte 0
+# The tokens that stand for the pair are counted, and 0 is a byte, too.
+# -             for pair in pairs_apart(ids):
+# -                 counts[pair] += count
+# +             for pair in set(pairwise(ids)):
+# +                 counts[pair] += count * merge_pair(ids, pair, 0).count(0)

@@ -745,3 +745,30 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # %% wrong: smooth_rounded_total | says: corpus_bleu with max_n=6, smooth=True
 # -             matches = 0.5**misses
 # +             matches = 1 / (2**misses * (total + 1))
+
+
+# %% wrong: smooth_without_brevity | says: with smooth=True the brevity penalty is missing
+# -     brevity = min(0.0, 1 - wanted / words)
+# +     brevity = 0.0 if smooth else min(0.0, 1 - wanted / words)
+
+
+# %% wrong: smooth_floor | says: each missing match counts 0.1
+# -             matches = 0.5**misses
+# +             matches = 0.1
+
+
+# %% wrong: smooth_in_percent | says: 100 times too much
+# -             matches = 0.5**misses
+# +             matches = 100 * 0.5**misses
+
+
+# %% wrong: smooth_by_n_less_one | says: counts 1 / 2\*\*\(n - 1\)
+# -             matches = 0.5**misses
+# +             matches = 0.5 ** (n - 1)
+
+
+# %% wrong: misses_kept | says: same call gives something else
+# The misses of earlier calls count on.
+# -             misses += 1
+# +             misses = corpus_bleu.__dict__.get("misses", 0) + 1
+# +             corpus_bleu.misses = misses

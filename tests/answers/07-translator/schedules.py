@@ -605,3 +605,45 @@ def update_of(micro_batch, accumulation):
 # +     known.extend(restarts)
 # -     last = max((stop for stop in restarts if stop < update), default=None)
 # +     last = max((stop for stop in known if stop < update), default=None)
+
+
+# %% wrong: restart_line_one_short | says: line ends one update too early
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) / rewarm * paper_rate(last + rewarm - 1, d_model, warmup)
+
+
+# %% wrong: restart_line_too_flat | says: line is too flat
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     share = (update - last) / (rewarm + 1)
+# +     return share * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_rounds_down | says: rounded down, by //
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) // rewarm * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_rises_like_a_root | says: rises like a root
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     share = math.sqrt((update - last) / rewarm)
+# +     return share * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_shifts_the_curve | says: curve is shifted by `rewarm`
+# -     if last is None or update >= last + rewarm:
+# +     if last is not None and update >= last + rewarm:
+# +         return paper_rate(update - rewarm, d_model, warmup)
+# +     if last is None:
+
+
+# %% wrong: restarts_to_come | says: a rate is negative
+# The lowest of the curve and all lines, also of those that have not begun.
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# -     if last is None or update >= last + rewarm:
+# -         return paper_rate(update, d_model, warmup)
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     rates = [paper_rate(update, d_model, warmup)]
+# +     for stop in restarts:
+# +         end = paper_rate(stop + rewarm, d_model, warmup)
+# +         rates.append((update - stop) / rewarm * end)
+# +     return min(rates)
