@@ -1160,7 +1160,7 @@ _contract = _Contract(
     (f"hypotheses", f"references", f"max_n", f"smooth"),
     name=f"corpus_bleu",
     mistakes={
-        f"smooth has no effect.": (
+        f"this is the score without smoothing.": (
             lambda texts, known, max_n=4, smooth=False: _score_of(texts, known, max_n)
         ),
         f"the score is smoothed although smooth is False.": (

@@ -633,7 +633,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +     return round(100 * brevity * math.exp(mean), 2)
 
 
-# %% wrong: smooth_ignored | says: `smooth` has no effect
+# %% wrong: smooth_ignored | says: this is the score without
 # -         if smooth and matches == 0 and n > 1 and total > 0:
 # +         if False:
 
@@ -772,3 +772,9 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # -             misses += 1
 # +             misses = corpus_bleu.__dict__.get("misses", 0) + 1
 # +             corpus_bleu.misses = misses
+
+
+# %% wrong: smooth_first_miss_only | says: this is the score without
+# Only the first n without a match is smoothed.
+# -             matches = 0.5**misses
+# +             matches = 0.5 if misses == 1 else 0

@@ -558,7 +558,7 @@ def update_of(micro_batch, accumulation):
 # +     last = max((stop for stop in restarts if stop <= update), default=None)
 
 
-# %% wrong: restart_last_of_list | says: only the last number of the list counts
+# %% wrong: restart_last_of_list | says: nor the last of the list
 # -     last = max((stop for stop in restarts if stop < update), default=None)
 # +     last = restarts[-1] if restarts and restarts[-1] < update else None
 
@@ -647,3 +647,8 @@ def update_of(micro_batch, accumulation):
 # +         end = paper_rate(stop + rewarm, d_model, warmup)
 # +         rates.append((update - stop) / rewarm * end)
 # +     return min(rates)
+
+
+# %% wrong: restart_earliest | says: not the earliest
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = min((stop for stop in restarts if stop < update), default=None)
