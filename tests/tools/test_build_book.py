@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_cache import get_cache
 from jupyter_cache.cache.main import JupyterCacheBase
 
 from tools import build_book
@@ -173,6 +174,21 @@ def test_kernels_that_start_together_cannot_take_one_port_from_each_other(small)
     assert not any(
         Path(folder).exists() for folder in folders
     )  # nothing is left behind
+
+
+def test_the_processors_time_goes_into_the_cache(small):
+    busy = "import time\nwhile time.process_time() < 3: pass"
+    write_notebook(small / "book" / "b.ipynb", busy)
+    assert execute(small) == (["a", "b"], [])
+    cache = get_cache(str(small / "_build" / "execution"))
+    spent = {
+        name: cache.get_cached_project_nb(str(small / "book" / f"{name}.ipynb")).data[
+            "cpu_seconds"
+        ]
+        for name in "ab"
+    }
+    assert spent["a"] > 0
+    assert spent["b"] >= 3
 
 
 def test_one_process_writes_the_cache(small, monkeypatch):
