@@ -228,14 +228,15 @@ def test_a_failing_cell_fails_the_build_and_shows_its_traceback(small):
     assert not (small / "_build" / "html" / "index.html").exists()
 
 
-def test_a_broken_cross_reference_fails_the_build_and_names_the_page(small):
+def test_a_broken_cross_reference_fails_the_build_and_the_next_one(small):
     (small / "index.md").write_text(
         "# A small book\n\nSee {ref}`nowhere`.\n", encoding="utf-8"
     )
-    status, text = build(small)
-    assert status != 0
-    assert "nowhere" in text
-    assert "index.md" in text
+    for _ in range(2):  # a page that is not written again is not warned of by Sphinx
+        status, text = build(small)
+        assert status != 0
+        assert "nowhere" in text
+        assert "index.md" in text
 
 
 def test_a_figure_without_alt_text_fails_the_build(small):
@@ -340,12 +341,3 @@ def test_only_the_pages_that_changed_are_written_again(library):
     assert status == 0, text
     assert "All 2 notebooks are in the cache" in text
     assert "Renamed" in (site / "b.html").read_text(encoding="utf-8")
-
-
-def test_a_warning_fails_the_next_build_too(small):
-    broken = "# A small book\n\nSee {ref}`nowhere`.\n"
-    write(small / "index.md", broken)
-    assert build(small)[0] != 0
-    status, text = build(small)
-    assert status != 0
-    assert "nowhere" in text
