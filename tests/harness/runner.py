@@ -46,6 +46,9 @@ LIBRARIES = ("torch", "numpy", "matplotlib.pyplot")
 #: Seconds after its limit when a job that silenced its alarm is killed.
 GRACE = 2
 
+#: So many forks from one place are worth the time that large pages take.
+MANY = 10
+
 
 @dataclass(frozen=True)
 class Job:
@@ -159,7 +162,8 @@ def _serve(
         notebook = _Notebook(assignment, Path(folder) / "stderr")
         for position, cell in enumerate(assignment.cells):
             if cell.is_solution:
-                _make_forks_cheap(assignment.tasks[cell.grade_id])
+                here = starts.count(order.index(cell.grade_id))
+                _make_forks_cheap(assignment.tasks[cell.grade_id], here)
                 for number, (job, start) in enumerate(zip(jobs, starts, strict=True)):
                     if start == order.index(cell.grade_id):
                         children.start(
@@ -176,13 +180,16 @@ def _serve(
     return notebook.outcome, done
 
 
-def _make_forks_cheap(task: Task) -> None:
-    """Do once what each answer to a task would do again."""
+def _make_forks_cheap(task: Task, count: int) -> None:
+    """Do once what each of so many answers to a task would do again."""
+    if not count:
+        return
     for test in task.tests:
         for text in (test.visible, test.full):
             with contextlib.suppress(SyntaxError, ValueError):  # told where it is run
                 compiled(text, f"<{test.grade_id}>")
-    pages.join()
+    if count >= MANY:
+        pages.join()
 
 
 def _prepare(assignment: Assignment) -> None:
