@@ -351,8 +351,9 @@ class _Contract:
     def again(self):
         """Ask what a contract asks at its end: each needs it.
 
-        Gradients of each case; the first call once more, and again after its caller has
-        overwritten what came; a module with other weights.
+        Gradients of each case; the first call once more, again after its caller has
+        overwritten what came, and under no_grad; other weights, in a new module and in
+        this one.
         """
         if self.make is not None:
             self.call.train()
@@ -374,6 +375,9 @@ class _Contract:
             for _, old, *_ in earlier:
                 _kit_spoil(old)
             earlier = []
+        with torch.no_grad():
+            problem, _ = self.plain(self.call, says, values, wants, tol)
+        assert problem is None, f"Under torch.no_grad(): {problem}"
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
             assert self.has_state(self.call), f"Calls change the module's state_dict."
@@ -382,6 +386,17 @@ class _Contract:
             wants = [self.cast(want) for want in self.expected(given, state)]
             problem, _ = self.plain(self.built(), says, values, wants, tol)
             assert problem is None, f"In a module with other weights: {problem}"
+            asked, values = self.ask(self.call), _kit_copy(list(values))
+            _kit_attempt(says, asked, *values)
+            self.call.load_state_dict(
+                {name: x.clone() for name, x in self.state.items()}
+            )
+            result = _kit_attempt(says, asked, *values)  # the very same tensors
+            problem, _ = self.judged(says, result, values, wants, tol)
+            assert problem is None, (
+                f"{says}: right in a new module, and wrong after the weights of one "
+                f"that was called were changed: something is kept from an earlier call."
+            )
 
     def is_cured(self, says, values, wants, tol):
         """Tell whether a module that nobody called before does it right."""
