@@ -355,10 +355,13 @@ class _Contract:
         overwritten what came, and under no_grad; other weights, in a new module and in
         this one.
         """
+        for number, (says, *waiting) in enumerate(self.waiting):
+            if self.make is not None:
+                self.call.train(number != 1)
+                says = f"{says}, in eval() mode" if number == 1 else says
+            self.backward(says, *waiting)
         if self.make is not None:
             self.call.train()
-        for waiting in self.waiting:
-            self.backward(*waiting)
         says, values, wants, tol = self.first
         earlier, self.earlier, self.number = self.earlier, [], 0
         for _ in range(2):

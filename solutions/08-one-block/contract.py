@@ -178,7 +178,15 @@ _contract = _Contract(
     find_spans, _spans_of, arguments=(f"labels", f"ignore"), results=()
 )
 for _n, (_batch, _size, _most) in enumerate(
-    [(3, 8, 4), (1, 9, 6), (4, 1, 2), (4, 9, 2), (2, 30, 24), (2, 131, 60)]
+    [
+        (3, 8, 4),
+        (1, 9, 6),
+        (4, 1, 2),
+        (4, 9, 2),
+        (2, 30, 24),
+        (2, 131, 60),
+        (2, 40, 500),
+    ]
 ):
     _labels = integers(1111 + _n, 0, _most, (_batch, _size))
     _contract.case(f"Nothing ignored", _labels, -100)
@@ -529,6 +537,12 @@ for _function, _reference, _is_wide in (
             _groups,
         )
     _contract.again()
+    _steps = {"steps": integers(1177, 0, 99, (3,)), "a.key.bias": torch.ones(12)}
+    _found = _kit_attempt(f"Whole numbers", _function, _steps, 6, 3)["steps"]
+    _says = f"An entry of whole numbers is copied as it is, into a new tensor."
+    assert torch.equal(_found, _steps["steps"]), _says
+    _places = [_x.untyped_storage().data_ptr() for _x in (_found, _steps["steps"])]
+    assert _places[0] != _places[1], _says
     _called = _entries(_function)
     _asked = _called, *_kit_normal(1171, (12, 2), (12, 3), (12,), (12, 2)), 6
     _word = "num_kv_heads"

@@ -279,3 +279,8 @@ def spread_keys(state, num_heads, num_kv_heads):
 # -             groups = tensor.unflatten(0, (num_kv_heads, -1))  # (h_kv, d_h, ...)
 # +             d_h = d_h or tensor.shape[0] // num_kv_heads
 # +             groups = tensor.unflatten(0, (-1, d_h))
+
+
+# %% wrong: whole_numbers_not_copied | says: entry of whole numbers is copied
+# -             shared[name] = tensor.clone()
+# +             shared[name] = tensor.clone() if tensor.is_floating_point() else tensor
