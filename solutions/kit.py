@@ -351,9 +351,9 @@ class _Contract:
     def again(self):
         """Ask what a contract asks at its end: each needs it.
 
-        Gradients of each case; the first call once more, again after its caller has
-        overwritten what came, and under no_grad; other weights, in a new module and in
-        this one.
+        Gradients of each case; the first call once more, and again after its caller has
+        overwritten what came. Of a module: under no_grad; with other weights, in a new
+        one and in this one.
         """
         for number, (says, *waiting) in enumerate(self.waiting):
             if self.make is not None:
@@ -378,11 +378,11 @@ class _Contract:
             for _, old, *_ in earlier:
                 _kit_spoil(old)
             earlier = []
-        with torch.no_grad():
-            problem, _ = self.plain(self.call, says, values, wants, tol)
-        assert problem is None, f"Under torch.no_grad(): {problem}"
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
+            with torch.no_grad():
+                problem, _ = self.plain(self.call, says, values, wants, tol)
+            assert problem is None, f"Under torch.no_grad(): {problem}"
             assert self.has_state(self.call), f"Calls change the module's state_dict."
             self.state = {name: 0.5 - x for name, x in self.state.items()}
             given, state = self.precise(values)
@@ -397,8 +397,8 @@ class _Contract:
             result = _kit_attempt(says, asked, *values)  # the very same tensors
             problem, _ = self.judged(says, result, values, wants, tol)
             assert problem is None, (
-                f"{says}: right in a new module, and wrong after the weights of one "
-                f"that was called were changed: something is kept from an earlier call."
+                f"{says}: right in a new module, and wrong in one whose weights have "
+                f"changed in place since it was called: something is kept from then."
             )
 
     def is_cured(self, says, values, wants, tol):

@@ -296,7 +296,7 @@ class LowRankLinear(nn.Module):
 # +         bias = None if bias is None else bias.detach().clone()
 
 
-# %% wrong: update_kept | says: after the weights of one that was called were changed|something is kept
+# %% wrong: update_kept | says: weights have changed in place|something is kept
 # The update is worked out once.
 # -         return y + self.scale * F.linear(F.linear(x, self.down), self.up)
 # +         if not hasattr(self, "delta"):
