@@ -528,8 +528,8 @@ for _function, _reference, _is_wide in (
     for _n, (_heads, _groups) in enumerate([(6, 3), (6, 2), (14, 2), (70, 10)]):
         _long = _heads if _is_wide else _groups
         _contract.case(
-            f"Keys, values and biases with heads of their own sizes: each entry's shape "
-            f"says d_h",
+            f"Keys, values and biases with heads of their own sizes: the shape of each "
+            f"entry says d_h",
             *_kit_normal(
                 1172 + _n, (4 * _long, 2), (6 * _long, 3), (5 * _long,), (_heads, 2)
             ),
