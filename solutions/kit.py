@@ -352,12 +352,16 @@ class _Contract:
         """Ask what a contract asks at its end: each needs it.
 
         Gradients of each case; the first call once more, and again after its caller has
-        overwritten what came; a module with other weights.
+        overwritten what came. Of a module: under no_grad; with other weights, in a new
+        one and in this one.
         """
+        for number, (says, *waiting) in enumerate(self.waiting):
+            if self.make is not None:
+                self.call.train(number != 1)
+                says = f"{says}, in eval() mode" if number == 1 else says
+            self.backward(says, *waiting)
         if self.make is not None:
             self.call.train()
-        for waiting in self.waiting:
-            self.backward(*waiting)
         says, values, wants, tol = self.first
         earlier, self.earlier, self.number = self.earlier, [], 0
         for _ in range(2):
@@ -376,12 +380,26 @@ class _Contract:
             earlier = []
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
+            with torch.no_grad():
+                problem, _ = self.plain(self.call, says, values, wants, tol)
+            assert problem is None, f"Under torch.no_grad(): {problem}"
             assert self.has_state(self.call), f"Calls change the module's state_dict."
             self.state = {name: 0.5 - x for name, x in self.state.items()}
             given, state = self.precise(values)
             wants = [self.cast(want) for want in self.expected(given, state)]
             problem, _ = self.plain(self.built(), says, values, wants, tol)
             assert problem is None, f"In a module with other weights: {problem}"
+            asked, values = self.ask(self.call), _kit_copy(list(values))
+            _kit_attempt(says, asked, *values)
+            self.call.load_state_dict(
+                {name: x.clone() for name, x in self.state.items()}
+            )
+            result = _kit_attempt(says, asked, *values)  # the very same tensors
+            problem, _ = self.judged(says, result, values, wants, tol)
+            assert problem is None, (
+                f"{says}: right in a new module, and wrong in one whose weights have "
+                f"changed in place since it was called: something is kept from then."
+            )
 
     def is_cured(self, says, values, wants, tol):
         """Tell whether a module that nobody called before does it right."""

@@ -126,8 +126,7 @@ def _prefix_of(prefix_lengths, lengths, size):
         zip(prefix_lengths.tolist(), lengths.tolist(), strict=True)
     ):
         for t in range(size):
-            for s in range(min(n, size)):
-                mask[b, 0, t, s] = s < max(t + 1, p)
+            mask[b, 0, t, : min(n, max(t + 1, p))] = True
     return mask
 
 
@@ -161,6 +160,13 @@ for _call, _reference, _what in [
     for _lengths in [(0, 0, 4), (0, 0, 1), (0, 1, 1), (1, 1, 1), (2, 5, 5), (5, 5, 5)]:
         _pair = [torch.tensor([x]) for x in _lengths[:2]]
         _contract.case(f"One sequence", *_pair, _lengths[2])
+    for _size in (65, 130, 1030):
+        _contract.case(
+            f"A long sequence: is a table of a fixed size used?",
+            torch.tensor([_size // 3, 0]),
+            torch.tensor([_size, _size - 7]),
+            _size,
+        )
     _contract.again()
 for _wrong in ([0, -1, 2], [-3, 0, 0], [4, 1, 1], [0, 0, 6], [0, 4, -1]):
     _pair = torch.tensor(_wrong), torch.tensor([3, 4, 5])
@@ -255,7 +261,15 @@ _contract.case(f"One sentence", *_one, 3, 7)
 _contract.case(f"One position", *[_x[:, :1] for _x in _one], 3, 1)
 _few = _kit_normal(946, (4, 1, 3)), integers(947, 0, 2, (4, 1))
 _contract.case(f"Sentences of one position", *_few, 1, 4)
-_contract.case(f"Large logits", 1e4 * _logits, _labels, 5, 17)
+_contract.case(
+    f"Large logits, whose softmax has zeros: take the logarithm and the softmax in one",
+    1e4 * _logits,
+    _labels,
+    5,
+    17,
+)
+_many = _kit_normal(948, (2, 131, 4)), integers(949, 0, 3, (2, 131))
+_contract.case(f"Many positions", *_many, 1, 300)
 _contract.case(f"float32", _logits.float(), _labels, 5, 17, tol=1e-5)
 _contract.again()
 _leaf = _logits.clone().requires_grad_()
@@ -284,8 +298,9 @@ _contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5
 _contract.case(f"One batch", [(_logits, _labels)], 5)
 _contract.case(f"One label", [(_logits[:1, :1], _labels[:1, :1])], 9)
 _contract.case(f"Slices", [(_kit_apart(_x), _kit_apart(_y)) for _x, _y in _batches], 5)
+_contract.case(f"Many positions", [_many, *[_batches[0]] * 40], 5)
 _contract.case(
-    f"Unlikely labels, whose probabilities have a product of 0",
+    f"Unlikely labels, whose probabilities have a product of 0: add up logarithms",
     [(60 * _x, _y) for _x, _y in _batches],
     5,
 )
@@ -313,14 +328,13 @@ def _reached(layer, x, other):
     size = x.shape[1]
     with torch.no_grad():
         before = layer(x.clone())
-    table = torch.zeros(size, size, dtype=torch.bool)
+    columns = []
     for s in range(size):
         swapped = torch.stack([(other if j == s else x)[:, j] for j in range(size)], 1)
         with torch.no_grad():
             after = layer(swapped)
-        for t in range(size):
-            table[t, s] = (after[:, t] - before[:, t]).abs().max() > 1e-6
-    return table
+        columns.append((after - before).abs().amax((0, 2)) > 1e-6)
+    return torch.stack(columns).T
 
 
 def _leaks_of(layer, x, other):
@@ -412,6 +426,9 @@ for _call, _reference, _what in [
     _contract.case(f"One position", _writes, _x[:, :1], _other[:, :1])
     _contract.case(f"One feature", _layers[0][1], _x[..., :1], _other[..., :1])
     _contract.case(f"float32", _layers[0][1], _x.float(), _other.float())
+    _long = _kit_normal(963, (1, 13, 1), (1, 13, 1), (1, 67, 1), (1, 67, 1))
+    _contract.case(f"More than ten positions", lambda x: x.flip(1), *_long[:2])
+    _contract.case(f"Many positions", lambda x: x.flip(1), *_long[2:])
     _contract.again()
 
 
@@ -467,6 +484,19 @@ for _leaky in (True, False):
         )
         assert _kit_kept(_inputs, [_x, _other]), f"audit changes x or other in place."
         assert _module.calls >= 10, f"audit must call the module itself, in both modes."
+_part = nn.Identity()
+for _mode in (True, False):
+    _parents = nn.Sequential(_part), nn.Sequential(_part)
+    _module = _Moody(True, nn.Sequential(*_parents))
+    _parents[0].train(_mode)
+    _parents[1].training = not _mode
+    _was = [part.training for part in _module.modules()]
+    _audited(_module, _x, _other)
+    assert [part.training for part in _module.modules()] == _was, (
+        f"A part that two others hold gets the mode of one of them: train() and eval() "
+        f"reach down to all parts below. Write the attribute training back, part by "
+        f"part."
+    )
 _module = _Moody(True, nn.Identity())
 for _mode in (True, False, True):
     _module.train(_mode)
@@ -564,6 +594,11 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
         _contract.case(
             f"One position, one key", _x[:, :1], _key[:, :, :1], _value[:, :, :1], None
         )
+    _many = _kit_normal(
+        983 + _number, (2, 67, _d), (2, _h, 131, _d // _h), (2, _h, 131, _d // _h)
+    )
+    _padded = _kit_normal(986, (2, 131)) > 0
+    _contract.case(f"Many positions and keys", *_many, _padded, gradients=False)
     _contract.again()
 _zero, _one = torch.zeros(2, 2).double(), torch.ones(2).double()
 _contract = _Contract(
@@ -663,7 +698,20 @@ _contract.case(f"A temperature that is a whole number", _other, 2, None, None)
 _contract.case(f"A temperature of 0", _logits, 0, None, None)
 _contract.case(f"A temperature of 0.0, with ties", _ties, 0.0, 3, 0.4)
 _contract.case(f"A small temperature", _logits, 1e-3, None, None)
+for _small in (1e-3, 2e-3, 0.05):
+    _says = f"A small temperature, logits that are close: only 0 is greedy"
+    _contract.case(_says, _small * _other, _small, None, None)
+    _contract.case(_says, _small * _other, _small, 6, 0.7)
 _contract.case(f"A large temperature", _logits, 1e3, 7, 0.61)
+_says = f"A large temperature, with forbidden tokens: only -inf stays so when divided"
+for _large in (1e3, 1e6, 1e9):
+    _contract.case(_says, _closed, _large, None, None)
+    _contract.case(_says, _closed, _large, 8, 0.9)
+_many, _many_ties = _kit_normal(995, (2, 300)), integers(996, -2, 2, (2, 300)).double()
+_contract.case(f"Many tokens", _many, 0.9, 120, 0.8)
+_says = f"Many tokens with ties: does the sort keep the order of equals (stable)?"
+for _keep in (7, 120):
+    _contract.case(_says, _many_ties, 1.1, _keep, None)
 for _keep in (3, 1, 8, 9, 10, 500):
     _contract.case(f"top_k = {_keep}", _logits, 1.0, _keep, None)
     _contract.case(f"top_k = {_keep}, with ties", _ties, 1.3, _keep, None)
@@ -844,7 +892,9 @@ def _with_cache(module):
     return call
 
 
-for _number, (_d, _h, _length) in enumerate([(6, 3, 9), (4, 1, 5), (2, 2, 7)]):
+for _number, (_d, _h, _length) in enumerate(
+    [(6, 3, 9), (4, 1, 5), (2, 2, 7), (2, 1, 67)]
+):
     _shapes = {f"positions": (_length, _d)} | _projections(_d, _d)
     _contract = _Contract(
         make=lambda sizes=(_d, _h, _length): CachedSelfAttention(*sizes),
@@ -930,23 +980,32 @@ assert _problem is None, _problem
 
 
 ### BEGIN HIDDEN TESTS
-def _beam(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
-    """Return the hypotheses of all lengths, growing them from the last step's."""
+def _beam(log_probs, bos_id, eos_id, beam_size, max_len, alpha, digits=(None, None)):
+    """Return the hypotheses of all lengths, growing them from the last step's.
+
+    digits: how many of them decide in a step, and how many at the end; all if None.
+    """
     table, ended, alive = log_probs.tolist(), [], {(): 0.0}
+
+    def rounded(number, decimals):
+        return number if decimals is None else round(number, decimals)
+
     for _ in range(max_len):
         grown = {}
         for tokens, total in alive.items():
             for j, entry in enumerate(table[[bos_id, *tokens][-1]]):
                 if entry > -math.inf:
                     grown[(*tokens, j)] = total + entry
-        kept = sorted(grown, key=lambda tokens: (-grown[tokens], tokens))[:beam_size]
+        kept = sorted(
+            grown, key=lambda tokens: (-rounded(grown[tokens], digits[0]), tokens)
+        )[:beam_size]
         ended += [(tokens, grown[tokens]) for tokens in kept if tokens[-1] == eos_id]
         alive = {tokens: grown[tokens] for tokens in kept if tokens[-1] != eos_id}
     pairs = [
         (list(tokens), total * (6 / (5 + len(tokens))) ** alpha)
         for tokens, total in [*ended, *alive.items()]
     ]
-    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+    return sorted(pairs, key=lambda pair: (-rounded(pair[1], digits[1]), pair[0]))
 
 
 def _found_by(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
@@ -969,6 +1028,20 @@ _contract = _Contract(
     _found_by,
     _beam,
     arguments=(f"log_probs", *f"bos_id eos_id beam_size max_len alpha".split()),
+    mistakes={
+        f"nearly equal log-probabilities are taken for equal. Compare them as they "
+        f"are: not rounded, in no shorter data type, with no tolerance.": (
+            lambda *values: _beam(*values, digits=(6, None))
+        ),
+        f"nearly equal scores are taken for equal in the result. Compare them as they "
+        f"are: not rounded, in no shorter data type, with no tolerance.": (
+            lambda *values: _beam(*values, digits=(None, 6))
+        ),
+        f"nearly equal log-probabilities and scores are taken for equal. Compare them "
+        f"as they are: not rounded, in no shorter data type, with no tolerance.": (
+            lambda *values: _beam(*values, digits=(6, 6))
+        ),
+    },
 )
 _table, _other = [  # sums are exact, in any order
     (64 * torch.log_softmax(2 * _x, -1)).round() / 64
@@ -1019,10 +1092,20 @@ for _n, (_bos, _eos, _beam_size, _steps) in enumerate(
     _contract.case(
         f"A row of eos that holds anything", _loud, _bos % 3, 3, _beam_size, _steps, 0.8
     )
+_contract.case(f"Many steps", _table[:3, :3], 0, 1, 2, 70, 0.7)
 _contract.case(f"A transpose", _kit_apart(_even), 0, 2, 3, 4, 0.0)
 _long = torch.log_softmax(_kit_normal(1028, (5, 5)), -1)
 _contract.case(f"Numbers that float32 rounds", _long, 0, 1, 3, 4, 0.6)
 _contract.case(f"In float32, with ties", _even.float(), 2, 1, 3, 4, 0.0)
+_near = -1 - torch.arange(5.0).flip(0).double().expand(5, 5) * 2.0**-30
+for _beam_size, _steps in ((2, 1), (2, 3), (3, 4), (40, 2)):
+    for _eos in (0, 3):
+        _says = f"Log-probabilities that are nearly equal"
+        _contract.case(_says, _near, 1, _eos, _beam_size, _steps, 0.0)
+_wide = -integers(1029, 1, 3, (23, 23)).double() / 8
+for _beam_size, _steps in ((9, 3), (30, 2)):
+    _says = f"More than ten tokens, with ties: compare lists of numbers, not texts"
+    _contract.case(_says, _wide, 0, 12, _beam_size, _steps, 0.0)
 _contract.case(f"Two tokens", _table[:2, :2], 0, 1, 2, 5, 0.7)
 _stuck = _table.clone()
 _stuck[2] = -math.inf

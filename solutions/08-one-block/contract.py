@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from solutions.kit import (
     _Contract,
     _kit_apart,
+    _kit_attempt,
     _kit_near,
     _kit_normal,
     _kit_refuses,
@@ -72,6 +73,11 @@ _contract.case(
 )
 _close = 1 + 1e-12 * _sets[1]
 _contract.case(f"Similarities that differ in float64 only", _close, _rights[0], 3)
+_near = 1.75 + _sets[1].argsort(1).argsort(1) * 2.0**-52
+_says = f"Similarities that are neighbours in float64"
+_contract.case(_says, _near, _rights[0], 2)
+_contract.case(_says, 1e9 * _near, ~_rights[0], 2)
+_contract.case(f"Nearly equal similarities, all tiny", 1e-12 * _sets[1], _rights[1], 2)
 _contract.case(f"float32", _sets[0].float(), _rights[0], 4, tol=1e-6)
 _asking = _sets[0].clone().requires_grad_()
 _contract.case(f"Similarities that ask for gradients", _asking, _rights[0], 3)
@@ -153,7 +159,17 @@ _contract.case(f"Transposes", *map(_kit_apart, (_sets[1], _labels[0])), -100)
 _contract.case(f"One sentence", _sets[0][:1], _labels[1, :1].clamp(min=0), 17)
 _contract.case(f"One token each", _sets[0][:, :1], _labels[0, :, :1], -100)
 _contract.case(f"One label", _sets[0][..., :1], 0 * _labels[1], -100)
-_contract.case(f"Large scores", 1e4 * _sets[0], _labels[0], -100, gradients=False)
+_says = f"Large scores, whose softmax has zeros: take the logarithm and it in one"
+_contract.case(_says, 1e4 * _sets[0], _labels[0], -100)
+_long = _kit_normal(1104, (2, 131, 4)), integers(1105, 0, 3, (2, 131))
+_contract.case(f"Long sentences", *_long, 2)
+for _ignore in (-1, 10**12, -(10**12)):
+    _contract.case(
+        f"ignore is any whole number",
+        _sets[1],
+        _labels[0].where(_labels[0] != -100, _ignore),
+        _ignore,
+    )
 _float = _sets[0].float()
 _contract.case(f"float32", _float, _labels[1], -100, gradients=False, tol=1e-5)
 _contract.again()
@@ -162,7 +178,15 @@ _contract = _Contract(
     find_spans, _spans_of, arguments=(f"labels", f"ignore"), results=()
 )
 for _n, (_batch, _size, _most) in enumerate(
-    [(3, 8, 4), (1, 9, 6), (4, 1, 2), (4, 9, 2), (2, 30, 24)]
+    [
+        (3, 8, 4),
+        (1, 9, 6),
+        (4, 1, 2),
+        (4, 9, 2),
+        (2, 30, 24),
+        (2, 131, 60),
+        (2, 40, 500),
+    ]
 ):
     _labels = integers(1111 + _n, 0, _most, (_batch, _size))
     _contract.case(f"Nothing ignored", _labels, -100)
@@ -255,6 +279,7 @@ _contract.case(f"Transposes", _kit_apart(_sets[0]), 2, 1)
 _contract.case(f"One image, one channel", _sets[0][:1, :1], 4, 3)
 _contract.case(f"One row of pixels", _sets[0][:, :, :1], 2, 1)
 _contract.case(f"One pixel", _sets[0][..., :1, :1], 3, 2)
+_contract.case(f"Many patches", _kit_normal(1123, (1, 2, 67, 9)), 5, 3)
 _contract.case(f"float32", _sets[0].float(), 3, 2, gradients=False, tol=1e-6)
 _contract.again()
 
@@ -273,6 +298,7 @@ for _n, (_batch, _shape, _patch, _stride) in enumerate(
         (2, (2, 1, 3), 2, 1),
         (2, (1, 2, 2), 5, 3),
         (1, (1, 1, 1), 1, 1),
+        (1, (2, 67, 9), 5, 3),
     ]
 ):
     _number = math.prod(len(_starts(_size, _patch, _stride)) for _size in _shape[1:])
@@ -290,6 +316,8 @@ for _patch, _stride in ((3, 1), (2, 2)):
         _patch,
         _stride,
     )
+_says = f"float32, after an image of this size in float64"
+_contract.case(_says, _rows.float(), (3, 5, 4), 2, 2, gradients=False, tol=1e-6)
 _contract.again()
 _rows = _kit_normal(1141, (2, 4, 12))
 for _stride in (0, -2, 3):
@@ -334,8 +362,11 @@ def _hidden_by(ids, special, mask_id, vocab_size, seed, *share, **named):
     return hide_tokens(ids, special, mask_id, vocab_size, generator, *share, **named)
 
 
-def _corrupted_by(ids, special, mask_id, vocab_size, seed, share=0.15):
-    """Return the corrupted text and the answers, token by token."""
+def _corrupted_by(ids, special, mask_id, vocab_size, seed, share=0.15, is_within=False):
+    """Return the corrupted text and the answers, token by token.
+
+    is_within: whether only ids of the vocabulary are ordinary.
+    """
     generator = torch.Generator().manual_seed(seed)
     order = torch.rand(ids.shape, generator=generator).tolist()
     fate = torch.rand(ids.shape, generator=generator)
@@ -343,7 +374,11 @@ def _corrupted_by(ids, special, mask_id, vocab_size, seed, share=0.15):
     which = torch.randint(len(words), ids.shape, generator=generator)
     corrupted, answers = ids.clone(), torch.full_like(ids, -100)
     for b, row in enumerate(ids.tolist()):
-        places = [t for t, token in enumerate(row) if token not in special]
+        places = [
+            t
+            for t, token in enumerate(row)
+            if token not in special and (token < vocab_size or not is_within)
+        ]
         number = max(1, round(share * len(places)))
         for t in sorted(places, key=lambda t, b=b: order[b][t])[:number]:
             answers[b, t] = row[t]
@@ -359,6 +394,12 @@ _contract = _Contract(
     _corrupted_by,
     arguments=(f"ids", f"special", f"mask_id", f"vocab_size", f"seed", f"share"),
     results=(f"corrupted", f"answers"),
+    mistakes={
+        f"ids beyond the vocabulary are taken for special. A token is ordinary if its "
+        f"id is not in special.": (
+            lambda *values: _corrupted_by(*values, is_within=True)
+        ),
+    },
 )
 _texts = integers(1151, 0, 24, (2, 4, 17))
 _seeds = integers(1152, 0, 10**6, (6,)).tolist()
@@ -373,6 +414,13 @@ _contract.case(f"More ids than are used", _texts[0], [0, 24], 24, 90, _seeds[3],
 _contract.case(f"A mask beyond the text", _texts[1], [30], 30, 31, _seeds[4], 0.9)
 _says = f"A special id beyond the vocabulary: it takes no place among the ordinary ids"
 _contract.case(_says, _texts[0], [0, 40], 40, 25, _seeds[2], 0.97)
+_says = f"Ids beyond the vocabulary"
+_contract.case(_says, _texts[0], [0, 40], 40, 15, _seeds[2], 0.97)
+_contract.case(_says, _texts[1], [0, 3, 22], 22, 15, _seeds[3], 0.6)
+_long = integers(1153, 0, 999, (2, 131))
+_contract.case(f"A long text", _long, [0, 999], 999, 1000, _seeds[4], 0.703)
+_contract.case(f"A share of all", _texts[0], [0, 24], 24, 25, _seeds[5], 1.0)
+_contract.case(f"A share of nearly none", _texts[0], [0, 24], 24, 25, _seeds[5], 1e-4)
 _says = f"A special id that stands in the list twice"
 _contract.case(_says, _texts[0], [0, 24, 0], 24, 25, _seeds[3], 0.97)
 _contract.case(f"A transpose", _kit_apart(_texts[1]), [0, 5], 5, 25, _seeds[0], 0.6)
@@ -429,7 +477,7 @@ def _means(key, value, bias, query, num_heads, num_kv_heads):
     """Return the means, row by row."""
     size, results = num_heads // num_kv_heads, []
     for tensor in (key, value, bias):
-        d_h = len(tensor) // num_heads
+        d_h = len(tensor) // num_heads  # each entry has its own
         results.append(
             torch.stack(
                 [
@@ -477,7 +525,24 @@ for _function, _reference, _is_wide in (
         _contract.case(f"Transposes", *_others, _heads, _groups, gradients=False)
     _single = [_x.float() for _x in _sets]
     _contract.case(f"float32", *_single, 1, 1, gradients=False, tol=1e-6)
+    for _n, (_heads, _groups) in enumerate([(6, 3), (6, 2), (14, 2), (70, 10)]):
+        _long = _heads if _is_wide else _groups
+        _contract.case(
+            f"Keys, values and biases with heads of their own sizes: the shape of each "
+            f"entry says d_h",
+            *_kit_normal(
+                1172 + _n, (4 * _long, 2), (6 * _long, 3), (5 * _long,), (_heads, 2)
+            ),
+            _heads,
+            _groups,
+        )
     _contract.again()
+    _steps = {"steps": integers(1177, 0, 99, (3,)), "a.key.bias": torch.ones(12)}
+    _found = _kit_attempt(f"Whole numbers", _function, _steps, 6, 3)["steps"]
+    _says = f"An entry of whole numbers is copied as it is, into a new tensor."
+    assert torch.equal(_found, _steps["steps"]), _says
+    _places = [_x.untyped_storage().data_ptr() for _x in (_found, _steps["steps"])]
+    assert _places[0] != _places[1], _says
     _called = _entries(_function)
     _asked = _called, *_kit_normal(1171, (12, 2), (12, 3), (12,), (12, 2)), 6
     _word = "num_kv_heads"
@@ -520,29 +585,46 @@ def _contrast(state, images, captions, groups=None):
     return sum(costs) / len(costs), scores
 
 
-for _n, _log_scale in enumerate((0.7, 2.2, 9.0)):
-    _contract = _Contract(
-        make=ContrastiveLoss,
-        state={"log_scale": torch.tensor(_log_scale).double()},
-        reference=_contrast,
-        arguments=(f"images", f"captions", f"groups"),
-        results=(f"the loss", f"scores"),
-        gradients=(f"images", f"captions"),
-    )
+for _n, (_says, _log_scale) in enumerate(
+    [
+        (f"A temperature above 1: log_scale is below 0", -1.3),
+        (f"A small factor", 0.7),
+        (f"A larger factor", 2.2),
+        (f"A factor beyond the limit", 9.0),
+        (f"A factor just below the limit", 4.6),
+        (f"A factor just above the limit", 4.61),
+        (f"A factor far beyond the limit", 79.0),
+    ]
+):
+    _asked = {
+        "name": _says,
+        "make": ContrastiveLoss,
+        "state": {"log_scale": torch.tensor(_log_scale).double()},
+        "reference": _contrast,
+        "arguments": (f"images", f"captions", f"groups"),
+        "results": (f"the loss", f"scores"),
+    }
+    _contract = _Contract(**_asked, gradients=(f"images", f"captions"))
     _images, _captions = _kit_normal(1181 + _n, (5, 3), (5, 3))
     _groups = integers(1184 + _n, 0, 2, (2, 5))
     _contract.case(f"Groups", _images, _captions, _groups[0])
-    _contract.case(f"Other groups", _images, _captions, _groups[1])
-    _contract.case(f"One pair", _images[:1], _captions[:1], None)
     _contract.case(f"No groups", _images, _captions, None)
-    _contract.case(f"Other captions", _images, _captions.flip(1), _groups[0])
-    _contract.case(f"Other images", 1 - _images, _captions, None)
-    _contract.case(f"Fewer pairs", _images[:3], _captions[:3], None)
-    if _n == 1:
+    if _n in (1, 2, 3):
+        _contract.case(f"Other groups", _images, _captions, _groups[1])
+        _contract.case(f"One pair", _images[:1], _captions[:1], None)
+        _contract.case(f"Other captions", _images, _captions.flip(1), _groups[0])
+        _contract.case(f"Other images", 1 - _images, _captions, None)
+        _contract.case(f"Fewer pairs", _images[:3], _captions[:3], None)
+    if _n == 2:
         _few = _images[:1], _captions[:1], _groups[0, :1]
         _contract.case(f"One pair and its group", *_few)
         _contract.case(f"One feature", _images[:, :1], _captions[:, :1], _groups[1])
         _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
+        _says = f"Groups may be any whole numbers, large and negative ones"
+        _contract.case(_says, _images, _captions, 10**15 + _groups[0])
+        _contract.case(_says, _images, _captions, -(10**15) - _groups[1])
+        _many = *_kit_normal(1188, (67, 3), (67, 3)), integers(1189, 0, 40, (67,))
+        _contract.case(f"Many pairs", *_many, gradients=False)
         _says = f"Lengths near 1e-5 and 1e5: is a length kept above a larger number?"
         _contract.case(_says, 1e-5 * _images, 1e5 * _captions, None)
         _says = f"Lengths near 1e-9: is a length kept above a larger number?"
@@ -551,7 +633,12 @@ for _n, _log_scale in enumerate((0.7, 2.2, 9.0)):
     _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
     _contract.case(f"Vectors of zeros", _zeros, _captions, _groups[0], gradients=False)
     _contract.again()
-for _start in (0.07, 0.5, 3.0, None):
+    if _n == 2:
+        _contract = _Contract(**_asked, gradients=(f"captions",))
+        _says = f"Vectors of zeros: all gradients but those at the zeros"
+        _contract.case(_says, _zeros, _captions, _groups[0])
+        _contract.again()
+for _start in (0.07, 0.5, 3.0, 0.0001, None):
     _made = ContrastiveLoss() if _start is None else ContrastiveLoss(_start)
     _start, _begin = _start or 0.07, _made.state_dict()["log_scale"]
     assert _kit_near(_begin, torch.tensor(-math.log(_start)), 1e-5), (
@@ -587,7 +674,7 @@ def _updated(alpha):
 
 
 for _n, (_out, _in, _rank, _alpha) in enumerate(
-    [(4, 3, 2, 1.7), (2, 5, 3, 8), (1, 1, 1, 0.3)]
+    [(4, 3, 2, 1.7), (2, 5, 3, 8), (1, 1, 1, 0.3), (3, 2, 7, -0.4), (2, 67, 3, 1)]
 ):
     _shapes = {
         "weight": (_out, _in),
@@ -632,6 +719,25 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         assert _kit_near(_y, _want, 1e-4 if _y.dtype == torch.float32 else 1e-9), (
             f"y after {_step} is wrong."
         )
+for _dtype, _other in [
+    (torch.float32, torch.float64),
+    (torch.float64, torch.float32),
+]:
+    _weight, _bias, _x = _kit_normal(1198, (3, 2), (3,), (4, 2))
+    _weight, _bias, _x = _weight.to(_dtype), _bias.to(_other), _x.to(_dtype)
+    _says = f"A weight of {_dtype} with a bias of {_other}"
+    _module = _kit_attempt(_says, LowRankLinear, _weight, _bias, 2, 1.0)
+    for _name, _entry in _module.state_dict().items():
+        assert _entry.dtype == _dtype, (
+            f"{_says}: {_name} has the data type {_entry.dtype}. All that the module "
+            f"holds has the data type of the weight that is given."
+        )
+    _y, _want = (
+        _kit_attempt(_says, _module, _x),
+        F.linear(_x, _weight, _bias.to(_dtype)),
+    )
+    assert _y.dtype == _dtype, f"{_says}: y has the data type {_y.dtype}."
+    assert _kit_near(_y, _want, 1e-5), f"{_says}: y is wrong."
 for _rank in (0, -1):
     _kit_refuses(
         f"A rank below 1",

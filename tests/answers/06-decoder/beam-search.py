@@ -501,3 +501,29 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # %% wrong: normalised | says: table is normalised
 # -     table = log_probs.tolist()
 # +     table = log_probs.log_softmax(-1).tolist()
+
+
+# %% wrong: rounded_ranking | says: nearly equal log-probabilities are taken for equal
+# -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+# +         kept = sorted(extensions, key=lambda pair: (-round(pair[0], 2), pair[1]))
+# +         kept = kept[:beam_size]
+
+
+# %% wrong: rounded_result | says: nearly equal scores are taken for equal in the result
+# -     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+# +     return sorted(scored, key=lambda pair: (-round(pair[1], 5), pair[0]))
+
+
+# %% wrong: rounded_everywhere | says: nearly equal log-probabilities and scores
+# -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+# +         kept = sorted(extensions, key=lambda pair: (-round(pair[0], 4), pair[1]))
+# +         kept = kept[:beam_size]
+
+# -     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+# +     return sorted(scored, key=lambda pair: (-round(pair[1], 5), pair[0]))
+
+
+# %% wrong: sorted_as_text | says: lists of numbers, not texts
+# -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+# +         kept = sorted(extensions, key=lambda pair: (-pair[0], str(pair[1])))
+# +         kept = kept[:beam_size]

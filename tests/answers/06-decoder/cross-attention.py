@@ -472,3 +472,19 @@ class CrossAttention(nn.Module):
 # -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
 # +         key = memory @ self.k_proj.weight.mT
 # +         return self.split(key), self.split(self.v_proj(memory))
+
+
+# %% wrong: keeps_the_last_memory | says: weights have changed in place
+# Keys of the same tensor are handed out again, also after a step of training.
+# -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+# +         if getattr(self, "last", None) is None or self.last[0] is not memory:
+# +             pair = self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+# +             self.last = memory, pair
+# +         return self.last[1]
+
+
+# %% wrong: at_most_64_keys | says: Many positions and keys
+# -         query = self.split(self.q_proj(x))  # (B, T, D) -> (B, h, T, d_h)
+# +         query = self.split(self.q_proj(x))
+# +         key, value = key[:, :, :64], value[:, :, :64]
+# +         memory_mask = None if memory_mask is None else memory_mask[:, :64]

@@ -570,3 +570,11 @@ class CachedSelfAttention(nn.Module):
 # +         for place, part in enumerate((key, value)):
 # +             self.store[place, :, :, seen : seen + new] = part
 # +         key, value = [self.store[place, :, :, : seen + new] for place in (0, 1)]
+
+
+# %% wrong: cut_off_in_eval | says: in eval\(\) mode
+# In eval mode the cache is detached.
+# -         if cache is not None:
+# +         if cache is not None and not self.training:
+# +             cache = tuple(x.detach() for x in cache)
+# +         if cache is not None:

@@ -468,3 +468,15 @@ def audit(module, x, other):
 # -     with torch.no_grad():
 # +     x, other = x.float(), other.float()
 # +     with torch.no_grad():
+
+
+# %% wrong: restored_by_train | says: A part that two others hold
+# train(mode) reaches down: a shared part gets the mode of the parent that comes last.
+# -             part.training = mode
+# +             part.train(mode)
+
+
+# %% wrong: sorted_as_text | says: wrong
+# Pairs are sorted as texts, where 10 stands before 2.
+# -     return [(t, s) for t, s in future.nonzero().tolist()]
+# +     return sorted([(t, s) for t, s in future.nonzero().tolist()], key=str)

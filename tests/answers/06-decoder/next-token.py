@@ -467,3 +467,13 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # A batch of one row loses its axis.
 # -     return torch.multinomial(probs, 1, generator=generator).squeeze(1)
 # +     return torch.multinomial(probs, 1, generator=generator).squeeze()
+
+
+# %% wrong: small_is_greedy | says: only 0 is greedy
+# -     if temperature == 0:
+# +     if temperature <= 1e-3:
+
+
+# %% wrong: large_number_divided | says: only -inf stays so when divided
+# -     ranked = ranked / temperature
+# +     ranked = ranked.clamp(min=-1e4) / temperature

@@ -294,3 +294,19 @@ def scored_positions(prefix_lengths, lengths, size):
 # Rows of padding see everything, against NaN.
 # -     return (s < n) & ((s <= t) | (s < p))
 # +     return (t >= n) | (s < n) & ((s <= t) | (s < p))
+
+
+# %% wrong: a_table_of_64 | says: is a table of a fixed size used
+# The triangle is made once and cut to size.
+# -     position = torch.arange(size, device=lengths.device)
+# -     t, s = position[:, None], position[None, :]  # (T, 1), (1, T)
+# +     triangle = torch.ones(64, 64, dtype=torch.bool).tril()[:size, :size]
+# +     s = torch.arange(size)[None, :]
+
+# -     return (s < n) & ((s <= t) | (s < p))  # -> (B, 1, T, T)
+# +     return (s < n) & (triangle | (s < p))
+
+
+# %% wrong: a_table_of_1024 | says: is a table of a fixed size used
+# -     follower = torch.arange(size, device=lengths.device) + 1
+# +     follower = torch.arange(1024)[:size] + 1

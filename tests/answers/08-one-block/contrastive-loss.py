@@ -233,3 +233,14 @@ class ContrastiveLoss(nn.Module):
 # too small a cosine.
 # -         cosines = F.normalize(images, dim=-1) @ F.normalize(captions, dim=-1).mT
 # +         cosines = F.normalize(images, dim=-1, eps=1e-3) @ F.normalize(captions, dim=-1, eps=1e-3).mT
+
+
+# %% wrong: held_above_zero | says: A temperature above 1
+# -         scale = self.log_scale.clamp(max=math.log(100)).exp()
+# +         scale = self.log_scale.clamp(0, math.log(100)).exp()
+
+
+# %% wrong: groups_as_floats | says: Groups may be any whole numbers
+# -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
+# +         groups = groups.float()
+# +         right = (groups[:, None] == groups).to(scores.dtype)

@@ -257,3 +257,30 @@ def spread_keys(state, num_heads, num_kv_heads):
 # d_h is taken as D / h for weights, which is wrong or stops where h d_h is not D.
 # -             tensor.unflatten(0, (num_kv_heads, size, -1)).mean(dim=1).flatten(0, 1)
 # +             tensor.reshape(num_kv_heads, size, tensor.shape[-1] // num_heads, *tensor.shape[1:]).mean(dim=1).flatten(0, 1)
+
+
+# %% wrong: one_size_of_heads | says: heads of their own sizes
+# The size of a head is that of the first projection.
+# -     shared = {}
+# +     shared, d_h = {}, None
+#       for name, tensor in state.items():
+#           if name.split(".")[-2:-1] in (["key"], ["value"]):
+#               # (h d_h, ...) -> (h_kv, h / h_kv, d_h, ...) -> (h_kv d_h, ...)
+# -             heads = tensor.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, -1))
+# +             d_h = d_h or tensor.shape[0] // num_heads
+# +             heads = tensor.unflatten(0, (-1, num_heads // num_kv_heads, d_h))
+
+
+# %% wrong: spread_by_one_size_of_heads | says: heads of their own sizes
+# -     spread = {}
+# +     spread, d_h = {}, None
+#       for name, tensor in state.items():
+#           if name.split(".")[-2:-1] in (["key"], ["value"]):
+# -             groups = tensor.unflatten(0, (num_kv_heads, -1))  # (h_kv, d_h, ...)
+# +             d_h = d_h or tensor.shape[0] // num_kv_heads
+# +             groups = tensor.unflatten(0, (-1, d_h))
+
+
+# %% wrong: whole_numbers_not_copied | says: entry of whole numbers is copied
+# -             shared[name] = tensor.clone()
+# +             shared[name] = tensor.clone() if tensor.is_floating_point() else tensor

@@ -230,3 +230,8 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # Chosen tokens that stay as they are (or are replaced by themselves) have no answer.
 # -     return corrupted, torch.where(chosen, ids, -100)
 # +     return corrupted, torch.where(corrupted != ids, ids, -100)
+
+
+# %% wrong: ordinary_within_the_vocabulary | says: ids beyond the vocabulary are taken for special
+# -     ordinary = ~torch.isin(ids, special)  # (B, T)
+# +     ordinary = torch.isin(ids, words)

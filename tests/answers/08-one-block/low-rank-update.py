@@ -9,7 +9,8 @@ class LowRankLinear(nn.Module):
         if bias is None:
             self.register_parameter("bias", None)
         else:
-            self.bias = nn.Parameter(bias.detach().clone(), requires_grad=False)
+            copied = bias.detach().clone().to(weight.dtype)
+            self.bias = nn.Parameter(copied, requires_grad=False)
         bound = weight.shape[1] ** -0.5
         down = torch.empty(rank, weight.shape[1], dtype=weight.dtype)
         self.down = nn.Parameter(down.uniform_(-bound, bound))
@@ -45,7 +46,9 @@ class LowRankLinear(nn.Module):
         if not rank >= 1:
             raise ValueError(f"rank = {rank} is too small")
         self.register_buffer("weight", torch.empty_like(weight).copy_(weight.detach()))
-        copied = None if bias is None else torch.empty_like(bias).copy_(bias.detach())
+        copied = None
+        if bias is not None:
+            copied = torch.empty_like(bias, dtype=weight.dtype).copy_(bias.detach())
         self.register_buffer("bias", copied)
         layer = nn.Linear(weight.shape[1], rank).to(weight.dtype)
         self.down = nn.Parameter(layer.weight.data)
@@ -78,7 +81,7 @@ class LowRankLinear(nn.Module):
             raise ValueError("the rank is at least 1")
         self.register_buffer("weight", weight.detach().clone())
         if bias is not None:
-            self.register_buffer("bias", bias.detach().clone())
+            self.register_buffer("bias", bias.detach().clone().to(weight.dtype))
         down = torch.empty(rank, weight.shape[1], dtype=weight.dtype)
         nn.init.kaiming_uniform_(down, a=math.sqrt(5))
         self.down = nn.Parameter(down)
@@ -166,8 +169,8 @@ class LowRankLinear(nn.Module):
 
 
 # %% wrong: bias_learned, of: parameters | says: learned: expected down and up
-# -             self.bias = nn.Parameter(bias.detach().clone(), requires_grad=False)
-# +             self.bias = nn.Parameter(bias.detach().clone())
+# -             self.bias = nn.Parameter(copied, requires_grad=False)
+# +             self.bias = nn.Parameter(copied)
 
 
 # %% wrong: down_not_learned | says: learned: expected down and up
@@ -286,3 +289,16 @@ class LowRankLinear(nn.Module):
 # -             return y
 # +         if self.is_merged:
 # +             return y.float()
+
+
+# %% wrong: bias_of_another_type | says: has the data type of the weight that is given
+# -         bias = None if bias is None else bias.detach().clone().to(weight.dtype)
+# +         bias = None if bias is None else bias.detach().clone()
+
+
+# %% wrong: update_kept | says: weights have changed in place|something is kept
+# The update is worked out once.
+# -         return y + self.scale * F.linear(F.linear(x, self.down), self.up)
+# +         if not hasattr(self, "delta"):
+# +             self.delta = (self.scale * self.up @ self.down).T
+# +         return y + x @ self.delta

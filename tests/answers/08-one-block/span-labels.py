@@ -287,3 +287,8 @@ def find_spans(labels, ignore=-100):
 # A span ends where the next label closes it, so ignored pieces at its end belong to it.
 # -                 spans.append((start, end, kind))
 # +                 spans.append((start, place, kind))
+
+
+# %% wrong: at_most_64_kinds | says: wrong
+# -             kind, begins = (label - 1) // 2, label % 2 == 1
+# +             kind, begins = (label - 1) // 2 % 64, label % 2 == 1
