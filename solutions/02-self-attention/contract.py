@@ -71,7 +71,9 @@ _contract.case(
 )
 _contract.case(f"One key", _query, _keys[:1], _values[:1], 0.5)
 _contract.case(f"One feature", *_kit_normal(922, (1,), (4, 1), (4, 1)), 1.0)
-_says = f"A query that is a key: a root has no gradient at a distance of 0"
+_says = (
+    f"A query that is a key: no case of its own, and no root, whose slope is NaN at 0"
+)
 _contract.case(_says, _keys[2], _keys, _values, 0.5)
 _contract.case(f"The temperature left out: it is 1", _query, _keys, _values)
 _far = 1e5 + _query, 1e5 + _keys, _values
@@ -333,11 +335,30 @@ def _local(valid, window, causal=False):
     return mask
 
 
+def _of_real_tokens(valid, window, causal=False):
+    """Return the mask whose window counts real tokens only."""
+    rank = valid.long().cumsum(1)
+    ahead = rank[:, None, :] - rank[:, :, None]
+    left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+    return (ahead >= -left) & (ahead <= right) & valid[:, None, :]
+
+
 _contract = _Contract(
     local_mask,
     _local,
     arguments=(f"valid", f"window", f"causal"),
     results=(f"the mask",),
+    mistakes={
+        f"a window wider than T is cut down to T before it is halved. Cut off what "
+        f"lies outside of the sequence, and leave the window as it is.": (
+            lambda valid, window, causal=False: _local(
+                valid, min(window, valid.shape[1]), causal
+            )
+        ),
+        f"padding takes up no place in the window. It counts positions, real or not.": (
+            _of_real_tokens
+        ),
+    },
 )
 for _n, _shape in enumerate([(3, 7), (1, 7), (4, 1), (1, 1), (2, 9)]):
     _valid = _kit_normal(941 + _n, _shape) > -0.5
@@ -510,7 +531,8 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     )
     _x, _other = _kit_normal(964 + _n, (3, 4, _d), (3, 4, _d))
     _masks = (_kit_normal(967 + _n, (2, 3, 4, 4)) > 0) | torch.eye(4).bool()
-    _contract.case(f"A mask", _x, _masks[0])
+    _says = f"A mask (it comes after the scale, which may be negative)"
+    _contract.case(_says, _x, _masks[0])
     _contract.case(f"Another mask", _x, _masks[1])
     _contract.case(f"Other tokens", _other, _masks[0])
     _contract.case(f"No mask", _x, None)
@@ -941,7 +963,8 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
         _contract.case(f"A mask", _old, _query, *_block, _part)
         _contract.case(f"Another mask", _old, _query, *_block, ~_part)
         _contract.case(f"No mask", _old, _query, *_block, None)
-        _contract.case(f"A mask of keys", _old, _query, *_block, _part[:1, -1:])
+        _says = f"A mask of keys, which broadcasts"
+        _contract.case(_says, _old, _query, *_block, _part[:1, -1:])
         for _form in (_part[..., :1], _part[:, :1, :1], _part[:1, :, :1], _part[0, -1]):
             _says = f"A mask of shape {tuple(_form.shape)}, which broadcasts"
             _contract.case(_says, _old, _query, *_block, _form)
@@ -985,8 +1008,11 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
         ([4, 5], [9]),
         ([2, 1, 6], [8, 1]),
     )[_n]:
-        _contract.case(f"Blocks of other sizes", _query, _key, _value, _sizes_of)
+        _says = f"Blocks of other sizes (detach the maximum everywhere, or nowhere)"
+        _contract.case(_says, _query, _key, _value, _sizes_of)
     _contract.case(f"Other keys", _query, _key.flip(1), _value, [4, 5])
+    _single = _query.float(), _key.float(), _value.float(), [4, 5]
+    _contract.case(f"float32", *_single, gradients=False, tol=1e-5)
     _contract.case(f"One key", _query, _key[:, :1], _value[:, :1], [1])
     for _factor in (100.0, -100.0):
         _contract.case(
@@ -1022,16 +1048,6 @@ _contract.case(
     _query,
     *_long[:2],
     _long[2] > 0,
-)
-_single = _query.float(), _key.float(), _value.float()
-_contract.case(
-    f"float32",
-    _seen(_single[0], _single[1][:, :2], _single[2][:, :2]),
-    _single[0],
-    _single[1][:, 2:],
-    _single[2][:, 2:],
-    None,
-    tol=1e-5,
 )
 _contract.case(
     f"A mask, and larger scores than before",

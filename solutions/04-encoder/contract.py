@@ -272,12 +272,21 @@ for _name in (
         _name,
         word="activation",
     )
+
+
+def _rounded_first(d_ff, multiple=1):
+    """Return two thirds of a width that was rounded up before."""
+    return -(-2 * -(-d_ff // multiple) // 3) * multiple
+
+
 _whole = f"Use whole numbers only: -(-a // b) is a / b rounded up."
 _contract = _Contract(
     gated_width,
     _width,
     arguments=(f"d_ff", f"multiple"),
     mistakes={
+        f"d_ff is rounded up to a multiple before two thirds of it are taken. Take the "
+        f"two thirds first.": _rounded_first,
         f"2/3 is no float, and its rounding error counts. {_whole}": _up_from(
             lambda d_ff: d_ff * (2 / 3)
         ),
@@ -444,6 +453,11 @@ _contract = _Contract(
     arguments=(f"x", f"branch", f"keep", f"keep_prob"),
     results=(f"the result",),
     gradients=(f"x", f"branch"),
+    mistakes={
+        f"keep has no effect. With keep_prob = 1 as well, it says what is dropped.": (
+            lambda x, branch, keep, keep_prob: _dropped(x, branch, None, keep_prob)
+        ),
+    },
 )
 for _n, (_batch, _size, _d) in enumerate(
     [(4, 3, 5), (4, 3, 5), (4, 4, 4), (1, 3, 2), (5, 1, 2), (2, 2, 1), (1, 1, 1)]
@@ -601,8 +615,8 @@ for _n, (_batch, _size, _d) in enumerate(
             _contract.case(f"Infinite padding, {_mode}", _wild, _valid, *_last)
             _moved = _kit_apart(_x), _kit_apart(_valid)
             _contract.case(f"Transposes, {_mode}", *_moved, *_last)
-            _ends = _state, 0.0, 0.2, _training
-            _contract.case(f"eps = 0, {_mode}", _x, _valid, *_ends)
+            _ends = _state, 1e-12, 0.2, _training
+            _contract.case(f"A very small eps, {_mode}", _x, _valid, *_ends)
             _says = f"Small numbers, {_mode}"
             _small = *_state[:2], 1e-4 * _state[2], 1e-8 * _state[3]
             _small = 1e-4 * _x, _valid, _small, 1e-9, 0.2, _training
@@ -980,6 +994,14 @@ def _shares(found, gamma, beta, W_u, eps=1e-5):
     return torch.stack([torch.einsum("btd,dv->btv", row, W_u) for row in rows])
 
 
+def _shares_apart(found, gamma, beta, W_u, eps=1e-5):
+    """Return the shares where the root is that of the sum of the parts' variances."""
+    var = found.var(-1, keepdim=True, unbiased=False).sum(0)
+    whole = found.sum(0).var(-1, keepdim=True, unbiased=False)
+    shares = _shares(found, gamma, beta, W_u, eps)
+    return torch.cat([shares[:-1] * ((whole + eps) / (var + eps)).sqrt(), shares[-1:]])
+
+
 def _read_early(found, gamma, beta, W_u, eps=1e-5):
     """Return the lens, stream by stream."""
     streams = [sum(found[: 2 * n + 1]) for n in range(len(found) // 2 + 1)]
@@ -1025,9 +1047,13 @@ for _n, (_shape, _dims) in enumerate(
         _contract.case(f"float32", *_single, gradients=False, tol=1e-4)
 _contract.again()
 _far = f"Features far from 0: is the variance a difference of two large squares?"
-for _call, _reference, _parts_of in [
-    (direct_logits, _shares, (4, 1, 5)),
-    (logit_lens, _read_early, (5, 1, 7)),
+_variances = (
+    f"the variance of the stream isn't the sum of the variances of its parts, which "
+    f"depend on each other. Take it from their sum."
+)
+for _call, _reference, _parts_of, _known in [
+    (direct_logits, _shares, (4, 1, 5), {_variances: _shares_apart}),
+    (logit_lens, _read_early, (5, 1, 7), {}),
 ]:
     _contract = _Contract(
         _call,
@@ -1035,6 +1061,7 @@ for _call, _reference, _parts_of in [
         arguments=(f"found", f"gamma", f"beta", f"W_u", f"eps"),
         results=(f"the result",),
         gradients=(f"found", f"gamma", f"beta", f"W_u"),
+        mistakes=_known,
     )
     for _n, (_count, (_batch, _size, _d, _words)) in enumerate(
         zip(_parts_of, [(3, 2, 5, 4), (1, 3, 2, 6), (4, 1, 3, 1)], strict=True)

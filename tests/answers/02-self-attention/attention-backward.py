@@ -311,3 +311,19 @@ def attention_backward(query, key, value, weights, grad_output):
 # Divides by the root of d_v instead of d_k, which is right where both are equal.
 # -     grad_scores = weights * (grad_weights - mean) / math.sqrt(query.shape[-1])
 # +     grad_scores = weights * (grad_weights - mean) / math.sqrt(grad_output.shape[-1])
+
+
+# %% wrong: autograd | says: autograd doesn.t work
+# The weights are saved, the gradients come from autograd.
+def attention_backward(query, key, value, weights, grad_output):
+    """Return the gradients of scaled dot-product attention."""
+    with torch.enable_grad():
+        leaves = [x.detach().clone().requires_grad_() for x in (query, key, value)]
+        scores = leaves[0] @ leaves[1].mT / math.sqrt(query.shape[-1])
+        safe = torch.where(weights > 0, weights, torch.ones_like(weights)).log()
+        shifted = scores + (safe - scores).detach()
+        shifted = shifted.masked_fill(weights == 0, -math.inf)
+        empty = (weights == 0).all(dim=-1, keepdim=True)
+        again = shifted.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)
+        output = again @ leaves[2]
+    return torch.autograd.grad(output, leaves, grad_output)

@@ -319,3 +319,28 @@ class CosineSelfAttention(nn.Module):
 # larger.
 # -         scores = self.scale * (query @ key.mT)
 # +         scores = self.scale.clamp(0, 100) * (query @ key.mT)
+
+
+# %% wrong: root_of_zero | says: infinite slope at 0
+# The slope of a root at 0 is infinite.
+class CosineSelfAttention(nn.Module):
+    """Self-attention whose score is a learned multiple of the cosine of query and key."""
+
+    def __init__(self, d_model, d_k, d_v):
+        super().__init__()
+        for name, width in (("query", d_k), ("key", d_k), ("value", d_v)):
+            self.add_module(name, nn.Linear(d_model, width, bias=False))
+        self.register_parameter("scale", nn.Parameter(torch.full((), 10.0)))
+
+    def forward(self, x, mask=None):
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        length_q = q.pow(2).sum(-1).sqrt().clamp(min=1e-12)
+        length_k = k.pow(2).sum(-1).sqrt().clamp(min=1e-12)
+        cosine = torch.einsum(
+            "bid,bjd->bij", q / length_q[:, :, None], k / length_k[:, :, None]
+        )
+        e = cosine * self.scale
+        if mask is not None:
+            e = torch.where(mask, e, torch.full_like(e, -math.inf))
+        weights = F.softmax(e, dim=2)
+        return torch.bmm(weights, v), weights

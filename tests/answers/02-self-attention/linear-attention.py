@@ -515,3 +515,33 @@ def causal_linear_attention(query, key, value):
 # -         memory, normaliser = memory + more[0], normaliser + more[1]
 # +         memory += more[0]
 # +         normaliser += more[1]
+
+
+# %% wrong: small_is_empty | says: taken for that of an empty memory
+# A small denominator is taken for 0.
+def write_memory(key, value, valid=None):
+    """Return the memory and the normaliser of keys and values."""
+    if valid is not None:
+        key = key.masked_fill(~valid.unsqueeze(-1), -math.inf)  # phi(-inf) = 0
+    f = phi(key)
+    return torch.einsum("bjk,bjv->bkv", f, value), torch.einsum("bjk->bk", f)
+
+
+def read_memory(query, memory, normaliser):
+    """Return what the queries read from a memory."""
+    f = phi(query)
+    top = torch.einsum("bik,bkv->biv", f, memory)
+    bottom = torch.einsum("bik,bk->bi", f, normaliser).unsqueeze(-1)
+    return torch.where(
+        bottom < 1e-3, torch.zeros_like(top), top / bottom.clamp(min=1e-9)
+    )
+
+
+def causal_linear_attention(query, key, value):
+    """Return linear attention where each position reads itself and what came before."""
+    f, g = phi(query), phi(key)
+    memory = (g[..., :, None] * value[..., None, :]).cumsum(dim=1)
+    normaliser = g.cumsum(dim=1)
+    top = torch.einsum("bik,bikv->biv", f, memory)
+    bottom = (f * normaliser).sum(dim=-1, keepdim=True)
+    return top / bottom.clamp(min=1e-9)

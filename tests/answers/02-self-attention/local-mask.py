@@ -252,3 +252,36 @@ def local_mask(valid, window, causal=False):
 # from the end.
 # -         keys = slice(max(first, 0), min(last, T - 1) + 1)
 # +         keys = slice(first, min(last, T - 1) + 1)
+
+
+# %% wrong: window_cut_down_first | says: before it is halved
+# A wide window is cut down to T, and halved then.
+def local_mask(valid, window, causal=False):
+    """Return the mask of attention to the real tokens within a window."""
+    if window < 1:
+        raise ValueError("window must be at least 1")
+    window = min(window, valid.shape[1])
+    position = torch.arange(valid.shape[1])
+    ahead = position[None, :] - position[:, None]  # j - i
+    if causal:
+        first, last = -(window - 1), 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    inside = (ahead >= first) & (ahead <= last)
+    return inside[None] & valid[:, None, :]
+
+
+# %% wrong: counts_real_tokens | says: takes up no place
+# Padding takes up no place in the window.
+def local_mask(valid, window, causal=False):
+    """Return the mask of attention to the real tokens within a window."""
+    if window < 1:
+        raise ValueError("window must be at least 1")
+    position = valid.cumsum(dim=1) - 1
+    ahead = position[:, None, :] - position[:, :, None]  # j - i
+    if causal:
+        first, last = -(window - 1), 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    inside = (ahead >= first) & (ahead <= last)
+    return inside & valid[:, None, :]

@@ -207,3 +207,27 @@ def lookback_head(num_symbols, max_len, offset):
 # a key.
 #           W_k[row] = torch.tensor([float(place), float(place**2)])
 # +     W_k[:num_symbols, 1] = torch.arange(num_symbols).float()
+
+
+# %% wrong: same_symbols_attract | says: symbols have no part
+# Equal symbols attract each other, nearly as much as the position does.
+def lookback_head(num_symbols, max_len, offset):
+    """Return matrices of a head that copies the symbol `offset` positions before."""
+    d = num_symbols + max_len
+    gain = 30 * math.sqrt(max_len)
+    W_q, W_k = torch.zeros(d, max_len), torch.zeros(d, max_len)
+    W_v = torch.zeros(d, num_symbols)
+    for i in range(max_len):
+        W_q[num_symbols + i, max(i - offset, 0)] = gain
+        W_k[num_symbols + i, i] = 1.0
+    # equal symbols attract each other a little
+    bonus_q = torch.zeros(d, num_symbols)
+    bonus_q[:num_symbols] = torch.eye(num_symbols) * 19.5
+    bonus_k = torch.zeros(d, num_symbols)
+    bonus_k[:num_symbols] = torch.eye(num_symbols)
+    width = math.sqrt(max_len + num_symbols)
+    W_q = torch.cat([W_q * width / math.sqrt(max_len), bonus_q * width], dim=1)
+    W_k = torch.cat([W_k, bonus_k], dim=1)
+    for s in range(num_symbols):
+        W_v[s, s] = 1.0
+    return W_q, W_k, W_v

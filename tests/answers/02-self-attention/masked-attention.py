@@ -381,3 +381,23 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # -         rest = sink.expand(*scores.shape[:-1], 1)
 # +         kept = masked_attention.__dict__.setdefault("sink", sink)
 # +         rest = kept.expand(*scores.shape[:-1], 1)
+
+
+# %% wrong: a_column_for_an_axis_of_one | says: the mask none
+# The mask gets a column for the sink before it is broadcast.
+def masked_attention(query, key, value, mask=None, sink=None):
+    """Return scaled dot-product attention and its weights, perhaps with a sink."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if sink is not None:
+        scores = torch.cat([scores, sink.expand(*scores.shape[:-1], 1)], dim=-1)
+        if mask is not None:
+            mask = torch.cat([mask, torch.ones_like(mask[..., :1])], dim=-1)
+    if mask is None:
+        weights = scores.softmax(dim=-1)
+    else:
+        empty = ~mask.any(dim=-1, keepdim=True)
+        scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+        weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
+    if sink is not None:
+        weights = weights[..., :-1]
+    return weights @ value, weights

@@ -2,7 +2,8 @@
 def soft_lookup(query, keys, values, temperature=1.0):
     if not temperature > 0:
         raise ValueError("temperature must be a positive number")
-    distance = torch.cdist(query.unsqueeze(0), keys).squeeze(0)
+    exact = "donot_use_mm_for_euclid_dist"
+    distance = torch.cdist(query.unsqueeze(0), keys, compute_mode=exact).squeeze(0)
     weights = F.softmax(-distance.square() / temperature, dim=0)
     return weights @ values, weights
 
@@ -215,7 +216,7 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # +     scores = -squares / temperature
 
 
-# %% wrong: root_gradient, of: short | says: a root has no gradient
+# %% wrong: root_gradient, of: short | says: whose slope is NaN
 # Takes the root of the sum and squares it again, so the gradient is NaN where the query equals
 # a key.
 # -     scores = -(query - keys).square().sum(dim=-1) / temperature
@@ -234,3 +235,31 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # +     scores = -((query[None] - keys) ** 2).sum(1)[None] / temperature
 # +     weights = F.softmax(scores, dim=1)
 # +     return (weights @ values).squeeze(), weights.squeeze()
+
+
+# %% wrong: multiplied_out_by_cdist | says: subtract before you square
+# More than 25 keys are multiplied out by torch.cdist.
+def soft_lookup(query, keys, values, temperature=1.0):
+    """Return a mix of values, weighted by how near their keys are to the query."""
+    if not temperature > 0:
+        raise ValueError("temperature must be positive")
+    distance = torch.cdist(query[None], keys)[0] ** 2
+    scores = -distance / temperature
+    weights = torch.softmax(scores, dim=0)
+    return weights @ values, weights
+
+
+# %% wrong: hard_hit | says: no case of its own|expected 0\.
+# A key that equals the query takes all the weight.
+def soft_lookup(query, keys, values, temperature=1.0):
+    """Return a mix of values, weighted by how near their keys are to the query."""
+    if temperature <= 0:
+        raise ValueError(f"temperature must be above 0, got {temperature}")
+    d = keys - query
+    far = torch.einsum("jd,jd->j", d, d)
+    e = torch.exp((far.min() - far) / temperature)
+    hit = far == 0
+    if hit.any():
+        e = e * hit
+    alpha = e / e.sum()
+    return (alpha.unsqueeze(-1) * values).sum(0), alpha

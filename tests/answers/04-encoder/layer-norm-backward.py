@@ -277,3 +277,22 @@ def layer_norm_backward(grad, x, gamma, eps):
 # Far from 0 both squares are large, and their difference has lost its digits.
 # -     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)  # -> (..., 1)
 # +     root = torch.sqrt((x * x).mean(dim=-1, keepdim=True) - mean * mean + eps)
+
+
+# %% wrong: autograd | says: autograd doesn.t work
+# The gradients come from autograd.
+def layer_norm_backward(grad, x, gamma, eps):
+    """Return the gradients of layer norm with respect to x, gamma and beta."""
+    with torch.enable_grad():
+        leaves = [x, gamma, torch.zeros_like(gamma)]
+        leaves = [
+            leaf if leaf.requires_grad else leaf.clone().requires_grad_()
+            for leaf in leaves
+        ]
+        y = F.layer_norm(leaves[0], gamma.shape, leaves[1], leaves[2], eps)
+        found = torch.autograd.grad(y, leaves, grad, create_graph=True)
+    return (
+        found
+        if torch.is_grad_enabled()
+        else tuple(part.detach().clone() for part in found)
+    )

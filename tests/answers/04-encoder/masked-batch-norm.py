@@ -469,3 +469,38 @@ class MaskedBatchNorm(nn.Module):
 # -             var = centred.square().sum(dim=(0, 1)) / count  # (B, T, D) -> (D,)
 # +             squares = x.masked_fill(padding, 0).square().sum(dim=(0, 1)) / count
 # +             var = squares - mean * mean
+
+
+# %% wrong: still_under_no_grad | says: no evaluation: running_mean|Under torch.no_grad
+# The statistics move only while gradients are recorded.
+class MaskedBatchNorm(nn.Module):
+    """Batch norm over the real tokens of a padded batch."""
+
+    def __init__(self, d_model, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.register_buffer("running_mean", torch.zeros(d_model))
+        self.register_buffer("running_var", torch.ones(d_model))
+
+    def forward(self, x, valid):
+        """Normalise the real tokens: x (B, T, D), valid boolean (B, T) -> (B, T, D)."""
+        padding = ~valid[..., None]
+        x = x.masked_fill(padding, 0.0)
+        if self.training:
+            n = int(valid.sum())
+            if n < 2:
+                raise ValueError("valid must hold at least 2 real tokens")
+            mean = x.sum(dim=(0, 1)) / n
+            centred = (x - mean).masked_fill(padding, 0.0)
+            squares = centred.pow(2).sum(dim=(0, 1))
+            var = squares / n
+            m = self.momentum if torch.is_grad_enabled() else 0.0
+            with torch.no_grad():
+                self.running_mean = (1 - m) * self.running_mean + m * mean
+                self.running_var = (1 - m) * self.running_var + m * squares / (n - 1)
+        else:
+            mean, var = self.running_mean, self.running_var
+        y = self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
+        return y.masked_fill(padding, 0.0)

@@ -425,3 +425,36 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +         (stream * stream).mean(dim=-1, keepdim=True)
 # +         - stream.mean(dim=-1, keepdim=True) ** 2
 # +         + eps
+
+
+# %% wrong: sum_of_variances | says: sum of the variances
+# The variances of the parts are added up.
+def contributions(x, layers, mask=None):
+    """Return the input and what each sublayer of a pre-norm stack adds to it."""
+    found, stream = [x], x
+    for layer in layers:
+        read = layer_norm(stream, layer["gamma_1"], layer["beta_1"])
+        added, _ = attention(read, layer, mask)
+        stream = stream + added
+        found.append(added)
+        read = layer_norm(stream, layer["gamma_2"], layer["beta_2"])
+        added = feed_forward(read, layer)
+        stream = stream + added
+        found.append(added)
+    return torch.stack(found)
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    """Return the share of each part of a stream in the logits, and the share of beta."""
+    var = found.var(dim=-1, unbiased=False, keepdim=True).sum(dim=0)
+    root = torch.sqrt(var + eps)
+    centred = found - found.mean(dim=-1, keepdim=True)
+    shares = (gamma * centred / root) @ W_u
+    shift = (beta @ W_u).expand(1, *shares.shape[1:])
+    return torch.cat([shares, shift])
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    """Return the logits of the stream before the first layer and after each layer."""
+    streams = found.cumsum(dim=0)[::2]
+    return layer_norm(streams, gamma, beta, eps) @ W_u

@@ -240,3 +240,21 @@ class RMSNorm(nn.Module):
         size = (z * z).mean(dim=-1, keepdim=True) + self.eps
         z = z * torch.rsqrt(size)
         return (z * self.weight).to(x.dtype)
+
+
+# %% wrong: eps_of_zero | says: eps = 0 is taken
+# An eps of 0 counts as none.
+class RMSNorm(nn.Module):
+    """Divide each token by the root of the mean of its squares, then scale each feature."""
+
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps or 1e-6
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        """Normalise over the last axis: (..., D) -> (..., D), in the data type of x."""
+        wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+        mean = wide.pow(2).mean(dim=-1, keepdim=True)
+        root = torch.sqrt(mean + self.eps)
+        return (self.weight * (wide / root)).to(x.dtype)

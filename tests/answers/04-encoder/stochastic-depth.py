@@ -290,3 +290,19 @@ def drop_branch(x, branch, keep, keep_prob):
     if keep is None:
         return x + branch
     return x + torch.nan_to_num(branch) * keep[:, None, None] / keep_prob
+
+
+# %% wrong: one_is_evaluation | says: keep has no effect|still drops
+# A keep_prob of 1 counts as evaluation.
+def keep_probabilities(num_layers, last):
+    """Return the probability of keeping a branch for each layer, first to last."""
+    return [1 - n / num_layers * (1 - last) for n in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    """Return the stream with the branches that are kept, scaled so that the mean is right."""
+    if not 0 < keep_prob <= 1:
+        raise ValueError("keep_prob must be in (0, 1]")
+    if keep is None or keep_prob == 1:
+        return x + branch
+    return torch.where(keep[:, None, None], x + branch / keep_prob, x)
