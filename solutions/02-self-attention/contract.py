@@ -221,6 +221,8 @@ for _whole in (True, False):
 _shape = (1, 3, 5), (1, 70, 5), (1, 70, 6)
 _long = _kit_normal(1034, *_shape)
 _contract.case(f"Seventy keys", *_long, _kit_normal(1035, (1, 3, 70)) > 0.5)
+_wide = _kit_normal(1045, (40, 2, 3), (40, 3, 3), (40, 3, 2))
+_contract.case(f"Forty sequences", *_wide, _kit_normal(1046, (40, 2, 3)) > 0)
 _long = _kit_normal(1036, (1, 70, 3), (1, 3, 3), (1, 3, 2))
 _contract.case(f"Seventy queries", *_long, _kit_normal(1039, (70, 3)) > 0)
 _contract.case(f"A mask of keys, the same for all", *_sets[0], _masks[1, 0, 0])
@@ -370,6 +372,7 @@ for _n, _shape in enumerate([(3, 7), (1, 7), (4, 1), (1, 1), (2, 9)]):
     _contract.case(f"No padding", _all, 3, True)
     _contract.case(f"Nothing but padding", ~_all, 3, False)
 _contract.case(f"A transpose", _kit_apart(_kit_normal(946, (3, 4)) > 0), 3, False)
+_contract.case(f"Forty sequences", _kit_normal(948, (40, 3)) > -0.5, 2, False)
 _valid = _kit_normal(947, (1, 100)) > -0.5
 for _window in (66, 65, 99, 100, 150):
     for _causal in (False, True):
@@ -433,7 +436,7 @@ for _n, (_num, _length, _size) in enumerate(
         _says = f"An offset within the text" if _offset < _length else _says
         _contract.case(_says, _num, _length, _offset, _symbols)
 _contract.again()
-# The weight itself is asked, and texts whose symbols would show the most if they counted.
+# The weight itself is asked, in texts whose symbols would show most if they counted.
 for _n, _offset in enumerate((1, 0, 5)):
     _place = integers(1051 + _n, 1, 90)
     _odd = torch.zeros(128, dtype=torch.int64)
@@ -547,6 +550,7 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _says = f"A mask (T, T), as many sequences as tokens"
     _contract.case(_says, _x[:, :3], _masks[0, 0, :3, :3])
     _contract.case(f"Seventy tokens", _kit_normal(1061 + _n, (1, 70, _d)), None)
+    _contract.case(f"Forty sequences", _kit_normal(1064 + _n, (40, 3, _d)), None)
     _contract.case(f"Tokens of length 1e-9", _x * 1e-9, None, gradients=False, tol=1e-6)
     _contract.again()
 _contract = _Contract(
@@ -590,9 +594,9 @@ for _scale in (300.0, -300.0, 0.0):
         **_of_cosine,
     )
     _x = _kit_normal(978, (3, 4, 5))
-    _contract.case(f"A scale of {_scale}: it may become any number", _x, None)
     _says = f"A scale of {_scale}, with a mask, which comes after the scale"
     _contract.case(_says, _x, torch.ones(4, 4).tril().bool())
+    _contract.case(f"A scale of {_scale}: it may become any number", _x, None)
     _contract.again()
 for _name in (f"query.weight", f"key.weight", f"value.weight"):
     _kit_like_linear(
@@ -676,6 +680,8 @@ _contract.case(f"One sequence", *_one, None)
 _contract.case(f"One sequence, padding", *_one, _valid[:1, :4])
 _contract.case(f"One key each", *_kit_normal(985, (4, 1, 2), (4, 1, 3)), None)
 _contract.case(f"Large keys", 1e3 * _sets[0][0], _sets[0][1], None, gradients=False)
+_wide = _kit_normal(1047, (40, 2, 2), (40, 2, 3))
+_contract.case(f"Forty sequences", *_wide, _kit_normal(1048, (40, 2)) > 0)
 _long = _kit_normal(997, (2, 150, 2), (2, 150, 3))
 _contract.case(f"A hundred and fifty keys", *_long, _kit_normal(998, (2, 150)) > 0)
 _contract.again()
@@ -711,6 +717,11 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _contract.case(_says, *_small, gradients=False, tol=1e-6)
     _small = _query / 9 - 10, _memory / 1e4, _sums / 1e4
     _contract.case(_says, *_small, gradients=False, tol=1e-4)
+    _says = f"Very small features of queries: they count in full as well"
+    _small = _query - 18, _memory, _sums
+    _contract.case(_says, *_small, gradients=False, tol=1e-4)
+_wide = _kit_normal(1049, (40, 2, 2), (40, 2, 3), (40, 2))
+_contract.case(f"Forty sequences", 9 + _wide[0], _wide[1], 9 + _wide[2])
 _parts = map(_kit_apart, (10 + _query.abs(), _memory, _sums))
 _contract.case(f"Transposes", *_parts)
 _contract.again()
@@ -749,6 +760,14 @@ _contract.case(
     gradients=False,
     tol=1e-3,
 )
+for _less, _more, _whose in (
+    (_query - 14, _key + 5, f"queries"),
+    (_query + 5, _key - 14, f"keys"),
+):
+    _says = f"Very small features of {_whose}: they count in full"
+    _contract.case(_says, _less, _more, _value, gradients=False, tol=1e-3)
+_query, _key, _value = _kit_normal(1051, (40, 2, 2), (40, 2, 2), (40, 2, 3))
+_contract.case(f"Forty sequences", 9 + _query, 9 + _key, _value)
 _query, _key, _value = _kit_normal(999, (2, 70, 2), (2, 70, 2), (2, 70, 3))
 _says = f"Seventy tokens"
 _contract.case(_says, 9 + _query, 9 + _key, _value)
@@ -818,6 +837,7 @@ for _n, (_batch, _t_q, _t_k, _d_k, _d_v) in enumerate(
         (4, 1, 3, 2, 2),
         (2, 4, 1, 3, 5),
         (1, 1, 1, 1, 1),
+        (40, 2, 3, 2, 3),
     ]
 ):
     *_inputs, _scores, _grad = _kit_normal(
@@ -849,8 +869,8 @@ _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
     _says = (
-        f"Under torch.inference_mode, where autograd doesn't work. Don't call it: write "
-        f"the formulas"
+        f"Under torch.inference_mode, where autograd doesn't work. Don't call it: "
+        f"write the formulas"
     )
     _got = _kit_attempt(_says, attention_backward, *_inputs, _weights, _grad)
     for _found, _want in zip(_got, _derived(*_inputs, _weights, _grad), strict=True):
@@ -1014,6 +1034,8 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _single = _query.float(), _key.float(), _value.float(), [4, 5]
     _contract.case(f"float32", *_single, gradients=False, tol=1e-5)
     _contract.case(f"One key", _query, _key[:, :1], _value[:, :1], [1])
+    _wide = _kit_normal(1052, (40, 2, 2), (40, 3, 2), (40, 3, 3))
+    _contract.case(f"Forty sequences", *_wide, [2, 1])
     for _factor in (100.0, -100.0):
         _contract.case(
             f"Scores as large as 10 000",

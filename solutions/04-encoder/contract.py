@@ -128,6 +128,7 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
     _contract.case(f"One sequence", _x[:1])
     _contract.case(f"One token each", _x[:, :1])
     _contract.case(f"One vector", _x[0, 0])
+    _contract.case(f"Seventy sequences", _kit_normal(1308, (70, 2, _d)))
     _contract.case(f"Tokens without a batch axis", _x[0])
     _contract.case(f"Two leading axes more", _kit_normal(1304, (2, 1, 3, 2, _d)))
     if _eps:
@@ -500,6 +501,8 @@ for _n, (_batch, _size, _d) in enumerate(
             f"Where keep is False, the result is x exactly."
         )
         _inputs = _x, _branch, _keep
+_many = _kit_normal(1338, (70, 2, 3), (70, 2, 3), (70,))
+_contract.case(f"Seventy sequences", *_many[:2], _many[2] > 0, 0.7)
 _contract.again()
 for _p in (0, 0.0, -0.5, 1.0000001, 2, math.inf):
     _kit_refuses(f"keep_prob = {_p}", drop_branch, *_inputs, _p, word="keep_prob")
@@ -590,7 +593,7 @@ _contract = _Contract(
 )
 _far = f"Features far from 0: is the variance a difference of two large squares?"
 for _n, (_batch, _size, _d) in enumerate(
-    [(4, 3, 5), (4, 3, 5), (1, 6, 2), (5, 2, 1), (3, 3, 3)]
+    [(4, 3, 5), (4, 3, 5), (1, 6, 2), (5, 2, 1), (3, 3, 3), (40, 3, 2), (1, 90, 2)]
 ):
     _x, _scores, _third, *_state = _kit_normal(
         1340 + _n, (_batch, _size, _d), (_batch, _size), (_size,), *[(_d,)] * 4
@@ -672,7 +675,7 @@ for _n, _training in enumerate((True, False, True, False)):
         assert not getattr(_module, _name).requires_grad, (
             f"{_name} asks for gradients after a training call: none flow into it."
         )
-# The mode decides whether statistics move, and nothing else does; the weights are others now.
+# The mode alone decides whether statistics move. The weights are others now.
 _state = [*_kit_normal(1348, (3,), (3,)), *_state[2:]]
 _module.load_state_dict(dict(zip(_entries, _state, strict=True)))
 for _training in (True, False):
@@ -847,6 +850,25 @@ for _n, (_shape, _dims) in enumerate(
             )
 _contract.again()
 _deep_contract.again()
+for _place in _places:
+    _twice = [_in_order(_layer_weights(1366, 1, sizes=(2, 4, 3, 2)), {})[0]] * 9
+    _many = _kit_normal(1365, (20, 2, 4))
+    _want = _placed_stack(
+        _many,
+        None,
+        _place,
+        None,
+        None,
+        *[
+            torch.stack(_w)
+            for _w in zip(*[_layer.values() for _layer in _twice], strict=True)
+        ],
+    )
+    _says = f"{_place}: a list of nine layers, in which one dictionary occurs again"
+    _got = _kit_attempt(_says, encoder, _many, _twice, None, _place)
+    for _name, _part, _right in zip((f"output", f"weights"), _got, _want, strict=True):
+        _problem = _kit_difference(f"{_says}: {_name}", _part, _right, 1e-8)
+        assert _problem is None, _problem
 _layer = _named(_weights, {})
 for _place in (f"Post", f"post-norm", f"prenorm", f"", None):
     _kit_refuses(
@@ -926,6 +948,8 @@ for _n, _shape in enumerate(
         _contract.case(f"Transposes", *_moved, 0.4)
         _single = _grad.float(), _x.float(), _gamma.float()
         _contract.case(f"float32", *_single, 0.4, gradients=False, tol=1e-5)
+_wide = _kit_normal(1379, (70, 2, 3), (70, 2, 3), (3,))
+_contract.case(f"Seventy sequences", *_wide, 0.4)
 _grad, _x, _gamma = _kit_normal(1378, (3, 70), (3, 70), (70,))
 _contract.case(f"Seventy features", _grad, _x, _gamma, 0.4)
 _contract.case(f"A whole number as eps", _grad, _x, _gamma, 1)
@@ -935,8 +959,8 @@ _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
     _says = (
-        f"Under torch.inference_mode, where autograd doesn't work. Don't call it: write "
-        f"the formulas"
+        f"Under torch.inference_mode, where autograd doesn't work. Don't call it: "
+        f"write the formulas"
     )
     _got = _kit_attempt(_says, layer_norm_backward, _grad, _x, _gamma, 0.4)
     for _found, _want in zip(_got, _by_jacobian(_grad, _x, _gamma, 0.4), strict=True):
@@ -1046,6 +1070,20 @@ for _n, (_shape, _dims) in enumerate(
         _single = _single[0], _mask, *_single[1:]
         _contract.case(f"float32", *_single, gradients=False, tol=1e-4)
 _contract.again()
+_twice = [_in_order(_layer_weights(1388, 1, sizes=(2, 4, 3, 2)), {})[0]] * 5
+_x = _kit_normal(1389, (20, 2, 4))
+_want = _summands(
+    _x,
+    None,
+    *[
+        torch.stack(_w)
+        for _w in zip(*[_layer.values() for _layer in _twice], strict=True)
+    ],
+)
+_says = f"A list of five layers, in which one dictionary occurs again"
+_got = _kit_attempt(_says, contributions, _x, _twice)
+_problem = _kit_difference(_says, _got, _want, 1e-8)
+assert _problem is None, _problem
 _far = f"Features far from 0: is the variance a difference of two large squares?"
 _variances = (
     f"the variance of the stream isn't the sum of the variances of its parts, which "

@@ -545,3 +545,60 @@ def causal_linear_attention(query, key, value):
     top = torch.einsum("bik,bikv->biv", f, memory)
     bottom = (f * normaliser).sum(dim=-1, keepdim=True)
     return top / bottom.clamp(min=1e-9)
+
+
+# %% wrong: forgets_before_the_last_chunk | says: Seventy tokens
+# The last, incomplete chunk does not see the memory before it.
+def write_memory(key, value, valid=None):
+    f = phi(key)
+    if valid is not None:
+        f = f * valid[..., None]
+    return f.mT @ value, f.sum(1)
+
+
+def read_memory(query, memory, normaliser):
+    f = phi(query)
+    return f @ memory / (f @ normaliser[..., None]).clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    outputs = []
+    B, T, D = key.shape
+    memory = key.new_zeros(B, D, value.shape[-1])
+    normaliser = key.new_zeros(B, D)
+    for s in range(0, T, 64):
+        q, k, v = (
+            phi(query[:, s : s + 64]),
+            phi(key[:, s : s + 64]),
+            value[:, s : s + 64],
+        )
+        table = (q @ k.mT).tril()
+        full = k.shape[1] == 64
+        top = table @ v + (q @ memory if full else 0)
+        bottom = table.sum(-1, keepdim=True) + (
+            q @ normaliser[..., None] if full else 0
+        )
+        outputs.append(top / bottom.clamp(min=1e-9))
+        memory = memory + k.mT @ v
+        normaliser = normaliser + k.sum(1)
+    return torch.cat(outputs, 1)
+
+
+# %% wrong: features_kept_up | says: Very small features of queries
+# Features of queries are kept above 1e-5.
+def write_memory(key, value, valid=None):
+    f = phi(key)
+    if valid is not None:
+        f = f * valid[..., None]
+    return f.mT @ value, f.sum(1)
+
+
+def read_memory(query, memory, normaliser):
+    f = phi(query).clamp(min=1e-5)
+    return f @ memory / (f @ normaliser[..., None]).clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    f, g = phi(query), phi(key)
+    w = (f @ g.mT).tril()
+    return w @ value / w.sum(-1, keepdim=True).clamp(min=1e-9)

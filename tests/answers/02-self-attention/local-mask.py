@@ -285,3 +285,14 @@ def local_mask(valid, window, causal=False):
         first, last = -(window // 2), (window - 1) // 2
     inside = (ahead >= first) & (ahead <= last)
     return inside & valid[:, None, :]
+
+
+# %% wrong: positions_of_eight_bits | says: hundred tokens
+# Differences of positions overflow.
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError("window")
+    left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+    position = torch.arange(valid.shape[1]).to(torch.int8)
+    offset = position[None, :] - position[:, None]
+    return (offset >= -left) & (offset <= right) & valid[:, None, :]

@@ -621,3 +621,36 @@ def encoder(x, layers, mask=None, placement="post", final=None):
     if final is not None:
         x = layer_norm(x, *final)
     return x, torch.stack(found)
+
+
+# %% wrong: skips_what_occurs_again | says: occurs again
+# A layer that occurs again is skipped.
+def encoder_layer(x, layer, mask=None, placement="post"):
+    if placement not in ("post", "pre", "sandwich", "parallel"):
+        raise ValueError("placement")
+    n = lambda i, z: layer_norm(z, layer[f"gamma_{i}"], layer[f"beta_{i}"])
+    if placement == "post":
+        a, w = attention(x, layer, mask)
+        z = n(1, x + a)
+        return n(2, z + feed_forward(z, layer)), w
+    a, w = attention(n(1, x), layer, mask)
+    if placement == "parallel":
+        return x + a + feed_forward(n(1, x), layer), w
+    if placement == "sandwich":
+        z = x + n(3, a)
+        return z + n(4, feed_forward(n(2, z), layer)), w
+    z = x + a
+    return z + feed_forward(n(2, z), layer), w
+
+
+def encoder(x, layers, mask=None, placement="post", final=None):
+    maps, seen = [], []
+    for layer in layers:
+        if any(layer is other for other in seen):
+            continue
+        seen.append(layer)
+        x, w = encoder_layer(x, layer, mask, placement)
+        maps.append(w)
+    if final is not None:
+        x = layer_norm(x, *final)
+    return x, torch.stack(maps)

@@ -258,3 +258,20 @@ class RMSNorm(nn.Module):
         mean = wide.pow(2).mean(dim=-1, keepdim=True)
         root = torch.sqrt(mean + self.eps)
         return (self.weight * (wide / root)).to(x.dtype)
+
+
+# %% wrong: root_from_a_copy_in_half | says: the gradient of x
+# In half precision, the root is a constant.
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        half = x.dtype in (torch.float16, torch.bfloat16)
+        wide = x.detach().float() if half else x
+        scale = (wide.pow(2).mean(-1, keepdim=True) + self.eps).rsqrt()
+        if half:
+            return (x.float() * scale * self.weight).to(x.dtype)
+        return (x * scale * self.weight).to(x.dtype)

@@ -306,3 +306,20 @@ def drop_branch(x, branch, keep, keep_prob):
     if keep is None or keep_prob == 1:
         return x + branch
     return torch.where(keep[:, None, None], x + branch / keep_prob, x)
+
+
+# %% wrong: eight_sequences | says: Seventy sequences
+# The ninth sequence that is kept loses its branch.
+def keep_probabilities(num_layers, last):
+    return [1 - (1 - last) * n / num_layers for n in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError("keep_prob")
+    if keep is None:
+        return x + branch
+    out = x.clone()
+    for i in keep.nonzero().flatten().tolist()[:8]:
+        out[i] = x[i] + branch[i] / keep_prob
+    return out
