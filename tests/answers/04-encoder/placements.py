@@ -646,9 +646,9 @@ def encoder_layer(x, layer, mask=None, placement="post"):
 def encoder(x, layers, mask=None, placement="post", final=None):
     maps, seen = [], []
     for layer in layers:
-        if any(layer is other for other in seen):
+        if layer["W_q"].data_ptr() in seen:
             continue
-        seen.append(layer)
+        seen.append(layer["W_q"].data_ptr())
         x, w = encoder_layer(x, layer, mask, placement)
         maps.append(w)
     if final is not None:
