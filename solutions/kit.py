@@ -661,7 +661,8 @@ def _kit_difference(says, got, want, tol):
     """Say how a tensor differs from what must come, or return None."""
     want = want.detach()
     if got.shape != want.shape:
-        lost = want.dim() > got.dim() and got.shape == want.squeeze().shape
+        long = [[n for n in x.shape if n > 1] for x in (got, want)]
+        lost = want.dim() > got.dim() and long[0] == long[1]
         lost = f" An axis of length 1 is lost: is it squeezed away?" if lost else f""
         return (
             f"{says} has the shape {tuple(got.shape)}, expected shape "

@@ -762,9 +762,6 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
         _contract.case(f"Padding, {_kind}", *_inputs, _valid, _kind)
         _all = torch.ones_like(_valid)
         _contract.case(f"No padding, {_kind}", *_inputs, _all, _kind)
-        _huge = [_inputs[0].masked_fill(~_valid[:, None, :, None], 1e200), *_inputs[1:]]
-        _says = f"Huge numbers at padding, left out and not multiplied with 0, {_kind}"
-        _contract.case(_says, *_huge, _valid, _kind)
     if _n == 1:
         _one = torch.zeros_like(_valid)
         _one[2, 3] = True

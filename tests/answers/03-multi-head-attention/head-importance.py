@@ -422,24 +422,3 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
         ablated[:, u] = 0 if ablation == "zero" else mean[u]
         found.append(loss(ablated) - whole)
     return torch.stack(found)
-
-
-# %% wrong: padding_times_zero | says: left out and not multiplied with 0
-def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
-    if ablation not in ("zero", "mean"):
-        raise ValueError("ablation must be zero or mean")
-
-    def loss(x):
-        output = x.transpose(1, 2).flatten(2) @ W_o + b_o
-        return (output - target).square().mul(valid[..., None]).sum() / (
-            valid.sum() * target.shape[-1]
-        )
-
-    mean = heads.transpose(1, 2)[valid].mean(dim=0)  # (h, d_h)
-    whole = loss(heads)
-    result = []
-    for u in range(heads.shape[1]):
-        changed = heads.clone()
-        changed[:, u] = 0.0 if ablation == "zero" else mean[u]
-        result.append(loss(changed) - whole)
-    return torch.stack(result)
