@@ -349,7 +349,11 @@ def relative_scores(query, key, key_table, offset=0):
 def relative_values(weights, value, value_table, offset=0):
     far = len(value_table) // 2
     sums = []
-    distance = torch.arange(weights.shape[3]) - torch.arange(weights.shape[2])[:, None] - offset
+    distance = (
+        torch.arange(weights.shape[3])
+        - torch.arange(weights.shape[2])[:, None]
+        - offset
+    )
     for row in range(2 * far + 1):
         here = distance == row - far
         sums.append(weights.masked_fill(~here, 0.0).sum(dim=-1))

@@ -613,7 +613,9 @@ def smoothed_loss_others(logits, labels, pad_id, epsilon):
 
 def smallest_loss(num_words, epsilon, spread):
     if spread == "all":
-        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (num_words - 1)
+        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (
+            num_words - 1
+        )
     else:
         values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
     return -sum(p * math.log(p) for p in values if p > 0)
@@ -640,7 +642,9 @@ def smoothed_loss_others(logits, labels, pad_id, epsilon):
 
 def smallest_loss(num_words, epsilon, spread):
     if spread == "all":
-        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (num_words - 1)
+        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (
+            num_words - 1
+        )
     else:
         values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
     return -sum(p * math.log(p) for p in values if p > 1e-6)
