@@ -1419,13 +1419,16 @@ _contract.case(f"Nothing to clip", _start, _rows, [5, 1, 9], _states, 0.1, 1e3)
 _contract.case(f"Other parameters", _next, _rows, [5, 1, 9], _states, 0.1, 0.2)
 _contract.case(f"Fewer micro-batches", _start, _rows[:2], [5, 10], _states, 0.1, 0.2)
 _contract.case(f"One micro-batch", _start, _rows[:1], [15], _states, 0.1, 0.2)
-_contract.case(f"One without tokens", _start, _rows, [0, 6, 1], _states, 0.1, 0.2)
+_empty = [0 * _x for _x in _rows[0]]
+_some = [_empty, *_rows[1:]]
+_contract.case(f"One without tokens", _start, _some, [0, 6, 1], _states, 0.1, 0.2)
 _free = 0.1, 1e3  # clipping would hide a wrong scale
 _contract.case(
-    f"One without tokens, nothing to clip", _start, _rows, [0, 6, 1], _states, *_free
+    f"One without tokens, nothing to clip", _start, _some, [0, 6, 1], _states, *_free
 )
+_some = [_empty, _empty, _rows[2]]
 _contract.case(
-    f"All tokens in the last, nothing to clip", _start, _rows, [0, 0, 1], _none, *_free
+    f"All tokens in the last, nothing to clip", _start, _some, [0, 0, 1], _none, *_free
 )
 _contract.case(
     f"Other tokens, nothing to clip", _start, _rows, [7, 2, 40], _states, *_free
