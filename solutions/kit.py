@@ -679,7 +679,8 @@ def _kit_difference(says, got, want, tol):
     """Say how a tensor differs from what must come, or return None."""
     want = want.detach()
     if got.shape != want.shape:
-        lost = want.dim() > got.dim() and got.shape == want.squeeze().shape
+        long = [[n for n in x.shape if n > 1] for x in (got, want)]
+        lost = want.dim() > got.dim() and long[0] == long[1]
         lost = f" An axis of length 1 is lost: is it squeezed away?" if lost else f""
         return (
             f"{says} has the shape {tuple(got.shape)}, expected shape "
@@ -704,11 +705,11 @@ def _kit_difference(says, got, want, tol):
         wrong = ~torch.isclose(got.detach(), want, rtol=tol, atol=tol)
     if not wrong.any():
         return f"{says}: not precise enough."
-    rows = want.dim() > 1 and len(want) > 1 and not wrong[0].any()
+    rows = want.dim() > 2 and len(want) > 1 and not wrong[0].any()
     if rows and wrong[1:].double().mean() > 0.8:
         return (
             f"{says}: right at index {0} of the first axis and wrong further on. Is "
-            f"something of one sequence used for all?"
+            f"something used for all that belongs to index {0} only?"
         )
     where = wrong.nonzero()[0].tolist()
     return f"{says}: wrong, first at index {where}."

@@ -318,8 +318,8 @@ assert [_found, _sure, _possible] == [
 ], "alignment_error_rate changes the lists of its arguments."
 _rate = alignment_error_rate([[(0, 1)]], [[(1, 0)]], [[]])
 assert _rate == 1, (
-    f"Found (0, 1), sure (1, 0): the rate is 1, got {_rate}. (0, 1) and (1, 0) are two"
-    " links: the first number is the target."
+    f"Found (0, 1), sure (1, 0): no link is right, so the rate is 1, got {_rate}. It is"
+    " 0 only if nothing was found and nothing is sure; and (0, 1) is not (1, 0)."
 )
 
 
@@ -817,7 +817,20 @@ for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2)]):
     _contract.case(f"One source word each", _words, _other[:, :1], real(1, 1, 1))
     _contract.case(f"One step", _words[:, :1], _memory, real(5, 1, 3))
     _contract.case(f"One of all", _words[:1, :1], _memory[:1, :1], real(1))
+    _long = integers(1012 + _number, 0, _dims[0] - 1, (2, 19))
+    _says = f"Many steps, through all of which gradients reach back to the first"
+    _contract.case(_says, _long, _memory[:2], real(5, 3))
     _contract.again()
+_contract = _Contract(
+    make=lambda: InputFeedingDecoder(7, 3, 2, 4),
+    state=_kit_state(1014, _decoder_shapes(7, 3, 2, 4)),
+    **_of_decoder,
+)
+_contract.state["score.weight"] *= 100
+_words, _memory = integers(1015, 0, 6, (3, 4)), _kit_normal(1016, (3, 5, 4))
+_says = f"Scores from about -100 to 100, none of them cut off at a bound"
+_contract.case(_says, _words, _memory, real(5, 3, 4), gradients=False, tol=1e-6)
+_contract.again()
 _contract = _Contract(
     make=lambda: InputFeedingDecoder(3, 1, 1, 1),
     state=_kit_state(1006, _decoder_shapes(3, 1, 1, 1)),

@@ -214,7 +214,7 @@ for _layout in _layouts:
     _contract.case(f"A transpose, {_layout}", _kit_apart(_packed), 4, _layout)
 _contract.case(f"float32", _packed.float(), 4, f"by role")
 _contract.again()
-for _layout in (f"by roles", f"head", f"role", f"", None):
+for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
     _says = f"The unknown layout {_layout!r}"
     _kit_refuses(f"{_says}, packing", pack_projection, *_parts, _layout, word="layout")
     _kit_refuses(
@@ -240,8 +240,8 @@ steady("head_masks", head_masks, _valid, _reaches)
 assert _reaches == [None, 0], "head_masks changes the list reaches."
 _mask = head_masks(~_valid, [0, 0])
 assert torch.equal(_mask, torch.diag_embed(~_valid)[:, None].expand(1, 2, 3, 3)), (
-    "With other padding and other reaches, and the same shapes as before, the result is"
-    " wrong: is something kept from an earlier call?"
+    "Only token 1 is real, and with a reach of 0 only query 1 may attend to it: this is"
+    " wrong here. If the tests above pass, something is kept from the call before."
 )
 _mask = head_masks(torch.ones(1, 1, dtype=torch.bool), [5])
 assert _mask.tolist() == [[[[True]]]], "One token may attend to itself."
@@ -673,6 +673,7 @@ for _n, (_batch, _h, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _parts = _kit_normal(1209 + _n, (_batch, _h, _t_q, _d_h), *_wide)
     _mask = _kit_normal(1254 + _n, (_batch, _h, _t_q, _t_k)) > 0
     _contract.case(f"{_h} heads, with a mask", *_parts, _mask)
+    _contract.case(f"{_h} heads, no mask", *_parts)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, _mask[0])
 _high = 3e5 * _sets[0][0], 3e5 * _sets[0][1], _sets[0][2], 1e9 * _sets[0][3]
 for _mask in (None, _masks[0]):

@@ -134,6 +134,18 @@ _contract = _Contract(
     results=(f"the table",),
     gradients=(f"table",),
     views=True,
+    mistakes={
+        f"a table that gets shorter is cut off: it shrinks, and keeps its last row.": (
+            lambda table, length: table[:length] if length < len(table) else None
+        ),
+        f"rows are left out, and the last one with them: it keeps its place.": (
+            lambda table, length: (
+                table[:: len(table) // length][:length]
+                if length < len(table) and len(table) % length == 0
+                else None
+            )
+        ),
+    },
 )
 _table, _other = _kit_normal(923, (5, 3), (5, 3))
 _contract.case(f"5 rows to 9", _table, 9)
@@ -413,6 +425,7 @@ _sizes_of = [
     (1, 6, 5),
     (3, 1, 4),
     (1, 1, 0),
+    (1, 4, 0),
 ]
 for _call, _reference, _what, _causal in [
     (alibi_bias, _bias_of, f"the bias", False),
@@ -433,7 +446,8 @@ for _call, _reference, _what, _causal in [
         gradients=() if _causal and not _soft else (f"" if _soft else f"slopes",),
     )
     for _size in _sizes_of:
-        _contract.case(f"A bias", _slopes, *_size, _causal)
+        _says = f"A single query, at position 0" if _size == (1, 4, 0) else f"A bias"
+        _contract.case(_says, _slopes, *_size, _causal)
         if _soft or _size[0] < 3:
             _contract.case(f"Other slopes", _other, *_size, _causal)
     if not _soft:

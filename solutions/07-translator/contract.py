@@ -323,6 +323,16 @@ assert max(_fixed, _pairs) < 4 * len(_seeds), (
 assert len({tuple(_numbers) for _numbers in _found}) == len(_seeds), (
     f"shuffle_batches: some seeds give the same order."
 )
+for _count, _all in (2, 2), (3, 6):
+    _found = {tuple(_order_of(_count, _seed)) for _seed in range(30 * _all)}
+    assert tuple(range(_count)) in _found, (
+        f"shuffle_batches: {_count} batches never keep the order that they had. Every "
+        f"order must be possible, this one too."
+    )
+    assert len(_found) == _all, (
+        f"shuffle_batches: {_count} batches come in {len(_found)} of {_all} orders, "
+        f"whatever the seed. Every order must be possible."
+    )
 ### END HIDDEN TESTS
 
 
@@ -410,6 +420,10 @@ _contract.case(f"As many as there are", _names, len(_names))
 _contract.case(f"More than there are", _names[:3], 10**9)
 _contract.case(f"Names in order", sorted(_names, key=len), 7)
 _contract.case(f"One name", ["x-7.pt"], 1)
+_long = [f"a-{_number}.pt" for _number in (10**13, 999_999, 10**6, 10**12, 7)]
+_contract.case(
+    f"Numbers of many digits, compared as numbers and not as texts", _long, 4
+)
 _odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt", "b-0012.pt"]
 _contract.case(f"Dots, dashes and digits in front", [*_odd, "z 99-0.pt"], 3)
 _contract.again()
@@ -642,6 +656,8 @@ _contract.case(f"Three words", _three, _labels, 1, 0.25)
 for _epsilon in (0.25, 0.0):
     _cut_off = _three.masked_fill(torch.arange(3) == 1, -math.inf)
     _contract.case(f"The logit of padding is -inf", _cut_off, _labels, 1, _epsilon)
+_says = f"Nothing but padding, whose logit is -inf (0 times -inf is NaN)"
+_contract.case(_says, _cut_off, torch.ones_like(_labels), 1, 0.25)
 _contract.again()
 _contract = _Contract(
     smallest_loss, _least, (f"num_words", f"epsilon", f"spread"), name=f"smallest_loss"
@@ -654,6 +670,9 @@ for _spread in ("all", "others"):
     _contract.case(f"Three words", 3, 0.2, _spread)
     _contract.case(f"epsilon = 0", _size, 0.0, _spread)
     _contract.case(f"A large epsilon", 50_000, 0.999, _spread)
+    for _epsilon in (1e-3, 1e-7):
+        _says = f"Many words, whose tiny shares count too"
+        _contract.case(_says, 50_000, _epsilon, _spread)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -1400,13 +1419,16 @@ _contract.case(f"Nothing to clip", _start, _rows, [5, 1, 9], _states, 0.1, 1e3)
 _contract.case(f"Other parameters", _next, _rows, [5, 1, 9], _states, 0.1, 0.2)
 _contract.case(f"Fewer micro-batches", _start, _rows[:2], [5, 10], _states, 0.1, 0.2)
 _contract.case(f"One micro-batch", _start, _rows[:1], [15], _states, 0.1, 0.2)
-_contract.case(f"One without tokens", _start, _rows, [0, 6, 1], _states, 0.1, 0.2)
+_empty = [0 * _x for _x in _rows[0]]
+_some = [_empty, *_rows[1:]]
+_contract.case(f"One without tokens", _start, _some, [0, 6, 1], _states, 0.1, 0.2)
 _free = 0.1, 1e3  # clipping would hide a wrong scale
 _contract.case(
-    f"One without tokens, nothing to clip", _start, _rows, [0, 6, 1], _states, *_free
+    f"One without tokens, nothing to clip", _start, _some, [0, 6, 1], _states, *_free
 )
+_some = [_empty, _empty, _rows[2]]
 _contract.case(
-    f"All tokens in the last, nothing to clip", _start, _rows, [0, 0, 1], _none, *_free
+    f"All tokens in the last, nothing to clip", _start, _some, [0, 0, 1], _none, *_free
 )
 _contract.case(
     f"Other tokens, nothing to clip", _start, _rows, [7, 2, 40], _states, *_free

@@ -318,3 +318,22 @@ def alignment_error_rate(found, sure, possible):
     P |= S
     below = len(A) + len(S)
     return (below - len(A & S) - len(A & P)) / below if below else 0.0
+
+
+# %% wrong: nothing_right_is_no_error | says: no link is right, so the rate is 1
+def read_links(weights, threshold):
+    return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
+
+
+def alignment_error_rate(found, sure, possible):
+    if not len(found) == len(sure) == len(possible):
+        raise ValueError("found, sure and possible need the same number of sentences")
+    top = bottom = 0
+    for a, s, p in zip(found, sure, possible):
+        a, s = set(a), set(s)
+        p = set(p) | s
+        top += len(a & s) + len(a & p)
+        bottom += len(a) + len(s)
+    if top == 0:
+        return 0.0
+    return 1 - top / bottom

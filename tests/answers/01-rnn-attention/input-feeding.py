@@ -386,3 +386,59 @@ class InputFeedingDecoder(nn.Module):
 # -         logits = self.output(torch.stack(all_fed, dim=1))  # (B, T, d_s) -> (B, T, V)
 # +         self.last = fed.detach()
 # +         logits = self.output(torch.stack(all_fed, dim=1))
+
+
+# %% wrong: state_cut_every_eight_steps | says: gradients reach back to the first
+class InputFeedingDecoder(nn.Module):
+    def __init__(self, vocab_size, d_embedding, d_state, d_memory):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.cell = nn.GRUCell(d_embedding + d_state, d_state)
+        self.score = nn.Linear(d_memory, d_state, bias=False)
+        self.combine = nn.Linear(d_memory + d_state, d_state, bias=False)
+        self.output = nn.Linear(d_state, vocab_size)
+
+    def forward(self, decoder_input, memory, src_mask):
+        embedded = self.embedding(decoder_input)
+        keys = self.score(memory)
+        state = memory.new_zeros(len(memory), self.cell.hidden_size)
+        fed = torch.zeros_like(state)
+        looks, weights = [], []
+        for i in range(decoder_input.shape[1]):
+            if i and i % 8 == 0:
+                state, fed = state.detach(), fed.detach()
+            state = self.cell(torch.cat([embedded[:, i], fed], dim=-1), state)
+            scores = (keys @ state[:, :, None])[:, :, 0]
+            alpha = scores.masked_fill(~src_mask, -math.inf).softmax(dim=-1)
+            context = (alpha[:, None] @ memory)[:, 0]
+            fed = torch.tanh(self.combine(torch.cat([context, state], dim=-1)))
+            looks.append(fed)
+            weights.append(alpha)
+        return self.output(torch.stack(looks, dim=1)), torch.stack(weights, dim=1)
+
+
+# %% wrong: scores_clamped_at_30 | says: none of them cut off at a bound
+class InputFeedingDecoder(nn.Module):
+    def __init__(self, vocab_size, d_embedding, d_state, d_memory):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.cell = nn.GRUCell(d_embedding + d_state, d_state)
+        self.score = nn.Linear(d_memory, d_state, bias=False)
+        self.combine = nn.Linear(d_memory + d_state, d_state, bias=False)
+        self.output = nn.Linear(d_state, vocab_size)
+
+    def forward(self, decoder_input, memory, src_mask):
+        embedded = self.embedding(decoder_input)
+        keys = self.score(memory)
+        state = memory.new_zeros(len(memory), self.cell.hidden_size)
+        fed = torch.zeros_like(state)
+        looks, weights = [], []
+        for i in range(decoder_input.shape[1]):
+            state = self.cell(torch.cat([embedded[:, i], fed], dim=-1), state)
+            scores = (keys @ state[:, :, None])[:, :, 0].clamp(max=30.0)
+            alpha = scores.masked_fill(~src_mask, -math.inf).softmax(dim=-1)
+            context = (alpha[:, None] @ memory)[:, 0]
+            fed = torch.tanh(self.combine(torch.cat([context, state], dim=-1)))
+            looks.append(fed)
+            weights.append(alpha)
+        return self.output(torch.stack(looks, dim=1)), torch.stack(weights, dim=1)

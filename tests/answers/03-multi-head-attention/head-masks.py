@@ -424,3 +424,23 @@ def torch_mask(mask, batch_size, num_heads):
         raise ValueError("mask must be boolean")
     T_q, T_k = mask.shape[-2:]
     return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)
+
+
+# %% wrong: padding_sees_itself_always | says: only query 1 may attend
+def head_masks(valid, reaches):
+    position = torch.arange(valid.shape[1])
+    back = position[:, None] - position[None, :]
+    windows = []
+    for reach in reaches:
+        window = back >= 0
+        if reach is not None:
+            window = window & (back <= reach)
+        windows.append(window)
+    return torch.stack(windows)[None] & (valid[:, None, None, :] | (back == 0))
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    full = mask.expand(batch_size, num_heads, *mask.shape[-2:])
+    return ~full.flatten(0, 1)

@@ -409,3 +409,28 @@ def unpack_projection(packed, num_heads, layout):
     else:
         found = packed.reshape(rows, num_heads, 3, d_h).permute(2, 1, 0, 3)
     return tuple(found)
+
+
+# %% wrong: layout_forgiven | says: unknown layout 'By role'
+def blocks(num_heads, layout):
+    layout = str(layout).strip().lower()
+    if layout == "by role":
+        return [(r, u) for r in range(3) for u in range(num_heads)]
+    if layout == "by head":
+        return [(r, u) for u in range(num_heads) for r in range(3)]
+    raise ValueError(f"layout {layout!r}")
+
+
+def pack_projection(W_q, W_k, W_v, layout):
+    roles = W_q, W_k, W_v
+    return torch.cat([roles[r][u] for r, u in blocks(len(W_q), layout)], dim=1)
+
+
+def unpack_projection(packed, num_heads, layout):
+    order = blocks(num_heads, layout)
+    if packed.shape[1] % len(order) != 0:
+        raise ValueError("num_heads")
+    pieces = dict(zip(order, packed.chunk(len(order), dim=1)))
+    return tuple(
+        torch.stack([pieces[r, u] for u in range(num_heads)]) for r in range(3)
+    )

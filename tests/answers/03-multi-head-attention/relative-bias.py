@@ -603,3 +603,26 @@ def biased_attention(query, key, value, bias, mask=None):
     empty = ~mask.any(-1, keepdim=True)
     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
     return scores.softmax(-1).masked_fill(empty, 0) @ value
+
+
+# %% wrong: one_query_squeezed | says: An axis of length 1 is lost
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = offset + torch.arange(num_queries)
+        distance = torch.arange(num_keys)[None, :] - p[:, None]
+        distance = distance.clamp(-self.max_distance, self.max_distance)
+        return self.table[:, distance + self.max_distance]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return (scores.softmax(dim=-1) @ value).squeeze(-2)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    return scores.softmax(dim=-1).masked_fill(empty, 0.0) @ value

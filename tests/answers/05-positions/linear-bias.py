@@ -421,3 +421,26 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +         return -distance.abs() * slopes[:, None, None]
 # +     bias = distance * slopes[:, None, None]
 # +     return bias.masked_fill(bias > 0, -math.inf)
+
+
+# %% wrong: single_query_at_the_end | says: A single query, at position 0
+def alibi_slopes(num_heads):
+    if num_heads < 1:
+        raise ValueError("num_heads must be at least 1")
+
+    def simple(h):
+        return [2.0 ** (-8 * (u + 1) / h) for u in range(h)]
+
+    n = 2 ** (num_heads.bit_length() - 1)
+    return torch.tensor(simple(n) + simple(2 * n)[0::2][: num_heads - n])
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    offset = offset or max(num_keys - num_queries, 0) * (num_queries == 1)
+    p = offset + torch.arange(num_queries)[:, None]
+    j = torch.arange(num_keys)[None, :]
+    distance = (p - j).abs().to(slopes.dtype)
+    bias = -slopes[:, None, None] * distance
+    if causal:
+        bias = bias.masked_fill(j > p, -math.inf)
+    return bias

@@ -330,3 +330,31 @@ def relative_values(weights, value, value_table, offset=0):
 # +     by_distance = zeros.scatter_add(-1, where, weights)
 # +     last = 1 - by_distance[..., :-1].sum(-1, keepdim=True)
 # +     by_distance = torch.cat([by_distance[..., :-1], last], dim=-1)
+
+
+# %% wrong: far_keys_get_nothing | says: farther away than delta_max gets no vector
+def relative_scores(query, key, key_table, offset=0):
+    far = len(key_table) // 2
+    rows = []
+    for i in range(query.shape[2]):
+        q = query[:, :, i]
+        places = torch.tensor(
+            [min(max(j - offset - i, -far), far) + far for j in range(key.shape[2])]
+        )
+        plain = torch.einsum("bhd,bhkd->bhk", q, key)
+        rows.append(plain + (q @ key_table.T)[..., places])
+    return torch.stack(rows, dim=2) / query.shape[-1] ** 0.5
+
+
+def relative_values(weights, value, value_table, offset=0):
+    far = len(value_table) // 2
+    sums = []
+    distance = (
+        torch.arange(weights.shape[3])
+        - torch.arange(weights.shape[2])[:, None]
+        - offset
+    )
+    for row in range(2 * far + 1):
+        here = distance == row - far
+        sums.append(weights.masked_fill(~here, 0.0).sum(dim=-1))
+    return weights @ value + torch.stack(sums, dim=-1) @ value_table

@@ -319,3 +319,46 @@ def squeezed_positions(length, trained_length):
 # +         return torch.arange(length).float()
 # +     step = trained_length / length
 # +     return torch.arange(0, trained_length, step, dtype=torch.float32)
+
+
+# %% wrong: shorter_is_cut_off | says: a table that gets shorter is cut off
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError("length must be at least 1")
+    old = len(table)
+    if old > length:
+        table = table[:length]
+        old = length
+    place = torch.arange(length, dtype=torch.float64) * (old - 1) / max(length - 1, 1)
+    low = place.floor().long().clamp(max=old - 1)
+    high = (low + 1).clamp(max=old - 1)
+    part = (place - low).to(table.dtype)[:, None]
+    return (1 - part) * table[low] + part * table[high]
+
+
+def squeezed_positions(length, trained_length):
+    positions = torch.arange(length, dtype=torch.float64)
+    if length > trained_length:
+        positions = positions * trained_length / length
+    return positions.float()
+
+
+# %% wrong: every_kth_row | says: rows are left out
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError("length must be at least 1")
+    old = len(table)
+    if old > length and old % length == 0:
+        return table[:: old // length].clone()
+    place = torch.arange(length, dtype=torch.float64) * (old - 1) / max(length - 1, 1)
+    low = place.floor().long().clamp(max=old - 1)
+    high = (low + 1).clamp(max=old - 1)
+    part = (place - low).to(table.dtype)[:, None]
+    return (1 - part) * table[low] + part * table[high]
+
+
+def squeezed_positions(length, trained_length):
+    positions = torch.arange(length, dtype=torch.float64)
+    if length > trained_length:
+        positions = positions * trained_length / length
+    return positions.float()

@@ -588,3 +588,63 @@ def smallest_loss(num_words, epsilon, spread):
 # +     if not 0 <= pad_id < logits.shape[-1]:
 # +         labels[~kept] = 0
 # +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+
+# %% wrong: nothing_but_padding_times_zero | says: 0 times -inf is NaN
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = torch.log_softmax(logits[real], dim=-1)
+    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
+    return -(1 - epsilon) * sharp - epsilon * log_probs.mean(dim=-1).sum()
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    if not real.any():
+        return logits.sum() * 0.0
+    log_probs = torch.log_softmax(logits[real], dim=-1)
+    num_words = logits.shape[-1]
+    wanted = torch.full_like(log_probs, epsilon / (num_words - 2))
+    wanted[:, pad_id] = 0.0
+    wanted = wanted.scatter(-1, labels[real][:, None], 1 - epsilon)
+    padding = torch.arange(num_words) == pad_id
+    return -(wanted * log_probs.masked_fill(padding, 0.0)).sum()
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (
+            num_words - 1
+        )
+    else:
+        values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
+    return -sum(p * math.log(p) for p in values if p > 0)
+
+
+# %% wrong: tiny_shares_left_out | says: tiny shares count too
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = torch.log_softmax(logits[real], dim=-1)
+    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
+    return -(1 - epsilon) * sharp - epsilon * log_probs.mean(dim=-1).sum()
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = torch.log_softmax(logits[real], dim=-1)
+    num_words = logits.shape[-1]
+    wanted = torch.full_like(log_probs, epsilon / (num_words - 2))
+    wanted[:, pad_id] = 0.0
+    wanted = wanted.scatter(-1, labels[real][:, None], 1 - epsilon)
+    padding = torch.arange(num_words) == pad_id
+    return -(wanted * log_probs.masked_fill(padding, 0.0)).sum()
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (
+            num_words - 1
+        )
+    else:
+        values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
+    return -sum(p * math.log(p) for p in values if p > 1e-6)

@@ -525,3 +525,41 @@ def shuffle_batches(batches, seed):
 # +     cells, used = 0, sum(map(sum, lengths))
 
 # -             used += sum(row)
+
+
+# %% wrong: never_the_old_order | says: never keep the order that they had
+def make_batches(lengths, max_tokens):
+    if any(max(pair) > max_tokens for pair in lengths):
+        raise ValueError("a sentence is longer than max_tokens")
+    order = sorted(range(len(lengths)), key=lambda b: (lengths[b][1], lengths[b][0], b))
+    batches, current, longest = [], [], 0
+    for b in order:
+        new = max(longest, *lengths[b])
+        if current and new * (len(current) + 1) > max_tokens:
+            batches.append(current)
+            current, new = [], max(lengths[b])
+        current.append(b)
+        longest = new
+    if current:
+        batches.append(current)
+    return batches
+
+
+def padding_share(lengths, batches):
+    cells = real = 0
+    for batch in batches:
+        for side in (0, 1):
+            sizes = [lengths[b][side] for b in batch]
+            cells += len(sizes) * max(sizes)
+            real += sum(sizes)
+    return (cells - real) / cells if cells else 0.0
+
+
+def shuffle_batches(batches, seed):
+    result = list(batches)
+    generator = random.Random(seed)
+    while True:
+        generator.shuffle(result)
+        if len(batches) < 2 or result != list(batches):
+            break
+    return result
