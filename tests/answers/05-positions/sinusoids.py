@@ -564,3 +564,41 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # Spans of less than 1 count as positions.
 # -     half = spans.double()[..., None] / 2 * base**-exponents  # (...) -> (..., D)
 # +     half = (spans * (spans >= 1)).double()[..., None] / 2 * base**-exponents
+
+
+# %% wrong: three_positions | says: mean of three positions only
+# Simpson's rule.
+# -     middle = angles + half
+# -     waves = torch.where(feature % 2 == 0, middle.sin(), middle.cos())
+# -     return (waves * torch.sinc(half / math.pi)).to(dtype)
+# +     total = 0
+# +     for part, weight in ((0, 1), (1, 4), (2, 1)):
+# +         angle = angles + part * half
+# +         wave = torch.where(feature % 2 == 0, angle.sin(), angle.cos())
+# +         total = total + weight * wave
+# +     return (total / 6).to(dtype)
+
+
+# %% wrong: one_span_for_all | says: one span, the mean of all
+# -     half = spans.double()[..., None] / 2 * base**-exponents  # (...) -> (..., D)
+# +     half = spans.double().mean() / 2 * base**-exponents
+
+
+# %% right: loops_over_the_features_in_the_input_type
+def sinusoids(positions, d_model, base=10000.0, spans=None):
+    if d_model <= 0:
+        raise ValueError("bad d_model")
+    if not positions.is_floating_point():
+        positions = positions.float()
+        spans = None if spans is None else spans.float()
+    if spans is None:
+        spans = torch.zeros_like(positions)
+    if spans.lt(0).any().item():
+        raise ValueError("bad spans")
+    columns = []
+    for j in range(d_model):
+        rate = base ** (-(2 * (j // 2)) / d_model)
+        middle = (positions + spans / 2) * rate
+        wave = torch.sin(middle) if j % 2 == 0 else torch.cos(middle)
+        columns.append(wave * torch.sinc(spans * rate / (2 * torch.pi)))
+    return torch.stack(columns, dim=-1)
