@@ -8,12 +8,25 @@ from solutions.kit import _Contract, _kit_apart, _kit_normal
 
 
 # %% shared
-def _encoding_of(positions, d_model, base=10000.0):
-    """Return the encodings, feature by feature."""
+def _encoding_of(positions, d_model, base=10000.0, spans=None):
+    """Return the encodings, feature by feature; those of spans are means."""
     features = []
     for j in range(d_model):
-        angle = positions.double() / float(base) ** ((j - j % 2) / d_model)
-        features.append(torch.sin(angle) if j % 2 == 0 else torch.cos(angle))
+        rate = float(base) ** ((j % 2 - j) / d_model)
+        angle = positions.double() * rate
+        wave = torch.sin(angle) if j % 2 == 0 else torch.cos(angle)
+        if spans is not None:
+            # The mean of wave(a + x) for x from 0 to h:
+            # wave(a) sin(h) / h + slope(a) (1 - cos(h)) / h.
+            slope = torch.cos(angle) if j % 2 == 0 else -torch.sin(angle)
+            h = spans.double() * rate
+            short = h < 0.02
+            safe = torch.where(short, torch.ones_like(h), h)
+            even = torch.where(short, 1 - h**2 / 6 + h**4 / 120, torch.sin(safe) / safe)
+            odd = h / 2 - h**3 / 24 + h**5 / 720
+            odd = torch.where(short, odd, (1 - torch.cos(safe)) / safe)
+            wave = wave * even + slope * odd
+        features.append(wave)
     whole = not positions.is_floating_point()
     return torch.stack(features, -1).to(torch.float32 if whole else positions.dtype)
 
@@ -47,20 +60,23 @@ assert matches(_got, _expected, 1e-9), explain(
     },
     tol=1e-9,
 )
-_got = sinusoids(torch.tensor([1.0]), 2)
-assert _got.shape == (1, 2), (
-    f"One position: expected shape (1, 2), got {tuple(_got.shape)}. Keep axes of length"
-    " 1."
-)
+_spans = torch.tensor([[0.0, 2.0], [0.125, 30.0]], dtype=torch.float64)
+steady("sinusoids with spans", sinusoids, _positions, 3, 20.0, _spans)
+for _more in ((), (20.0, torch.tensor([2.0]))):
+    _got = sinusoids(torch.tensor([1.0]), 2, *_more)
+    assert _got.shape == (1, 2), (
+        f"One position: expected shape (1, 2), got {tuple(_got.shape)}. Keep axes of"
+        " length 1."
+    )
 
 
 ### BEGIN HIDDEN TESTS
 _contract = _Contract(
     sinusoids,
     _encoding_of,
-    arguments=(f"positions", f"d_model", f"base"),
+    arguments=(f"positions", f"d_model", f"base", f"spans"),
     results=(f"the encoding",),
-    gradients=(f"positions",),
+    gradients=(f"positions", f"spans"),
 )
 _positions, _other = 9 * _kit_normal(921, (3, 4)), 9 * _kit_normal(922, (3, 4))
 _contract.case(f"A table of positions", _positions, 5, 300.0)
@@ -75,6 +91,25 @@ _contract.case(f"A tensor without axes", _other[1, 2], 6, 500.0)
 _contract.case(f"A width of 1", _positions, 1, 10000.0)
 _contract.case(f"A width of 2", _positions, 2, 10000.0)
 _contract.case(f"Far positions", 1e5 * _positions, 4, 10000.0, tol=1e-7)
+_spans = 4 * _kit_normal(1021, (3, 4)).abs()
+_contract.case(f"Spans", _positions, 5, 300.0, _spans)
+_contract.case(f"Other spans", _positions, 5, 300.0, 0.3 * _spans.flip(0))
+_contract.case(f"Spans, another base", _positions, 5, 40, _spans)
+_contract.case(f"Spans, another width", _positions, 8, 300.0, _spans)
+_contract.case(f"Spans, other positions", _other, 5, 300.0, _spans)
+_contract.case(
+    f"Some spans of 0", _positions, 5, 300.0, _spans * (_kit_normal(1022, (3, 4)) > 0)
+)
+_contract.case(f"Nothing but spans of 0", _other, 6, 300.0, 0 * _spans)
+_contract.case(f"Long spans", _other, 3, 10000.0, 400 * _spans)
+_contract.case(
+    f"The shortest spans", _other, 6, 10000.0, 1e-10 * _spans, gradients=False
+)
+_contract.case(f"Transposes, spans", _kit_apart(_other), 7, 99.0, _kit_apart(_spans))
+_contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
+_contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])
+_contract.case(f"A width of 1, spans", _positions, 1, 10000.0, _spans)
+_contract.case(f"No spans", _positions, 5, 300.0, None)
 for _dtype in (torch.int64, torch.int32, torch.int16, torch.float32):
     _contract.case(
         f"Another data type",
@@ -84,8 +119,20 @@ for _dtype in (torch.int64, torch.int32, torch.int16, torch.float32):
         gradients=False,
         tol=1e-4,
     )
+    _contract.case(
+        f"Another data type, spans",
+        *((3 * _positions).to(_dtype), 5, 200.0, _spans.to(_dtype)),
+        gradients=False,
+        tol=1e-4,
+    )
 _steps = torch.tensor([0.0, 1.0, -2.0, 3.5])
 for _dtype in (torch.float16, torch.bfloat16):
+    _contract.case(
+        f"Half precision, spans",
+        *(_steps.to(_dtype), 4, 16.0, _steps.flip(0).abs().to(_dtype)),
+        gradients=False,
+        tol=0.05,
+    )
     _contract.case(
         f"Half precision", _steps.to(_dtype), 4, 16.0, gradients=False, tol=0.05
     )
@@ -93,6 +140,13 @@ _contract.again()
 for _width in (0, -1, -6):
     _kit_refuses(
         f"A d_model of less than 1", sinusoids, _positions, _width, word="d_model"
+    )
+for _less in (-1e-6, -7.0):
+    _wrong = torch.where(_spans == _spans.max(), _less, _spans)
+    _kit_refuses(
+        f"A negative span",
+        *(sinusoids, _positions, 5, 300.0, _wrong),
+        word="spans",
     )
 ### END HIDDEN TESTS
 

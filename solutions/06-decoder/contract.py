@@ -52,6 +52,7 @@ _Contract.may_refuse = False  # the conventions ask for float64
 # With the arguments kept, called again, and with one token.
 _src, _tgt = torch.tensor([[5, 9], [9, 9]]), torch.tensor([[5, 9, 3], [9, 4, 9]])
 steady("decoder_masks", decoder_masks, _src, _tgt, 9, 2)
+steady("decoder_masks with packed", decoder_masks, _src, _tgt, 9, None, (5, 3))
 _got, _ = steady("decoder_masks", decoder_masks, _src[:1, :1], _tgt[:1, :1], 9)
 assert _got.tolist() == [[[[True]]]], "One token may attend to itself."
 for _pad in (9, -1):
@@ -69,23 +70,30 @@ for _pad in (9, -1):
 
 
 ### BEGIN HIDDEN TESTS
-def _masks_of(src, tgt, pad_id, window=None):
+def _masks_of(src, tgt, pad_id, window=None, packed=None):
     """Return both masks, entry by entry."""
     size = tgt.shape[1]
     mask = torch.zeros(len(tgt), 1, size, size, dtype=torch.bool)
-    for b, row in enumerate(tgt.tolist()):
+    memory = torch.zeros(len(tgt), 1, size, src.shape[1], dtype=torch.bool)
+    for b, (row, words) in enumerate(zip(tgt.tolist(), src.tolist(), strict=True)):
+        began = number = 0
         for t in range(size):
-            first = 0 if window is None else max(t - window + 1, 0)
+            if packed is not None and row[t] == packed[0]:
+                began, number = t, number + 1
+            first = began if window is None else max(t - window + 1, began)
             for s in range(first, t + 1):
                 mask[b, 0, t, s] = row[s] != pad_id
-    real = [[[[token != pad_id for token in row]]] for row in src.tolist()]
-    return mask, torch.tensor(real)
+            now = 1
+            for s, word in enumerate(words):
+                memory[b, 0, t, s] = word != pad_id and (not packed or now == number)
+                now += packed is not None and word == packed[1]
+    return mask, memory if packed else memory[:, :, :1]
 
 
 _contract = _Contract(
     decoder_masks,
     _masks_of,
-    arguments=(f"src", f"tgt", f"pad_id", f"window"),
+    arguments=(f"src", f"tgt", f"pad_id", f"window", f"packed"),
     results=(f"tgt_mask", f"memory_mask"),
 )
 _src, _tgt = integers(921, 0, 3, (3, 5)), integers(922, 0, 3, (3, 6))
@@ -100,6 +108,22 @@ _contract.case(f"Nothing but padding", 0 * _src + 7, 0 * _tgt + 7, 7, None)
 _contract.case(f"A transpose", _kit_apart(_src), _kit_apart(_tgt), 2, 3)
 _contract.case(f"One sentence", _src[:1], _tgt[:1, 2:], 1, None)
 _contract.case(f"One token each", _src[:, :1], _tgt[:, 3:4], 1, 1)
+for _ids in [(0, 1), (1, 0), (0, 2), (2, 0), (5, 6), (6, 1), (1, 6)]:
+    _contract.case(f"Packed", _src, _tgt, 3, None, _ids)
+for _window in (2, 1, 4, 60):
+    _contract.case(f"Packed, a window of {_window}", _src, _tgt, 3, _window, (0, 1))
+_contract.case(f"Packed, other sentences", _src.flip(1), _tgt.flip(0), 3, 2, (0, 1))
+_contract.case(f"Packed, another source", 3 - _src, _tgt, 3, 2, (0, 1))
+_contract.case(f"Packed, another padding id", _src, _tgt, 2, 2, (0, 1))
+_contract.case(f"Packed, negative ids", _src - 101, _tgt - 101, -100, 4, (-99, -101))
+_contract.case(f"Packed, no padding", _src, _tgt, 40, None, (3, 2))
+_contract.case(f"Packed, nothing but padding", 0 * _src, 0 * _tgt, 0, None, (1, 2))
+_contract.case(f"Packed, nothing but ends", 0 * _src, 0 * _tgt + 1, 9, None, (1, 0))
+_contract.case(f"Packed, transposes", _kit_apart(_src), _kit_apart(_tgt), 2, 3, (1, 3))
+_contract.case(f"Packed, one row", _src[:1], _tgt[:1, 2:], 1, None, (2, 0))
+_contract.case(f"Packed, one token each", _src[:, :1], _tgt[:, 3:4], 1, 1, (2, 0))
+_long = integers(923, 0, 9, (2, 40)), integers(924, 0, 9, (2, 33))
+_contract.case(f"Packed, long rows", *_long, 9, None, (3, 4))
 _contract.again()
 for _window in (0, -1, -6):
     _kit_refuses(
