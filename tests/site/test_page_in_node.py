@@ -1,250 +1,45 @@
-"""The translator's page in Node.js: loading, asking, what is said; its worker only takes notes.
+"""The translator's page in Node.js: what it asks its worker, shows and says, message by message.
 
-Its answers are written here, one message at a time, so that a test can look between two of them.
 test_live_page.py has the page in a browser, with the real worker.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.site.document import (
-    LIVE,
-    Node,
-    open_page,
-    run_with_document,
-    translator_html,
+from tests.site.document import Node
+from tests.site.translator_page import (
+    answer,
+    is_seen,
+    load,
+    new_page,
+    posted,
+    run_page,
+    source,
+    status,
+    step,
+    translated,
+    write,
 )
 
 pytestmark = pytest.mark.timeout(60)
-
-NAMES = ("loader", "parts", "words", "attention", "beam", "page")
-MANIFEST = {
-    "scripts": {"part-01.js": 2_000_000, "part-02.js": 500_000, "words.js": 500_000},
-    "bytes": 4,
-    "model": {"heads": 1, "encoderLayers": 1, "decoderLayers": 1},
-}
-SOURCE = ["Ein", " Hund", "<eos>"]
-#: What arrives with a script that was loaded.
-CONTENTS = {
-    "manifest.js": "(manifest) => { LiveData.manifest = manifest; }",
-    "part-01.js": "() => LiveData.part(0, btoa('abc'))",
-    "part-02.js": "() => LiveData.part(1, btoa('d'))",
-    "words.js": "() => { LiveData.words = { tokens: [], merges: [] }; }",
-}
 
 
 @pytest.fixture(scope="module")
 def process() -> Iterator[Node]:
     """Node.js, where the page's scripts have run."""
-    with run_with_document(LIVE / f"{name}.js" for name in NAMES) as node:
-        node.evaluate(
-            """() => {
-              globalThis.onPage = document.listeners.DOMContentLoaded.at(-1);
-              globalThis.startWorker = () => {
-                globalThis.worker = { posted: [], postMessage(one) { this.posted.push(one); } };
-                return worker;
-              };
-            }"""
-        )
+    with run_page() as node:
         yield node
 
 
 @pytest.fixture
-def node(process: Node) -> Callable:
-    """A function that evaluates JavaScript on a new page, before anything was loaded."""
-    open_page(process, translator_html())
-    process.evaluate(
-        """() => {
-          Object.assign(LiveData, { manifest: null, words: null, parts: [] });
-          globalThis.worker = null;
-          onPage();
-          globalThis.page = dom.find(".live-translator").livePage;
-        }"""
-    )
-    return process.evaluate
-
-
-def arrive(node: Callable, name: str) -> None:
-    """Let a script arrive, with what it holds."""
-    node(CONTENTS[name], MANIFEST)
-    node("(name) => dom.arrive(name)", name)
-
-
-def status(node: Callable) -> str:
-    """Return what the page says."""
-    return node("() => page.status.textContent")
-
-
-def is_seen(node: Callable) -> bool:
-    """Return whether the line is shown, too, and not only read out."""
-    return not node("() => page.status.classList.contains('live-only-said')")
-
-
-def progress(node: Callable) -> list:
-    """Return the share that the bar shows, and the words beside it."""
-    return node(
-        "() => [Number(page.find('bar-loaded').value), dom.texts('.live-progress-text')[0]]"
-    )
-
-
-def answer(node: Callable, **message: object) -> None:
-    """Let the worker answer the latest question."""
-    number = {"number": node("() => page.number")}
-    node("(data) => worker.onmessage({ data })", number | message)
-
-
-def posted(node: Callable) -> dict:
-    """Return the latest question to the worker."""
-    return node("() => worker.posted.at(-1)")
-
-
-@pytest.fixture
-def ready(node: Callable) -> Callable:
-    """A page with the translator loaded."""
-    node("() => page.find('load').click()")
-    for name in CONTENTS:
-        arrive(node, name)
-    answer(node, type="ready")
+def ready(process: Node) -> Callable:
+    """A function that evaluates JavaScript on a page with the translator loaded."""
+    node = new_page(process)
+    load(node)
     return node
-
-
-def step(text: str, token: int, p: float = 0.5) -> dict:
-    """Return a token as the worker sends it."""
-    top = [{"id": token + n, "text": f"{text}{n}", "logP": -n - 1} for n in range(5)]
-    top[0]["text"] = text
-    weights = {"self": [[[1.0]]], "cross": [[[0.2, 0.3, 0.5]]]}
-    return {"id": token, "text": text, "logP": math.log(p), "top": top, **weights}
-
-
-def source(node: Callable, notes: tuple[str, ...] = ()) -> None:
-    """Let the worker answer with the source's tokens."""
-    weights = [[[1 / 3] * 9]]
-    answer(node, type="source", tokens=SOURCE, notes=notes, weights=weights)
-
-
-def translated(
-    node: Callable, *texts: str, chrf: float | None = 71.6, ended: bool = True
-) -> None:
-    """Let the worker answer the latest question to its end."""
-    source(node)
-    for n, text in enumerate((*texts, "<eos>")):
-        answer(
-            node, type="token", step=step(text, 10 * n + 3 if text != "<eos>" else 2)
-        )
-    text = "".join(texts).strip()
-    answer(node, type="done", text=text, ended=ended, chrf=chrf, perToken=12.4)
-
-
-def write(node: Callable, text: str) -> None:
-    """Type a text and press Enter."""
-    node(
-        "(text) => { page.text.value = text; page.text.focus(); dom.press('Enter'); }",
-        text,
-    )
-
-
-# Loading
-
-
-def test_loading_shows_how_far_it_is(node: Callable) -> None:
-    """A bar and megabytes after each script; nothing before the button; the worker gets all."""
-    assert node("() => dom.asked.length") == 0
-    assert not node("() => dom.shown('.live-progress') || dom.shown('.live-work')")
-    node("() => { page.find('load').click(); page.find('load').click(); }")
-    assert node("() => dom.asked.map((one) => one.src)") == [
-        "https://example.org/_static/live/data/manifest.js"
-    ], "a second press loads nothing twice"
-    assert status(node) == "Loading."
-    assert node("() => page.find('load').disabled && dom.shown('.live-progress')")
-    arrive(node, "manifest.js")
-    for name, share, text in (
-        ("part-01.js", 2 / 3, "2.0 of 3.0 MB"),
-        ("part-02.js", 2.5 / 3, "2.5 of 3.0 MB"),
-        ("words.js", 1, "3.0 of 3.0 MB"),
-    ):
-        assert node("() => worker") is None
-        arrive(node, name)
-        assert progress(node) == [pytest.approx(share, abs=1e-6), text]
-    started = node(
-        "() => [worker.posted[0].type, [...new Uint8Array(worker.posted[0].buffer)]]"
-    )
-    assert started == ["start", [97, 98, 99, 100]]
-    assert not node("() => dom.shown('.live-work')"), "not before the worker is ready"
-    node("() => page.find('load').focus()")
-    answer(node, type="ready")
-    assert status(node) == "The translator is ready."
-    assert node("() => dom.shown('.live-work') && !dom.shown('.live-loading')")
-
-
-def test_the_focus_goes_to_the_text_only_from_the_button(node: Callable) -> None:
-    """Who went on reading elsewhere is left there."""
-    for place, goes in (("null", True), ("dom.find('.elsewhere')", False)):
-        open_again(node)
-        node(f"() => {place}?.focus()")
-        for name in CONTENTS:
-            arrive(node, name)
-        answer(node, type="ready")
-        assert node("() => document.activeElement === page.text") is goes
-
-
-def open_again(node: Callable) -> None:
-    """Begin to load on a page that has a link beside the translator."""
-    node(
-        """() => {
-          const link = dom.build(["a", { class: "elsewhere", href: "#" }, ["elsewhere"]]);
-          document.body.append(link);
-          Object.assign(LiveData, { manifest: null, words: null, parts: [] });
-          page.find("loading").hidden = false;
-          page.find("load").disabled = false;
-          page.find("load").click();
-        }"""
-    )
-
-
-@pytest.mark.parametrize("lost", ["manifest.js", "part-02.js", "words.js"])
-@pytest.mark.parametrize("how", ["missing", "damaged"])
-def test_what_is_missing_is_said_and_loaded_again(
-    node: Callable, lost: str, how: str
-) -> None:
-    """The name of the file; "Try again" asks for what is not there yet, and for nothing else."""
-    node("() => page.find('load').click()")
-    for name in CONTENTS:
-        if name == lost:
-            break
-        arrive(node, name)
-    node("([name, isThere]) => dom.arrive(name, isThere)", [lost, how == "damaged"])
-    problem = {"missing": "could not be loaded", "damaged": "is damaged"}[how]
-    assert status(node) == f"The translator is not complete: {lost} {problem}."
-    assert is_seen(node)
-    assert node(
-        "() => [page.find('load').disabled, page.find('load').textContent]"
-    ) == [
-        False,
-        "Try again",
-    ]
-    node("() => { dom.asked = []; page.find('load').click(); }")
-    assert node("() => dom.asked.map((one) => one.src.split('/').pop())") == [lost]
-    for name in list(CONTENTS)[list(CONTENTS).index(lost) :]:
-        arrive(node, name)
-    answer(node, type="ready")
-    assert status(node) == "The translator is ready."
-
-
-def test_weights_of_another_size_start_nothing(node: Callable) -> None:
-    """Bytes are counted."""
-    node("() => page.find('load').click()")
-    for name in CONTENTS:
-        if name == "part-02.js":
-            node("() => LiveData.part(1, btoa('too much'))")
-            node("(name) => dom.arrive(name)", name)
-        else:
-            arrive(node, name)
-    assert "expected 4 bytes of weights" in status(node)
-    assert not node("() => dom.shown('.live-work')")
 
 
 @pytest.mark.parametrize("how", ["onerror", "failed"])
