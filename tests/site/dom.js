@@ -253,3 +253,4 @@ class StandInStorage {
 }
 // Node has one of its own, which wants a file.
 Object.defineProperty(globalThis, "localStorage", { value: new StandInStorage(), configurable: true });
+delete globalThis.exports; // a page has no modules of Node's, which libraries ask for first
