@@ -29,7 +29,8 @@ SIDE = re.compile(
     r"|(?:^|[(;,.] ?| and )(?:left|right|middle)(?=[,:)])"
     r"|\b(?:[Uu]pper|[Ll]ower|[Tt]op|[Bb]ottom)[ -](?:left|right)[,:]"
     r"|\b(?:[Oo]n|[Aa]t) the (?:left|right)\b"
-    r"|\b(?:left|right|middle) (?:panel|chart|plot|grid|table|heatmap|map|picture|drawing|one)\b"
+    r"|\b(?:left|right|middle) (?:panel|chart|plot|grid|heatmap|map|picture)\b"
+    r"|\b(?:left|middle) (?:table|drawing|one)\b"
 )
 
 
@@ -118,7 +119,7 @@ def test_a_side_is_found(where: str, says: str) -> None:
         "The right answers rise to the right.",
         "First, the right curve; second, the left half of each row.",
         "What is left, and what is right",
-        "Right answers",
+        "Right answers, and where the right one falls in the right table",
     ],
 )
 def test_right_answers_are_no_side(says: str) -> None:

@@ -77,8 +77,9 @@ def show(process: Node) -> Callable:
 ANSWER = "([key, value]) => localStorage.setItem(key, value)"
 MARKS = "() => dom.all('.bd-docs-nav a').map((one) => one.textContent)"
 SEEN = """(names) => {
-  const seen = dom.watched.map(([, target]) => ({ target, isIntersecting: true }));
-  dom.watched[0][0](seen.filter(({ target }) => names.includes(target.parentElement.id)));
+  const isIntersecting = (target) => names.includes(target.parentElement.id);
+  const entry = ([, target]) => ({ target, isIntersecting: isIntersecting(target) });
+  dom.watched[0][0](dom.watched.map(entry));
 }"""
 
 
@@ -105,6 +106,8 @@ def test_answers_are_counted(show: Callable) -> None:
     node("() => markSidebar()")
     assert node(MARKS)[0] == "1. Alpha1/2 (1 of 2 questions answered)"
     node(ANSWER, ["quiz:/book/01-a.html#q", "1"])
+    node("() => markSidebar()")
+    assert node(MARKS)[0] == "1. Alpha2/2 (2 of 2 questions answered)", "not read"
     node(ANSWER, ["read:/book/01-a.html", "1"])
     node("() => markSidebar()")
     assert node(MARKS)[0] == "1. Alpha✓ (read, 2 of 2 questions answered)"
@@ -152,6 +155,9 @@ def test_progress_moves_to_another_device(show: Callable) -> None:
     assert "again" in node("() => dom.find('[data-progress-forget]').textContent")
     node("() => dom.find('[data-progress-forget]').click()")
     assert node("() => ({ ...localStorage })") == {"theme": "dark"}
+    assert node("() => dom.find('[data-progress-forget]').textContent") == "Forget all"
+    node("() => dom.find('[data-progress-forget]').click()")
+    assert "again" in node("() => dom.find('[data-progress-forget]').textContent")
     load = """(text) => {
       const target = dom.find("[data-progress-load]");
       target.files = [{ text: async () => text }];
@@ -162,12 +168,12 @@ def test_progress_moves_to_another_device(show: Callable) -> None:
     assert node("() => ({ ...localStorage })") == before
     for text, says in (
         ("{", "Not loaded: this file is no JSON"),
-        ('{"version": 2}', "Not loaded: this file holds no progress"),
+        ('{"version": 2, "pages": {}}', "Not loaded: this file holds no progress"),
         (
             '{"version": 1, "pages": {"book/09": {"read": true}}}',
             "Nothing in this file",
         ),
-        ('{"version": 1, "pages": {"book/01-a": 3}}', "Nothing in this file"),
+        ('{"version": 1, "pages": {"book/01-a": null}}', "Nothing in this file"),
     ):
         node(load, text)
         assert node(LANDING)["status"].startswith(says)
