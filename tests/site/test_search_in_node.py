@@ -26,7 +26,7 @@ def section(url: str, page: str, heading: str, text: str = "") -> dict:
 SECTIONS = [
     section("book/02.html", "Attention", "Attention", "The heads come later."),
     section("book/03.html#heads", "Many heads", "Heads", f"{LONG} softmax {LONG}"),
-    section("book/traps.html#h", "Traps", "Heads", "A trap of heads."),
+    section("book/traps.html#h", "Heads in traps", "Heads", "Heads, and heads."),
     section(
         "book/04.html#norm", "Encoder", "Layer normalisation", "A warm-up <b>helps</b>."
     ),
