@@ -48,6 +48,16 @@ def learn_vocabulary(data: dict[str, Any], size: int) -> None:
     )
 
 
+def count(state: dict[str, Any]) -> int:
+    """Return how many numbers are learned: shared ones once, tables of sinusoids not at all."""
+    learned = {
+        tensor.data_ptr(): tensor.numel()
+        for name, tensor in state.items()
+        if not name.endswith(".pe")
+    }
+    return sum(learned.values())
+
+
 def stop_after(seconds: float) -> None:
     """Interrupt this process once it has used the processor for so long."""
 
@@ -89,7 +99,7 @@ def main(arguments: list[str]) -> int:
     result = {
         "updates": state["stats_state"]["steps"],
         "target_tokens": state["stats_state"]["total_tokens"],
-        "parameters": sum(tensor.numel() for tensor in state["model_state"].values()),
+        "parameters": count(state["model_state"]),
         "seconds": used,
         "wall_seconds": wall,
         "versions": {

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from tests.site.node import NODE, run_in_node
-from translator.decoding.web_export import write_web
+from translator.export.web_export import write_web
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "book" / "assets" / "live"

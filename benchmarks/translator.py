@@ -13,8 +13,9 @@ vocabulary is learned. The models have one size: that of the configuration.
 Each has a recipe of its own. Ours is the configuration's: bf16, dropout from a pool, a rate that
 falls to the end of the minutes, the mean of the last checkpoints. nn.Transformer is what PyTorch
 gives: its layers in float32 with their own dropout, Adam, a linear warm-up and the inverse root.
-Joey NMT's is that of its examples, with the batches of the other two; it is installed with the
-versions of joeynmt.txt into an environment of its own. Nothing is chosen by the test.
+Joey NMT's is that of its examples, with the same bound on a batch's tokens; it does not sort by
+length, so more of them are padding. It is installed with the versions of joeynmt.txt into an
+environment of its own. Nothing is chosen by the test.
 """
 
 from __future__ import annotations
@@ -155,9 +156,9 @@ def train_here(
     """Train our model, or nn.Transformer in its place, and translate the test set."""
     import torch
 
+    from translator.comparison.baseline import TorchTransformer
     from translator.decoding.model_folder import Translator
     from translator.decoding.search import DecodingOptions
-    from translator.training.baseline import TorchTransformer
     from translator.training.processes import Processes
     from translator.training.trainer import Trainer
 

@@ -9,7 +9,8 @@ The rooms, lower ones first; none imports a higher one:
 
 course      the files of a course; `submission` says which cells are whose
 sandbox     a student's process: `worker` starts it, `zygote` is the warm process inside
-bridge      the tests here, the student's code there: `verdict` judges a test cell
+bridge      the tests here, the student's code there, messages between them
+verdict     `cells` executes a test cell, and says whether it passed
 gradebook   `writer` writes it, `standing` is what everything after grading reads
 feedback    a student's page
 check       one notebook: for students before handing in, for teachers in JupyterLab

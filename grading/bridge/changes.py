@@ -24,14 +24,15 @@ class Changes:
     def __init__(self) -> None:
         self.refused = False
         self.memories: dict[int, bytes] = {}
-        self.containers: list[tuple[object, object]] = []
+        #: Containers and tensors with what they held, in which memory and shape.
+        self.parts: list[tuple[object, object]] = []
         self.leaves: list[
             tuple[torch.Tensor, torch.Tensor, bool, torch.Tensor | None]
         ] = []
 
     def __bool__(self) -> bool:
         """Whether there are some."""
-        return bool(self.memories or self.containers or self.leaves)
+        return bool(self.memories or self.parts or self.leaves)
 
     @torch.no_grad()
     def undo(self, storages: Storages) -> None:
@@ -39,14 +40,14 @@ class Changes:
         for tensor, data, needs_grad, grad in reversed(self.leaves):
             tensor.data, tensor.grad = data, grad
             tensor.requires_grad_(needs_grad)
-        for container, held in reversed(self.containers):
-            refill(container, held)
+        for part, held in reversed(self.parts):
+            refill(part, held)
         for number, before in self.memories.items():
             storage = storages.get(number)
             if storage is not None:
                 # It may have grown.
                 octets(storage)[: len(before)].copy_(as_octets(before))
-        self.memories, self.containers, self.leaves = {}, [], []
+        self.memories, self.parts, self.leaves = {}, [], []
 
 
 class WatchedStorages(Storages):
@@ -72,8 +73,3 @@ class WatchedStorages(Storages):
         entry = self.entries[number]
         fits = entry[2] is not None and entry[2].numel() == len(blob)
         entry[1] = masked(as_octets(blob), entry[2]) if fits else blob
-
-
-def snapshot(container: object) -> object:
-    """Return what `refill` takes to give a container what it holds now."""
-    return dict(container) if isinstance(container, dict) else list(container)

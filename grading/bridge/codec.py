@@ -94,7 +94,7 @@ class Codec:
             int, torch.Tensor
         ] = {}  # tensors with a history, until the call is over
         self.next_sent = first
-        self.lent: list = []  # the containers among the arguments of the call in progress
+        self.lent: list = []  # what the call in progress may change of its arguments
         self.borrowed: dict[int, int] = {}  # on the other side: their places, by id
 
     # -- references: defined by the two sides
@@ -407,9 +407,14 @@ class Codec:
         return storage
 
 
-def containers(value: object, depth: int = 0) -> list:
-    """Return the lists, dicts and sets in a value, in an order that both sides find."""
+def changeable(value: object, depth: int = 0) -> list:
+    """Return the lists, dicts, sets and plain tensors in a value, in an order both sides find.
+
+    A tensor is plain if it needs no gradient: changes of the others are told as those of leaves.
+    """
     kind = type(value)
+    if kind is torch.Tensor and not value.requires_grad:
+        return [value]
     found = [value] if kind in CONTAINERS else []
     if kind in (list, tuple, collections.deque):
         parts = value
@@ -418,17 +423,28 @@ def containers(value: object, depth: int = 0) -> list:
     else:
         return found
     for part in parts if depth <= DEEPEST else ():
-        found += containers(part, depth + 1)
+        found += changeable(part, depth + 1)
     return found
 
 
-def contents(container: object) -> list:
-    """Return what a container holds, to see later whether that changed."""
+def contents(part: object) -> list:
+    """Return what a container holds, or how a tensor lies in its memory, to be compared later."""
+    if type(part) is torch.Tensor:
+        shape, stride = tuple(part.shape), part.stride()
+        memory = part.untyped_storage()._cdata
+        return [memory, part.dtype, shape, stride, part.storage_offset()]
     return (
-        list(container)
-        if type(container) in (list, set, collections.deque)
-        else [part for pair in container.items() for part in pair]
+        list(part)
+        if type(part) in (list, set, collections.deque)
+        else [item for pair in part.items() for item in pair]
     )
+
+
+def snapshot(part: object) -> object:
+    """Return what `refill` takes to make a container or a tensor what it is now."""
+    if type(part) is torch.Tensor:
+        return part.data
+    return dict(part) if isinstance(part, dict) else list(part)
 
 
 def same(now: list, before: list) -> bool:
@@ -440,20 +456,25 @@ def same(now: list, before: list) -> bool:
     )
 
 
-def refill(container: object, held: object) -> None:
-    """Give a container what it holds on the other side.
+def refill(part: object, held: object) -> None:
+    """Give a container what it holds on the other side, or a tensor the place that it has there.
 
     Raises:
-        WireError: if that is no such container.
+        WireError: if it can't be changed to that.
 
     """
-    if type(held) is not (dict if isinstance(container, dict) else list):
+    if type(part) is torch.Tensor:
+        if type(held) is not torch.Tensor:
+            raise WireError("a tensor that is none any more")
+        part.data = held.detach()
+        return
+    if type(held) is not (dict if isinstance(part, dict) else list):
         raise WireError("a container that can't be changed")
-    container.clear()
-    if isinstance(container, (dict, set)):
-        container.update(held)
+    part.clear()
+    if isinstance(part, (dict, set)):
+        part.update(held)
     else:
-        container.extend(held)
+        part.extend(held)
 
 
 def decode_array(

@@ -11,7 +11,7 @@ import builtins
 
 import torch
 
-from grading.bridge.codec import Codec, Outgoing, containers, refill
+from grading.bridge.codec import Codec, Outgoing, changeable, refill
 from grading.bridge.tensors import DTYPES, NAMES, is_integer
 from grading.bridge.wire import Channel, WireError
 
@@ -105,7 +105,7 @@ class Peer(Codec):
         self.depth += 1
         outer, self.lent = (
             self.lent,
-            containers(values["call"][1:]) if operation == "call" else [],
+            changeable(values["call"][1:]) if operation == "call" else [],
         )
         try:
             self.sequence += 1

@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from grading.bridge.callbacks import SPECIAL
-from grading.bridge.changes import Changes, WatchedStorages, snapshot
-from grading.bridge.codec import Outgoing, Unsupported, refill
+from grading.bridge.changes import Changes, WatchedStorages
+from grading.bridge.codec import Outgoing, Unsupported, refill, snapshot
 from grading.bridge.peer import Peer, error_class
 from grading.bridge.redaction import FOREIGN, TYPES
 from grading.bridge.tensors import is_integer
@@ -259,9 +259,9 @@ class TrustedPeer(Peer):
         try:
             return super().take(answer)
         finally:
-            self.altered.containers += before
-            for container, held in before if self.altered.refused else ():
-                refill(container, held)
+            self.altered.parts += before
+            for part, held in before if self.altered.refused else ():
+                refill(part, held)
 
     def change_leaf(
         self, number: int, found: list, place: int, needs_grad: bool, grad: int | None

@@ -6,7 +6,6 @@ code that it runs; the trusted side relies on nothing that it says beyond what a
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import copy
 import importlib
@@ -28,7 +27,14 @@ from grading.bridge.callbacks import (
     RemoteModule,
     remote_number,
 )
-from grading.bridge.codec import Outgoing, Unsupported, containers, contents, same
+from grading.bridge.codec import (
+    Outgoing,
+    Unsupported,
+    changeable,
+    contents,
+    same,
+    snapshot,
+)
 from grading.bridge.magics import Introduction, Shell
 from grading.bridge.peer import Peer, describe_error
 from grading.bridge.wire import Channel, WireClosed, WireError
@@ -225,20 +231,15 @@ class StudentPeer(Peer):
         """Call an object, or a method of it."""
         target, arguments, options = self.decode(message["call"], message)
         self.loans = [
-            (part, contents(part)) for part in containers((arguments, options))
+            (part, contents(part)) for part in changeable((arguments, options))
         ]
         self.borrowed = {id(part): place for place, (part, _) in enumerate(self.loans)}
         return listed(target(*arguments, **options))
 
     def changes(self) -> dict:
-        """Return the lists, dicts and sets among the arguments that the call changed."""
+        """Return which arguments the call changed, and not only a tensor's numbers."""
         changed = [
-            (
-                place,
-                list(part)
-                if type(part) in (list, set, collections.deque)
-                else dict(part),
-            )
+            (place, snapshot(part))
             for place, (part, before) in enumerate(self.loans)
             if not same(contents(part), before)
         ]

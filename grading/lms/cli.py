@@ -294,7 +294,7 @@ def _run(name: str) -> object:
 
     def run(args: argparse.Namespace) -> int:
         from grading.lms import commands as lms_commands
-        from grading.lms.files.outcome import Problem
+        from grading.lms.outcome import Problem
 
         try:
             report = getattr(lms_commands, name)(args)

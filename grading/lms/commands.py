@@ -20,10 +20,10 @@ from grading.lms.files.csv_files import read_table, write_whole
 from grading.lms.files.exports import Score, read_number
 from grading.lms.files.groups import read_groups
 from grading.lms.files.imports import Options, Target
-from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import Member, Roster, merge, read_roster
 from grading.lms.files.times import read_times
 from grading.lms.gradescope import autograder
+from grading.lms.outcome import Problem, Report, Verdict
 
 __all__ = [
     "canvas",

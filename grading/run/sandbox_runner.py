@@ -7,13 +7,13 @@ import random
 
 import torch
 
-from grading.bridge.verdict import Student, TestRun, run_test_cell
 from grading.bridge.wire import Channel, WireError
 from grading.course.submission import Form
 from grading.course.text import MOST
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
 from grading.sandbox.limits import Limits
 from grading.sandbox.worker import Worker, WorkerBroken
+from grading.verdict.cells import Student, TestRun, run_test_cell
 
 #: Seconds for one cell, as in nbgrader_config.py.
 CELL_SECONDS = 60.0

@@ -6,9 +6,9 @@ import ast
 import os
 import time
 
-from grading.bridge.compilation import compiled
 from grading.bridge.redaction import JOIN, Texts
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
+from grading.verdict.compilation import compiled
 
 #: Environment variables by which a test reaches the engine of another process.
 LOG, DELAY = "GRADING_TEST_LOG", "GRADING_TEST_DELAY"

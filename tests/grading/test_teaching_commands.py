@@ -8,12 +8,12 @@ import shlex
 import pytest
 
 from grading.__main__ import parser
-from grading.bridge import guards
 from grading.course import handed_in
 from grading.course.notebooks import ROOT
 from grading.feedback import page as feedback_page
 from grading.run import pipeline, sandbox_runner
 from grading.sandbox import limits
+from grading.verdict import guards
 
 PAGES = sorted(
     [*ROOT.glob("book/teaching*.md"), ROOT / "deploy" / "README.md", ROOT / "README.md"]

@@ -1,4 +1,4 @@
-"""A submission's process without a sandbox, for the tests of grading/bridge/verdict.py."""
+"""A submission's process without a sandbox, for the tests of grading/verdict/cells.py."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import signal
 from collections.abc import Iterator
 
 from grading.bridge import student as untrusted
-from grading.bridge.verdict import Student, run_test_cell
 from grading.bridge.wire import Channel
+from grading.verdict.cells import Student, run_test_cell
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from translator.data.spelling import as_sentence
 from translator.decoding.lexicon import Lexicon
 from translator.decoding.model_folder import Translator, load_translator
 from translator.decoding.search import DecodingOptions, decode_ids
-from translator.decoding.web_export import write_web
+from translator.export.web_export import write_web
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -18,7 +18,7 @@ from tests.site.pages import ROOT
 from transformer.attention import masked_softmax
 from translator.decoding.model_folder import load_translator
 from translator.decoding.search import DecodingOptions, decode_ids
-from translator.decoding.web_export import write_web
+from translator.export.web_export import write_web
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

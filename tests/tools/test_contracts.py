@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import nn
 
-from grading.bridge.compilation import definitions
 from grading.bridge.redaction import Texts, noted, words
 from grading.course.notebooks import Cell, split_hidden
+from grading.verdict.compilation import definitions
 from tools import contracts
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -95,3 +95,16 @@ def test_a_room_without_a_place_is_named(copied):
     said, status = lint(copied)
     assert status == 1
     assert "grading.attic" in said
+
+
+def test_no_room_has_more_than_twelve_modules():
+    """So that one finds one's way in it."""
+    for package in ("grading", "translator", "transformer"):
+        folders = {path.parent for path in (ROOT / package).rglob("*.py")}
+        full = {
+            folder.relative_to(ROOT).as_posix(): len(names)
+            for folder in folders
+            if len(names := [p for p in folder.glob("*.py") if p.stem != "__init__"])
+            > 12
+        }
+        assert not full, full

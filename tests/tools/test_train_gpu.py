@@ -10,8 +10,8 @@ import pytest
 
 from tools import train_gpu
 from translator.cli import build_parser
+from translator.comparison.ablations import PARTS
 from translator.config import load_config
-from translator.training.ablations import PARTS
 
 
 @pytest.fixture

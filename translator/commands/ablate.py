@@ -61,11 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do the runs that the record lacks; write it after each, so that nothing is done twice."""
+    from translator.comparison.ablations import PARTS, RECIPE, RUNS, run_one
     from translator.config import Config, load_config
     from translator.data.prepared import load_prepared
     from translator.decoding.record import read_record, surroundings, write_record
     from translator.errors import TranslatorError
-    from translator.training.ablations import PARTS, RECIPE, RUNS, run_one
     from translator.training.processes import started
 
     config = load_config(args.config, args.overrides)

@@ -48,11 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print a table, write the record."""
+    from translator.comparison.benchmark import decoding_ways, table, training_steps
     from translator.config import load_config
     from translator.decoding.record import surroundings, write_record
     from translator.device import choose_device, describe_device
     from translator.errors import TranslatorError
-    from translator.training.benchmark import decoding_ways, table, training_steps
 
     for name in ("sentences", "length", "rounds"):
         if getattr(args, name) < 1:

@@ -80,12 +80,12 @@ def run(args: argparse.Namespace) -> int:
     size = (args.out / WEIGHTS).stat().st_size
     print(f"{args.out}: {size / 1e6:.1f} MB of weights")
     if args.onnx:
-        from translator.decoding.onnx_export import export_onnx
+        from translator.export.onnx_export import export_onnx
 
         for path, difference in export_onnx(translator, args.out).items():
             print(f"{path}: differs from PyTorch by at most {difference:.1e}")
     if args.ctranslate2:
-        from translator.decoding.ctranslate2_export import export_ctranslate2
+        from translator.export.ctranslate2_export import export_ctranslate2
 
         folder = args.out / "ctranslate2"
         difference = export_ctranslate2(translator, folder)

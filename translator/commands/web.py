@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the scripts, and say how large they are."""
-    from translator.decoding.web_export import write_web
+    from translator.export.web_export import write_web
 
     manifest = write_web(args.model, args.out)
     size = sum(manifest["scripts"].values())

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from translator import grammar
 from translator.config import DataConfig
-from translator.data.download import download
 from translator.data.held_out import HELD_OUT, read_digests, without_held_out
 from translator.data.spelling import as_sentence
+from translator.download import download
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
 

@@ -18,7 +18,6 @@ from translator.config import DataConfig, plain
 from translator.data.augmentation import join_pairs, reverse_pairs
 from translator.data.cleaning import RULES, Rules, TextPair, clean, normalise
 from translator.data.corpora import Corpus, corpus_name, load_corpus
-from translator.data.languages import check_languages
 from translator.data.prepared import (
     STATS,
     Example,
@@ -41,6 +40,7 @@ from translator.errors import (
     explain_os_error,
 )
 from translator.files import new_folder
+from translator.languages import check_languages
 
 #: Beside the rules of cleaning: what else is taken away, and why.
 LEAKS = {

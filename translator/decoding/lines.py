@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from translator.data.cleaning import normalise
-from translator.data.languages import LANGUAGES, SOURCE, language_of
 from translator.decoding.copying import (
     Span,
     is_copied,
@@ -31,6 +30,7 @@ from translator.decoding.search import (
 )
 from translator.decoding.sentences import LIST_MARK, split_clauses, split_sentences
 from translator.errors import TranslatorError
+from translator.languages import LANGUAGES, SOURCE, language_of
 
 #: Where less of a line's words is known, its language is looked at.
 FEW_KNOWN = 0.7

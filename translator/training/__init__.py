@@ -1,1 +1,1 @@
-"""Training a model, and comparing trainings."""
+"""Training a model: the loop, what it saves, what it tells."""

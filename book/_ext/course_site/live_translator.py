@@ -33,7 +33,7 @@ KEY = "live_translator"
 
 def write_data(app: Sphinx, folder: str) -> dict[str, Any]:
     """Write a translator's scripts into the site, unless they are there; return the manifest."""
-    from translator.decoding.web_export import write_web
+    from translator.export.web_export import write_web
 
     data = Path(app.outdir, "_static", "live", "data")
     return write_web(Path(app.srcdir, folder), data)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from grading.course.handed_in import MAX_BYTES, SubmissionError
 from grading.course.handed_in import read as read_file
-from grading.lms.files.outcome import Problem
+from grading.lms.outcome import Problem
 
 #: The largest table of contents that is read, in bytes: well over 50,000 files.
 MAX_DIRECTORY = 8 << 20

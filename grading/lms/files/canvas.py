@@ -23,8 +23,8 @@ from grading.lms.files.exports import (
     twins,
     write_number,
 )
-from grading.lms.files.outcome import Problem, Report, Verdict, shown
 from grading.lms.files.roster import Member, Roster, clean, is_canvas, slugs
+from grading.lms.outcome import Problem, Report, Verdict, shown
 
 HEADINGS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 #: Canvas takes a row with this in its first cell for the one with the maximum.

@@ -15,7 +15,7 @@ from grading.course import files
 from grading.course.handed_in import SubmissionError
 from grading.course.handed_in import read as read_file
 from grading.gradebook.spreadsheet import is_formula
-from grading.lms.files.outcome import Problem
+from grading.lms.outcome import Problem
 
 MAX_BYTES = 32 << 20
 SEPARATORS = (",", ";", "\t")

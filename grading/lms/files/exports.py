@@ -14,8 +14,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from grading.course.states import State
 from grading.gradebook.standing import Person, Standing
 from grading.lms.files.imports import Origin
-from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import Member, Roster, merge
+from grading.lms.outcome import Problem, Report, Verdict
 
 CENT = Decimal("0.01")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from grading.lms.files.csv_files import read_table
-from grading.lms.files.outcome import Problem, shown
 from grading.lms.files.roster import Roster
+from grading.lms.outcome import Problem, shown
 
 GROUP = ("group_name", "group", "groups", "gruppe", "gruppen", "team")
 #: In Canvas's table, `user_id` is the SIS id, and `canvas_user_id` is Canvas's own.

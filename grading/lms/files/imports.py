@@ -27,8 +27,8 @@ from grading.lms.files.archive import MAX_TOTAL, Entry, Source, Unreadable
 from grading.lms.files.csv_files import write_whole
 from grading.lms.files.filenames import Claim
 from grading.lms.files.matching import Sorter
-from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import Roster, id_problem, merge
+from grading.lms.outcome import Problem, Report, Verdict
 
 REPLACED, RECORDS = ".replaced", ".lms"
 

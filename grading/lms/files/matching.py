@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from grading.lms.files import filenames
 from grading.lms.files.archive import Entry, Source
 from grading.lms.files.filenames import Claim
-from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import (
     Member,
     Roster,
@@ -20,6 +19,7 @@ from grading.lms.files.roster import (
     slugs,
     split_name,
 )
+from grading.lms.outcome import Problem, Report, Verdict
 
 KINDS = ("canvas", "moodle", "folder")
 

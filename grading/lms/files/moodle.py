@@ -20,8 +20,8 @@ from pathlib import Path
 from grading.gradebook.spreadsheet import is_formula
 from grading.lms.files.csv_files import Table, make_table, read_table
 from grading.lms.files.exports import Score, only, read_number, sent, twins
-from grading.lms.files.outcome import Problem, Report, Verdict, shown
 from grading.lms.files.roster import Member, Roster, clean, merge, slug, split_name
+from grading.lms.outcome import Problem, Report, Verdict, shown
 
 #: How Moodle can be told whose a row is: our field, and a heading that says so.
 KEYS = {

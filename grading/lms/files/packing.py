@@ -19,8 +19,8 @@ from grading.course.states import State
 from grading.gradebook.standing import Standing
 from grading.lms.files.archive import name_problem
 from grading.lms.files.imports import Origin
-from grading.lms.files.outcome import Report, Verdict
 from grading.lms.files.roster import Member, clean
+from grading.lms.outcome import Report, Verdict
 
 #: The largest page that is sent.
 MOST_PAGE = 8 << 20

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grading.gradebook.spreadsheet import guarded, is_formula
 from grading.lms.files.csv_files import Table, make_table, read_table, write_whole
-from grading.lms.files.outcome import Problem, shown
+from grading.lms.outcome import Problem, shown
 
 #: What Canvas calls the student of its "student view" in a gradebook.
 TEST_STUDENT = "Student, Test"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from grading.lms.files import moodle
 from grading.lms.files.csv_files import Table, parse_table, read_bytes
-from grading.lms.files.outcome import Problem, shown
 from grading.lms.files.roster import Member, Roster
+from grading.lms.outcome import Problem, shown
 
 #: The headings of a table of times, and those that name a student.
 WHEN = ("submitted_at", "timestamp", "time")

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from grading.course import draws
 from grading.course.submission import load
-from grading.lms.files.outcome import Problem, shown
 from grading.lms.files.packing import make_zip
+from grading.lms.outcome import Problem, shown
 from grading.sandbox.bubblewrap import FILES
 
 #: What is started in the container, and what an assignment may import.

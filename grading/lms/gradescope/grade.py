@@ -30,7 +30,7 @@ from grading.feedback import words
 from grading.feedback.error_text import Rule
 from grading.lms.files import filenames
 from grading.lms.files.archive import Source, Unreadable
-from grading.lms.files.outcome import Problem
+from grading.lms.outcome import Problem
 from grading.run import pipeline
 from grading.run.runner import Engine, EngineError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grading.bridge.verdict import run_test_cell
+from grading.verdict.cells import run_test_cell
 from tests.grading.wall import submission
 
 #: A module to be built again and again, and one that the student keeps.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grading.bridge.verdict import run_test_cell
+from grading.verdict.cells import run_test_cell
 from tests.grading.wall import submission
 
 HELPER = """import torch

@@ -14,8 +14,8 @@ from grading.__main__ import main
 from grading.course.states import State
 from grading.gradebook.standing import Standing
 from grading.lms.files import exports
-from grading.lms.files.outcome import Report
 from grading.lms.files.roster import Roster, read_roster
+from grading.lms.outcome import Report
 from tests.grading import helpers
 from tests.grading.lms.files.oracles import (
     CanvasCourse,

@@ -30,9 +30,6 @@ from tests.test_class_graded import fill
 #: Answers that return a list which they keep. A list leaves the sandbox as a copy, so its caller
 #: can't change theirs: `*--contract` fails such an answer in one process only.
 KEPT = ("returns_a_kept_list", "list_kept")
-#: Answers that turn an argument itself, by `transpose_`. Its memory is as it was, and the test's
-#: own tensor lies outside the sandbox: only in one process do they lose what is asked of it later.
-TURNED = ("permuted_in_place",)
 #: Submissions of one assignment in the sample.
 SAMPLE = 3
 ALL = os.environ.get("GRADING_EQUAL") == "all"
@@ -111,9 +108,7 @@ def test_the_points_are_nbgraders(
                 continue
             scores.add(cell.points / assignment.tests[test].points)
             answer = one[test.partition(SEPARATOR)[0]]
-            if (answer.name in KEPT and test.endswith("--contract")) or (
-                answer.name in TURNED and test.endswith("--pack")
-            ):
+            if answer.name in KEPT and test.endswith("--contract"):
                 most = assignment.tests[test].points
                 assert (result.points[test], cell.points) == (most, 0.0)
             elif result.points[test] != pytest.approx(cell.points):

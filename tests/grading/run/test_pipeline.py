@@ -11,7 +11,6 @@ import nbformat
 import pytest
 from nbgrader.utils import determine_grade, is_grade
 
-from grading.bridge.verdict import CellRun
 from grading.course import submission
 from grading.course.states import NOT_RUN, Result, State
 from grading.course.submission import Form, RebuiltCell
@@ -20,6 +19,7 @@ from grading.run import autograded, pipeline, pool, sandbox_runner
 from grading.run.batch import with_doubts
 from grading.run.pipeline import Graded, Times
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
+from grading.verdict.cells import CellRun
 from tests.grading import fakes, helpers
 from tests.harness import sample
 

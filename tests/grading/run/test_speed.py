@@ -85,8 +85,8 @@ def test_garbage_is_not_collected_while_importing() -> None:
 def test_comparing_tensors_imports_nothing() -> None:
     """The canaries pass on the trusted side, assert_close among them, and import no cluster."""
     found = loaded_by(
-        "import grading.run.sandbox_runner\nfrom grading.bridge import verdict\n"
-        "assert verdict.canary() == ''\n"
+        "import grading.run.sandbox_runner\nfrom grading.verdict import cells\n"
+        "assert cells.canary() == ''\n"
         "import torch\ntry: torch.testing.assert_close(torch.ones(1), torch.zeros(1))\n"
         "except AssertionError: pass\nelse: raise SystemExit('the canary lies')"
     )

@@ -17,10 +17,10 @@ from translator.decoding.model_folder import (
     load_translator,
     save_translator,
 )
-from translator.decoding.onnx_export import export_onnx
 from translator.decoding.search import DecodingOptions, alignment
 from translator.decoding.text_files import TextError, read_lines
 from translator.errors import TranslatorError
+from translator.export.onnx_export import export_onnx
 
 TEXTS = [
     "Ich sehe den Hund.",

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from grading.lms.files import archive, imports
 from grading.lms.files.imports import Options
-from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import Roster
+from grading.lms.outcome import Problem, Report, Verdict
 from tests.grading.lms.files.samples import (
     NOTEBOOK,
     lie_about_size,

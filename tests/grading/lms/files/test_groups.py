@@ -9,8 +9,8 @@ import pytest
 
 from grading.lms.files import imports, packing
 from grading.lms.files.groups import read_groups
-from grading.lms.files.outcome import Problem, Report
 from grading.lms.files.roster import Member, Roster
+from grading.lms.outcome import Problem, Report
 from tests.grading.lms.files.samples import NOTEBOOK, make_zip, notebook, target
 from tests.grading.lms.files.test_imports import line, take, taken
 

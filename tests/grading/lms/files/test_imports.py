@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from grading.lms.files import filenames, imports, times
 from grading.lms.files.archive import Entry
 from grading.lms.files.imports import Options
-from grading.lms.files.outcome import Report, Verdict
 from grading.lms.files.roster import Member, Roster, id_problem
+from grading.lms.outcome import Report, Verdict
 from tests.grading.lms.files.samples import (
     NAME,
     NOTEBOOK,

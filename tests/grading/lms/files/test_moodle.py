@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from grading.course.states import State
 from grading.gradebook.standing import Standing
 from grading.lms.files import csv_files, exports, moodle
-from grading.lms.files.outcome import Problem, Report, Verdict
 from grading.lms.files.roster import Member, Roster
+from grading.lms.outcome import Problem, Report, Verdict
 from tests.grading.lms.files.oracles import (
     Rejected,
     moodle_gradebook,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from grading.course.states import State
 from grading.lms.files import imports, packing
 from grading.lms.files.imports import Options, Origin
-from grading.lms.files.outcome import Report
 from grading.lms.files.roster import Member, Roster
+from grading.lms.outcome import Report
 from tests.grading.lms.files.oracles import canvas_feedback, moodle_feedback
 from tests.grading.lms.files.samples import (
     NAME,

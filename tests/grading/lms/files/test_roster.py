@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grading.lms.files import csv_files
-from grading.lms.files.outcome import Problem
 from grading.lms.files.roster import (
     FIELDS,
     Member,
@@ -21,6 +20,7 @@ from grading.lms.files.roster import (
     read_roster,
     slug,
 )
+from grading.lms.outcome import Problem
 from tests.grading.lms.files.oracles import rows_of, spreadsheet_computes
 
 OWN = 'id,first_name,last_name,email,lms_user_id\ns01,Zoë,"Müller, Jr.",z@example.org,11\n'

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from grading.lms.files.outcome import Problem
 from grading.lms.files.roster import Member, Roster
 from grading.lms.files.times import moodle_time, read_times
+from grading.lms.outcome import Problem
 
 BERLIN = ZoneInfo("Europe/Berlin")
 PEOPLE = [

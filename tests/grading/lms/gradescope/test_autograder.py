@@ -19,8 +19,8 @@ from grading.course import submission
 from grading.course.notebooks import ROOT
 from grading.course.states import HOLE, NOT_RUN, Result, State
 from grading.feedback.error_text import OTHERS, UNKNOWN, VALUES, Rule
-from grading.lms.files.outcome import Problem
 from grading.lms.gradescope import autograder, grade, runner
+from grading.lms.outcome import Problem
 from grading.run import pipeline, sandbox_runner
 from grading.run.runner import EngineError
 from grading.sandbox.bubblewrap import SandboxMissing

@@ -11,9 +11,9 @@ import torch
 
 from tests.translator.training_help import config, corpus, write_toml
 from translator.cli import main
-from translator.training import ablations, benchmark
-from translator.training.baseline import TorchTransformer
-from translator.training.benchmark import decoding_ways, table
+from translator.comparison import ablations, benchmark
+from translator.comparison.baseline import TorchTransformer
+from translator.comparison.benchmark import decoding_ways, table
 from translator.training.processes import Processes
 
 CPU = Processes(torch.device("cpu"))

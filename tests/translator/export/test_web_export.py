@@ -20,7 +20,7 @@ from translator.decoding.model_folder import (
     load_translator,
     save_translator,
 )
-from translator.decoding.web_export import COMPUTED, read_manifest, write_web
+from translator.export.web_export import COMPUTED, read_manifest, write_web
 
 
 def translator_of(data: Path, **changed: object) -> Translator:

@@ -10,9 +10,9 @@ import re
 import pytest
 
 from grading.bridge import student as untrusted  # noqa: F401 - imported before the process is forked
-from grading.bridge.verdict import TestRun, run_test_cell
 from grading.course.bindings import offered_names
 from grading.course.notebooks import ROOT
+from grading.verdict.cells import TestRun, run_test_cell
 from tests.grading.wall import submission
 
 LAYER = """

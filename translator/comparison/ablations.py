@@ -12,12 +12,12 @@ from torch import Tensor
 from transformer.decoder import DecoderLayer
 from transformer.encoder import EncoderLayer
 from transformer.model import Transformer
+from translator.comparison.baseline import TorchTransformer
 from translator.config import Config
 from translator.data.prepared import PreparedCorpus
 from translator.decoding.evaluation import evaluate
 from translator.decoding.model_folder import Translator
 from translator.decoding.search import DecodingOptions
-from translator.training.baseline import TorchTransformer
 from translator.training.processes import Processes
 from translator.training.trainer import Trainer
 

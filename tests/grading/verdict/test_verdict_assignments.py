@@ -1,13 +1,13 @@
-"""The course's own assignments: right answers pass grading/bridge/verdict.py, wrong ones fail."""
+"""The course's own assignments: right answers pass grading/verdict/cells.py, wrong ones fail."""
 
 import functools
 import hashlib
 
 import pytest
 
-from grading.bridge.verdict import TestRun, run_test_cell
 from grading.course.bindings import bound_names
 from grading.course.notebooks import ROOT
+from grading.verdict.cells import TestRun, run_test_cell
 from tests.grading.wall import submission
 from tests.harness import assignment as assignments
 from tests.harness.bank import Answer, read_bank

@@ -8,11 +8,12 @@ import time
 import pytest
 import torch
 
-from grading.bridge import codec, guards
-from grading.bridge.canary import canary
-from grading.bridge.verdict import run_test_cell
+from grading.bridge import codec
 from grading.course.bindings import inner_parts, offered_names
-from tests.grading.bridge.test_verdict_attacks import FORGED
+from grading.verdict import guards
+from grading.verdict.canary import canary
+from grading.verdict.cells import run_test_cell
+from tests.grading.verdict.test_verdict_attacks import FORGED
 from tests.grading.wall import submission
 
 

@@ -13,8 +13,6 @@ from translator.cli import main
 from translator.config import Config
 from translator.data.spelling import as_sentence
 from translator.data.tokenizer import ids_of, pieces_of
-from translator.decoding import ctranslate2_export
-from translator.decoding.ctranslate2_export import export_ctranslate2
 from translator.decoding.lexicon import Lexicon
 from translator.decoding.model_folder import (
     Translator,
@@ -24,6 +22,8 @@ from translator.decoding.model_folder import (
 from translator.decoding.record import read_record
 from translator.decoding.search import DecodingOptions, decode_ids
 from translator.errors import TokenizerError, TranslatorError
+from translator.export import ctranslate2_export
+from translator.export.ctranslate2_export import export_ctranslate2
 from translator.grammar.corpus import sample
 
 SHIPPED = Path(__file__).resolve().parents[3] / "models" / "de-en"

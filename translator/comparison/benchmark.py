@@ -19,11 +19,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.model import Transformer, greedy_decode
+from translator.comparison.baseline import TorchTransformer
 from translator.config import Config
 from translator.data.tokenizer import SPECIALS
-from translator.decoding.ctranslate2_export import needed, write_model
 from translator.decoding.search import beam_search
-from translator.training.baseline import TorchTransformer
+from translator.export.ctranslate2_export import needed, write_model
 from translator.training.dropout import pool_dropout
 from translator.training.objective import token_loss
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from translator.data.download import download
+from translator.download import download
 from translator.errors import DownloadError
 
 DATA = bytes(range(256)) * 2000

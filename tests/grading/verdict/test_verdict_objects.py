@@ -1,6 +1,6 @@
-"""Tests of grading/bridge/verdict.py: modules, objects, changes in place, and what tests pass."""
+"""Tests of grading/verdict/cells.py: modules, objects, changes in place, and what tests pass."""
 
-from grading.bridge.verdict import run_test_cell
+from grading.verdict.cells import run_test_cell
 from tests.grading.wall import fails, passes, submission
 
 SCALE = """

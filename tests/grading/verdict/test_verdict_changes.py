@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from grading.bridge.verdict import run_test_cell
 from grading.course.states import Result, State
 from grading.course.submission import Form
 from grading.run.batch import with_doubts
 from grading.run.pipeline import grade_one
+from grading.verdict.cells import run_test_cell
 from tests.grading import fakes, helpers
-from tests.grading.bridge.test_verdict_attacks import FORGED
 from tests.grading.run.test_pipeline import form, small  # noqa: F401 - fixtures
+from tests.grading.verdict.test_verdict_attacks import FORGED
 from tests.grading.wall import submission
 
 #: What is expected is worked out after the call, from its argument.
@@ -42,6 +42,18 @@ CHANGES = {
     "in a list": (
         "def f(items):\n    items.clear()\n    return []",
         "items = [1, 2]\nassert f(items) == [2 * n for n in items]",
+    ),
+    "turned": (
+        "def f(x): return x.t_().clone()",
+        "x = torch.arange(6.0).view(2, 3)\ngot = f(x)\nassert torch.equal(got, x), x.shape",
+    ),
+    "turned, in a list": (
+        "def f(xs): return xs[1].squeeze_(0).clone()",
+        "xs = [1, torch.ones(1, 3)]\ngot = f(xs)\nassert torch.equal(got, xs[1])",
+    ),
+    "other data of a plain tensor": (
+        "def f(x):\n    x.data = torch.zeros(2)\n    return torch.zeros(2)",
+        AFTER,
     ),
     "truth values": (
         "def f(m):\n    m.logical_not_()\n    return torch.tensor([False, True])",

@@ -1,4 +1,4 @@
-"""Tests of grading/bridge/verdict.py: ordinary asserts on code that runs in another process."""
+"""Tests of grading/verdict/cells.py: ordinary asserts on code that runs in another process."""
 
 import contextlib
 import subprocess
@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from grading.bridge import guards
-from grading.bridge.verdict import run_test_cell
 from grading.course.bindings import bound_names, needed_names
 from grading.course.notebooks import ROOT
+from grading.verdict import guards
+from grading.verdict.cells import run_test_cell
 from tests.grading.wall import fails, passes, submission
 
 
@@ -223,7 +223,7 @@ def test_a_swallowed_timeout_comes_again():
 #: A program that is traced after a block had its time, or more than that.
 TRACED = """
 import contextlib, cProfile, faulthandler, time
-from grading.bridge import guards
+from grading.verdict import guards
 with contextlib.suppress(guards.TestTimeout), guards.interrupt({seconds}):
     until = time.monotonic() + {busy}
     while time.monotonic() < until:

@@ -3,7 +3,7 @@
 import pytest
 
 from grading.bridge import proxies
-from grading.bridge.verdict import run_test_cell
+from grading.verdict.cells import run_test_cell
 from tests.grading.wall import submission
 
 #: What the next test cell asks of every submission here; the right answer is `x * 2`.

@@ -20,21 +20,21 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from grading.bridge.canary import canary
-from grading.bridge.compilation import GIVEN, TEST, compiled, definitions, given_cell
-from grading.bridge.guards import (
-    MemoryLimit,
-    TestTimeout,
-    data_size,
-    interrupt,
-    silence,
-)
 from grading.bridge.magics import Shell
 from grading.bridge.peer import LONGEST_TEXT
 from grading.bridge.proxies import Proxy, StudentLost, TrustedPeer
 from grading.bridge.redaction import JOIN, Texts
 from grading.bridge.wire import Channel
 from grading.course.states import STUB
+from grading.verdict.canary import canary
+from grading.verdict.compilation import GIVEN, TEST, compiled, definitions, given_cell
+from grading.verdict.guards import (
+    MemoryLimit,
+    TestTimeout,
+    data_size,
+    interrupt,
+    silence,
+)
 
 #: Bytes that may wait for Python's own collector when a submission has ended.
 KEPT = 64 << 20

@@ -1,0 +1,1 @@
+"""Comparing: trainings that differ in one thing, and speed beside nn.Transformer's."""

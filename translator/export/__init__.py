@@ -1,0 +1,1 @@
+"""A trained model for other engines: ONNX, CTranslate2, a web page."""
