@@ -237,8 +237,12 @@ def test_heads_to_switch_off_are_named(attention: Callable) -> None:
     assert attention(says)[1] == "false", "only one of the two"
     attention(show, [RESULT, ["encoder 2 0", "encoder 2 1"]])
     assert attention(says) == ["Switch these heads on and translate again", "true"]
+    caption = "() => dom.find('.live-grid caption').textContent.split(':')[0]"
+    title = "Encoder self-attention, layer 3, all heads, averaged"
+    assert attention(caption) == f"{title}, switched off"
     choose(attention, "encoder", 1, None)
     assert attention(says)[1] == "false", "of another layer"
+    assert attention(caption) == title.replace("3", "2")
     assert attention("() => AttentionView.describe('cross 1 0')") == (
         "head 1 of layer 2, cross-attention"
     )

@@ -121,6 +121,14 @@ def test_what_is_missing_is_said_and_loaded_again(
     assert status(node) == "The translator is ready."
 
 
+def test_a_reload_while_it_loaded_leaves_no_dead_button(node: Callable) -> None:
+    """Firefox gives a button back as it was: disabled."""
+    node("() => page.find('load').click()")
+    assert node("() => page.find('load').disabled")
+    node("() => { new LivePage(page.root); }")
+    assert not node("() => page.find('load').disabled")
+
+
 def test_weights_of_another_size_start_nothing(node: Callable) -> None:
     """Bytes are counted."""
     node("() => page.find('load').click()")

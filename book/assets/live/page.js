@@ -14,6 +14,7 @@ class LivePage {
     this.prefix = [];
     this.off = new Set();
     this.withAllHeads = { key: null, text: "" };
+    this.find("load").disabled = false; // Firefox keeps what it was before a reload
     this.find("load").addEventListener("click", () => this.load());
     this.find("form").addEventListener("submit", (event) => {
       event.preventDefault();
