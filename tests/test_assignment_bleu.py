@@ -75,3 +75,49 @@ def test_edges_are_those_of_sacrebleu(
     )
     ours = corpus_bleu([hypothesis.split()], [[reference.split()]])
     assert ours == pytest.approx(theirs.score, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_smoothing_is_that_of_sacrebleu(
+    corpus_bleu: Callable[..., float], seed: int
+) -> None:
+    """On short texts, of which some share no long run, and some nothing at all."""
+    hypotheses, known = random_corpus(seed, 1 + seed % 3, 2)
+    hypotheses[0] = list("uvwxyz" if seed == 5 else "uvwxya")
+    if seed == 5:
+        hypotheses, known = hypotheses[:1], known[:1]
+    theirs = sacrebleu.corpus_bleu(
+        [" ".join(sentence) for sentence in hypotheses],
+        [[" ".join(each[i]) for each in known] for i in range(2)],
+        smooth_method="exp",
+        tokenize="none",
+        force=True,
+    )
+    ours = corpus_bleu(hypotheses, known, smooth=True)
+    assert ours == pytest.approx(theirs.score, abs=1e-9)
+
+
+def test_smoothing_replaces_something(corpus_bleu: Callable[..., float]) -> None:
+    """The corpora above would prove nothing if none lacked a match."""
+    found = []
+    for seed in range(5):
+        hypotheses, known = random_corpus(seed, 1 + seed % 3, 2)
+        hypotheses[0] = list("uvwxya")
+        found.append(
+            (
+                corpus_bleu(hypotheses, known),
+                corpus_bleu(hypotheses, known, smooth=True),
+            )
+        )
+    assert any(plain == 0 < smooth for plain, smooth in found), found
+
+
+def test_smoothing_leaves_a_short_corpus_at_zero(
+    corpus_bleu: Callable[..., float],
+) -> None:
+    """Where there is no run of four words at all, as in sacreBLEU."""
+    theirs = sacrebleu.corpus_bleu(
+        ["a b c"], [["a b c"]], smooth_method="exp", tokenize="none", force=True
+    )
+    ours = corpus_bleu([["a", "b", "c"]], [[["a", "b", "c"]]], smooth=True)
+    assert ours == theirs.score == 0

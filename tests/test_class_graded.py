@@ -174,7 +174,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Class:
         cell.grade_id: cell.source for cell in notebooks.cells(path) if cell.is_solution
     }
     jobs = [runner.Job({**stubs, **texts}) for texts in answers.values()]
-    _, outcomes = runner.run(assignment, jobs)
+    _, outcomes = runner.run(assignment, jobs, whole=False)
     expected = {
         student: {name: outcome.cells[name].points for name in assignment.tests}
         for student, outcome in zip(answers, outcomes, strict=True)

@@ -6,11 +6,14 @@ test_notebook_rules.py tries on the course.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_client import KernelManager
 from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell
 from nbgrader.utils import determine_grade, is_grade
 
 from grading.course import notebooks, release
@@ -23,6 +26,12 @@ SOURCES = [
     for name in release.assignments(ROOT)
     for path in notebooks.notebooks_in(ROOT / "solutions" / name)
 ]
+
+#: Leaves nothing of what the notebook before has defined and hooked up.
+RESET = """for _hook in list(get_ipython().events.callbacks["post_run_cell"]):
+    if _hook.__module__ == "__main__":
+        get_ipython().events.unregister("post_run_cell", _hook)
+%reset -f"""
 
 
 def release_of(source: Path) -> Path:
@@ -77,19 +86,25 @@ def test_nothing_hidden_is_released(source: Path) -> None:
     assert len(secret.keys() - open_lines) > 10
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelManager]:
+    """One kernel for all notebooks: it imports torch once."""
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=str(tmp_path_factory.mktemp("kernel")))
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_an_untouched_release_notebook_scores_zero(
-    source: Path, tmp_path: Path
+    source: Path, kernel: KernelManager
 ) -> None:
     """Run as handed out, each test ends in NotImplementedError, and nothing else fails."""
     notebook = nbformat.read(release_of(source), as_version=4)
-    NotebookClient(
-        notebook,
-        timeout=60,
-        allow_errors=True,
-        resources={"metadata": {"path": tmp_path}},
-    ).execute()
+    notebook.cells.insert(0, new_code_cell(RESET))
+    NotebookClient(notebook, km=kernel, timeout=60, allow_errors=True).execute()
+    assert not notebook.cells.pop(0).outputs
     scores, problems = [], []
     for number, cell in enumerate(notebook.cells, start=1):
         if cell.cell_type != "code":

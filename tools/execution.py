@@ -8,6 +8,7 @@ With each entry goes what the notebook depends on (see `dependencies`).
 """
 
 import os
+import resource
 import tempfile
 import time
 import traceback
@@ -29,7 +30,8 @@ PYTHONPATH = os.environ.get("PYTHONPATH")
 def execute(root, notebook, path, timeout, allow_errors):
     """Execute ``notebook`` in the folder of ``path``.
 
-    Returns jupyter-cache's result of it, and what it depends on in the course at ``root``.
+    Returns jupyter-cache's result of it, and what goes with it into the cache: what it depends on
+    in the course at ``root``, and the processor's time.
     """
     with tempfile.TemporaryDirectory(prefix="kernel-") as scratch:
         log = Path(scratch, "reads")
@@ -38,7 +40,7 @@ def execute(root, notebook, path, timeout, allow_errors):
             COURSE_READS=str(log),
             PYTHONPATH=os.pathsep.join(filter(None, [str(RECORDER), PYTHONPATH])),
         )
-        began = time.time()
+        began, before = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
         settings = Config(
             KernelManager={"transport": "ipc", "ip": str(Path(scratch, "s"))}
         )
@@ -49,7 +51,10 @@ def execute(root, notebook, path, timeout, allow_errors):
             allow_errors=allow_errors,
             config=settings,
         )
-        return result, dependencies.collect(root, log, began)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        depends = dependencies.collect(root, log, began)
+        return result, {"depends": depends, "cpu_seconds": round(spent, 2)}
 
 
 class LastFirstExecutor(JupyterExecutorAbstract):
@@ -93,24 +98,24 @@ class LastFirstExecutor(JupyterExecutorAbstract):
                     ended.errored.append(record.uri)
                     self._note(record, "".join(traceback.format_exception(error)))
                     continue
-                result, depends = future.result()
+                result, data = future.result()
                 if result.err:
                     ended.excepted.append(record.uri)
                     self._note(record, result.exc_string)
                 else:
                     ended.succeeded.append(record.uri)
-                    self._store(record, result, depends)
+                    self._store(record, result, data)
         return ended
 
     def _note(self, record, text):
         """Write down why a notebook failed."""
         NbProjectRecord.set_traceback(record.uri, text, self.cache.db)
 
-    def _store(self, record, result, depends):
-        """Put an executed notebook into the cache, with what it depends on."""
+    def _store(self, record, result, data):
+        """Put an executed notebook into the cache, with what `execute` says of it."""
         project = ProjectNb(record.pk, record.uri, result.nb, record.assets)
         bundle = create_cache_bundle(
             project, result.cwd, None, result.time, result.exc_string
         )
-        bundle.data["depends"] = depends
+        bundle.data.update(data)
         self.cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)

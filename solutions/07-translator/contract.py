@@ -18,6 +18,7 @@ from solutions.kit import (
 # Called again, and to the last digits of a float.
 for _name, _schedule, _arguments, _want in [
     ("noam", noam, (7, 25, 3), 0.2 / math.sqrt(7)),
+    ("noam", noam, (7, 25, 3, [6, 5], 3), 0.2 / 9),
     ("inverse_root", inverse_root, (7, 0.3, 2), 0.3 * math.sqrt(2 / 7)),
     ("warmup_cosine", warmup_cosine, (2, 0.3, 1, 5, 0.1), 0.2 + 0.1 * math.sqrt(0.5)),
 ]:
@@ -31,9 +32,41 @@ for _name, _schedule, _arguments, _want in [
 
 
 ### BEGIN HIDDEN TESTS
-def _warm_root(update, d_model, warmup):
-    """Return the rate of (a) under one root."""
-    return (d_model * max(update, warmup**3 / update**2)) ** -0.5
+def _warm_root(update, d_model, warmup, restarts=(), rewarm=1):
+    """Return the rate of (a): the lowest of the curve and all lines after restarts."""
+
+    def curve(t):
+        return (d_model * max(t, warmup**3 / t**2)) ** -0.5
+
+    ends = [(update - r, r + rewarm) for r in restarts if r < update]
+    return min([curve(update), *[n / rewarm * curve(end) for n, end in ends]])
+
+
+def _line_to(end, start=0.0):
+    """Return a wrong (a): where its lines end, and which part they start from."""
+
+    def rate(update, d_model, warmup, restarts=(), rewarm=1):
+        stop = max([r for r in restarts if r < update], default=-rewarm)
+        if update >= stop + rewarm:
+            return _warm_root(update, d_model, warmup)
+        way = (update - stop) / rewarm
+        first = start * _warm_root(stop, d_model, warmup)
+        last = _warm_root(end(update, stop, warmup, rewarm), d_model, warmup)
+        return first + way * (last - first)
+
+    return rate
+
+
+def _by_first(update, d_model, warmup, restarts=(), rewarm=1):
+    """Return a wrong (a): the earliest restart before the update counts."""
+    before = [r for r in restarts if r < update]
+    return _warm_root(update, d_model, warmup, sorted(before)[:1], rewarm)
+
+
+def _by_place(update, d_model, warmup, restarts=(), rewarm=1):
+    """Return a wrong (a): the last entry of the list before the update counts."""
+    before = [r for r in restarts if r < update]
+    return _warm_root(update, d_model, warmup, before[-1:], rewarm)
 
 
 def _peaked_root(update, peak, warmup):
@@ -51,7 +84,31 @@ def _half_wave(update, peak, warmup, total, final):
 
 
 _contract = _Contract(
-    noam, _warm_root, (f"update", f"d_model", f"warmup"), name=f"noam"
+    noam,
+    _warm_root,
+    (f"update", f"d_model", f"warmup", f"restarts", f"rewarm"),
+    name=f"noam",
+    mistakes={
+        f"restarts have no effect here.": (
+            lambda update, d_model, warmup, restarts=(), rewarm=1: _warm_root(
+                update, d_model, warmup
+            )
+        ),
+        f"the line is bent: multiply the rate of the curve at the line's end.": (
+            _line_to(lambda update, stop, warmup, rewarm: update)
+        ),
+        f"the line rises to the rate at the restart, not to the curve.": (
+            _line_to(lambda update, stop, warmup, rewarm: stop)
+        ),
+        f"the line rises to the peak, not to the curve.": (
+            _line_to(lambda update, stop, warmup, rewarm: warmup)
+        ),
+        f"the line starts from the rate at the restart, not from 0.": (
+            _line_to(lambda update, stop, warmup, rewarm: stop + rewarm, 1.0)
+        ),
+        f"an earlier restart counts than the latest before the update.": _by_first,
+        f"the last entry of the list counts, not the latest restart.": _by_place,
+    },
 )
 _u, _d, _w = integers(930, 20, 60, (3,)).tolist()
 _contract.case(f"Numbers", _u, _d, _w)
@@ -62,6 +119,19 @@ for _other in (_w - 1, _w, _w + 1, 10**7):
     _contract.case(f"Updates around the peak, and a late one", _other, _d, _w)
 _contract.case(f"Width 1, warmup 1", 1, 1, 1)
 _contract.case(f"Warmup 1", 2, 512, 1)
+_stops = [_u + 40, _u - 3, _u - 9, _u - 19]
+_contract.case(f"Restarts", _u, _d, _w, _stops, 12)
+_contract.case(f"Other restarts", _u, _d, _w, _stops[2:], 12)
+_contract.case(f"Another rewarm", _u, _d, _w, _stops, 4)
+_contract.case(f"A tuple of restarts", _u, _d, _w, (_u - 7, _u - 8), 10**6)
+_contract.case(f"A restart during the warm-up", _w - 3, _d, _w, [_w - 9], 7)
+_contract.case(f"A line over the peak", _w - 3, _d, _w, [_w - 9, 1], 50)
+for _other in range(4):
+    _contract.case(f"Around a restart", _u + _other, _d, _w, [_u, _u - 1], 2)
+_contract.case(f"The same restart twice", _u + 2, _d, _w, [_u, _u], 3)
+_contract.case(f"A restart after update 1", 2, _d, _w, [1], 3)
+_contract.case(f"Restarts without a warm-up", _u, _d, _w, [_u - 1, _u - 2])
+_contract.case(f"Restarts that are all to come", _u, _d, _w, [_u, _u + 1], 9)
 _contract.again()
 
 _contract = _Contract(
@@ -621,21 +691,31 @@ def _merged(ids, pair, new_id):
     return [ord(x) for x in _as_text(ids).replace(_as_text(pair), chr(new_id))]
 
 
-def _learnt(word_counts, num_merges):
+def _saved(letters, pair):
+    """Return how many letters a text loses if one stands for each pair."""
+    return len(letters) - len(letters.replace(pair, "\0"))
+
+
+def _places(letters, pair):
+    """Return at how many places a pair stands, also where they share a letter."""
+    return sum(letters.startswith(pair, place) for place in range(len(letters)))
+
+
+def _learnt(word_counts, num_merges, least=1, worth=_saved):
     """Return the merges, learnt from texts in which each letter is a token."""
     words = [(_as_text(word.encode()), word_counts[word]) for word in word_counts]
     merges = []
     while len(merges) < num_merges:
         counts = {}
         for letters, count in words:
-            for pair in map("".join, pairwise(letters)):
-                counts[pair] = counts.get(pair, 0) + count
-        if not counts:
+            for pair in {a + b for a, b in pairwise(letters)}:
+                counts[pair] = counts.get(pair, 0) + count * worth(letters, pair)
+        best = sorted(counts, key=lambda pair: (-counts[pair], pair))[:1]
+        if not best or counts[best[0]] < least:
             break
-        best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
         new = chr(256 + len(merges))
-        words = [(letters.replace(best, new), count) for letters, count in words]
-        merges.append((ord(best[0]), ord(best[1])))
+        words = [(letters.replace(best[0], new), count) for letters, count in words]
+        merges.append((ord(best[0][0]), ord(best[0][1])))
     return merges
 
 
@@ -690,9 +770,23 @@ _words, _others = [
 _contract = _Contract(
     learn_merges,
     _learnt,
-    (f"word_counts", f"num_merges"),
+    (f"word_counts", f"num_merges", f"least"),
     loose=True,
     name=f"learn_merges",
+    mistakes={
+        f"places that share a token are counted: what a merge saves counts.": (
+            lambda words, n, least=1: _learnt(words, n, least, _places)
+        ),
+        f"a pair counts once a word, although it stands at several places.": (
+            lambda words, n, least=1: _learnt(words, n, least, lambda text, pair: 1)
+        ),
+        f"the argument least has no effect.": lambda words, n, least=1: _learnt(
+            words, n
+        ),
+        f"a merge that saves just least tokens must be made.": (
+            lambda words, n, least=1: _learnt(words, n, least + 1)
+        ),
+    },
 )
 _contract.case(f"Many words", _words, 20)
 _contract.case(f"Fewer merges", _words, 6)
@@ -702,7 +796,18 @@ _contract.case(f"Each word once", _ones, 20)
 _contract.case(f"Words in another order", dict(reversed(_ones.items())), 20)
 _contract.case(f"More merges than there are", _words, 300)
 _contract.case(f"No merges", _words, 0)
+_contract.case(f"With least", _words, 20, 30)
+_contract.case(f"Another least", _words, 20, 40)
+_contract.case(f"A least that nothing reaches", _words, 20, 10**9)
+_contract.case(f"With least, and fewer merges", _words, 2, 3)
 _contract.case(f"Rows of equal letters", {"zzzzz": 2, "aaaa": 3, "ddd": 4}, 9)
+_rows = {"z" * 6: 2, "a" * 7: 3, "d" * 5: 4, "da" * 5: 2, "adz" * 4: 1}
+_contract.case(f"Rows of equal letters and of equal tokens", _rows, 12)
+_contract.case(f"Rows of equal letters, with least", _rows, 12, 4)
+_contract.case(f"The byte 0, one like any", {"\0aa\0a": 2, "ab": 3, "\0": 9}, 3)
+_contract.case(f"Two rows of equal letters in a word", {"aabaa": 3, "cd": 5}, 4)
+_contract.case(f"A row of two and one of three", {"zzazzz": 3, "cd": 5, "x": 1}, 4)
+_contract.case(f"A saving that equals least", {"zz": 3, "aa": 2, "aaa": 1}, 9, 3)
 _contract.case(f"An empty word", {"": 9, "da": 2, "z": 7}, 2)
 _contract.case(f"No words", {}, 2)
 _contract.case(f"Ties of bytes below and above 100", {"dz": 2, "cz": 2, "~c": 2}, 3)
@@ -976,14 +1081,18 @@ def _nearest(hypothesis, references):
                 return length
 
 
-def _score_of(hypotheses, references, max_n):
-    """Return BLEU as a product of powers."""
+def _score_of(hypotheses, references, max_n=4, smooth=False, halves=None):
+    """Return BLEU as a product of powers; halves: from n and how many had no match."""
     pairs = list(zip(hypotheses, references, strict=True))
-    score = 100.0
+    score, missing = 100.0, 0
     for n in range(1, max_n + 1):
         counts = [_counted(*pair, n) for pair in pairs]
-        total = sum(t for _, t in counts)
-        score *= (sum(m for m, _ in counts) / max(total, 1)) ** (1 / max_n)
+        found, total = (sum(column) for column in zip((0, 0), *counts, strict=True))
+        missing += found == 0
+        if smooth and not found and total:
+            half = missing if halves is None else halves(n, missing)
+            found = 2.0**-half * (missing < n)
+        score *= (found / max(total, 1)) ** (1 / max_n)
     missing = sum(_nearest(*pair) - len(pair[0]) for pair in pairs)
     words = sum(map(len, hypotheses))
     return score * math.exp(-max(missing, 0) / max(words, 1))
@@ -1048,8 +1157,33 @@ _contract.again()
 _contract = _Contract(
     corpus_bleu,
     _score_of,
-    (f"hypotheses", f"references", f"max_n"),
+    (f"hypotheses", f"references", f"max_n", f"smooth"),
     name=f"corpus_bleu",
+    mistakes={
+        f"this is the score without smoothing.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(texts, known, max_n)
+        ),
+        f"the score is smoothed although smooth is False.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                texts, known, max_n, True
+            )
+        ),
+        f"each missing match counts one half; they halve.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                texts, known, max_n, smooth, lambda n, missing: 1
+            )
+        ),
+        f"the first missing match counts one, not one half.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                texts, known, max_n, smooth, lambda n, missing: missing - 1
+            )
+        ),
+        f"a missing match is halved n times, not once for each n without one.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                texts, known, max_n, smooth, lambda n, missing: n
+            )
+        ),
+    },
 )
 for _max_n in (4, 2, 1, 3):
     _contract.case(f"Another max_n", _texts, _known, _max_n)
@@ -1066,6 +1200,19 @@ _contract.case(f"One word", [["a"]], [[["a"]]], 1)
 _contract.case(f"A short sentence", [["a", "b", "a"]], [[["a", "b", "a"]]], 4)
 _contract.case(f"Nothing but empty hypotheses", [[], []], [[["a"]], [["b"]]], 1)
 _contract.case(f"An empty corpus", [], [], 4)
+_contract.case(f"Smooth, with all matches", _texts, _known, 2, True)
+_rare = [["q", "r", "s", "t", "a", *_texts[0]], *_texts[1:3]]
+_short = [[["a"] * 3, ["t", "a"]], *[[_text[-1:]] for _text in _texts[1:3]]]
+_contract.case(f"Smooth, without long runs", _rare, _short, 6, True)
+_contract.case(f"Smooth, and fewer n", _rare, _short, 3, True)
+_contract.case(f"Not smooth, without long runs", _rare, _short, 6, False)
+_contract.case(f"Smooth, one word shared", [["a", "b", "c"]], [[["a"]]], 3, True)
+_contract.case(f"Smooth, no word shared", [["a", "b", "c"]], [[["x"]]], 3, True)
+_contract.case(f"Smooth, n-grams of which there are none", [["a"]], [[["a"]]], 2, True)
+_contract.case(f"Smooth, one n", [["a"]], [[["a"]]], 1, True)
+_contract.case(f"Smooth, one n and no match", [["a"]], [[["b"]]], 1, True)
+_contract.case(f"Smooth, an empty corpus", [], [], 2, True)
+_contract.case(f"Smooth, too short for a run of five", [["a", "b"]], [[["a"]]], 5, True)
 _contract.again()
 for _some in (_known[:-1], _known + _known[:1], []):
     _kit_refuses(

@@ -8,6 +8,7 @@ import resource
 import nbformat
 import pytest
 import torch
+from jupyter_cache import get_cache
 from nbclient import NotebookClient
 
 from book import families
@@ -24,6 +25,7 @@ from book.families import (
 )
 from book.one_block import BOS, EOS, NO_ANSWER, PAD, Writer, hide_words
 from grading.course.notebooks import ROOT
+from tools import dependencies
 
 CHAPTER = ROOT / "book" / "08-one-block-many-models.ipynb"
 CPU_SECONDS = 60
@@ -39,12 +41,30 @@ def chapter() -> nbformat.NotebookNode:
 @pytest.mark.timeout(600)
 def test_the_chapter_runs_in_time(chapter: nbformat.NotebookNode) -> None:
     """From top to bottom, without an error; the processor's time, whatever else runs."""
+    spent = spent_by_the_build()
+    if spent is None:
+        spent = spent_here(chapter)
+    assert 1 < spent <= CPU_SECONDS
+
+
+def spent_by_the_build() -> float | None:
+    """Return the seconds that the build's run took, None if it has not run what is here now."""
+    folder = ROOT / "_build" / "execution"
+    record = folder.exists() and get_cache(str(folder)).get_cached_project_nb(
+        str(CHAPTER)
+    )
+    if not record or dependencies.changed(ROOT, record.data.get("depends")):
+        return None
+    return record.data.get("cpu_seconds")
+
+
+def spent_here(chapter: nbformat.NotebookNode) -> float:
+    """Execute the chapter; return the seconds that it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     where = {"metadata": {"path": str(CHAPTER.parent)}}
     NotebookClient(chapter.copy(), timeout=300, resources=where).execute()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert 1 < spent <= CPU_SECONDS
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_nothing_is_lost_in_a_gap() -> None:

@@ -5,7 +5,8 @@ cells with the reference solutions. Where a job's first answer belongs, it forks
 the answer and what follows. So libraries are imported once, earlier cells are executed once, and
 no answer can touch another. Needs os.fork: Linux, macOS, WSL.
 
-A cell scores as nbgrader would score it: an error, or anything on stderr, gives zero.
+A cell scores as nbgrader would score it: an error, or anything on stderr, gives zero. Cells that
+draw for nobody are left out, as in grading.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import functools
 import gc
 import importlib
 import io
@@ -29,18 +31,23 @@ import types
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from grading.course import demos
 from grading.course.notebooks import Cell
 from grading.course.states import credit
-from tests.harness.assignment import Assignment
+from tests.harness import pages
+from tests.harness.assignment import Assignment, Task
 
 #: Imported before the first fork where the notebook uses them.
 LIBRARIES = ("torch", "numpy", "matplotlib.pyplot")
 
 #: Seconds after its limit when a job that silenced its alarm is killed.
 GRACE = 2
+
+#: So many forks from one place are worth the time that large pages take.
+MANY = 10
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,7 @@ def run(
         RuntimeError: if the process with the reference solutions died.
 
     """
+    assignment = replace(assignment, cells=needed(assignment, jobs))
     # Its server starts at the first run. Where it cannot import the module, each run imports.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.harness.warm"])
@@ -115,6 +123,29 @@ def run(
                 f"{assignment.path}: the reference solutions end their process, or one cell of "
                 f"them takes more than {limit} s"
             ) from None
+
+
+def needed(assignment: Assignment, jobs: list[Job]) -> list[Cell]:
+    """Return the cells without those that draw, and bind no name that is read later.
+
+    Nothing is left out before a cell that may look names up by their text.
+    """
+    answers = {text for job in jobs for text in job.answers.values()}
+    read = {
+        name for text in answers for name in (demos.names_of(text) or [frozenset()])[0]
+    }
+    kept: list[Cell] = []
+    for index in reversed(range(len(assignment.cells))):
+        cell = assignment.cells[index]
+        test = assignment.tests.get(cell.grade_id)
+        names = demos.names_of(test.full if test else cell.source)
+        if names is None or names[0] & demos.BY_TEXT:
+            return [*assignment.cells[: index + 1], *reversed(kept)]
+        graded = test is not None or cell.is_solution
+        if graded or demos.PLOTTING not in names[0] or names[1] & read:
+            kept.append(cell)
+            read |= names[0]
+    return kept[::-1]
 
 
 def _serve(
@@ -131,6 +162,8 @@ def _serve(
         notebook = _Notebook(assignment, Path(folder) / "stderr")
         for position, cell in enumerate(assignment.cells):
             if cell.is_solution:
+                here = starts.count(order.index(cell.grade_id))
+                _make_forks_cheap(assignment.tasks[cell.grade_id], here)
                 for number, (job, start) in enumerate(zip(jobs, starts, strict=True)):
                     if start == order.index(cell.grade_id):
                         children.start(
@@ -145,6 +178,18 @@ def _serve(
         # A job without answers is the reference itself.
         done = [outcomes.get(number, notebook.outcome) for number in range(len(jobs))]
     return notebook.outcome, done
+
+
+def _make_forks_cheap(task: Task, count: int) -> None:
+    """Do once what each of so many answers to a task would do again."""
+    if not count:
+        return
+    for test in task.tests:
+        for text in (test.visible, test.full):
+            with contextlib.suppress(SyntaxError, ValueError):  # told where it is run
+                compiled(text, f"<{test.grade_id}>")
+    if count >= MANY:
+        pages.join()
 
 
 def _prepare(assignment: Assignment) -> None:
@@ -220,18 +265,22 @@ class _Notebook:
         """Execute a cell's text and return the value of its last expression, or None."""
         lines = source.splitlines(keepends=True)
         linecache.cache[filename] = (len(source), None, lines, filename)
-        tree = ast.parse(source, filename)
-        last = (
-            tree.body.pop()
-            if tree.body and isinstance(tree.body[-1], ast.Expr)
-            else None
-        )
-        exec(compile(tree, filename, "exec"), self.namespace)
-        if last is None:
-            return None
-        return eval(
-            compile(ast.Expression(last.value), filename, "eval"), self.namespace
-        )
+        body, last = compiled(source, filename)
+        exec(body, self.namespace)
+        return None if last is None else eval(last, self.namespace)
+
+
+@functools.cache
+def compiled(
+    source: str, filename: str
+) -> tuple[types.CodeType, types.CodeType | None]:
+    """Return a cell's statements, and its last one if that is an expression, as code."""
+    tree = ast.parse(source, filename)
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        expression = ast.Expression(tree.body.pop().value)
+        last = compile(expression, filename, "eval")
+    return compile(tree, filename, "exec"), last
 
 
 def describe(raised: BaseException) -> str:

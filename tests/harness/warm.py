@@ -15,6 +15,7 @@ import matplotlib.pyplot  # noqa: F401
 import torch
 
 import tests.harness.runner  # noqa: F401
+from tests.harness import pages
 
 torch.set_num_threads(1)
 weight = torch.nn.Parameter(torch.zeros(1))
@@ -24,3 +25,4 @@ weight = torch.zeros(1, requires_grad=True)
 torch.autograd.grad(2 * weight, weight, torch.ones(1))
 gc.collect()
 gc.freeze()  # no run looks through it again
+pages.join()  # each run is a fork of this process

@@ -109,11 +109,14 @@ def test_heatmaps_are_no_light_cards_in_the_dark(
     page.add_style_tag(content=".bd-header-article { display: none; }")
     images = page.locator("article img.turns-itself:visible").all()
     assert images or name != CHAPTER
-    for image in images:
-        page.evaluate("document.documentElement.dataset.theme = 'light'")
-        light = pixels(image)
-        page.evaluate("document.documentElement.dataset.theme = 'dark'")
-        dark = pixels(image)
+    # All in one theme, then all in the other: a page's style is computed anew for each change.
+    seen = []
+    for theme in ("light", "dark"):
+        page.evaluate(
+            "theme => { document.documentElement.dataset.theme = theme; }", theme
+        )
+        seen.append([pixels(image) for image in images])
+    for light, dark in zip(*seen, strict=True):
         assert card(dark) < DARK < LIGHT < card(light)
         colourful = light[np.ptp(light, axis=-1) > COLOURFUL]
         found, counts = np.unique(colourful, axis=0, return_counts=True)

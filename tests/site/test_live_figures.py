@@ -13,9 +13,9 @@ import math
 import random
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import pytest
 import tokenizers
@@ -26,8 +26,9 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from torch.nn.functional import scaled_dot_product_attention
 
+from tests.site.axe import violations
 from tests.site.pages import ROOT, SITE, soup
-from tests.site.test_pages import DESKTOP, PHONE, TOO_WIDE, Watch, violations
+from tests.site.test_pages import DESKTOP, PHONE, TOO_WIDE, Watch
 from transformer.attention import masked_softmax
 from transformer.positional import sinusoidal_encoding
 
@@ -86,6 +87,14 @@ FIGURES = {
         Figure("batches", "07-translator", "predict-7-budget"),
     )
 }
+#: Where a slider stands and where it ends, in steps from its lowest value.
+PLACE = "e => [e.value, e.max].map((value) => Math.round((value - e.min) / e.step))"
+#: Takes all of a chapter's text away that is no part of a figure and does not hold it.
+LONELY = """figure => {
+  for (let e = figure; e.localName !== "article"; e = e.parentElement)
+    for (const other of [...e.parentElement.children]) if (other !== e) other.remove();
+}"""
+ALL_IDS = "() => [...document.querySelectorAll('[id]')].map((e) => e.id)"
 every_figure = pytest.mark.parametrize("name", FIGURES)
 #: Takes a page's other figures away, so that a test meets this one alone.
 ALONE = """name => document.querySelectorAll(".live-figure")
@@ -297,11 +306,17 @@ def test_decoding(opened: Callable) -> None:
 
 
 def slide(page: object, label: str, steps: int) -> None:
-    """Move a slider so many steps from its lowest value, by keyboard."""
-    page.locator(f".live-slider:visible:has-text('{label}') input").focus()
-    page.keyboard.press("Home")
-    for _ in range(steps):
-        page.keyboard.press("ArrowRight")
+    """Move a slider so many steps from its lowest value, by keyboard: from there or nearer."""
+    field = page.locator(f".live-slider:visible:has-text('{label}') input")
+    field.focus()
+    here, last = field.evaluate(PLACE)
+    places = [("Home", 0), ("End", last), (None, here)]
+    key, at = min(places, key=lambda place: abs(steps - place[1]))
+    if key:
+        page.keyboard.press(key)
+    for _ in range(abs(steps - at)):
+        page.keyboard.press("ArrowRight" if steps > at else "ArrowLeft")
+    assert field.evaluate(PLACE) == [steps, last], label
 
 
 def close(rows: list[str], values: torch.Tensor, digits: int = 3) -> bool:
@@ -445,15 +460,6 @@ def test_positions(opened: Callable) -> None:
             here, there = (encoding[q, 2 * m : 2 * m + 2] for q in (p, p + delta))
             assert close(row[2:], torch.cat([here, there, (here @ there)[None]]))
         assert close(total[-1:], encoding[p] @ encoding[p + delta])
-
-
-@every_figure
-def test_a_figure_has_no_light_frame_in_the_dark(name: str, opened: Callable) -> None:
-    """The theme gives what a cell shows a light card; a figure has its own colours."""
-    page = opened(name, color_scheme="dark")
-    frame = page.locator(".text_html:has(> .live-figure)")
-    background = frame.evaluate("e => getComputedStyle(e).backgroundColor")
-    assert background == "rgba(0, 0, 0, 0)"
 
 
 def test_swap(opened: Callable) -> None:
@@ -621,13 +627,25 @@ def smallest_letters(picture: Locator) -> float:
     return min(sizes) / width * picture.bounding_box()["width"]
 
 
+@pytest.fixture(scope="module")
+def still(new_context: Callable) -> Callable:
+    """A function that opens a page without JavaScript, once for all figures on it."""
+
+    @cache
+    def open_it(url: str) -> object:
+        page = new_context(java_script_enabled=False, viewport=PHONE).new_page()
+        page.goto(url)
+        return page
+
+    return open_it
+
+
 @every_figure
 def test_without_javascript_a_still_figure_and_its_table_stand_there(
-    name: str, new_context: Callable
+    name: str, still: Callable
 ) -> None:
     """The picture is drawn, described, and the numbers are readable."""
-    page = new_context(java_script_enabled=False, viewport=PHONE).new_page()
-    page.goto(FIGURES[name].url)
+    page = still(FIGURES[name].url)
     figure = page.locator(f".live-figure[data-live={name}]")
     picture = figure.locator("img")
     assert picture.is_visible()
@@ -642,7 +660,8 @@ def test_without_javascript_a_still_figure_and_its_table_stand_there(
 def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> None:
     """Without a word on the console: axe, contrast, width, and the size of what is pressed.
 
-    On a phone and a desktop, in both themes, which follow the system's.
+    On a phone and a desktop, in both themes, which follow the system's. The theme gives what a cell
+    shows a light card in the dark; a figure has its own colours.
     """
     page = new_context(viewport=PHONE).new_page()
     watch = Watch(page, "file://")
@@ -650,15 +669,31 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
     guess(page, FIGURES[name])
     figure = page.locator(f".live-figure[data-live={name}]")
     figure.locator(".live-table summary").click()
-    for size, theme in itertools.product((PHONE, DESKTOP), ("light", "dark")):
-        page.set_viewport_size(size)
-        page.emulate_media(color_scheme=theme)
-        page.locator(f"html[data-theme={theme}]").wait_for(state="attached")
+
+    def looks() -> Iterator[tuple]:
+        for size, theme in itertools.product((PHONE, DESKTOP), ("light", "dark")):
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme=theme)
+            page.locator(f"html[data-theme={theme}]").wait_for(state="attached")
+            yield size, theme
+
+    for size, theme in looks():
         pressed = figure.locator(":is(button, input, summary, label):visible")
-        low = [e for e in pressed.all() if e.bounding_box()["height"] < HEIGHT]
-        inner = [e for e in low if e.evaluate("e => e.closest('label') === null")]
-        assert not [e.evaluate("e => e.outerHTML") for e in inner]
+        low = pressed.evaluate_all(
+            """(all, least) => all.filter((e) => e.getBoundingClientRect().height < least
+            && e.closest('label') === null).map((e) => e.outerHTML)""",
+            HEIGHT,
+        )
+        assert not low
         assert not page.evaluate(TOO_WIDE), (size, theme)
+        frame = page.locator(f".text_html:has(> .live-figure[data-live={name}])")
+        background = frame.evaluate("e => getComputedStyle(e).backgroundColor")
+        assert background == "rgba(0, 0, 0, 0)" or theme == "light"
+    # axe walks through the whole page, also for a part of it; ids are unique on all of it.
+    ids = page.evaluate(ALL_IDS)
+    assert not [one for one in ids if ids.count(one) > 1], "twice"
+    figure.evaluate(LONELY)
+    for size, theme in looks():
         assert not violations(page, f".live-figure[data-live={name}]"), (size, theme)
     assert not watch.problems
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.site.axe import violations
 from tests.site.pages import PREFIX, SPECIAL, documents
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
-PASSED_OVER = {"minor", "moderate"}
-CODE_BLOCKS = 6
 UNFOLD = "document.querySelectorAll('details').forEach((d) => d.open = true)"
 
 FONTS_DONE = "() => document.fonts.ready.then(() => 0)"
@@ -97,28 +96,6 @@ def look(page: object) -> None:
     assert not page.evaluate(LATEX), "raw LaTeX"
     assert not page.evaluate(STOPS_IN_MATHS), "a formula that fits is no stop"
     assert not page.evaluate(TOO_WIDE)
-
-
-def violations(page: object, part: str | None = None) -> list[str]:
-    """Return axe-core's serious and critical findings, on a page or on a part of it."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    # preload would fetch style sheets anew, which a page from the disk may not do.
-    options = {"preload": False, "resultTypes": ["violations"]}
-    # Code is coloured alike everywhere, and looking at each word of it takes seconds a page:
-    # on each page the first blocks stand for the rest, which lose their colours.
-    page.evaluate(
-        "n => [...document.querySelectorAll('.highlight pre')].slice(n)"
-        ".forEach((block) => { block.textContent = block.textContent; })",
-        CODE_BLOCKS,
-    )
-    found = Axe().run(page, part, options=options).response["violations"]
-    return [
-        f"{v['id']} ({v['impact']}): {node['target']} {node['html'][:200]}"
-        for v in found
-        if v["impact"] not in PASSED_OVER
-        for node in v["nodes"][:5]
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ def closest_length(hypothesis, references):
     return best[1]
 
 
-def corpus_bleu(hypotheses, references, max_n=4):
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
     if len(hypotheses) != len(references):
         raise ValueError("references and hypotheses differ in length")
     matches, totals = [0] * max_n, [0] * max_n
@@ -34,6 +34,10 @@ def corpus_bleu(hypotheses, references, max_n=4):
             m, t = count_matches(sentence, known, n + 1)
             matches[n] += m
             totals[n] += t
+    if smooth and matches[0] > 0 and 0 not in totals:
+        for n in range(1, max_n):
+            if matches[n] < 1:
+                matches[n] = min(1, matches[n - 1]) / 2
     if min(matches) == 0:
         return 0.0
     product = 1.0
@@ -62,7 +66,7 @@ def closest_length(hypothesis, references):
     return min(lengths, key=lambda length: abs(length - len(hypothesis)))
 
 
-def corpus_bleu(hypotheses, references, max_n=4):
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
     if len(references) != len(hypotheses):
         raise ValueError(
             f"{len(references)} references for {len(hypotheses)} hypotheses"
@@ -74,6 +78,10 @@ def corpus_bleu(hypotheses, references, max_n=4):
             [count_matches(sentence, known, n + 1) for n in range(max_n)]
         )
         lengths += torch.tensor([len(sentence), closest_length(sentence, known)])
+    if smooth and counts[0, 0] > 0:
+        missing = counts[:, 0] == 0
+        halves = 0.5 ** missing.cumsum(0).double()
+        counts[:, 0] = torch.where(missing, halves, counts[:, 0])
     if (counts == 0).any():
         return 0.0
     mean = (counts[:, 0] / counts[:, 1]).log().mean()
@@ -99,19 +107,21 @@ def closest_length(hypothesis, references):
     return sorted((abs(len(r) - len(hypothesis)), len(r)) for r in references)[0][1]
 
 
-def corpus_bleu(hypotheses, references, max_n=4):
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
     if len(hypotheses) != len(references):
         raise ValueError("references and hypotheses must be as many")
     if sum(map(len, hypotheses)) == 0:
         return 0.0
-    log_p = 0.0
+    log_p, half = 0.0, 1.0
     for n in range(1, max_n + 1):
         m = t = 0
         for h, r in zip(hypotheses, references):
             matches, total = count_matches(h, r, n)
             m, t = m + matches, t + total
         if not m:
-            return 0.0
+            if not smooth or t == 0 or n == 1:
+                return 0.0
+            m = half = half / 2
         log_p += (math.log(m) - math.log(t)) / max_n
     H = sum(map(len, hypotheses))
     R = sum(closest_length(h, r) for h, r in zip(hypotheses, references))
@@ -259,14 +269,14 @@ def corpus_bleu(hypotheses, references, max_n=4):
 
 # %% wrong: mean_of_sentences | says: mean of the sentences' scores
 # The scores of the sentences are averaged.
-# - def corpus_bleu(hypotheses, references, max_n=4):
-# + def bleu_of(hypotheses, references, max_n):
+# - def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
+# + def bleu_of(hypotheses, references, max_n, smooth):
 
-# + def corpus_bleu(hypotheses, references, max_n=4):
+# + def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +     if len(hypotheses) != len(references):
 # +         raise ValueError("references")
 # +     scores = [
-# +         bleu_of([s], [k], max_n) for s, k in zip(hypotheses, references, strict=True)
+# +         bleu_of([s], [k], max_n, smooth) for s, k in zip(hypotheses, references, strict=True)
 # +     ]
 # +     return sum(scores) / max(len(scores), 1)
 #   def count_ngrams(words, n):
@@ -514,17 +524,21 @@ def closest_length(hypothesis, references):
     return best
 
 
-def corpus_bleu(hypotheses, references, max_n=4):
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
     if len(references) != len(hypotheses):
         raise ValueError(
             f"{len(references)} references for {len(hypotheses)} hypotheses"
         )
-    product = 1.0
+    product, missed = 1.0, []
     for n in range(1, max_n + 1):
         rows = [count_matches(h, r, n) for h, r in zip(hypotheses, references)]
         m, t = sum(row[0] for row in rows), sum(row[1] for row in rows)
         if m == 0:
-            return 0.0
+            missed.append(n)
+            if smooth and t and missed[0] > 1:
+                m = 1 / 2 ** len(missed)
+            else:
+                return 0.0
         product *= m / t
     have = sum(map(len, hypotheses))
     need = sum(closest_length(h, r) for h, r in zip(hypotheses, references))
@@ -551,7 +565,7 @@ def closest_length(hypothesis, references):
     )
 
 
-def corpus_bleu(hypotheses, references, max_n=4):
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
     if len(hypotheses) != len(references):
         raise ValueError("as many references as hypotheses are needed")
     matches, totals = [0] * max_n, [0] * max_n
@@ -563,6 +577,11 @@ def corpus_bleu(hypotheses, references, max_n=4):
             m, t = count_matches(hypothesis, refs, n)
             matches[n - 1] += m
             totals[n - 1] += t
+    if matches[0] == 0 or min(totals) == 0:
+        return 0.0
+    if smooth:
+        zeros = matches.count(0)
+        matches = [m for m in matches if m] + [2.0**-k for k in range(1, zeros + 1)]
     if min(matches) == 0:
         return 0.0
     mean = sum(math.log(m / t) for m, t in zip(matches, totals)) / max_n
@@ -612,3 +631,150 @@ def corpus_bleu(hypotheses, references, max_n=4):
 
 # -     return 100 * brevity * math.exp(mean)
 # +     return round(100 * brevity * math.exp(mean), 2)
+
+
+# %% wrong: smooth_ignored | says: this is the score without
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# +         if False:
+
+
+# %% wrong: smooth_always | says: without `smooth`: it is False|no shared run
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# +         if matches == 0 and n > 1 and total > 0:
+
+
+# %% wrong: smooth_by_default | says: without `smooth`: it is False|no shared run
+# - def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
+# + def corpus_bleu(hypotheses, references, max_n=4, smooth=True):
+
+
+# %% wrong: smooth_no_halving | says: each missing match counts one half
+# -             matches = 0.5**misses
+# +             matches = 0.5
+
+
+# %% wrong: smooth_from_one | says: first missing match counts 1
+# -             misses += 1
+# -             matches = 0.5**misses
+# +             matches = 0.5**misses
+# +             misses += 1
+
+
+# %% wrong: smooth_by_n | says: counts 1 / 2\*\*n
+# -             matches = 0.5**misses
+# +             matches = 0.5**n
+
+
+# %% wrong: smooth_sixth | says: then 1/6
+# -             matches = 0.5**misses
+# +             matches = 0.5 / misses
+
+
+# %% wrong: smooth_without_total | says: are divided by total_n
+# -             matches = 0.5**misses
+# +             matches = 0.5**misses * total
+
+
+# %% wrong: smooth_adds_one | says: 1 is added to all counts
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# -             misses += 1
+# -             matches = 0.5**misses
+# +         if smooth:
+# +             matches, total = matches + 1, total + 1
+
+
+# %% wrong: smooth_adds_one_later | says: from n = 2 on
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# -             misses += 1
+# -             matches = 0.5**misses
+# +         if smooth and n > 1:
+# +             matches, total = matches + 1, total + 1
+
+
+# %% wrong: smooth_by_sentence | says: sentences are smoothed one by one
+# +         if smooth:
+# +             for place, (m, t) in enumerate(counts):
+# +                 low = sum(count_matches(*pairs[place], k)[0] == 0 for k in range(1, n + 1))
+# +                 counts[place] = (m or (t > 0) * 0.5**low, t)
+#           matches, total = sum(m for m, _ in counts), sum(t for _, t in counts)
+
+
+# %% wrong: smooth_words_too | says: If no word is shared
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# +         if smooth and matches == 0 and total > 0:
+
+
+# %% wrong: smooth_totals_too | says: a total of 0 was taken for 1
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# +         if smooth and matches == 0 and n > 1:
+# +             total = max(total, 1)
+
+
+# %% wrong: smooth_divides_by_zero | says: don't divide by a total of 0
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# +         if smooth and matches == 0 and n > 1:
+
+
+# %% wrong: smooth_leaves_out | says: orders without a match were left out\.
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# +         if smooth and matches == 0 and n > 1:
+# +             max_n = n - 1
+# +             break
+
+
+# %% wrong: smooth_skips | says: left out of the product
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# +         if smooth and matches == 0 and n > 1:
+# +             continue
+
+
+# %% wrong: smooth_effective_order | says: orders without n-grams were left out
+# The n without n-grams are left out, as in a score of a single sentence.
+# +         if smooth and total == 0 and n > 1:
+# +             max_n = n - 1
+# +             break
+#           if smooth and matches == 0 and n > 1 and total > 0:
+
+
+# %% wrong: smooth_low_counts | says: smooth
+# A single match is replaced as well.
+# -         if smooth and matches == 0 and n > 1 and total > 0:
+# +         if smooth and matches <= 1 and n > 1 and total > 0:
+
+
+# %% wrong: smooth_rounded_total | says: corpus_bleu with max_n=6, smooth=True
+# -             matches = 0.5**misses
+# +             matches = 1 / (2**misses * (total + 1))
+
+
+# %% wrong: smooth_without_brevity | says: with smooth=True the brevity penalty is missing
+# -     brevity = min(0.0, 1 - wanted / words)
+# +     brevity = 0.0 if smooth else min(0.0, 1 - wanted / words)
+
+
+# %% wrong: smooth_floor | says: each missing match counts 0.1
+# -             matches = 0.5**misses
+# +             matches = 0.1
+
+
+# %% wrong: smooth_in_percent | says: 100 times too much
+# -             matches = 0.5**misses
+# +             matches = 100 * 0.5**misses
+
+
+# %% wrong: smooth_by_n_less_one | says: counts 1 / 2\*\*\(n - 1\)
+# -             matches = 0.5**misses
+# +             matches = 0.5 ** (n - 1)
+
+
+# %% wrong: misses_kept | says: same call gives something else
+# The misses of earlier calls count on.
+# -             misses += 1
+# +             misses = corpus_bleu.__dict__.get("misses", 0) + 1
+# +             corpus_bleu.misses = misses
+
+
+# %% wrong: smooth_first_miss_only | says: this is the score without
+# Only the first n without a match is smoothed.
+# -             matches = 0.5**misses
+# +             matches = 0.5 if misses == 1 else 0

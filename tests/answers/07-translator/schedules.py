@@ -4,10 +4,15 @@ def checked(update):
         raise ValueError("update is counted from 1")
 
 
-def noam(update, d_model, warmup):
+def noam(update, d_model, warmup, restarts=(), rewarm=1):
     checked(update)
     peak = 1 / math.sqrt(d_model * warmup)
-    return inverse_root(update, peak, warmup)
+    rates = [inverse_root(update, peak, warmup)]
+    for stop in restarts:
+        if stop < update:
+            top = inverse_root(stop + rewarm, peak, warmup)
+            rates.append(top / rewarm * (update - stop))
+    return min(rates)
 
 
 def inverse_root(update, peak, warmup):
@@ -32,11 +37,14 @@ def update_of(micro_batch, accumulation):
 
 
 # %% right: tensors
-def noam(update, d_model, warmup):
+def noam(update, d_model, warmup, restarts=(), rewarm=1):
     if update < 1:
         raise ValueError(f"update must be at least 1, but is {update}")
-    u = torch.tensor(float(update), dtype=torch.float64)
-    return (d_model**-0.5 * torch.minimum(u.rsqrt(), u * warmup**-1.5)).item()
+    since = torch.tensor([update - r for r in restarts if r < update], dtype=int)
+    ago = min(int(since.min()), rewarm) if len(since) else rewarm
+    u = torch.tensor(float(update - ago + rewarm), dtype=torch.float64)
+    rate = d_model**-0.5 * torch.minimum(u.rsqrt(), u * warmup**-1.5)
+    return (ago / rewarm * rate).item()
 
 
 def inverse_root(update, peak, warmup):
@@ -66,9 +74,14 @@ def _rise_fall(update, warmup):
     return update / warmup if update < warmup else (warmup / update) ** 0.5
 
 
-noam = lambda update, d_model, warmup: (
-    _rise_fall(update, warmup) / math.sqrt(d_model * warmup)
-)
+noam = lambda update, d_model, warmup, restarts=(), rewarm=1: next(
+    (
+        (update - r) * _rise_fall(r + rewarm, warmup) / rewarm
+        for r in sorted(restarts, reverse=True)
+        if r < update < r + rewarm and not any(r < other < update for other in restarts)
+    ),
+    _rise_fall(update, warmup),
+) / math.sqrt(d_model * warmup)
 inverse_root = lambda update, peak, warmup: peak * _rise_fall(update, warmup)
 
 
@@ -292,7 +305,7 @@ def update_of(micro_batch, accumulation):
 
 # %% wrong: kept_by_update | says: earlier call|differed only|wrong|no effect
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
-# +     known = noam.__dict__.setdefault("known", {})
+# +     known = paper_rate.__dict__.setdefault("known", {})
 # +     if update not in known:
 # +         known[update] = d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return known[update]
@@ -342,8 +355,15 @@ class Rates:
         return peak * (self.t / warmup)
 
 
-def noam(update, d_model, warmup):
+def noam(update, d_model, warmup, restarts=(), rewarm=1):
     r = Rates(update)
+    stop = 0
+    for each in restarts:
+        if stop < each < update:
+            stop = each
+    if stop and update - stop < rewarm:
+        end = noam(stop + rewarm, d_model, warmup)
+        return Rates(update - stop).rise(end, rewarm)
     if update > warmup:
         return 1 / math.sqrt(d_model * update)
     return r.rise(1 / math.sqrt(d_model * warmup), warmup)
@@ -379,9 +399,16 @@ def check(update):
         raise ValueError("update must be at least 1")
 
 
-def noam(update, d_model, warmup):
+def noam(update, d_model, warmup, restarts=(), rewarm=1):
     check(update)
-    return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+    share = 1.0
+    for stop in sorted(restarts):
+        if stop < update:
+            share = min(1.0, (update - stop) / rewarm)
+            end = max(update, stop + rewarm)
+    if share == 1.0:
+        end = update
+    return share * d_model**-0.5 * min(end**-0.5, end * warmup**-1.5)
 
 
 def inverse_root(update, peak, warmup):
@@ -459,3 +486,169 @@ def update_of(micro_batch, accumulation):
 
 # -     return micro_batch // accumulation + 1
 # +     return int(torch.tensor(float(micro_batch)) / accumulation) + 1
+
+
+# %% wrong: restarts_ignored | says: restarts have no effect
+# -     if last is None or update >= last + rewarm:
+# -         return paper_rate(update, d_model, warmup)
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return paper_rate(update, d_model, warmup)
+
+
+# %% wrong: restart_bends | says: the line is bent
+# The curve is multiplied by the part of the way.
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) / rewarm * paper_rate(update, d_model, warmup)
+
+
+# %% wrong: restart_to_the_old_rate | says: jumps at its end
+# The line ends at the rate that the training stopped with.
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) / rewarm * paper_rate(last, d_model, warmup)
+
+
+# %% wrong: restart_to_the_peak | says: rises to the peak of the schedule
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) / rewarm * paper_rate(warmup, d_model, warmup)
+
+
+# %% wrong: restart_for_warmup | says: rises for `warmup` updates
+# The length of the first warm-up is taken.
+# +     rewarm = warmup
+#       last = max((stop for stop in restarts if stop < update), default=None)
+
+
+# %% wrong: restart_from_zero | says: one update too late
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last - 1) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_late_to_the_end | says: one update too late
+# The line begins one update later, and ends one update later.
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = max((stop + 1 for stop in restarts if stop < update), default=None)
+
+
+# %% wrong: restart_one_early | says: one update too early
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last + 1) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_from_the_old_rate | says: starts from the rate at the restart
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     low, high = [paper_rate(t, d_model, warmup) for t in (last, last + rewarm)]
+# +     return low + (update - last) / rewarm * (high - low)
+
+
+# %% wrong: restart_not_divided | says: isn't divided by rewarm
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_anew | says: whole schedule begins anew
+# -     if last is None or update >= last + rewarm:
+# -         return paper_rate(update, d_model, warmup)
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return paper_rate(update - (last or 0), d_model, warmup)
+
+
+# %% wrong: restart_at_once | says: update `stop` has the rate 0
+# The update after which the training stopped lies on the line.
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = max((stop for stop in restarts if stop <= update), default=None)
+
+
+# %% wrong: restart_last_of_list | says: nor the last of the list
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = restarts[-1] if restarts and restarts[-1] < update else None
+
+
+# %% wrong: restart_latest_of_all | says: not the latest of all
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = max(restarts, default=update)
+# +     last = last if last < update else None
+
+
+# %% wrong: restart_first_before | says: although that after 10 is later
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = next((stop for stop in restarts if update - rewarm < stop < update), None)
+
+
+# %% wrong: restarts_all_lower | says: both restarts lower the rate
+# The parts of the way of all restarts are multiplied.
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     share = math.prod(min(1, (update - r) / rewarm) for r in restarts if r < update)
+# +     return share * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restarts_sorted_in_place | says: nor sort it
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     restarts = restarts or []
+# +     restarts.sort()
+# +     last = next((stop for stop in reversed(restarts) if stop < update), None)
+
+
+# %% wrong: restart_needs_one | says: Some of them may lie after
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = max(stop for stop in restarts if stop < update) if restarts else None
+
+
+# %% wrong: restart_on_the_fall | says: line ends at the fall's rate
+# The line ends at the root alone, also during the first warm-up.
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) / rewarm / math.sqrt(d_model * (last + rewarm))
+
+
+# %% wrong: restarts_kept | says: nor sort it|changed|no effect|wrong
+# The restarts of all calls are kept.
+# +     known = noam.__dict__.setdefault("stops", [])
+# +     known.extend(restarts)
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = max((stop for stop in known if stop < update), default=None)
+
+
+# %% wrong: restart_line_one_short | says: line ends one update too early
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) / rewarm * paper_rate(last + rewarm - 1, d_model, warmup)
+
+
+# %% wrong: restart_line_too_flat | says: line is too flat
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     share = (update - last) / (rewarm + 1)
+# +     return share * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_rounds_down | says: rounded down, by //
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     return (update - last) // rewarm * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_rises_like_a_root | says: rises like a root
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     share = math.sqrt((update - last) / rewarm)
+# +     return share * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: restart_shifts_the_curve | says: curve is shifted by `rewarm`
+# -     if last is None or update >= last + rewarm:
+# +     if last is not None and update >= last + rewarm:
+# +         return paper_rate(update - rewarm, d_model, warmup)
+# +     if last is None:
+
+
+# %% wrong: restarts_to_come | says: a rate is negative
+# The lowest of the curve and all lines, also of those that have not begun.
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# -     if last is None or update >= last + rewarm:
+# -         return paper_rate(update, d_model, warmup)
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     rates = [paper_rate(update, d_model, warmup)]
+# +     for stop in restarts:
+# +         end = paper_rate(stop + rewarm, d_model, warmup)
+# +         rates.append((update - stop) / rewarm * end)
+# +     return min(rates)
+
+
+# %% wrong: restart_earliest | says: not the earliest
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = min((stop for stop in restarts if stop < update), default=None)

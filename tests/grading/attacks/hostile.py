@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,9 @@ NAME, NOTEBOOK = "02-self-attention", "self-attention"
 HIDDEN = "### BEGIN HIDDEN TESTS\n"
 #: What a student of the class with nothing but this task right deserves.
 FIRST = "soft-lookup"
+#: What is left of the assignment: functions of tensors, of an optional mask, of numbers, which call
+#: each other, and a module.
+TASKS = (FIRST, "masked-attention", "local-mask", "cosine-attention")
 
 
 @dataclass
@@ -63,6 +67,10 @@ class Class:
     def __init__(self, root: Path) -> None:
         root.mkdir()
         make_course(root, NAME)
+        for path in root.glob(f"*/{NAME}/{NOTEBOOK}.ipynb"):
+            whole = notebooks.read(path)
+            whole["cells"] = list(of_tasks(whole["cells"]))
+            path.write_text(json.dumps(whole), encoding="utf-8")
         self.root, self.secret = root, Secret()
         self.source = root / "solutions" / NAME / f"{NOTEBOOK}.ipynb"
         self.release = notebooks.read(root / "exercises" / NAME / f"{NOTEBOOK}.ipynb")
@@ -194,6 +202,17 @@ class Class:
         ):
             assert not re.search(harm, shown), harm
         assert self.secret.token not in self.printed(student)
+
+
+def of_tasks(cells: list[dict]) -> Iterator[dict]:
+    """Yield the cells without the sections of tasks that are not among TASKS."""
+    keeps = True
+    for cell in cells:
+        title = re.match("## Task [0-9]", notebooks.joined(cell["source"]))
+        if title or cell["id"] == "text-points-so-far":
+            keeps = not title or cell["id"].removeprefix("text-") in TASKS
+        if keeps:
+            yield cell
 
 
 def calls(source: str, function: str) -> str:

@@ -16,8 +16,8 @@ from tests.grading.attacks.values import LIES
 from tests.grading.quick import CELL_SECONDS, SUBMISSION_SECONDS
 
 ATTACKS = {**LIES, **PROCESS, **HANGS, **SPIES, **WORDS}
-#: What takes its time in each test.
-SLOW = {*HANGS, "memory-bomb"}
+#: What takes its time in each test, until a limit ends it: there it attacks one task.
+SLOW = {*HANGS, "memory-bomb", "fork-bomb", "endless-recursion"}
 #: After every so many attackers sits an honest student.
 EVERY = 6
 

@@ -27,8 +27,10 @@ def double(x):
 
 
 @pytest.fixture
-def course(bubblewrap: None, tmp_path: Path) -> Path:
+def course(bubblewrap: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A course with an intruder, an honest student, a copied notebook and a broken one."""
+    # One student is graded at a time: a second process would import torch for nobody.
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
     root = helpers.make_course(tmp_path / "course")
     folders = [str(root), str(tmp_path), str(Path.home()), "/tmp"]
     intruder = {**helpers.RIGHT, "double": INTRUDER.format(folders=folders)}

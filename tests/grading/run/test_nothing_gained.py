@@ -240,7 +240,7 @@ def length_penalty(num_tokens, alpha):
 def count_matches(hypothesis, references, n):
     found = runs(hypothesis, n)
     return clipped(found, [runs(known, n) for known in references]), len(found)
-def corpus_bleu(hypotheses, references, max_n=4):
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
     orders = range(1, max_n + 1)
     return score(totals_by(hypotheses, references, clipped, orders),
                  totals_by(hypotheses, references, lambda f, k: len(f), orders), 1, 1)""",

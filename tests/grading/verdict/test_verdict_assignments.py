@@ -10,6 +10,7 @@ from grading.course.notebooks import ROOT
 from grading.verdict.cells import TestRun, run_test_cell
 from tests.grading.wall import submission
 from tests.harness import assignment as assignments
+from tests.harness import runner
 from tests.harness.bank import Answer, read_bank
 
 FOLDERS = {path.name: path for path in assignments.discover(ROOT / "solutions")}
@@ -37,18 +38,12 @@ def run(
 ) -> dict[str, TestRun]:
     """Return how test cells end: all of them on the reference, one task's on an answer.
 
-    With an answer, cells that only show something are left out.
+    Figures that nothing needs are left out; with an answer, all cells that only show something.
     """
-    found = {}
+    found, last = {}, answer and assignment.tasks[answer.task].tests[-1].grade_id
     with submission(given="") as student:
-        for index, cell in enumerate(assignment.cells):
+        for index, cell in enumerate(runner.needed(assignment, [])):
             name = cell.grade_id
-            if (
-                answer
-                and cell.is_solution
-                and index > assignment.tasks[answer.task].index
-            ):
-                break
             if cell.is_solution:
                 chosen = (
                     answer.source if answer and name == answer.task else cell.source
@@ -59,6 +54,8 @@ def run(
                     assert student.run_given(cell.source, 60).ok
             elif not answer or name.startswith(f"{answer.task}--"):
                 found[name] = run_test_cell(student, cell.source)
+                if name == last:
+                    break
             else:  # later tests use what it defines
                 student.namespace().recall(cell.source)
     return found
