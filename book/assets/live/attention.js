@@ -112,7 +112,7 @@ class AttentionView {
       if (weight === null) made.classList.add("is-hidden");
       return made;
     };
-    const caption = `${this.title()}: a row for each query, a column for each key`;
+    const caption = `${this.title()}${isOff ? ", switched off" : ""}: a row for each query, a column for each key`;
     const table = make(
       "table",
       { className: numbers ? "live-numbers" : "live-map" },

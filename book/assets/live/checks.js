@@ -4,12 +4,14 @@
 function checkText(text, tokenizer, known, longest) {
   if (!text) return { error: "Write a German sentence first." };
   if (!/\p{L}/u.test(text)) return { error: "There is nothing to translate: no letters." };
-  const length = tokenizer.encode(text).length;
+  // Merging a word of many thousand letters takes minutes, so what must be too long is not counted.
+  const most = longest * Math.max(...tokenizer.tokens.map((token) => token.length));
+  const length = text.length > most ? Infinity : tokenizer.encode(text).length;
   if (length > longest) {
     return {
       error:
-        `This has ${length} tokens, and this page takes at most ${longest}: training had hardly a longer ` +
-        "sentence. Take one sentence, or cut it at a comma.",
+        `This has ${length < Infinity ? length : `more than ${longest}`} tokens, and this page takes at most ` +
+        `${longest}: training had hardly a longer sentence. Take one sentence, or cut it at a comma.`,
     };
   }
   const notes = [];

@@ -40,13 +40,15 @@ function loadScript(address) {
 // Load what is not there yet; progress(loaded, total) is told the bytes after each script.
 async function loadData(folder, progress) {
   if (!LiveData.manifest) await loadScript(`${folder}manifest.js`);
+  if (!LiveData.manifest) throw new Error("manifest.js is damaged");
   const scripts = Object.entries(LiveData.manifest.scripts);
   const total = scripts.reduce((sum, [, size]) => sum + size, 0);
   let loaded = 0;
   for (const [name, size] of scripts) {
     const number = Number(name.match(/\d+/)) - 1; // of a part; the words have none
-    const isThere = number < 0 ? LiveData.words : LiveData.parts[number];
-    if (!isThere) await loadScript(folder + name);
+    const isThere = () => (number < 0 ? LiveData.words : LiveData.parts[number]);
+    if (!isThere()) await loadScript(folder + name);
+    if (!isThere()) throw new Error(`${name} is damaged`); // cut off on its way, say
     loaded += size;
     progress(loaded, total);
   }

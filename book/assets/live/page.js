@@ -14,6 +14,7 @@ class LivePage {
     this.prefix = [];
     this.off = new Set();
     this.withAllHeads = { key: null, text: "" };
+    this.find("load").disabled = false; // Firefox keeps what it was before a reload
     this.find("load").addEventListener("click", () => this.load());
     this.find("form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -82,10 +83,7 @@ class LivePage {
       toggle: (names) => this.toggle(names),
       say: (text) => this.say(text, true),
     });
-    this.beam = new BeamView(this.root, (size, alpha) => {
-      this.say("Searching.");
-      this.post({ type: "beam", size, alpha });
-    });
+    this.beam = new BeamView(this.root, (size, alpha) => this.search({ type: "beam", size, alpha }));
     const hadFocus = document.activeElement === this.find("load") || document.activeElement === document.body;
     this.find("loading").hidden = true;
     this.find("work").hidden = false;
@@ -100,6 +98,14 @@ class LivePage {
     this.worker.postMessage({ ...common, ...question });
   }
 
+  // A question stops the one before it: the beam waits until the translation stands there.
+  search(question) {
+    this.waiting = this.isDecoding ? question : null;
+    if (this.waiting) return;
+    this.say("Searching.");
+    this.post(question);
+  }
+
   toggle(names) {
     const areOff = names.every((name) => this.off.has(name));
     for (const name of names) areOff ? this.off.delete(name) : this.off.add(name);
@@ -109,7 +115,11 @@ class LivePage {
 
   // Translate. fresh: what the reader chose before is forgotten. focus: the token to go to in the end.
   ask({ fresh = false, focus = null }) {
-    if (fresh) [this.prefix, this.asked] = [[], this.text.value];
+    if (fresh) {
+      [this.prefix, this.asked] = [[], this.text.value];
+      this.words.clear(); // of another sentence: decoding cannot go on from them
+    }
+    [this.isDecoding, this.waiting] = [true, null];
     this.focusAt = focus;
     this.beam.clear();
     // What comes out with all heads on is needed beside what comes out without some.
@@ -139,7 +149,8 @@ class LivePage {
   }
 
   refuse(error) {
-    this.find("result").hidden = true;
+    this.isDecoding = false;
+    for (const name of ["result", "after"]) this.find(name).hidden = true;
     this.say(error);
     this.text.setAttribute("aria-invalid", "true");
     this.text.focus();
@@ -177,7 +188,9 @@ class LivePage {
     this.find("quality").textContent = `${this.quality(chrf)}${fixed(perToken, 0)} ms a token on this machine.`;
     this.compare(text);
     this.say(`Translated: ${text || none}`, true);
+    this.isDecoding = false;
     if (this.focusAt !== null) this.words.focus(this.focusAt);
+    if (this.waiting) this.search(this.waiting);
   }
 
   quality(chrf) {
