@@ -641,7 +641,9 @@ def learn_merges(word_counts, num_merges, least=1):
             i = 0
             while i + 1 < len(ids):
                 counts[ids[i], ids[i + 1]] += count
-                triple = ids[i] == ids[i + 1] and ids[i + 1 : i + 2] == ids[i + 2 : i + 3]
+                triple = (
+                    ids[i] == ids[i + 1] and ids[i + 1 : i + 2] == ids[i + 2 : i + 3]
+                )
                 i += 2 if triple else 1
         if not counts:
             break

@@ -74,14 +74,18 @@ def _rise_fall(update, warmup):
     return update / warmup if update < warmup else (warmup / update) ** 0.5
 
 
-noam = lambda update, d_model, warmup, restarts=(), rewarm=1: next(
-    (
-        (update - r) * _rise_fall(r + rewarm, warmup) / rewarm
-        for r in sorted(restarts, reverse=True)
-        if r < update < r + rewarm and not any(r < other < update for other in restarts)
-    ),
-    _rise_fall(update, warmup),
-) / math.sqrt(d_model * warmup)
+noam = lambda update, d_model, warmup, restarts=(), rewarm=1: (
+    next(
+        (
+            (update - r) * _rise_fall(r + rewarm, warmup) / rewarm
+            for r in sorted(restarts, reverse=True)
+            if r < update < r + rewarm
+            and not any(r < other < update for other in restarts)
+        ),
+        _rise_fall(update, warmup),
+    )
+    / math.sqrt(d_model * warmup)
+)
 inverse_root = lambda update, peak, warmup: peak * _rise_fall(update, warmup)
 
 
