@@ -16,6 +16,10 @@ OPEN_FILES = 256
 #: Files in the scratch folders and in shared memory, sockets, and descriptors for each process
 #: that is allowed: each takes memory of the kernel's, a socket or a pipe with all that is in it.
 MOST_FILES, MOST_SOCKETS, DESCRIPTORS_EACH = 20_000, 128, 64
+#: Left alone, glibc takes large blocks from its heap once one was freed, and an aligned block
+#: doesn't fit into the hole that one of its size has left: a loop over tensors of 19 MB filled
+#: 2 GiB. From here on each has a mapping of its own, and goes back to the system.
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20)}
 #: Bytes of a process that RLIMIT_DATA leaves out, or that the kernel has not counted yet.
 COUNT_SLACK = 16 << 20
 

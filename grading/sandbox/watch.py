@@ -123,7 +123,11 @@ class Watch:
                 most.memory_bytes + self.zygote.memory_slack,
             ),
             ("processes", usage.processes, most.processes + 1),
-            ("files", usage.descriptors, most.processes * limits.DESCRIPTORS_EACH),
+            (
+                "files",
+                usage.descriptors,
+                (most.processes + 1) * limits.DESCRIPTORS_EACH,
+            ),
             ("files", limits.count_files(volumes), limits.MOST_FILES),
             ("sockets", limits.count_sockets() if volumes else 0, limits.MOST_SOCKETS),
         ):

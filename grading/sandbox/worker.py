@@ -43,7 +43,7 @@ from grading.sandbox.bubblewrap import (
     find_bubblewrap,
     unreadable,
 )
-from grading.sandbox.limits import Limits
+from grading.sandbox.limits import MALLOC, Limits
 
 #: Ids that nobody is expected to have, for a grader that is root. One a worker.
 USERS = range(61184, 65520)
@@ -197,6 +197,7 @@ class Worker:
                 "OMP_NUM_THREADS": "1",
                 "OPENBLAS_NUM_THREADS": "1",
                 "MKL_NUM_THREADS": "1",
+                **MALLOC,
             },
         )
 

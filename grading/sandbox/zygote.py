@@ -108,6 +108,7 @@ class Zygote:
                 "OPENBLAS_NUM_THREADS": "1",
                 "MKL_NUM_THREADS": "1",
                 "CUDA_VISIBLE_DEVICES": "",
+                **limits.MALLOC,
             }
         )
 

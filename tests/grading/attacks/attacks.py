@@ -163,6 +163,21 @@ def memory(read_fd, write_fd):
         answer(write_fd, "MemoryError")
 
 
+def freed_again(read_fd, write_fd):
+    """Take aligned blocks of one size, small ones between them, and free the large ones."""
+    size, count = arguments(read_fd)
+    libc = ctypes.CDLL(None)
+    for _ in range(count):
+        blocks = [ctypes.c_void_p() for _ in range(3)]
+        failed = [libc.posix_memalign(ctypes.byref(b), 64, size) for b in blocks]
+        libc.posix_memalign(ctypes.byref(ctypes.c_void_p()), 64, 640)
+        for block in blocks:
+            libc.free(block)
+        if any(failed):
+            break
+    answer(write_fd, failed)
+
+
 def memory_of_many(read_fd, write_fd):
     size = arguments(read_fd)[0]
     for _ in range(8):

@@ -166,6 +166,14 @@ def test_a_process_that_takes_memory_gets_an_error(workers, step):
     assert_as_new(worker)
 
 
+def test_memory_that_was_freed_can_be_taken_again(workers):
+    """As a loop over tensors does; 200 times what may be held at a time."""
+    worker = workers(memory_bytes=128 << 20)
+    failed, end = ask(worker, "freed_again", 19 << 20, 200)
+    assert failed == [0, 0, 0]
+    assert end.limit is None
+
+
 def test_memory_of_all_processes_together_is_limited(workers):
     worker = workers(memory_bytes=64 << 20)
     answer, end = ask(worker, "memory_of_many", 32 << 20)
