@@ -10,13 +10,15 @@ grader, one of its workers and a sandbox are killed (SIGKILL): what the next run
 the same, too.
 
 What one submission takes is told by kind, and for each fifth of the class in the order in which it
-was graded; the memory is that of the process that was started. `--json` keeps the record.
+was graded; the memory is that of the process that was started. `--json` names the record; a later
+call measures what it lacks.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import random
@@ -296,10 +298,67 @@ def kill(part: str) -> Callable[[psutil.Process], None]:
     return fire
 
 
+def grade(
+    root: Path, assignment: str, students: int, way: str, jobs: int, kills: dict
+) -> tuple[dict[str, tuple[str, float]], dict[str, Any]]:
+    """Make a class and grade it, with kills a second time; return the grades and the summary.
+
+    Raises:
+        BenchError: if a submission has no state in the end.
+
+    """
+    with contextlib.ExitStack() as stack:
+        scratch = tempfile.TemporaryDirectory(prefix="large-class-")
+        folder = Path(stack.enter_context(scratch))
+        who = make_class(root, folder, assignment, students)
+        url, executor = f"sqlite:///{folder / 'gradebook.db'}", ""
+        if way == "postgresql":
+            server = stack.enter_context(contextlib.contextmanager(servers.serve)())
+            url = server.make("grades")
+        if way == "dask":
+            executor = stack.enter_context(cluster(jobs))
+        load = os.getloadavg()[0]
+        for now in (kills, {}) if kills else ({},):
+            process = start(folder, assignment, jobs, url, executor)
+            seen = watch(process, lambda: len(ledger(url, assignment)), now)
+        found = ledger(url, assignment)
+        if len(found) != students:
+            log = (folder / "run.log").read_text(encoding="utf-8", errors="replace")
+            raise BenchError(f"{len(found)} of {students} are graded:\n{log[-2000:]}")
+        cpu = json.loads(process.stdout.read())["cpu"] if not executor else None
+        told = {"load": load, "cpu_seconds": cpu, **summary(found, who, seen)}
+        return points(found), told
+
+
+def measured_before(target: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """Return an earlier record of the same class, to go on with; the new one if there is none.
+
+    Raises:
+        BenchError: if it is of another class.
+
+    """
+    if not target.is_file():
+        return record
+    before = json.loads(target.read_text(encoding="utf-8"))
+    for key in ("assignment", "students", "jobs"):
+        if before.get(key) != record[key]:
+            raise BenchError(
+                f"{target}: is of another class ({key} differs): name another file by "
+                "--json, or delete it"
+            )
+    return before
+
+
 def bench(
-    root: Path, wanted: str, students: int, ways: Sequence[str], jobs: int, say: Any
+    root: Path,
+    wanted: str,
+    students: int,
+    ways: Sequence[str],
+    jobs: int,
+    target: Path,
+    say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Return all measurements as a dictionary for JSON.
+    """Measure what the record does not have yet, and return it; it is written after each way.
 
     Raises:
         BenchError: if two ways give somebody different points, or a submission has no state.
@@ -310,55 +369,30 @@ def bench(
         "assignment": assignment,
         "students": students,
         "jobs": jobs,
-        "load_before": os.getloadavg()[0],
         "ways": {},
     }
-    first: dict[str, tuple[str, float]] = {}
-
-    def grade(
-        way: str, count: int, kills: dict[int, Callable], runs: int
-    ) -> tuple[dict, list]:
-        with contextlib.ExitStack() as stack:
-            scratch = tempfile.TemporaryDirectory(prefix="large-class-")
-            folder = Path(stack.enter_context(scratch))
-            who = make_class(root, folder, assignment, count)
-            url, executor = f"sqlite:///{folder / 'gradebook.db'}", ""
-            if way == "postgresql":
-                server = stack.enter_context(contextlib.contextmanager(servers.serve)())
-                url = server.make("grades")
-            if way == "dask":
-                executor = stack.enter_context(cluster(jobs))
-            for number in range(runs):
-                process = start(folder, assignment, jobs, url, executor)
-                seen = watch(
-                    process,
-                    lambda: len(ledger(url, assignment)),
-                    kills if number == 0 else {},
-                )
-            found = ledger(url, assignment)
-            if len(found) != count:
-                log = (folder / "run.log").read_text(encoding="utf-8", errors="replace")
-                raise BenchError(f"{len(found)} of {count} are graded:\n{log[-2000:]}")
-            cpu = json.loads(process.stdout.read())["cpu"] if not executor else None
-            return points(found), {"cpu_seconds": cpu, **summary(found, who, seen)}
-
+    record = measured_before(target, record)
     for way in ways:
+        if way in record["ways"]:
+            continue
         say(f"{students} submissions: {way}")
-        marks, record["ways"][way] = grade(way, students, {}, 1)
-        first = first or marks
-        if marks != first:
-            other = [name for name in marks if marks[name] != first.get(name)]
-            raise BenchError(f"{way}: other grades than {ways[0]} for {other}")
-    count = min(students, KILLED_CLASS)
-    say(f"{count} submissions, undisturbed and with parts killed")
-    undisturbed, _ = grade("sqlite", count, {}, 1)
-    at = {int(share * count): kill(part) for part, share in KILLS.items()}
-    disturbed, _ = grade("sqlite", count, at, 2)
-    if disturbed != undisturbed:
-        other = [name for name in disturbed if disturbed[name] != undisturbed[name]]
-        raise BenchError(f"killed: other grades for {other}")
-    record["killed"] = {"students": count, "parts": list(KILLS), "same_grades": True}
-    record["load_after"] = os.getloadavg()[0]
+        marks, told = grade(root, assignment, students, way, jobs, {})
+        told["grades"] = hashlib.sha256(json.dumps(marks).encode()).hexdigest()
+        record["ways"][way] = told
+        if len({one["grades"] for one in record["ways"].values()}) > 1:
+            raise BenchError(f"{way}: other grades than the ways before")
+        files.write(target, json.dumps(record, indent=1) + "\n")
+    if "killed" not in record:
+        count = min(students, KILLED_CLASS)
+        say(f"{count} submissions, undisturbed and with parts killed")
+        whole, _ = grade(root, assignment, count, "sqlite", jobs, {})
+        at = {int(share * count): kill(part) for part, share in KILLS.items()}
+        killed, _ = grade(root, assignment, count, "sqlite", jobs, at)
+        if killed != whole:
+            other = [name for name in killed if killed[name] != whole[name]]
+            raise BenchError(f"killed: other grades for {other}")
+        record["killed"] = {"students": count, "parts": list(KILLS)}
+        files.write(target, json.dumps(record, indent=1) + "\n")
     return record
 
 
@@ -366,14 +400,14 @@ def table(record: dict[str, Any]) -> str:
     """Return the record as text."""
     lines = [
         f"{record['assignment']}, {record['students']} submissions, {record['jobs']} "
-        f"at a time, load {record['load_before']:.1f} to {record['load_after']:.1f}",
-        f"{'':12}{'wall s':>8}{'first s':>9}{'honest s':>10}{'a minute':>10}"
+        "at a time",
+        f"{'':12}{'load':>5}{'wall s':>8}{'first s':>9}{'honest s':>10}{'a minute':>10}"
         f"{'attacker s':>12}{'hanging s':>11}{'MiB':>6}",
     ]
     for way, found in record["ways"].items():
         each = {name: value["mean"] for name, value in found["seconds_each"].items()}
         lines.append(
-            f"{way:12}{found['wall_seconds']:8.0f}"
+            f"{way:12}{found['load']:5.1f}{found['wall_seconds']:8.0f}"
             f"{found['seconds_until_the_first']:9.1f}{each['honest']:10.2f}"
             f"{60 * record['jobs'] / each['honest']:10.0f}{each['attacker']:12.2f}"
             f"{each['hanging']:11.1f}{max(found['memory_mib_by_fifth']):6}"
@@ -401,12 +435,12 @@ def main(arguments: list[str] | None = None) -> int:
             args.students,
             args.ways,
             args.jobs,
+            target,
             lambda line: print(line, file=sys.stderr, flush=True),
         )
     except (BenchError, layout.GradingError, ValueError) as error:
         print(f"python -m benchmarks.large_class: {error}", file=sys.stderr)
         return 1
-    files.write(target, json.dumps(record, indent=1) + "\n")
     print(f"{table(record)}\n\n{target}")
     return 0
 
