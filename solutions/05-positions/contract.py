@@ -106,11 +106,10 @@ _contract.case(
     f"The shortest spans", _other, 6, 10000.0, 1e-10 * _spans, gradients=False
 )
 _contract.case(f"Transposes, spans", _kit_apart(_other), 7, 99.0, _kit_apart(_spans))
-_steps = 10 ** -torch.arange(12, dtype=torch.float64).reshape(3, 4)
-_contract.case(f"Spans from 1 to 1e-11", _other, 6, 10.0, 3 * _steps)
-_contract.case(f"No positions", _other[:0], 5, 300.0, gradients=False)
+_steps = torch.arange(12, dtype=torch.float64).reshape(3, 4)
+_contract.case(f"Spans from 3 to 6e-4", _other, 6, 10.0, 3 * 10 ** (-_steps / 3))
 _contract.case(
-    f"No positions, no span", *(_other[:0], 5, 9.0, _other[:0]), gradients=False
+    f"Spans from 3 to 3e-11", _other, 6, 10.0, 3 * 10**-_steps, gradients=False
 )
 _contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
 _contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])

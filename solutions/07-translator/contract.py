@@ -131,8 +131,8 @@ for _other in range(4):
 _contract.case(f"The same restart twice", _u + 2, _d, _w, [_u, _u], 3)
 _contract.case(f"A restart after update 1", 2, _d, _w, [1], 3)
 _contract.case(f"Restarts without a warm-up", _u, _d, _w, [_u - 1, _u - 2])
-_stops = list(range(1, 3000))
-_contract.case(f"Thousands of restarts", 3000 + _u, _d, _w, _stops, _u + 2)
+_stops = list(range(1, 1200))
+_contract.case(f"A thousand restarts", 1200 + _u, _d, _w, _stops, _u + 2)
 _contract.case(f"Restarts that are all to come", _u, _d, _w, [_u, _u + 1], 9)
 _contract.again()
 
@@ -185,16 +185,9 @@ for _other in (0, 6, 7, 8, 13, 14, 7 * _n - 1, 7 * _n):
 _contract.case(f"Another accumulation", _n, 8)
 for _other in (6 * 10**7 - 1, 6 * 10**7 + 1):
     _contract.case(f"Numbers that float32 can't tell apart", _other, 6)
-_contract.case(f"Numbers that floats can't tell apart", 6 * 2**60 - 1, 6)
 _contract.case(f"No accumulation", _n, 1)
 _contract.case(f"One long update", _n, _n + 1)
 _contract.again()
-for _name, _got in [
-    ("inverse_root(4, 1, 4)", inverse_root(4, 1, 4)),
-    ("warmup_cosine(4, 1, 4, 9, 0)", warmup_cosine(4, 1, 4, 9, 0)),
-    ("warmup_cosine(10, 1, 4, 9, 0)", warmup_cosine(10, 1, 4, 9, 0)),
-]:
-    assert isinstance(_got, float), f"{_name}: expected a float, got {_got!r}."
 for _other in (0, -1, -(10**6)):
     for _more in ((), ([2, 1], 3)):
         _kit_refuses(
@@ -876,8 +869,8 @@ _contract.case(f"A merge over a space", "a da da d", [(97, 32), (256, 100)])
 _contract.case(f"Letters of four bytes", "🙂a🙂", [(240, 159), (256, 153)])
 _contract.case(f"Rows of equal letters", "zzzzzzz", [(122, 122), (256, 122)])
 _contract.case(f"One letter, a capital", "Z", _merges)
-_chain = [(97, 98), *((256 + _n, 98) for _n in range(1499))]
-_contract.case(f"Hundreds of merges", "a" + "b" * 1400, _chain)
+_chain = [(97, 98), *((256 + _n, 98) for _n in range(299))]
+_contract.case(f"Hundreds of merges", "a" + "b" * 300, _chain)
 _contract.case(f"An empty text", "", _merges)
 _contract.again()
 
@@ -887,7 +880,7 @@ _contract.case(f"A text", _ids, _merges)
 _contract.case(f"Other merges", _encoded(_text, _fewer), _fewer)
 _contract.case(f"Other ids of those merges", _ids[::-1], _merges)
 _contract.case(f"Bytes alone", list(_text.encode()), [])
-_contract.case(f"A token of 1500 merges", [97, 1755, 98], _chain)
+_contract.case(f"A token of 300 merges", [97, 555, 98], _chain)
 _contract.case(f"Each token once", [*range(256, 256 + len(_merges))], _merges)
 _contract.case(f"Line ends and spaces", [32, 13, 10, 97, 9, 10, 32], _merges)
 _contract.case(f"A mark of byte order", [239, 187, 191, 97], [])
@@ -1273,6 +1266,8 @@ for _some in (_known[:-1], _known + _known[:1], []):
         f"Lists of different lengths", corpus_bleu, _texts, _some, word="references"
     )
 _kit_refuses(f"No hypothesis", corpus_bleu, [], _known[:1], word="references")
+_got = corpus_bleu([["a"]], [[["b"]]])
+assert isinstance(_got, float), f"corpus_bleu of no match: expected 0.0, got {_got!r}."
 ### END HIDDEN TESTS
 
 
