@@ -106,6 +106,11 @@ _contract.case(
     f"The shortest spans", _other, 6, 10000.0, 1e-10 * _spans, gradients=False
 )
 _contract.case(f"Transposes, spans", _kit_apart(_other), 7, 99.0, _kit_apart(_spans))
+_steps = torch.arange(12, dtype=torch.float64).reshape(3, 4)
+_contract.case(f"Spans from 3 to 6e-4", _other, 6, 10.0, 3 * 10 ** (-_steps / 3))
+_contract.case(
+    f"Spans from 3 to 3e-11", _other, 6, 10.0, 3 * 10**-_steps, gradients=False
+)
 _contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
 _contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])
 _contract.case(f"A width of 1, spans", _positions, 1, 10000.0, _spans)
@@ -138,9 +143,12 @@ for _dtype in (torch.float16, torch.bfloat16):
     )
 _contract.again()
 for _width in (0, -1, -6):
-    _kit_refuses(
-        f"A d_model of less than 1", sinusoids, _positions, _width, word="d_model"
-    )
+    for _more in ((), (300.0, _spans)):
+        _kit_refuses(
+            f"A d_model of less than 1",
+            *(sinusoids, _positions, _width, *_more),
+            word="d_model",
+        )
 for _less in (-1e-6, -7.0):
     _wrong = torch.where(_spans == _spans.max(), _less, _spans)
     _kit_refuses(

@@ -131,6 +131,8 @@ for _other in range(4):
 _contract.case(f"The same restart twice", _u + 2, _d, _w, [_u, _u], 3)
 _contract.case(f"A restart after update 1", 2, _d, _w, [1], 3)
 _contract.case(f"Restarts without a warm-up", _u, _d, _w, [_u - 1, _u - 2])
+_stops = list(range(1, 1200))
+_contract.case(f"A thousand restarts", 1200 + _u, _d, _w, _stops, _u + 2)
 _contract.case(f"Restarts that are all to come", _u, _d, _w, [_u, _u + 1], 9)
 _contract.again()
 
@@ -144,6 +146,8 @@ _contract.case(f"Another warmup", _u, 0.7, _w + 100)
 for _other in (1, _w - 1, _w, _w + 1, 10**7):
     _contract.case(f"Updates around the peak, and a late one", _other, 1e-3, _w)
 _contract.case(f"Warmup 1", 1, 3.0, 1)
+for _other in (_w - 1, _w, _w + 1):
+    _contract.case(f"A peak that is an int", _other, 1, _w)
 _contract.case(f"After a warmup of 1", 2, 3.0, 1)
 _contract.again()
 
@@ -164,6 +168,8 @@ for _other in (1, _w - 1, _w, _w + 1, _total - 1, _total, _total + 1, 10**7):
     _contract.case(f"Updates at the ends", _other, 0.7, _w, _total, 0.02)
 for _other in (1, 2, 3):
     _contract.case(f"The shortest warmup and wave", _other, 2.0, 1, 2, 0.5)
+for _other in (_w, _total, _total + 1):
+    _contract.case(f"Rates that are an int", _other, 2, _w, _total, 1)
 _contract.again()
 
 _contract = _Contract(
@@ -183,7 +189,10 @@ _contract.case(f"No accumulation", _n, 1)
 _contract.case(f"One long update", _n, _n + 1)
 _contract.again()
 for _other in (0, -1, -(10**6)):
-    _kit_refuses(f"noam, an update below 1", noam, _other, 8, 5, word="update")
+    for _more in ((), ([2, 1], 3)):
+        _kit_refuses(
+            f"noam, an update below 1", *(noam, _other, 8, 5, *_more), word="update"
+        )
     _kit_refuses(
         f"inverse_root, an update below 1", inverse_root, _other, 0.1, 5, word="update"
     )
@@ -629,6 +638,11 @@ for _loss_name, _loss, _reference, _pads in [
     _contract.case(f"The last word as padding", _other, _padded[2], _pads[2], 0.3)
     _contract.case(f"epsilon = 0", _other, _padded[3], _pads[3], 0.0)
     _contract.case(f"A large epsilon", _other, _padded[3], _pads[3], 0.999)
+    for _epsilon in (1e-3, 1e-6):
+        _contract.case(f"A tiny epsilon", _other, _padded[3], _pads[3], _epsilon)
+    _long = _kit_normal(1003, (2, 70, 7))
+    _ids = _labelled(1004, (2, 70, 7), _pads[0])
+    _contract.case(f"Sentences of 70 tokens", _long, _ids, _pads[0], 0.1)
     _contract.case(f"No padding", _logits, _padded[1].clamp(1, 4), 0, 0.1)
     _contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2, 0.1)
     _parts = map(_kit_apart, (_other, _padded[0]))
@@ -669,6 +683,8 @@ for _spread in ("all", "others"):
     _contract.case(f"Another number of words", _size + 1, 0.1, _spread)
     _contract.case(f"Three words", 3, 0.2, _spread)
     _contract.case(f"epsilon = 0", _size, 0.0, _spread)
+    _got = smallest_loss(_size, 0.0, _spread)
+    assert isinstance(_got, float), f"smallest_loss: expected a float, got {_got!r}."
     _contract.case(f"A large epsilon", 50_000, 0.999, _spread)
     for _epsilon in (1e-3, 1e-7):
         _says = f"Many words, whose tiny shares count too"
@@ -772,6 +788,7 @@ for _id in (0, 1):
         *(_ids, (0, 1), _id),
     )
 _contract.case(f"A new id that stands in the list already", [7, 8, 9, 7, 8], (7, 8), 9)
+_contract.case(f"Thousands of ids", _ids * 100, (0, 1), 300)
 _contract.case(f"Nothing but the pair", [700, 500], (700, 500), 999)
 _contract.case(f"The pair at both ends", [260, 7, 7, 260, 7], (260, 7), 280)
 _contract.again()
@@ -829,6 +846,10 @@ _contract.case(f"A row of two and one of three", {"zzazzz": 3, "cd": 5, "x": 1},
 _contract.case(f"A saving that equals least", {"zz": 3, "aa": 2, "aaa": 1}, 9, 3)
 _contract.case(f"An empty word", {"": 9, "da": 2, "z": 7}, 2)
 _contract.case(f"No words", {}, 2)
+_rows = {"a\nb": 3, "\nb\n": 2, "\t\ta": 4, "a\r\n": 1, "\u2028a": 2}
+_contract.case(f"Words with line ends and tabs", _rows, 9)
+_rows = {"za": 2**60, "da": 2**60 + 1, "ad": 2**60 - 1}
+_contract.case(f"Counts that floats can't tell apart", _rows, 1)
 _contract.case(f"Ties of bytes below and above 100", {"dz": 2, "cz": 2, "~c": 2}, 3)
 _contract.case(f"Capitals", {"Za": 2, "za": 1, "zA": 1}, 1)
 _contract.again()
@@ -848,6 +869,8 @@ _contract.case(f"A merge over a space", "a da da d", [(97, 32), (256, 100)])
 _contract.case(f"Letters of four bytes", "🙂a🙂", [(240, 159), (256, 153)])
 _contract.case(f"Rows of equal letters", "zzzzzzz", [(122, 122), (256, 122)])
 _contract.case(f"One letter, a capital", "Z", _merges)
+_chain = [(97, 98), *((256 + _n, 98) for _n in range(299))]
+_contract.case(f"Hundreds of merges", "a" + "b" * 300, _chain)
 _contract.case(f"An empty text", "", _merges)
 _contract.again()
 
@@ -857,6 +880,7 @@ _contract.case(f"A text", _ids, _merges)
 _contract.case(f"Other merges", _encoded(_text, _fewer), _fewer)
 _contract.case(f"Other ids of those merges", _ids[::-1], _merges)
 _contract.case(f"Bytes alone", list(_text.encode()), [])
+_contract.case(f"A token of 300 merges", [97, 555, 98], _chain)
 _contract.case(f"Each token once", [*range(256, 256 + len(_merges))], _merges)
 _contract.case(f"Line ends and spaces", [32, 13, 10, 97, 9, 10, 32], _merges)
 _contract.case(f"A mark of byte order", [239, 187, 191, 97], [])
@@ -1229,6 +1253,10 @@ _contract.case(f"Smooth, one word shared", [["a", "b", "c"]], [[["a"]]], 3, True
 _contract.case(f"Smooth, no word shared", [["a", "b", "c"]], [[["x"]]], 3, True)
 _contract.case(f"Smooth, n-grams of which there are none", [["a"]], [[["a"]]], 2, True)
 _contract.case(f"Smooth, one n", [["a"]], [[["a"]]], 1, True)
+_contract.case(
+    f"Smooth, a sentence that shares no word",
+    *([["a", "b"], ["c"]], [[["a", "b"]], [["d"]]], 2, True),
+)
 _contract.case(f"Smooth, one n and no match", [["a"]], [[["b"]]], 1, True)
 _contract.case(f"Smooth, an empty corpus", [], [], 2, True)
 _contract.case(f"Smooth, too short for a run of five", [["a", "b"]], [[["a"]]], 5, True)
@@ -1238,6 +1266,8 @@ for _some in (_known[:-1], _known + _known[:1], []):
         f"Lists of different lengths", corpus_bleu, _texts, _some, word="references"
     )
 _kit_refuses(f"No hypothesis", corpus_bleu, [], _known[:1], word="references")
+_got = corpus_bleu([["a"]], [[["b"]]])
+assert isinstance(_got, float), f"corpus_bleu of no match: expected 0.0, got {_got!r}."
 ### END HIDDEN TESTS
 
 

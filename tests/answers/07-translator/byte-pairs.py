@@ -858,3 +858,22 @@ def decode(ids, merges):
 # -                 counts[pair] += count
 # +             for pair in set(pairwise(ids)):
 # +                 counts[pair] += count * merge_pair(ids, pair, 0).count(0)
+
+
+# %% wrong: line_ends_cut_words | says: line ends and tabs
+# -     words = [(list(word.encode("utf-8")), count) for word, count in word_counts.items()]
+# +     words = [
+# +         (list(line.encode("utf-8")), count)
+# +         for word, count in word_counts.items()
+# +         for line in word.split("\n")
+# +     ]
+
+
+# %% wrong: counts_as_floats | says: Counts that floats can't tell apart
+# -                 counts[pair] += count
+# +                 counts[pair] += float(count)
+
+
+# %% wrong: merges_of_one_byte | says: Hundreds of merges
+# -     for rank, pair in enumerate(merges):
+# +     for rank, pair in enumerate(merges[:256]):

@@ -778,3 +778,15 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # Only the first n without a match is smoothed.
 # -             matches = 0.5**misses
 # +             matches = 0.5 if misses == 1 else 0
+
+
+# %% wrong: smooth_wants_a_word_each | says: a sentence that shares no word
+# -     logarithms = 0.0
+# +     if smooth and any(count_matches(*pair, 1)[0] == 0 for pair in pairs):
+# +         return 0.0
+# +     logarithms = 0.0
+
+
+# %% wrong: zero_is_an_int | says: expected 0\.0, got 0
+# -             return 0.0
+# +             return 0

@@ -648,3 +648,16 @@ def smallest_loss(num_words, epsilon, spread):
     else:
         values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
     return -sum(p * math.log(p) for p in values if p > 1e-6)
+
+
+# %% wrong: tiny_epsilon_is_zero | says: smoothed_loss_all: A tiny epsilon
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     epsilon = epsilon if epsilon > 1e-3 else 0.0
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+
+# %% wrong: smallest_is_an_int | says: smallest_loss: expected a float, got 0
+# -     if spread == "all":
+# +     if epsilon == 0:
+# +         return 0
+# +     if spread == "all":

@@ -656,3 +656,14 @@ def update_of(micro_batch, accumulation):
 # %% wrong: restart_earliest | says: not the earliest
 # -     last = max((stop for stop in restarts if stop < update), default=None)
 # +     last = min((stop for stop in restarts if stop < update), default=None)
+
+
+# %% wrong: restarts_skip_the_check | says: noam, an update below 1
+# -     check_update(update)
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     if not restarts:
+# +         check_update(update)
+# +     last = max((stop for stop in restarts if stop < update), default=None)
+
+# -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+# +     return d_model**-0.5 * min(max(update, 1) ** -0.5, update * warmup**-1.5)
