@@ -103,6 +103,7 @@ _contract.case(f"Two leading axes", _kit_normal(1104, (2, 4, 3, 6)), 2)
 _contract.case(f"Three leading axes", _kit_normal(1105, (2, 1, 3, 4, 10)), 5)
 _contract.case(f"Five leading axes", _kit_normal(1270, (2, 1, 2, 1, 2, 3, 6)), 3)
 _contract.case(f"Seventy tokens", _kit_normal(1271, (70, 130)), 65)
+_contract.case(f"Hundreds of heads", _kit_normal(1285, (2, 300)), 150)
 _contract.case(f"One sequence", _kit_normal(1106, (1, 4, 6)), 3)
 _contract.case(f"One token each", _kit_normal(1107, (4, 1, 6)), 2)
 _contract.case(f"One feature", _kit_normal(1108, (2, 3, 1)), 1)
@@ -300,6 +301,9 @@ _contract.case(f"As many heads as sequences", _valid, [1, 0, 5])
 _contract.case(f"As many heads as tokens", _some, [3, 0, 1, None, 2, 4])
 _contract.case(f"Exact limits", _valid, [5, 6, 7, 10**6])
 _contract.case(f"Very large reaches", _valid, [10**12, 0, 2**31, 2**40])
+_says = f"Twenty heads, twenty sequences"
+_reaches = integers(1286, 0, 3, (20,)).tolist()
+_contract.case(_says, _kit_normal(1287, (20, 4)) > -1, _reaches)
 _contract.case(f"Seventy tokens", _kit_normal(1274, (2, 70)) > -1, [66, 0, 1, 30])
 _contract.case(f"One head", _valid, [2])
 _contract.case(f"Whole pasts only", _some, [None, None])
@@ -341,6 +345,9 @@ _contract.case(f"One head", _full[:, :1], 3, 1)
 _contract.case(f"One query", _full[:, :, :1], 3, 4)
 _contract.case(f"One key", _full[..., :1], 3, 4)
 _contract.case(f"All allowed", torch.ones_like(_full), 3, 4)
+_contract.case(
+    f"Many heads and sequences", _kit_normal(1288, (20, 18, 2, 2)) > 0, 20, 18
+)
 _contract.case(f"Nothing allowed", torch.zeros_like(_full), 3, 4)
 _contract.again()
 for _kind in (torch.float32, torch.float64, torch.int64, torch.uint8):
@@ -439,10 +446,13 @@ for _n, (_batch, _h, _g, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _contract.case(f"{_h} heads share {_g}", *_parts, None)
     _contract.case(f"{_h} heads share {_g}, with a mask", *_parts, _mask)
     _contract.case(f"{_h} heads share {_g}, a mask of heads", *_parts, _mask[0])
+_many = _kit_normal(1289, (2, 20, 2, 2), *[(2, 10, 3, 2)] * 2)
+_says = f"Twenty heads"
+_contract.case(_says, *_many, _kit_normal(1290, (2, 20, 2, 3)) > 0)
 _long = _kit_normal(1275, (2, 4, 66, 5), *[(2, 2, 70, 5)] * 2)
 _contract.case(f"Seventy keys", *_long, None)
 _contract.case(f"Seventy keys", *_long, _kit_normal(1276, (66, 70)) > 0)
-for _scale in (1e-4, 0.0):
+for _scale in (1e-4, 0.0, 5.0):
     _contract.case(
         f"Inputs times {_scale}", *[_scale * _x for _x in _sets[0]], _masks[1]
     )
@@ -557,6 +567,7 @@ _contract = _Contract(
     results=_entries,
     views=True,
 )
+_contract.case(f"Twenty heads", *_checkpoint(1291, "", 40), 20, "")
 _plain = [_checkpoint(1180 + _n, "", 6) for _n in (0, 1)]
 _contract.case(f"A layer", *_plain[0], 3, "")
 _contract.case(f"Another number of heads", *_plain[0], 2, "")
@@ -656,6 +667,7 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
     _contract.case(f"Queries behind all keys", 3, 5, 11)
     _contract.case(f"One query", 1, 9, 8)
     _contract.case(f"A text of hundreds of tokens: nothing limits it", 2, 700, 600)
+    _contract.case(f"A text of thousands of tokens", 1, 1503, 1500, gradients=False)
     _contract.case(f"One key", 5, 1, 0)
     _contract.case(f"One of each", 1, 1, 0)
     _contract.again()
@@ -714,11 +726,14 @@ for _n, (_batch, _h, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _contract.case(f"{_h} heads, with a mask", *_parts, _mask)
     _contract.case(f"{_h} heads, no mask", *_parts)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, _mask[0])
+_wide = (2, 20, 2, 2), (2, 20, 3, 2), (2, 20, 3, 1), (20, 2, 3)
+_says = f"Twenty heads"
+_contract.case(_says, *_kit_normal(1292, *_wide), _kit_normal(1293, (20, 2, 3)) > 0)
 _wide = (2, 3, 66, 5), (2, 3, 70, 5), (2, 3, 70, 2), (3, 66, 70)
 _long = _kit_normal(1281, *_wide)
 _contract.case(f"Seventy keys", *_long, None)
 _contract.case(f"Seventy keys", *_long, _kit_normal(1282, (66, 70)) > 0)
-for _scale in (1e-4, 0.0):
+for _scale in (1e-4, 0.0, 5.0):
     _contract.case(
         f"Inputs times {_scale}", *[_scale * _x for _x in _sets[0]], _masks[1]
     )
@@ -827,6 +842,9 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
             _wide = (3, 2, 40, 2), (4, 3), (3,), (3, 40, 3), (3, 40)
             *_long, _scores = _kit_normal(1283, *_wide)
             _contract.case(f"Many tokens, {_kind}", *_long, _scores > -1, _kind)
+            _wide = (2, 12, 2, 1), (12, 3), (3,), (2, 2, 3), (2, 2)
+            *_long, _scores = _kit_normal(1294, *_wide)
+            _contract.case(f"Many heads, {_kind}", *_long, _scores.abs() > 0, _kind)
             _moved = map(_kit_apart, (*_inputs, _valid))
             _contract.case(f"Transposes, {_kind}", *_moved, _kind)
             _single = [_x.float() for _x in _inputs]
@@ -908,6 +926,9 @@ for _n, (_h, _d, _width) in enumerate(
     _contract.case(f"Weights", *_weights.values())
     _louder = {**_weights, "b_k": 1e6 + _weights["b_k"]}
     _contract.case(f"Another b_k", *_louder.values())
+_contract.case(f"Twenty heads", *random_heads(1296, 20, 3, 2).values())
+_small = random_heads(1297, 3, 4, 2)
+_contract.case(f"Tiny weights", *[1e-4 * _x for _x in _small.values()])
 _silent = {**_weights, "b_v": torch.zeros_like(_weights["b_v"])}
 _contract.case(f"Values without a bias", *_silent.values())
 _contract.case(f"Transposes", *map(_kit_apart, random_heads(1237, 2, 4, 3).values()))
@@ -946,12 +967,14 @@ for _mask in (
     torch.ones(3, 1, 1, 1).bool(),
 ):
     _contract.case(f"A mask that broadcasts", *_sets[1], 2, _mask)
+_many = _kit_normal(1295, (2, 2, 3), (20, 3, 3), (20, 3), (20, 3, 3), (3,))
+_contract.case(f"Twenty heads", *_many, 2, None)
 _long = _kit_normal(1284, (2, 70, 4))
 _contract.case(f"Seventy tokens", _long, *_sets[1][1:], 2, None)
 _contract.case(
     f"Seventy tokens", _long, *_sets[1][1:], 2, torch.ones(70, 70).tril() > 0
 )
-for _scale in (1e-4, 0.0):
+for _scale in (1e-4, 0.0, 5.0):
     _contract.case(
         f"Inputs times {_scale}", *[_scale * _x for _x in _sets[0]], 3, _keys
     )
