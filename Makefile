@@ -58,11 +58,12 @@ student-edition: env-do ## write what students get, no answers in it: make stude
 grade: env-grade ## grade submitted/: make grade ASSIGNMENT=02
 	@$(PY) -m grading run $(ASSIGNMENT)
 
-bench: env-read-translate-grade-check ## beside others' code: attention, the translators, grading; PEERS=10: also trainings of 10 minutes (DATA=folder)
+bench: env-read-translate-grade-check ## beside others' code: attention, the translators, grading; PEERS=10: also trainings of 10 minutes (DATA=folder); CLASS=500: also a class of 500
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench --ctranslate2
 	@$(PY) -m benchmarks.live
 	@$(PY) -m benchmarks.grading
+	@$(if $(CLASS),$(PY) -m benchmarks.large_class --students $(CLASS))
 	@$(if $(PEERS),$(PY) -m benchmarks.translator --minutes $(PEERS) $(if $(DATA),--data-dir $(DATA)))
 
 mutants: env-grade ## wrong answers made by rule that no test catches; writes tests/mutants.json (CHANGED=1: of changed tasks)

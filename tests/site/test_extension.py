@@ -534,6 +534,31 @@ def test_a_heatmap_turns_all_but_its_squares_in_the_dark(build, tmp_path: Path) 
     assert len(kept) == 3, "squares, number and line"
 
 
+def test_a_colour_that_is_what_is_shown_stays_in_the_dark(
+    build, tmp_path: Path
+) -> None:
+    """The swatch of red is red on a dark page; the box beside it is turned."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    ax.add_patch(plt.Rectangle((0, 0), 0.5, 1, facecolor="#ff0000", gid="as-drawn-1"))
+    ax.add_patch(plt.Rectangle((0.5, 0), 0.5, 1, facecolor="#ff0000"))
+    figure.savefig(tmp_path / "swatch.svg")
+    plt.close(figure)
+    out, warnings = build(**{"page.md": "# P\n\n![a](swatch.svg)\n"})
+    assert not warnings
+    page = BeautifulSoup((out / "page.html").read_text(encoding="utf-8"), "lxml")
+    assert page.find("img", alt="a")["class"] == ["turns-itself"]
+    text = (out / "_images" / "swatch.svg").read_text(encoding="utf-8")
+    svg = BeautifulSoup(text, "xml")
+    style = svg.find("style", string=re.compile("prefers-color-scheme:dark")).string
+    assert '[style*="fill: #ff0000"]:not(.as-drawn, .as-drawn *)' in style
+    (kept,) = svg.select(".as-drawn")
+    assert kept["id"] == "as-drawn-1"
+    assert "#ff0000" in str(kept)
+    assert text.count("#ff0000") == 3, "the swatch, the box and the style"
+
+
 @pytest.mark.parametrize(
     ("colour", "expected"),
     [("#ffffff", "#141414"), ("#000000", "#ebebeb"), ("#0072b2", "#4cace2")],

@@ -1,7 +1,8 @@
-"""Figures in the dark: drawings change light for dark, what speaks by brightness stays as it is.
+"""Figures in the dark: drawings change light for dark, what speaks by its colour stays as it is.
 
-A drawing without a heatmap is turned by the style sheet. A heatmap's text speaks of bright squares:
-in its SVG a style of its own turns all but the squares and what is drawn on them. It follows the
+Most drawings are turned by the style sheet. A heatmap's text speaks of bright squares: in its SVG
+a style of its own turns all but the squares and what is drawn on them. So it does where an artist's
+colour is what it shows, and says so by a `gid` that begins with "as-drawn". The style follows the
 page's theme, which a browser hands to the images of a page as their colour scheme. Photographs and
 screenshots stay.
 """
@@ -15,11 +16,12 @@ from xml.etree import ElementTree as ET
 from docutils import nodes
 from sphinx.application import Sphinx
 
-#: How matplotlib writes the colours of a heatmap into an SVG.
+KEPT = "as-drawn"
+#: How matplotlib writes the colours of a heatmap into an SVG, and an artist's gid.
 MAPS = ("<image", "QuadMesh")
+MARKS = (*MAPS, f'id="{KEPT}')
 SVG = "http://www.w3.org/2000/svg"
 NAMES = {"": SVG, "xlink": "http://www.w3.org/1999/xlink"}
-KEPT = "as-drawn"
 COLOUR = re.compile(r"\b(fill|stroke): (#[0-9a-f]{6})")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 PLACE = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)")
@@ -32,19 +34,19 @@ TURN = (
 )
 
 
-def has_map(path: Path) -> bool:
-    """Return whether an image is a drawing with a heatmap in it."""
+def turns_itself(path: Path) -> bool:
+    """Return whether an image is a drawing with colours that must stay."""
     if path.suffix != ".svg" or not path.is_file():
         return False
     text = path.read_text(encoding="utf-8")
-    return any(mark in text for mark in MAPS)
+    return any(mark in text for mark in MARKS)
 
 
 def mark(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Tell the style sheet, by a class, which images it must not turn."""
     for node in doctree.findall(nodes.image):
         path = Path(app.srcdir, node["uri"])
-        if has_map(path):
+        if turns_itself(path):
             node["classes"].append("turns-itself")
         elif path.suffix != ".svg" or not path.is_file():
             node["classes"].append("keeps-colours")
@@ -59,13 +61,16 @@ def turned(colour: str) -> str:
 
 
 def answering(text: str) -> str:
-    """Return matplotlib's SVG of a heatmap with a style for the dark."""
+    """Return matplotlib's SVG with a style for the dark."""
     for prefix, name in NAMES.items():
         ET.register_namespace(prefix, name)
     root = ET.fromstring(text)
     for axes in root.iter(f"{{{SVG}}}g"):
         if axes.get("id", "").startswith("axes_"):
             keep(axes)
+    for element in root.iter():
+        if element.get("id", "").startswith(KEPT):
+            element.set("class", KEPT)
     colours = set()
     for element in root.iter():
         colours.update(COLOUR.findall(element.get("style", "")))
@@ -113,12 +118,12 @@ def located(element: ET.Element) -> tuple[float, float] | None:
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
-    """Give the site's heatmaps their style for the dark, those that have none yet."""
+    """Give the drawings that turn themselves their style, those that have none yet."""
     if exception or app.builder.format != "html":
         return
     for path in Path(app.outdir, app.builder.imagedir).glob("*.svg"):
         text = path.read_text(encoding="utf-8")
-        if any(mark in text for mark in MAPS) and "prefers-color-scheme" not in text:
+        if any(mark in text for mark in MARKS) and "prefers-color-scheme" not in text:
             path.write_text(answering(text), encoding="utf-8")
 
 
