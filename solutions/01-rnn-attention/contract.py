@@ -143,6 +143,10 @@ _contract.case(f"One sentence", _padded(923, (2,), 4, 0, 1) + 3, 1, 2, 3)
 _contract.case(f"One sentence", _padded(924, (4,), 4, -1, 9), 10, 11, -1)
 _contract.case(f"One word each", _padded(925, (1, 0, 1), 1, 50, 30), 0, 0, 50)
 _contract.case(f"Words that are a slice", _padded(926, (2, 6), 9, 8, 8)[:, :6], 8, 9, 8)
+_each = _padded(1031, range(41), 40, 40, 30)
+_contract.case(f"Sentences of 0 to 40 words", _each, 31, 32, 40)
+_says = f"Hundreds of words"
+_contract.case(_says, _padded(1017, (300, 129, 64), 300, 40, 30), 31, 32, 40)
 _contract.case(f"Only empty sentences", torch.full((3, 2), -100), 1, 2, -100)
 _contract.again()
 
@@ -172,6 +176,12 @@ _contract.case(
 )
 _contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
 _contract.case(f"Large logits", 1e4 * _logits, _labels, 6)
+_contract.case(f"Tiny logits", 1e-4 * _logits, _labels, 6)
+_long = _padded(1018, (140, 65), 140, 6, 6)
+_contract.case(f"Hundreds of labels", _kit_normal(1019, (2, 140, 6)), _long, 6)
+_long = integers(1032, 0, 299, (70, 2))
+_says = f"A vocabulary of 300, and seventy sentences"
+_contract.case(_says, _kit_normal(1033, (70, 2, 300)), _long, 7)
 _contract.case(f"float32", _logits.float(), _labels, 6, tol=1e-5)
 _contract.again()
 ### END HIDDEN TESTS
@@ -243,6 +253,37 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
     _query, _memory = _kit_normal(952 + _number, (4, 1, _d_s), (4, 1, _d_h))
     _contract.case(f"One query and one word", _query, _memory, real(1, 0, 1, 1))
     _contract.again()
+_contract = _Contract(
+    make=lambda: AdditiveAttention(2, 3, 4),
+    state=_kit_state(
+        1020, {"query.weight": (4, 2), "memory.weight": (4, 3), "v": (4,)}
+    ),
+    reference=_additive,
+    arguments=(f"query", f"memory", f"src_mask"),
+    results=(f"context", f"weights"),
+    gradients=(f"query", f"memory"),
+)
+_query, _memory = _kit_normal(1021, (2, 3, 2), (2, 70, 3))
+_contract.case(f"Seventy words, no mask", _query, _memory, None)
+_contract.case(f"Seventy words", _query, _memory, real(70, 41))
+_contract.case(f"Seventy queries", _kit_normal(1034, (1, 70, 2)), _memory[:1, :3])
+_many = _kit_normal(1035, (70, 1, 2), (70, 3, 3))
+_contract.case(f"Seventy sentences", *_many, real(*[1, 3, 0, 2, 3] * 14))
+_contract.case(f"Tiny inputs", 1e-4 * _query, 1e-4 * _memory[:, :5], real(5, 3))
+_contract.case(f"Inputs of 0", 0 * _query, 0 * _memory[:, :5], real(5, 0, size=5))
+_contract.again()
+_shapes = {"query.weight": (4, 2), "memory.weight": (4, 3), "v": (4,)}
+_contract = _Contract(
+    make=lambda: AdditiveAttention(2, 3, 4),
+    state=_kit_state(1030, _shapes, 3.0),
+    reference=_additive,
+    arguments=(f"query", f"memory", f"src_mask"),
+    results=(f"context", f"weights"),
+    gradients=(f"query", f"memory"),
+)
+_says = f"Small weights, none of them cut off to 0"
+_contract.case(_says, _query, _memory, real(70, 41))
+_contract.again()
 _contract = _Contract(
     make=lambda: AdditiveAttention(1, 1, 1),
     state={
@@ -358,6 +399,12 @@ _contract.case(f"float32", _weights.float(), 0.3)
 _says = f"Weights of exactly 0 reach a threshold of 0 or below"
 for _threshold in (0, -0.5):
     _contract.case(_says, _weights * (_weights > 0.3), _threshold)
+_contract.case(f"A large table", _kit_normal(1022, (131, 140)), 1.5)
+_contract.case(
+    f"Weights of a model in training, which ask for gradients",
+    _weights.clone().requires_grad_(),
+    0.3,
+)
 _close = 0.3 + torch.tensor([[0.0, -1e-12], [1e-12, -1e-9]]).double()
 _contract.case(
     f"Weights that only float64 can tell from the threshold: compare as they are",
@@ -384,6 +431,15 @@ _contract.case(f"Nothing found", [[], []], [[(0, 1)], []], [[], [(2, 2)]])
 _contract.case(f"No sure link", [[(0, 1), (1, 1)]], [[]], [[(0, 1)]])
 _contract.case(f"Nothing found and nothing sure", [[]], [[]], [[(0, 1)]])
 _contract.case(f"No sentence", [], [], [])
+_pairs = [tuple(_pair) for _pair in integers(1036, 0, 2, (420, 2)).tolist()]
+_pairs = [_pairs[2 * _n : 2 * _n + 2] for _n in range(210)]
+_says = f"Seventy sentences"
+_contract.case(_says, _pairs[:70], _pairs[70:140], _pairs[140:])
+_says = f"Hundreds of sentences"
+_contract.case(_says, _pairs, _pairs[::-1], _pairs[5:] + _pairs[:5])
+for _size in (10, 100, 128, 256, 1000, 1024):
+    _says = f"Long sentences: (0, {_size}) and (1, 0) are two links"
+    _contract.case(_says, [[(0, _size)]], [[(1, 0)]], [[(2, 5)]])
 _contract.again()
 _lists = [[(0, 0)]], [[(0, 0)], []], [[(1, 1)], []]
 _kit_refuses(
@@ -447,6 +503,11 @@ for _number, (_batch, _t_q, _t_k, _d_s, _d_h, _k) in enumerate(
 _parts = _kit_normal(969, (2, 3, 4), (2, 5, 6), (4, 2), (6, 2))
 _contract.case(f"Transposes", *map(_kit_apart, _parts))
 _contract.case(f"float32", *[_x.float() for _x in _parts], tol=1e-5, gradients=False)
+_long = _kit_normal(1026, (2, 66, 4), (2, 70, 6))
+_contract.case(f"Seventy keys", *_long, *_parts[2:])
+_contract.case(f"Tiny numbers", *[1e-4 * _x for _x in _parts])
+_many = _kit_normal(1037, (70, 2, 4), (70, 3, 6))
+_contract.case(f"Seventy sentences", *_many, *_parts[2:])
 _contract.again()
 
 _contract = _Contract(_product, _best_product, (f"W", f"rank"), results=(f"U @ V.T",))
@@ -458,6 +519,15 @@ _contract.case(f"A tall matrix, transposed", _kit_apart(_kit_normal(972, (6, 3))
 _contract.case(f"One row", _kit_normal(973, (1, 4)), 1)
 _contract.case(f"One column", _kit_normal(974, (4, 1)), 1)
 _contract.case(f"float32", _kit_normal(975, (4, 6)).float(), 2, tol=1e-3)
+for _scale in (1e-6, 1e6):
+    _contract.case(f"Entries of about {_scale:g}", _scale * _W, 3)
+_thin = _kit_normal(1023, (5, 2)) @ _kit_normal(1024, (2, 7))
+_says = f"A rank above that of the matrix, which then has singular values of 0"
+_contract.case(_says, _thin, 4)
+_contract.case(_says, torch.zeros(3, 4).double(), 2)
+_turn = torch.linalg.qr(_kit_normal(1025, (6, 6)))[0]
+_near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _turn.T
+_contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)
 _contract.again()
 for _rows, _columns, _rank in [(3, 6, 4), (6, 3, 4), (3, 6, 0), (2, 2, -2)]:
     _W = _kit_normal(976, (_rows, _columns))
@@ -471,6 +541,11 @@ _contract = _Contract(
 )
 for _sizes_of in [(3, 6), (6, 3), (4, 12), (12, 4), (9, 9), (1, 7), (2, 2), (2, 3)]:
     _contract.case(f"Widths that divide each other and others", *_sizes_of)
+_contract.reference = lambda d_query, d_key: (
+    -(-d_query * d_key // (d_query + d_key)) - 1
+)
+for _sizes_of in [(4096, 4096), (512, 905), (12288, 4097), (3, 50000), (99999, 100001)]:
+    _contract.case(f"Large widths", *_sizes_of)
 for _sizes_of in integers(977, 2, 60, (6, 2)).tolist():
     _contract.case(f"Other widths", *_sizes_of)
 _contract.again()
@@ -542,6 +617,13 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
     _contract.case(f"One sentence without padding", _x[2:3], real(5))
     _contract.case(f"Sentences of one word", _other[:3, :1], real(1, 1, 1))
     _contract.case(f"One word", _other[:1, :1], real(1))
+    _says = f"A real word whose vector is 0: src_mask alone tells what is padding"
+    _holes = _x * (torch.arange(5) % 2 == 0)[:, None]
+    _contract.case(_says, _holes, real(5, 1, 4, 2))
+    _contract.case(f"Large word vectors", 1e4 * _x, real(5, 1, 3, 2), gradients=False)
+    _contract.case(f"Seventy words", _kit_normal(1027, (2, 70, _d)), real(70, 66))
+    _many = _kit_normal(1038, (70, 3, _d)), real(*[3, 1, 2, 2, 1] * 14)
+    _contract.case(f"Seventy sentences", *_many)
     _contract.again()
 _asks_again(
     f"The same tensors",
@@ -669,7 +751,30 @@ for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
     )
     _contract.case(f"One sentence", _query[:1], _words[:1], _new[:1].abs(), real(4))
     _contract.case(f"One word each", _other, _words[:, :1], _new[:, :1], real(1, 1, 1))
+    _says = f"A coverage from 0 to 40: nothing limits it"
+    _much = torch.tensor([40.0, 11, 0.001, 0]).double().expand(3, 4) * real(4, 1, 3)
+    _contract.case(_says, 0.1 * _query, 0.1 * _memory, _much, real(4, 1, 3))
+    _many = _kit_normal(1039, (70, _d_s), (70, 3, _d_h), (70, 3))
+    _mask = real(*[3, 1, 2, 2, 1] * 14)
+    _contract.case(f"Seventy sentences", *_many[:2], _many[2].abs() * _mask, _mask)
+    _query, _memory, _old = _kit_normal(1028, (2, _d_s), (2, 70, _d_h), (2, 70))
+    _mask = real(70, 66)
+    _contract.case(f"Seventy words", _query, _memory, _old.abs() * _mask, _mask)
     _contract.again()
+_shapes["v"] = (1,)
+_contract = _Contract(
+    make=lambda: CoverageAttention(2, 1, 1, 2, 1),
+    state=_kit_state(1040, _shapes) | {"v": torch.full((1,), 12.0).double()},
+    **_of_coverage,
+)
+_says = f"Small weights, none of them cut off to 0"
+_contract.case(
+    _says,
+    *_kit_normal(1041, (2, 2), (2, 20, 1)),
+    torch.zeros(2, 20).double(),
+    real(20, 18),
+)
+_contract.again()
 _contract = _Contract(
     make=lambda: CoverageAttention(1, 1, 1, 1, 1),
     state={
@@ -799,14 +904,14 @@ def _decoder_shapes(words, d_e, d_s, d_h):
     }
 
 
-for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2)]):
+for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2), (300, 2, 3, 2)]):
     _contract = _Contract(
         make=lambda sizes=_dims: InputFeedingDecoder(*sizes),
         state=_kit_state(1000 + _number, _decoder_shapes(*_dims)),
         **_of_decoder,
     )
     _memory, _other = _kit_normal(1002 + _number, (3, 5, _dims[3]), (3, 5, _dims[3]))
-    _words = integers(1004 + _number, 0, _dims[0] - 1, (3, 4))
+    _words = integers((1004, 1005, 1044)[_number], 0, _dims[0] - 1, (3, 4))
     _contract.case(f"With padding", _words, _memory, real(5, 1, 3))
     _contract.case(f"Other padding", _words, _memory, real(2, 3, 4, size=5))
     _contract.case(f"Other words", _words.flip(1), _memory, real(5, 1, 3))
@@ -817,9 +922,18 @@ for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2)]):
     _contract.case(f"One source word each", _words, _other[:, :1], real(1, 1, 1))
     _contract.case(f"One step", _words[:, :1], _memory, real(5, 1, 3))
     _contract.case(f"One of all", _words[:1, :1], _memory[:1, :1], real(1))
-    _long = integers(1012 + _number, 0, _dims[0] - 1, (2, 19))
+    _long = integers(1012 + _number, 0, _dims[0] - 1, (2, 41))
     _says = f"Many steps, through all of which gradients reach back to the first"
     _contract.case(_says, _long, _memory[:2], real(5, 3))
+    _many = (
+        integers(1042, 0, _dims[0] - 1, (70, 2)),
+        _kit_normal(1043, (70, 3, _dims[3])),
+    )
+    _contract.case(f"Seventy sentences", *_many, real(*[3, 1, 2, 2, 1] * 14))
+    _says = f"Seventy source words"
+    _contract.case(
+        _says, _words[:2], _kit_normal(1029, (2, 70, _dims[3])), real(70, 66)
+    )
     _contract.again()
 _contract = _Contract(
     make=lambda: InputFeedingDecoder(7, 3, 2, 4),

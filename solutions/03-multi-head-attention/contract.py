@@ -101,6 +101,9 @@ _contract.case(f"No leading axis", _kit_normal(1102, (5, 6)), 2)
 _contract.case(f"No leading axis, one token", _kit_normal(1103, (1, 6)), 3)
 _contract.case(f"Two leading axes", _kit_normal(1104, (2, 4, 3, 6)), 2)
 _contract.case(f"Three leading axes", _kit_normal(1105, (2, 1, 3, 4, 10)), 5)
+_contract.case(f"Five leading axes", _kit_normal(1270, (2, 1, 2, 1, 2, 3, 6)), 3)
+_contract.case(f"Seventy tokens", _kit_normal(1271, (70, 130)), 65)
+_contract.case(f"Hundreds of heads", _kit_normal(1285, (2, 300)), 150)
 _contract.case(f"One sequence", _kit_normal(1106, (1, 4, 6)), 3)
 _contract.case(f"One token each", _kit_normal(1107, (4, 1, 6)), 2)
 _contract.case(f"One feature", _kit_normal(1108, (2, 3, 1)), 1)
@@ -139,6 +142,10 @@ for _n, _shape in enumerate(
     _contract.case(f"Heads", _kit_normal(1111 + _n, _shape))
     _contract.case(f"In turns", _kit_normal(1111 + _n, _shape), True)
 _contract.case(f"In turns, a transpose", _kit_apart(_x), True)
+for _turns in (False, True):
+    _wide = _kit_normal(1272, (2, 1, 2, 1, 2, 2, 3, 3))
+    _contract.case(f"Five leading axes", _wide, _turns)
+    _contract.case(f"Seventy tokens", _kit_normal(1273, (65, 70, 2)), _turns)
 _contract.case(f"float32", _x.float())
 _contract.again()
 ### END HIDDEN TESTS
@@ -213,6 +220,9 @@ for _layout in _layouts:
         _contract.case(_says, _packed, _heads, _layout, gradients=False)
     _contract.case(f"A transpose, {_layout}", _kit_apart(_packed), 4, _layout)
 _contract.case(f"float32", _packed.float(), 4, f"by role")
+for _layout in _layouts:  # texts that are equal, and no constants of the code
+    _read = f"".join(list(_layout))
+    _contract.case(f"A layout that was read", _packed, 3, _read)
 _contract.again()
 for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
     _says = f"The unknown layout {_layout!r}"
@@ -290,6 +300,11 @@ _contract.case(f"Nothing but padding", torch.zeros_like(_valid), [2, None, 0, 4]
 _contract.case(f"As many heads as sequences", _valid, [1, 0, 5])
 _contract.case(f"As many heads as tokens", _some, [3, 0, 1, None, 2, 4])
 _contract.case(f"Exact limits", _valid, [5, 6, 7, 10**6])
+_contract.case(f"Very large reaches", _valid, [10**12, 0, 2**31, 2**40])
+_says = f"Twenty heads, twenty sequences"
+_reaches = integers(1286, 0, 3, (20,)).tolist()
+_contract.case(_says, _kit_normal(1287, (20, 4)) > -1, _reaches)
+_contract.case(f"Seventy tokens", _kit_normal(1274, (2, 70)) > -1, [66, 0, 1, 30])
 _contract.case(f"One head", _valid, [2])
 _contract.case(f"Whole pasts only", _some, [None, None])
 _contract.case(f"Only themselves", _some, [0, 0])
@@ -330,6 +345,9 @@ _contract.case(f"One head", _full[:, :1], 3, 1)
 _contract.case(f"One query", _full[:, :, :1], 3, 4)
 _contract.case(f"One key", _full[..., :1], 3, 4)
 _contract.case(f"All allowed", torch.ones_like(_full), 3, 4)
+_contract.case(
+    f"Many heads and sequences", _kit_normal(1288, (20, 18, 2, 2)) > 0, 20, 18
+)
 _contract.case(f"Nothing allowed", torch.zeros_like(_full), 3, 4)
 _contract.again()
 for _kind in (torch.float32, torch.float64, torch.int64, torch.uint8):
@@ -396,6 +414,14 @@ for _mask in (
     _masks[0, :, :1, :1],
     _masks[1, 0, :, :1],
     _masks[0, 1, 2, 1:],
+    _masks[0, ..., :1],
+    _masks[1, 0, 0, :, :1],
+    _masks[1, 0, :, :1, :1],
+    _masks[0, :, :, :1],
+    _masks[0, :, :1, :, :1],
+    _masks[0, :, :1, :1, :1] ^ torch.tensor([0, 1, 0])[:, None, None, None].bool(),
+    _masks[0, :1],
+    _masks[0, :1, :, :1],
 ):
     _contract.case(f"A mask that broadcasts", *_sets[1], _mask)
 _contract.case(f"Transposes", *map(_kit_apart, _sets[0]), _kit_apart(_masks[1]))
@@ -420,6 +446,16 @@ for _n, (_batch, _h, _g, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _contract.case(f"{_h} heads share {_g}", *_parts, None)
     _contract.case(f"{_h} heads share {_g}, with a mask", *_parts, _mask)
     _contract.case(f"{_h} heads share {_g}, a mask of heads", *_parts, _mask[0])
+_many = _kit_normal(1289, (2, 20, 2, 2), *[(2, 10, 3, 2)] * 2)
+_says = f"Twenty heads"
+_contract.case(_says, *_many, _kit_normal(1290, (2, 20, 2, 3)) > 0)
+_long = _kit_normal(1275, (2, 4, 66, 5), *[(2, 2, 70, 5)] * 2)
+_contract.case(f"Seventy keys", *_long, None)
+_contract.case(f"Seventy keys", *_long, _kit_normal(1276, (66, 70)) > 0)
+for _scale in (1e-4, 0.0, 5.0):
+    _contract.case(
+        f"Inputs times {_scale}", *[_scale * _x for _x in _sets[0]], _masks[1]
+    )
 _high = 3e5 * _sets[0][0], 3e5 * _sets[0][1], _sets[0][2]
 for _mask in (None, _masks[0]):
     _contract.case(f"Large scores", *_high, _mask, gradients=False, tol=1e-3)
@@ -454,6 +490,7 @@ _contract.case(f"One column", _kit_normal(1173, (4, 3, 1)), 2)
 _contract.case(f"One row", _kit_normal(1174, (8, 1, 3)), 2)
 _contract.case(f"One head", _kit_normal(1175, (1, 2, 3)), 1)
 _contract.case(f"float32", _weight.float(), 2, tol=1e-5)
+_contract.case(f"Seventy heads", _kit_normal(1277, (70, 3, 2)), 14)
 _contract.again()
 for _h, _g in [(6, 4), (2, 4), (9, 6), (5, 2)]:
     _weight = _kit_normal(1176, (_h, 2, 3))
@@ -530,6 +567,7 @@ _contract = _Contract(
     results=_entries,
     views=True,
 )
+_contract.case(f"Twenty heads", *_checkpoint(1291, "", 40), 20, "")
 _plain = [_checkpoint(1180 + _n, "", 6) for _n in (0, 1)]
 _contract.case(f"A layer", *_plain[0], 3, "")
 _contract.case(f"Another number of heads", *_plain[0], 2, "")
@@ -548,6 +586,8 @@ _model = [
     _checkpoint(1197, "attention.", 6, (5, 3)),
     _checkpoint(1198, "decoder.attention.", 6, bias=False),
     _checkpoint(1199, "decoder.1.attention.", 4, (2, 7), bias=False),
+    _checkpoint(1278, "decoderx1xattention.", 4, (2, 7), bias=False),
+    _checkpoint(1279, "decoder.1.attention.attention.", 4, (2, 7)),
 ]
 for _parts in (_model, _model[::-1]):
     _names = [_name for _part in _parts for _name in _part[0]]
@@ -610,10 +650,12 @@ def _looked_up(state, num_queries, num_keys, offset=0):
     return torch.stack(rows, 1)
 
 
-for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40)]):
+for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
     _contract = _Contract(
         make=lambda sizes=(_heads, _reach): RelativeBias(*sizes),
-        state={"table": _kit_normal(1201 + _n, (_heads, 2 * _reach + 1))},
+        state={
+            "table": _kit_normal((1201, 1202, 1203, 1280)[_n], (_heads, 2 * _reach + 1))
+        },
         reference=_looked_up,
         arguments=(f"num_queries", f"num_keys", f"offset"),
         results=(f"the bias",),
@@ -625,6 +667,7 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40)]):
     _contract.case(f"Queries behind all keys", 3, 5, 11)
     _contract.case(f"One query", 1, 9, 8)
     _contract.case(f"A text of hundreds of tokens: nothing limits it", 2, 700, 600)
+    _contract.case(f"A text of thousands of tokens", 1, 1503, 1500, gradients=False)
     _contract.case(f"One key", 5, 1, 0)
     _contract.case(f"One of each", 1, 1, 0)
     _contract.again()
@@ -657,6 +700,14 @@ for _mask in (
     _masks[0, :, :1, :1],
     _masks[1, 0, :, :1],
     _masks[0, 1, 1, 1:2],
+    _masks[0, ..., :1],
+    _masks[1, 0, 0, :, :1],
+    _masks[1, 0, :, :1, :1],
+    _masks[0, :, :, :1],
+    _masks[0, :, :1, :, :1],
+    _masks[0, :, :1, :1, :1] ^ torch.tensor([0, 1, 0])[:, None, None, None].bool(),
+    _masks[0, :1],
+    _masks[0, :1, :, :1],
 ):
     _contract.case(f"A mask that broadcasts", *_sets[1], _mask)
 _contract.case(f"Transposes", *map(_kit_apart, (*_sets[0], _masks[1])))
@@ -675,6 +726,17 @@ for _n, (_batch, _h, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _contract.case(f"{_h} heads, with a mask", *_parts, _mask)
     _contract.case(f"{_h} heads, no mask", *_parts)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, _mask[0])
+_wide = (2, 20, 2, 2), (2, 20, 3, 2), (2, 20, 3, 1), (20, 2, 3)
+_says = f"Twenty heads"
+_contract.case(_says, *_kit_normal(1292, *_wide), _kit_normal(1293, (20, 2, 3)) > 0)
+_wide = (2, 3, 66, 5), (2, 3, 70, 5), (2, 3, 70, 2), (3, 66, 70)
+_long = _kit_normal(1281, *_wide)
+_contract.case(f"Seventy keys", *_long, None)
+_contract.case(f"Seventy keys", *_long, _kit_normal(1282, (66, 70)) > 0)
+for _scale in (1e-4, 0.0, 5.0):
+    _contract.case(
+        f"Inputs times {_scale}", *[_scale * _x for _x in _sets[0]], _masks[1]
+    )
 _high = 3e5 * _sets[0][0], 3e5 * _sets[0][1], _sets[0][2], 1e9 * _sets[0][3]
 for _mask in (None, _masks[0]):
     _contract.case(f"Large scores and biases", *_high, _mask, gradients=False, tol=1e-3)
@@ -769,6 +831,20 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
         for _kind in _kinds:
             _contract.case(f"Other weights, {_kind}", *_other, _valid, _kind)
             _contract.case(f"One real token, {_kind}", *_inputs, _one, _kind)
+            for _scale in (1e-4, 1e4):
+                _says = f"Numbers of about {_scale:g}, {_kind}"
+                _scaled = (
+                    _scale * _inputs[0],
+                    _inputs[1],
+                    *[_scale * x for x in _inputs[2:]],
+                )
+                _contract.case(_says, *_scaled, _valid, _kind)
+            _wide = (3, 2, 40, 2), (4, 3), (3,), (3, 40, 3), (3, 40)
+            *_long, _scores = _kit_normal(1283, *_wide)
+            _contract.case(f"Many tokens, {_kind}", *_long, _scores > -1, _kind)
+            _wide = (2, 12, 2, 1), (12, 3), (3,), (2, 2, 3), (2, 2)
+            *_long, _scores = _kit_normal(1294, *_wide)
+            _contract.case(f"Many heads, {_kind}", *_long, _scores.abs() > 0, _kind)
             _moved = map(_kit_apart, (*_inputs, _valid))
             _contract.case(f"Transposes, {_kind}", *_moved, _kind)
             _single = [_x.float() for _x in _inputs]
@@ -850,6 +926,9 @@ for _n, (_h, _d, _width) in enumerate(
     _contract.case(f"Weights", *_weights.values())
     _louder = {**_weights, "b_k": 1e6 + _weights["b_k"]}
     _contract.case(f"Another b_k", *_louder.values())
+_contract.case(f"Twenty heads", *random_heads(1296, 20, 3, 2).values())
+_small = random_heads(1297, 3, 4, 2)
+_contract.case(f"Tiny weights", *[1e-4 * _x for _x in _small.values()])
 _silent = {**_weights, "b_v": torch.zeros_like(_weights["b_v"])}
 _contract.case(f"Values without a bias", *_silent.values())
 _contract.case(f"Transposes", *map(_kit_apart, random_heads(1237, 2, 4, 3).values()))
@@ -877,6 +956,28 @@ for _mask in (_masks[0, 0, 0], _masks[0, :, :1], _masks[1, 0], _masks[1, :1]):
     _contract.case(f"A mask that broadcasts", *_sets[1], 2, _mask)
 _keys = torch.tensor([[True, False, True, True, False]])
 _contract.case(f"A mask of keys", *_sets[1], 2, _keys)
+_each = torch.stack([_keys[0], ~_keys[0], _keys[0].flip(0)])
+for _mask in (
+    _each[:, None, None],
+    _each[:2, None],
+    _each[None, :2, None],
+    _masks[0, :1],
+    _masks[0, :1, :1],
+    torch.ones(5, 1).bool(),
+    torch.ones(3, 1, 1, 1).bool(),
+):
+    _contract.case(f"A mask that broadcasts", *_sets[1], 2, _mask)
+_many = _kit_normal(1295, (2, 2, 3), (20, 3, 3), (20, 3), (20, 3, 3), (3,))
+_contract.case(f"Twenty heads", *_many, 2, None)
+_long = _kit_normal(1284, (2, 70, 4))
+_contract.case(f"Seventy tokens", _long, *_sets[1][1:], 2, None)
+_contract.case(
+    f"Seventy tokens", _long, *_sets[1][1:], 2, torch.ones(70, 70).tril() > 0
+)
+for _scale in (1e-4, 0.0, 5.0):
+    _contract.case(
+        f"Inputs times {_scale}", *[_scale * _x for _x in _sets[0]], 3, _keys
+    )
 _contract.case(f"Only themselves", *_sets[1], 2, torch.eye(5).bool())
 _moved = map(_kit_apart, _sets[0])
 _contract.case(f"Transposes", *_moved, 5, _kit_apart(_masks[1]))
