@@ -33,10 +33,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from sqlalchemy import create_engine
 
 from benchmarks.grading import MEASURE, BenchError, fill, hand_in, make_release
-from grading.course import files, layout, notebooks
+from grading.course import database, files, layout, notebooks
 from grading.gradebook.ledger import Entry, entries
 from tests.grading import servers
 from tests.grading.attacks.hostile import calls
@@ -132,15 +131,12 @@ def make_class(root: Path, folder: Path, assignment: str, students: int) -> list
 
 
 def ledger(url: str, assignment: str) -> dict[str, Entry]:
-    """Return what the gradebook's ledger holds, by student; {} while there is no gradebook."""
-    if url.startswith("sqlite") and not Path(url.removeprefix("sqlite:///")).exists():
-        return {}
-    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    """Return what the ledger holds, by student; {} where there is no gradebook to read yet."""
     try:
-        with engine.connect() as connection:
+        with database.reading(url) as engine, engine.connect() as connection:
             return entries(connection, assignment)
-    finally:
-        engine.dispose()
+    except database.GradebookError:
+        return {}
 
 
 def start(
