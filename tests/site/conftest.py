@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from tests.site.pages import PREFIX, SITE, documents
+
+#: Seconds in which a browser paints what has arrived of a page.
+PAUSE = 0.7
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -32,6 +38,14 @@ class Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def copyfile(self, source: BinaryIO, outputfile: BinaryIO) -> None:
+        """Send a file; of `page.html?first=9000` so many octets, and the rest after a while."""
+        if first := re.search(r"\?first=(\d+)", self.path):
+            outputfile.write(source.read(int(first[1])))
+            outputfile.flush()
+            time.sleep(PAUSE)
+        super().copyfile(source, outputfile)
 
     def log_message(self, *args: object) -> None:
         """Keep the test output quiet."""

@@ -10,18 +10,21 @@ import base64
 import gzip
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
 from fontTools.ttLib import TTFont
 
+from tests.conftest import CHROMIUM_FLAGS
 from tests.site.pages import PREFIX, SPECIAL, documents, soup
+from tools import chromium
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("site")]
 
 PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1350, "height": 940}
 COMPRESSED = {".html", ".css", ".js", ".svg"}
 KIB = 1024
 #: Measured: 85 for the landing page; 140 to 215 for chapters without their figures' data.
@@ -79,6 +82,33 @@ def test_a_page_loads_little_and_does_not_jump(
     # The page, its style, its script, the logo, KaTeX's style; the logos of the launch menu.
     assert len(files - fonts) <= 8, sorted(files)
     assert page.evaluate("shifts") < SHIFT
+
+
+@pytest.fixture(scope="module")
+def with_scrollbars(browser: object) -> Iterator[object]:
+    """A browser as on a desktop, where a scrollbar takes room; playwright's has none."""
+    launched = browser.browser_type.launch(
+        executable_path=chromium.find(),
+        args=CHROMIUM_FLAGS,
+        ignore_default_args=["--hide-scrollbars"],
+    )
+    yield launched
+    launched.close()
+
+
+@pytest.mark.parametrize("first", [12_000, 16_000, 25_000])
+def test_a_page_does_not_jump_when_its_rest_arrives(
+    first: int, server: str, with_scrollbars: object
+) -> None:
+    """On a desktop: a page that begins shorter than the window gets its scrollbar later."""
+    page = with_scrollbars.new_page(viewport=DESKTOP)
+    page.add_init_script(WATCH_SHIFTS)
+    page.goto(
+        f"{server}book/02-self-attention.html?first={first}", wait_until="networkidle"
+    )
+    assert page.evaluate("innerWidth - document.documentElement.clientWidth") > 0
+    assert page.evaluate("shifts") < SHIFT / 5
+    page.close()
 
 
 @pytest.mark.parametrize("name", documents())
