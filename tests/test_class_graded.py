@@ -179,7 +179,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Class:
         student: {name: outcome.cells[name].points for name in assignment.tests}
         for student, outcome in zip(answers, outcomes, strict=True)
     }
-    return Class(root, assignment, expected, batch.grade(root, NAME, Options(jobs=2)))
+    # A second process would import torch again; test_attacks_code.py has two of them.
+    return Class(root, assignment, expected, batch.grade(root, NAME, Options(jobs=1)))
 
 
 @pytest.fixture

@@ -95,14 +95,22 @@ def server(course: Path) -> Iterator[str]:
     process.wait(timeout=30)
 
 
+@pytest.fixture(scope="module")
+def context(browser):
+    """One context: JupyterLab's scripts are loaded and compiled once."""
+    made = browser.new_context(viewport={"width": 1280, "height": 900})
+    made.set_default_timeout(WAIT)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def page(course, server, browser):
+def page(course, server, context):
     """The release notebook, as handed out, opened in JupyterLab."""
     shutil.copy(
         ROOT / "exercises" / NAME / NOTEBOOK, course / "exercises" / NAME / NOTEBOOK
     )
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.set_default_timeout(WAIT)
+    page = context.new_page()
     page.goto(f"{server}/lab/tree/{NAME}/{NOTEBOOK}?token=exercise&reset")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for()

@@ -18,7 +18,7 @@ from grading.bridge.callbacks import SPECIAL
 from grading.bridge.changes import Changes, WatchedStorages
 from grading.bridge.codec import Outgoing, Unsupported, refill, snapshot
 from grading.bridge.peer import Peer, error_class
-from grading.bridge.redaction import FOREIGN, TYPES
+from grading.bridge.redaction import FOREIGN, is_type
 from grading.bridge.tensors import is_integer
 from grading.bridge.wire import Channel, WireClosed, WireError, WireTimeout
 
@@ -86,7 +86,8 @@ class Offer:
 
     def type_name(self, name: object) -> str:
         """Return what a type of the submission's is called here: its name could carry an input."""
-        return name if isinstance(name, str) and name in TYPES | self.names else FOREIGN
+        known = isinstance(name, str) and (is_type(name) or name in self.names)
+        return name if known else FOREIGN
 
     def special(self, given: list, inner: bool) -> tuple[str, ...]:
         """Return which of Python's own methods a proxy gets, of those that its object has.

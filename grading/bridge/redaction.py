@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
+import sys
+import types
 from collections.abc import Iterator
-
-import torch
 
 from grading.course.states import HOLE
 
@@ -31,10 +32,9 @@ SHORTEST = 8
 MOST_NOTED = 20_000
 
 CONVERSIONS = {-1: lambda value: value, 115: str, 114: repr, 97: ascii}
-TYPES = frozenset(
+NAMES = frozenset(
     {
         *(name for name in dir(builtins) if isinstance(getattr(builtins, name), type)),
-        *(name for name in dir(torch.nn) if isinstance(getattr(torch.nn, name), type)),
         "NoneType",
         "ellipsis",
         "function",
@@ -54,6 +54,27 @@ TYPES = frozenset(
         FOREIGN,
     }
 )
+
+
+def torch() -> types.ModuleType | None:
+    """Return PyTorch where it is loaded: without it no value is of its types."""
+    return sys.modules.get("torch")
+
+
+@functools.cache
+def layers(nn: types.ModuleType) -> frozenset[str]:
+    """Return the names of the types in torch.nn."""
+    return frozenset(name for name, one in vars(nn).items() if isinstance(one, type))
+
+
+def is_torchs(kind: type, name: str) -> bool:
+    """Tell whether a type is PyTorch's own of this name."""
+    return torch() is not None and kind is getattr(torch(), name)
+
+
+def is_type(text: str) -> bool:
+    """Tell whether a text is the name of a type that everybody knows."""
+    return text in NAMES or (torch() is not None and text in layers(torch().nn))
 
 
 class Noted(ast.NodeTransformer):
@@ -157,7 +178,7 @@ class Texts:
         kind = type(value)
         if kind is str:
             return self.made.get(value, written if self.is_known(value) else HOLE)
-        if value is None or kind is torch.dtype or (size and is_small(value)):
+        if value is None or is_torchs(kind, "dtype") or (size and is_small(value)):
             return written
         if (
             kind in (list, tuple)
@@ -172,7 +193,7 @@ class Texts:
 
     def is_known(self, text: str) -> bool:
         """Tell whether a text is the author's, or the name of a type."""
-        return text in self.words or text in TYPES or not text
+        return text in self.words or is_type(text) or not text
 
     def told(self, message: str) -> str:
         """Return what may be told of a message."""
@@ -205,7 +226,7 @@ class Texts:
 
 def is_small(value: object) -> bool:
     """Tell whether a value is a number of a shape or an index, or a few of them."""
-    if type(value) in (list, tuple, torch.Size):
+    if type(value) in (list, tuple) or is_torchs(type(value), "Size"):
         return len(value) <= MOST and all(
             type(part) is int and is_small(part) for part in value
         )

@@ -12,7 +12,7 @@ from grading.run import sandbox_runner
 from grading.sandbox.limits import Limits
 
 #: Seconds for one cell, and for all of a submission, on a machine that does nothing else.
-CELL_SECONDS, SUBMISSION_SECONDS = 8.0, 45.0
+CELL_SECONDS, SUBMISSION_SECONDS = 5.0, 45.0
 #: Where the processes of a class find how busy the machine was when it was graded.
 SHARE = "TESTS_SHARE"
 
@@ -35,7 +35,7 @@ def make(sandbox: bool = True) -> sandbox_runner.SandboxEngine:
     sandbox_runner.CELL_SECONDS = CELL_SECONDS * share
     sandbox_runner.LIMITS = Limits(
         wall_seconds=60.0 * share,
-        cpu_seconds=10,
+        cpu_seconds=6,
         memory_bytes=768 << 20,
         processes=24,
         file_bytes=8 << 20,

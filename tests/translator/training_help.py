@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import sys
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from translator import cli
 from translator.config import Config
 from translator.data.preparation import prepare
 from translator.data.prepared import PreparedCorpus
@@ -66,3 +70,17 @@ def write_toml(path: Path, config: Config) -> Path:
 def corpus(folder: Path) -> PreparedCorpus:
     """Prepare the small corpus in a folder."""
     return prepare(config().data, folder)
+
+
+def begin(*arguments: str) -> BaseProcess:
+    """Start the command in a process of its own, a fork of one that has only loaded torch."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.harness.warm"])
+    process = context.Process(target=run, args=(arguments,))
+    process.start()
+    return process
+
+
+def run(arguments: tuple[str, ...]) -> None:
+    """Run the command, and end with its exit status."""
+    sys.exit(cli.main(arguments))

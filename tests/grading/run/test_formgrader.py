@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from grading.gradebook.standing import standings
 from tests.grading import helpers
 from tests.harness import sample
 
+STUDENTS = ("s01", "s02", "s03", "s04")
 #: Answers right, and leaves a file wherever it may.
 INTRUDER = """import contextlib, pathlib
 for folder in {folders!r}:
@@ -26,13 +28,26 @@ def double(x):
 """
 
 
-@pytest.fixture
-def course(bubblewrap: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module", autouse=True)
+def one_process() -> Iterator[None]:
+    """A button grades in one process: a second would import torch for one student."""
+
+    def run(command: list[str], **options: object) -> subprocess.CompletedProcess:
+        return done(
+            [*command, "--jobs", "1"] if "grading" in command else command, **options
+        )
+
+    done = subprocess.run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grading.run.formgrader.subprocess.run", run)
+        yield
+
+
+@pytest.fixture(scope="module")
+def course(bubblewrap: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course with an intruder, an honest student, a copied notebook and a broken one."""
-    # One student is graded at a time: a second process would import torch for nobody.
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    root = helpers.make_course(tmp_path / "course")
-    folders = [str(root), str(tmp_path), str(Path.home()), "/tmp"]
+    root = helpers.make_course(tmp_path_factory.mktemp("formgrader") / "course")
+    folders = [str(root), str(root.parent), str(Path.home()), "/tmp"]
     intruder = {**helpers.RIGHT, "double": INTRUDER.format(folders=folders)}
     helpers.hand_in(root, "s01", helpers.fill(intruder))
     helpers.hand_in(root, "s02", helpers.fill(helpers.WRONG))
@@ -41,6 +56,13 @@ def course(bubblewrap: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     helpers.hand_in(root, "s03", odd)
     helpers.hand_in(root, "s04", "no notebook")
     return root
+
+
+@pytest.fixture(scope="module")
+def graded(course: Path) -> dict[str, dict]:
+    """What the button said of each student; each press starts a sandbox."""
+    api = buttons(course)
+    return {name: api.autograde(sample.NAME, name) for name in STUDENTS}
 
 
 def buttons(root: Path, **changed: str) -> NbGraderAPI:
@@ -58,34 +80,36 @@ def states(root: Path) -> dict[str, tuple[State, float | None]]:
     return {one.student: (one.state, one.points) for one in found}
 
 
-def test_autograde_is_sandboxed_and_knows_the_states(course: Path) -> None:
+def test_autograde_is_sandboxed_and_knows_the_states(
+    course: Path, graded: dict[str, dict]
+) -> None:
     """The intruder leaves nothing behind; suspect and failed stay what they are; log and pages."""
-    api = buttons(course)
     for student in ("s01", "s02", "s03"):
-        done = api.autograde(sample.NAME, student)
+        done = graded[student]
         assert done["success"], done
         assert "sandbox" not in done["log"]
         assert ("suspect: s03: re-tagged" in done["log"]) == (student == "s03")
-    found = states(course)
-    assert found["s01"] == (State.GRADED, 6.0)
-    assert found["s02"] == (State.GRADED, 1.0)
-    assert found["s03"] == (State.SUSPECT, 6.0)
+    assert not graded["s04"]["success"]
+    assert "failed: s04: sample.ipynb is not a notebook" in graded["s04"]["error"]
+    assert states(course) == {
+        "s01": (State.GRADED, 6.0),
+        "s02": (State.GRADED, 1.0),
+        "s03": (State.SUSPECT, 6.0),
+        "s04": (State.FAILED, None),
+    }
     for folder in (course, course.parent, Path.home(), Path("/tmp")):
         assert not (folder / "owned").exists(), folder
-    done = api.autograde(sample.NAME, "s04")
-    assert not done["success"]
-    assert "failed: s04: sample.ipynb is not a notebook" in done["error"]
-    assert states(course)["s04"] == (State.FAILED, None)
     assert (course / "autograded" / "s01" / sample.NAME / "sample.ipynb").exists()
 
 
-def test_generate_feedback_writes_our_pages(course: Path) -> None:
+def test_generate_feedback_writes_our_pages(
+    course: Path, graded: dict[str, dict]
+) -> None:
     """Of everybody who was graded, without their scripts and hidden tests."""
-    api = buttons(course)
-    assert api.autograde(sample.NAME, "s01")["success"]
+    assert graded["s01"]["success"]
     page = course / "feedback" / "s01" / sample.NAME / "sample.html"
     page.unlink()
-    done = api.generate_feedback(sample.NAME, "s01")
+    done = buttons(course).generate_feedback(sample.NAME, "s01")
     assert done["success"], done
     text = page.read_text(encoding="utf-8")
     assert "Content-Security-Policy" in text
@@ -94,8 +118,10 @@ def test_generate_feedback_writes_our_pages(course: Path) -> None:
     assert states(course)["s01"] == (State.GRADED, 6.0)
 
 
-def test_what_cannot_be_graded_here_is_refused(course: Path) -> None:
+def test_what_cannot_be_graded_here_is_refused(tmp_path: Path) -> None:
     """Other folders than the grader's, an unknown gradebook: the button says why."""
+    course = helpers.make_course(tmp_path / "course")
+    helpers.hand_in(course, "s01", helpers.fill(helpers.RIGHT))
     done = buttons(course, autograded_directory="elsewhere").autograde(
         sample.NAME, "s01"
     )
@@ -107,17 +133,20 @@ def test_what_cannot_be_graded_here_is_refused(course: Path) -> None:
     assert not (course / "elsewhere").exists()
 
 
-def test_the_command_does_the_same(course: Path) -> None:
-    """`nbgrader autograde` grades the class here, and keeps what was graded."""
+def test_the_command_does_the_same(course: Path, graded: dict[str, dict]) -> None:
+    """`nbgrader autograde` grades who is new here, and keeps what was graded."""
+    assert graded["s01"]["success"]
+    kept = course / "autograded" / "s01" / sample.NAME / "sample.ipynb"
+    first = kept.stat().st_mtime_ns
+    helpers.hand_in(course, "s05", helpers.fill(helpers.WRONG))
     done = release.nbgrader(course, "autograde", sample.NAME)
     assert done.returncode == 1, "s04 is failed"
     assert "failed: s04" in done.stderr
-    first = os.stat(
-        course / "autograded" / "s01" / sample.NAME / "sample.ipynb"
-    ).st_mtime_ns
-    assert states(course)["s02"] == (State.GRADED, 1.0)
-    release.nbgrader(course, "autograde", sample.NAME)
-    again = os.stat(
-        course / "autograded" / "s01" / sample.NAME / "sample.ipynb"
-    ).st_mtime_ns
-    assert first == again, "graded once"
+    assert states(course) == {
+        "s01": (State.GRADED, 6.0),
+        "s02": (State.GRADED, 1.0),
+        "s03": (State.SUSPECT, 6.0),
+        "s04": (State.FAILED, None),
+        "s05": (State.GRADED, 1.0),
+    }
+    assert kept.stat().st_mtime_ns == first, "graded once"

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.translator.training_help import config, corpus, write_toml
+from tests.translator.training_help import begin, config, corpus, write_toml
 from translator.cli import main
 from translator.data.tokenizer import Tokenizer
 from translator.decoding.model_folder import (
@@ -130,36 +129,22 @@ def test_killed_at_any_moment_it_goes_on(data, tmp_path):
     train(data, tmp_path / "whole", **settings)
     overrides = [f"--set=training.{key}={value}" for key, value in settings.items()]
     config_file = write_toml(tmp_path / "test.toml", config(**settings))
-    command = [
-        sys.executable,
-        "-m",
-        "translator",
-        "train",
-        "--config",
-        str(config_file),
-        "--data",
-        str(data.folder),
-        "--out",
-        str(tmp_path / "killed"),
-        "--quiet",
-        "--resume",
-        *overrides,
-    ]
+    command = ["train", "--config", str(config_file), "--data", str(data.folder)]
+    command += ["--out", str(tmp_path / "killed"), "--quiet", "--resume", *overrides]
     folder = tmp_path / "killed" / "checkpoints"
     for wanted in (6, 20, 40):
-        process = subprocess.Popen(
-            command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
+        process = begin(*command)
         deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and process.poll() is None:
+        while time.monotonic() < deadline and process.is_alive():
             found = checkpoints.checkpoints(folder)
             if found and int(found[-1].name[5:13]) >= wanted:
                 break
             time.sleep(0.003)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+        process.kill()
+        process.join()
+    process = begin(*command)
+    process.join()
+    assert process.exitcode == 0
     last = checkpoints.load(checkpoints.checkpoints(folder)[-1])
     expected = checkpoints.load(
         checkpoints.checkpoints(tmp_path / "whole" / "checkpoints")[-1]
