@@ -144,8 +144,8 @@ def aspect_of(grade_id: str) -> str:
 _FINDINGS: dict[str, tuple[str, str]] = {
     "duplicated": (
         "the cell {cell} is there more than once",
-        "Only the last one counts as your answer. Put everything into one of them and "
-        "delete the others.",
+        "Only the last one that you changed counts as your answer. Put everything into one "
+        "of them and delete the others.",
     ),
     "missing": (
         "the cell {cell} is missing",
