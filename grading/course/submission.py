@@ -86,11 +86,6 @@ class Rebuilt:
     cells: tuple[RebuiltCell, ...]
     findings: tuple[Finding, ...]
 
-    @property
-    def is_suspect(self) -> bool:
-        """Whether a finding asks for a person."""
-        return any(finding.severity == "suspect" for finding in self.findings)
-
 
 def text_of(cell: dict) -> str:
     """Return the text of a submitted cell with plain line ends; "" if it has none."""
