@@ -148,8 +148,8 @@ def fill(released: dict, answers: dict[str, list[str]], number: int) -> dict:
     return notebook
 
 
-def make_course(root: Path, folder: Path, assignment: str, students: int) -> None:
-    """Make a course with an assignment that a number of students handed in, and a gradebook.
+def make_release(root: Path, folder: Path, assignment: str) -> Path:
+    """Make a course with an assignment, released; return the released notebook.
 
     Raises:
         BenchError: if nbgrader can't release the assignment.
@@ -162,7 +162,24 @@ def make_course(root: Path, folder: Path, assignment: str, students: int) -> Non
         raise BenchError(
             f"nbgrader generate_assignment: {release.complaint(done.stderr)}"
         )
-    path = notebooks.notebooks_in(folder / "exercises" / assignment)[0]
+    return notebooks.notebooks_in(folder / "exercises" / assignment)[0]
+
+
+def hand_in(folder: Path, student: str, path: Path, notebook: dict) -> None:
+    """Write a student's notebook; path: that of the release, which names the assignment."""
+    target = folder / "submitted" / student / path.parent.name / path.name
+    target.parent.mkdir(parents=True)
+    target.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def make_course(root: Path, folder: Path, assignment: str, students: int) -> None:
+    """Make a course with an assignment that a number of students handed in, and a gradebook.
+
+    Raises:
+        BenchError: if nbgrader can't release the assignment.
+
+    """
+    path = make_release(root, folder, assignment)
     released, answers = notebooks.read(path), right_answers(root, assignment)
     for number in range(students):
         student = f"s{number + 1:04}"
@@ -175,9 +192,7 @@ def make_course(root: Path, folder: Path, assignment: str, students: int) -> Non
                 "source": f"By {student}.",
             }
         )
-        target = folder / "submitted" / student / assignment / path.name
-        target.parent.mkdir(parents=True)
-        target.write_text(json.dumps(notebook), encoding="utf-8")
+        hand_in(folder, student, path, notebook)
 
 
 def check(folder: Path, assignment: str, students: int) -> None:

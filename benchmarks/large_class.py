@@ -22,24 +22,20 @@ import hashlib
 import json
 import os
 import random
-import shutil
-import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
-from sqlalchemy import create_engine
 
-from benchmarks.grading import MEASURE, BenchError, fill
-from grading.course import files, layout, notebooks, release
+from benchmarks.grading import MEASURE, BenchError, fill, hand_in, make_release
+from grading.course import database, files, layout, notebooks
 from grading.gradebook.ledger import Entry, entries
 from tests.grading import servers
 from tests.grading.attacks.hostile import calls
@@ -96,12 +92,7 @@ def make_class(root: Path, folder: Path, assignment: str, students: int) -> list
         BenchError: if the bank of answers has problems, or nbgrader can't release.
 
     """
-    shutil.copy(root / "nbgrader_config.py", folder)
-    shutil.copytree(root / "solutions" / assignment, folder / "solutions" / assignment)
-    done = release.nbgrader(folder, "generate_assignment", assignment)
-    if done.returncode:
-        raise BenchError(f"nbgrader: {release.complaint(done.stderr)}")
-    path = notebooks.notebooks_in(folder / "exercises" / assignment)[0]
+    path = make_release(root, folder, assignment)
     released, loaded = notebooks.read(path), load(root / "solutions" / assignment)
     bank, problems = read_bank(loaded, root / "tests" / "answers")
     if problems:
@@ -135,22 +126,17 @@ def make_class(root: Path, folder: Path, assignment: str, students: int) -> list
                 "source": own,
             },
         )
-        target = folder / "submitted" / f"s{number:03}" / assignment / path.name
-        target.parent.mkdir(parents=True)
-        target.write_text(json.dumps(notebook), encoding="utf-8")
+        hand_in(folder, f"s{number:03}", path, notebook)
     return found
 
 
 def ledger(url: str, assignment: str) -> dict[str, Entry]:
-    """Return what the gradebook's ledger holds, by student; {} while there is no gradebook."""
-    if url.startswith("sqlite") and not Path(url.removeprefix("sqlite:///")).exists():
-        return {}
-    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    """Return what the ledger holds, by student; {} where there is no gradebook to read yet."""
     try:
-        with engine.connect() as connection:
+        with database.reading(url) as engine, engine.connect() as connection:
             return entries(connection, assignment)
-    finally:
-        engine.dispose()
+    except database.GradebookError:
+        return {}
 
 
 def start(
@@ -198,38 +184,6 @@ def watch(
     if waiting:
         raise BenchError(f"not killed, since the run ended first: {list(waiting)}")
     return seen
-
-
-@contextlib.contextmanager
-def cluster(workers: int) -> Iterator[str]:
-    """Start a Dask scheduler and workers of one process each; yield the scheduler's address."""
-    from distributed import Client
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    environment = {**os.environ, "PYTHONPATH": str(notebooks.ROOT)}
-    common = [sys.executable, "-m", "dask"]
-    commands = [
-        [*common, "scheduler", "--host", address, "--no-dashboard", "--no-show"],
-        [*common, "worker", address, "--nworkers", str(workers), "--nthreads", "1"],
-    ]
-    with contextlib.ExitStack() as stack:
-        for command in commands:
-            process = stack.enter_context(
-                subprocess.Popen(
-                    command,
-                    cwd=notebooks.ROOT,
-                    env={**environment, "OMP_NUM_THREADS": "1"},
-                    start_new_session=True,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-            )
-            stack.callback(os.killpg, process.pid, signal.SIGKILL)
-        with Client(address, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=60)
-        yield address
 
 
 def points(found: dict[str, Entry]) -> dict[str, tuple[str, float]]:
@@ -316,7 +270,7 @@ def grade(
             server = stack.enter_context(contextlib.contextmanager(servers.serve)())
             url = server.make("grades")
         if way == "dask":
-            executor = stack.enter_context(cluster(jobs))
+            executor = stack.enter_context(servers.dask_cluster(jobs))
         load = os.getloadavg()[0]
         for now in (kills, {}) if kills else ({},):
             process = start(folder, assignment, jobs, url, executor)

@@ -1,12 +1,15 @@
-"""A PostgreSQL server of one's own for a test: in a temporary folder, over a socket in it."""
+"""Servers of one's own for a test: PostgreSQL in a temporary folder, and a Dask cluster."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,6 +17,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
+from grading.course.notebooks import ROOT
 
 #: Debian keeps the server's programs out of PATH.
 DEBIAN = Path("/usr/lib/postgresql")
@@ -133,3 +138,41 @@ def serve() -> Iterator[Server]:
         yield server
     finally:
         server.close()
+
+
+@contextlib.contextmanager
+def dask_cluster(workers: int) -> Iterator[str]:
+    """Start a scheduler and workers of one process each; yield the scheduler's address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    many = ["--nworkers", str(workers), "--nthreads", "1", "--death-timeout", "60"]
+    commands = [
+        ["scheduler", "--host", address, "--no-dashboard", "--no-show"],
+        ["worker", address, *many, "--no-dashboard"],
+    ]
+    with contextlib.ExitStack() as stack:
+        for command in commands:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-m", "dask", *command],
+                    cwd=ROOT,
+                    env=environment,
+                    start_new_session=True,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+            stack.callback(os.killpg, process.pid, signal.SIGKILL)
+        wait_for_workers(address, workers)
+        yield address
+
+
+def wait_for_workers(address: str, count: int) -> dict:
+    """Return the cluster's workers as soon as there are so many."""
+    from distributed import Client
+
+    with Client(address, timeout=60, set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=60)
+        return client.scheduler_info(n_workers=-1)["workers"]

@@ -310,21 +310,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 
 # %% wrong: rounded_before | says: before two thirds
 # d_ff is rounded up first.
-def gated_width(d_ff, multiple=1):
-    """Return the inner width at which a gated network has the weights of one with d_ff."""
-    blocks = -(-d_ff // multiple)
-    return -(-2 * blocks // 3) * multiple
-
-
-def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
-    """Return the gated feed-forward network of each token."""
-    functions = {
-        "sigmoid": torch.sigmoid,
-        "relu": F.relu,
-        "gelu": F.gelu,
-        "silu": F.silu,
-    }
-    if activation not in functions:
-        raise ValueError(f"unknown activation {activation}")
-    gate = functions[activation](x @ W_gate)
-    return (gate * (x @ W_up)) @ W_down
+# -     width = -(-2 * d_ff // 3)
+# -     return -(-width // multiple) * multiple
+# +     blocks = -(-d_ff // multiple)
+# +     return -(-2 * blocks // 3) * multiple

@@ -542,85 +542,18 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         return x, weights
 
 
-# %% wrong: a_mask_of_each_sequence | says: it is \(h, T, T\)
+# %% wrong: a_mask_of_each_sequence, of: branches | says: it is \(h, T, T\)
 # A mask with three axes is taken for (B, T, T).
-def encoder_layer(x, layer, mask=None, placement="post"):
-    """Return the output of an encoder layer with its norms in one of four places."""
-
-    if mask is not None and mask.dim() == 3:
-        mask = mask[:, None]
-
-    def norm(number, y):
-        return layer_norm(y, layer[f"gamma_{number}"], layer[f"beta_{number}"])
-
-    if placement == "post":
-        added, weights = attention(x, layer, mask)
-        middle = norm(1, x + added)
-        return norm(2, middle + feed_forward(middle, layer)), weights
-    if placement == "pre":
-        added, weights = attention(norm(1, x), layer, mask)
-        middle = x + added
-        return middle + feed_forward(norm(2, middle), layer), weights
-    if placement == "sandwich":
-        added, weights = attention(norm(1, x), layer, mask)
-        middle = x + norm(3, added)
-        return middle + norm(4, feed_forward(norm(2, middle), layer)), weights
-    if placement == "parallel":
-        read = norm(1, x)
-        added, weights = attention(read, layer, mask)
-        return x + added + feed_forward(read, layer), weights
-    raise ValueError(f"unknown placement {placement}")
+# +     if mask is not None and mask.dim() == 3:
+# +         mask = mask[:, None]
+#       def norm(number, values):
 
 
-def encoder(x, layers, mask=None, placement="post", final=None):
-    """Return the output of a stack of encoder layers, and the attention weights of each."""
-    found = []
-    for layer in layers:
-        x, weights = encoder_layer(x, layer, mask, placement)
-        found.append(weights)
-    if final is not None:
-        x = layer_norm(x, *final)
-    return x, torch.stack(found)
-
-
-# %% wrong: another_eps_inside | says: default of layer_norm
+# %% wrong: another_eps_inside, of: branches | says: default of layer_norm
 # The norms have an eps of 1e-6.
-def encoder_layer(x, layer, mask=None, placement="post"):
-    """Return the output of an encoder layer with its norms in one of four places."""
-
-    def norm(number, y):
-        return layer_norm(
-            y, layer[f"gamma_{number}"], layer[f"beta_{number}"], eps=1e-6
-        )
-
-    if placement == "post":
-        added, weights = attention(x, layer, mask)
-        middle = norm(1, x + added)
-        return norm(2, middle + feed_forward(middle, layer)), weights
-    if placement == "pre":
-        added, weights = attention(norm(1, x), layer, mask)
-        middle = x + added
-        return middle + feed_forward(norm(2, middle), layer), weights
-    if placement == "sandwich":
-        added, weights = attention(norm(1, x), layer, mask)
-        middle = x + norm(3, added)
-        return middle + norm(4, feed_forward(norm(2, middle), layer)), weights
-    if placement == "parallel":
-        read = norm(1, x)
-        added, weights = attention(read, layer, mask)
-        return x + added + feed_forward(read, layer), weights
-    raise ValueError(f"unknown placement {placement}")
-
-
-def encoder(x, layers, mask=None, placement="post", final=None):
-    """Return the output of a stack of encoder layers, and the attention weights of each."""
-    found = []
-    for layer in layers:
-        x, weights = encoder_layer(x, layer, mask, placement)
-        found.append(weights)
-    if final is not None:
-        x = layer_norm(x, *final)
-    return x, torch.stack(found)
+# -         return layer_norm(values, layer[f"gamma_{number}"], layer[f"beta_{number}"])
+# +         gamma, beta = layer[f"gamma_{number}"], layer[f"beta_{number}"]
+# +         return layer_norm(values, gamma, beta, eps=1e-6)
 
 
 # %% wrong: skips_what_occurs_again | says: occurs again

@@ -244,34 +244,24 @@ class RMSNorm(nn.Module):
 
 # %% wrong: eps_of_zero | says: eps = 0 is taken
 # An eps of 0 counts as none.
-class RMSNorm(nn.Module):
-    """Divide each token by the root of the mean of its squares, then scale each feature."""
+# -         self.eps = eps
+# +         self.eps = eps or 1e-6
 
-    def __init__(self, d_model, eps=1e-6):
-        super().__init__()
-        self.eps = eps or 1e-6
-        self.weight = nn.Parameter(torch.ones(d_model))
-
-    def forward(self, x):
-        """Normalise over the last axis: (..., D) -> (..., D), in the data type of x."""
-        wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-        mean = wide.pow(2).mean(dim=-1, keepdim=True)
-        root = torch.sqrt(mean + self.eps)
-        return (self.weight * (wide / root)).to(x.dtype)
+# -         mean_square = (wide * wide).mean(dim=-1, keepdim=True)
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         mean = wide.pow(2).mean(dim=-1, keepdim=True)
+# +         root = torch.sqrt(mean + self.eps)
+# +         return (self.weight * (wide / root)).to(x.dtype)
 
 
 # %% wrong: root_from_a_copy_in_half | says: the gradient of x
 # In half precision, the root is a constant.
-class RMSNorm(nn.Module):
-    def __init__(self, d_model, eps=1e-6):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(d_model))
-
-    def forward(self, x):
-        half = x.dtype in (torch.float16, torch.bfloat16)
-        wide = x.detach().float() if half else x
-        scale = (wide.pow(2).mean(-1, keepdim=True) + self.eps).rsqrt()
-        if half:
-            return (x.float() * scale * self.weight).to(x.dtype)
-        return (x * scale * self.weight).to(x.dtype)
+# -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# -         mean_square = (wide * wide).mean(dim=-1, keepdim=True)
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         half = x.dtype in (torch.float16, torch.bfloat16)
+# +         wide = x.detach().float() if half else x
+# +         scale = (wide.pow(2).mean(-1, keepdim=True) + self.eps).rsqrt()
+# +         if half:
+# +             return (x.float() * scale * self.weight).to(x.dtype)
+# +         return (x * scale * self.weight).to(x.dtype)

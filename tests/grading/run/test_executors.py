@@ -6,12 +6,9 @@ The cluster is a real one: a scheduler and two workers, each a process that may 
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import json
 import os
-import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -20,13 +17,12 @@ from pathlib import Path
 import pytest
 
 from grading.__main__ import main
-from grading.course.notebooks import ROOT
 from grading.run import executors
 from grading.run.executors import open_executor
 from grading.run.pool import PoolError
 from grading.sandbox.bubblewrap import SandboxMissing
 from grading.sandbox.worker import Worker
-from tests.grading import helpers
+from tests.grading import helpers, servers
 from tests.harness import sample
 
 HANDLER = "tests.grading.run.test_executors:Jobs"
@@ -82,50 +78,8 @@ def make_threads() -> concurrent.futures.Executor:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """Start a Dask scheduler and two workers; return the scheduler's address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    start = [sys.executable, "-m", "dask"]
-    commands = [
-        [*start, "scheduler", "--host", address, "--no-dashboard", "--no-show"],
-        [
-            *start,
-            "worker",
-            address,
-            "--nworkers",
-            "2",
-            "--nthreads",
-            "1",
-            "--no-dashboard",
-            "--death-timeout",
-            "60",
-        ],
-    ]
-    with contextlib.ExitStack() as stack:
-        for command in commands:
-            process = stack.enter_context(
-                subprocess.Popen(
-                    command,
-                    cwd=ROOT,
-                    env=environment,
-                    start_new_session=True,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-            )
-            stack.callback(os.killpg, process.pid, signal.SIGKILL)
-        wait_for_workers(address, 2)
+    with servers.dask_cluster(2) as address:
         yield address
-
-
-def wait_for_workers(address: str, count: int) -> dict:
-    """Return the cluster's workers as soon as there are so many."""
-    from distributed import Client
-
-    with Client(address, timeout=60, set_as_default=False) as client:
-        client.wait_for_workers(count, timeout=60)
-        return client.scheduler_info(n_workers=-1)["workers"]
 
 
 def load(job: dict) -> dict:
@@ -209,7 +163,7 @@ def test_a_dask_worker_killed_in_the_middle(
     cluster: str, deaths: int, tmp_path: Path
 ) -> None:
     """kill -9 of a worker: its job is tried on another, once; all others are done."""
-    wait_for_workers(cluster, 2)
+    servers.wait_for_workers(cluster, 2)
     jobs = [{"do": "answer", "value": value} for value in range(16)]
     jobs[3] |= {"do": "kill the worker", "log": str(tmp_path / "log"), "deaths": deaths}
     found = run(cluster, jobs)
@@ -351,9 +305,9 @@ def test_a_class_in_sandboxes_beside_dask_workers(cluster: str, tmp_path: Path) 
     helpers.hand_in(root, "s1", helpers.fill(helpers.RIGHT))
     helpers.hand_in(root, "s2", helpers.fill({**helpers.RIGHT, "double": killer}))
     helpers.hand_in(root, "s3", helpers.fill(helpers.RIGHT))
-    before = set(wait_for_workers(cluster, 2))
+    before = set(servers.wait_for_workers(cluster, 2))
     assert main(["run", "90", "--root", str(root), "--executor", cluster]) == 0
-    assert set(wait_for_workers(cluster, 2)) == before
+    assert set(servers.wait_for_workers(cluster, 2)) == before
     lines = [row.split(",") for row in rows(root)]
     score = {line[3]: line[lines[0].index("score")] for line in lines[1:]}
     assert (score["s1"], score["s3"]) == ("6.0", "6.0")
