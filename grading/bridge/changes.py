@@ -8,6 +8,7 @@ executed again, and they are not let through; and no change of a test's data out
 from __future__ import annotations
 
 import torch
+from torch import nn
 
 from grading.bridge.codec import refill
 from grading.bridge.tensors import Storages, as_octets, content, masked, octets
@@ -29,14 +30,24 @@ class Changes:
         self.leaves: list[
             tuple[torch.Tensor, torch.Tensor, bool, torch.Tensor | None]
         ] = []
+        #: Modules, by id, with whether they were in training mode.
+        self.modes: dict[int, tuple[nn.Module, bool]] = {}
 
     def __bool__(self) -> bool:
-        """Whether there are some."""
-        return bool(self.memories or self.parts or self.leaves)
+        """Whether there are some; a mode that was set back is none."""
+        turned = any(module.training != mode for module, mode in self.modes.values())
+        return bool(self.memories or self.parts or self.leaves or turned)
+
+    def set_back(self) -> None:
+        """Have all modules in the mode in which they were."""
+        for module, mode in self.modes.values():
+            module.training = mode
+        self.modes = {}
 
     @torch.no_grad()
     def undo(self, storages: Storages) -> None:
         """Have everything as it was; the other side is told with the next message."""
+        self.set_back()
         for tensor, data, needs_grad, grad in reversed(self.leaves):
             tensor.data, tensor.grad = data, grad
             tensor.requires_grad_(needs_grad)

@@ -3,6 +3,13 @@
 A value is None, a truth value, a number or a string as it is in JSON, or a list whose first entry
 says what follows. Only exact types go by value: an instance of a subclass, which may lie in
 `__eq__`, is a reference, and arrives as a proxy that is equal to nothing.
+
+A list, dict, set or deque that occurs twice in one message is one object on the other side, too.
+Two things of a notebook are not carried over, and no test may depend on them. A container or array
+of numpy's that comes again in a *later* message is another object then. And what a submission
+keeps of a call's arguments and changes in a later call is told only where it is a tensor's
+numbers: not an item of a list, nor a tensor's shape, nor that it needs a gradient. So a test's own
+data stay as they are, where `nbgrader autograde` would see them change.
 """
 
 from __future__ import annotations
@@ -29,6 +36,7 @@ SEQUENCES = {
 }
 MAPPINGS = {"d": dict, "o": collections.OrderedDict, "c": collections.Counter}
 TAGS = {kind: tag for tag, kind in (SEQUENCES | MAPPINGS).items()}
+VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS = (
     list,
     set,
@@ -41,6 +49,9 @@ CONTAINERS = (
 ARRAYS = "?bhilqBHILQefdFD"
 #: Deeper than that, what a function returned is no result but an attack or a cycle.
 DEEPEST = 60
+#: Parts of the values in a message, where one that occurs twice counts twice: code that walks
+#: through them must come to an end.
+MOST_PARTS = MAX_HEADER // 2
 
 
 class Unsupported(TypeError):
@@ -60,6 +71,8 @@ class Outgoing:
     outputs: list[int] = field(default_factory=list)
     blobs: list[bytes] = field(default_factory=list)
     members: dict[int, torch.Tensor] = field(default_factory=dict)
+    #: Containers by id: which one it is, and the size of what it holds, None while it is encoded.
+    shared: dict[int, tuple[int, int | None]] = field(default_factory=dict)
     size: int = 0
     bytes: int = 0
 
@@ -124,30 +137,16 @@ class Codec:
             return value if abs(value) < 1 << 63 else ["i", hex(value)]
         if depth > DEEPEST:
             raise Unsupported(f"a value nested more than {DEEPEST} deep")
-        if kind in CONTAINERS and id(value) in self.borrowed:
-            return ["K", self.borrowed[id(value)]]
+        if kind in CONTAINERS:
+            if id(value) in self.borrowed:
+                return ["K", self.borrowed[id(value)]]
+            return self.encode_container(value, out, depth)
         if isinstance(value, torch.Tensor):
             return ["T", self.encode_tensor(value, out)]
-        if kind in (list, tuple, set, frozenset, collections.deque, torch.Size):
+        if kind in (tuple, frozenset, torch.Size):
             return [TAGS[kind], *[self.encode(part, out, depth + 1) for part in value]]
-        if kind in (
-            dict,
-            collections.OrderedDict,
-            collections.Counter,
-            collections.defaultdict,
-        ):
-            return [
-                TAGS.get(kind, "d"),
-                *[
-                    [
-                        self.encode(key, out, depth + 1),
-                        self.encode(part, out, depth + 1),
-                    ]
-                    for key, part in value.items()
-                ],
-            ]
-        if kind in (type({}.keys()), type({}.values()), type({}.items())):
-            return self.encode(list(value), out, depth)
+        if kind in VIEWS:  # as an argument a tuple, which nobody can change
+            return self.encode((list if out.reply else tuple)(value), out, depth)
         if kind is torch.dtype and value in NAMES:
             return ["D", NAMES[value]]
         if kind is torch.device and value.type == "cpu":
@@ -195,6 +194,27 @@ class Codec:
                 return ["G", number]
         return self.encode_reference(value, out)
 
+    def encode_container(self, value: object, out: Outgoing, depth: int) -> list:
+        """Return a container as a part of a message, or which earlier part it is."""
+        if id(value) in out.shared:
+            place, size = out.shared[id(value)]
+            if size is None:
+                raise Unsupported("a container that holds itself")
+            out.grow(size)
+            return ["R", place]
+        out.keep.append(value)  # so that no other one gets its id
+        place, before = len(out.shared), out.size
+        out.shared[id(value)] = place, None
+        if isinstance(value, dict):
+            parts = [
+                [self.encode(key, out, depth + 1), self.encode(part, out, depth + 1)]
+                for key, part in value.items()
+            ]
+        else:
+            parts = [self.encode(part, out, depth + 1) for part in value]
+        out.shared[id(value)] = place, out.size - before
+        return [TAGS.get(type(value), "d"), *parts]
+
     def decode(self, tree: object, message: dict) -> object:
         """Return the value of a part of a message.
 
@@ -202,6 +222,7 @@ class Codec:
             WireError: if it is none.
 
         """
+        message["parts"] += 1
         if tree is None or type(tree) in (bool, int, float, str):
             return tree
         if type(tree) is not list or not tree or type(tree[0]) is not str:
@@ -221,16 +242,27 @@ class Codec:
             ) from None
 
     def _decode(self, tag: str, rest: list, tree: list, message: dict) -> object:
-        if tag in SEQUENCES:
-            return SEQUENCES[tag](self.decode(part, message) for part in rest)
-        if tag in MAPPINGS:
-            made = MAPPINGS[tag]()
-            for (
-                key,
-                part,
-            ) in rest:  # step by step: what is slow on purpose can be interrupted
-                made[self.decode(key, message)] = self.decode(part, message)
+        if tag in SEQUENCES or tag in MAPPINGS:
+            shared, before = message["shared"], message["parts"]
+            place = len(shared)
+            if shareable := tag in MAPPINGS or SEQUENCES[tag] in CONTAINERS:
+                shared.append(None)
+            if tag in SEQUENCES:
+                made = SEQUENCES[tag](self.decode(part, message) for part in rest)
+            else:
+                made = MAPPINGS[tag]()
+                # Step by step: what is slow on purpose can be interrupted.
+                for key, part in rest:
+                    made[self.decode(key, message)] = self.decode(part, message)
+            if shareable:
+                shared[place] = made, message["parts"] - before
             return made
+        if tag == "R":
+            found, parts = message["shared"][rest[0]]
+            message["parts"] += parts
+            if message["parts"] > MOST_PARTS:
+                raise WireError("a value of many millions of parts")
+            return found
         if tag == "T":
             if not is_integer(rest[0]) or rest[0] < 0:
                 raise WireError("a tensor that is not in the message")
@@ -407,15 +439,22 @@ class Codec:
         return storage
 
 
-def changeable(value: object, depth: int = 0) -> list:
+def changeable(value: object, depth: int = 0, seen: set[int] | None = None) -> list:
     """Return the lists, dicts, sets and plain tensors in a value, in an order both sides find.
 
     A tensor is plain if it needs no gradient: changes of the others are told as those of leaves.
+
+    Args:
+        value: which lives on, so that ids stay unique.
+        depth: how deep it lies in another one.
+        seen: ids of what was found already.
+
     """
-    kind = type(value)
-    if kind is torch.Tensor and not value.requires_grad:
-        return [value]
-    found = [value] if kind in CONTAINERS else []
+    kind, seen = type(value), set() if seen is None else seen
+    if (kind is torch.Tensor and value.requires_grad) or id(value) in seen:
+        return []
+    found = [value] if kind is torch.Tensor or kind in CONTAINERS else []
+    seen.update(map(id, found))
     if kind in (list, tuple, collections.deque):
         parts = value
     elif kind in CONTAINERS and kind is not set:
@@ -423,7 +462,7 @@ def changeable(value: object, depth: int = 0) -> list:
     else:
         return found
     for part in parts if depth <= DEEPEST else ():
-        found += changeable(part, depth + 1)
+        found += changeable(part, depth + 1, seen)
     return found
 
 

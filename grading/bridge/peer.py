@@ -183,6 +183,8 @@ class Peer(Codec):
             )
         finally:
             self.depth -= 1
+            if not self.depth:
+                self.pins.clear()
 
     def changes(self) -> dict:
         """Return which arguments of the call that is being served changed."""
@@ -253,6 +255,7 @@ class Peer(Codec):
             WireError: if it can't be read.
 
         """
+        message["shared"], message["parts"] = [], 0
         try:
             self.forget(message["gone"])
             blobs = message["blobs"]

@@ -263,6 +263,10 @@ class TrustedPeer(Peer):
             self.altered.parts += before
             for part, held in before if self.altered.refused else ():
                 refill(part, held)
+            if (
+                self.altered.refused and self.depth == 1
+            ):  # while the call lasts it holds
+                self.altered.set_back()
 
     def change_leaf(
         self, number: int, found: list, place: int, needs_grad: bool, grad: int | None
@@ -454,6 +458,7 @@ class TrustedPeer(Peer):
                 return dict(target.named_children())
             return dict(getattr(target, f"named_{name}")(recurse=False))
         if what == "set" and name == "training":
+            self.altered.modes.setdefault(id(target), (target, target.training))
             target.training = bool(arguments[0])
             return None
         if what == "get" and not str(name).startswith("_"):

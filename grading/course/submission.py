@@ -86,11 +86,6 @@ class Rebuilt:
     cells: tuple[RebuiltCell, ...]
     findings: tuple[Finding, ...]
 
-    @property
-    def is_suspect(self) -> bool:
-        """Whether a finding asks for a person."""
-        return any(finding.severity == "suspect" for finding in self.findings)
-
 
 def text_of(cell: dict) -> str:
     """Return the text of a submitted cell with plain line ends; "" if it has none."""
@@ -321,14 +316,15 @@ class _Submitted:
     def answers(self, cell: RebuiltCell) -> Iterator[RebuiltCell]:
         """Yield the student's cells for one solution cell, the released one if there is none.
 
-        A cell that was split or copied runs in all its parts, in order, as in a notebook.
+        A cell that was split or copied runs in all its parts, in order, as in a notebook. A copy
+        of the stub beside an answer is no part of it: it would take the answer's name.
         """
-        texts = [text_of(found) for found in self.slots.get(cell.grade_id, [])] or [
-            cell.source
-        ]
+        stub = text_key(cell.source)
+        texts = [text_of(found) for found in self.slots.get(cell.grade_id, [])]
+        texts = [text for text in texts if text_key(text) != stub] or [cell.source]
         for upper in texts[:-1]:
             yield RebuiltCell("extra", upper, cell.cell_type)
-        unchanged = all(text_key(text) == text_key(cell.source) for text in texts)
+        unchanged = text_key(texts[-1]) == stub
         yield replace(cell, source=texts[-1], unchanged=unchanged)
 
 

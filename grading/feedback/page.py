@@ -418,23 +418,32 @@ def style_sheet() -> tuple[str, str]:
         sheet += (
             f"@media (prefers-color-scheme: {mode}) {{\n" + "\n".join(rules) + "\n}\n"
         )
+    return sheet, policy_of(sheet)
+
+
+def policy_of(sheet: str) -> str:
+    """Return the policy of a page that may load nothing, and has this style sheet alone."""
     digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
-    return sheet, (
+    return (
         f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
         "form-action 'none'"
     )
 
 
-@functools.cache
-def _template() -> object:
-    """Return the page's template: every value is escaped, an unknown one is an error."""
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+def templates(folder: Path) -> Environment:
+    """Return a folder's templates: every value is escaped, an unknown one is an error."""
+    return Environment(
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@functools.cache
+def _template() -> object:
+    environment = templates(FOLDER)
     environment.filters["day"] = lambda when: when.strftime(
         "%d %B %Y, %H:%M UTC"
     ).lstrip("0")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from grading.course.notebooks import SEPARATOR
 from grading.course.states import task_of
 from grading.course.submission import Form, text_key
+from grading.course.text import clean
 
 #: Characters of one message.
 MOST_MESSAGE = 1500
@@ -56,10 +57,7 @@ def failures(tests: int, failed: int, unrun: int) -> str:
 
 def printable(text: str, most: int) -> str:
     """Return text without control characters and colours of a terminal, bounded."""
-    text = _ANSI.sub("", text[: 4 * most])
-    kept = text[:most] + ("…" if len(text) > most else "")
-    odd = "\N{REPLACEMENT CHARACTER}"
-    return "".join(c if c.isprintable() or c in "\n\t" else odd for c in kept)
+    return clean(_ANSI.sub("", text[: 4 * most]), most)
 
 
 def without_paths(text: str) -> str:
@@ -144,8 +142,8 @@ def aspect_of(grade_id: str) -> str:
 _FINDINGS: dict[str, tuple[str, str]] = {
     "duplicated": (
         "the cell {cell} is there more than once",
-        "Only the last one counts as your answer. Put everything into one of them and "
-        "delete the others.",
+        "Only the last one that you changed counts as your answer. Put everything into one "
+        "of them and delete the others.",
     ),
     "missing": (
         "the cell {cell} is missing",

@@ -30,12 +30,9 @@ LOCATED = re.compile(
 #: The sizes of arguments that a message repeats, such as "(x (3, 2, 4), mask (3, 4))".
 SIZES = re.compile(r" \([A-Za-z_]\w* \([\d, ]*\)(?:, [A-Za-z_]\w* \([\d, ]*\))*\)")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-ASSERTION = "AssertionError"
 #: What is said of a task whose code had to be stopped.
 UNENDED = "the code ended Python, or took too long"
 UNENDED_KINDS = ("TimeoutError", "StudentLost", NOT_RUN.partition(":")[0])
-#: What follows a place has at least so many words, or there is no place.
-FEWEST_WORDS = 3
 #: Digits of a number that two programs of one mistake have in common.
 DIGITS = 3
 

@@ -9,10 +9,8 @@ students: it is not for them.
 
 from __future__ import annotations
 
-import base64
 import csv
 import functools
-import hashlib
 import io
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +18,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from grading.course import files
 from grading.course.states import State, task_of
 from grading.feedback import words
+from grading.feedback.page import policy_of, templates
 from grading.gradebook.ledger import Attempt
 from grading.gradebook.spreadsheet import guarded
 from grading.gradebook.standing import Standing
@@ -217,23 +215,12 @@ def _style_sheet() -> tuple[str, str]:
     """Return the style sheet, and the policy that allows it alone, by its hash."""
     sheet = (FOLDER.parent / "feedback" / "page.css").read_text(encoding="utf-8")
     sheet += (FOLDER / "report.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
-    return sheet, (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
-        "form-action 'none'"
-    )
+    return sheet, policy_of(sheet)
 
 
 @functools.cache
 def _template() -> object:
-    """Return the page's template: every value is escaped, an unknown one is an error."""
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(FOLDER)
     environment.filters |= {
         "estimate": estimate,
         "number": lambda value: f"{round(value, 2):g}",

@@ -15,8 +15,6 @@ from pathlib import Path
 from grading.course import notebooks
 
 HEADING = re.compile(r"^(#{1,3})\s+(.+?)\s*$", re.MULTILINE)
-#: Where a page writes its own anchor above a heading.
-LABEL = re.compile(r"^\(([\w-]+)\)=\s*$", re.MULTILINE)
 WORD = re.compile(r"[a-z]{3,}")
 #: Below this likeness, of at most 1 for each text, no section is named.
 LEAST = 0.15

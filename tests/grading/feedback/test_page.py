@@ -321,7 +321,7 @@ def test_findings_are_in_plain_words(form: Form) -> None:
     del notebook["cells"][helpers.place(notebook, "total--plain")]
     text = text_of(page_of(form, notebook))
     assert "The locked cell “double--zero” was changed. The change is ignored" in text
-    assert "The cell “double” is there more than once. Only the last one counts" in text
+    assert "The cell “double” is there more than once. Only the last one that" in text
     assert "The cell “total--plain” is missing." in text
     assert "None of this costs points by itself." in text
 

@@ -94,6 +94,14 @@ def test_a_pass_by_a_change_is_doubtful(cell: str, test: str) -> None:
             "x = torch.tensor([1.0, 2.0])\nassert f(x).tolist() == [2, 4]\n"
             "x = torch.tensor([3.0])\nassert f(x).tolist() == [6]",
         ),
+        "a mode for as long as a call lasts": (
+            "def f(m, x):\n    m.eval()\n    y = m(x)\n    m.train()\n    return y",
+            "m, x = nn.Dropout(0.9), torch.ones(99)\nassert torch.equal(f(m, x), x) and m.training",
+        ),
+        "a mode that is left": (
+            "def f(m, x):\n    m.eval()\n    return m(x)",
+            "m, x = nn.Dropout(0.9), torch.ones(99)\nassert torch.equal(f(m, x), x)",
+        ),
         "its own data": (
             "kept = torch.zeros(2)\ndef f(x):\n    kept.copy_(x * 2)\n    return kept",
             AFTER,
@@ -109,6 +117,17 @@ def test_an_honest_answer_is_not_doubtful(cell: str, test: str) -> None:
     with submission(cell) as student:
         run = run_test_cell(student, test)
     assert (run.passed, run.doubt) == (True, ""), (run.message, run.doubt)
+
+
+def test_a_pass_by_a_module_s_mode_is_doubtful() -> None:
+    """And the module is afterwards in the mode in which it was."""
+    with submission("def f(m, x):\n    m.eval()\n    return x") as student:
+        run = run_test_cell(
+            student,
+            "m, x = nn.Dropout(0.9), torch.ones(99)\nassert torch.equal(f(m, x), m(x))",
+        )
+        assert (run.passed, bool(run.doubt)) == (True, True), (run.message, run.doubt)
+        assert run_test_cell(student, "assert m.training").passed
 
 
 def test_a_change_is_still_seen_by_the_test() -> None:

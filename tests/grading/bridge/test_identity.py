@@ -1,0 +1,81 @@
+"""What occurs twice in a message is one object on the other side, as in a notebook."""
+
+from __future__ import annotations
+
+import pytest
+
+from grading.verdict.cells import run_test_cell
+from tests.grading.verdict.test_verdict_attacks import FORGED
+from tests.grading.wall import fails, passes, submission
+
+
+@pytest.mark.parametrize(
+    ("cell", "test"),
+    {
+        "a list as two arguments": (
+            "def f(a, b):\n    a.append(1)\n    return len(b)",
+            "x = []\nassert f(x, x) == 1 and x == [1], x",
+        ),
+        "a list in a dict, twice": (
+            "def f(d):\n    d['a'][0].append(1)\n    return d['b'] is d['a'][1]",
+            "x = [2]\nd = {'a': [x, x], 'b': x}\nassert f(d) and x == [2, 1], d\n"
+            "assert d['b'] is x and d['a'][1] is x",
+        ),
+        "one list as all results": (
+            "def f(): return [[0]] * 3",
+            "got = f()\ngot[0].append(1)\nassert got == [[0, 1]] * 3, got",
+        ),
+        "a dict in a result, and beside it": (
+            "def f():\n    d = {}\n    return {'a': d}, d",
+            "outer, inner = f()\nassert outer['a'] is inner",
+        ),
+        "equal ones stay two": (
+            "def f(): return [[0] for _ in range(3)]",
+            "got = f()\ngot[0].append(1)\nassert got == [[0, 1], [0], [0]], got",
+        ),
+        "what a dict's keys() gives, before a list that changes": (
+            "def f(names, found):\n    found.extend(names)",
+            "found = []\nf({'a': 1}.keys(), found)\nassert found == ['a'], found",
+        ),
+    }.values(),
+)
+def test_one_object_stays_one(cell: str, test: str) -> None:
+    """In arguments, in what a call makes of them, and in results."""
+    passes(cell, test)
+
+
+def test_a_container_in_itself_is_named() -> None:
+    """No test could walk through it."""
+    message = fails("def f():\n    x = []\n    x.append(x)\n    return x", "f()")
+    assert "a container that holds itself" in message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "value=['l', ['R', 0]]",
+        "value=['R', 0]",
+        "value=['R', -1]",
+        "value=['t', ['l'], ['R', 1]]",
+        # 2**45 parts for whoever walks through them
+        "value=['l', ['l', 1], *(['l', ['R', n], ['R', n]] for n in range(1, 46))]",
+    ],
+)
+def test_a_forged_place_ends_the_conversation(change: str) -> None:
+    """Of a container that is not read yet, of none, or of one that is far too large."""
+    cell = FORGED + f"def f(x):\n    forge({change})\n    return x"
+    with submission(cell) as student:
+        run = run_test_cell(student, "assert f(1) == f(1)")
+        assert not run.passed
+        assert "sent a value" in student.lost, (run.message, student.lost)
+
+
+def test_a_process_lets_go_of_arguments_of_calls_that_are_over() -> None:
+    """Else an answer that is called often, with much, would run out of memory."""
+    cell = "import gc\ndef f(x): return x + 1\n" + FORGED
+    with submission(cell + "def pinned(): return len(peer.pins)") as student:
+        run = run_test_cell(
+            student,
+            "for _ in range(50):\n    f(torch.ones(2))\nassert pinned() < 5, pinned()",
+        )
+    assert run.passed, run.message
