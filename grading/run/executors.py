@@ -38,6 +38,8 @@ from grading.run.pool import TRIES, PoolError
 LOOK_SECONDS, WORKER_SECONDS = 1.0, 60.0
 #: How long a Dask scheduler may take to answer.
 CONNECT_SECONDS = 15.0
+#: Messages that a client of Dask keeps to look for faults.
+MESSAGES_KEPT = 10
 #: A process beside an engine's worker that has had nothing to do for so long ends.
 IDLE_SECONDS = 600.0
 #: Schemes of a Dask scheduler's address.
@@ -215,11 +217,14 @@ def _engine(spec: str, jobs: int) -> Iterator[Futures]:
 def _cluster(spec: str, address: str) -> Iterator[Futures]:
     """Connect to a Dask cluster, and leave it."""
     try:
+        import dask
         from distributed import Client
     except ImportError as error:
         raise PoolError(DASK_MISSING.format(spec=spec)) from error
     try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        # By default a client keeps its last thousand messages, and here a job lies in each.
+        with dask.config.set({"distributed.admin.low-level-log-length": MESSAGES_KEPT}):
+            client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise PoolError(
             f"--executor {spec}: no Dask scheduler answers there: {error}"

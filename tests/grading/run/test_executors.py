@@ -142,6 +142,16 @@ def test_two_machines_are_used(cluster: str) -> None:
     assert len(workers) == 2
 
 
+def test_the_grader_keeps_no_jobs_that_are_done(cluster: str) -> None:
+    """A client of Dask keeps its last messages, and submissions lie in them: not a thousand."""
+    jobs = [{"do": "answer", "value": 100_000} for _ in range(40)]
+    with open_executor(cluster, 2) as executor:
+        done = list(executor.run(jobs, HANDLER, {}, deadline=60, load=load))
+        comm = executor.engine.client.scheduler_comm
+        assert len(done) == len(jobs)
+        assert 0 < len(comm.recent_message_log) < len(jobs) / 2
+
+
 @pytest.mark.parametrize("deaths", [1, 9])
 def test_a_death_is_tried_once_more(spec: str, deaths: int, tmp_path: Path) -> None:
     """Once is forgiven, twice is not; nobody else notices."""
