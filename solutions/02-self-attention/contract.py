@@ -326,15 +326,11 @@ assert torch.equal(_mask, torch.diag_embed(_valid)), (
 
 ### BEGIN HIDDEN TESTS
 def _local(valid, window, causal=False):
-    """Return the mask, entry by entry."""
-    size = valid.shape[1]
-    mask = torch.zeros(len(valid), size, size, dtype=torch.bool)
-    for b in range(len(valid)):
-        for i in range(size):
-            first = i - window + 1 if causal else i - window // 2
-            for j in range(max(first, 0), min(first + window, size)):
-                mask[b, i, j] = valid[b, j]
-    return mask
+    """Return the mask by how far each position lies ahead."""
+    places = torch.arange(valid.shape[1])
+    ahead = places - places[:, None]
+    left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+    return (ahead >= -left) & (ahead <= right) & valid[:, None, :]
 
 
 def _of_real_tokens(valid, window, causal=False):
