@@ -108,9 +108,10 @@ _contract.case(
 _contract.case(f"Transposes, spans", _kit_apart(_other), 7, 99.0, _kit_apart(_spans))
 _steps = torch.arange(12, dtype=torch.float64).reshape(3, 4)
 _contract.case(f"Spans from 3 to 6e-4", _other, 6, 10.0, 3 * 10 ** (-_steps / 3))
-_contract.case(
-    f"Spans from 3 to 3e-11", _other, 6, 10.0, 3 * 10**-_steps, gradients=False
-)
+for _base in (10.0, 10000.0):
+    _contract.case(
+        f"Spans from 3 to 3e-11", _other, 6, _base, 3 * 10**-_steps, gradients=False
+    )
 _contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
 _contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])
 _contract.case(f"A width of 1, spans", _positions, 1, 10000.0, _spans)
@@ -600,6 +601,7 @@ _contract.case(f"Transposes", _kit_apart(_other), 5, 4, 90.0)
 _heads = _other.transpose(1, 2).contiguous().transpose(1, 2)  # as split heads stand
 _contract.case(f"Heads that were split by a transpose", _heads, 5, 4, 90.0)
 _contract.case(f"One token", _kit_normal(972, (1, 2, 1, 8)), 9, None, 10000.0)
+_contract.case(f"One token a sequence", _kit_normal(979, (3, 2, 1, 4)), 6, 2, 10000.0)
 _contract.case(f"Two axes", _kit_normal(973, (5, 2)), 1, None, 10000.0)
 _contract.case(f"Five axes", _kit_normal(974, (2, 1, 2, 3, 4)), 1, 2, 10000.0)
 _contract.case(f"An odd width", _kit_normal(975, (2, 4, 7)), 2, 4, 300.0)
@@ -645,6 +647,7 @@ _contract.case(f"Other queries", _sets[1][0], _sets[0][1], 1, None, 90.0)
 _contract.case(f"Other keys", _sets[0][0], _sets[1][1], 1, None, 90.0)
 _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 2, None, 90.0)
 _contract.case(f"One query", *_kit_normal(983, (1, 2, 1, 4), (1, 2, 6, 4)), 5, 2, 1e4)
+_contract.case(f"One query each", *_kit_normal(989, (3, 1, 1, 4), (3, 1, 2, 4)), 5)
 _contract.case(f"One key", *_kit_normal(984, (3, 1, 2, 2), (3, 1, 1, 2)), 0, None, 1e4)
 _contract.case(
     f"An odd width", *_kit_normal(985, (1, 1, 2, 5), (1, 1, 3, 5)), 1, 2, 1e4

@@ -801,6 +801,8 @@ for _name, _options in [
     (f"temperature", (-2, 3, 0.5)),
     (f"top_k", (1.0, 0, None)),
     (f"top_k", (0.5, -3, 0.5)),
+    (f"top_k", (0, 0, None)),
+    (f"top_p", (0.0, None, 1.2)),
     (f"top_p", (1.0, None, 0)),
     (f"top_p", (1.0, 3, -0.2)),
     (f"top_p", (1.0, None, 1.000001)),

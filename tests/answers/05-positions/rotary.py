@@ -546,3 +546,10 @@ def halves_layout(weight, num_heads):
 # %% wrong: halves_pairs, of: pair_by_pair | says: put back as neighbours
 # -         a, b = x[..., 2 * m], x[..., 2 * m + 1]
 # +         a, b = x[..., m], x[..., m + rotary // 2]
+
+
+# %% wrong: single_tokens_stay | says: One token a sequence
+# -     position = torch.arange(length, dtype=torch.float64, device=x.device) + offset
+# +     if length == 1 and len(x) > 1:
+# +         return x
+# +     position = torch.arange(length, dtype=torch.float64, device=x.device) + offset

@@ -477,3 +477,11 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # %% wrong: large_number_divided | says: only -inf stays so when divided
 # -     ranked = ranked / temperature
 # +     ranked = ranked.clamp(min=-1e4) / temperature
+
+
+# %% wrong: unchecked_where_greedy | says: A top_k out of its range
+# -     if top_k is not None and top_k < 1:
+# +     if temperature and top_k is not None and top_k < 1:
+
+# -     if top_p is not None and not 0 < top_p <= 1:
+# +     if temperature and top_p is not None and not 0 < top_p <= 1:
