@@ -304,9 +304,12 @@ class _Contract:
             self.settle(values)
         if self.dtype == torch.float32:
             values, tol = [_kit_cast(x, self.dtype) for x in values], max(tol, 1e-4)
-        given, state = self.precise(values)
+        learns = gradients and bool(self.gradients or self.state)
+        given, state = self.precise(values, learns)
+        mine = self.leaves(given) if learns else {}
+        found = self.expected(list(mine.values()) or given, state)
         self.asked = given if state is None else [state, *given]
-        wants = [self.cast(want) for want in self.expected(given, state)]
+        wants = [self.cast(want) for want in found]
         problem, results = self.plain(self.call, says, values, wants, tol)
         if (
             problem is not None
@@ -329,8 +332,8 @@ class _Contract:
             self.first = says, _kit_copy(list(values)), wants, tol
         self.earlier.append((says, results, _kit_copy(results), wants, values))
         self.number += 1
-        if gradients and (self.gradients or self.state):
-            self.waiting.append((says, values, tol))
+        if learns:
+            self.waiting.append((says, values, tol, mine, state, found))
 
     def precise(self, values, learned=False):
         """Return copies of arguments and weights; of a float32 module's, in float64."""
@@ -345,7 +348,8 @@ class _Contract:
         return given, state
 
     def cast(self, want):
-        """Return what must come, in the data type of the module."""
+        """Return what must come, in the data type of the module, without its history."""
+        want = want.detach() if isinstance(want, torch.Tensor) else want
         return want if self.dtype == torch.float64 else _kit_cast(want, self.dtype)
 
     def again(self):
@@ -593,21 +597,23 @@ class _Contract:
         ]
 
     def stale(self, says, values, given):
-        """Say that a result is that of an earlier call, and which argument is other."""
-        others = self.others(values, given)
-        if len(others) == 1:
+        """Say that a result is that of an earlier call, and which arguments are other."""
+        others, names = self.others(values, given), f""
+        for name in others:
+            names = f"{names} and {name}" if names else f"{name}"
+        if 0 < len(others) < 4:
             return (
                 f"{says}: this is what an earlier call must give, which differed only "
-                f"in {others[0]}: it has no effect, or something is kept between calls."
+                f"in {names}: that has no effect, or something is kept between calls."
             )
         return f"{says} is that of an earlier call: something is kept between calls."
 
-    def backward(self, says, values, tol):
-        """Assert that gradients arrive at arguments and weights, and are right."""
+    def backward(self, says, values, tol, mine, state, wants):
+        """Assert that gradients arrive at arguments and weights, and are right.
+
+        mine, state, wants: what the reference was called with, by name, and what it gave.
+        """
         says = f"{says}, with gradients"
-        mine, state = self.precise(values, learned=True)
-        mine = self.leaves(mine)
-        wants = self.expected(list(mine.values()), state)
         theirs = self.leaves(_kit_copy(list(values)))
         result = _kit_attempt(says, self.ask(self.call), *theirs.values())
         got = list(result) if len(self.results) > 1 else [result]
