@@ -348,7 +348,7 @@ class _Contract:
         return given, state
 
     def cast(self, want):
-        """Return what must come, in the data type of the module, without its history."""
+        """Return what must come, in the data type of the module, detached."""
         want = want.detach() if isinstance(want, torch.Tensor) else want
         return want if self.dtype == torch.float64 else _kit_cast(want, self.dtype)
 
@@ -597,7 +597,7 @@ class _Contract:
         ]
 
     def stale(self, says, values, given):
-        """Say that a result is that of an earlier call, and which arguments are other."""
+        """Say that a result is that of an earlier call, and which arguments differ."""
         others, names = self.others(values, given), f""
         for name in others:
             names = f"{names} and {name}" if names else f"{name}"
@@ -611,7 +611,7 @@ class _Contract:
     def backward(self, says, values, tol, mine, state, wants):
         """Assert that gradients arrive at arguments and weights, and are right.
 
-        mine, state, wants: what the reference was called with, by name, and what it gave.
+        mine, state, wants: what the reference was called with, and what it gave.
         """
         says = f"{says}, with gradients"
         theirs = self.leaves(_kit_copy(list(values)))
