@@ -525,6 +525,14 @@ _thin = _kit_normal(1023, (5, 2)) @ _kit_normal(1024, (2, 7))
 _says = f"A rank above that of the matrix, which then has singular values of 0"
 _contract.case(_says, _thin, 4)
 _contract.case(_says, torch.zeros(3, 4).double(), 2)
+for _matrix in (_thin, 1e-9 * _W):
+    _factors = _kit_attempt(_says, low_rank_factors, _matrix.clone(), 4)
+    _shapes = [tuple(_x.shape) for _x in _factors]
+    assert _shapes == [(5, 4), (7, 4)], (
+        f"Factors of a matrix {tuple(_matrix.shape)} at rank {4}, some of whose "
+        f"singular values are 0 or tiny: their shapes are {_shapes[0]} and "
+        f"{_shapes[1]}, expected {(5, 4)} and {(7, 4)}."
+    )
 _turn = torch.linalg.qr(_kit_normal(1025, (6, 6)))[0]
 _near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _turn.T
 _contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)

@@ -588,6 +588,8 @@ _model = [
     _checkpoint(1199, "decoder.1.attention.", 4, (2, 7), bias=False),
     _checkpoint(1278, "decoderx1xattention.", 4, (2, 7), bias=False),
     _checkpoint(1279, "decoder.1.attention.attention.", 4, (2, 7)),
+    _checkpoint(1294, "attention.1.", 4),
+    _checkpoint(1295, "decoder.attention.1.", 4, (2, 7)),
 ]
 for _parts in (_model, _model[::-1]):
     _names = [_name for _part in _parts for _name in _part[0]]

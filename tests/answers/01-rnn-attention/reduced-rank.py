@@ -295,3 +295,10 @@ def low_rank_factors(W, rank):
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     root = sigma[:rank].float().sqrt().to(W.dtype)
 # +     return left[:, :rank] * root, right[:rank].T * root
+
+
+# %% wrong: small_terms_dropped | says: singular values are 0 or tiny: their shapes
+# A matrix of lower rank has fewer of them than were asked for.
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     kept = min(rank, int((sigma > 1e-6).sum()))
+# +     return left[:, :kept] * sigma[:kept], right[:kept].T

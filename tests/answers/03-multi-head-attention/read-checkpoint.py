@@ -489,3 +489,9 @@ def read_heads(state, num_heads, prefix=""):
 # +     name = prefix + "in_proj_bias"
 # +     name = name if name in state else "in_proj_bias"
 # +     biases = state.get(name, zeros).chunk(3)
+
+
+# %% wrong: packed_if_a_deeper_one_is | says: KeyError
+# A packed layer whose name only begins with the prefix decides.
+# -     if prefix + "in_proj_weight" in state:
+# +     if any(n.startswith(prefix) and n.endswith("in_proj_weight") for n in state):
