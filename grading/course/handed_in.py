@@ -93,7 +93,7 @@ def parse(data: bytes, name: str = "the file") -> list[dict]:
     form, cells = notebook.get("nbformat"), notebook.get("cells")
     if form != 4:
         raise SubmissionError(
-            f"{name} has notebook format {str(form)[:20]!r}, expected 4: open it in JupyterLab, "
+            f"{name} has notebook format {form!r:.20}, expected 4: open it in JupyterLab, "
             "save it and hand in again"
         )
     if not isinstance(cells, list):

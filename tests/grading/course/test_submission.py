@@ -300,6 +300,11 @@ BROKEN = [
         json.dumps({"nbformat": 5, "cells": []}).encode(),
         "notebook format 5, expected 4",
     ),
+    (json.dumps({"nbformat": "4", "cells": []}).encode(), "format '4', expected 4"),
+    (
+        json.dumps({"nbformat": None, "cells": []}).encode(),
+        "notebook format None, expected 4",
+    ),
     (json.dumps({"nbformat": 4}).encode(), "no list of cells"),
     (json.dumps({"nbformat": 4, "cells": []}).encode(), "no cell of this assignment"),
     *[
