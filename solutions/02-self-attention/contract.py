@@ -288,6 +288,7 @@ _contract.case(
     gradients=False,
     tol=1e-3,
 )
+_contract.case(f"A sink far above all scores", *_sets[0], _masks[0], -_beside / 20)
 _contract.case(
     f"A sink and allowed scores far below the forbidden ones",
     *_low,
@@ -431,6 +432,10 @@ for _n, (_num, _length, _size) in enumerate(
         _says = f"An offset beyond the text: all queries read position 0"
         _says = f"An offset within the text" if _offset < _length else _says
         _contract.case(_says, _num, _length, _offset, _symbols)
+for _n, _length in enumerate((2, 3, 4)):
+    _symbols = integers(1061 + _n, 0, 4, (_length,))
+    for _offset in (1, 0):
+        _contract.case(f"A short T_max", 5, _length, _offset, _symbols)
 _contract.again()
 # The weight itself is asked, in texts whose symbols would show most if they counted.
 for _n, _offset in enumerate((1, 0, 5)):
@@ -762,6 +767,9 @@ for _less, _more, _whose in (
 ):
     _says = f"Very small features of {_whose}: they count in full"
     _contract.case(_says, _less, _more, _value, gradients=False, tol=1e-3)
+_less = torch.cat([_key[:, :1] - 4, 1e9 * _key[:, 1:].abs()], dim=1)
+_says = f"Small features of a first key, before large ones"
+_contract.case(_says, _query + 5, _less, _value, gradients=False, tol=1e-6)
 _query, _key, _value = _kit_normal(1051, (40, 2, 2), (40, 2, 2), (40, 2, 3))
 _contract.case(f"Forty sequences", 9 + _query, 9 + _key, _value)
 _query, _key, _value = _kit_normal(999, (2, 70, 2), (2, 70, 2), (2, 70, 3))

@@ -602,3 +602,16 @@ def causal_linear_attention(query, key, value):
     f, g = phi(query), phi(key)
     w = (f @ g.mT).tril()
     return w @ value / w.sum(-1, keepdim=True).clamp(min=1e-9)
+
+
+# %% wrong: all_less_what_comes_later | says: a first key, before large ones
+# Small features are lost beside large ones that are added and taken away again.
+# -     memory, normaliser = 0.0, 0.0
+# +     whole, sums = write_memory(key, value)
+
+# -         new_memory, new_normaliser = write_memory(
+# -             key[:, t : t + 1], value[:, t : t + 1]
+# -         )
+# -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
+# +         later, later_sums = write_memory(key[:, t + 1 :], value[:, t + 1 :])
+# +         memory, normaliser = whole - later, sums - later_sums

@@ -401,3 +401,14 @@ def masked_attention(query, key, value, mask=None, sink=None):
     if sink is not None:
         weights = weights[..., :-1]
     return weights @ value, weights
+
+
+# %% wrong: sink_overflows | says: A sink far above all scores
+# The largest key score alone is subtracted: the weights are right, gradients NaN.
+# -         rest = sink.expand(*scores.shape[:-1], 1)  # () -> (B, T_q, 1)
+# -         scores = torch.cat([scores, rest], dim=-1)  # -> (B, T_q, T_k + 1)
+# -         weights = torch.softmax(scores, dim=-1)[..., :-1]  # -> (B, T_q, T_k)
+# +         peak = scores.detach().amax(dim=-1, keepdim=True)
+# +         peak = peak.masked_fill(peak == -math.inf, 0.0)
+# +         powers = (scores - peak).exp()
+# +         weights = powers / (powers.sum(-1, keepdim=True) + (sink - peak).exp())
