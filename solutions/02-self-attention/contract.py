@@ -435,7 +435,9 @@ for _n, (_num, _length, _size) in enumerate(
 for _n, _length in enumerate((2, 3, 4)):
     _symbols = integers(1061 + _n, 0, 4, (_length,))
     for _offset in (1, 0):
-        _contract.case(f"A short T_max", 5, _length, _offset, _symbols)
+        _contract.case(
+            f"A short T_max, a gain for it too", 5, _length, _offset, _symbols
+        )
 _contract.again()
 # The weight itself is asked, in texts whose symbols would show most if they counted.
 for _n, _offset in enumerate((1, 0, 5)):

@@ -233,7 +233,7 @@ def lookback_head(num_symbols, max_len, offset):
     return W_q, W_k, W_v
 
 
-# %% wrong: gain_by_the_logarithm | says: A short T_max
+# %% wrong: gain_by_the_logarithm | says: A short T_max, a gain for it too
 # Enough for long texts, too little for two or three positions.
 # -     gain = 20 * math.sqrt(max_len)
 # +     gain = 6 * math.log(max_len) * math.sqrt(max_len)
