@@ -1259,6 +1259,10 @@ _contract.case(
 )
 _contract.case(f"Smooth, one n and no match", [["a"]], [[["b"]]], 1, True)
 _contract.case(f"Smooth, an empty corpus", [], [], 2, True)
+_contract.case(
+    f"Words that are equal in a normal form only, such as a ligature or a wide letter",
+    *([["\ufb01n", "\uff41", "a"]], [[["fin", "a", "\uff41"]]], 1),
+)
 _contract.case(f"Smooth, too short for a run of five", [["a", "b"]], [[["a"]]], 5, True)
 _contract.again()
 for _some in (_known[:-1], _known + _known[:1], []):
@@ -1475,6 +1479,9 @@ _zeros = [[0 * _x for _x in _row] for _row in _rows]
 _contract.case(f"Gradients of 0", _start, _zeros, [2, 2, 2], _states, 0.1, 0.2)
 _turned = [[_kit_apart(_row[0]), *_row[1:]] for _row in _rows]
 _contract.case(f"Transposes", _start, _turned, [2, 7, 2], _states, 0.1, 0.2)
+_large = [[1.7e308 * (1 + 0 * _x) for _x in _rows[0]]]
+_says = f"Finite gradients whose norm is none: the norm decides"
+_contract.case(_says, _start, _large, [1], _states, 0.1, 0.2)
 for _bad in (math.nan, math.inf, -math.inf):
     for _k, _state in ((0, _states), (2, _none)):
         _broken = [[_x.clone() for _x in _row] for _row in _rows]

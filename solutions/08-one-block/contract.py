@@ -623,6 +623,9 @@ for _n, (_says, _log_scale) in enumerate(
         _says = f"Groups may be any whole numbers, large and negative ones"
         _contract.case(_says, _images, _captions, 10**15 + _groups[0])
         _contract.case(_says, _images, _captions, -(10**15) - _groups[1])
+        for _usual in (-100, -1):  # the numbers that often stand for nothing
+            _own = torch.tensor([_usual, 3, _usual, 0, 3])
+            _contract.case(_says, _images, _captions, _own)
         _many = *_kit_normal(1188, (67, 3), (67, 3)), integers(1189, 0, 40, (67,))
         _contract.case(f"Many pairs", *_many, gradients=False)
         _says = f"Lengths near 1e-5 and 1e5: is a length kept above a larger number?"

@@ -790,3 +790,11 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # %% wrong: zero_is_an_int | says: expected 0\.0, got 0
 # -             return 0.0
 # +             return 0
+
+
+# %% wrong: normal_form | says: equal in a normal form only
+# -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+# +     from unicodedata import normalize
+# +
+# +     words = [normalize("NFKC", word) for word in words]
+# +     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))

@@ -748,3 +748,9 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # %% wrong: decay_in_place | says: in place
 # -     parameter = parameter - rate * decay * parameter
 # +     parameter *= 1 - rate * decay
+
+
+# %% wrong: gradients_decide | says: the norm decides
+# Each number of the gradients may be finite where their norm isn't.
+# -     if not math.isfinite(norm):
+# +     if not all(gradient.isfinite().all() for gradient in mean):

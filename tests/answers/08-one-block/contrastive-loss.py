@@ -244,3 +244,10 @@ class ContrastiveLoss(nn.Module):
 # -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
 # +         groups = groups.float()
 # +         right = (groups[:, None] == groups).to(scores.dtype)
+
+
+# %% wrong: no_group_of_its_own | says: Groups may be any whole numbers
+# Pairs of the group -100 belong to nobody but themselves.
+# -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
+# +         same = (groups[:, None] == groups) & (groups != -100)
+# +         right = (same | torch.eye(len(groups)).bool()).to(scores.dtype)
