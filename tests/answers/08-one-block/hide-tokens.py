@@ -139,7 +139,7 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # +     corrupted = torch.where(random, which + len(special), corrupted)
 
 
-# %% wrong: last_tenth_random | says: turn it
+# %% wrong: last_tenth_random | says: random: swap them
 # -     random = chosen & (fate >= 0.8) & (fate < 0.9)
 # +     random = chosen & (fate >= 0.9)
 
