@@ -127,6 +127,7 @@ def test_joey_nmt_stops_after_its_seconds_and_translates_with_its_last_weights(
     assert (tmp_path / "greedy.test").read_text() == "x\nx\n"
 
 
+@pytest.mark.slow
 def test_ours_and_pytorchs_are_trained_and_recorded(tmp_path: Path, capsys):
     path = write_toml(tmp_path / "test.toml", config(precision="bf16"))
     record = tmp_path / "record.json"

@@ -268,6 +268,7 @@ def test_a_real_write_that_fails_halfway(tsv: Path, tmp_path: Path, root: Path) 
     assert {path.name for path in tmp_path.iterdir()} == {"pairs.tsv"}
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_the_old_data_stays(
     tsv: Path, tmp_path: Path, root: Path
 ) -> None:
