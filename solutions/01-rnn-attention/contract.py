@@ -652,8 +652,8 @@ _context, _weights, _ = steady(
 )
 assert _context.shape == (2, 4), "One source word: a context of shape (2, 4)."
 assert matches(_weights, torch.ones(2, 1)), "One source word gets all the weight."
-# A second filter counts nothing where W_f gives its feature the weight 0.
-_coverage = seeded(58, (2, 5)).abs().requires_grad_()
+# A second filter counts nothing where W_near gives its feature the weight 0.
+_coverage = (seeded(58, (2, 5)).abs() * real(5, 3)).requires_grad_()
 _one = CoverageAttention(3, 4, 6, num_filters=1, width=5)
 _two = CoverageAttention(3, 4, 6, num_filters=2, width=5)
 _state = fill(_one, 21)

@@ -784,11 +784,11 @@ _contract.again()
 # %% attention-backward--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _query, _key, _value, _grad = seeded(
-    49, (2, 3, 4), (2, 5, 4), (2, 5, 6), (2, 3, 6), dtype=torch.float64
+    49, (2, 3, 5), (2, 5, 5), (2, 5, 6), (2, 3, 6), dtype=torch.float64
 )
 _bias = torch.tensor([0.0, 1.0, -1.0, 2.0, 0.0])
 _leaf = _query.clone().requires_grad_()
-_pair = [torch.softmax(_leaf @ _key.mT / 2 + x, -1) for x in (_bias, 0 * _bias)]
+_pair = [torch.softmax(_leaf @ _key.mT / 5**0.5 + x, -1) for x in (_bias, 0 * _bias)]
 _want, _unbiased = [torch.autograd.grad(x @ _value, _leaf, _grad)[0] for x in _pair]
 _weights = _pair[0].detach()
 _grad_query, _, _grad_value = steady(
@@ -887,7 +887,7 @@ with torch.inference_mode():
 
 # %% streaming-attention--contract | points: 3
 # In float64, with the arguments kept, and called again.
-_query, _key, _value = seeded(69, (2, 3, 4), (2, 5, 4), (2, 5, 6), dtype=torch.float64)
+_query, _key, _value = seeded(69, (2, 3, 5), (2, 5, 5), (2, 5, 6), dtype=torch.float64)
 _state = stream_update(_start_state(_query, 6), _query, _key[:, :2], _value[:, :2])
 _before = copies(*_state)
 _block = _key[:, 2:], _value[:, 2:]

@@ -151,7 +151,7 @@ def causal_linear_attention(query, key, value):
 # +         one_memory, one_normaliser = write_memory(key[:, t : t + 1], value[:, t : t + 1])
 
 
-# %% wrong: forgets | says: memory holds position t only
+# %% wrong: forgets | says: memory holds position i only
 # The memory is overwritten at each step.
 # -     memory = (
 # -         features.transpose(1, 2) @ value

@@ -134,7 +134,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x += moved
 
 
-# %% wrong: last_map, of: four_cases | says: maps: expected one for each layer
+# %% wrong: last_map, of: four_cases | says: weights: expected one for each layer
 # Only the map of the last layer is returned.
 # -     return x, torch.stack(maps)
 # +     return x, maps[-1]
@@ -154,7 +154,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         x, _ = encoder_layer(x, layer, mask, placement)
 
 
-# %% wrong: maps_without_mask, of: four_cases | says: maps.*without the mask
+# %% wrong: maps_without_mask, of: four_cases | says: weights.*without the mask
 # The maps come from a second pass, without the mask.
 # -         x, weights = encoder_layer(x, layer, mask, placement)
 # +         seen = x if placement == "post" else layer_norm(x, layer["gamma_1"], layer["beta_1"])

@@ -107,7 +107,7 @@ def audit(module, x, other):
 # +             changed = x
 
 
-# %% wrong: coarse, of: base | says: a small change above the limit goes unseen
+# %% wrong: coarse, of: base | says: a small change above the limit goes unnoticed
 # Only large differences are seen.
 # -             moved = (layer(changed) - before).abs() > 1e-6
 # +             moved = (layer(changed) - before).abs() > 1e-2
