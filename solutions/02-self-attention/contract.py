@@ -597,9 +597,9 @@ for _scale in (300.0, -300.0, 0.0):
         **_of_cosine,
     )
     _x = _kit_normal(978, (3, 4, 5))
-    _says = f"A scale of {_scale}, with a mask, which comes after the scale"
+    _says = f"A scale of {_scale}, with a mask: is the scale bounded?"
     _contract.case(_says, _x, torch.ones(4, 4).tril().bool())
-    _contract.case(f"A scale of {_scale}: it may become any number", _x, None)
+    _contract.case(f"A scale of {_scale}: is it bounded?", _x, None)
     _contract.again()
 for _name in (f"query.weight", f"key.weight", f"value.weight"):
     _kit_like_linear(

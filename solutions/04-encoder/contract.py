@@ -172,8 +172,8 @@ _want = _by_size({"weight": torch.ones(5)}, _given.double(), 1e-9)
 _got = _kit_attempt(f"x in {torch.bfloat16}", _module, _given).double()
 assert (_got / _want - 1).abs().max() < 1.2 * 2**-8, (
     f"x in {torch.bfloat16}: the result is further from the exact one than its own "
-    f"rounding explains. Compute squares, mean and root in float32, for this data type "
-    f"as well."
+    f"rounding explains. Compute squares, mean, root and the product with x in "
+    f"float32, for this data type as well, and round once."
 )
 _start = RMSNorm(7).state_dict()["weight"]
 assert torch.equal(_start, torch.ones(7)), f"weight must start as ones."
@@ -286,8 +286,8 @@ _contract = _Contract(
     _width,
     arguments=(f"d_ff", f"multiple"),
     mistakes={
-        f"d_ff is rounded up to a multiple before two thirds of it are taken. Take the "
-        f"two thirds first.": _rounded_first,
+        f"too large. Is d_ff rounded up before two thirds of it are taken, or a width "
+        f"that fits rounded up once more?": _rounded_first,
         f"2/3 is no float, and its rounding error counts. {_whole}": _up_from(
             lambda d_ff: d_ff * (2 / 3)
         ),

@@ -1136,7 +1136,7 @@ _contract.case(f"Two tokens", _table[:2, :2], 0, 1, 2, 5, 0.7)
 _stuck = _table.clone()
 _stuck[2] = -math.inf
 for _steps in (1, 2, 3):
-    _says = f"What is alive after max_len steps stays, also where nothing may follow it"
+    _says = f"Dead ends: only what is alive after max_len steps stays"
     _contract.case(_says, _stuck, 0, 1, 4, _steps, 0.6)
 _contract.case(f"No way out", torch.full((3, 3), -math.inf), 0, 1, 2, 4, 0.0)
 _contract.case(f"Certainty", torch.zeros(3, 3), 0, 2, 2, 3, 1.0)

@@ -308,7 +308,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     return math.ceil(d_ff * (1 - 1 / 3) / multiple) * multiple
 
 
-# %% wrong: rounded_before | says: before two thirds
+# %% wrong: rounded_before | says: rounded up before two thirds
 # d_ff is rounded up first.
 # -     width = -(-2 * d_ff // 3)
 # -     return -(-width // multiple) * multiple

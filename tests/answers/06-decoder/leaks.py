@@ -332,7 +332,7 @@ def audit(module, x, other):
 # +                 moved |= (layer(changed) - before).abs() > 1e-6
 
 
-# %% wrong: relative_limit | says: the limit is no share of it
+# %% wrong: relative_limit | says: is there a relative tolerance
 # -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
 # +             moved = ~torch.isclose(layer(changed), before, atol=1e-6)
 
