@@ -290,6 +290,19 @@ def test_the_copy_button_covers_no_code_on_a_phone(
     assert not page.evaluate(UNDER_THE_BUTTON)
 
 
+@pytest.mark.parametrize(
+    "name", ["01-rnn-attention", "03-multi-head-attention", "07-translator"]
+)
+def test_the_copy_button_covers_no_code_on_a_desktop(
+    name: str, site: Path, new_context: Callable
+) -> None:
+    """It comes when one hovers, above the first line as well."""
+    page = new_context(viewport={"width": 1350, "height": 940}).new_page()
+    page.goto(f"{site.as_uri()}/book/{name}.html")
+    assert page.locator("button.copybtn").count() > 10
+    assert not page.evaluate(UNDER_THE_BUTTON)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_focus_is_seen_at_every_stop(
     theme: str, site: Path, new_context: Callable

@@ -297,6 +297,45 @@ def test_the_beam_is_a_tree_that_can_be_walked(page: object) -> None:
     )
 
 
+def test_searches_that_nobody_waits_for_are_left_out(page: object) -> None:
+    """A slider that is moved through ten places asks ten times: the worker answers the last."""
+    page.locator(".live-search").press("Enter")
+    wait_for_status(page, "The beam's best: ")
+    trees = page.evaluate(
+        """async () => {
+          const root = document.querySelector(".live-translator");
+          const slider = root.querySelector(".live-alpha");
+          let trees = 0;
+          const last = new Promise((resolve) => {
+            root.livePage.worker.addEventListener("message", ({ data }) => {
+              if (data.type !== "tree") return;
+              trees += 1;
+              if (data.alpha === 1) resolve();
+            });
+          });
+          for (let place = 1; place <= 10; place++) {
+            slider.value = place / 10;
+            slider.dispatchEvent(new Event("change"));
+          }
+          await last;
+          return trees;
+        }"""
+    )
+    assert 1 <= trees < 5
+
+
+def test_on_a_phone_the_translation_comes_into_view(
+    on_disk: str, new_context: Callable
+) -> None:
+    """It lies below the window when the button is tapped."""
+    page = new_context(viewport=PHONE).new_page()
+    loaded(page, on_disk)
+    translate(page)
+    box = page.locator(".live-output").bounding_box()
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= PHONE["height"]
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

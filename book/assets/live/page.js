@@ -115,6 +115,7 @@ class LivePage {
 
   // Translate. fresh: what the reader chose before is forgotten. focus: the token to go to in the end.
   ask({ fresh = false, focus = null }) {
+    this.isFresh = fresh;
     if (fresh) {
       [this.prefix, this.asked] = [[], this.text.value];
       this.words.clear(); // of another sentence: decoding cannot go on from them
@@ -164,6 +165,8 @@ class LivePage {
     this.find("pieces").textContent = tokens.map(spoken).join(" · ");
     this.output = this.find("output");
     this.output.textContent = "";
+    // On a phone it lies below the window.
+    if (this.isFresh) this.output.scrollIntoView({ block: "nearest" });
   }
 
   write(step) {

@@ -13,7 +13,7 @@ function startWorker() {
 }
 
 // Runs in the worker: answers "start", "translate" and "beam". An answer has the number of its
-// question; a question makes the one before it stop.
+// question; a question makes a translation before it stop, and a search that has not begun.
 function serve() {
   let manifest, tokenizer, model, known;
   let latest = 0;
@@ -79,10 +79,13 @@ function serve() {
     });
   }
 
-  function beam(question) {
+  // A search can't be stopped: of those that wait for one to end, only the last is made.
+  async function beam(question) {
+    const { size, alpha, number } = question;
+    await pause();
+    if (number !== latest) return;
     const source = read(question);
     if (!source) return;
-    const { size, alpha, number } = question;
     const found = beamSearch(model, source.memory, { limit: source.limit, size, alpha });
     const hypotheses = found.hypotheses.map((one) => ({ ...one, text: tokenizer.decode(one.tokens).trim() }));
     const nodes = found.nodes.map((node) => ({ ...node, text: tokenizer.readable(node.id) }));
