@@ -2,6 +2,9 @@
 // Titles count more than headings within a page, and those more than text.
 const SEARCH = { boost: { heading: 6, terms: 4, page: 2, text: 1 }, most: 30, around: 90 };
 
+// Of a question, these say nothing about what is asked.
+const FILLERS = new Set("a an and are can do does for how i in is it of on the to what when where which why with".split(" "));
+
 // "Heads" finds "head", "normalization" finds "normalisation".
 function searchTerm(word) {
   const lower = word.toLowerCase().replace(/[’']s$/, "").replace(/iz(?=e|ing|ation)/, "is");
@@ -38,12 +41,13 @@ function makeIndex(sections) {
 
 const words = (text) => text.toLowerCase().replace(/[-‐–]/g, " ");
 
-// Sections that have all words, or, where none has, some; a heading that is the query comes first.
+// The more of the words a section has, the sooner it comes; first, where the query is its heading.
 function findSections(index, sections, query) {
-  let found = index.search(query, { combineWith: "AND" });
-  if (!found.length) found = index.search(query);
+  const found = index.search(query, { processTerm: (word) => (FILLERS.has(word.toLowerCase()) ? null : searchTerm(word)) });
+  const most = Math.max(...found.map((one) => one.queryTerms.length));
   const phrase = words(query).trim();
   for (const one of found) {
+    one.score *= (one.queryTerms.length / most) ** 3;
     const { heading, text } = sections[one.id];
     if (words(heading).includes(phrase)) one.score *= 3;
     else if (words(text).includes(phrase)) one.score *= 1.5;

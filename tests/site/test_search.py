@@ -33,6 +33,10 @@ QUERIES = {
     "teacher forcing": "book/01-rnn-attention.html#teach-it",
     "tokenization": "book/07-translator.html#pieces-of-words",
     "vision transformer": "book/08-one-block-many-models.html#an-image-is-a-sentence-of-patches",
+    "scaled dot-product attention": "book/02-self-attention.html#attention-complete",
+    "cross attention": "book/06-decoder.html#looking-at-the-source",
+    "feed forward network": "book/04-encoder.html#a-network-for-each-word",
+    "how to install": "book/setup.html",
     "rotary": "book/05-positions.html#rotary-positions",
 }
 
