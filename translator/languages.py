@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
 
 from translator.errors import CorpusError
 
@@ -24,10 +23,10 @@ LANGUAGES = {
     "tr": "Turkish",
 }
 SOURCE, TARGET = "de", "en"
-#: Pairs of a corpus that are looked at, those of at least WORDS words on both sides.
+#: Texts of a corpus that are looked at, at least so many, of so many words on both sides.
 LOOKED_AT, AT_LEAST, WORDS = 200, 20, 5
-#: Of these so many have to be in one language.
-MOST = 0.8
+#: The share of them at which sides are exchanged, and at which both are in one language.
+EXCHANGED, ALIKE = 0.05, 0.6
 
 
 @functools.cache
@@ -45,30 +44,48 @@ def language_of(text: str) -> str | None:
     return language if probability > 0.5 else None
 
 
-def check_languages(name: str, pairs: Iterable[tuple[str, str]]) -> None:
+def check_languages(
+    name: str, pairs: Iterable[tuple[str, str]], command: str = "prepare"
+) -> None:
     """Raise CorpusError where source and target are exchanged, or in the same language.
 
-    name: of the corpus, for the message. Short sentences, and corpora with few others, say too
-    little to be judged.
+    name, command: of the corpus, and of what reads it, for the message. Pairs from all over the
+    corpus are looked at, short ones together with their neighbours; a corpus of less than a hundred
+    words says too little.
     """
-    long = (pair for pair in pairs if min(len(side.split()) for side in pair) >= WORDS)
-    chosen = list(islice(long, LOOKED_AT))
-    if len(chosen) < AT_LEAST:
+    texts = list(_long_enough(pairs))
+    if len(texts) < AT_LEAST:
         return
-    source, target = (_most_are(side) for side in zip(*chosen, strict=True))
-    mended = "; if it is meant so, give prepare --any-languages"
-    if (source, target) == (TARGET, SOURCE):
+    chosen = texts[:: -(-len(texts) // LOOKED_AT)]
+    found = Counter(
+        (language_of(source), language_of(target)) for source, target in chosen
+    )
+    mended = f"; if it is meant so, give {command} --any-languages"
+    exchanged = found[TARGET, SOURCE] / len(chosen)
+    if exchanged >= EXCHANGED:
+        where = (
+            ""
+            if exchanged > 1 - EXCHANGED
+            else f" in {exchanged:.0%} of what was looked at"
+        )
         raise CorpusError(
             f"{name}: expected {LANGUAGES[SOURCE]} before {LANGUAGES[TARGET]}, got them the other "
-            f"way round: exchange the columns, or the two files{mended}"
+            f"way round{where}: exchange the columns, or the two files{mended}"
         )
-    if source is not None and source == target:
-        raise CorpusError(
-            f"{name}: expected two languages, got {LANGUAGES[source]} on both sides: look for the "
-            f"file of the other language{mended}"
-        )
+    for language, title in LANGUAGES.items():
+        if found[language, language] >= ALIKE * len(chosen):
+            raise CorpusError(
+                f"{name}: expected two languages, got {title} on both sides: look for the file of "
+                f"the other language{mended}"
+            )
 
 
-def _most_are(texts: Sequence[str]) -> str | None:
-    language, count = Counter(map(language_of, texts)).most_common(1)[0]
-    return language if count >= MOST * len(texts) else None
+def _long_enough(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of at least WORDS words on both sides, neighbours joined if they have fewer."""
+    kept: list[tuple[str, str]] = []
+    for pair in pairs:
+        kept.append(pair)
+        joined = tuple(" ".join(side) for side in zip(*kept, strict=True))
+        if min(len(side.split()) for side in joined) >= WORDS:
+            yield joined
+            kept = []

@@ -39,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--reference", type=Path, help="its translation, line by line")
     parser.add_argument(
+        "--any-languages",
+        action="store_true",
+        help="measure on files that are not German and English, or not in this order",
+    )
+    parser.add_argument(
         "--beam",
         type=int,
         nargs="+",
@@ -86,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.device import describe_device
     from translator.errors import TranslatorError
     from translator.files import sha256, write_text
+    from translator.languages import check_languages
     from translator.training.lineage import earlier_trainings
     from translator.training.log import read_log
 
@@ -112,9 +118,10 @@ def run(args: argparse.Namespace) -> int:
         )
     trained_on, chosen = [], {"alpha": given[0]}
     if args.source:
-        sources, references = zip(
-            *read_parallel(args.source, args.reference), strict=True
-        )
+        pairs = read_parallel(args.source, args.reference)
+        if not args.any_languages:
+            check_languages(args.source.name, pairs, "evaluate")
+        sources, references = zip(*pairs, strict=True)
         data = {
             "source": args.source.name,
             "sha256": sha256(args.source),

@@ -384,6 +384,10 @@ def test_the_environment_names_the_folder(
 GERMAN = [
     f"Der alte Mann hat gestern {n} Bücher in der Stadt gekauft." for n in range(30)
 ]
+SHORT = (
+    ["Der Hund schläft.", "Ich mag das nicht.", "Komm bitte herein."] * 20,
+    ["The dog is asleep.", "I do not like it.", "Please come inside."] * 20,
+)
 ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range(30)]
 
 
@@ -402,6 +406,19 @@ ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range
         ),
         ((ENGLISH[:10], GERMAN[:10]), None),
         ((["Hallo Tom"] * 30, ["Hello Tom"] * 30), None),
+        ((SHORT[1], SHORT[0]), "exchange the columns"),
+        (SHORT, None),
+        (
+            (GERMAN * 9 + ENGLISH, ENGLISH * 9 + GERMAN),
+            "in 1.% of what was looked at: exchange the columns",
+        ),
+        (
+            (
+                [text for pair in zip(GERMAN, ENGLISH, strict=True) for text in pair],
+                [text for pair in zip(ENGLISH, GERMAN, strict=True) for text in pair],
+            ),
+            "in 50% of what was looked at: exchange the columns",
+        ),
     ],
 )
 def test_sides_that_are_exchanged_or_in_one_language_are_named(sides, message):

@@ -226,6 +226,15 @@ def test_any_further_test_set_by_its_two_files(tmp_path, capsys, monkeypatch):
     assert "short.en" in capsys.readouterr().err
     assert main(command) == 2
     assert "--source and --reference go together" in capsys.readouterr().err
+    for name in ("extra.de.gz", "extra.en.gz"):
+        lines = "The old man bought five books yesterday.\n" * 30
+        (tmp_path / name).write_bytes(gzip.compress(lines.encode()))
+    command += ["--reference", str(tmp_path / "extra.en.gz")]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "extra.de.gz: expected two languages, got English on both sides" in said
+    assert "evaluate --any-languages" in said
+    assert main([*command, "--any-languages"]) == 0
 
 
 def test_sentences_without_a_near_source_are_measured_apart():
