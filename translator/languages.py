@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from translator.errors import CorpusError
+from translator.errors import CorpusError, TranslatorError, explain_os_error
 
 LANGUAGES = {
     "da": "Danish",
@@ -33,7 +34,13 @@ EXCHANGED, ALIKE = 0.05, 0.6
 def _identifier():
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    try:  # it unpacks its model into a temporary file
+        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    except OSError as error:
+        raise TranslatorError(
+            f"which language a text is in cannot be told: {explain_os_error(error)} in "
+            f"{tempfile.gettempdir()}: make room there, or set TMPDIR"
+        ) from error
     identifier.set_languages(list(LANGUAGES))
     return identifier
 

@@ -241,7 +241,16 @@ def test_a_full_disk_leaves_what_was_there(
 @pytest.mark.skipif(
     sys.platform == "win32", reason="needs limits on the size of a file"
 )
-def test_a_real_write_that_fails_halfway(tsv: Path, tmp_path: Path, root: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--any-languages"], "cannot be written, nothing was changed: File too large"),
+        ([], "which language a text is in cannot be told: File too large in"),
+    ],
+)
+def test_a_real_write_that_fails_halfway(
+    options: list[str], said: str, tsv: Path, tmp_path: Path, root: Path
+) -> None:
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000));"
         "from translator.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -257,6 +266,7 @@ def test_a_real_write_that_fails_halfway(tsv: Path, tmp_path: Path, root: Path) 
             "--out",
             tmp_path / "made",
             *SIZES,
+            *options,
         ],
         capture_output=True,
         text=True,
@@ -264,7 +274,7 @@ def test_a_real_write_that_fails_halfway(tsv: Path, tmp_path: Path, root: Path) 
     )
     assert ran.returncode == 2
     assert "Traceback" not in ran.stderr
-    assert "cannot be written, nothing was changed: File too large" in ran.stderr
+    assert said in ran.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"pairs.tsv"}
 
 
