@@ -152,7 +152,7 @@ def test_weights_of_another_size_are_refused(node: Callable) -> None:
 
 
 #: Runs a worker's source where nothing else is known, as in a Blob.
-ALONE = """(text) => {
+ALONE = """async (text) => {
   const { createContext, runInContext } = process.getBuiltinModule("vm");
   const said = [];
   window.URL = { createObjectURL: (blob) => blob.source };
@@ -171,7 +171,7 @@ ALONE = """(text) => {
   const { manifest, words } = LiveData;
   const ask = (data) => world.onmessage({ data });
   ask({ type: "start", manifest, words, buffer: LiveData.buffer() });
-  ask({ type: "beam", number: 1, text, off: [], size: 4, alpha: manifest.alpha });
+  await ask({ type: "beam", number: 1, text, off: [], size: 4, alpha: manifest.alpha });
   return said.map((one) => ({ type: one.type, error: one.error, hypotheses: one.hypotheses }));
 }"""
 
