@@ -24,10 +24,11 @@ function answer({ script, code, argument }) {
   }
   return { value: runInThisContext(`(${code})`)(argument) };
 }
-require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+require("readline").createInterface({ input: process.stdin }).on("line", async (line) => {
   let found;
   try {
     found = answer(JSON.parse(line));
+    if (found.value instanceof Promise) found.value = await found.value;
   } catch (error) {
     found = { error: error.stack };
   }
