@@ -595,7 +595,8 @@ for _parts in (_model, _model[::-1]):
     _names = [_name for _part in _parts for _name in _part[0]]
     _tensors = [_tensor for _part in _parts for _tensor in _part[1]]
     for _prefix in ("", "attention."):
-        _contract.case(f"A layer among others", _names, _tensors, 2, _prefix)
+        _says = f"A layer among others: is each name asked for in full?"
+        _contract.case(_says, _names, _tensors, 2, _prefix)
     _says = f"A layer without biases, beside one without a prefix that has them"
     for _prefix in ("decoder.1.attention.", "decoder.attention."):
         _contract.case(_says, _names, _tensors, 2, _prefix)

@@ -491,7 +491,7 @@ def read_heads(state, num_heads, prefix=""):
 # +     biases = state.get(name, zeros).chunk(3)
 
 
-# %% wrong: packed_if_a_deeper_one_is | says: KeyError
+# %% wrong: packed_if_a_deeper_one_is | says: is each name asked for in full
 # A packed layer whose name only begins with the prefix decides.
 # -     if prefix + "in_proj_weight" in state:
 # +     if any(n.startswith(prefix) and n.endswith("in_proj_weight") for n in state):
