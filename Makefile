@@ -62,6 +62,7 @@ bench: env-read-translate-grade-check ## beside others' code: attention, the tra
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench --ctranslate2
 	@$(PY) -m benchmarks.live
+	@$(if $(LIGHTHOUSE),$(PY) -m benchmarks.lighthouse)
 	@$(PY) -m benchmarks.grading
 	@$(if $(CLASS),$(PY) -m benchmarks.large_class --students $(CLASS))
 	@$(if $(PEERS),$(PY) -m benchmarks.translator --minutes $(PEERS) $(if $(DATA),--data-dir $(DATA)))

@@ -63,8 +63,8 @@ function setUpPredict(form) {
       verdict.textContent = "Guess first: a wrong guess teaches more than none.";
       return;
     }
-    localStorage.setItem(key, guess);
     show(guess);
+    localStorage.setItem(key, guess); // last: a full store is an error
   });
   const before = localStorage.getItem(key);
   if (before) show(before);

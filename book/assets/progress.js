@@ -1,6 +1,7 @@
 // What was read and answered: kept on this device, shown in the sidebar and on the landing page.
-// Keys are those of course.js, with the address of the page; "read:" and "here" are set here.
+// Keys are those of course.js, with the address of the page; "read:", "seen:" and "here" are set here.
 const READ = "read:";
+const SEEN = "seen:";
 const HERE = "progress:here";
 
 const courseRoot = new URL(document.documentElement.dataset.content_root || "./", location.href);
@@ -13,23 +14,31 @@ function progressOf(page) {
   return { done, all: tasks.length, read: localStorage.getItem(READ + addressOf(page)) !== null };
 }
 
+// The headings that came into view, by their sections' ids.
+const seenOf = (page) => JSON.parse(localStorage.getItem(SEEN + addressOf(page)) || "[]");
+
 function sentenceOf({ done, all, read }) {
   return `${read ? "read, " : ""}${done} of ${all} questions answered`;
 }
 
 const begun = (progress) => progress.read || progress.done > 0;
 
-// In a chapter: where the reader is, and whether the end came into view.
+// In a chapter: where the reader is. It is read when its end and most of its headings were in view, on
+// whatever visit: a link to its end alone does not make it so.
 function followReader(page) {
   const address = addressOf(page);
   const headings = [...document.querySelectorAll("article section > :is(h1, h2)")];
+  const seen = new Set(seenOf(page));
   const watch = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
-      const place = { page, id: target.parentElement.id, title: target.firstChild.textContent };
-      localStorage.setItem(HERE, JSON.stringify(place));
-      if (target === headings.at(-1)) localStorage.setItem(READ + address, "1");
+      const { id } = target.parentElement;
+      localStorage.setItem(HERE, JSON.stringify({ page, id, title: target.firstChild.textContent }));
+      seen.add(id);
     }
+    localStorage.setItem(SEEN + address, JSON.stringify([...seen]));
+    const ofThese = headings.filter((heading) => seen.has(heading.parentElement.id));
+    if (ofThese.includes(headings.at(-1)) && ofThese.length > headings.length / 2) localStorage.setItem(READ + address, "1");
     markSidebar();
   });
   headings.forEach((heading) => watch.observe(heading));
@@ -68,7 +77,8 @@ function exported() {
     const answers = tasks.map((task) => [task, localStorage.getItem(keyOf(page, task))]);
     const kept = Object.fromEntries(answers.filter(([, answer]) => answer !== null));
     const read = localStorage.getItem(READ + addressOf(page)) !== null;
-    if (read || Object.keys(kept).length) pages[page] = { read, answers: kept };
+    const seen = seenOf(page);
+    if (seen.length || Object.keys(kept).length) pages[page] = { read, seen, answers: kept };
   }
   return { course: "Attention, built", version: 1, here: JSON.parse(localStorage.getItem(HERE)), pages };
 }
@@ -89,17 +99,21 @@ function imported(text) {
     const known = courseTasks[page];
     if (!known || typeof kept !== "object" || !kept) continue; // of another edition
     if (kept.read === true) found.push([READ + addressOf(page), "1"]);
+    if (Array.isArray(kept.seen)) found.push([SEEN + addressOf(page), JSON.stringify(kept.seen)]);
     for (const task of known.tasks) {
       const answer = (kept.answers || {})[task];
       if (typeof answer === "string") found.push([keyOf(page, task), answer]);
     }
   }
-  if (data.here && courseTasks[data.here.page]) found.push([HERE, JSON.stringify(data.here)]);
+  const { page, id, title } = data.here || {};
+  if (courseTasks[page] && typeof id === "string" && typeof title === "string") {
+    found.push([HERE, JSON.stringify({ page, id, title })]);
+  }
   return found;
 }
 
 function forget() {
-  const own = (key) => key === HERE || /^(quiz|predict|read):/.test(key);
+  const own = (key) => key === HERE || /^(quiz|predict|read|seen):/.test(key);
   Object.keys(localStorage).filter(own).forEach((key) => localStorage.removeItem(key));
 }
 
@@ -121,7 +135,7 @@ function setUpProgress(panel) {
     }
     Object.keys(courseTasks).forEach((page, n) => {
       const progress = progressOf(page);
-      if (states[n]) states[n].textContent = begun(progress) ? sentenceOf(progress) : "open now";
+      if (states[n]) states[n].textContent = begun(progress) ? sentenceOf(progress) : "";
     });
     markSidebar();
   }
@@ -160,6 +174,9 @@ function setUpProgress(panel) {
     }
     show();
   });
+  if (document.documentElement.dataset.keeps === "nothing") {
+    panel.querySelector("#progress-title").textContent = "This browser lets the site keep nothing: your progress is forgotten when you leave a page.";
+  }
   panel.hidden = false;
   show();
 }

@@ -194,11 +194,31 @@ def test_wide_tables_scroll_in_their_box_by_keyboard(
 ) -> None:
     """On a phone the page keeps its width, and the table can be reached and scrolled."""
     page = new_context(viewport={"width": 390, "height": 844}).new_page()
-    page.goto(f"{server}book/notation.html")
+    page.goto(f"{server}book/02-self-attention.html")
     box = page.locator(".table-scroll[tabindex='0']").first
     box.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("e => e.scrollLeft > 0", arg=box.element_handle())
+
+
+def test_phrases_in_columns_are_cards_on_a_phone(
+    server: str, new_context: Callable
+) -> None:
+    """All of each row is there, with its column's name; on a desktop it is a table."""
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(f"{server}book/08-one-block-many-models.html")
+    for section in ("four-questions", "the-famous-ones"):
+        table = page.locator(f"#{section} table.is-cards").first
+        box = "e => e.parentElement.scrollWidth <= e.parentElement.clientWidth"
+        assert table.evaluate(box)
+        label = "e => getComputedStyle(e, '::before').content"
+        cell = table.locator("tbody td").nth(1)
+        assert cell.evaluate(label) == '"goes in: "'
+        assert cell.evaluate("e => getComputedStyle(e).display") == "block"
+        page.set_viewport_size({"width": 1280, "height": 900})
+        assert cell.evaluate("e => getComputedStyle(e).display") == "table-cell"
+        assert cell.evaluate(label) == "none"
+        page.set_viewport_size({"width": 390, "height": 844})
 
 
 LETTERS = 9  # px of the screen

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -227,7 +228,7 @@ def test_the_syllabus_links_the_chapters_that_exist(build) -> None:
     )
     assert ("planned" in one, "href" in one) == (True, False)
     assert 'href="book/02-two.html">Two</a>' in two
-    assert "open now" in two
+    assert '<span class="state"></span>' in two
 
 
 def test_descriptions_leave_formulas_out(build) -> None:
@@ -636,3 +637,68 @@ def test_panels_side_by_side_are_parts_on_a_phone(
         ".figure-part"
     )
     assert read(Path("picture.png")) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "options", "says"),
+    [
+        ("import math\nx = 1", {}, "Show the imports (2 lines)"),
+        ("from math import pi", {}, "Show the imports (1 line)"),
+        ("def f():\n    pass\nclass G: ...", {}, "Show f, G (3 lines)"),
+        ("def a(): 1\ndef b(): 2\ndef c(): 3\ndef d(): 4", {}, "a, b, c and more (4"),
+        ("x = 1", {}, "Show the code (1 line)"),
+        ("%time x = 1", {}, "Show the code (1 line)"),
+        ("import math", {"figure": {"caption": "C"}}, "Show how the figure is drawn ("),
+        ("import math", {"code_prompt_show": "Show <b>"}, "Show &lt;b&gt; (1 line)"),
+    ],
+)
+def test_a_fold_says_what_is_inside(
+    build: Callable, code: str, options: dict, says: str
+) -> None:
+    """Or what its author says; and how many lines."""
+    cell = {
+        "cell_type": "code",
+        "id": "one",
+        "metadata": {"tags": ["hide-input"], "mystnb": options},
+        "source": code,
+        "execution_count": None,
+        "outputs": [],
+    }
+    title = {"cell_type": "markdown", "id": "t", "metadata": {}, "source": "# Title"}
+    kernel = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
+    notebook = {"cells": [title, cell], "metadata": kernel}
+    notebook |= {"nbformat": 4, "nbformat_minor": 5}
+    out, warnings = build(**{"page.ipynb": json.dumps(notebook)})
+    assert not warnings
+    assert says in (out / "page.html").read_text(encoding="utf-8")
+
+
+PHRASES = "| is | goes in | comes out | in all |\n| - | - | - | - |\n| {0} | {1} | {1} | {1} |\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "is_cards"),
+    [
+        (PHRASES.format("a", "words of one sentence"), True),
+        (PHRASES.format("words of one sentence", "12"), False),
+        ("| a | b | c |\n| - | - | - |\n| x | words of one sentence | y |\n", False),
+    ],
+)
+def test_a_table_of_phrases_can_be_cards(
+    build: Callable, table: str, is_cards: bool
+) -> None:
+    """Four columns of words: cells know their column, and say that they are cells."""
+    out, warnings = build(**{"page.md": f"# Title\n\n{table}"})
+    assert not warnings
+    page = BeautifulSoup((out / "page.html").read_text(encoding="utf-8"), "html.parser")
+    found = page.select_one("article table, .body table")
+    assert ("is-cards" in found["class"]) == is_cards
+    cells = found.select("tbody td")
+    if is_cards:
+        assert [cell.get("data-column") for cell in cells] == [
+            None,
+            *("goes in", "comes out", "in all"),
+        ]
+        assert {cell["role"] for cell in cells} == {"cell"}
+    else:
+        assert not any(cell.has_attr("data-column") for cell in cells)

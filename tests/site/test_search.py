@@ -38,6 +38,10 @@ QUERIES = {
     "feed forward network": "book/04-encoder.html#a-network-for-each-word",
     "how to install": "book/setup.html",
     "rotary": "book/05-positions.html#rotary-positions",
+    "gradient clipping": "book/07-translator.html#what-makes-it-fast",
+    "mixed precision": "book/07-translator.html#what-makes-it-fast",
+    "bucketing": "book/07-translator.html#batches-of-equally-many-tokens",
+    "seq2seq": "book/01-rnn-attention.html#one-vector-for-a-sentence",
 }
 
 

@@ -119,6 +119,57 @@ def test_rules_that_no_page_needs_are_left_out(
     assert pruned(before, {"card", "main", "x"}) == after
 
 
+def test_without_scripts_colours_are_those_of_the_device(
+    server: str, new_context: Callable
+) -> None:
+    """Light or dark as it asks, as with scripts: page, text, code, drawings, boxes."""
+    colours = """() => ["html", "body", "article p", "article p a", "article code", "figcaption",
+      "article .highlight", ".highlight .k", "article figure img", "article .cell_output img",
+      ".bd-sidebar-primary", "form.quiz", ".quiz-title", "article table td"].map((one) => {
+        const element = document.querySelector(one);
+        if (!element) throw new Error(`no ${one}`);
+        const { color, backgroundColor, filter, borderColor } = getComputedStyle(element);
+        return [one, color, backgroundColor, filter, borderColor].join();
+      })"""
+    looks = {}
+    for scripts in (True, False):
+        for scheme in ("light", "dark"):
+            context = new_context(color_scheme=scheme, java_script_enabled=scripts)
+            page = context.new_page()
+            page.goto(f"{server}book/08-one-block-many-models.html")
+            looks[scripts, scheme] = page.evaluate(colours)
+            page.close()
+    assert looks[False, "dark"] == looks[True, "dark"]
+    assert looks[False, "light"] == looks[True, "light"]
+    assert looks[False, "dark"][1] != looks[False, "light"][1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('html[data-theme="dark"] a{b:c}', "html:not([data-theme]) a{b:c}"),
+        (
+            "html[data-theme=dark],html[data-theme=light]{b:c}",
+            "html:not([data-theme]){b:c}",
+        ),
+        (
+            "@media print{[data-theme='dark'] a{b:c}p{b:c}}",
+            "@media print{:not([data-theme]) a{b:c}}",
+        ),
+        ("html,html[data-theme]{b:c}", "html:not([data-theme]){b:c}"),
+        ("@font-face{src:url(x)}p{b:c}", ""),
+    ],
+)
+def test_rules_of_a_theme_are_found(
+    before: str, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within other rules, too; of a list of selectors, theirs alone."""
+    monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
+    from course_site.styles import without_scripts
+
+    assert without_scripts(before, "dark") == after
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_code_without_elements_for_names_looks_the_same(
     theme: str, server: str, new_context: Callable

@@ -12,6 +12,7 @@ from . import (
     dark_figures,
     descriptions,
     exercises,
+    folds,
     formulas,
     images,
     live_figures,
@@ -27,6 +28,7 @@ from . import (
     sitemap,
     sources,
     syllabus,
+    tables,
 )
 
 PARTS = (
@@ -37,6 +39,7 @@ PARTS = (
     dark_figures,
     descriptions,
     exercises,
+    folds,
     formulas,
     images,
     live_figures,
@@ -52,6 +55,7 @@ PARTS = (
     sitemap,
     sources,
     syllabus,
+    tables,
 )
 
 

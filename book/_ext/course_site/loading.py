@@ -23,9 +23,10 @@ from fontTools import subset
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from .styles import pruned, words
+from .styles import pruned, without_scripts, words
 
 STYLE, SCRIPT = "site.css", "site.js"
+THEMES = ("light", "dark")
 THEME = Path(pydata_sphinx_theme.__file__).parent.joinpath(
     "theme", "pydata_sphinx_theme", "static"
 )
@@ -139,6 +140,8 @@ def join(app: Sphinx, exception: Exception | None) -> None:
     # Icons' letters are written as such from here on, no longer by number.
     head = f'@charset "UTF-8";\n/* {" ".join(styles)} */\n'
     (static / STYLE).write_text(head + text, encoding="utf-8")
+    for theme in THEMES:
+        (static / f"{theme}.css").write_text(without_scripts(text, theme), "utf-8")
     # A semicolon and a line: a file may end in a comment, or without one.
     joined = "\n;\n".join(
         (static / part).read_text(encoding="utf-8") if kind == "file" else part

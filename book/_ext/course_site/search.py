@@ -21,9 +21,9 @@ LIBRARY = Path(__file__).parents[2] / "vendor" / "minisearch" / "minisearch.js"
 DATA = "course-sections.js"
 INLINE = {"a", "b", "code", "em", "i", "kbd", "span", "strong", "sub", "sup"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-#: Code, pictures, controls; and of elements of a class: outputs, what folds, links to claims.
-SKIPPED_TAGS = {"pre", "script", "style", "svg", "button", "form", "summary", "table"}
-SKIPPED_CLASSES = {"headerlink", "claim-mark", "admonition-title"}
+#: Code, pictures, controls; and of elements of a class: printed tables, links to claims.
+SKIPPED_TAGS = {"pre", "script", "style", "svg", "button", "form", "summary"}
+SKIPPED_CLASSES = {"headerlink", "claim-mark", "admonition-title", "dataframe"}
 #: The longest formula that reads well without its layout, in characters.
 SHORT = 12
 

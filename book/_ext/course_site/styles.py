@@ -2,12 +2,15 @@
 
 A browser reads all rules before it shows anything, and asks each element about many of them. A
 selector is left out if it asks for a class or an id that is on no page and in no script.
+
+The rules of a theme ask for an attribute that a script sets. Where no script runs, one of two more
+style sheets has them for the theme that the device asks for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +44,24 @@ def pruned(text: str, used: set[str]) -> str:
 
     Raises ExtensionError for a style sheet that cannot be read.
     """
-    return "".join(_kept(tinycss2.parse_stylesheet(text, **OPTIONS), used))
+    rules = tinycss2.parse_stylesheet(text, **OPTIONS)
+    return "".join(_kept(rules, lambda one: one if is_used(one, used) else None))
 
 
-def _kept(rules: list[Any], used: set[str]) -> Iterator[str]:
+def without_scripts(text: str, theme: str) -> str:
+    """Return a style sheet's rules of a theme, and of any, for pages that name none."""
+    named = re.compile(rf"""\[data-theme(?:=(["']?){theme}\1)?\]""")
+
+    def unnamed(selector: str) -> str | None:
+        changed, found = named.subn(":not([data-theme])", selector)
+        return changed if found else None
+
+    rules = tinycss2.parse_stylesheet(text, **OPTIONS)
+    asked = [rule for rule in rules if named.search(rule.serialize())]
+    return "".join(_kept(asked, unnamed))
+
+
+def _kept(rules: list[Any], keep: Callable[[str], str | None]) -> Iterator[str]:
     for rule in rules:
         if rule.type == "error":
             raise ExtensionError(
@@ -53,12 +70,12 @@ def _kept(rules: list[Any], used: set[str]) -> Iterator[str]:
             )
         if rule.type == "qualified-rule":
             asked = selectors(tinycss2.serialize(rule.prelude))
-            left = [one for one in asked if is_used(one, used)]
+            left = [kept for one in asked if (kept := keep(one))]
             if left:
                 yield f"{','.join(left)}{{{tinycss2.serialize(rule.content)}}}"
         elif rule.lower_at_keyword in GROUPS and rule.content:
             inside = tinycss2.parse_rule_list(rule.content, **OPTIONS)
-            inner = "".join(_kept(inside, used))
+            inner = "".join(_kept(inside, keep))
             if inner:
                 head = f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}"
                 yield f"{head}{{{inner}}}"

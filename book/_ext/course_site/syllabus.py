@@ -76,7 +76,8 @@ def visit_item(self: HTML5Translator, node: SyllabusItem) -> None:
 
 def depart_item(self: HTML5Translator, node: SyllabusItem) -> None:
     """Close a chapter with its state."""
-    state = "open now" if node["document"] else "planned"
+    # progress.js writes what of an open one is done.
+    state = "" if node["document"] else "planned"
     self.body.append(f'</div><span class="state">{state}</span></li>\n')
 
 
