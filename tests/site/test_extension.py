@@ -682,6 +682,10 @@ PHRASES = "| is | goes in | comes out | in all |\n| - | - | - | - |\n| {0} | {1}
         (PHRASES.format("a", "words of one sentence"), True),
         (PHRASES.format("words of one sentence", "12"), False),
         ("| a | b | c |\n| - | - | - |\n| x | words of one sentence | y |\n", False),
+        (
+            "| a | b |\n| - | - |\n| x | words of one sentence, and of another one |\n",
+            False,
+        ),
     ],
 )
 def test_a_table_of_phrases_can_be_cards(
