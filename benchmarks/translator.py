@@ -32,6 +32,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from translator.config import Config, load_config
 from translator.data.preparation import prepare
 from translator.data.prepared import PreparedCorpus, load_prepared
@@ -154,8 +156,6 @@ def train_here(
     name: str, config: Config, data: PreparedCorpus, folder: Path
 ) -> dict[str, Any]:
     """Train our model, or nn.Transformer in its place, and translate the test set."""
-    import torch
-
     from translator.comparison.baseline import TorchTransformer
     from translator.decoding.model_folder import Translator
     from translator.decoding.search import DecodingOptions
@@ -360,7 +360,7 @@ def bench(
         "config": config.to_dict(),
         "plain": PLAIN,
         "joey": joey_config(config, Path("."), 0),
-        "surroundings": surroundings(),
+        "surroundings": surroundings(torch.device("cpu")),
         "data": {
             "corpora": list(config.data.corpora),
             "fingerprint": data.fingerprint,
