@@ -225,7 +225,7 @@ def _not_trained_on(
     Raises TranslatorError where some are, unless --drop-duplicates is given. The number is None
     where nothing is known of the training data.
     """
-    from translator.data.overlap import described, shared_rows
+    from translator.data.held_out import described, shared_rows
     from translator.data.prepared import STATS, read_examples
     from translator.errors import TranslatorError
 

@@ -18,7 +18,7 @@ from translator.config import DataConfig, plain
 from translator.data.augmentation import join_pairs, reverse_pairs
 from translator.data.cleaning import RULES, Rules, TextPair, clean, normalise
 from translator.data.corpora import Corpus, corpus_name, load_corpus
-from translator.data.overlap import described, shared_rows
+from translator.data.held_out import described, shared_rows
 from translator.data.prepared import (
     STATS,
     Example,
