@@ -3,6 +3,7 @@
     python -m benchmarks.translator --data-dir FOLDER              10 minutes of a core each
     python -m benchmarks.translator --data-dir FOLDER --seeds 0 1 2
     python -m benchmarks.translator --only ours nn.Transformer     without Joey NMT
+    python -m benchmarks.translator --precision bf16               nn.Transformer, too
 
 All three learn from the same prepared pairs (Multi30k unless --config names others), one thread
 each, one after the other, and translate the same test set, scored by sacreBLEU. A minute is one of
@@ -13,9 +14,11 @@ vocabulary is learned. The models have one size: that of the configuration.
 Each has a recipe of its own. Ours is the configuration's: bf16, dropout from a pool, a rate that
 falls to the end of the minutes, the mean of the last checkpoints. nn.Transformer is what PyTorch
 gives: its layers in float32 with their own dropout, Adam, a linear warm-up and the inverse root.
-Joey NMT's is that of its examples, with the same bound on a batch's tokens; it does not sort by
-length, so more of them are padding. It is installed with the versions of joeynmt.txt into an
-environment of its own. Nothing is chosen by the test.
+`--precision bf16` gives it the precision of ours: whether that is faster depends on the processor,
+and on one without bf16 both train in float32. The table says what each trained in. Joey NMT's is
+that of its examples, with the same bound on a batch's tokens; it does not sort by length, so more
+of them are padding. It is installed with the versions of joeynmt.txt into an environment of its
+own. Nothing is chosen by the test.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from translator.config import Config, load_config
 from translator.data.preparation import prepare
@@ -154,8 +159,6 @@ def train_here(
     name: str, config: Config, data: PreparedCorpus, folder: Path
 ) -> dict[str, Any]:
     """Train our model, or nn.Transformer in its place, and translate the test set."""
-    import torch
-
     from translator.comparison.baseline import TorchTransformer
     from translator.decoding.model_folder import Translator
     from translator.decoding.search import DecodingOptions
@@ -272,9 +275,14 @@ def in_process(arguments: argparse.Namespace, name: str, folder: Path) -> None:
         load_config(arguments.config), 60 * arguments.minutes, arguments.seeds[0]
     )
     if name == TORCH:
-        config = config.replace(PLAIN)
+        config = config.replace(plain_recipe(arguments))
     result = train_here(name, config, data, folder)
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
+
+
+def plain_recipe(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return nn.Transformer's settings, in the precision that is asked for."""
+    return {**PLAIN, "training.precision": arguments.precision}
 
 
 def lead(rows: Sequence[dict[str, Any]], way: str) -> dict[str, float]:
@@ -302,21 +310,26 @@ def table(record: dict[str, Any]) -> str:
     lines = [
         f"{record['minutes']:g} minutes of a core each, "
         f"{record['data']['sentences']} test sentences",
-        f"{'':16}{'seed':>5}{'greedy':>8}{'beam':>7}{'updates':>9}{'tokens':>11}"
-        f"{'CPU s':>7}{'wall s':>8}{'load':>6}",
+        f"{'':16}{'seed':>5}  {'in':5}{'greedy':>7}{'beam':>7}{'updates':>9}"
+        f"{'tokens':>11}{'CPU s':>7}{'wall s':>8}{'load':>6}",
     ]
     lines += [
-        f"{row['name']:16}{row['seed']:5}{row['bleu']['greedy']['score']:8.1f}"
+        f"{row['name']:16}{row['seed']:5}  {row.get('precision', ''):5}"
+        f"{row['bleu']['greedy']['score']:7.1f}"
         f"{row['bleu']['beam']['score']:7.1f}{row['updates']:9,}"
         f"{row['target_tokens']:11,}{row['seconds']:7.0f}{row['wall_seconds']:8.0f}"
         f"{row['load']:6.1f}"
         for row in record["rows"]
     ]
+    seeds = {
+        name: {row["seed"] for row in record["rows"] if row["name"] == name}
+        for name in (OURS, TORCH, JOEY)
+    }
     for way, found in record["lead"].items():
-        lines += [
-            f"{OURS} ahead of {name}: {gap:+.1f} BLEU ({way})"
-            for name, gap in found.items()
-        ]
+        for name, gap in found.items():
+            shared = len(seeds[OURS] & seeds[name])
+            over = "one seed" if shared == 1 else f"mean of {shared} seeds"
+            lines.append(f"{OURS} ahead of {name}: {gap:+.1f} BLEU ({way}, {over})")
     return "\n".join(lines)
 
 
@@ -358,9 +371,9 @@ def bench(
     record: dict[str, Any] = {
         "minutes": arguments.minutes,
         "config": config.to_dict(),
-        "plain": PLAIN,
+        "plain": plain_recipe(arguments),
         "joey": joey_config(config, Path("."), 0),
-        "surroundings": surroundings(),
+        "surroundings": surroundings(torch.device("cpu")),
         "data": {
             "corpora": list(config.data.corpora),
             "fingerprint": data.fingerprint,
@@ -385,6 +398,7 @@ def bench(
                 command = ["--one", name, "--work", str(work), "--seeds", str(seed)]
                 command += ["--config", arguments.config]
                 command += ["--minutes", str(arguments.minutes)]
+                command += ["--precision", arguments.precision]
                 subprocess.run(
                     [sys.executable, "-m", "benchmarks.translator", *command],
                     check=True,
@@ -411,6 +425,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seeds", type=int, nargs="+", default=[0])
     made.add_argument(
         "--only", nargs="+", choices=(OURS, TORCH, JOEY), default=[OURS, TORCH, JOEY]
+    )
+    made.add_argument(
+        "--precision",
+        choices=("fp32", "bf16"),
+        default="fp32",
+        help="of nn.Transformer (default: fp32, as PyTorch gives it)",
     )
     made.add_argument(
         "--record",

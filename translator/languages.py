@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -47,8 +48,20 @@ def _identifier():
 
 def language_of(text: str) -> str | None:
     """Return the likeliest of LANGUAGES; None where that is uncertain."""
-    language, probability = _identifier().classify(text)
-    return language if probability > 0.5 else None
+    likely = probabilities(text)
+    language = max(likely, key=likely.get)
+    return language if likely[language] > 0.5 else None
+
+
+def probabilities(text: str) -> dict[str, float]:
+    """Return the probability of each of LANGUAGES, by the letters of a text."""
+    return {name: float(share) for name, share in _identifier().rank(text)}
+
+
+def source_log_odds(likely: dict[str, float]) -> float:
+    """Return the log-odds, in nats, for the source's language against all others."""
+    share = min(max(likely[SOURCE], 1e-12), 1 - 1e-12)
+    return math.log(share / (1 - share))
 
 
 def check_languages(

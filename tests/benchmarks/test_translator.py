@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
+import torch
 
 from benchmarks import translator as bench
 from benchmarks.translator import JOEY, OURS, TORCH, BenchError, lead, main
 from tests.translator.training_help import config, write_toml
 from translator.config import load_config
+from translator.device import supports_bf16
 
 #: Modules with the few names of Joey NMT and sentencepiece that the benchmark calls.
 FAKES = {
@@ -122,6 +125,7 @@ def test_joey_nmt_stops_after_its_seconds_and_translates_with_its_last_weights(
     assert 0.4 < result["seconds"] < 30, "60 s had it not been interrupted"
     assert result["updates"] > 0
     assert result["parameters"] == 6, "tied weights once, no table of sinusoids"
+    assert result["precision"] == "fp32"
     assert result["versions"]["joeynmt"] == "1.0"
     assert (tmp_path / "beam.test").read_text() == "one\ntwo\n"
     assert (tmp_path / "greedy.test").read_text() == "x\nx\n"
@@ -145,14 +149,47 @@ def test_ours_and_pytorchs_are_trained_and_recorded(tmp_path: Path, capsys):
     assert found["rows"][0]["parameters"] == found["rows"][1]["parameters"]
     first, second = (row["bleu"]["greedy"]["score"] for row in found["rows"])
     assert found["lead"]["greedy"][TORCH] == pytest.approx(first - second, abs=1e-3)
-    assert "ahead of nn.Transformer" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "ahead of nn.Transformer" in out
+    assert "BLEU (greedy, one seed)" in out
+    for name, precision in ((OURS, "bf16"), (TORCH, "fp32")):
+        assert re.search(rf"^{re.escape(name)} +0  {precision} ", out, re.MULTILINE)
     # What is there is kept, and a record of something else is not added to.
     before = record.read_bytes()
     assert main([*command, "--only", OURS, TORCH]) == 0
     assert record.read_bytes() == before
+    assert main([*command, "--only", OURS, "--precision", "bf16"]) == 1
+    assert "another comparison (plain differs)" in capsys.readouterr().err
     command[command.index("0.05")] = "0.04"
     assert main([*command, "--only", OURS]) == 1
     assert "another comparison (minutes differs)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_nn_transformer_can_have_the_precision_of_ours(tmp_path: Path):
+    path = write_toml(tmp_path / "test.toml", config(precision="bf16"))
+    record = tmp_path / "record.json"
+    command = ["--config", str(path), "--minutes", "0.02", "--record", str(record)]
+    assert main([*command, "--only", TORCH, "--precision", "bf16"]) == 0
+    found = json.loads(record.read_text())
+    assert found["plain"]["training.precision"] == "bf16"
+    assert found["plain"]["training.pooled_dropout"] is False
+    has_bf16 = supports_bf16(torch.device("cpu"))
+    assert found["rows"][0]["precision"] == ("bf16" if has_bf16 else "fp32")
+
+
+def test_the_table_says_over_how_many_seeds():
+    def row(name, seed):
+        score = {way: {"score": 30.0 + seed} for way in ("greedy", "beam")}
+        numbers = dict.fromkeys(("updates", "target_tokens"), 1)
+        numbers |= dict.fromkeys(("seconds", "wall_seconds", "load"), 1.0)
+        return {"name": name, "seed": seed, "bleu": score, **numbers}
+
+    rows = [row(OURS, 0), row(OURS, 1), row(TORCH, 0), row(TORCH, 1), row(JOEY, 1)]
+    record = {"minutes": 1, "data": {"sentences": 9}, "rows": rows}
+    text = bench.table({**record, "lead": bench.leads(rows)})
+    assert "ahead of nn.Transformer: +0.0 BLEU (beam, mean of 2 seeds)" in text
+    assert "ahead of Joey NMT: +0.0 BLEU (beam, one seed)" in text
 
 
 def test_the_lead_is_over_the_seeds_that_both_have():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import random
 import subprocess
@@ -377,6 +378,126 @@ def test_given_test_sets_stay_line_for_line(tsv: Path, tmp_path: Path) -> None:
     assert sum(row.corpus == "own" for row in made.texts("test")) == 30
     tests = {group_key(row.source, "words") for row in made.texts("test")}
     assert not tests & {group_key(row.source, "words") for row in made.texts("train")}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Own files for training, validation and test, each in another form; nothing is shared."""
+    made = tmp_path / "mine"
+    made.mkdir()
+
+    def lines(letter: str, count: int, side: str) -> str:
+        word = {"de": "Satz", "en": "Sentence"}[side]
+        return "".join(f"{word} {letter * (i + 1)}.\n" for i in range(count))
+
+    for side in ("de", "en"):
+        (made / f"train.{side}").write_text(lines("a", 40, side), encoding="utf-8")
+        data = gzip.compress(lines("b", 6, side).encode())
+        (made / f"val.{side}.gz").write_bytes(data)
+    columns = (lines("c", 8, side).splitlines() for side in ("de", "en"))
+    rows = map("\t".join, zip(*columns, strict=True))
+    (made / "test.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return made
+
+
+def of_folder(folder: Path, *more: str) -> int:
+    out = folder.with_name("out")
+    return main(["prepare", "--folder", str(folder), "--out", str(out), *SIZES, *more])
+
+
+def test_own_files_for_each_split(folder: Path) -> None:
+    assert of_folder(folder) == 0
+    made = load_prepared(folder.with_name("out"))
+    assert [len(made.texts(split)) for split in SPLITS] == [40, 6, 8]
+    assert made.texts("test")[1] == ("Satz cc.", "Sentence cc.", "mine")
+    assert made.texts("valid")[0].source == "Satz b."
+    named = {"train.de", "train.en", "val.de.gz", "val.en.gz", "test.tsv"}
+    assert set(made.stats["inputs"]["mine"]) == named
+
+
+@pytest.mark.parametrize(
+    ("split", "into", "said", "left"),
+    [
+        (
+            "test",
+            "train",
+            "the test shares pairs with the training: 2 of 8 pairs",
+            (40, 6, 8),
+        ),
+        (
+            "val",
+            "train",
+            "the validation shares pairs with the training: 2 of 6",
+            (40, 6, 8),
+        ),
+        (
+            "test",
+            "val",
+            "the test shares pairs with the validation: 2 of 8",
+            (40, 6, 8),
+        ),
+    ],
+)
+def test_pairs_that_are_in_two_files(
+    split: str, into: str, said: str, left: tuple, folder: Path, capsys
+) -> None:
+    """They are refused, or go from what is learned from; the test stays line for line."""
+    letter = {"test": "c", "val": "b"}[split]
+    for side, word in (("de", "SATZ"), ("en", "sentence")):
+        lines = f"{word} {letter * 2}\n{word}  {letter * 5} !\n"
+        path = folder / f"{into}.{side}"
+        if into == "val":
+            path = path.with_name(path.name + ".gz")
+            data = gzip.decompress(path.read_bytes()) + lines.encode()
+            path.write_bytes(gzip.compress(data))
+        else:
+            path.write_text(path.read_text("utf-8") + lines, encoding="utf-8")
+    assert of_folder(folder) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    first = f"Satz {letter * 2}."
+    assert f"error: mine: {said}" in last
+    assert f"the first in line 2: {first!r}, 'Sentence {letter * 2}.'" in last
+    assert "prepare --drop-duplicates leaves them out of the" in last
+    assert not folder.with_name("out").exists()
+    assert of_folder(folder, "--drop-duplicates") == 0
+    made = load_prepared(folder.with_name("out"))
+    assert tuple(len(made.texts(split)) for split in SPLITS) == left
+    kept = {
+        row.source.lower() for row in made.texts("valid" if into == "val" else into)
+    }
+    assert not any(letter * 2 in source for source in kept)
+
+
+def test_a_folder_that_lacks_a_split_or_has_one_twice(folder: Path, capsys) -> None:
+    (folder / "test.tsv").rename(folder / "rest.tsv")
+    assert of_folder(folder) == 2
+    said = capsys.readouterr().err
+    assert "mine: expected test.tsv, or test.de and test.en, found none" in said
+    for side in ("de", "en"):
+        (folder / f"test.{side}").write_bytes((folder / f"train.{side}").read_bytes())
+    assert of_folder(folder, "--drop-duplicates") == 2
+    assert "test.de has the same contents as train.de" in capsys.readouterr().err
+
+
+def test_test_files_whose_sides_are_exchanged(folder: Path, capsys) -> None:
+    german = [f"Der Mann gab der Frau {i} alte Bücher." for i in range(30)]
+    english = [f"The man gave the woman {i} old books." for i in range(30)]
+    rows = map("\t".join, zip(english, german, strict=True))
+    (folder / "test.tsv").write_text("\n".join(rows), encoding="utf-8")
+    assert of_folder(folder) == 2
+    assert "mine, test: expected German before English" in capsys.readouterr().err
+
+
+def test_training_files_with_pairs_of_a_given_test(folder: Path, capsys) -> None:
+    """The test of a folder and the pairs of another file."""
+    more = folder.with_name("more.tsv")
+    text = "".join(f"Noch {'x' * i}.\tMore {'y' * i}.\n" for i in range(1, 80))
+    more.write_text(f"{text}Satz c.\tSentence c.\n", encoding="utf-8")
+    assert of_folder(folder, "--tsv", str(more)) == 2
+    assert "the test shares pairs with the training: 1 of 8" in capsys.readouterr().err
+    assert of_folder(folder, "--tsv", str(more), "--drop-duplicates") == 0
+    train = load_prepared(folder.with_name("out")).texts("train")
+    assert "Satz c." not in {row.source for row in train}
 
 
 def test_a_vocabulary_can_be_that_of_a_translator(

@@ -112,6 +112,12 @@ def test_numbers_that_did_not_survive_are_said(monkeypatch, capsys):
     _, err = translated(capsys, *lines)
     assert "line 2: low confidence: not in the translation: 1; {zwei}\n" in err
     assert "line 1" not in err
+    short = ["My name is Tom.", "Where is the station?", "Tom a mangé.", "Tom isst."]
+    _, err = translated(capsys, *short)
+    assert "line 1: this looks like English" in err
+    assert "line 2: this looks like English" in err
+    assert "line 3: this does not look like German" in err
+    assert "line 4: this" not in err
 
 
 def test_addresses_survive_where_a_sentence_has_no_capitals(capsys):

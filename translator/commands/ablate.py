@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.config import Config, load_config
     from translator.data.prepared import load_prepared
     from translator.decoding.record import read_record, surroundings, write_record
+    from translator.device import choose_device
     from translator.errors import TranslatorError
     from translator.training.processes import started
 
@@ -78,7 +79,11 @@ def run(args: argparse.Namespace) -> int:
         )
     corpus = load_prepared(args.data or Path("data") / config.name)
     about = {"config": config.to_dict(), "data": corpus.fingerprint}
-    record = {**about, "surroundings": surroundings(), "runs": []}
+    record = {
+        **about,
+        "surroundings": surroundings(choose_device(args.device)),
+        "runs": [],
+    }
     if path.exists():
         old = read_record(path)
         # Settings that came later than a record have their defaults in it.

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
                 "device": describe_device(device),
                 "load": [load, os.getloadavg()[0]],
                 "sizes": sizes,
-                "surroundings": surroundings(),
+                "surroundings": surroundings(device),
                 "training": training,
                 "decoding": decoding,
             },

@@ -39,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--reference", type=Path, help="its translation, line by line")
     parser.add_argument(
+        "--drop-duplicates",
+        action="store_true",
+        help="with --source: leave out of the test what is in the training data, too",
+    )
+    parser.add_argument(
         "--any-languages",
         action="store_true",
         help="measure on files that are not German and English, or not in this order",
@@ -121,14 +126,17 @@ def run(args: argparse.Namespace) -> int:
         pairs = read_parallel(args.source, args.reference)
         if not args.any_languages:
             check_languages(args.source.name, pairs, "evaluate")
+        pairs, dropped = _not_trained_on(args, translator.config.name, pairs)
         sources, references = zip(*pairs, strict=True)
         data = {
             "source": args.source.name,
+            "dropped_duplicates": dropped,
             "sha256": sha256(args.source),
             "reference_sha256": sha256(args.reference),
         }
     else:
         prepared = load_prepared(args.data or Path("data") / translator.config.name)
+        translator.check_vocabulary(prepared.tokenizer, prepared.folder)
         rows = prepared.texts(args.split)
         if args.split != "train":
             trained_on = [row.source for row in prepared.texts("train")]
@@ -185,12 +193,13 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.outputs:
         write_text(args.outputs, "".join(line + "\n" for line in outputs))
+    device = next(translator.model.parameters()).device
     record = {
         "name": translator.config.name,
         "config": translator.config.to_dict(),
         "seed": translator.config.training.seed,
-        "evaluated_on": describe_device(next(translator.model.parameters()).device),
-        "surroundings": surroundings(),
+        "evaluated_on": describe_device(device),
+        "surroundings": surroundings(device),
         "data": data,
         "length_penalty": chosen,
         "evaluations": evaluations,
@@ -206,6 +215,40 @@ def run(args: argparse.Namespace) -> int:
     write_record(path, record)
     print(f"record: {path}", file=sys.stderr)
     return 0
+
+
+def _not_trained_on(
+    args: argparse.Namespace, name: str, pairs: list[tuple[str, str]]
+) -> tuple[list[tuple[str, str]], int | None]:
+    """Return the pairs that are not in the training data, and how many were left out.
+
+    Raises TranslatorError where some are, unless --drop-duplicates is given. The number is None
+    where nothing is known of the training data.
+    """
+    from translator.data.held_out import described, shared_rows
+    from translator.data.prepared import STATS, read_examples
+    from translator.errors import TranslatorError
+
+    folder = args.data or Path("data") / name
+    if args.data is None and not (folder / STATS).is_file():
+        print(
+            f"translator: whether {args.source.name} was trained on is not known: there is no "
+            f"{folder}; --data names the prepared training data",
+            file=sys.stderr,
+        )
+        return pairs, None
+    trained_on = [row[:2] for row in read_examples(folder / "train.jsonl")]
+    rows = shared_rows(pairs, trained_on)
+    if rows and not args.drop_duplicates:
+        raise TranslatorError(
+            f"{args.source}: was trained on in part: {described(pairs, rows)}; evaluate "
+            "--drop-duplicates measures without them"
+        )
+    left_out = set(rows)
+    if len(left_out) == len(pairs):
+        raise TranslatorError(f"{args.source}: all its pairs were trained on")
+    kept = [pair for row, pair in enumerate(pairs) if row not in left_out]
+    return kept, len(rows)
 
 
 def _recorded_alpha(folder: Path) -> float:

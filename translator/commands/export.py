@@ -68,14 +68,17 @@ def run(args: argparse.Namespace) -> int:
             f"--out: expected another folder than --model, got {args.out} twice"
         )
     source = load_translator(args.model or args.run / "model")
+    data = load_prepared(args.data) if args.data else None
+    if data:
+        source.check_vocabulary(data.tokenizer, data.folder)
     save_translator(args.out, source, half=args.half, int8=args.int8)
     record = (args.model or args.run) / RECORD
     if record.is_file():
         write_bytes(args.out / record.name, record.read_bytes())
     if source.lexicon is not None:
         source.lexicon.save(args.out)
-    if args.data:
-        Lexicon.of(load_prepared(args.data)).save(args.out)
+    if data:
+        Lexicon.of(data).save(args.out)
     translator = load_translator(args.out)
     size = (args.out / WEIGHTS).stat().st_size
     print(f"{args.out}: {size / 1e6:.1f} MB of weights")

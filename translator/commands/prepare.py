@@ -32,6 +32,8 @@ EXAMPLES = """\
       the same with the vocabulary of a translator, to train that one further by train --from
   python -m translator prepare --text corpus.de corpus.en --config big
       your own pairs in two files, with the settings of a configuration
+  python -m translator prepare --folder mine --drop-duplicates
+      your own training, validation and test files: mine/train.de, train.en, valid.de and so on
 """
 # The configurations in the order in which one is looked for that has the corpora asked for.
 _FIRST = ("tiny", "small", "base")
@@ -60,6 +62,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs=2,
         metavar=("SOURCE", "TARGET"),
         help="also two files with a sentence a line; may be repeated",
+    )
+    parser.add_argument(
+        "--folder",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="also a folder with train, valid and test, each a .tsv or a .de and a .en",
+    )
+    parser.add_argument(
+        "--drop-duplicates",
+        action="store_true",
+        help="leave out of the training what is in your validation or test files, too",
     )
     parser.add_argument(
         "--config",
@@ -140,6 +154,7 @@ def run(args: argparse.Namespace) -> int:
         say=lambda line: print(line, file=sys.stderr),
         tokenizer=given,
         any_languages=args.any_languages,
+        drop_duplicates=args.drop_duplicates,
     )
     print(report(made))
     return 0
@@ -154,6 +169,7 @@ def _settings(args: argparse.Namespace) -> tuple[DataConfig, str]:
         *args.corpora,
         *(f"tsv:{path}" for path in args.tsv),
         *(f"text:{source},{target}" for source, target in args.text),
+        *(f"folder:{path}" for path in args.folder),
     )
     config = load_config(args.config or _config_for(corpora), args.overrides)
     corpora = corpora or config.data.corpora

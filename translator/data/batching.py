@@ -45,8 +45,17 @@ class Batch:
         return len(self.src)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
-        """Return the batch on another device."""
-        return self.map(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+        """Return the batch on another device.
+
+        non_blocking: do not wait for the copy; a GPU copies so from pinned memory alone.
+        """
+
+        def moved(tensor: Tensor) -> Tensor:
+            if non_blocking and torch.device(device).type == "cuda" and tensor.is_cpu:
+                tensor = tensor.pin_memory()
+            return tensor.to(device, non_blocking=non_blocking)
+
+        return self.map(moved)
 
     def map(self, function) -> Batch:
         """Return the batch with a function applied to each of its tensors."""

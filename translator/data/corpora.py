@@ -1,7 +1,8 @@
 """The corpora: the embedded grammar, Tatoeba, Multi30k, and anybody's files.
 
-A corpus is named by a text: "grammar", "tatoeba", "multi30k", "tsv:FILE" (source, tab, target) or
-"text:FILE,FILE" (a sentence a line, source and target). Files may be compressed by gzip.
+A corpus is named by a text: "grammar", "tatoeba", "multi30k", "tsv:FILE" (source, tab, target),
+"text:FILE,FILE" (a sentence a line, source and target) or "folder:FOLDER" (with files of its own
+for training, validation and test). Files may be compressed by gzip.
 
 Public corpora are looked for in the folder that is given, or in the one that the environment
 variable TRANSLATOR_DATA names, under the corpus's name; without either they are downloaded once.
@@ -25,10 +26,13 @@ from translator.data.spelling import as_sentence
 from translator.download import download
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
+from translator.languages import SOURCE, TARGET
 
 ENVIRONMENT = "TRANSLATOR_DATA"
 DOWNLOADS = Path("data") / "downloads"
 NAMES = ("grammar", "tatoeba", "multi30k")
+#: The names that a folder's files of each split may have.
+SPLIT_FILES = {"train": ("train",), "valid": ("valid", "val", "dev"), "test": ("test",)}
 
 Pairs = list[tuple[str, str]]
 
@@ -152,14 +156,19 @@ def load_corpus(
         return _own_files(
             _stem(source), read_parallel(source, target), [source, target]
         )
+    if kind == "folder" and rest:
+        return _own_folder(Path(rest))
     raise CorpusError(
-        f"corpus: expected one of {', '.join(NAMES)}, tsv:FILE or text:FILE,FILE, got {spec!r}"
+        f"corpus: expected one of {', '.join(NAMES)}, tsv:FILE, text:FILE,FILE or "
+        f"folder:FOLDER, got {spec!r}"
     )
 
 
 def corpus_name(spec: str) -> str:
     """Return the name that the corpus of this text will have, without reading it."""
     kind, _, rest = spec.partition(":")
+    if kind == "folder":
+        return Path(rest).resolve().name
     return _stem(Path(rest.split(",")[0])) if kind in ("tsv", "text") else spec
 
 
@@ -252,6 +261,36 @@ def _multi30k(folder: Path | None) -> Corpus:
 def _own_files(name: str, pairs: Pairs, paths: Sequence[Path]) -> Corpus:
     inputs = {path.name: sha256(path) for path in paths}
     return Corpus(name, "not stated", "local files", pairs=pairs, inputs=inputs)
+
+
+def _own_folder(folder: Path) -> Corpus:
+    """Read train.tsv, or train.de and train.en, and the same of validation and test."""
+    splits: dict[str, Pairs] = {}
+    paths: list[Path] = []
+    for split, names in SPLIT_FILES.items():
+        for tsv, *sides in (
+            [
+                folder / f"{name}{end}{gz}"
+                for end in (".tsv", f".{SOURCE}", f".{TARGET}")
+            ]
+            for name in names
+            for gz in ("", ".gz")
+        ):
+            if tsv.is_file():
+                splits[split], paths = read_tsv(tsv), [*paths, tsv]
+                break
+            if all(path.is_file() for path in sides):
+                splits[split], paths = read_parallel(*sides), [*paths, *sides]
+                break
+        else:
+            raise CorpusError(
+                f"{folder}: expected {names[0]}.tsv, or {names[0]}.{SOURCE} and "
+                f"{names[0]}.{TARGET}, found none; what has no files of its own for validation "
+                "and test is split by prepare --tsv or --text"
+            )
+    inputs = {path.name: sha256(path) for path in paths}
+    name = folder.resolve().name
+    return Corpus(name, "not stated", "local files", splits=splits, inputs=inputs)
 
 
 def _find(folder: Path, corpus: str, names: Sequence[str]) -> Path:

@@ -1,17 +1,19 @@
-"""Sentences that are test data: known by their hashes alone, and kept out of every Tatoeba file.
+"""Test data: sentences known by their hashes alone, and pairs that training files have, too.
 
 Tatoeba's exports come in many editions; a test set cut out of one is training data in another.
-`held-out.sha256` names the sentences of the test sets without showing them, a hash a line.
+`held-out.sha256` names the sentences of the test sets without showing them, a hash a line; they are
+kept out of every Tatoeba file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from translator.data.cleaning import normalise
+from translator.data.splitting import group_key
 from translator.errors import CorpusError
 
 HELD_OUT = Path(__file__).with_name("held-out.sha256")
@@ -60,3 +62,30 @@ def without_held_out(
     return [
         pair for pair in pairs if not any(is_held_out(text, digests) for text in pair)
     ]
+
+
+def shared_rows(
+    pairs: Sequence[tuple[str, str]],
+    others: Iterable[tuple[str, str]],
+    by: str = "words",
+) -> list[int]:
+    """Return the rows of pairs that are in others, too, both sides of them.
+
+    by: what counts as the same, see `splitting.group_key`; white space never does.
+    """
+    seen = {_key(pair, by) for pair in others}
+    return [row for row, pair in enumerate(pairs) if _key(pair, by) in seen]
+
+
+def described(pairs: Sequence[tuple[str, str]], rows: Sequence[int]) -> str:
+    """Return how many rows of pairs these are, and the first of them, for a message."""
+    source, target = (normalise(text)[:60] for text in pairs[rows[0]])
+    return (
+        f"{len(rows)} of {len(pairs)} pairs, the first in line {rows[0] + 1}: "
+        f"{source!r}, {target!r}"
+    )
+
+
+def _key(pair: tuple[str, str], by: str) -> tuple[str, str]:
+    source, target = (group_key(normalise(text), by) for text in pair)
+    return source, target

@@ -18,6 +18,7 @@ from translator.config import DataConfig, plain
 from translator.data.augmentation import join_pairs, reverse_pairs
 from translator.data.cleaning import RULES, Rules, TextPair, clean, normalise
 from translator.data.corpora import Corpus, corpus_name, load_corpus
+from translator.data.held_out import described, shared_rows
 from translator.data.prepared import (
     STATS,
     Example,
@@ -62,12 +63,14 @@ def prepare(
     say: Callable[[str], None] = lambda line: None,
     tokenizer: Tokenizer | None = None,
     any_languages: bool = False,
+    drop_duplicates: bool = False,
 ) -> PreparedCorpus:
     """Prepare the corpora of `settings` in the folder `out` and return what is there.
 
     data_dir: as in `load_corpus`. tokenizer: a vocabulary to use instead of learning one, such as
     that of a translator which is to be trained further. any_languages: do not look whether the
-    sides of each corpus are German and English. A folder that was prepared from the same
+    sides of each corpus are German and English. drop_duplicates: leave out of the training what is
+    in validation or test files, too, in place of an error. A folder that was prepared from the same
     inputs with the same settings is checked and returned; another one is replaced only by force.
     `out` appears, or is replaced, only when everything went well. say: is given a line about each
     step. Raises TranslatorError of several kinds, PreparedDataError where `out` is in the way or
@@ -85,6 +88,8 @@ def prepare(
         )
     corpora = [load_corpus(spec, settings, data_dir) for spec in settings.corpora]
     _check_inputs(corpora, any_languages)
+    if not drop_duplicates:
+        _check_duplicates(corpora, settings.group_by)
     if tokenizer is not None:
         settings = dataclasses.replace(settings, vocab_size=tokenizer.vocab_size)
     wanted = _about(settings, corpora, tokenizer)
@@ -130,6 +135,37 @@ def _check_inputs(corpora: Sequence[Corpus], any_languages: bool) -> None:
         if not any_languages:
             pairs = corpus.pairs or corpus.splits.get("train", [])
             check_languages(corpus.name, pairs)
+            if corpus.inputs:
+                for name in ("valid", "test"):
+                    given = corpus.splits.get(name, [])
+                    check_languages(f"{corpus.name}, {name}", given)
+
+
+def _check_duplicates(corpora: Sequence[Corpus], by: str) -> None:
+    """Raise CorpusError where files for validation or test have pairs of the training files.
+
+    Published corpora are as they are: what their splits share goes from the training, and counts.
+    """
+    training = [
+        pair
+        for corpus in corpora
+        for pair in (*corpus.pairs, *corpus.splits.get("train", []))
+    ]
+    for corpus in corpora:
+        if not corpus.inputs or corpus.as_published:
+            continue
+        valid, test = (corpus.splits.get(name, []) for name in ("valid", "test"))
+        for name, pairs, others, where in (
+            ("test", test, training, "training"),
+            ("validation", valid, training, "training"),
+            ("test", test, valid, "validation"),
+        ):
+            if rows := shared_rows(pairs, others, by):
+                raise CorpusError(
+                    f"{corpus.name}: the {name} shares pairs with the {where}: "
+                    f"{described(pairs, rows)}; prepare --drop-duplicates leaves them out of "
+                    f"the {where}"
+                )
 
 
 def draw_pairs(rows: list[Example], count: int, seed: int) -> list[Example]:

@@ -20,6 +20,7 @@ from translator.decoding.copying import (
     with_right_ordinals,
     without_signs,
 )
+from translator.decoding.foreign import foreign_warning
 from translator.decoding.lexicon import WORD
 from translator.decoding.model_folder import Translator
 from translator.decoding.search import (
@@ -30,10 +31,7 @@ from translator.decoding.search import (
 )
 from translator.decoding.sentences import LIST_MARK, split_clauses, split_sentences
 from translator.errors import TranslatorError
-from translator.languages import LANGUAGES, SOURCE, language_of
 
-#: Where less of a line's words is known, its language is looked at.
-FEW_KNOWN = 0.7
 _SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
@@ -113,10 +111,8 @@ def translate_lines(
 def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[_Piece]:
     """Yield the pieces of a line; joined with the space after each, they are the line."""
     lexicon = translator.lexicon
-    if lexicon and lexicon.share_known(line) < FEW_KNOWN:
-        language = language_of(line)
-        if language not in (None, SOURCE):
-            warnings.append(f"this looks like {LANGUAGES[language]}")
+    if foreign := foreign_warning(line, lexicon):
+        warnings.append(foreign)
     longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
 
     def fits(text: str) -> bool:

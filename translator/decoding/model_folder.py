@@ -9,6 +9,7 @@ lexicon.json        the words of its training, which names and spelling need
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ from translator.files import new_folder
 
 FORMAT = 1
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+#: In config.json: the SHA-256 of the vocabulary.
+VOCABULARY = "vocabulary"
 #: Beside a matrix of 8-bit integers: what each of its rows is to be multiplied by.
 SCALE = ".scale"
 #: What else may lie in the folder, and is kept when the translator in it is replaced.
@@ -64,6 +67,14 @@ class Translator:
         """
         options = options or DecodingOptions(alpha=self.alpha)
         return translate(self.model, self.tokenizer, texts, options)
+
+    def check_vocabulary(self, tokenizer: Tokenizer, folder: Path) -> None:
+        """Raise ModelFolderError where prepared data in folder has another vocabulary."""
+        if tokenizer.to_json() != self.tokenizer.to_json():
+            raise ModelFolderError(
+                f"{folder}: has another vocabulary than the translator, which was not trained on "
+                "it: give the data of its training by --data, or prepare these by --vocabulary"
+            )
 
 
 def save_translator(
@@ -98,6 +109,7 @@ def save_translator(
         settings = {
             "format": FORMAT,
             "vocab_size": translator.tokenizer.vocab_size,
+            VOCABULARY: _digest(translator.tokenizer),
             **translator.config.to_dict(),
         }
         (new / CONFIG).write_text(
@@ -120,6 +132,7 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
         settings = json.loads(path.read_text(encoding="utf-8"))
         found = settings.pop("format", None)
         vocab_size = settings.pop("vocab_size", None)
+        digest = settings.pop(VOCABULARY, None)
     except (FileNotFoundError, NotADirectoryError):
         raise ModelFolderError(
             f"{folder}: no translator ({CONFIG} is missing)"
@@ -136,6 +149,11 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
         raise ModelFolderError(
             f"{folder / TOKENIZER}: expected a vocabulary of {vocab_size}, as {CONFIG} says, "
             f"got {tokenizer.vocab_size}"
+        )
+    if digest not in (None, _digest(tokenizer)):  # older folders do not say
+        raise ModelFolderError(
+            f"{folder / TOKENIZER}: another model's vocabulary, not the one that {CONFIG} was "
+            "written with: take the file from where the weights are from"
         )
     model = config.model.build(vocab_size, tokenizer.pad_id)
     _load_weights(model, folder / WEIGHTS)
@@ -155,6 +173,10 @@ def load_translator(folder: str | Path, device: str = "cpu") -> Translator:
         calibration=calibration,
         lexicon=Lexicon.load(folder),
     )
+
+
+def _digest(tokenizer: Tokenizer) -> str:
+    return hashlib.sha256(tokenizer.to_json().encode()).hexdigest()
 
 
 def rounded_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:

@@ -13,20 +13,24 @@ from typing import Any
 import numpy as np
 import torch
 
+from translator.device import describe_device
 from translator.errors import TranslatorError
 from translator.files import write_text
 
 LIBRARIES = ("torch", "tokenizers", "sacrebleu", "numpy")
 
 
-def surroundings() -> dict[str, Any]:
-    """Return what ran: the code's revision, Python, the libraries, the machine's kind."""
+def surroundings(device: torch.device) -> dict[str, Any]:
+    """Return what ran: the code's revision, Python, the libraries, the machine's kind.
+
+    device: where; a GPU that was there and did nothing is not named.
+    """
     return {
         "revision": code_revision(),
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in LIBRARIES},
         "machine": platform.machine(),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "gpu": describe_device(device) if device.type == "cuda" else None,
     }
 
 
@@ -51,10 +55,11 @@ def code_revision() -> str | None:
 
 
 def check_record(record: Any, where: str) -> None:
-    """Raise TranslatorError unless a record is a run's: whole, and measured.
+    """Raise TranslatorError unless a record is a run's: whole, measured, and at one with itself.
 
-    where: what to call it. A GPU that the machine did not have, numbers that are called estimates,
-    and a curve that goes beyond the training's end are refused.
+    where: what to call it. Refused are a GPU that did not compute, or was not there; speeds that do
+    not follow from the numbers beside them; a precision that was not asked for; numbers that are
+    called estimates; and a curve that goes beyond the training's end.
     """
 
     def wrong(message: str) -> TranslatorError:
@@ -62,24 +67,36 @@ def check_record(record: Any, where: str) -> None:
 
     try:
         training, curve = record["training"], record["curve"]
-        devices = [
-            ("training", training["device"], training["surroundings"]["gpu"]),
-            ("evaluation", record["evaluated_on"], record["surroundings"]["gpu"]),
-        ]
+        trainings = [training, *(row["training"] for row in record.get("earlier", []))]
+        found = [*_devices(record, {})]
+        slips = [slip for row in trainings for slip in _slips(row)]
+        slips += [slip for row in record["evaluations"] for slip in _slips(row)]
+        asked = record["config"]["training"]["precision"]
         updates, seconds = int(training["updates"]), float(training["seconds"])
         last = max((line["update"] for line in curve), default=0)
         ended = max((line.get("seconds", 0) for line in curve), default=0)
+        tokens = max((line.get("tokens", 0) for line in curve), default=0)
         scored = [float(row["bleu"]["score"]) for row in record["evaluations"]]
         signed = all(row["bleu"]["signature"] for row in record["evaluations"])
+        _ = record["evaluated_on"], training["device"]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise wrong(
             f"expected what train and evaluate wrote, found no {error}"
         ) from None
-    for what, device, gpu in devices:
-        if not device.startswith("CPU") and device != gpu:
+    for what, device, gpu, torch_version in found:
+        on_cpu = device.startswith("CPU")
+        if on_cpu != (gpu is None) or not (on_cpu or device == gpu):
+            raise wrong(f"the {what} is said to be on {device}, but the GPU was {gpu}")
+        if gpu and str(torch_version).endswith("+cpu"):
             raise wrong(
-                f"the {what} is said to be on {device}, but the machine's GPU was {gpu}"
+                f"the {what} is said to be on {device}, but torch {torch_version} uses none"
             )
+    if slips:
+        raise wrong(slips[0])
+    if training.get("precision", "fp32") not in ("fp32", asked):
+        raise wrong(
+            f"trained in {training['precision']}, but the configuration says {asked}"
+        )
     if not (scored and signed):
         raise wrong("expected a BLEU score with its signature, got none")
     if not curve or last > updates or ended > seconds + 1:
@@ -87,9 +104,48 @@ def check_record(record: Any, where: str) -> None:
             f"the curve ends at update {last} after {ended} s, the training at {updates} "
             f"after {seconds} s"
         )
+    if tokens > training["target_tokens"]:
+        raise wrong(
+            f"the curve counts {tokens} target tokens, the training "
+            f"{training['target_tokens']}"
+        )
     called = [name for name in _names(record) if "estimate" in name.lower()]
     if called:
         raise wrong(f"{called[0]}: an estimate is no measurement")
+
+
+def _devices(
+    value: Any, around: dict[str, Any], what: str = "record"
+) -> Iterator[tuple[str, str, str | None, str | None]]:
+    """Yield every device of a record: whose it is, its name, and the GPU and torch around it."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _devices(item, around, what)
+    if not isinstance(value, dict):
+        return
+    around = value.get("surroundings", around)
+    for name, item in value.items():
+        if name in ("device", "evaluated_on") and isinstance(item, str):
+            called = "evaluation" if name == "evaluated_on" else what
+            libraries = around.get("libraries", {})
+            yield called, item, around["gpu"], libraries.get("torch")
+        yield from _devices(item, around, name)
+
+
+def _slips(row: dict[str, Any]) -> Iterator[str]:
+    """Yield the speeds of a training or an evaluation that do not follow from its numbers."""
+    for count in ("target_tokens", "sentences"):
+        speed = f"{count}_per_second"
+        if speed in row:
+            low, high = (
+                row[count] / max(row["seconds"] + slack, 1e-3)
+                for slack in (0.06, -0.06)
+            )
+            if not low - 1 <= row[speed] <= high + 1:  # all are rounded
+                yield (
+                    f"{row[count]} {count} in {row['seconds']} s are not the "
+                    f"{row[speed]} a second that are named"
+                )
 
 
 def _names(value: Any) -> Iterator[str]:

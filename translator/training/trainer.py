@@ -134,7 +134,7 @@ class Trainer:
         self.stable = False
         self.started_from: dict[str, Any] | None = None
         # Of the code that runs, not of what it is at the end.
-        self.surroundings = surroundings()
+        self.surroundings = surroundings(processes.device)
 
     def batches_of(self, ids: TokenIds, *, shuffle: bool) -> TokenBatches:
         """Return the batches of a split; those of training are shared out among the processes."""

@@ -331,6 +331,30 @@ def test_multi30k_in_a_local_folder(
     assert load_corpus("multi30k", data_dir=tmp_path).as_published is True
 
 
+def test_what_published_files_share_goes_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = multi30k_folder(tmp_path / "multi30k")
+    for side in ("de", "en"):
+        train, test = (
+            folder / f"{name}.{side}.gz" for name in ("train", "test_2016_flickr")
+        )
+        lines = gzip.decompress(train.read_bytes()) + gzip.decompress(test.read_bytes())
+        train.write_bytes(gzip.compress(lines))
+    settings = DataConfig(corpora=("multi30k",), vocab_size=300)
+    with pytest.raises(
+        CorpusError, match=r"multi30k: the test shares .*--drop-duplicates"
+    ):
+        prepare(settings, tmp_path / "out", data_dir=tmp_path)
+    published = {
+        key: Remote(file.url, sha256(tmp_path / "multi30k" / file.name))
+        for key, file in MULTI30K.items()
+    }
+    monkeypatch.setattr(corpora, "MULTI30K", published)
+    made = prepare(settings, tmp_path / "out", data_dir=tmp_path)
+    assert made.stats["counts"]["multi30k"]["dropped"]["in valid or test"] == 3
+
+
 def test_multi30k_is_downloaded_with_its_hashes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from sacrebleu import corpus_bleu, corpus_chrf
 
 from tests.translator.training_help import config, corpus, write_toml
 from translator.cli import main
+from translator.data.prepared import load_prepared
 from translator.decoding.confidence import Calibration
 from translator.decoding.evaluation import (
     by_length,
@@ -53,8 +54,32 @@ SOURCES = [
 def check_wrong_records(record):
     """Each change of a right record makes one that is refused, with the reason."""
     for keys, value, message in (
-        (("training", "device"), "NVIDIA H100", "the machine's GPU was None"),
+        (("training", "device"), "NVIDIA H100", "but the GPU was None"),
         (("evaluated_on",), "NVIDIA H100", "evaluation is said to be on NVIDIA H100"),
+        (
+            ("surroundings", "gpu"),
+            "NVIDIA H100",
+            "the evaluation is said to be on CPU, .*, but the GPU was NVIDIA",
+        ),
+        (("training", "surroundings", "gpu"), "NVIDIA H100", "the training is said to"),
+        (
+            ("earlier",),
+            [{"training": {**record["training"], "device": "NVIDIA H100"}}],
+            "the training is said to be on NVIDIA H100",
+        ),
+        (
+            ("training", "target_tokens_per_second"),
+            10**6,
+            "target_tokens in .* are not",
+        ),
+        (
+            ("evaluations", 1, "sentences_per_second"),
+            10**5,
+            "5 sentences in .* are not",
+        ),
+        (("training", "precision"), "bf16", "configuration says fp32"),
+        (("training", "target_tokens"), 3, "3 target_tokens in"),
+        (("curve", 0, "tokens"), 10**6, "the curve counts 1000000 target tokens"),
         (("training", "estimated_seconds"), 3, "an estimate is no measurement"),
         (("training", "updates"), 3, "the curve ends at update 4"),
         (("curve",), [], "the curve ends at update 0"),
@@ -70,6 +95,21 @@ def check_wrong_records(record):
             TranslatorError, match=f"R: .*{message}.*run evaluate again"
         ):
             check_record(changed, "R")
+    # All of a GPU, but the torch that has none; with another, it is right.
+    changed = copy.deepcopy(record)
+    for row in (changed, changed["training"]):
+        row["surroundings"].update(gpu="NVIDIA H100", libraries={"torch": "2.13.0+cpu"})
+    changed["evaluated_on"] = changed["training"]["device"] = "NVIDIA H100"
+    with pytest.raises(TranslatorError, match=r"but torch 2.13.0\+cpu uses none"):
+        check_record(changed, "R")
+    for row in (changed, changed["training"]):
+        row["surroundings"]["libraries"] = {"torch": "2.13.0+cu130"}
+    check_record(changed, "R")
+    changed["evaluated_on"] = "NVIDIA A100"
+    with pytest.raises(
+        TranslatorError, match="on NVIDIA A100, but the GPU was NVIDIA H"
+    ):
+        check_record(changed, "R")
 
 
 def test_scores_are_sacrebleus():
@@ -194,6 +234,55 @@ def test_a_run_from_preparation_to_record(tmp_path, monkeypatch, capsys):
     assert "expected one of grammar, got tatoeba" in capsys.readouterr().err
     assert main(["evaluate", "--run", run, "--model", str(model)]) == 2
     assert "one of --run and --model" in capsys.readouterr().err
+    check_other_data(tmp_path, run, capsys)
+
+
+def check_other_data(tmp_path, run, capsys):
+    """Data of another vocabulary were not trained on; test pairs that were are refused."""
+    other = str(tmp_path / "other")
+    settings = ["--set=data.grammar_pairs=300", "--set=data.seed=1"]
+    sizes = ["--valid", "10", "--test", "10", "--vocab-size", "310"]
+    assert main(["prepare", "--out", other, *settings, *sizes]) == 0
+    for command in (
+        ["evaluate", "--run", run, "--data", other],
+        ["export", "--run", run, "--data", other, "--out", str(tmp_path / "no")],
+    ):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert "other: has another vocabulary than the translator" in said
+        assert "by --data, or prepare these by --vocabulary" in said
+    assert not (tmp_path / "no").exists()
+    data = load_prepared(tmp_path / "data")
+    rows = [*data.texts("test")[:5], *data.texts("train")[:2], *data.texts("test")[5:7]]
+    for side, name in ((0, "own.de"), (1, "own.en")):
+        # Case and punctuation do not count, as in splitting.
+        text = "".join(f"{row[side].upper()} !\n" for row in rows)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = [
+        "--source",
+        str(tmp_path / "own.de"),
+        "--reference",
+        str(tmp_path / "own.en"),
+    ]
+    command = ["evaluate", "--run", run, *files, "--beam", "1", "--device", "cpu"]
+    command += ["--any-languages"]
+    trained_on = ["--data", str(tmp_path / "data")]
+    assert main([*command, *trained_on]) == 2
+    said = capsys.readouterr().err
+    first = f"{rows[5].source.upper()} !"
+    assert (
+        f"own.de: was trained on in part: 2 of 9 pairs, the first in line 6: {first!r}"
+        in said
+    )
+    assert "evaluate --drop-duplicates measures without them" in said
+    assert main([*command, *trained_on, "--drop-duplicates"]) == 0
+    assert "7 sentences" in capsys.readouterr().out
+    record = read_record(tmp_path / "run" / "evaluation-own.de.json")
+    assert record["data"]["dropped_duplicates"] == 2
+    assert main(command) == 0
+    assert "is not known: there is no data" in capsys.readouterr().err
+    record = read_record(tmp_path / "run" / "evaluation-own.de.json")
+    assert record["data"]["dropped_duplicates"] is None
 
 
 def test_any_further_test_set_by_its_two_files(tmp_path, capsys, monkeypatch):

@@ -225,6 +225,24 @@ def test_weights_of_another_size_are_named(folder):
         load_translator(folder)
 
 
+def test_the_vocabulary_of_another_model_of_that_size_is_named(folder):
+    """As large as the right one, so that only its contents tell."""
+    path = folder / "tokenizer.json"
+    settings = json.loads(path.read_text())
+    pieces = settings["model"]["vocab"]
+    one, other = list(pieces)[-2:]
+    pieces[one], pieces[other] = pieces[other], pieces[one]
+    path.write_text(json.dumps(settings))
+    with pytest.raises(
+        ModelFolderError, match=r"another model's vocabulary.* take the"
+    ):
+        load_translator(folder)
+    config = json.loads((folder / "config.json").read_text())
+    del config["vocabulary"]  # as in folders that are older
+    (folder / "config.json").write_text(json.dumps(config))
+    assert load_translator(folder)
+
+
 def test_lines_of_a_file(tmp_path):
     path = tmp_path / "text"
     path.write_bytes("\ufeffeins\r\nzwei\n\nvier\u2028still vier".encode())
