@@ -196,8 +196,10 @@ def _decode(
             piece.found, key=lambda one: (*_lost(piece, one[0]), -one[1].score)
         )
         # A text that was found in several ways counts once, with its best score.
-        piece.found = list({text: (text, h) for text, h in reversed(ordered)}.values())
-        piece.found.reverse()
+        best: dict[str, tuple[str, Hypothesis]] = {}
+        for text, hypothesis in ordered:
+            best.setdefault(text, (text, hypothesis))
+        piece.found = list(best.values())
 
 
 def _lost(piece: _Piece, translation: str) -> tuple[int, int]:
