@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,9 +14,14 @@ from tests.site.test_live_maths import strange_texts, units
 from translator.data.cleaning import normalise
 from translator.decoding import copying
 from translator.decoding.lexicon import Lexicon
-from translator.decoding.lines import is_in_one_case, translate_lines
+from translator.decoding.lines import (
+    _decode,
+    _pieces,
+    is_in_one_case,
+    translate_lines,
+)
 from translator.decoding.model_folder import Translator, load_translator
-from translator.decoding.search import length_penalty
+from translator.decoding.search import DecodingOptions, length_penalty
 from translator.decoding.sentences import split_clauses, split_sentences
 from translator.export.web_export import write_web
 
@@ -25,23 +29,28 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MODEL = ROOT / "models" / "de-en"
 LIVE = ROOT / "book" / "assets" / "live"
-NAMES = "loader tokenizer model search lexicon sentences copying lines".split()
-#: Two translations whose scores, both by PyTorch, differ by less are a tie: PyTorch adds in 32
-#: bits, the page in 64.
+NAMES = (
+    *("loader", "tokenizer", "model", "search"),
+    *("lexicon", "sentences", "copying", "lines"),
+)
+#: Translations that differ are a tie if their scores, both by PyTorch, differ by less: PyTorch adds
+#: in 32 bits, the page in 64.
 TOLERANCE = 1e-4
 TRANSLATE = """(lines) => {
   const { manifest, words } = LiveData;
   const tokenizer = new Tokenizer(words.tokens, words.merges);
   const lexicon = new Lexicon(words.known, words.names);
-  globalThis.model ??= new Transformer(manifest.model, readWeights(manifest.tensors, LiveData.buffer()));
+  const weights = readWeights(manifest.tensors, LiveData.buffer());
+  const model = new Transformer(manifest.model, weights);
   const translator = new LineTranslator(model, tokenizer, lexicon, manifest);
   return lines.map((line) => {
     const steps = translator.translateText(line);
     let step;
     while (!(step = steps.next()).done);
     const { text, warnings, pieces } = step.value;
-    const found = pieces.filter((one) => one.toTranslate).map((one) => one.found[0]);
-    return { text, warnings, pieces: found.map((one) => [one.read, one.hypothesis.tokens, one.text]) };
+    const best = pieces.filter((one) => one.toTranslate).map((one) => one.found[0]);
+    const about = ({ read, hypothesis: { tokens, ended } }) => ({ read, tokens, ended });
+    return { text, warnings, pieces: best.map(about) };
   });
 }"""
 
@@ -63,10 +72,12 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable]:
 
 
 @torch.no_grad()
-def score(translator: Translator, source: str, tokens: list[int], ended: bool) -> float:
+def scored(
+    translator: Translator, read: str, tokens: list[int], *, ended: bool
+) -> float:
     """Return the score that PyTorch gives to a translation of a sentence."""
     tokenizer, model = translator.tokenizer, translator.model
-    src = torch.tensor([[*tokenizer.encode(source), tokenizer.eos_id]])
+    src = torch.tensor([[*tokenizer.encode(read), tokenizer.eos_id]])
     target = [*tokens, tokenizer.eos_id] if ended else tokens
     logits = model(src, torch.tensor([[tokenizer.bos_id, *target[:-1]]]))[0]
     logits[:, model.pad_id] = -torch.inf
@@ -149,3 +160,43 @@ def test_what_is_done_around_the_model_is_done_as_in_python(
     found = node(AROUND, [units(line) for line in lines])
     for line, page in zip(lines, found, strict=True):
         assert page == around(line, translator.lexicon), repr(line)
+
+
+def differences(
+    page: list[dict], lines: list[str], translator: Translator
+) -> tuple[list[str], int]:
+    """Return what differs from Python's translations and is no tie, and the number of ties.
+
+    A tie needs, sentence by sentence, two scores by PyTorch that differ by less than TOLERANCE.
+    """
+    expected = translate_lines(translator, lines)
+    found, ties = [], 0
+    for line, ours, theirs in zip(lines, page, expected, strict=True):
+        if ours["text"] == theirs.text:
+            continue
+        if is_tie(line, ours["pieces"], translator):
+            ties += 1
+        else:
+            found.append(f"{line!r}: {ours['text']!r}, Python has {theirs.text!r}")
+    return found, ties
+
+
+def is_tie(line: str, ours: list[dict], translator: Translator) -> bool:
+    """Return whether PyTorch gives the same score to each sentence of the page and of Python."""
+    theirs = [one for one in _pieces(translator, line, []) if one.to_translate]
+    _decode(translator, theirs, DecodingOptions(alpha=translator.alpha))
+    return len(ours) == len(theirs) and all(
+        abs(scored(translator, **one) - other.found[0][1].score) < TOLERANCE
+        for one, other in zip(ours, theirs, strict=True)
+    )
+
+
+def test_five_hundred_lines_are_those_of_the_command_line(
+    node: Callable, translator: Translator
+) -> None:
+    """Everyday ones and hard ones; of ties there are few."""
+    lines = [*five_hundred.everyday(), *five_hundred.hard()]
+    assert len(lines) == 500
+    found, ties = differences(node(TRANSLATE, lines), lines, translator)
+    assert not found
+    assert ties <= len(lines) // 100

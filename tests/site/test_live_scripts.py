@@ -173,7 +173,8 @@ ALONE = """async (text) => {
   const [first] = said.filter((one) => one.type === "token");
   const other = first.step.top[1].id;
   await ask({ ...question, type: "translate", number: 2, prefix: [other] });
-  const off = ["0", "1", "2"].flatMap((layer) => [0, 1, 2, 3].map((head) => `cross ${layer} ${head}`));
+  const four = (layer) => [0, 1, 2, 3].map((head) => `cross ${layer} ${head}`);
+  const off = [0, 1, 2].flatMap(four);
   await ask({ ...question, type: "translate", number: 3, prefix: [], off });
   await ask({ ...question, type: "beam", number: 4, size: 4, alpha: manifest.alpha });
   await ask({ ...question, type: "translate", number: 5, text: " ", prefix: [] });

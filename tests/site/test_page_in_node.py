@@ -99,16 +99,16 @@ def test_where_there_is_nothing_to_translate_nothing_is_looked_into(
     write(ready, "12 + 3")
     ready("() => dom.change(page.beam.alpha, { value: 0.5 })")
     source(ready, "12 + 3", tokens=[], sentences=[], read="", notes=["Nothing."])
-    answer(
-        ready, type="done", text="12 + 3", ended=True, chrf=None, perToken=None
-    )
+    answer(ready, type="done", text="12 + 3", ended=True, chrf=None, perToken=None)
     assert ready("() => dom.texts('.live-output')") == ["12 + 3"]
     assert ready("() => dom.texts('.live-notes li')") == ["Nothing."]
     assert ready(SHOWN, ["result", "after", "source", "read"]) == [True, *[False] * 3]
     assert posted(ready)["type"] == "translate"
     write(ready, "Ein Hund")
     translated(ready, " A", " dog")
-    assert ready(SHOWN, ["after", "source", "read", "which"]) == [True] * 2 + [False] * 2
+    assert (
+        ready(SHOWN, ["after", "source", "read", "which"]) == [True] * 2 + [False] * 2
+    )
 
 
 def test_what_the_model_read_is_said_where_it_is_not_the_text(ready: Callable) -> None:
@@ -129,7 +129,9 @@ def test_what_the_model_read_is_said_where_it_is_not_the_text(ready: Callable) -
     options = "() => dom.all('.live-sentence option').map((one) => one.textContent)"
     assert ready(options) == ["1. Das ist Solveig.", "2. Ein Hund."]
     ready("() => dom.change(page.find('sentence'), { value: '1' })")
-    assert posted(ready).items() >= {"at": 1, "prefix": [], "text": " ".join(two)}.items()
+    assert (
+        posted(ready).items() >= {"at": 1, "prefix": [], "text": " ".join(two)}.items()
+    )
     source(ready, "This is Solveig. A dog.", sentences=two, read="Ein Hund.")
     answer(ready, type="token", step=step(" A", 3))
     answer(ready, **done, ended=True, chrf=70)

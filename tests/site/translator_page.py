@@ -112,11 +112,10 @@ def draft(node: Callable, text: str) -> None:
 
 def source(node: Callable, text: str = "", **more: object) -> None:
     """Let the worker answer with a translation, and with the tokens of what was read."""
-    message = {
-        **{"text": text, "tokens": SOURCE, "weights": [[[1 / 3] * 9]], "notes": []},
-        **{"sentences": ["Ein Hund"], "read": "Ein Hund", "standIns": []},
-    }
-    answer(node, **message | {"type": "source"} | more)
+    about = {"tokens": SOURCE, "weights": [[[1 / 3] * 9]], "notes": []}
+    read = {"sentences": ["Ein Hund"], "read": "Ein Hund", "standIns": []}
+    message = {"type": "source", "text": text} | about | read | more
+    answer(node, **message)
 
 
 def translated(

@@ -202,6 +202,27 @@ def test_names_that_no_training_had_are_copied(monkeypatch, capsys):
     assert len(missing) <= 0.2 * len(cases), missing
 
 
+def test_a_text_that_several_names_lead_to_counts_with_its_best_score(
+    monkeypatch, capsys
+):
+    scores = iter([-0.1, -0.2, -0.2])
+
+    def found(_, texts, __):
+        if texts == ["Ich kenne Solveig."]:
+            return [[("I know silly.", Hypothesis([5], -0.1, -0.1, ended=True))]]
+        names = [text.removeprefix("Ich kenne ") for text in texts]
+        ours = [Hypothesis([5], s, s, ended=True) for s in scores]
+        other = Hypothesis([6], -0.15, -0.15, ended=True)
+        return [
+            [(f"I know {name}", one), (f"He knows {name}", other)]
+            for name, one in zip(names, ours, strict=True)
+        ]
+
+    monkeypatch.setattr("translator.decoding.lines._hypotheses", found)
+    out, _ = translated(capsys, "Ich kenne Solveig.")
+    assert out == ["I know Solveig."]
+
+
 def test_capitals_are_read_as_words_and_written_as_capitals(capsys):
     usual, _ = translated(capsys, "Wo ist der Hund?")
     assert translated(capsys, "WO IST DER HUND?")[0] == [usual[0].upper()]
