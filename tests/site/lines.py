@@ -50,7 +50,7 @@ def hard() -> list[str]:
     rng = random.Random(2)
     names = json.loads(NAMES.read_text(encoding="utf-8"))
     unknown = [one["sentence"].format(rng.choice(one["names"])) for one in names[:6]]
-    lines = [*HARD, "", "  ", "\t", "\u2028", "\u200b", "Ja.\r", "12", *unknown]
+    lines = [*HARD, "", "  ", "\t", "\u2028", "\u200b", "12", *unknown]
     rules = [
         lambda text: unicodedata.normalize("NFD", text),
         lambda text: text.upper(),

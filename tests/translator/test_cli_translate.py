@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from translator.cli import main
+from translator.decoding.lines import is_short
 from translator.decoding.search import Hypothesis
 
 pytestmark = pytest.mark.slow
@@ -323,6 +324,27 @@ def test_a_terminal_gets_a_prompt_and_each_answer_at_once():
     assert out == ""
     assert err.count("> ") == 4
     assert err.count("not translated: ") == 1
+
+
+def test_a_translation_that_leaves_much_out_is_said(capsys):
+    lines = ["Er wohnt z. B. in Berlin.", "Er wohnt in Berlin.", "Komm bitte her!"]
+    _, err = translated(capsys, *lines)
+    assert "line 1: low confidence: much shorter than: Er wohnt z. B." in err
+    assert "line 2" not in err
+    assert "line 3" not in err
+
+
+@pytest.mark.parametrize(
+    ("sentence", "translation", "short"),
+    [
+        ("Eins zwei drei vier fünf sechs.", "One two three.", True),
+        ("Eins zwei drei vier fünf sechs.", "One two three four.", False),
+        ("Eins zwei drei vier fünf.", "One.", False),  # too few to tell
+        ("Eins zwei drei vier fünf sechs.", "", True),
+    ],
+)
+def test_how_short_is_much_shorter(sentence, translation, short):
+    assert is_short(sentence, translation) == short
 
 
 def test_low_confidence_is_said(capsys):

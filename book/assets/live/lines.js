@@ -168,6 +168,10 @@ class LineTranslator {
       const written = text || source;
       const lost = [...Copying.lostNumbers(toTranslate, written), ...Copying.lostMarkup(toTranslate, written)];
       if (lost.length) warnings.push(`low confidence: not in the translation: ${lost.join("; ")}`);
+      const [words, others] = [toTranslate, written].map((one) => Lexicon.words(one).length);
+      if (words >= 6 && others <= 0.5 * words) {
+        warnings.push(`low confidence: much shorter than: ${LineTranslator.begin(source)}`);
+      }
     }
     return { text: LineTranslator.joined(pieces), total, length, warnings, pieces };
   }
