@@ -26,10 +26,12 @@ TRANSLATED = """() => {
   if (!page) return;
   LiveData.manifest = { model: { heads: 1, encoderLayers: 1, decoderLayers: 1 } };
   page.ready();
-  page.begin({ tokens: ["Hund"], weights: [[[1]]], notes: [] });
+  page.asked = "Hund. Hund.";
+  const read = { sentences: ["Hund.", "Hund."], read: "Hund.", standIns: [] };
+  page.begin({ text: "dog", tokens: ["Hund"], weights: [[[1]]], notes: [], ...read });
   const step = { id: 3, text: " dog", logP: -1, self: [[[1]]], cross: [[[1]]] };
   step.top = [step, { ...step, id: 4 }];
-  page.write(step);
+  page.result.steps.push(step);
   page.prefix = [3];
   page.off.add("cross 0 0");
   page.end({ text: "dog", ended: false, chrf: null, perToken: 1 });

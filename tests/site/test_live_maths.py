@@ -345,14 +345,6 @@ def test_what_does_not_end_in_time_is_cut_off(
     assert short[0]["ended"]
 
 
-@pytest.mark.parametrize(("size", "count"), [(1, 380), (4, 120)])
-def test_hundreds_of_translations_are_those_of_python(
-    size: int, count: int, in_browser: Callable, translator: Translator
-) -> None:
-    """The same for 500."""
-    check_translations(in_browser, translator, sentences(count), size)
-
-
 def test_decoding_goes_on_from_words_that_were_chosen(
     live: Callable, translator: Translator
 ) -> None:

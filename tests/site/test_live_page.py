@@ -11,8 +11,7 @@ import torch
 
 from tests.site.pages import ROOT, soup
 from tests.site.test_pages import DESKTOP, PHONE, TOO_WIDE, Watch, violations
-from transformer.model import greedy_decode
-from translator.data.cleaning import normalise
+from translator.decoding.lines import translate_lines
 from translator.decoding.model_folder import Translator, load_translator
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -54,16 +53,12 @@ def translator() -> Translator:
 
 
 @pytest.fixture(scope="module")
-def greedy(translator: Translator) -> Callable:
-    """A function that translates a text as the page does, in Python."""
-    tokenizer = translator.tokenizer
-    ends = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
+def in_python(translator: Translator) -> Callable:
+    """A function that translates a text as the command line does."""
 
     def translate_it(text: str = SENTENCE) -> str:
-        src = torch.tensor([[*tokenizer.encode(normalise(text)), tokenizer.eos_id]])
-        with torch.no_grad():
-            written = greedy_decode(translator.model, src, max_len=40, **ends)
-        return tokenizer.decode(written[0].tolist()).strip()
+        (found,) = translate_lines(translator, [text])
+        return found.text
 
     return translate_it
 
@@ -84,7 +79,7 @@ def page(on_disk: str, new_context: Callable) -> object:
 
 
 def test_nothing_is_loaded_until_the_reader_asks(
-    on_disk: str, site: Path, new_context: Callable, greedy: Callable
+    on_disk: str, site: Path, new_context: Callable, in_python: Callable
 ) -> None:
     """The button says how much it will be; all of it comes from the disk, and nothing else."""
     page = new_context().new_page()
@@ -102,12 +97,12 @@ def test_nothing_is_loaded_until_the_reader_asks(
     progress = page.locator(".live-progress-text").text_content()
     assert progress == f"{size / 1e6:.1f} of {size / 1e6:.1f} MB"
     assert page.evaluate("document.activeElement.id") == "live-text"
-    assert translate(page) == greedy()
+    assert translate(page) == in_python()
     assert not watch.problems
 
 
 def test_what_does_not_arrive_is_said_and_tried_again(
-    server: str, new_context: Callable, greedy: Callable
+    server: str, new_context: Callable, in_python: Callable
 ) -> None:
     """A part fails: the page says which, and the button loads the rest."""
     page = new_context().new_page()
@@ -118,7 +113,7 @@ def test_what_does_not_arrive_is_said_and_tried_again(
     page.unroute("**/part-03.js")
     page.get_by_role("button", name="Try again").click()
     wait_for_status(page, "The translator is ready")
-    assert translate(page) == greedy()
+    assert translate(page) == in_python()
 
 
 def test_attention_is_walked_through_by_keyboard(page: object) -> None:
@@ -148,14 +143,12 @@ def test_attention_is_walked_through_by_keyboard(page: object) -> None:
 
 @torch.no_grad()
 def test_the_grid_shows_the_head_that_is_chosen(
-    page: object, translator: Translator
+    page: object, translator: Translator, in_python: Callable
 ) -> None:
     """For each kind, a layer, and a head or their mean: PyTorch's weights, row by row."""
     model, tokenizer = translator.model, translator.tokenizer
-    source = [*tokenizer.encode(SENTENCE), tokenizer.eos_id]
-    src = torch.tensor([source])
-    ends = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
-    written = greedy_decode(model, src, max_len=40, **ends)[0, :-1].tolist()
+    src = torch.tensor([[*tokenizer.encode(SENTENCE), tokenizer.eos_id]])
+    written = tokenizer.encode(in_python())
     memory, encoder = model.encode(src, need_weights=True)
     tgt = torch.tensor([[tokenizer.bos_id, *written]])
     _, decoder = model.decode(tgt, memory, need_weights=True)
@@ -195,7 +188,7 @@ def test_attention_can_be_read_as_a_table(page: object) -> None:
 
 
 def test_a_head_is_switched_off_and_on(
-    page: object, translator: Translator, greedy: Callable
+    page: object, translator: Translator, in_python: Callable
 ) -> None:
     """The sentence is translated without the heads, beside what it was; and again with them."""
     before = page.inner_text(".live-output")
@@ -216,7 +209,7 @@ def test_a_head_is_switched_off_and_on(
     assert page.locator(".live-off-list li").count() == heads
     # Another sentence, while they are off: with all heads it is translated first.
     assert translate(page, "Wo ist der Hund?") == without
-    other = greedy("Wo ist der Hund?")
+    other = in_python("Wo ist der Hund?")
     assert page.inner_text(".live-before") == f"With all heads on: {other}"
     page.evaluate(f"{STATUS} = ''")
     page.get_by_role("button", name="Switch all heads on").click()
@@ -327,41 +320,77 @@ def test_searches_that_nobody_waits_for_are_left_out(page: object) -> None:
 def test_on_a_phone_the_translation_comes_into_view(
     on_disk: str, new_context: Callable
 ) -> None:
-    """It lies below the window when the button is tapped."""
+    """It lies below the window when the button is tapped, above it when a head is switched off."""
     page = new_context(viewport=PHONE).new_page()
     loaded(page, on_disk)
+
+    def is_in_view() -> bool:
+        output = page.locator(".live-output")
+        box = output.bounding_box()
+        if box["y"] < 0 or box["y"] + box["height"] > PHONE["height"]:
+            return False
+        return output.evaluate(  # nothing lies over it
+            """(output) => {
+              const { left, top, bottom } = output.getBoundingClientRect();
+              return [top + 2, bottom - 2].every(
+                (y) => output.contains(document.elementFromPoint(left + 30, y)));
+            }"""
+        )
+
     translate(page)
-    box = page.locator(".live-output").bounding_box()
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= PHONE["height"]
+    assert is_in_view()
+    for button in (".live-switch", ".live-all-on"):
+        page.locator(button).scroll_into_view_if_needed()
+        if button == ".live-switch":
+            assert not is_in_view()
+        page.evaluate(f"{STATUS} = ''")
+        page.locator(button).click()
+        wait_for_status(page, "Translated: ")
+        assert is_in_view(), button
+    page.locator(".live-switch").click()
+    page.locator(".live-before").wait_for()
+    page.wait_for_function(f"{STATUS}.startsWith('Translated')")
+    assert page.locator(".live-before").bounding_box()["y"] < PHONE["height"]
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("  ", "Write a German sentence first."),
-        ("12 + 3 = 15!", "There is nothing to translate: no letters."),
-        ("Das ist ein Satz. " * 30, "This has "),
-    ],
-)
-def test_what_cannot_be_translated_gets_a_line(
-    text: str, line: str, page: object, greedy: Callable
-) -> None:
-    """No text, no letters, too much: said at once, with the field marked."""
-    page.fill(".live-text", text)
+def test_no_text_gets_a_line(page: object, in_python: Callable) -> None:
+    """Said at once, with the field marked."""
+    page.fill(".live-text", "  ")
     page.locator(".live-text").press("Enter")
-    wait_for_status(page, line)
+    wait_for_status(page, "Write a German sentence first.")
     assert page.get_attribute(".live-text", "aria-invalid") == "true"
     assert not page.locator(".live-result").is_visible()
-    assert translate(page) == greedy()
+    assert translate(page) == in_python()
     assert page.get_attribute(".live-text", "aria-invalid") is None
+
+
+def test_lines_come_out_as_from_the_command_line(
+    page: object, in_python: Callable
+) -> None:
+    """Sentence by sentence, with names and capitals; one of them is looked into."""
+    lines = ["ICH BIN HIER. Wo bist du?", "12 + 3 = 15!", "", "Ich kenne Solveig 😀."]
+    out = translate(page, "\n".join(lines))
+    assert out.split("\n") == [in_python(line) for line in lines]
+    assert page.inner_text(".live-read") == "The model read: Ich bin hier."
+    page.locator(".live-sentence").focus()
+    page.evaluate(f"{STATUS} = ''")
+    page.select_option(".live-sentence", "2")
+    assert wait_for_status(page, "Translated: ") == f"Translated: {out}"
+    assert "stood for Solveig" in page.inner_text(".live-read")
+    assert "Solveig" not in page.inner_text(".live-tokens")
+    assert page.evaluate("document.activeElement.className") == "live-sentence"
+    page.locator(".live-search").press("Enter")
+    wait_for_status(page, "The beam's best: ")
+    assert "Solveig" not in page.inner_text(".live-hypotheses")
+    assert translate(page, "12 + 3 = 15!") == "12 + 3 = 15!"
+    assert not page.locator(".live-after").is_visible()
 
 
 @pytest.mark.parametrize(
     ("text", "note"),
     [
         ("Je n'ai pas vu le chien.", "Is this German?"),
-        ("Der Fuchs 🦊 schläft.", "no token for 🦊"),
+        ("Er sagt ∮ zu mir.", "no token for ∮"),
     ],
 )
 def test_what_is_doubtful_is_translated_with_a_note(

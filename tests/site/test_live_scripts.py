@@ -16,6 +16,7 @@ import torch
 from tests.site.node import NODE, run_in_node
 from tests.site.pages import ROOT
 from transformer.attention import masked_softmax
+from translator.decoding.lines import translate_lines
 from translator.decoding.model_folder import load_translator
 from translator.decoding.search import DecodingOptions, decode_ids
 from translator.export.web_export import write_web
@@ -25,7 +26,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 ASSETS = ROOT / "book" / "assets"
 LIVE = ASSETS / "live"
 MODEL = ROOT / "models" / "de-en"
-NAMES = ("loader", "tokenizer", "model", "search", "checks", "worker", "parts")
+NAMES = (
+    *("loader", "tokenizer", "model", "search", "lexicon", "sentences", "copying"),
+    *("lines", "checks", "worker", "parts"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -93,33 +97,26 @@ def test_softmax_over_what_is_allowed(node: Callable) -> None:
     torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), expected)
 
 
-def test_texts_that_are_refused_or_doubtful(node: Callable) -> None:
-    """Empty, without letters, too long; few known words, and characters of bytes alone."""
+def test_what_is_doubtful_is_noted(node: Callable) -> None:
+    """Few known words, characters of bytes alone, and nothing that the model could read."""
     found = node(
         """(texts) => {
-          const { manifest, words } = LiveData;
+          const { words } = LiveData;
           const tokenizer = new Tokenizer(words.tokens, words.merges);
-          const known = new Set((words.known || []).map(foldWord));
-          return texts.map((text) => checkText(text, tokenizer, known, manifest.longest));
+          const lexicon = new Lexicon(words.known, words.names);
+          return texts.map(([text, read]) => notesOn(text, read, tokenizer, lexicon));
         }""",
         [
-            *["", "12, 13!", "Wort " * 400, "Ich habe einen Hund."],
-            "Ich habe xyzxyz zyxzyx 🦔.",
+            ["12, 13!", []],
+            ["ICH HABE EINEN HUND.", ["Ich habe einen Hund."]],
+            ["Ich habe xyzxyz zyxzyx.", ["Ich habe xyzxyz zyxzyx 🦔."]],
         ],
     )
-    empty, letters, long, good, half = found
-    assert "sentence first" in empty["error"]
-    assert "no letters" in letters["error"]
-    assert "tokens" in long["error"]
-    assert good == {"notes": []}
-    assert half["notes"][0].startswith("Only 2 of 4 words")
-    assert "🦔" in half["notes"][1]
-
-
-def test_a_word_is_known_in_any_spelling(node: Callable) -> None:
-    """STRASSE is Straße."""
-    words = ["STRASSE", "Straße", "strasse"]
-    assert node("(all) => all.map(foldWord)", words) == ["strasse"] * 3
+    nothing, good, half = found
+    assert nothing == ["There is nothing to translate: it stays as it is."]
+    assert good == []
+    assert half[0].startswith("Only 2 of 4 words")
+    assert "🦔" in half[1]
 
 
 def test_expected_grade_is_a_line_through_the_calibration(node: Callable) -> None:
@@ -171,27 +168,59 @@ ALONE = """async (text) => {
   const { manifest, words } = LiveData;
   const ask = (data) => world.onmessage({ data });
   ask({ type: "start", manifest, words, buffer: LiveData.buffer() });
-  await ask({ type: "beam", number: 1, text, off: [], size: 4, alpha: manifest.alpha });
-  return said.map((one) => ({ type: one.type, error: one.error, hypotheses: one.hypotheses }));
+  const question = { text, off: [], at: 0 };
+  await ask({ ...question, type: "translate", number: 1, prefix: [] });
+  const [first] = said.filter((one) => one.type === "token");
+  const other = first.step.top[1].id;
+  await ask({ ...question, type: "translate", number: 2, prefix: [other] });
+  const four = (layer) => [0, 1, 2, 3].map((head) => `cross ${layer} ${head}`);
+  const off = [0, 1, 2].flatMap(four);
+  await ask({ ...question, type: "translate", number: 3, prefix: [], off });
+  await ask({ ...question, type: "beam", number: 4, size: 4, alpha: manifest.alpha });
+  await ask({ ...question, type: "translate", number: 5, text: " ", prefix: [] });
+  return [other, said];
 }"""
 
 
 def test_the_worker_has_all_that_it_needs(node: Callable) -> None:
-    """Its source alone starts, and finds what Python's beam finds."""
-    text = "Ich habe einen Hund."
-    said = node(ALONE, text)
-    assert [one["type"] for one in said] == ["ready", "source", "tree"], said
+    """Its source alone starts, translates as the command line, goes on, and finds Python's beam."""
+    text = "ICH KENNE FRAU SOLVEIG. Wo ist sie?"
+    other, said = node(ALONE, text)
+    of = [[one for one in said if one.get("number") == n] for n in range(6)]
     translator = load_translator(MODEL)
     tokenizer = translator.tokenizer
+    (expected,) = translate_lines(translator, [text])
+    kinds = list(dict.fromkeys(one["type"] for one in of[1]))
+    assert kinds == ["draft", "source", "token", "done"], said
+    (source,) = [one for one in of[1] if one["type"] == "source"]
+    done = of[1][-1]
+    assert done["text"] == source["text"] == expected.text
+    assert "SOLVEIG" in done["text"]
+    assert source["sentences"] == ["Ich kenne Frau Solveig.", "Wo ist sie?"]
+    # The model's own sentence and tokens: Solveig is not in them.
+    ((known, name),) = source["standIns"]
+    assert name == "Solveig"
+    assert source["read"] == f"Ich kenne Frau {known}."
+    written = "".join(one["step"]["text"] for one in of[1] if one["type"] == "token")
+    assert known in written
+    # Another first token, and only the first sentence is another.
+    first, *_ = [one["step"]["id"] for one in of[2] if one["type"] == "token"]
+    assert first == other
+    assert of[2][-1]["text"] != expected.text
+    assert of[2][-1]["text"].endswith(expected.text.split(". ")[-1])
+    # Without cross-attention, and then with it again.
+    assert of[3][-1]["type"] == "done"
+    assert of[3][-1]["text"] != expected.text
     options = DecodingOptions(4, translator.alpha)
-    ids = [tokenizer.encode(text)]
-    ((_, (expected,)),) = decode_ids(translator.model, tokenizer, ids, options)
-    found = said[-1]["hypotheses"]
+    ids = [tokenizer.encode(source["read"])]
+    ((_, (hypotheses,)),) = decode_ids(translator.model, tokenizer, ids, options)
+    found = of[4][-1]["hypotheses"]
     assert [one["text"] for one in found] == [
-        tokenizer.decode(h.tokens).strip() for h in expected
+        tokenizer.decode(h.tokens).strip() for h in hypotheses
     ]
-    for one, other in zip(found, expected, strict=True):
-        assert math.isclose(one["score"], other.score, abs_tol=1e-4)
+    for one, theirs in zip(found, hypotheses, strict=True):
+        assert math.isclose(one["score"], theirs.score, abs_tol=1e-4)
+    assert [one["type"] for one in of[5]] == ["refused"]
 
 
 def test_storing_weights_in_eight_bits_costs_little() -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.site.document import Node
 from tests.site.translator_page import (
     answer,
+    draft,
     is_seen,
     load,
     new_page,
@@ -58,23 +59,23 @@ def test_a_worker_that_fails_says_so(ready: Callable, how: str) -> None:
 # Translating
 
 
-def test_tokens_come_one_by_one_and_the_end_is_announced(ready: Callable) -> None:
-    """Each as it arrives; then confidence by word, the expected grade, one line to be read out."""
+def test_what_is_written_grows_and_the_end_is_announced(ready: Callable) -> None:
+    """As it is found; then confidence by word, the expected grade, one line to be read out."""
     write(ready, "Ein Hund.")
     question = {"type": "translate", "text": "Ein Hund.", "prefix": [], "off": []}
-    assert posted(ready).items() >= question.items()
+    assert posted(ready).items() >= (question | {"at": 0}).items()
     assert (status(ready), is_seen(ready)) == ("Translating.", True)
     assert not ready("() => dom.shown('.live-result')")
-    source(ready, ("Only 1 of 2 words were in the training. Is this German?",))
-    assert ready("() => dom.texts('.live-notes li')") == [
-        "Only 1 of 2 words were in the training. Is this German?"
-    ]
+    for text in ("A", "A do"):
+        draft(ready, text)
+        assert ready("() => dom.texts('.live-output')") == [text]
+    note = "Only 1 of 2 words were in the training. Is this German?"
+    source(ready, "A dog", notes=[note])
+    assert ready("() => dom.texts('.live-notes li')") == [note]
     assert ready("() => dom.texts('.live-pieces')") == ["Ein · Hund · (end)"]
-    written = []
     for text in (" A", " do", "g", "<eos>"):
         answer(ready, type="token", step=step(text, 3))
-        written.append(ready("() => dom.texts('.live-output')[0]"))
-    assert written == [" A", " A do", " A dog", " A dog"]
+        assert ready("() => dom.texts('.live-output')") == ["A dog"]
     assert not ready("() => dom.shown('.live-after')")
     answer(ready, type="done", text="A dog", ended=True, chrf=71.6, perToken=12.4)
     assert (status(ready), is_seen(ready)) == ("Translated: A dog", False)
@@ -84,6 +85,88 @@ def test_tokens_come_one_by_one_and_the_end_is_announced(ready: Callable) -> Non
         "Translations with this confidence had about 72 of 100 chrF on validation "
         "sentences. 12 ms a token on this machine."
     ]
+
+
+SHOWN = "(names) => names.map((name) => dom.shown(`.live-${name}`))"
+
+
+def test_where_there_is_nothing_to_translate_nothing_is_looked_into(
+    ready: Callable,
+) -> None:
+    """The text stands as it is, with a note; a search that waited is forgotten."""
+    write(ready, "Ein Hund.")
+    translated(ready, " A", " dog")
+    write(ready, "12 + 3")
+    ready("() => dom.change(page.beam.alpha, { value: 0.5 })")
+    source(ready, "12 + 3", tokens=[], sentences=[], read="", notes=["Nothing."])
+    answer(ready, type="done", text="12 + 3", ended=True, chrf=None, perToken=None)
+    assert ready("() => dom.texts('.live-output')") == ["12 + 3"]
+    assert ready("() => dom.texts('.live-notes li')") == ["Nothing."]
+    assert ready(SHOWN, ["result", "after", "source", "read"]) == [True, *[False] * 3]
+    assert posted(ready)["type"] == "translate"
+    write(ready, "Ein Hund")
+    translated(ready, " A", " dog")
+    assert (
+        ready(SHOWN, ["after", "source", "read", "which"]) == [True] * 2 + [False] * 2
+    )
+
+
+def test_what_the_model_read_is_said_where_it_is_not_the_text(ready: Callable) -> None:
+    """A name that stood for another; of several sentences one is looked into, then another."""
+    write(ready, "Das ist Solveig. Ein Hund.")
+    two = ["Das ist Solveig.", "Ein Hund."]
+    swap = {"read": "Das ist Tom.", "standIns": [["Tom", "Solveig"]]}
+    source(ready, "This is Solveig. A dog.", sentences=two, **swap)
+    for n, text in enumerate((" This", " is", " Tom", ".", "<eos>")):
+        answer(ready, type="token", step=step(text, 10 * n + 3))
+    done = {"type": "done", "text": "This is Solveig. A dog.", "perToken": 1}
+    answer(ready, **done, ended=True, chrf=70)
+    assert ready("() => dom.texts('.live-read')") == [
+        "The model read: Das ist Tom. In it Tom stood for Solveig."
+    ]
+    assert ready("() => dom.texts('.live-output')") == ["This is Solveig. A dog."]
+    assert ready("() => dom.texts('.live-token')[2]") == "Tom"
+    options = "() => dom.all('.live-sentence option').map((one) => one.textContent)"
+    assert ready(options) == ["1. Das ist Solveig.", "2. Ein Hund."]
+    ready("() => dom.change(page.find('sentence'), { value: '1' })")
+    assert (
+        posted(ready).items() >= {"at": 1, "prefix": [], "text": " ".join(two)}.items()
+    )
+    source(ready, "This is Solveig. A dog.", sentences=two, read="Ein Hund.")
+    answer(ready, type="token", step=step(" A", 3))
+    answer(ready, **done, ended=True, chrf=70)
+    assert ready("() => dom.texts('.live-read')") == ["The model read: Ein Hund."]
+    assert ready("() => page.find('sentence').value") == "1"
+    # Another word, a head off and the beam are about this sentence; a new text begins anew.
+    ready("() => dom.all('.live-token')[0].click()")
+    ready("() => dom.all('.live-choices button')[1].click()")
+    assert posted(ready).items() >= {"at": 1, "prefix": [4]}.items()
+    write(ready, "Ein Hund.")
+    assert posted(ready)["at"] == 0
+
+
+def test_the_translation_is_brought_into_view(ready: Callable) -> None:
+    """Of a new text, and of one with a head off; not where another word was chosen."""
+    ready(
+        """() => {
+          globalThis.scrolled = 0;
+          page.find("output").scrollIntoView = () => { scrolled += 1; };
+        }"""
+    )
+    write(ready, "Ein Hund.")
+    draft(ready, "A")
+    translated(ready, " A", " dog")
+    assert ready("() => scrolled") == 1
+    ready("() => page.attention.switch.click()")
+    translated(ready, " The", " end")
+    assert ready("() => scrolled") == 2
+    ready("() => page.find('all-on').click()")
+    translated(ready, " A", " dog")
+    assert ready("() => scrolled") == 3
+    ready("() => dom.all('.live-token')[1].click()")
+    ready("() => dom.all('.live-choices button')[1].click()")
+    translated(ready, " A", " cat")
+    assert ready("() => scrolled") == 3
 
 
 def test_who_asks_and_who_does_not(ready: Callable) -> None:
@@ -103,7 +186,7 @@ def test_who_asks_and_who_does_not(ready: Callable) -> None:
 def test_answers_to_an_earlier_question_are_dropped(ready: Callable) -> None:
     """Two questions quickly after each other: only the second's answer is shown."""
     write(ready, "Ein Hund.")
-    source(ready)
+    draft(ready, "A")
     earlier = ready("() => page.number")
     write(ready, "Guten Morgen!")
     for message in (
@@ -111,6 +194,7 @@ def test_answers_to_an_earlier_question_are_dropped(ready: Callable) -> None:
         {"type": "done", "text": "old", "ended": True, "chrf": 1, "perToken": 1},
     ):
         answer(ready, number=earlier, **message)
+    answer(ready, number=earlier, type="draft", text="old")
     assert "old" not in ready("() => dom.texts('.live-output')[0]")
     assert status(ready) == "Translating."
     translated(ready, " Good", " morning")
@@ -121,9 +205,9 @@ def test_a_refusal_is_said_and_marks_the_field(ready: Callable) -> None:
     """Nothing of the sentence before is left to be asked about; the next one clears the mark."""
     write(ready, "Ein Hund.")
     translated(ready, " A", " dog")
-    write(ready, "12")
-    answer(ready, type="refused", error="There is nothing to translate: no letters.")
-    assert status(ready) == "There is nothing to translate: no letters."
+    write(ready, " ")
+    answer(ready, type="refused", error="Write a German sentence first.")
+    assert status(ready) == "Write a German sentence first."
     assert is_seen(ready)
     assert ready("() => page.text.getAttribute('aria-invalid')") == "true"
     assert ready("() => document.activeElement === page.text")

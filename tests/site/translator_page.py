@@ -105,23 +105,30 @@ def step(text: str, token: int, p: float = 0.5) -> dict:
     return {"id": token, "text": text, "logP": math.log(p), "top": top, **weights}
 
 
-def source(node: Callable, notes: tuple[str, ...] = ()) -> None:
-    """Let the worker answer with the source's tokens."""
-    weights = [[[1 / 3] * 9]]
-    answer(node, type="source", tokens=SOURCE, notes=notes, weights=weights)
+def draft(node: Callable, text: str) -> None:
+    """Let the worker answer with the beginning of a translation."""
+    answer(node, type="draft", text=text)
+
+
+def source(node: Callable, text: str = "", **more: object) -> None:
+    """Let the worker answer with a translation, and with the tokens of what was read."""
+    about = {"tokens": SOURCE, "weights": [[[1 / 3] * 9]], "notes": []}
+    read = {"sentences": ["Ein Hund"], "read": "Ein Hund", "standIns": []}
+    message = {"type": "source", "text": text} | about | read | more
+    answer(node, **message)
 
 
 def translated(
     node: Callable, *texts: str, chrf: float | None = 71.6, ended: bool = True
 ) -> None:
     """Let the worker answer the latest question to its end."""
-    source(node)
+    whole = "".join(texts).strip()
+    source(node, whole)
     for n, text in enumerate((*texts, "<eos>")):
         answer(
             node, type="token", step=step(text, 10 * n + 3 if text != "<eos>" else 2)
         )
-    text = "".join(texts).strip()
-    answer(node, type="done", text=text, ended=ended, chrf=chrf, perToken=12.4)
+    answer(node, type="done", text=whole, ended=ended, chrf=chrf, perToken=12.4)
 
 
 def write(node: Callable, text: str) -> None:

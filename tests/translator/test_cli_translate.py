@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from translator.cli import main
+from translator.decoding.lines import is_short
 from translator.decoding.search import Hypothesis
 
 pytestmark = pytest.mark.slow
@@ -208,6 +209,27 @@ def test_names_that_no_training_had_are_copied(monkeypatch, capsys):
     assert len(missing) <= 0.2 * len(cases), missing
 
 
+def test_a_text_that_several_names_lead_to_counts_with_its_best_score(
+    monkeypatch, capsys
+):
+    scores = iter([-0.1, -0.2, -0.2])
+
+    def found(_, texts, __):
+        if texts == ["Ich kenne Solveig."]:
+            return [[("I know silly.", Hypothesis([5], -0.1, -0.1, ended=True))]]
+        names = [text.removeprefix("Ich kenne ") for text in texts]
+        ours = [Hypothesis([5], s, s, ended=True) for s in scores]
+        other = Hypothesis([6], -0.15, -0.15, ended=True)
+        return [
+            [(f"I know {name}", one), (f"He knows {name}", other)]
+            for name, one in zip(names, ours, strict=True)
+        ]
+
+    monkeypatch.setattr("translator.decoding.lines._hypotheses", found)
+    out, _ = translated(capsys, "Ich kenne Solveig.")
+    assert out == ["I know Solveig."]
+
+
 def test_capitals_are_read_as_words_and_written_as_capitals(capsys):
     usual, _ = translated(capsys, "Wo ist der Hund?")
     assert translated(capsys, "WO IST DER HUND?")[0] == [usual[0].upper()]
@@ -308,6 +330,27 @@ def test_a_terminal_gets_a_prompt_and_each_answer_at_once():
     assert out == ""
     assert err.count("> ") == 4
     assert err.count("not translated: ") == 1
+
+
+def test_a_translation_that_leaves_much_out_is_said(capsys):
+    lines = ["Er wohnt z. B. in Berlin.", "Er wohnt in Berlin.", "Komm bitte her!"]
+    _, err = translated(capsys, *lines)
+    assert "line 1: low confidence: much shorter than: Er wohnt z. B." in err
+    assert "line 2" not in err
+    assert "line 3" not in err
+
+
+@pytest.mark.parametrize(
+    ("sentence", "translation", "short"),
+    [
+        ("Eins zwei drei vier fünf sechs.", "One two three.", True),
+        ("Eins zwei drei vier fünf sechs.", "One two three four.", False),
+        ("Eins zwei drei vier fünf.", "One.", False),  # too few to tell
+        ("Eins zwei drei vier fünf sechs.", "", True),
+    ],
+)
+def test_how_short_is_much_shorter(sentence, translation, short):
+    assert is_short(sentence, translation) == short
 
 
 def test_low_confidence_is_said(capsys):

@@ -16,8 +16,11 @@ from translator.errors import TranslatorError
 from translator.files import write_text
 
 LEXICON = "lexicon.json"
-#: Addresses contain words and numbers, and are none.
-ADDRESS = re.compile(r"(?:https?://|www\.)\S*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+#: Addresses contain words and numbers, and are none. An e-mail address is looked for only where
+#: one can begin: else a word of n letters would be gone through n times.
+ADDRESS = re.compile(
+    r"(?:https?://|www\.)\S*[\w/]|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+)
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 #: The longest of this share of the sentences is the longest that a model knows how to translate.
 FAMILIAR = 0.999

@@ -1,7 +1,7 @@
 """A translator as scripts for a web page: what a browser may load from the disk, without a server.
 
 manifest.js   LiveData.manifest: sizes, alpha, calibration, where each tensor lies, the parts
-words.js      LiveData.words: tokens, merges and the words of the training
+words.js      LiveData.words: tokens, merges, the words of the training and its names
 part-01.js …  LiveData.part(0, "…"): the tensors' bytes, in base64
 
 A page from the disk may not fetch, but it may load classic scripts.
@@ -91,6 +91,7 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
     words = {
         **_vocabulary(translator.tokenizer.to_json()),
         "known": lexicon.words if lexicon else None,
+        "names": lexicon.names if lexicon else None,
     }
     scripts[WORDS] = f"LiveData.words = {_json(words)};\n"
     manifest = {

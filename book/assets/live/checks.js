@@ -1,35 +1,19 @@
-// What is wrong or doubtful about a text, said in one line each, and how much to trust a translation.
+// What is doubtful about a text, said in one line each, and how much to trust a translation.
 
-// Return {error} for a text that is not translated, else {notes}. known: the training's words, folded.
-function checkText(text, tokenizer, known, longest) {
-  if (!text) return { error: "Write a German sentence first." };
-  if (!/\p{L}/u.test(text)) return { error: "There is nothing to translate: no letters." };
-  // Merging a word of many thousand letters takes minutes, so what must be too long is not counted.
-  const most = longest * Math.max(...tokenizer.tokens.map((token) => token.length));
-  const length = text.length > most ? Infinity : tokenizer.encode(text).length;
-  if (length > longest) {
-    return {
-      error:
-        `This has ${length < Infinity ? length : `more than ${longest}`} tokens, and this page takes at most ` +
-        `${longest}: training had hardly a longer sentence. Take one sentence, or cut it at a comma.`,
-    };
-  }
+// Notes on a text, and on the sentences that the model read of it. lexicon: or null.
+function notesOn(text, sentences, tokenizer, lexicon) {
   const notes = [];
-  const words = text.match(/[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu) || [];
-  const found = words.filter((word) => known.has(foldWord(word))).length;
-  if (known.size && found < 0.7 * words.length) {
+  if (!sentences.length) notes.push("There is nothing to translate: it stays as it is.");
+  const words = Lexicon.words(text);
+  const found = words.filter((word) => lexicon?.knows(word)).length;
+  if (lexicon && sentences.length && found < 0.7 * words.length) {
     notes.push(`Only ${found} of ${words.length} words were in the training. Is this German?`);
   }
-  const strange = [...new Set(text)].filter((char) => tokenizer.encode(char).length > 1);
+  const strange = [...new Set(sentences.join(""))].filter((char) => tokenizer.encode(char).length > 1);
   if (strange.length) {
     notes.push(`The vocabulary has no token for ${strange.slice(0, 5).join(" ")}, only for the bytes.`);
   }
-  return { notes };
-}
-
-// What different spellings of a word share: STRASSE is Straße.
-function foldWord(word) {
-  return word.toLowerCase().replaceAll("ß", "ss");
+  return notes;
 }
 
 // The chrF to expect at a mean log-probability of a token: a line through the calibration's points.

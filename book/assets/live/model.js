@@ -26,20 +26,35 @@ function linear(x, weight, bias) {
   const count = x.length / cols;
   const y = new Float32Array(count * rows);
   for (let begin = 0; begin < rows; begin += 4) {
-    // Four rows at a time: x is read once for them, and no sum waits for another. The last four may
-    // overlap those before.
+    // Four rows by two vectors at a time: what is read serves several sums, none of which waits for
+    // another. The last four rows may overlap those before, the last two vectors be one.
     const row = Math.min(begin, rows - 4);
-    for (let t = 0; t < count; t++) {
+    for (let t = 0; t < count; t += 2) {
+      const u = Math.min(t + 1, count - 1);
       let [a, b, c, d] = [0, 0, 0, 0];
       if (bias) [a, b, c, d] = [bias[row], bias[row + 1], bias[row + 2], bias[row + 3]];
+      let [e, f, g, h] = [a, b, c, d];
       let at = row * cols;
+      const apart = (u - t) * cols;
       for (let i = t * cols; i < (t + 1) * cols; i++, at++) {
-        a += data[at] * x[i];
-        b += data[at + cols] * x[i];
-        c += data[at + 2 * cols] * x[i];
-        d += data[at + 3 * cols] * x[i];
+        const p = x[i];
+        const q = x[i + apart];
+        const k = data[at];
+        const l = data[at + cols];
+        const m = data[at + 2 * cols];
+        const n = data[at + 3 * cols];
+        a += k * p;
+        b += l * p;
+        c += m * p;
+        d += n * p;
+        e += k * q;
+        f += l * q;
+        g += m * q;
+        h += n * q;
       }
-      const to = t * rows + row;
+      let to = u * rows + row;
+      [y[to], y[to + 1], y[to + 2], y[to + 3]] = [e, f, g, h];
+      to = t * rows + row;
       [y[to], y[to + 1], y[to + 2], y[to + 3]] = [a, b, c, d];
     }
   }
@@ -72,7 +87,8 @@ function logSoftmax(logits, padId) {
   let sum = 0;
   for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i] - largest);
   const shift = largest + Math.log(sum);
-  const logP = Float64Array.from(logits, (value) => value - shift);
+  const logP = new Float64Array(logits.length);
+  for (let i = 0; i < logits.length; i++) logP[i] = logits[i] - shift;
   logP[padId] = -Infinity;
   return logP;
 }
@@ -94,13 +110,13 @@ class Transformer {
     return layerNorm(x, this.weights[`${name}.weight`], this.weights[`${name}.bias`]);
   }
 
-  // Rows of the embedding times sqrt(D), plus the sinusoids from position offset on: (T, D).
-  embed(ids, offset) {
+  // Rows of the embedding times sqrt(D), plus the sinusoids of their positions: (T, D).
+  embed(ids, position) {
     const { data, cols: D } = this.weights["src_embedding.weight"];
     const x = new Float32Array(ids.length * D);
     ids.forEach((id, t) => {
       for (let i = 0; i < D; i++) {
-        const angle = (t + offset) * 10000 ** (-2 * (i >> 1) / D);
+        const angle = position(t) * 10000 ** (-2 * (i >> 1) / D);
         x[t * D + i] = data[id * D + i] * Math.sqrt(D) + (i % 2 ? Math.cos(angle) : Math.sin(angle));
       }
     });
@@ -116,8 +132,8 @@ class Transformer {
   }
 
   // Queries (T_q, D) look at keys and values (T_k, D), all of which they may see.
-  // Returns the output (T_q, D) and for each head its weights (T_q, T_k).
-  attend(q, k, v, name, kind, layer) {
+  // Returns the heads' outputs, joined (T_q, D), and for each head its weights (T_q, T_k).
+  attend(q, k, v, kind, layer) {
     const { dModel: D, heads: h } = this.sizes;
     const width = D / h;
     const [Tq, Tk] = [q.length / D, k.length / D];
@@ -146,7 +162,7 @@ class Transformer {
       }
       weights.push(A);
     }
-    return [this.linear(joined, `${name}.out_proj`), weights];
+    return [joined, weights];
   }
 
   feedForward(x, name) {
@@ -156,14 +172,14 @@ class Transformer {
 
   // Read the source ids: memory (S, D), and the weights by layer and head, each (S, S).
   encode(ids) {
-    let x = this.embed(ids, 0);
+    let x = this.embed(ids, (t) => t);
     const weights = [];
     for (let layer = 0; layer < this.sizes.encoderLayers; layer++) {
       const name = `encoder.layers.${layer}`;
       const y = this.norm(x, `${name}.norm1`);
       const [q, k, v] = [0, 1, 2].map((which) => this.project(y, `${name}.self_attention`, which));
-      const [attended, A] = this.attend(q, k, v, `${name}.self_attention`, "encoder", layer);
-      x = add(x, attended);
+      const [joined, A] = this.attend(q, k, v, "encoder", layer);
+      x = add(x, this.linear(joined, `${name}.self_attention.out_proj`));
       x = add(x, this.feedForward(this.norm(x, `${name}.norm2`), name));
       weights.push(A);
     }
@@ -193,28 +209,47 @@ class Transformer {
   // Read one more target token: the logits (V) of the next, and by layer and head the weights of
   // self-attention (T) and cross-attention (S).
   step(id, cache) {
+    return this.stepAll([id], [cache])[0];
+  }
+
+  // The same for K beginnings of one length, each with its token and its cache: faster than one by one.
+  stepAll(ids, caches) {
     const D = this.sizes.dModel;
-    const at = cache.length++;
-    let x = this.embed([id], at);
-    const [self, cross] = [[], []];
-    cache.layers.forEach((kept, layer) => {
+    const at = caches[0].length;
+    const found = caches.map(() => ({ self: [], cross: [] }));
+    let x = this.embed(ids, () => at); // (K, D)
+    const row = (all, i) => all.subarray(i * D, (i + 1) * D);
+    // Each beginning looks at keys and values of its own.
+    const attendAll = (q, name, kind, layer, keysAndValues) => {
+      const joined = new Float32Array(q.length);
+      caches.forEach((cache, i) => {
+        const [own, A] = this.attend(row(q, i), ...keysAndValues(cache.layers[layer]), kind, layer);
+        joined.set(own, i * D);
+        found[i][kind === "cross" ? "cross" : "self"].push(A);
+      });
+      return this.linear(joined, `${name}.out_proj`);
+    };
+    for (let layer = 0; layer < this.sizes.decoderLayers; layer++) {
       const name = `decoder.layers.${layer}`;
       let y = this.norm(x, `${name}.norm1`);
-      kept.key.set(this.project(y, `${name}.self_attention`, 1), at * D);
-      kept.value.set(this.project(y, `${name}.self_attention`, 2), at * D);
-      const [key, value] = [kept.key, kept.value].map((all) => all.subarray(0, (at + 1) * D));
-      let q = this.project(y, `${name}.self_attention`, 0);
-      let [attended, A] = this.attend(q, key, value, `${name}.self_attention`, "decoder", layer);
-      self.push(A);
-      x = add(x, attended);
+      const [q, k, v] = [0, 1, 2].map((which) => this.project(y, `${name}.self_attention`, which));
+      caches.forEach((cache, i) => {
+        cache.layers[layer].key.set(row(k, i), at * D);
+        cache.layers[layer].value.set(row(v, i), at * D);
+      });
+      const past = ({ key, value }) => [key, value].map((all) => all.subarray(0, (at + 1) * D));
+      x = add(x, attendAll(q, `${name}.self_attention`, "decoder", layer, past));
       y = this.norm(x, `${name}.norm2`);
-      q = this.project(y, `${name}.cross_attention`, 0);
-      [attended, A] = this.attend(q, kept.memoryKey, kept.memoryValue, `${name}.cross_attention`, "cross", layer);
-      cross.push(A);
-      x = add(x, attended);
+      const query = this.project(y, `${name}.cross_attention`, 0);
+      const source = ({ memoryKey, memoryValue }) => [memoryKey, memoryValue];
+      x = add(x, attendAll(query, `${name}.cross_attention`, "cross", layer, source));
       x = add(x, this.feedForward(this.norm(x, `${name}.norm3`), name));
+    }
+    const logits = linear(this.norm(x, "decoder.norm"), this.weights["src_embedding.weight"], null); // (K, V)
+    const V = logits.length / ids.length;
+    return found.map((weights, i) => {
+      caches[i].length++;
+      return { logits: logits.subarray(i * V, (i + 1) * V), ...weights };
     });
-    x = this.norm(x, "decoder.norm");
-    return { logits: linear(x, this.weights["src_embedding.weight"], null), self, cross };
   }
 }

@@ -12,6 +12,7 @@ class LivePage {
     this.status = this.find("status");
     this.number = 0; // of the latest question
     this.prefix = [];
+    this.at = 0; // the sentence that is looked into, of those that the model read
     this.off = new Set();
     this.withAllHeads = { key: null, text: "" };
     this.find("load").disabled = false; // Firefox keeps what it was before a reload
@@ -31,6 +32,10 @@ class LivePage {
         this.ask({ fresh: true });
       });
     }
+    this.find("sentence").addEventListener("change", ({ target }) => {
+      [this.prefix, this.at] = [[], Number(target.value)];
+      this.ask({ scroll: false });
+    });
     this.find("undo").addEventListener("click", () => {
       this.prefix = [];
       this.ask({ focus: 0 });
@@ -94,7 +99,7 @@ class LivePage {
   post(question) {
     this.number += 1;
     this.pending = question.type;
-    const common = { number: this.number, text: this.asked, off: [...this.off] };
+    const common = { number: this.number, text: this.asked, off: [...this.off], at: this.at };
     this.worker.postMessage({ ...common, ...question });
   }
 
@@ -114,10 +119,11 @@ class LivePage {
   }
 
   // Translate. fresh: what the reader chose before is forgotten. focus: the token to go to in the end.
-  ask({ fresh = false, focus = null }) {
-    this.isFresh = fresh;
+  // scroll: on a phone the translation lies outside the window, and is brought into it.
+  ask({ fresh = false, focus = null, scroll = focus === null }) {
+    this.isToBeSeen = scroll;
     if (fresh) {
-      [this.prefix, this.asked] = [[], this.text.value];
+      [this.prefix, this.at, this.asked] = [[], 0, this.text.value];
       this.words.clear(); // of another sentence: decoding cannot go on from them
     }
     [this.isDecoding, this.waiting] = [true, null];
@@ -126,7 +132,7 @@ class LivePage {
     // What comes out with all heads on is needed beside what comes out without some.
     this.isSilent = this.off.size > 0 && this.withAllHeads.key !== this.asked;
     if (!this.isSilent) this.say("Translating.");
-    this.post({ type: "translate", prefix: this.prefix, ...(this.isSilent ? { off: [], prefix: [] } : {}) });
+    this.post({ type: "translate", prefix: this.prefix, ...(this.isSilent ? { off: [], prefix: [], at: 0 } : {}) });
   }
 
   answer(message) {
@@ -136,8 +142,9 @@ class LivePage {
     if (message.number !== this.number) return; // of an earlier question
     if (type === "refused") this.refuse(message.error);
     const isShown = this.pending === "translate" && !this.isSilent;
+    if (type === "draft" && isShown) this.write(message.text);
     if (type === "source" && isShown) this.begin(message);
-    if (type === "token" && isShown) this.write(message.step);
+    if (type === "token" && isShown) this.result.steps.push(message.step);
     if (type === "done") this.end(message);
     if (type === "tree") {
       this.beam.show(message);
@@ -157,21 +164,34 @@ class LivePage {
     this.text.focus();
   }
 
-  begin({ tokens, weights, notes }) {
+  // Show what has been written so far.
+  write(text) {
     this.text.removeAttribute("aria-invalid");
     this.find("result").hidden = false;
-    this.result = { source: tokens, encoder: weights, steps: [] };
-    this.find("notes").replaceChildren(...notes.map((note) => make("li", {}, note)));
-    this.find("pieces").textContent = tokens.map(spoken).join(" · ");
     this.output = this.find("output");
-    this.output.textContent = "";
-    // On a phone it lies below the window.
-    if (this.isFresh) this.output.scrollIntoView({ block: "nearest" });
+    this.output.textContent = text;
+    if (this.isToBeSeen) this.output.scrollIntoView({ block: "nearest" });
+    this.isToBeSeen = false;
   }
 
-  write(step) {
-    this.result.steps.push(step);
-    if (step.text !== "<eos>") this.output.textContent += step.text;
+  // The text is translated: what was read and looked at to write one of its sentences.
+  begin({ text, tokens, weights, notes, sentences, read, standIns }) {
+    this.write(text);
+    this.result = { source: tokens, encoder: weights, steps: [] };
+    this.find("notes").replaceChildren(...notes.map((note) => make("li", {}, note)));
+    this.find("source").hidden = !tokens.length;
+    this.find("pieces").textContent = tokens.map(spoken).join(" · ");
+    this.find("which").hidden = sentences.length < 2;
+    const options = sentences.map((one, i) => make("option", { value: i }, `${i + 1}. ${one}`));
+    this.find("sentence").replaceChildren(...options);
+    this.find("sentence").value = this.at;
+    const swaps = standIns.map(([known, own]) => `${known} stood for ${own}`);
+    this.find("read").hidden = !tokens.length || read === this.asked.trim();
+    this.find("read").replaceChildren(
+      "The model read: ",
+      make("span", { lang: "de" }, read),
+      swaps.length ? ` In it ${swaps.join(", ")}.` : "",
+    );
   }
 
   end({ text, ended, chrf, perToken }) {
@@ -183,17 +203,22 @@ class LivePage {
     const none = text ? "" : "(nothing)";
     this.output.textContent = text || none;
     if (!this.off.size && !this.prefix.length) this.withAllHeads = { key: this.asked, text };
-    this.find("after").hidden = false;
-    this.words.show(this.result.steps, this.prefix.length);
-    this.attention.show(this.result, this.off);
+    const isRead = this.result.source.length > 0; // else there was nothing for the model
+    this.find("after").hidden = !isRead;
+    if (isRead) {
+      this.words.show(this.result.steps, this.prefix.length);
+      this.attention.show(this.result, this.off);
+    }
     this.find("undo").hidden = !this.prefix.length;
     this.find("unended").hidden = ended;
-    this.find("quality").textContent = `${this.quality(chrf)}${fixed(perToken, 0)} ms a token on this machine.`;
+    this.find("quality").textContent = isRead
+      ? `${this.quality(chrf)}${fixed(perToken, 0)} ms a token on this machine.`
+      : "";
     this.compare(text);
     this.say(`Translated: ${text || none}`, true);
     this.isDecoding = false;
     if (this.focusAt !== null) this.words.focus(this.focusAt);
-    if (this.waiting) this.search(this.waiting);
+    if (this.waiting && isRead) this.search(this.waiting);
   }
 
   quality(chrf) {

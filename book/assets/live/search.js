@@ -39,16 +39,28 @@ function* greedyDecode(model, memory, { prefix, limit, choices }) {
 
 // Keep `size` beginnings at a time. Returns the hypotheses, the best first, and the tree: nodes
 // {parent, id, logP, length, fate}, where fate is "kept", "ended" or "pruned".
-function beamSearch(model, memory, { limit, size, alpha }) {
+// prefix: ids that all hypotheses begin with; the tree has nothing pruned among them.
+function beamSearch(model, memory, options) {
+  const steps = beamSteps(model, memory, options);
+  for (;;) {
+    const { value, done } = steps.next();
+    if (done) return value;
+  }
+}
+
+// The same, length by length: yields the ids of the best beginning.
+function* beamSteps(model, memory, { limit, size, alpha, prefix = [] }) {
   const nodes = [];
   let alive = [{ node: -1, tokens: [], logP: 0, cache: model.startCache(memory, limit) }];
   let ended = [];
   for (let length = 1; length <= limit; length++) {
-    const candidates = alive.flatMap((beginning, parent) => {
-      const last = length === 1 ? Tokenizer.BOS : beginning.tokens[length - 2];
-      const { logits } = model.step(last, beginning.cache);
-      const best = largest(logSoftmax(logits, Tokenizer.PAD), 2 * size);
-      return best.map(({ id, logP }) => ({ id, parent, logP: beginning.logP + logP }));
+    const read = alive.map(({ tokens }) => tokens.at(-1) ?? Tokenizer.BOS);
+    const steps = model.stepAll(read, alive.map(({ cache }) => cache));
+    const candidates = steps.flatMap(({ logits }, parent) => {
+      const all = logSoftmax(logits, Tokenizer.PAD);
+      const given = prefix[length - 1];
+      const best = given === undefined ? largest(all, 2 * size) : [{ id: given, logP: all[given] }];
+      return best.map(({ id, logP }) => ({ id, parent, logP: alive[parent].logP + logP }));
     });
     // Of 2 K candidates at most K end, so K go on.
     const best = candidates.sort((a, b) => b.logP - a.logP).slice(0, 2 * size);
@@ -69,7 +81,7 @@ function beamSearch(model, memory, { limit, size, alpha }) {
     });
     if (ended.length) {
       // Log-probabilities only fall, and the penalty is largest at the limit.
-      const reachable = going[0].logP / lengthPenalty(limit, alpha);
+      const reachable = going.length ? going[0].logP / lengthPenalty(limit, alpha) : -Infinity;
       if (Math.max(...ended.map((one) => one.score)) >= reachable) break;
     } else if (length === limit) {
       ended = going.map((one) => ({ ...one, score: one.logP / lengthPenalty(length, alpha), ended: false }));
@@ -81,6 +93,7 @@ function beamSearch(model, memory, { limit, size, alpha }) {
       else used.add(one.cache);
     }
     alive = going;
+    yield alive[0].tokens;
   }
   const hypotheses = ended.sort((a, b) => b.score - a.score).slice(0, size);
   return { hypotheses: hypotheses.map(({ cache, ...rest }) => rest), nodes };

@@ -1,10 +1,31 @@
 // Text to token ids and back: translator/data/cleaning.py (normalise) and tokenizer.py in JavaScript.
 // tests/site/test_live_maths.py compares them with Python.
 
+// A regular expression in which \w, \d, \s, \S and \b mean what they do in Python: letters of every
+// script, and white space as Unicode has it.
+function pattern(source, flags = "gu") {
+  const word = "\\p{L}\\p{N}_";
+  const space = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+  const meanings = { "\\w": word, "\\d": "\\p{Nd}", "\\s": space };
+  let inClass = false;
+  const translated = source.replace(/\\.|[[\]]/gs, (found) => {
+    if (found === "[" || found === "]") inClass = found === "[";
+    if (found === "\\S") return `[^${space}]`;
+    if (found === "\\b") return `(?:(?<=[${word}])(?![${word}])|(?<![${word}])(?=[${word}]))`;
+    if (!meanings[found]) return found;
+    return inClass ? meanings[found] : `[${meanings[found]}]`;
+  });
+  return new RegExp(translated, flags);
+}
+
+// Without the white space at both ends.
+function strip(text) {
+  return text.replace(pattern(String.raw`^\s+|\s+$`), "");
+}
+
 // One line in Unicode's form NFC, with single spaces and nothing invisible.
 function normalise(text) {
-  // JavaScript's \s is not Python's: the white space is named, here and below.
-  const space = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
+  const space = pattern(String.raw`\s+`);
   return text
     .replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd") // half a pair
     .replace(/[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]/g, "") // control characters

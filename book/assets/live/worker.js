@@ -3,9 +3,9 @@
 
 function startWorker() {
   const parts = [
-    ...[normalise, Tokenizer, readWeights, linear, layerNorm, add, logSoftmax, Transformer],
-    ...[lengthPenalty, lengthLimit, largest, greedyDecode, beamSearch, checkText, foldWord, expectedChrf],
-    serve,
+    ...[pattern, strip, normalise, Tokenizer, readWeights, linear, layerNorm, add, logSoftmax, Transformer],
+    ...[lengthPenalty, lengthLimit, largest, greedyDecode, beamSearch, beamSteps],
+    ...[Lexicon, Sentences, Copying, LineTranslator, notesOn, expectedChrf, serve],
   ];
   const source = `${parts.map(String).join("\n")}\nserve();`;
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
@@ -13,10 +13,20 @@ function startWorker() {
 }
 
 // Runs in the worker: answers "start", "translate" and "beam". An answer has the number of its
-// question; a question makes a translation before it stop, and a search that has not begun.
+// question; a newer question stops what is made for an older one.
 function serve() {
-  let manifest, tokenizer, model, known;
+  let manifest, tokenizer, model, lexicon, translator;
   let latest = 0;
+  let last = {}; // the question whose translation is kept, and that
+
+  function start({ words, buffer, ...rest }) {
+    manifest = rest.manifest;
+    tokenizer = new Tokenizer(words.tokens, words.merges);
+    lexicon = words.known && new Lexicon(words.known, words.names);
+    model = new Transformer(manifest.model, readWeights(manifest.tensors, buffer));
+    translator = new LineTranslator(model, tokenizer, lexicon, manifest);
+    postMessage({ type: "ready" });
+  }
 
   // Let a newer question in.
   const pause = () =>
@@ -29,64 +39,92 @@ function serve() {
       port2.postMessage(null);
     });
 
-  function start({ words, buffer, ...rest }) {
-    manifest = rest.manifest;
-    tokenizer = new Tokenizer(words.tokens, words.merges);
-    known = new Set((words.known || []).map(foldWord));
-    model = new Transformer(manifest.model, readWeights(manifest.tensors, buffer));
-    postMessage({ type: "ready" });
+  // What a generator returns in the end; null where a newer question came. say(value): what it yields.
+  async function run(steps, number, say = () => {}) {
+    for (;;) {
+      const { value, done } = steps.next();
+      if (done) return value;
+      say(value);
+      await pause();
+      if (number !== latest) return null;
+    }
   }
 
-  // Check and read a source; null where it is refused.
-  function read({ number, text, off }) {
-    const clean = normalise(text);
-    const { error, notes } = checkText(clean, tokenizer, known, manifest.longest);
-    if (error) {
-      postMessage({ type: "refused", number, error });
-      return null;
-    }
-    const ids = [...tokenizer.encode(clean), Tokenizer.EOS];
+  // The translation of a text, with some heads off.
+  async function translated({ number, text, off }) {
     model.off = new Set(off);
+    const key = JSON.stringify([text, off]);
+    if (last.key === key) return last.translation;
+    const say = (draft) => draft !== null && postMessage({ type: "draft", number, text: draft });
+    const translation = await run(translator.translateText(text), number, say);
+    if (translation) last = { key, translation };
+    return translation;
+  }
+
+  const isRead = (piece) => piece.found.length > 0;
+
+  // Translate, then show how the model wrote sentence number `at` of those that it read.
+  async function translate(question) {
+    const { number, text, at, prefix } = question;
+    if (!strip(normalise(text))) {
+      postMessage({ type: "refused", number, error: "Write a German sentence first." });
+      return;
+    }
+    let translation = await translated(question);
+    if (!translation) return;
+    if (prefix.length) {
+      const piece = translation.pieces.filter(isRead)[at];
+      translation = await run(translator.goOn(translation, piece, prefix), number);
+      if (!translation) return;
+    }
+    const pieces = translation.pieces.filter(isRead);
+    const sentences = pieces.map((piece) => piece.source);
+    const read = pieces.map((piece) => piece.found[0].read);
+    const notes = [...notesOn(text, read, tokenizer, lexicon), ...translation.warnings];
+    const said = { number, text: translation.text, notes, sentences };
+    if (!pieces.length) {
+      postMessage({ type: "source", ...said, tokens: [], weights: [], read: "", standIns: [] });
+      postMessage({ type: "done", ...said, ended: true, chrf: null, perToken: null });
+      return;
+    }
+    const { hypothesis, spans, chosen } = pieces[at].found[0];
+    const ids = [...tokenizer.encode(read[at]), Tokenizer.EOS];
     const { memory, weights } = model.encode(ids);
     const tokens = ids.map((id) => tokenizer.readable(id));
-    postMessage({ type: "source", number, tokens, notes, weights });
-    return { memory, limit: lengthLimit(ids.length, manifest.maxRatio) };
-  }
-
-  async function translate(question) {
-    const { number, prefix } = question;
-    const source = read(question);
-    if (!source) return;
+    const standIns = spans.map((span, i) => [chosen[i], span.text]);
+    postMessage({ type: "source", ...said, tokens, weights, read: read[at], standIns });
+    const written = [...hypothesis.tokens, ...(hypothesis.ended ? [Tokenizer.EOS] : [])];
+    const steps = greedyDecode(model, memory, { prefix: written, limit: written.length, choices: 5 });
     const began = performance.now();
-    const ids = [];
-    let logP = 0;
-    for (const step of greedyDecode(model, source.memory, { prefix, limit: source.limit, choices: 5 })) {
-      ids.push(step.id);
-      logP += step.logP;
+    const isDone = await run(steps, number, (step) => {
       const top = step.top.map((one) => ({ ...one, text: tokenizer.readable(one.id) }));
       postMessage({ type: "token", number, step: { ...step, top, text: tokenizer.readable(step.id) } });
-      await pause();
-      if (number !== latest) return;
-    }
+    });
+    if (isDone === null) return;
     const { calibration } = manifest;
     postMessage({
       type: "done",
       number,
-      text: tokenizer.decode(ids).trim(),
-      ended: ids.at(-1) === Tokenizer.EOS,
-      chrf: calibration ? expectedChrf(calibration, logP / ids.length) : null,
-      perToken: (performance.now() - began) / ids.length,
+      text: translation.text,
+      ended: hypothesis.ended,
+      chrf: calibration ? expectedChrf(calibration, translation.total / translation.length) : null,
+      perToken: (performance.now() - began) / written.length,
     });
   }
 
-  // A search can't be stopped: of those that wait for one to end, only the last is made.
+  // Of searches that wait for one to end, only the last is made.
   async function beam(question) {
-    const { size, alpha, number } = question;
+    const { at, size, alpha, number } = question;
     await pause();
     if (number !== latest) return;
-    const source = read(question);
-    if (!source) return;
-    const found = beamSearch(model, source.memory, { limit: source.limit, size, alpha });
+    const translation = await translated(question);
+    if (!translation) return;
+    const [{ read }] = translation.pieces.filter(isRead)[at].found;
+    const ids = [...tokenizer.encode(read), Tokenizer.EOS];
+    const { memory } = model.encode(ids);
+    const limit = lengthLimit(ids.length, manifest.maxRatio);
+    const found = await run(beamSteps(model, memory, { limit, size, alpha }), number);
+    if (!found) return;
     const hypotheses = found.hypotheses.map((one) => ({ ...one, text: tokenizer.decode(one.tokens).trim() }));
     const nodes = found.nodes.map((node) => ({ ...node, text: tokenizer.readable(node.id) }));
     postMessage({ type: "tree", number, hypotheses, nodes, alpha });

@@ -1,0 +1,231 @@
+// Names, numbers and addresses that a translation should copy: translator/decoding/copying.py in
+// JavaScript. A span is {begin, end, text, isNumber, isTime}.
+
+class Copying {
+  // Also "12 000", with the space before three digits alone; and "-5", but "5" of "3-5" and "U-5".
+  static NUMBER = pattern(
+    String.raw`(?:(?<![\w)])[-−](?=\d))?(?<!\d)(?:\d{1,3}(?: \d{3})+(?!\d)|\d(?:[.,:/-]?\d)*)`,
+  );
+  static MINUS = pattern(String.raw`\bminus\s+|(?<!\w)[-−](?=\d)`, "giu");
+  static BELOW_ZERO = pattern(String.raw`\bbelow (?:zero|freezing)`, "iu");
+  static THOUSANDS = pattern(String.raw`(?<=\d)[., ](?=\d{3}(?!\d))`);
+  // Numbers that the model copies, by the form of those for which they stand in.
+  static STAND_IN = {
+    time: ["7:30", "10:30", "8:30", "2:30", "5:30"],
+    year: ["1945", "2005", "1995", "2003", "1989"],
+    short: ["30", "50", "40", "20", "25"],
+    long: ["200", "500", "300", "100", "250"],
+  };
+  static TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
+  static UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen " +
+    "sixteen seventeen eighteen nineteen"
+  ).split(" ");
+  static IN_OTHER_WORDS = {
+    1: "an?|once|first",
+    2: "twice|second",
+    3: "third",
+    5: "fifth",
+    8: "eighth",
+    9: "ninth",
+    12: "twelfth|dozen|noon|midnight",
+  };
+  static DETERMINER = new RegExp(
+    "^(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[rnms]?)?|dies(?:e[rnms]?)" +
+      "|jede[rnms]?|zum|zur|im|am|beim|vom|ins|viele?|einige|zwei|drei|wie|etwas|nichts|alles|wenig)$",
+    "iu",
+  );
+  // What a name follows, though the word be known: "Herr Müller", "ich heiße Johannes".
+  static INTRODUCES = /^(?:Herrn?|Hr|Frau|Familie|Dr|Doktor|Prof|Professor|heiß(?:e|t|en)|namens)$/iu;
+  // What follows a verb or an adverb at the beginning of a sentence, and no name.
+  static AFTER_VERB = /^(?:dich|dir|du|euch|ich|ihr|mich|mir|nicht|sich|wir|bitte|doch)$/u;
+  static WAYS = 3; // to stand in that are tried
+  static ORDINAL = pattern(String.raw`(?<![\w.,])(\d+)(st|nd|rd|th)\b`);
+  // What a model of words leaves out without a trace: markup, and places to be filled in.
+  static MARKUP = pattern(String.raw`<\/?\w[^<>]*>|\{[^\{\}\s]*\}|\*\*|__|${"`"}`);
+  // Emoji and other symbols, with what modifies or joins them; signs of measures are the model's.
+  static SIGN = String.raw`(?![°©®™№℃])\p{So}[\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]*`;
+  static SPACED = pattern(String.raw`^\s.*\s$`, "su");
+  static SIGNS = pattern(String.raw`\s*${Copying.SIGN}(?:\u200d?${Copying.SIGN})*\s*`);
+
+  // Whether there is nothing to translate: no letters outside of addresses.
+  static isVerbatim(text) {
+    return !/\p{L}/u.test(text.replace(Lexicon.ADDRESS, ""));
+  }
+
+  // Whether a text has letters, and none of them is Latin.
+  static isForeignScript(text) {
+    return !Copying.isVerbatim(text) && !/(?=\p{L})\p{Script=Latin}/u.test(text.replace(Lexicon.ADDRESS, ""));
+  }
+
+  // A text without its emoji and other symbols, and these in order.
+  static withoutSigns(text) {
+    const signs = [];
+    const without = text.replace(Copying.SIGNS, (found) => {
+      signs.push(strip(found));
+      return Copying.SPACED.test(found) ? " " : "";
+    });
+    return [without, signs];
+  }
+
+  // The markup and the places to be filled in that a translation does not have.
+  static lostMarkup(sentence, translation) {
+    const found = new Set(sentence.match(Copying.MARKUP) || []);
+    return [...found].filter((text) => !translation.includes(text));
+  }
+
+  // English text with the endings of its ordinal numbers put right: 2th is 2nd.
+  static withRightOrdinals(text) {
+    return text.replace(Copying.ORDINAL, (_, number) => {
+      const last = Number(number.slice(-2));
+      const isTeen = 11 <= last && last <= 13;
+      return number + ((!isTeen && { 1: "st", 2: "nd", 3: "rd" }[last % 10]) || "th");
+    });
+  }
+
+  // The addresses, numbers and, given a lexicon, names of a sentence, in order.
+  static spansToCopy(sentence, lexicon) {
+    const span = (begin, end) => ({ begin, end, text: sentence.slice(begin, end), isNumber: false, isTime: false });
+    const spans = [...sentence.matchAll(Lexicon.ADDRESS)].map((one) => span(one.index, one.index + one[0].length));
+    const endOf = (found) => found.index + found[0].length;
+    const isFree = (found) => spans.every((one) => endOf(found) <= one.begin || one.end <= found.index);
+    for (const number of Copying.numbers(sentence)) {
+      const around = [sentence.slice(0, number.begin), sentence.slice(number.end)];
+      const isInWord = /[\p{L}\p{N}_]$/u.test(around[0]) || /^[\p{L}\p{N}_]/u.test(around[1]);
+      if (number.text.length > (number.isTime ? 2 : 1) && !isInWord) spans.push(number);
+    }
+    const words = lexicon ? [...sentence.matchAll(Lexicon.WORD)].filter(isFree) : [];
+    const names = [];
+    words.forEach((found, i) => {
+      const word = found[0];
+      const before = words.slice(Math.max(i - 2, 0), i).map(([other]) => other);
+      const follows = names.length > 0 && sentence.slice(names.at(-1).end, found.index) === " ";
+      // "Herr Johannes Müller", though Müller be known; but "ich gebe Tom Geld".
+      const isSurname = follows && Lexicon.isCapitalised(word) && Copying.INTRODUCES.test(before[0]);
+      if (i === 0 && words.length > 1 && Copying.AFTER_VERB.test(words[1][0])) return;
+      if (!isSurname && !Copying.isName(word, before, lexicon)) return;
+      const { begin } = follows ? names.pop() : { begin: found.index };
+      names.push(span(begin, endOf(found)));
+    });
+    return [...spans, ...names].sort((one, other) => one.begin - other.begin);
+  }
+
+  static isName(word, before, lexicon) {
+    if (!Lexicon.isCapitalised(word) || /[\p{Nd}¹²³⁰⁴-⁹₀-₉]/u.test(word)) return false;
+    // Not "das heißt Krieg", "seine Frau Gemahlin".
+    if (before.length && Copying.INTRODUCES.test(before.at(-1))) {
+      return before.length < 2 || !Copying.DETERMINER.test(before.at(-2));
+    }
+    if (lexicon.knows(word)) return lexicon.isName(word);
+    // "der Klippenrand", "ein steiler Klippenrand": nouns, which the model may take apart.
+    const isSmall = (text) => /\p{Lowercase}/u.test(text) && !/[\p{Uppercase}\p{Lt}]/u.test(text);
+    const near = before.length && !isSmall(before.at(-1)) ? before.slice(-1) : before;
+    return !near.some((other) => Copying.DETERMINER.test(other)) && !lexicon.isDerived(word);
+  }
+
+  // All numbers written in digits, in order, but for those in addresses.
+  static numbers(sentence) {
+    const bare = sentence.replace(Lexicon.ADDRESS, (found) => "_".repeat(found.length)); // the places stay
+    return [...bare.matchAll(Copying.NUMBER)].map(({ 0: text, index: begin }) => {
+      const end = begin + text.length;
+      return { begin, end, text, isNumber: true, isTime: text.includes(":") || bare.startsWith(" Uhr", end) };
+    });
+  }
+
+  // The numbers of a sentence that its translation does not have.
+  static lostNumbers(sentence, translation) {
+    const lost = Copying.numbers(sentence).filter((span) => !Copying.isCopied(span, translation));
+    return lost.map((span) => span.text);
+  }
+
+  // Whether a translation has a span. Numbers may be punctuated in another way, those below 100 be
+  // words; an hour may be that of a clock with twelve, a sign the word "minus".
+  static isCopied(span, translation) {
+    if (!span.isNumber) return Copying.places(span.text, translation) > 0;
+    if (/^[-−]/.test(span.text)) {
+      const positive = { ...span, text: span.text.slice(1) };
+      const below = Copying.BELOW_ZERO.test(translation) ? [translation] : [];
+      return [...below, ...translation.split(Copying.MINUS).slice(1)].some((part) => Copying.isCopied(positive, part));
+    }
+    const value = Copying.value(span.text);
+    const forms = [value];
+    if (span.isTime) {
+      const [hour, ...rest] = value.split(".");
+      const minutes = rest.join(".");
+      for (const h of hour > 12 ? [Number(hour), hour - 12] : [Number(hour)]) {
+        forms.push(/[^0]/.test(minutes) ? `${h}.${minutes}` : `${h}`, `${h}.${minutes || "00"}`);
+      }
+    }
+    const found = translation.match(Copying.NUMBER) || [];
+    if (found.some((number) => forms.includes(Copying.value(number)))) return true;
+    return forms
+      .filter((form) => /^\d{1,2}$/.test(form))
+      .some((form) => pattern(String.raw`\b(?:${Copying.inWords(Number(form))})\b`, "iu").test(translation));
+  }
+
+  // A number in one punctuation: 3,5 is 3.5, and 12.000 is 12000.
+  static value(number) {
+    return number.replace(Copying.THOUSANDS, "").replace(/[,:/-]/g, ".");
+  }
+
+  // A pattern of the English words for a number below 100, ordinals too.
+  static inWords(number) {
+    if (number < 20) {
+      const others = Copying.IN_OTHER_WORDS[number];
+      return `${Copying.UNITS[number]}(?:th)?${others ? `|${others}` : ""}`;
+    }
+    const tens = Copying.TENS[Math.floor(number / 10) - 2];
+    if (number % 10) return `${tens}[ -](?:${Copying.inWords(number % 10)})`;
+    return `${tens}|${tens.slice(0, -1)}ieth`;
+  }
+
+  // Sentences in which something known stands for each span, and what stands for which: at most WAYS,
+  // none where too little is known to stand for all of them.
+  static waysToStandIn(sentence, spans, lexicon) {
+    const present = new Set(Lexicon.words(sentence));
+    const known = { name: (lexicon ? lexicon.names : []).filter((name) => !present.has(name)).slice(0, 12) };
+    for (const [kind, texts] of Object.entries(Copying.STAND_IN)) {
+      known[kind] = texts.filter((text) => !sentence.includes(text));
+    }
+    const kinds = spans.map(Copying.kind);
+    const count = (kind) => kinds.filter((one) => one === kind).length;
+    if (kinds.some((kind) => known[kind].length < count(kind))) return [];
+    return Array.from({ length: Copying.WAYS }, (_, way) => {
+      const used = {};
+      const chosen = kinds.map((kind) => {
+        const texts = known[kind];
+        used[kind] = (used[kind] ?? way - 1) + 1;
+        return texts[used[kind] % texts.length];
+      });
+      let [changed, end] = ["", 0];
+      spans.forEach((span, i) => {
+        changed += sentence.slice(end, span.begin) + chosen[i];
+        end = span.end;
+      });
+      return { text: changed + sentence.slice(end), chosen };
+    });
+  }
+
+  static kind(span) {
+    if (!span.isNumber) return "name";
+    if (span.isTime || /^[012]?\d[:.][0-5]\d$/.test(span.text)) return "time";
+    if (/^(?:1\d|20)\d\d$/.test(span.text)) return "year";
+    return span.text.length < 3 ? "short" : "long";
+  }
+
+  // A translation with the spans in their places; null unless each came exactly once.
+  static putBack(translation, spans, chosen) {
+    if (chosen.some((known) => Copying.places(known, translation) !== 1)) return null;
+    const texts = new Map(chosen.map((known, i) => [known, spans[i].text]));
+    // All at once: what is put in may contain what stands for another.
+    return translation.replace(pattern(chosen.map(Copying.whole).join("|")), (found) => texts.get(found));
+  }
+
+  static whole(text) {
+    return String.raw`(?<!\w)${text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}(?!\w)`;
+  }
+
+  static places(text, translation) {
+    return (translation.match(pattern(Copying.whole(text))) || []).length;
+  }
+}

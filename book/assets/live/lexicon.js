@@ -1,0 +1,79 @@
+// The words of the training's sources: translator/decoding/lexicon.py in JavaScript.
+
+class Lexicon {
+  // Addresses contain words and numbers, and are none.
+  static ADDRESS = pattern(
+    String.raw`(?:https?://|www\.)\S*[\w/]|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+`,
+  );
+  static WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu;
+  // Of German nouns, and what links two of them.
+  static ENDINGS = ["n", "en", "s", "es", "e", "er"];
+
+  // words: each in its usual spelling. names: words that translations copy, the most frequent first.
+  constructor(words, names) {
+    this.usual = new Map(words.map((word) => [Lexicon.fold(word), word]));
+    this.names = names;
+    this.nameSet = new Set(names);
+  }
+
+  // What different spellings of a word share: STRASSE is Straße.
+  static fold(word) {
+    return word.toLowerCase().replaceAll("ß", "ss");
+  }
+
+  static words(text) {
+    return text.match(Lexicon.WORD) || [];
+  }
+
+  // Whether a word of two letters or more begins with a capital.
+  static isCapitalised(word) {
+    return /^\p{Uppercase}./su.test(word);
+  }
+
+  knows(word) {
+    return this.usual.has(Lexicon.fold(word));
+  }
+
+  isName(word) {
+    return this.nameSet.has(word);
+  }
+
+  // Whether a word is a known one with an ending, or two known ones in one.
+  isDerived(word) {
+    const whole = Lexicon.fold(word);
+    if (this.hasStem(whole)) return true;
+    for (let cut = 3; cut < whole.length - 3; cut++) {
+      const first = whole.slice(0, cut);
+      if (this.usual.has(whole.slice(cut)) && (this.usual.has(first) || this.hasStem(first))) return true;
+    }
+    return false;
+  }
+
+  hasStem(folded) {
+    return Lexicon.ENDINGS.some((ending) => {
+      const stem = folded.slice(0, -ending.length);
+      return folded.endsWith(ending) && stem.length > 2 && this.usual.has(stem);
+    });
+  }
+
+  // A sentence in one case with its words spelt as usual; unknown ones are names.
+  withUsualCase(sentence) {
+    const parts = [];
+    let end = 0;
+    for (const address of sentence.matchAll(Lexicon.ADDRESS)) {
+      parts.push(this.respelt(sentence.slice(end, address.index)), address[0]);
+      end = address.index + address[0].length;
+    }
+    parts.push(this.respelt(sentence.slice(end)));
+    const startsWithAddress = parts.length > 1 && !parts[0];
+    if (!startsWithAddress) parts[0] = parts[0].replace(/[\p{L}\p{Nl}\p{No}]/u, (first) => first.toUpperCase());
+    return parts.join("");
+  }
+
+  respelt(text) {
+    // ß has two capitals, of which one is small here.
+    const capital = (letter) => letter.toUpperCase().replace(/(?<=\p{Lu})./gsu, (one) => one.toLowerCase());
+    const capitalised = ([first, ...rest]) => capital(first) + rest.join("").toLowerCase();
+    return text.replace(Lexicon.WORD, (word) => this.usual.get(Lexicon.fold(word)) ?? capitalised(word));
+  }
+}

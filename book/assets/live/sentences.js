@@ -1,0 +1,83 @@
+// Text cut into sentences and clauses: translator/decoding/sentences.py in JavaScript. Nothing is
+// lost: the pieces, joined, are the text.
+
+class Sentences {
+  // Characters; what is quoted is not cut, unless its end is further away.
+  static LONGEST_QUOTATION = 150;
+  // An end of a sentence: its mark, closing quotes and brackets, and the space after it.
+  static END = pattern(String.raw`(?<mark>[.!?…]+)["'”“’‘»«)\]]*\s+(?=(?<next>.))`, "gsu");
+  // Words before a full stop that does not end a sentence; and any single letter, as in "z. B.".
+  static ABBREVIATION = new RegExp(
+    "^(?:abb|abs|bd|bspw|bzgl|bzw|ca|dipl|dr|etc|evtl|fr|ggf|hr|hrsg|inkl|ing|jr|kap|max|min|mr|mrs" +
+      "|ms|nr|prof|rd|sog|st|std|str|tel|usw|vgl|vs|zzgl)$",
+    "iu",
+  );
+  // What begins an entry of a list: "- ", "• ", "a) ", "> "; not "1. ", which may be a date.
+  static LIST_MARK = pattern(String.raw`^\s*(?:[-–—*•·▪◦‣>#+]+|\(?[0-9a-z]{1,3}\))\s+`, "u");
+  // An end without a space after it: "Kommst du?Ja!"
+  static JOINED_END = /(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])/gu;
+  static CLAUSE_END = pattern(String.raw`(?<=[,;:–—])\s+|\s+(?=[–—(])`);
+  static SPACE = pattern(String.raw`\s+`);
+
+  // The sentences of a text, each with the space after it.
+  static splitSentences(text) {
+    const mark = text.match(Sentences.LIST_MARK)?.[0];
+    if (mark) return [mark, ...Sentences.splitSentences(text.slice(mark.length))];
+    const withoutAddresses = text.replace(Lexicon.ADDRESS, (found) => "_".repeat(found.length));
+    const begins = [0, ...[...withoutAddresses.matchAll(Sentences.JOINED_END)].map(({ index }) => index)];
+    return begins.flatMap((begin, i) => Sentences.splitAtSpaces(text.slice(begin, begins[i + 1])));
+  }
+
+  static splitAtSpaces(text) {
+    const pieces = [];
+    let begin = 0;
+    for (const end of text.matchAll(Sentences.END)) {
+      const { mark, next } = end.groups;
+      const after = end.index + end[0].length;
+      const word = text.slice(begin, end.index).match(/[\p{L}\p{N}_]*$/u)[0];
+      const isAbbreviation =
+        mark === "." &&
+        (/^\p{L}$/u.test(word) || Sentences.ABBREVIATION.test(word) || /^[\p{Nd}¹²³⁰⁴-⁹₀-₉]{1,2}$/u.test(word));
+      if (/[\p{Lowercase}–—-]/u.test(next) || isAbbreviation) continue;
+      if (Sentences.isQuoting(text.slice(begin, after), text.slice(after))) continue;
+      pieces.push(text.slice(begin, after));
+      begin = after;
+    }
+    if (begin < text.length) pieces.push(text.slice(begin));
+    return pieces;
+  }
+
+  // Whether a quotation that began before ends soon after.
+  static isQuoting(before, after) {
+    const soon = [...after].slice(0, Sentences.LONGEST_QUOTATION);
+    return ["„“", "»«", '""', "“”"].some(([opening, closing]) => {
+      const count = (mark) => before.split(mark).length - 1;
+      const isInside = opening === closing ? count(opening) % 2 : count(opening) > count(closing);
+      return isInside && soon.includes(closing);
+    });
+  }
+
+  // A sentence in pieces that fit, each with the space after it. It is cut after commas and other
+  // marks inside it; where a clause does not fit, between words. A single word is not cut.
+  static splitClauses(sentence, fits) {
+    return Sentences.joined(Sentences.cut(Sentences.CLAUSE_END, sentence), fits).flatMap((part) =>
+      fits(part) ? [part] : Sentences.joined(Sentences.cut(Sentences.SPACE, part), fits),
+    );
+  }
+
+  static cut(separator, text) {
+    const ends = [...text.matchAll(separator)].map((found) => found.index + found[0].length);
+    const begins = [0, ...ends.filter((end) => end < text.length)];
+    return begins.map((begin, i) => text.slice(begin, begins[i + 1])).filter(Boolean);
+  }
+
+  // The parts, neighbours together as long as they fit.
+  static joined(parts, fits) {
+    const joined = [];
+    for (const part of parts) {
+      if (joined.length && fits(joined.at(-1) + part)) joined[joined.length - 1] += part;
+      else joined.push(part);
+    }
+    return joined;
+  }
+}

@@ -1,0 +1,207 @@
+"""Five hundred lines through the page's code come out as from the command line, but for ties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from tests.site import lines as five_hundred
+from tests.site.node import run_in_node
+from tests.site.pages import ROOT
+from tests.site.test_live_maths import strange_texts, units
+from translator.data.cleaning import normalise
+from translator.decoding import copying
+from translator.decoding.lexicon import Lexicon
+from translator.decoding.lines import (
+    _decode,
+    _pieces,
+    is_in_one_case,
+    translate_lines,
+)
+from translator.decoding.model_folder import Translator, load_translator
+from translator.decoding.search import DecodingOptions, length_penalty
+from translator.decoding.sentences import split_clauses, split_sentences
+from translator.export.web_export import write_web
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+MODEL = ROOT / "models" / "de-en"
+LIVE = ROOT / "book" / "assets" / "live"
+NAMES = (
+    *("loader", "tokenizer", "model", "search"),
+    *("lexicon", "sentences", "copying", "lines"),
+)
+#: Translations that differ are a tie if their scores, both by PyTorch, differ by less: PyTorch adds
+#: in 32 bits, the page in 64.
+TOLERANCE = 1e-4
+OWN_WORDS = ("this looks like", "low confidence: at most")
+TRANSLATE = """(lines) => {
+  const { manifest, words } = LiveData;
+  const tokenizer = new Tokenizer(words.tokens, words.merges);
+  const lexicon = new Lexicon(words.known, words.names);
+  const weights = readWeights(manifest.tensors, LiveData.buffer());
+  const model = new Transformer(manifest.model, weights);
+  const translator = new LineTranslator(model, tokenizer, lexicon, manifest);
+  return lines.map((line) => {
+    const steps = translator.translateText(line);
+    let step;
+    while (!(step = steps.next()).done);
+    const { text, warnings, pieces } = step.value;
+    const best = pieces.filter((one) => one.toTranslate).map((one) => one.found[0]);
+    const about = ({ read, hypothesis: { tokens, ended } }) => ({ read, tokens, ended });
+    return { text, warnings, pieces: best.map(about) };
+  });
+}"""
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    """The book's translator in Python."""
+    return load_translator(MODEL)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable]:
+    """A function that evaluates JavaScript where the page's translator is there."""
+    folder = tmp_path_factory.mktemp("live")
+    write_web(MODEL, folder)
+    scripts = [*(LIVE / f"{name}.js" for name in NAMES), *sorted(folder.glob("*.js"))]
+    with run_in_node(scripts) as runner:
+        yield runner.evaluate
+
+
+@torch.no_grad()
+def scored(
+    translator: Translator, read: str, tokens: list[int], *, ended: bool
+) -> float:
+    """Return the score that PyTorch gives to a translation of a sentence."""
+    tokenizer, model = translator.tokenizer, translator.model
+    src = torch.tensor([[*tokenizer.encode(read), tokenizer.eos_id]])
+    target = [*tokens, tokenizer.eos_id] if ended else tokens
+    logits = model(src, torch.tensor([[tokenizer.bos_id, *target[:-1]]]))[0]
+    logits[:, model.pad_id] = -torch.inf
+    log_p = logits.log_softmax(-1).gather(1, torch.tensor(target)[:, None])
+    return log_p.sum().item() / length_penalty(len(target), translator.alpha)
+
+
+#: What is done around the model, for a line: as Python's `around`, below.
+AROUND = """(lines) => {
+  const { words } = LiveData;
+  const lexicon = new Lexicon(words.known, words.names);
+  const spans = (all) => all.map(({ text, isNumber, isTime }) => [text, isNumber, isTime]);
+  return lines.map((units) => {
+    const line = String.fromCharCode(...units);
+    const [text, signs] = Copying.withoutSigns(line);
+    const clean = normalise(text);
+    const toCopy = Copying.spansToCopy(clean, lexicon);
+    const english = Copying.withRightOrdinals(clean);
+    return {
+      sentences: Sentences.splitSentences(line),
+      clauses: Sentences.splitClauses(line, (part) => [...part].length <= 20),
+      usual: lexicon.withUsualCase(line),
+      verbatim: Copying.isVerbatim(line),
+      foreign: Copying.isForeignScript(line),
+      one_case: LineTranslator.isInOneCase(line),
+      without_signs: [text, signs],
+      spans: spans(toCopy),
+      bare: spans(Copying.spansToCopy(clean, null)),
+      numbers: Copying.lostNumbers(clean, english.slice(20)),
+      markup: Copying.lostMarkup(clean, english.slice(20)),
+      copied: toCopy.map((span) => Copying.isCopied(span, english.slice(10))),
+      ordinals: english,
+      ways: Copying.waysToStandIn(clean, toCopy, lexicon).filter(() => toCopy.length).map((way) => {
+        const back = Copying.putBack(way.text, toCopy, way.chosen);
+        return [way.text, way.chosen, back];
+      }),
+    };
+  });
+}"""
+
+
+def around(line: str, lexicon: Lexicon) -> dict[str, object]:
+    """Return what Python does around the model, step by step."""
+    text, signs = copying.without_signs(line)
+    clean = normalise(text)
+    to_copy = copying.spans_to_copy(clean, lexicon)
+    english = copying.with_right_ordinals(clean)
+
+    def spans(found: list[copying.Span]) -> list[list[object]]:
+        return [[span.text, span.is_number, span.is_time] for span in found]
+
+    return {
+        "sentences": split_sentences(line),
+        "clauses": split_clauses(line, lambda part: len(part) <= 20),
+        "usual": lexicon.with_usual_case(line),
+        "verbatim": copying.is_verbatim(line),
+        "foreign": copying.is_foreign_script(line),
+        "one_case": is_in_one_case(line),
+        "without_signs": [text, signs],
+        "spans": spans(to_copy),
+        "bare": spans(copying.spans_to_copy(clean, None)),
+        "numbers": copying.lost_numbers(clean, english[20:]),
+        "markup": copying.lost_markup(clean, english[20:]),
+        "copied": [copying.is_copied(span, english[10:]) for span in to_copy],
+        "ordinals": english,
+        "ways": [
+            [changed, chosen, copying.put_back(changed, to_copy, chosen)]
+            for changed, chosen in copying.ways_to_stand_in(clean, to_copy, lexicon)
+            if to_copy
+        ],
+    }
+
+
+def test_what_is_done_around_the_model_is_done_as_in_python(
+    node: Callable, translator: Translator
+) -> None:
+    """Each step, for the five hundred lines and for texts that nobody writes."""
+    lines = [*five_hundred.everyday(), *five_hundred.hard(), *strange_texts(500)]
+    lines = [line for line in lines if "\ud800" not in line]
+    found = node(AROUND, [units(line) for line in lines])
+    for line, page in zip(lines, found, strict=True):
+        assert page == around(line, translator.lexicon), repr(line)
+
+
+def differences(
+    page: list[dict], lines: list[str], translator: Translator
+) -> tuple[list[str], int]:
+    """Return what differs from Python's translations and is no tie, and the number of ties.
+
+    A tie needs, sentence by sentence, two scores by PyTorch that differ by less than TOLERANCE.
+    Warnings must be the same, too, but for those about the language and the expected chrF, which
+    the page has in other words.
+    """
+    expected = translate_lines(translator, lines)
+    found, ties = [], 0
+    for line, ours, theirs in zip(lines, page, expected, strict=True):
+        told = [one for one in theirs.warnings if not one.startswith(OWN_WORDS)]
+        if ours["text"] == theirs.text:
+            if ours["warnings"] != told:
+                found.append(f"{line!r}: {ours['warnings']}, Python has {told}")
+        elif is_tie(line, ours["pieces"], translator):
+            ties += 1
+        else:
+            found.append(f"{line!r}: {ours['text']!r}, Python has {theirs.text!r}")
+    return found, ties
+
+
+def is_tie(line: str, ours: list[dict], translator: Translator) -> bool:
+    """Return whether PyTorch gives the same score to each sentence of the page and of Python."""
+    theirs = [one for one in _pieces(translator, line, []) if one.to_translate]
+    _decode(translator, theirs, DecodingOptions(alpha=translator.alpha))
+    return len(ours) == len(theirs) and all(
+        abs(scored(translator, **one) - other.found[0][1].score) < TOLERANCE
+        for one, other in zip(ours, theirs, strict=True)
+    )
+
+
+def test_five_hundred_lines_are_those_of_the_command_line(
+    node: Callable, translator: Translator
+) -> None:
+    """Everyday ones and hard ones; of ties there are few."""
+    lines = [*five_hundred.everyday(), *five_hundred.hard()]
+    assert len(lines) == 500
+    found, ties = differences(node(TRANSLATE, lines), lines, translator)
+    assert not found
+    assert ties <= len(lines) // 100
