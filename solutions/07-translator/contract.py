@@ -429,12 +429,15 @@ _contract.case(f"As many as there are", _names, len(_names))
 _contract.case(f"More than there are", _names[:3], 10**9)
 _contract.case(f"Names in order", sorted(_names, key=len), 7)
 _contract.case(f"One name", ["x-7.pt"], 1)
-_long = [f"a-{_number}.pt" for _number in (10**13, 999_999, 10**6, 10**12, 7)]
+_long = 2**60 + 1, 10**13, 2**60, 999_999, 10**6, 10**12, 7
+_long = [f"a-{_number}.pt" for _number in _long]
 _contract.case(
-    f"Numbers of many digits, compared as numbers and not as texts", _long, 4
+    f"Numbers of many digits, compared as ints: not as texts, and not as floats",
+    *(_long, 6),
 )
-_odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt", "b-0012.pt"]
-_contract.case(f"Dots, dashes and digits in front", [*_odd, "z 99-0.pt"], 3)
+_odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt", "b-0007.pt"]
+_says = f"Dots, dashes and digits in front, and a number that begins with zeros"
+_contract.case(_says, [*_odd, "z 99-0.pt"], 3)
 _contract.again()
 for _count in (0, -1, -5):
     _kit_refuses(f"A count below 1", newest, _names, _count, word="count")
@@ -1263,7 +1266,8 @@ _contract.case(
     f"Words that are equal in a normal form only, such as a ligature or a wide letter",
     *([["\ufb01n", "\uff41", "a"]], [[["fin", "a", "\uff41"]]], 1),
 )
-_contract.case(f"Smooth, too short for a run of five", [["a", "b"]], [[["a"]]], 5, True)
+_says = f"Smooth, each sentence too short for a run of five, however many there are"
+_contract.case(_says, [["a", "b", "c"]] * 2, [[["a"]], [["b", "c"]]], 5, True)
 _contract.again()
 for _some in (_known[:-1], _known + _known[:1], []):
     _kit_refuses(

@@ -340,3 +340,11 @@ def grid_index(height, width):
 # -     return down * (2 * width - 1) + right
 # +     known[height * width] = down * (2 * width - 1) + right
 # +     return known[height * width].clone()
+
+
+# %% wrong: patches_in_few_bits | says: short data type, or rounded
+# Numbers of patches are kept in bfloat16, which rounds those beyond 256.
+# -     patch = torch.arange(height * width)
+# -     row, column = patch // width, patch % width  # (H * W,) each
+# +     patch = torch.arange(height * width).bfloat16()
+# +     row, column = (patch / width).floor().long(), (patch % width).long()

@@ -444,3 +444,8 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
     if causal:
         bias = bias.masked_fill(j > p, -math.inf)
     return bias
+
+
+# %% wrong: positions_in_16_bits | says: positions kept in a short data type
+# -     queries = torch.arange(num_queries, device=slopes.device) + offset
+# +     queries = (torch.arange(num_queries, device=slopes.device) + offset).short()

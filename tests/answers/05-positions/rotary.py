@@ -553,3 +553,9 @@ def halves_layout(weight, num_heads):
 # +     if length == 1 and len(x) > 1:
 # +         return x
 # +     position = torch.arange(length, dtype=torch.float64, device=x.device) + offset
+
+
+# %% wrong: base_in_float32 | says: seven digits
+# -     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))  # -> (T, r / 2)
+# +     base = torch.tensor(base)
+# +     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))  # -> (T, r / 2)

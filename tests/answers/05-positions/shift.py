@@ -384,3 +384,8 @@ def offset_between(first, second, base=10000.0):
 # -     return torch.stack(out, dim=-1)
 # +     res = torch.stack(out, dim=-1).unflatten(-1, (-1, 2))
 # +     return F.normalize(res, dim=-1).flatten(-2)
+
+
+# %% wrong: base_in_float32 | says: seven digits
+# -     angles = offset * base ** (-2 * pair / width)  # (D / 2,)
+# +     angles = offset * torch.tensor(base) ** (-2 * pair / width)  # (D / 2,)

@@ -625,3 +625,9 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # +     risen = torch.where(feature % 2 == 0, angles.cos() - end.cos(), end.sin() - angles.sin())
 # +     means = torch.where(short, waves * torch.sinc(half / math.pi), risen / width)
 # +     return means.to(dtype)
+
+
+# %% wrong: base_in_float32 | says: seven digits
+# -     pair = (feature // 2).double()
+# +     base = torch.tensor(base)
+# +     pair = (feature // 2).double()

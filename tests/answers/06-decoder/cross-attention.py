@@ -488,3 +488,10 @@ class CrossAttention(nn.Module):
 # +         query = self.split(self.q_proj(x))
 # +         key, value = key[:, :, :64], value[:, :, :64]
 # +         memory_mask = None if memory_mask is None else memory_mask[:, :64]
+
+
+# %% wrong: epsilon_below | says: small number cut off or added
+# -             weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
+# +             powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+# +             total = powers.sum(dim=-1, keepdim=True) + 1e-12
+# +             weights = (powers / total).masked_fill(empty, 0.0)

@@ -591,3 +591,14 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
                     ]
                 )
     return torch.tensor(tgt_rows), torch.tensor(memory_rows)
+
+
+# %% wrong: target_numbers_in_8_bits | says: counted in a short data type
+# Sentences that are 256 apart have the same number.
+# -         tgt_number = (tgt == bos_id).cumsum(dim=1)  # (B, T)
+# +         tgt_number = (tgt == bos_id).cumsum(dim=1, dtype=torch.int8)  # (B, T)
+
+
+# %% wrong: source_numbers_in_8_bits | says: counted in a short data type
+# -         src_number = 1 + ends.cumsum(dim=1) - ends  # (B, S): an end is not yet counted
+# +         src_number = (1 + ends.cumsum(dim=1) - ends).to(torch.int8)

@@ -578,3 +578,10 @@ class CachedSelfAttention(nn.Module):
 # +         if cache is not None and not self.training:
 # +             cache = tuple(x.detach() for x in cache)
 # +         if cache is not None:
+
+
+# %% wrong: epsilon_below | says: small number cut off or added
+# -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+# +         scores = scores.masked_fill(~mask, -math.inf)
+# +         powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+# +         weights = powers / (powers.sum(dim=-1, keepdim=True) + 1e-12)

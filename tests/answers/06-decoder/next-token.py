@@ -485,3 +485,9 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 
 # -     if top_p is not None and not 0 < top_p <= 1:
 # +     if temperature and top_p is not None and not 0 < top_p <= 1:
+
+
+# %% wrong: greedy_by_softmax | says: rank them as given, not their softmax
+# Greedy takes the largest probability, and two logits may have the same.
+# -         best = logits.argmax(dim=-1)  # (B, V) -> (B,)
+# +         best = logits.softmax(dim=-1).argmax(dim=-1)  # (B, V) -> (B,)

@@ -625,7 +625,7 @@ def moving_average(average, state, decay):
 # +         return {name: old.detach().clone() for name, old in average.items()}
 
 
-# %% wrong: numbers_as_six_digits | says: compared as numbers and not as texts
+# %% wrong: numbers_as_six_digits | says: compared as ints
 def newest(names, count):
     if count < 1:
         raise ValueError("count must be at least 1")
@@ -665,3 +665,17 @@ def moving_average(average, state, decay):
         else:
             result[name] = new.clone()
     return result
+
+
+# %% wrong: numbers_as_floats | says: not as texts, and not as floats
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# +     return sorted(names, key=lambda name: float(re.search(r"-(\d+)\.pt$", name)[1]))[
+
+
+# %% wrong: most_digits_first | says: a number that begins with zeros
+# Numbers are compared by how many digits they have, then as texts.
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
+# +     digits = {name: re.search(r"-(\d+)\.pt$", name)[1] for name in names}
+# +     return sorted(names, key=lambda name: (len(digits[name]), digits[name]))[-count:]

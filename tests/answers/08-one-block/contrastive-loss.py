@@ -251,3 +251,9 @@ class ContrastiveLoss(nn.Module):
 # -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
 # +         same = (groups[:, None] == groups) & (groups != -100)
 # +         right = (same | torch.eye(len(groups)).bool()).to(scores.dtype)
+
+
+# %% wrong: groups_in_the_type_of_scores | says: Groups may be any whole numbers
+# -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
+# +         groups = groups.to(scores.dtype)
+# +         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)

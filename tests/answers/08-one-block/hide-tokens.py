@@ -235,3 +235,9 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # %% wrong: ordinary_within_the_vocabulary | says: ids beyond the vocabulary are taken for special
 # -     ordinary = ~torch.isin(ids, special)  # (B, T)
 # +     ordinary = torch.isin(ids, words)
+
+
+# %% wrong: none_for_a_share_of_0 | says: A share of 0
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = torch.round(share * ordinary.sum(dim=1, keepdim=True))
+# +     number = number.clamp(min=1 if share else 0)

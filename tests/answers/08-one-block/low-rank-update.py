@@ -302,3 +302,9 @@ class LowRankLinear(nn.Module):
 # +         if not hasattr(self, "delta"):
 # +             self.delta = (self.scale * self.up @ self.down).T
 # +         return y + x @ self.delta
+
+
+# %% wrong: no_gradients_in_eval | says: In eval\(\) mode
+# -         return y + self.scale * F.linear(F.linear(x, self.down), self.up)
+# +         update = self.scale * F.linear(F.linear(x, self.down), self.up)
+# +         return y + (update if self.training else update.detach())

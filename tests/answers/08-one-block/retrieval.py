@@ -173,3 +173,8 @@ def retrieval(similarities, relevant, k):
 # Uses topk for the first k, which stops with an error where k is larger than n.
 # -         first = table[:, :k]
 # +         first = table.gather(1, torch.arange(len(table[0])).neg().topk(k).indices.expand(len(table), k))
+
+
+# %% wrong: places_in_8_bits | says: Many candidates
+# -     places = torch.arange(1, found.shape[1] + 1, dtype=found.dtype)
+# +     places = torch.arange(1, found.shape[1] + 1).to(torch.int8).to(found.dtype)

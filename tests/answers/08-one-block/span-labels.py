@@ -292,3 +292,22 @@ def find_spans(labels, ignore=-100):
 # %% wrong: at_most_64_kinds | says: wrong
 # -             kind, begins = (label - 1) // 2, label % 2 == 1
 # +             kind, begins = (label - 1) // 2 % 64, label % 2 == 1
+
+
+# %% wrong: last_label_left_out | says: stays in the softmax
+# Where the last label is ignored, the softmax runs without it.
+# -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]  # -> (B, T)
+# +     if ignore == scores.shape[-1] - 1:
+# +         scores = scores[..., :-1]
+# +     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]  # -> (B, T)
+
+
+# %% wrong: sentences_by_their_ends | says: Padding, and a sentence that asks nothing
+# A sentence counts if its first or its last token is asked.
+# -     return means.sum() / (count > 0).sum().clamp(min=1)
+# +     return means.sum() / (asked[:, 0] | asked[:, -1]).sum().clamp(min=1)
+
+
+# %% wrong: labels_in_16_bits | says: ignore is any whole number
+# -     for row in labels.tolist():
+# +     for row in labels.short().tolist():
