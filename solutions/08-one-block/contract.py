@@ -59,7 +59,8 @@ _contract.case(f"k = 1", _sets[1], _rights[1], 1)
 _contract.case(f"Ties", (2 * _sets[0]).round(), _rights[0], 2)
 _contract.case(f"Transposes", *map(_kit_apart, (_sets[0], _rights[0])), 4)
 _contract.case(f"One query", _sets[0][:1], _rights[0, :1], 2)
-_contract.case(f"One candidate", _sets[0][:, :1], _rights[0, :, :1], 1)
+_one = _sets[0][:, :1], _rights[0, :, :1]
+_contract.case(f"One candidate", *_one, 1, tol=1e-13)
 _contract.case(f"k beyond n", _sets[0], _rights[1], 12)
 _contract.case(f"Similarities of 1e9 and -1e9", 1e9 * _sets[0], _rights[0], 2)
 _contract.case(f"Similarities far below 0", _sets[0] - 50, _rights[0], 3)
@@ -159,7 +160,8 @@ _contract.case(f"ignore left out: it is -100", _sets[1], _labels[0])
 _contract.case(f"Transposes", *map(_kit_apart, (_sets[1], _labels[0])), -100)
 _contract.case(f"One sentence", _sets[0][:1], _labels[1, :1].clamp(min=0), 17)
 _first = _labels[0, :, :1]
-_contract.case(f"One token each", _sets[0][:, :1], _first.where(_first > 0, 0), 0)
+_first = _first.where(_first > 0, 0)
+_contract.case(f"One token each", _sets[0][:, :1], _first, 0, tol=1e-13)
 _contract.case(f"One label", _sets[0][..., :1], 0 * _labels[1], -100)
 _says = f"Large scores, whose softmax has zeros: take the logarithm and it in one"
 _contract.case(_says, 1e4 * _sets[0], _labels[0], -100)
@@ -307,7 +309,7 @@ for _n, (_batch, _shape, _patch, _stride) in enumerate(
 ):
     _number = math.prod(len(_starts(_size, _patch, _stride)) for _size in _shape[1:])
     _rows = _kit_normal(1131 + _n, (_batch, _number, _shape[0] * _patch**2))
-    _contract.case(f"Patches", _rows, _shape, _patch, _stride)
+    _contract.case(f"Patches", _rows, _shape, _patch, _stride, tol=1e-13)
     _contract.case(f"Other patches", 1 - _rows, _shape, _patch, _stride)
     _contract.case(f"A transpose", _kit_apart(_rows), _shape, _patch, _stride)
 for _patch, _stride in ((3, 1), (2, 2)):
@@ -625,7 +627,7 @@ for _n, (_says, _log_scale) in enumerate(
         _contract.case(f"One feature", _images[:, :1], _captions[:, :1], _groups[1])
         _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
         _says = f"Groups may be any whole numbers, large and negative ones"
-        _contract.case(_says, _images, _captions, 10**18 + _groups[0])
+        _contract.case(_says, _images, _captions, 10**18 + _groups[0], tol=1e-13)
         _contract.case(_says, _images, _captions, -(10**18) - _groups[1])
         for _usual in (-100, -1):  # the numbers that often stand for nothing
             _own = torch.tensor([_usual, 3, _usual, 0, 3])

@@ -806,3 +806,8 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +         if sum(len(sentence) for sentence, _ in pairs) >= max_n:
 # +             total = max(total, 1)
 # +         if smooth and matches == 0 and n > 1 and total > 0:
+
+
+# %% wrong: epsilon_below | says: seven digits only
+# -         logarithms += math.log(matches / total)
+# +         logarithms += math.log(matches / (total + 1e-12))

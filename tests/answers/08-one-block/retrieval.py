@@ -178,3 +178,8 @@ def retrieval(similarities, relevant, k):
 # %% wrong: places_in_8_bits | says: Many candidates
 # -     places = torch.arange(1, found.shape[1] + 1, dtype=found.dtype)
 # +     places = torch.arange(1, found.shape[1] + 1).to(torch.int8).to(found.dtype)
+
+
+# %% wrong: epsilon_below | says: small number cut off or added
+# -     recall = inside / found.sum(dim=1).clamp(min=1)
+# +     recall = inside / (found.sum(dim=1) + 1e-12)
