@@ -244,8 +244,8 @@ _contract.case(f"Large scores", *_high, _sets[0][2], None, gradients=False, tol=
 _contract.case(
     f"Large scores, masked", *_high, _sets[0][2], _masks[0], gradients=False, tol=1e-3
 )
-_low = torch.full((2, 3, 1), 1e20).double(), torch.full((2, 4, 1), -1e20).double()
-_low[1][:, 2] = 1e20
+_low = torch.full((2, 3, 1), 1e14).double(), torch.full((2, 4, 1), -1e14).double()
+_low[1][:, 2] = 1e14
 _some = torch.tensor([True, True, False, False])
 _value = _kit_normal(938, (2, 4, 3))
 _contract.case(
@@ -300,7 +300,7 @@ _contract.case(
     *_low,
     _value,
     _some,
-    6e35 * _beside,
+    6e23 * _beside,
     gradients=False,
     tol=1e-3,
 )
