@@ -251,7 +251,8 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
     _contract.case(f"One sentence, all padding", _query, _memory, real(0, size=3))
     _contract.case(f"One sentence, no mask", _query, _memory, None)
     _query, _memory = _kit_normal(952 + _number, (4, 1, _d_s), (4, 1, _d_h))
-    _contract.case(f"One query and one word", _query, _memory, real(1, 0, 1, 1))
+    _says = f"One word: its weight is 1. Is a small number added to the sum of powers?"
+    _contract.case(_says, _query, _memory, real(1, 0, 1, 1), tol=1e-13)
     _contract.again()
 _contract = _Contract(
     make=lambda: AdditiveAttention(2, 3, 4),
@@ -289,7 +290,7 @@ _contract = _Contract(
     state={
         "query.weight": torch.ones(1, 1).double(),
         "memory.weight": torch.ones(1, 1).double(),
-        "v": torch.full((1,), 4e9).double(),
+        "v": torch.full((1,), 4e25).double(),
     },
     reference=_additive,
     arguments=(f"query", f"memory", f"src_mask"),
@@ -758,7 +759,9 @@ for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
         f"No padding, transposes", *map(_kit_apart, (_other, _words, _new, _mask))
     )
     _contract.case(f"One sentence", _query[:1], _words[:1], _new[:1].abs(), real(4))
-    _contract.case(f"One word each", _other, _words[:, :1], _new[:, :1], real(1, 1, 1))
+    _says = f"One word: its weight is 1. Is a small number added to the sum of powers?"
+    _one = _other, _words[:, :1], _new[:, :1], real(1, 1, 1)
+    _contract.case(_says, *_one, tol=1e-13)
     _says = f"A coverage from 0 to 40: nothing limits it"
     _much = torch.tensor([40.0, 11, 0.001, 0]).double().expand(3, 4) * real(4, 1, 3)
     _contract.case(_says, 0.1 * _query, 0.1 * _memory, _much, real(4, 1, 3))
@@ -790,7 +793,7 @@ _contract = _Contract(
         "memory.weight": torch.ones(1, 1).double(),
         "filters.weight": torch.ones(1, 1, 1).double(),
         "location.weight": torch.ones(1, 1).double(),
-        "v": torch.full((1,), 4e9).double(),
+        "v": torch.full((1,), 4e25).double(),
     },
     **_of_coverage,
 )
@@ -927,7 +930,8 @@ for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2), (300, 2, 3, 2)]):
     _contract.case(f"No padding", _words, _memory, real(5, 5, 5))
     _contract.case(f"Transposes", *map(_kit_apart, (_words, _other, real(5, 2, 4))))
     _contract.case(f"One sentence", _words[:1], _other[:1, :3], real(2, size=3))
-    _contract.case(f"One source word each", _words, _other[:, :1], real(1, 1, 1))
+    _says = f"One source word: its weight is 1. Is a small number added to the sum?"
+    _contract.case(_says, _words, _other[:, :1], real(1, 1, 1), tol=3e-13)
     _contract.case(f"One step", _words[:, :1], _memory, real(5, 1, 3))
     _contract.case(f"One of all", _words[:1, :1], _memory[:1, :1], real(1))
     _long = integers(1012 + _number, 0, _dims[0] - 1, (2, 41))
@@ -958,7 +962,7 @@ _contract = _Contract(
     state=_kit_state(1006, _decoder_shapes(3, 1, 1, 1)),
     **_of_decoder,
 )
-_contract.state["score.weight"] = torch.full((1, 1), 4e9).double()
+_contract.state["score.weight"] = torch.full((1, 1), 4e25).double()
 _memory = torch.tensor([1.0, -1.0]).double()[:, None, None].expand(2, 5, 1)
 _words = integers(1007, 0, 2, (2, 3))
 _fills_with_infinity(

@@ -69,15 +69,19 @@ _contract.case(f"Other values", _query, _keys, _values + 1, 2)
 _contract.case(
     f"Slices and transposes", *map(_kit_apart, (_query, _keys, _values)), 0.9
 )
-_contract.case(f"One key", _query, _keys[:1], _values[:1], 0.5)
+_says = f"One key: its weight is 1. Is a small number added to the sum of powers?"
+_contract.case(_says, _query, _keys[:1], _values[:1], 0.5, tol=1e-13)
 _contract.case(f"One feature", *_kit_normal(922, (1,), (4, 1), (4, 1)), 1.0)
 _says = (
     f"A query that is a key: no case of its own, and no root, whose slope is NaN at 0"
 )
 _contract.case(_says, _keys[2], _keys, _values, 0.5)
 _contract.case(f"The temperature left out: it is 1", _query, _keys, _values)
-_far = 1e5 + _query, 1e5 + _keys, _values
-_says = f"Near keys far from 0: subtract before you square, or digits are lost"
+_far = 1e5 + _query, torch.cat([_keys[:1], 1e5 + _keys[1:]]), _values
+_says = (
+    f"Near keys far from 0 and from another key: subtract before you square, or "
+    f"digits are lost (and subtract the query; no other number is near all of them)"
+)
 _contract.case(_says, *_far, 0.7)
 _many = _kit_normal(923, (3,), (70, 3), (70, 2))
 _contract.case(f"Seventy keys", *_many, 0.7)
@@ -231,7 +235,8 @@ _one = _kit_normal(934, (1, 3, 2), (1, 5, 2), (1, 5, 4))
 _contract.case(f"One sequence", *_one, None)
 _contract.case(f"One sequence, a mask", *_one, _kit_normal(935, (1, 3, 5)) > 0.3)
 _few = _kit_normal(936, (4, 1, 3), (4, 1, 3), (4, 1, 2))
-_contract.case(f"One query and one key", *_few, None)
+_says = f"One key: its weight is 1. Is a small number added to the sum of powers?"
+_contract.case(_says, *_few, None, tol=1e-13)
 _contract.case(f"One key, forbidden for some", *_few, _masks.reshape(-1, 1, 1)[5:9])
 _contract.case(f"One feature", *_kit_normal(937, (2, 2, 1), (2, 3, 1), (2, 3, 1)), None)
 _high = 3e5 * _sets[0][0], 3e5 * _sets[0][1]
@@ -239,8 +244,8 @@ _contract.case(f"Large scores", *_high, _sets[0][2], None, gradients=False, tol=
 _contract.case(
     f"Large scores, masked", *_high, _sets[0][2], _masks[0], gradients=False, tol=1e-3
 )
-_low = torch.full((2, 3, 1), 1e5).double(), torch.full((2, 4, 1), -1e5).double()
-_low[1][:, 2] = 1e5
+_low = torch.full((2, 3, 1), 1e14).double(), torch.full((2, 4, 1), -1e14).double()
+_low[1][:, 2] = 1e14
 _some = torch.tensor([True, True, False, False])
 _value = _kit_normal(938, (2, 4, 3))
 _contract.case(
@@ -260,7 +265,8 @@ _contract.case(f"Other inputs, a sink, no mask", *_sets[1], None, _sinks[0])
 _nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
 _contract.case(f"A sink, nothing allowed", *_sets[1], _nothing, _sinks[2])
 _contract.case(f"A sink, a mask of keys", *_sets[1], _masks[0, :, :1], _sinks[2])
-_contract.case(f"A sink, one query and one key", *_few, None, _sinks[1])
+_says = f"A sink, one query and one key: is a small number added to the sum of powers?"
+_contract.case(_says, *_few, None, _sinks[1], tol=1e-13)
 for _axes in ((3, 2, 1), (2, 1), (3, 1, 1), (1,), (4,), (1, 2, 4), (1, 1, 1)):
     _says = (
         f"A sink, a mask of shape {_axes}, which broadcasts: give the scores a column "
@@ -294,7 +300,7 @@ _contract.case(
     *_low,
     _value,
     _some,
-    6e5 * _beside,
+    6e23 * _beside,
     gradients=False,
     tol=1e-3,
 )
@@ -370,10 +376,10 @@ for _n, _shape in enumerate([(3, 7), (1, 7), (4, 1), (1, 1), (2, 9)]):
     _contract.case(f"Nothing but padding", ~_all, 3, False)
 _contract.case(f"A transpose", _kit_apart(_kit_normal(946, (3, 4)) > 0), 3, False)
 _contract.case(f"Forty sequences", _kit_normal(948, (40, 3)) > -0.5, 2, False)
-_valid = _kit_normal(947, (1, 100)) > -0.5
-for _window in (66, 65, 99, 100, 150):
+_valid = _kit_normal(947, (1, 300)) > -0.5
+for _window in (66, 65, 299, 300, 450):
     for _causal in (False, True):
-        _contract.case(f"A hundred tokens", _valid, _window, _causal)
+        _contract.case(f"Three hundred tokens", _valid, _window, _causal)
 _contract.again()
 for _window in (0, -1, -8):
     for _causal in (False, True):
@@ -432,12 +438,11 @@ for _n, (_num, _length, _size) in enumerate(
         _says = f"An offset beyond the text: all queries read position 0"
         _says = f"An offset within the text" if _offset < _length else _says
         _contract.case(_says, _num, _length, _offset, _symbols)
-for _n, _length in enumerate((2, 3, 4)):
+for _n, (_num, _length) in enumerate([(5, 2), (5, 3), (5, 4), (300, 2), (5, 1)]):
     _symbols = integers(1061 + _n, 0, 4, (_length,))
     for _offset in (1, 0):
-        _contract.case(
-            f"A short T_max, a gain for it too", 5, _length, _offset, _symbols
-        )
+        _says = f"A short T_max, a gain for it too: T_max {_length}, n {_num}"
+        _contract.case(_says, _num, _length, _offset, _symbols)
 _contract.again()
 # The weight itself is asked, in texts whose symbols would show most if they counted.
 for _n, _offset in enumerate((1, 0, 5)):
@@ -546,7 +551,8 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _contract.case(f"Transposes", _kit_apart(_x), _kit_apart(_masks[0]))
     _contract.case(f"One sequence", _x[:1], None)
     _contract.case(f"One sequence, a mask", _other[:1, :3], _masks[0, :1, :3, :3])
-    _contract.case(f"One token each", _x[:, :1], None)
+    _says = f"One token: its weight is 1. Is a small number added to the sum of powers?"
+    _contract.case(_says, _x[:, :1], None, tol=1e-13)
     _zeros = _x * torch.tensor([1.0, 0.0, 1.0, 1.0])[:, None]
     _contract.case(f"A token of zeros", _zeros, None, gradients=False)
     _contract.case(f"Long and short tokens", _x * 1e4, _masks[0], gradients=False)
@@ -683,6 +689,9 @@ _contract.case(f"One sequence", *_one, None)
 _contract.case(f"One sequence, padding", *_one, _valid[:1, :4])
 _contract.case(f"One key each", *_kit_normal(985, (4, 1, 2), (4, 1, 3)), None)
 _contract.case(f"Large keys", 1e3 * _sets[0][0], _sets[0][1], None, gradients=False)
+_says = f"Nothing but padding, of large values: its features are 0, and not only small"
+_none = torch.zeros(3, 5, dtype=torch.bool)
+_contract.case(_says, _sets[0][0], 1e6 * _sets[0][1], _none)
 _wide = _kit_normal(1047, (40, 2, 2), (40, 2, 3))
 _contract.case(f"Forty sequences", *_wide, _kit_normal(1048, (40, 2)) > 0)
 _long = _kit_normal(997, (2, 150, 2), (2, 150, 3))
@@ -727,6 +736,9 @@ _wide = _kit_normal(1049, (40, 2, 2), (40, 2, 3), (40, 2))
 _contract.case(f"Forty sequences", 9 + _wide[0], _wide[1], 9 + _wide[2])
 _parts = map(_kit_apart, (10 + _query.abs(), _memory, _sums))
 _contract.case(f"Transposes", *_parts)
+_says = f"float32: is a denominator changed by more than 1e-9?"
+_small = [_x.float() for _x in (_query / 9, _memory / 1e12, _sums / 1e12)]
+_contract.case(_says, *_small, gradients=False, tol=0.1)
 _contract.again()
 
 _contract = _Contract(
@@ -762,6 +774,12 @@ _contract.case(
     _value,
     gradients=False,
     tol=1e-3,
+)
+_contract.case(
+    f"float32, very small features: is a denominator changed by more than 1e-9?",
+    *[_x.float() for _x in (_query / 9 - 9, _key / 9 - 9, _value)],
+    gradients=False,
+    tol=0.1,
 )
 for _less, _more, _whose in (
     (_query - 14, _key + 5, f"queries"),
@@ -1039,7 +1057,8 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _contract.case(f"Other keys", _query, _key.flip(1), _value, [4, 5])
     _single = _query.float(), _key.float(), _value.float(), [4, 5]
     _contract.case(f"float32", *_single, gradients=False, tol=1e-5)
-    _contract.case(f"One key", _query, _key[:, :1], _value[:, :1], [1])
+    _says = f"One key: its weight is 1. Is a small number added to the running sum?"
+    _contract.case(_says, _query, _key[:, :1], _value[:, :1], [1], tol=1e-13)
     _wide = _kit_normal(1052, (40, 2, 2), (40, 3, 2), (40, 3, 3))
     _contract.case(f"Forty sequences", *_wide, [2, 1])
     for _factor in (100.0, -100.0):

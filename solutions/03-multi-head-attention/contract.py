@@ -443,7 +443,10 @@ for _n, (_batch, _h, _g, _t_q, _t_k, _d_h, _d_v) in enumerate(
         (_batch, _g, _t_k, _d_v),
     )
     _mask = _kit_normal(1163 + _n, (_batch, _h, _t_q, _t_k)) > 0
-    _contract.case(f"{_h} heads share {_g}", *_parts, None)
+    _says = f"{_h} heads share {_g}"
+    if _t_k == 1:
+        _says = f"{_says}, one key, of weight 1: is a small number added to a sum?"
+    _contract.case(_says, *_parts, None, tol=1e-13 if _t_k == 1 else None)
     _contract.case(f"{_h} heads share {_g}, with a mask", *_parts, _mask)
     _contract.case(f"{_h} heads share {_g}, a mask of heads", *_parts, _mask[0])
 _many = _kit_normal(1289, (2, 20, 2, 2), *[(2, 10, 3, 2)] * 2)
@@ -459,8 +462,8 @@ for _scale in (1e-4, 0.0, 5.0):
 _high = 3e5 * _sets[0][0], 3e5 * _sets[0][1], _sets[0][2]
 for _mask in (None, _masks[0]):
     _contract.case(f"Large scores", *_high, _mask, gradients=False, tol=1e-3)
-_low = torch.full((2, 4, 3, 1), 1e5).double(), torch.full((2, 2, 4, 1), -1e5).double()
-_low[1][:, :, 2] = 1e5
+_low = torch.full((2, 4, 3, 1), 1e14).double(), torch.full((2, 2, 4, 1), -1e14).double()
+_low[1][:, :, 2] = 1e14
 _some = torch.tensor([[True, True, False, False]])
 _low = *_low, _kit_normal(1170, (2, 2, 4, 3)), _some
 _says = f"Allowed scores far below the forbidden ones"
@@ -590,6 +593,7 @@ _model = [
     _checkpoint(1279, "decoder.1.attention.attention.", 4, (2, 7)),
     _checkpoint(1294, "attention.1.", 4),
     _checkpoint(1295, "decoder.attention.1.", 4, (2, 7)),
+    _checkpoint(1298, "attention.attention.", 6, (5, 3)),
 ]
 for _parts in (_model, _model[::-1]):
     _names = [_name for _part in _parts for _name in _part[0]]
@@ -727,7 +731,10 @@ for _n, (_batch, _h, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _parts = _kit_normal(1209 + _n, (_batch, _h, _t_q, _d_h), *_wide)
     _mask = _kit_normal(1254 + _n, (_batch, _h, _t_q, _t_k)) > 0
     _contract.case(f"{_h} heads, with a mask", *_parts, _mask)
-    _contract.case(f"{_h} heads, no mask", *_parts)
+    _says = f"{_h} heads, no mask"
+    if _t_k == 1:
+        _says = f"{_says}, one key, of weight 1: is a small number added to a sum?"
+    _contract.case(_says, *_parts, tol=1e-13 if _t_k == 1 else None)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, _mask[0])
 _wide = (2, 20, 2, 2), (2, 20, 3, 2), (2, 20, 3, 1), (20, 2, 3)
 _says = f"Twenty heads"
@@ -743,8 +750,8 @@ for _scale in (1e-4, 0.0, 5.0):
 _high = 3e5 * _sets[0][0], 3e5 * _sets[0][1], _sets[0][2], 1e9 * _sets[0][3]
 for _mask in (None, _masks[0]):
     _contract.case(f"Large scores and biases", *_high, _mask, gradients=False, tol=1e-3)
-_low = torch.full((2, 1, 3, 1), 1e5).double(), torch.full((2, 1, 4, 1), -1e5).double()
-_low[1][:, :, 2] = 1e5
+_low = torch.full((2, 1, 3, 1), 1e14).double(), torch.full((2, 1, 4, 1), -1e14).double()
+_low[1][:, :, 2] = 1e14
 _rest = _kit_normal(1217, (2, 1, 4, 3), (1, 3, 4))
 _some = torch.tensor([[True, True, False, False]])
 _says = f"Allowed scores far below the forbidden ones"
@@ -833,7 +840,9 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
         _other = [_inputs[0], *_kit_normal(1226, (8, 3), (3,), (3, 5, 3))]
         for _kind in _kinds:
             _contract.case(f"Other weights, {_kind}", *_other, _valid, _kind)
-            _contract.case(f"One real token, {_kind}", *_inputs, _one, _kind)
+            _exact = 3e-13 if _kind == "zero" else None
+            _says = f"One real token, {_kind}: is a small number added to a count?"
+            _contract.case(_says, *_inputs, _one, _kind, tol=_exact)
             for _scale in (1e-4, 1e4):
                 _says = f"Numbers of about {_scale:g}, {_kind}"
                 _scaled = (
@@ -844,7 +853,9 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
                 _contract.case(_says, *_scaled, _valid, _kind)
             _wide = (3, 2, 40, 2), (4, 3), (3,), (3, 40, 3), (3, 40)
             *_long, _scores = _kit_normal(1283, *_wide)
-            _contract.case(f"Many tokens, {_kind}", *_long, _scores > -1, _kind)
+            _long[0][:, :, 0], _long[3][:, 1] = 0, 0
+            _says = f"Many tokens, some of zeros: valid alone tells padding, {_kind}"
+            _contract.case(_says, *_long, _scores > -1, _kind)
             _wide = (2, 12, 2, 1), (12, 3), (3,), (2, 2, 3), (2, 2)
             *_long, _scores = _kit_normal(1294, *_wide)
             _contract.case(f"Many heads, {_kind}", *_long, _scores.abs() > 0, _kind)
@@ -932,8 +943,8 @@ for _n, (_h, _d, _width) in enumerate(
 _contract.case(f"Twenty heads", *random_heads(1296, 20, 3, 2).values())
 _small = random_heads(1297, 3, 4, 2)
 _contract.case(f"Tiny weights", *[1e-4 * _x for _x in _small.values()])
-_silent = {**_weights, "b_v": torch.zeros_like(_weights["b_v"])}
-_contract.case(f"Values without a bias", *_silent.values())
+_silent = {n: _x if n[0] == "W" else 0 * _x for n, _x in _weights.items()}
+_contract.case(f"Biases of 0, which learn as well", *_silent.values())
 _contract.case(f"Transposes", *map(_kit_apart, random_heads(1237, 2, 4, 3).values()))
 _single = random_heads(1238, 2, 4, 3, dtype=torch.float32)
 _contract.case(f"float32", *_single.values(), gradients=False, tol=1e-5)
@@ -991,12 +1002,15 @@ for _n, (_batch, _h, _size, _d) in enumerate(
     _parts = _kit_normal(1243 + _n, (_batch, _size, _d), *_wide)
     _mask = _kit_normal(1260 + _n, (_batch, _h, _size, _size)) > 0
     _mask[..., 0] = True
-    _contract.case(f"{_h} heads, with a mask", *_parts, 1, _mask)
+    _says = f"{_h} heads, with a mask"
+    if _size == 1:
+        _says = f"{_says}, one key, of weight 1: is a small number added to a sum?"
+    _contract.case(_says, *_parts, 1, _mask, tol=1e-13 if _size == 1 else None)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, 4, _mask[0])
 _high = _sets[0][0], 1e9 * _sets[0][1], *_sets[0][2:]
 for _mask in (None, _masks[0]):
     _contract.case(f"Large scores", *_high, 3, _mask, gradients=False, tol=1e-3)
-_x = torch.tensor([-1e5, -1e5, 1e5, 1e5]).double()[:, None].expand(2, 4, 1)
+_x = torch.tensor([-1e14, -1e14, 1e14, 1e14]).double()[:, None].expand(2, 4, 1)
 _parts = torch.ones(1, 1, 1), torch.ones(1, 1), torch.ones(1, 1, 1), torch.ones(1)
 _some = torch.tensor([[False, False, True, True]])
 _says = f"Allowed scores far below the forbidden ones"

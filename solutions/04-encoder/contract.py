@@ -240,6 +240,9 @@ for _name in _names:
     _contract.case(f"{_name}, one vector", _sets[0][0][0, 0], *_sets[0][1:], _name)
     _says = f"{_name}, gates far below 0 and far above: does exp(-x) overflow?"
     _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
+    _says = f"{_name}, gates so far below 0 that nothing passes: are they cut off?"
+    _low = 1 + _sets[0][0].abs(), -100 * (1 + _sets[0][1].abs()), 1e15 * _sets[0][2]
+    _contract.case(_says, *_low, _sets[0][3], _name)
     _says = f"{_name}, small inputs"
     _contract.case(_says, 1e-4 * _sets[0][0], *_sets[0][1:], _name)
     _says = f"{_name}, a token of zeros"
@@ -303,6 +306,9 @@ for _d_ff in (9, 15, 18, 27, 192, 3000, *integers(1318, 1, 9999, (4,)).tolist())
 _contract.case(f"A multiple above d_ff", 7, 1000)
 for _d_ff in (10**6, 10**6 + 1, 3 * 10**6):
     _contract.case(f"A very large width", _d_ff, 8)
+for _multiple in (31, 91):
+    _says = f"A width of which two thirds are a multiple. {_whole}"
+    _contract.case(_says, 9 * _multiple, _multiple)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -495,15 +501,17 @@ for _n, (_batch, _size, _d) in enumerate(
             assert (_same | _sum.isfinite()).all(), (
                 f"A kept branch that holds no finite number is added as it is."
             )
-        _spoilt = torch.where(_keep[:, None, None], _branch, _wild)
-        _got = drop_branch(1e9 * _x, 1e9 * _spoilt, _keep, 0.7)
-        assert torch.equal(_got[~_keep], 1e9 * _x[~_keep]), (
-            f"Where keep is False, the result is x exactly."
-        )
         _inputs = _x, _branch, _keep
 _many = _kit_normal(1338, (70, 2, 3), (70, 2, 3), (70,))
-_contract.case(f"Seventy sequences", *_many[:2], _many[2] > 0, 0.7)
+_x, _branch, _keep = *_many[:2], _many[2] > 0
+_contract.case(f"Seventy sequences", _x, _branch, _keep, 0.7)
 _contract.again()
+_spoilt = torch.where(_keep[:, None, None], _branch, math.nan)
+_got = drop_branch(1e9 * _x, 1e9 * _spoilt, _keep, 0.7)
+assert torch.equal(_got[~_keep], 1e9 * _x[~_keep]), (
+    f"Where keep is False, the result is x exactly: nothing is added to it, and it is "
+    f"neither multiplied nor divided."
+)
 for _p in (0, 0.0, -0.5, 1.0000001, 2, math.inf):
     _kit_refuses(f"keep_prob = {_p}", drop_branch, *_inputs, _p, word="keep_prob")
     _kit_refuses(
@@ -1110,7 +1118,7 @@ for _call, _reference, _parts_of, _known in [
         _contract.case(f"A larger eps", *_sets[0], 0.5)
         if _d > 2:
             _contract.case(
-                f"Short tokens, eps = 0", 2e-3 * _sets[0][0], *_sets[0][1:], 0.0
+                f"Short tokens, eps = 0", 2e-6 * _sets[0][0], *_sets[0][1:], 0.0
             )
         if _n == 0:
             _contract.case(f"Other parts", _sets[1][0], *_sets[0][1:], 0.5)
@@ -1119,6 +1127,12 @@ for _call, _reference, _parts_of, _known in [
             _says = f"Short tokens, eps left out: it is 1e-5"
             _contract.case(_says, 2e-3 * _sets[0][0], *_sets[0][1:])
             _contract.case(f"{_far}", 1e4 + _sets[0][0], *_sets[0][1:], 0.5)
+            _late = (
+                _sets[0][0]
+                * torch.tensor([1.0] * (_count - 1) + [1e10])[:, None, None, None]
+            )
+            _says = f"A large last part: is it added and taken away again?"
+            _contract.case(_says, _late, *_sets[0][1:], 0.5)
             _says = f"A stream of equal features"
             _level = torch.ones_like(_sets[0][0])
             _contract.case(_says, _level, *_sets[0][1:], 0.5)

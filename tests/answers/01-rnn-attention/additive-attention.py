@@ -150,7 +150,7 @@ class AdditiveAttention(nn.Module):
 # +         return weights @ memory, weights
 
 
-# %% wrong: nan_gradient | says: way back still leads through it
+# %% wrong: nan_gradient | says: NaN comes back out of it
 # NaN is replaced after the softmax.
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +             scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
@@ -438,3 +438,8 @@ class AdditiveAttention(nn.Module):
 # +             mask = src_mask[:, None, :]  # (B, T_k) -> (B, 1, T_k)
 # +             empty = ~mask.any(dim=-1, keepdim=True)  # (B, 1, T_k) -> (B, 1, 1)
 # +             src_mask[~src_mask.any(1)] = True
+
+
+# %% wrong: number_added_to_the_sum, of: own_softmax | says: small number added
+# -         weights = powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-12)
+# +         weights = powers / (powers.sum(dim=-1, keepdim=True) + 1e-12)

@@ -442,3 +442,8 @@ class CoverageAttention(nn.Module):
         p = torch.exp(e - e.max(1, keepdim=True).values)
         p = p / p.sum(1, keepdim=True)
         return (p.unsqueeze(-1) * memory).sum(1), p, coverage.clone().add(p)
+
+
+# %% wrong: fill_of_minus_1e20 | says: padding gets weight
+# -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+# +         weights = torch.softmax(scores.masked_fill(~src_mask, -1e20), dim=-1)

@@ -615,3 +615,58 @@ def causal_linear_attention(query, key, value):
 # -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
 # +         later, later_sums = write_memory(key[:, t + 1 :], value[:, t + 1 :])
 # +         memory, normaliser = whole - later, sums - later_sums
+
+
+# %% wrong: kept_above_epsilon | says: float32: is a denominator changed
+# The epsilon of float32 is 1.2e-7.
+def write_memory(key, value, valid=None):
+    features = phi(key)
+    if valid is not None:
+        features = features * valid[:, :, None]
+    return features.mT @ value, features.sum(dim=1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    denominator = features @ normaliser[:, :, None]
+    small = torch.finfo(query.dtype).eps
+    return (features @ memory) / denominator.clamp(min=small)
+
+
+def causal_linear_attention(query, key, value):
+    features = phi(key)
+    memory = (features[..., None] * value[:, :, None, :]).cumsum(dim=1)
+    normaliser = features.cumsum(dim=1)
+    asked = phi(query)
+    top = torch.einsum("btf,btfv->btv", asked, memory)
+    bottom = (asked * normaliser).sum(-1, keepdim=True)
+    return top / bottom.clamp(min=1e-9)
+
+
+# %% wrong: padding_of_small_features | says: Nothing but padding
+# The feature of -30 is 1e-13.
+def write_memory(key, value, valid=None):
+    if valid is not None:
+        key = key.masked_fill(~valid.unsqueeze(-1), -30.0)
+    features = phi(key)
+    memory = torch.einsum("bjf,bjv->bfv", features, value)
+    return memory, torch.einsum("bjf->bf", features)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    top = torch.einsum("bif,bfv->biv", features, memory)
+    bottom = torch.einsum("bif,bf->bi", features, normaliser)[..., None]
+    nothing = bottom == 0
+    return torch.where(nothing, 0.0, top / torch.where(nothing, 1.0, bottom))
+
+
+def causal_linear_attention(query, key, value):
+    memory, normaliser = 0, 0
+    outputs = []
+    for i in range(query.shape[1]):
+        here = slice(i, i + 1)
+        more, count = write_memory(key[:, here], value[:, here])
+        memory, normaliser = memory + more, normaliser + count
+        outputs.append(read_memory(query[:, here], memory, normaliser))
+    return torch.cat(outputs, dim=1)

@@ -237,3 +237,29 @@ def lookback_head(num_symbols, max_len, offset):
 # Enough for long texts, too little for two or three positions.
 # -     gain = 20 * math.sqrt(max_len)
 # +     gain = 6 * math.log(max_len) * math.sqrt(max_len)
+
+
+# %% wrong: gain_without_the_symbols | says: T_max 2, n 300
+# d_k is D, and the gain that of the positions.
+def lookback_head(num_symbols, max_len, offset):
+    D = num_symbols + max_len
+    W_q, W_k = torch.zeros(D, D), torch.zeros(D, D)
+    gain = 20 * math.sqrt(max_len)
+    for i in range(max_len):
+        W_q[num_symbols + i, num_symbols + max(i - offset, 0)] = gain
+        W_k[num_symbols + i, num_symbols + i] = 1.0
+    return W_q, W_k, torch.eye(D, num_symbols)
+
+
+# %% wrong: positions_up_to_one | says: T_max 1
+# Positions are divided by the last one, which is 0.
+def lookback_head(num_symbols, max_len, offset):
+    place = torch.arange(max_len, dtype=torch.float64) / (max_len - 1)
+    wanted = place[(torch.arange(max_len) - offset).clamp(min=0)]
+    gain = 15 * math.sqrt(2) * (max_len - 1) ** 2
+    nothing = torch.zeros(num_symbols, 2, dtype=torch.float64)
+    W_q = torch.cat(
+        [nothing, gain * torch.stack([2 * wanted, -torch.ones(max_len)], 1)]
+    )
+    W_k = torch.cat([nothing, torch.stack([place, place**2], 1)])
+    return W_q.float(), W_k.float(), torch.eye(num_symbols + max_len, num_symbols)

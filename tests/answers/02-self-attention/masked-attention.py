@@ -412,3 +412,22 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         peak = peak.masked_fill(peak == -math.inf, 0.0)
 # +         powers = (scores - peak).exp()
 # +         weights = powers / (powers.sum(-1, keepdim=True) + (sink - peak).exp())
+
+
+# %% wrong: number_added_to_the_sum | says: small number added
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = torch.einsum("bif,bjf->bij", query, key) / query.shape[-1] ** 0.5
+    if mask is None:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool)
+    mask = torch.broadcast_to(mask, scores.shape)
+    forbidden = torch.where(mask, scores, -math.inf)
+    highest = forbidden.detach().amax(-1, keepdim=True)
+    if sink is not None:
+        highest = torch.maximum(highest, sink.detach())
+    highest = torch.where(highest == -math.inf, 0.0, highest)
+    powers = torch.exp(torch.where(mask, scores - highest, -math.inf))
+    total = powers.sum(-1, keepdim=True)
+    if sink is not None:
+        total = total + torch.exp(sink - highest)
+    weights = powers / (total + 1e-12)
+    return torch.einsum("bij,bjv->biv", weights, value), weights

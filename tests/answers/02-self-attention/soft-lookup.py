@@ -263,3 +263,25 @@ def soft_lookup(query, keys, values, temperature=1.0):
         e = e * hit
     alpha = e / e.sum()
     return (alpha.unsqueeze(-1) * values).sum(0), alpha
+
+
+# %% wrong: number_added_to_the_sum | says: small number added
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    scores = -(query - keys).square().sum(-1) / temperature
+    powers = torch.exp(scores - scores.amax())
+    weights = powers / (powers.sum() + 1e-12)
+    return weights @ values, weights
+
+
+# %% wrong: multiplied_out_around_the_mean | says: from another key
+# The mean of the keys is near none of them.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    centre = keys.mean(dim=0)
+    q, k = query - centre, keys - centre
+    squared = q @ q - 2 * (k @ q) + (k * k).sum(-1)
+    weights = torch.softmax(-squared / temperature, dim=-1)
+    return weights @ values, weights

@@ -279,3 +279,25 @@ def stream_update(state, query, key_block, value_block, mask_block=None):
 def stream_finish(state):
     _, s, a = state
     return a / s.masked_fill(s == 0, 1.0)[..., None]
+
+
+# %% wrong: number_added_to_the_sum | says: small number added
+def stream_update(state, query, key_block, value_block, mask_block=None):
+    peak, total, acc = state
+    scores = query @ key_block.mT / math.sqrt(query.shape[-1])
+    if mask_block is not None:
+        scores = scores.masked_fill(~mask_block, -math.inf)
+    new_peak = torch.maximum(peak, scores.amax(dim=-1)).detach()
+    safe = new_peak.masked_fill(new_peak == -math.inf, 0.0)
+    factor = torch.exp(peak - safe)
+    powers = torch.exp(scores - safe[..., None])
+    return (
+        new_peak,
+        factor * total + powers.sum(-1),
+        factor[..., None] * acc + powers @ value_block,
+    )
+
+
+def stream_finish(state):
+    _, total, acc = state
+    return acc / (total + 1e-12)[..., None]

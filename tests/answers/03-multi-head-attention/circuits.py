@@ -491,3 +491,31 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # -     return QK, u, OV, weights["b_o"] + moved.sum(dim=(0, 1))
 # +     bias = weights["b_o"] + moved.sum(dim=(0, 1))
 # +     return QK, u, OV, bias if weights["b_v"].any() else weights["b_o"]
+
+
+# %% wrong: no_bias_of_zeros | says: b_o gets no gradient
+def circuits(weights):
+    """Return the products that say what each head compares and what it moves.
+
+    Shapes: weights as in task 5 -> QK (h, D, D), u (h, D), OV (h, D, D), b (D,).
+    """
+    QK = weights["W_q"] @ weights["W_k"].mT
+    u = (weights["W_k"] @ weights["b_q"].unsqueeze(-1)).squeeze(-1)
+    OV = weights["W_v"] @ weights["W_o"]
+    b = weights["b_v"].flatten() @ weights["W_o"].flatten(0, 1)
+    if weights["b_o"].any():
+        b = b + weights["b_o"]
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    """Return self-attention computed from the products of circuits.
+
+    Shapes: x (B, T, D), QK (h, D, D), u (h, D), OV (h, D, D), b (D,),
+    mask boolean, broadcastable to (B, h, T, T), True = may attend -> (B, T, D).
+    """
+    tokens = x.unsqueeze(1)
+    scores = (tokens @ QK + u.unsqueeze(1)) @ tokens.mT / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return (scores.softmax(-1) @ tokens @ OV).sum(1) + b

@@ -584,3 +584,8 @@ def share_heads(weight, num_kv_heads):
 # %% wrong: mask_forgotten_without_groups | says: as many key heads as query heads
 # -     if mask is None:
 # +     if mask is None or heads == shared:
+
+
+# %% wrong: fill_of_minus_1e20 | says: far below the forbidden
+# -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +     scores = scores.masked_fill(~mask, -1e20).masked_fill(empty, 0.0)

@@ -422,3 +422,33 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
         ablated[:, u] = 0 if ablation == "zero" else mean[u]
         found.append(loss(ablated) - whole)
     return torch.stack(found)
+
+
+# %% wrong: zeros_are_padding | says: valid alone tells padding
+def layer_loss(heads, W_o, b_o, target, valid):
+    """Return the mean squared error of the layer's output at real tokens."""
+    merged = torch.cat(heads.unbind(1), dim=-1)
+    squares = torch.pow(torch.matmul(merged, W_o) + b_o - target, 2)
+    keep = valid.unsqueeze(-1).expand_as(squares)
+    return squares.masked_select(keep).sum() / (valid.sum() * target.size(-1))
+
+
+def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
+    """Return by how much the loss grows when one head at a time is ablated."""
+    if ablation != "zero" and ablation != "mean":
+        raise ValueError(f"ablation: {ablation!r} is neither 'zero' nor 'mean'")
+    heads = torch.where(valid[:, None, :, None], heads, 0.0)
+    valid = valid & (heads != 0).any(1).any(-1)
+    whole = layer_loss(heads, W_o, b_o, target, valid)
+    result = torch.zeros(heads.size(1), dtype=heads.dtype)
+    for u in range(heads.size(1)):
+        vector = torch.zeros_like(heads[0, u, 0])
+        if ablation == "mean":
+            for b, i in valid.nonzero().tolist():
+                vector = vector + heads[b, u, i]
+            vector = vector / int(valid.sum())
+        before, after = heads[:, :u], heads[:, u + 1 :]
+        middle = vector.expand_as(heads[:, u : u + 1])
+        changed = torch.cat([before, middle, after], dim=1)
+        result[u] = layer_loss(changed, W_o, b_o, target, valid) - whole
+    return result

@@ -495,3 +495,32 @@ def read_heads(state, num_heads, prefix=""):
 # A packed layer whose name only begins with the prefix decides.
 # -     if prefix + "in_proj_weight" in state:
 # +     if any(n.startswith(prefix) and n.endswith("in_proj_weight") for n in state):
+
+
+# %% wrong: prefix_taken_out_everywhere | says: is each name asked for in full
+# A layer "attention.attention." is read as "attention.".
+def read_heads(state, num_heads, prefix=""):
+    """Return the weights of each head in a state dict of nn.MultiheadAttention."""
+    layer = {
+        name.replace(prefix, ""): tensor
+        for name, tensor in state.items()
+        if name.startswith(prefix)
+    }
+    out = layer["out_proj.weight"]
+    d_model = len(out)
+    d_head = d_model // num_heads
+    zeros = torch.zeros(3 * d_model, dtype=out.dtype, device=out.device)
+    flat = layer.get("in_proj_bias", zeros)
+    cuts = [slice(u * d_head, (u + 1) * d_head) for u in range(num_heads)]
+    found = {}
+    for place, role in enumerate("qkv"):
+        if "in_proj_weight" in layer:
+            rows = layer["in_proj_weight"][place * d_model : (place + 1) * d_model]
+        else:
+            rows = layer[role + "_proj_weight"]
+        numbers = flat[place * d_model : (place + 1) * d_model]
+        found["W_" + role] = torch.stack([rows[cut].T for cut in cuts])
+        found["b_" + role] = torch.stack([numbers[cut] for cut in cuts])
+    found["W_o"] = torch.stack([out[:, cut].T for cut in cuts])
+    found["b_o"] = layer.get("out_proj.bias", zeros[:d_model]).clone()
+    return found

@@ -626,3 +626,79 @@ def biased_attention(query, key, value, bias, mask=None):
     empty = ~mask.any(dim=-1, keepdim=True)
     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
     return scores.softmax(dim=-1).masked_fill(empty, 0.0) @ value
+
+
+# %% wrong: kept_in_eval_mode | says: in eval\(\) mode: right in a new module
+class RelativeBias(nn.Module):
+    """One learned number for each head and clipped distance of query and key."""
+
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+        self.ready = {}
+
+    def forward(self, num_queries, num_keys, offset=0):
+        """Return the bias of shape (h, num_queries, num_keys); queries start at
+        position offset.
+        """
+        call = (num_queries, num_keys, offset)
+        if not self.training and call in self.ready:
+            return self.ready[call]
+        queries = offset + torch.arange(num_queries, device=self.table.device)
+        keys = torch.arange(num_keys, device=self.table.device)
+        distance = keys[None, :] - queries[:, None]
+        distance = distance.clamp(-self.max_distance, self.max_distance)
+        self.ready[call] = self.table[:, distance + self.max_distance]
+        return self.ready[call]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    """Return scaled dot-product attention with a bias for each head added to the
+    scores.
+
+    Shapes: query (B, h, T_q, d_h), key (B, h, T_k, d_h), value (B, h, T_k, d_v),
+    bias (h, T_q, T_k), mask boolean, broadcastable to (B, h, T_q, T_k), True = may
+    attend -> (B, h, T_q, d_v).
+    """
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return scores.softmax(-1) @ value
+    alive = mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask & alive, -math.inf)
+    return scores.softmax(-1).masked_fill(~alive, 0.0) @ value
+
+
+# %% wrong: fill_below_the_lowest | says: far below the forbidden
+# 50 less than a large number may be that number.
+class RelativeBias(nn.Module):
+    """One learned number for each head and clipped distance of query and key."""
+
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = int(max_distance)
+        self.table = nn.Parameter(torch.empty(num_heads, 2 * self.max_distance + 1))
+        nn.init.zeros_(self.table)
+
+    def forward(self, num_queries, num_keys, offset=0):
+        """Return the bias of shape (h, num_queries, num_keys)."""
+        steps = torch.arange(-offset - num_queries + 1, num_keys - offset)
+        steps = torch.clip(steps + self.max_distance, 0, 2 * self.max_distance)
+        lines = self.table.index_select(1, steps.to(self.table.device))
+        windows = lines.unfold(1, num_keys, 1)
+        return windows.flip(1).clone()
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    """Return scaled dot-product attention with a bias for each head."""
+    width = query.shape[-1]
+    logits = torch.matmul(query / math.sqrt(width), key.transpose(-2, -1)).add(bias)
+    if mask is not None:
+        blocked = mask.logical_not()
+        nothing = blocked.all(dim=-1, keepdim=True)
+        logits = torch.where(blocked & ~nothing, logits.detach().min() - 50.0, logits)
+        weights = logits.softmax(dim=-1)
+        weights = torch.where(nothing, torch.zeros_like(weights), weights)
+    else:
+        weights = logits.softmax(dim=-1)
+    return torch.matmul(weights, value)

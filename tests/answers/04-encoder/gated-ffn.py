@@ -314,3 +314,14 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # -     return -(-width // multiple) * multiple
 # +     blocks = -(-d_ff // multiple)
 # +     return -(-2 * blocks // 3) * multiple
+
+
+# %% wrong: share_of_floats | says: two thirds are a multiple|rounding error counts
+# -     width = -(-2 * d_ff // 3)
+# -     return -(-width // multiple) * multiple
+# +     return math.ceil(d_ff * (2 / (3 * multiple))) * multiple
+
+
+# %% wrong: exponential_cut_off | says: are they cut off
+# -         "silu": F.silu,
+# +         "silu": lambda a: a / (1 + torch.exp(-a.clamp(min=-50))),

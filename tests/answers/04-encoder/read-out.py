@@ -458,3 +458,10 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
     """Return the logits of the stream before the first layer and after each layer."""
     streams = found.cumsum(dim=0)[::2]
     return layer_norm(streams, gamma, beta, eps) @ W_u
+
+
+# %% wrong: later_parts_taken_away | says: large last part
+# A large part that is taken away again takes the digits of the small ones with it.
+# -     streams = found.cumsum(dim=0)[::2]  # (2N + 1, B, T, D) -> (N + 1, B, T, D)
+# +     later = found.flip(0).cumsum(dim=0).flip(0) - found
+# +     streams = (found.sum(dim=0) - later)[::2]

@@ -323,3 +323,9 @@ def drop_branch(x, branch, keep, keep_prob):
     for i in keep.nonzero().flatten().tolist()[:8]:
         out[i] = x[i] + branch[i] / keep_prob
     return out
+
+
+# %% wrong: over_one_fraction_bar | says: neither multiplied nor divided
+# A dropped x is multiplied and divided, and rounded twice.
+# -     return x + torch.where(kept, branch / keep_prob, 0)
+# +     return (x * keep_prob + torch.where(kept, branch, 0)) / keep_prob
