@@ -184,7 +184,15 @@ def _kit_attempt(says, call, *values, **options):
 def _kit_refuses(says, call, *values, word=""):
     """Assert that a call raises ValueError with a word in its text."""
     before = _kit_copy(list(values))
-    text = value_error(lambda: call(*values))
+    stopped = False
+    try:
+        text = value_error(lambda: call(*values))
+    except AssertionError:
+        stopped = True
+    assert not stopped, (
+        f"{says}: A ValueError is asked for here, raised by a check of your own (an "
+        f"assert is not one). Your code stopped with another error."
+    )
     assert text is not None, f"{says} must raise ValueError; no error came."
     assert word in text, f"{says}: the text of the error must contain the word {word}."
     assert _kit_kept(list(values), before), f"{says}: an argument was changed in place."
@@ -227,8 +235,8 @@ class _Contract:
     tensors share memory with one; if not said, a list that comes is no argument.
     mistakes: functions called as the reference is, by the sentence that names what they
     do wrong; None in the place of a result says that it isn't concerned.
-    signs: functions of results that aren't right (a list), of what must come, and of the
-    arguments, by the sentence that is true where they return True.
+    signs: functions of results that aren't right (a list), of what must come, and of
+    the arguments, by the sentence that is true where they return True.
     cuts: functions called as the reference is, which give the same numbers and other
     gradients, by the sentence that names what they cut off.
 
@@ -374,7 +382,10 @@ class _Contract:
                 for x in values
             ]
             if first in self.other(turned, tol):
-                problem = f"{problem} Is something used for all that belongs to index {0} only?"
+                problem = (
+                    f"{problem} Is something used for all that belongs to index {0} "
+                    f"only?"
+                )
         return problem, results
 
     def other(self, values, tol):
@@ -766,6 +777,10 @@ class _Contract:
                 problem = _kit_difference(what, now, self.cast(want), 10 * tol)
                 known = problem and self.cut(values, name, now, 10 * tol)
                 assert not known, f"{what}: {known}"
+                assert problem is None or not now.isnan().any(), (
+                    f"{problem} Is there a root of 0 inside, a division by 0 or an "
+                    f"infinite exponential, if only in a branch that isn't taken?"
+                )
                 assert problem is None, problem
 
     def leaves(self, values):
