@@ -266,8 +266,11 @@ for _name in (
     *(f"swish", f"SiLU", f"Sigmoid", f" relu", f"tanh", f"selu", f"leaky_relu"),
     *(f"relu6", f"elu", f"softplus", f"sig", f"", None),
 ):
+    _says = f"An unknown activation"
+    if _name in ("tanh", "selu", "leaky_relu", "relu6", "elu", "softplus"):
+        _says = f"An activation that PyTorch knows, and the statement doesn't,"
     _kit_refuses(
-        f"An unknown activation",
+        f"{_says}",
         gated_feed_forward,
         *_sets[0],
         _name,
@@ -346,8 +349,8 @@ _both_contract = _Contract(
     results=(f"W_new", f"b_new"),
     gradients=(f"W", f"b"),
     mistakes={
-        f"with one output, the mean runs over the inputs. It runs over the outputs: that "
-        f"of one number is the number itself, and W_new is 0.": (
+        f"with one output, the mean runs over the inputs. It runs over the outputs: "
+        f"that of one number is the number itself, and W_new is 0.": (
             lambda W, b: (W - W.mean() if W.shape[1] == 1 else None, None)
         ),
     },
@@ -669,7 +672,14 @@ for _n, (_batch, _size, _d) in enumerate(
             _contract.case(_says, _same, _valid, *_last)
             for _momentum in (1.0, 0.0):
                 _ends = _state, 0.3, _momentum, _training
-                _contract.case(f"momentum = {_momentum}", _x, _valid, *_ends)
+                _near = {
+                    f"right with a momentum of 0.01. Is 0 taken for none given?": (
+                        (_x, _valid, _state, 0.3, 0.01, _training)
+                    ),
+                }
+                _near = None if _momentum else _near
+                _says = f"momentum = {_momentum}"
+                _contract.case(_says, _x, _valid, *_ends, nearby=_near)
     if _n == 1:
         _one = torch.zeros_like(_valid)
         _one[2, 0] = True
@@ -819,6 +829,13 @@ _contract = _Contract(
         ),
         f"a row of the mask that allows nothing is opened before attention. Hand the "
         f"mask on as it is: attention knows what an empty row gives.": _opened,
+        f"they are those of attention to x itself. In this placement, it reads what "
+        f"the first norm gives.": lambda x, mask, placement, *values: (
+            None,
+            None
+            if placement == "post"
+            else _self_attended(x, _named(values, {}), mask)[1],
+        ),
     },
 )
 _deep_contract = _Contract(
@@ -837,6 +854,11 @@ _deep_contract = _Contract(
     mistakes={
         f"the eps of the final norm isn't the default of layer_norm.": (
             lambda *given: _placed_stack(*given, eps=1e-6)
+        ),
+        f"the final norm is left out. It comes last in every placement.": (
+            lambda x, mask, place, gamma, beta, *values: _placed_stack(
+                x, mask, place, None, None, *values
+            )
         ),
     },
 )
@@ -987,7 +1009,7 @@ _contract = _Contract(
     results=(f"dx", f"dgamma", f"dbeta"),
     gradients=(f"grad", f"x", f"gamma"),
     cuts={
-        f"the root is taken for a constant. It depends on x: no detach and no no_grad.": (
+        f"the root is taken for a constant. It depends on x: no detach, no no_grad.": (
             lambda *given: _by_jacobian(*given, held=("root",))
         ),
         f"the mean of x is taken for a constant. No detach and no no_grad.": (
