@@ -491,6 +491,33 @@ contract.again()
     assert told == message
 
 
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("int('x')", "^$"),
+        ("1 / 0", "^A text: A ValueError is asked for here.*with another error.$"),
+        ("0", "^A text must raise ValueError; no error came.$"),
+    ],
+)
+def test_a_check_that_is_not_there_is_told_with_its_case(
+    answer: str, says: str
+) -> None:
+    """Also where the answer stops with another error."""
+    source = f"""
+def value_error(call):
+    try:
+        call()
+    except ValueError as error:
+        return str(error)
+    except ArithmeticError:
+        raise AssertionError("Another one") from None
+_kit_refuses(f"A text", lambda: {answer})
+"""
+    message, told = Kit().run(source)
+    assert re.search(says, message), message
+    assert told == message
+
+
 def test_a_module_that_stops_is_asked_for_its_neighbour() -> None:
     """Also where a new module stops as well."""
     source = """
