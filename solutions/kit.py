@@ -184,7 +184,15 @@ def _kit_attempt(says, call, *values, **options):
 def _kit_refuses(says, call, *values, word=""):
     """Assert that a call raises ValueError with a word in its text."""
     before = _kit_copy(list(values))
-    text = value_error(lambda: call(*values))
+    stopped = False
+    try:
+        text = value_error(lambda: call(*values))
+    except AssertionError:
+        stopped = True
+    assert not stopped, (
+        f"{says}: A ValueError is asked for here, raised by a check of your own (an "
+        f"assert is not one). Your code stopped with another error."
+    )
     assert text is not None, f"{says} must raise ValueError; no error came."
     assert word in text, f"{says}: the text of the error must contain the word {word}."
     assert _kit_kept(list(values), before), f"{says}: an argument was changed in place."
@@ -227,6 +235,10 @@ class _Contract:
     tensors share memory with one; if not said, a list that comes is no argument.
     mistakes: functions called as the reference is, by the sentence that names what they
     do wrong; None in the place of a result says that it isn't concerned.
+    signs: functions of results that aren't right (a list), of what must come, and of
+    the arguments, by the sentence that is true where they return True.
+    cuts: functions called as the reference is, which give the same numbers and other
+    gradients, by the sentence that names what they cut off.
 
     After its cases each contract is asked once more: `again()`.
     """
@@ -251,7 +263,10 @@ class _Contract:
         apart=None,
         name=None,
         mistakes=None,
+        signs=None,
+        cuts=None,
     ):
+        self.signs, self.cuts = signs or {}, cuts or {}
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
         self.through = results if through is None else through
@@ -292,10 +307,12 @@ class _Contract:
         found = self.reference(*given)
         return list(found) if len(self.results) > 1 else [found]
 
-    def case(self, says, *values, gradients=True, tol=None):
+    def case(self, says, *values, gradients=True, tol=None, nearby=None):
         """Call with these arguments and ask all; `says` tells what is special there.
 
         Arguments left out at the end have their defaults, in the reference as well.
+        nearby: tuples of other arguments, by the sentence that is true where these are
+        wrong and those are right.
         """
         tol = self.tol if tol is None else tol
         says = f"{says}{_kit_sizes(self.arguments, values)}"
@@ -310,7 +327,7 @@ class _Contract:
         found = self.expected(list(mine.values()) or given, state)
         self.asked = given if state is None else [state, *given]
         wants = [self.cast(want) for want in found]
-        problem, results = self.plain(self.call, says, values, wants, tol)
+        problem, results = self.tried(says, values, wants, tol, nearby or {})
         if (
             problem is not None
             and self.number
@@ -334,6 +351,84 @@ class _Contract:
         self.number += 1
         if learns:
             self.waiting.append((says, values, tol, mine, state, found))
+
+    def tried(self, says, values, wants, tol, nearby):
+        """Return what `plain` says, and what calls with other arguments tell of it."""
+        results = stopped = None
+        try:
+            problem, results = self.plain(self.call, says, values, wants, tol)
+        except AssertionError as error:
+            problem = stopped = str(error)
+        for sentence, others in nearby.items() if problem is not None else ():
+            if self.other(others, tol) == "":
+                return f"{says}: {sentence}", None
+        if stopped is not None:
+            sizes, known = [
+                max([n for x in _kit_tensors(found) for n in x.shape], default=0)
+                for found in (values, [given for *_, given in self.earlier])
+            ]
+            forms = stopped.endswith(("IndexError.", "RuntimeError.", "it should?"))
+            if forms and known and sizes > max(32, 2 * known):
+                return (
+                    f"{says}: your code stopped with an error, and with fewer of them "
+                    f"it doesn't. Is a table of a fixed size used?",
+                    None,
+                )
+            return stopped, None
+        first = f"right at index {0} of the first axis"
+        if problem is not None and first in problem:
+            turned = [
+                x.flip(0) if isinstance(x, torch.Tensor) and x.dim() else x
+                for x in values
+            ]
+            if first in self.other(turned, tol):
+                problem = (
+                    f"{problem} Is something used for all that belongs to index {0} "
+                    f"only?"
+                )
+        return problem, results
+
+    def other(self, values, tol):
+        """Return what is wrong with a call with other arguments; "" if nothing is."""
+        try:
+            given, state = self.precise(values)
+            wants = [self.cast(want) for want in self.expected(given, state)]
+            if self.dtype == torch.float32:
+                values = [_kit_cast(x, self.dtype) for x in values]
+            problem, _ = self.plain(self.call, f"", values, wants, tol)
+        except (AssertionError, LookupError, RuntimeError, TypeError, ValueError):
+            return f"an error"
+        return problem or ""
+
+    def sign(self, got, wants, values):
+        """Return the sentence of a sign that results show, or None."""
+        for sentence, shows in self.signs.items():
+            try:
+                if shows(got, wants, *_kit_copy(list(values))):
+                    return sentence
+            except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+                continue  # of another form
+        return None
+
+    def cut(self, values, name, got, tol):
+        """Return the sentence of the cut that gives exactly this gradient, or None."""
+        for sentence, wrong in self.cuts.items():
+            given, state = self.precise(values, True)
+            mine = self.leaves(given)
+            found = wrong(*([] if state is None else [state]), *mine.values())
+            found = list(found) if len(self.results) > 1 else [found]
+            loss = 0.0
+            for place, (result, want) in enumerate(
+                zip(self.results, found, strict=True)
+            ):
+                if result in self.through and want.requires_grad:
+                    loss = loss + (want * _kit_normal(97 + place, want.shape)).sum()
+            leaf = (state or {}).get(name, mine.get(name))
+            (slope,) = torch.autograd.grad(loss, leaf, allow_unused=True)
+            slope = torch.zeros_like(leaf) if slope is None else slope
+            if _kit_difference(f"", got, self.cast(slope), tol) is None:
+                return sentence
+        return None
 
     def precise(self, values, learned=False):
         """Return copies of arguments and weights; of a float32 module's, in float64."""
@@ -412,16 +507,22 @@ class _Contract:
         if self.make is None:
             return False
         module = self.built().train(self.call.training)
-        return self.plain(module, says, values, wants, tol)[0] is None
+        try:
+            return self.plain(module, says, values, wants, tol)[0] is None
+        except AssertionError:
+            return False
 
     def is_right_in_training(self, says, values, wants, tol):
         """Tell whether a new module does it right that isn't in eval() mode, as is."""
         if self.make is None or self.call.training:
             return False
         number, self.number = self.number, 0  # 1 means: in eval() mode from here on
-        problem, _ = self.plain(self.built(), says, values, wants, tol)
-        self.number = number
-        return problem is None
+        try:
+            return self.plain(self.built(), says, values, wants, tol)[0] is None
+        except AssertionError:
+            return False
+        finally:
+            self.number = number
 
     def plain(self, call, says, values, wants, tol):
         """Return what is wrong with a call, or None; and what it gave."""
@@ -468,6 +569,7 @@ class _Contract:
         if not self.results:
             problem = self.plain_problem(f"{says}: the result", result, wants[0], tol)
             known = problem and self.known(0, result, wants[0], tol)
+            known = known or (problem and self.sign([result], wants, values))
             if known:
                 return f"{says}: {known}", None
             telling = type(result) is float or type(result) in (list, tuple, dict)
@@ -489,10 +591,15 @@ class _Contract:
         ):
             if type(now) not in (torch.Tensor, torch.nn.Parameter):
                 return f"{says}: {name} is a {type(now).__name__}, and no tensor.", None
-            problem = _kit_difference(f"{says}: {name}", now, want, tol)
+            problem = _kit_difference(
+                f"{says}: {name}", now, want, tol, bool(self.earlier)
+            )
             known = problem and self.known(place, now, want, tol)
             if known:
                 return f"{says}: {name}: {known}", None
+            shown = problem and self.sign(got, wants, values)
+            if shown:
+                return f"{says}: {shown}", None
             if problem is not None:
                 alike = now.dtype == torch.bool and now.unique().numel() == 1
                 for *_, old, given in self.earlier if not alike else ():
@@ -603,10 +710,15 @@ class _Contract:
         others, names = self.others(values, given), f""
         for name in others:
             names = f"{names} and {name}" if names else f"{name}"
-        if 0 < len(others) < 4:
+        if len(others) == 1:
             return (
                 f"{says}: this is what an earlier call must give, which differed only "
                 f"in {names}: that has no effect, or something is kept between calls."
+            )
+        if 1 < len(others) < 4:
+            return (
+                f"{says}: this is what an earlier call must give, which differed only "
+                f"in {names}. Is something kept between calls, or have they no effect?"
             )
         return f"{says} is that of an earlier call: something is kept between calls."
 
@@ -666,6 +778,12 @@ class _Contract:
                 what = f"{says}: the gradient of {name}"
                 tol = max(tol, self.tol)  # a gradient of 0 may be a rounding error
                 problem = _kit_difference(what, now, self.cast(want), 10 * tol)
+                known = problem and self.cut(values, name, now, 10 * tol)
+                assert not known, f"{what}: {known}"
+                assert problem is None or not now.isnan().any(), (
+                    f"{problem} Is there a root of 0 inside, a division by 0 or an "
+                    f"infinite exponential, if only in a branch that isn't taken?"
+                )
                 assert problem is None, problem
 
     def leaves(self, values):
@@ -684,13 +802,20 @@ def _kit_cast(value, dtype):
     return value
 
 
-def _kit_difference(says, got, want, tol):
-    """Say how a tensor differs from what must come, or return None."""
+def _kit_difference(says, got, want, tol, once_right=False):
+    """Say how a tensor differs from what must come, or return None.
+
+    once_right: whether other calls were right to the last digit.
+    """
     want = want.detach()
     if got.shape != want.shape:
         long = [[n for n in x.shape if n > 1] for x in (got, want)]
         lost = want.dim() > got.dim() and long[0] == long[1]
         lost = f" An axis of length 1 is lost: is it squeezed away?" if lost else f""
+        if want.dim() == got.dim() and all(
+            a == b or b == 1 for a, b in zip(got.shape, want.shape, strict=True)
+        ):
+            lost = f" An axis of length 1 has grown: is it squeezed away inside?"
         return (
             f"{says} has the shape {tuple(got.shape)}, expected shape "
             f"{tuple(want.shape)}.{lost}"
@@ -704,6 +829,13 @@ def _kit_difference(says, got, want, tol):
     if want.is_floating_point() and got.isnan().any() and not want.isnan().any():
         return f"{says}: NaN where there must be none."
     if want.dtype == torch.float64 and _kit_near(got, want, 2e-6):
+        if once_right:
+            return (
+                f"{says}: right to about seven digits only; other calls were right to "
+                f"the last one. Is a constant written with too few digits here, a "
+                f"small number cut off or added, a finite number used for -inf, or "
+                f"something computed in float32?"
+            )
         return (
             f"{says}: right to about seven digits only. Is something inside computed "
             f"in float32, a small number cut off or added, or a finite number used for "
@@ -716,9 +848,6 @@ def _kit_difference(says, got, want, tol):
         return f"{says}: not precise enough."
     rows = want.dim() > 2 and len(want) > 1 and not wrong[0].any()
     if rows and wrong[1:].double().mean() > 0.8:
-        return (
-            f"{says}: right at index {0} of the first axis and wrong further on. Is "
-            f"something used for all that belongs to index {0} only?"
-        )
+        return f"{says}: right at index {0} of the first axis and wrong further on."
     where = wrong.nonzero()[0].tolist()
     return f"{says}: wrong, first at index {where}."

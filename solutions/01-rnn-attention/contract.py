@@ -295,6 +295,14 @@ _contract = _Contract(
     reference=_additive,
     arguments=(f"query", f"memory", f"src_mask"),
     results=(f"context", f"weights"),
+    signs={
+        f"the weights of real words sum to less than 1. Forbidden scores are a large "
+        f"negative number, and real ones can lie below it: fill with -math.inf.": (
+            lambda got, want, query, memory, src_mask: bool(
+                (got[1].sum(-1) < 0.99)[src_mask.any(-1)].any()
+            )
+        ),
+    },
 )
 _memory = torch.tensor([100.0, -100.0]).double()[:, None, None].expand(2, 5, 1)
 _fills_with_infinity(
@@ -702,8 +710,11 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _covered(state, query, memory, coverage, src_mask):
-    """Return context, weights and new coverage, sentence by sentence."""
+def _covered(state, query, memory, coverage, src_mask, held=False):
+    """Return context, weights and new coverage, sentence by sentence.
+
+    held: whether no gradient flows through the filters to the coverage.
+    """
     found = []
     kernel = state["filters.weight"][:, 0]
     reach = kernel.shape[1] // 2
@@ -711,7 +722,7 @@ def _covered(state, query, memory, coverage, src_mask):
         scores = []
         for j in range(len(words)):
             features = sum(
-                old[j + n] * kernel[:, n + reach]
+                (old.detach() if held else old)[j + n] * kernel[:, n + reach]
                 for n in range(-reach, reach + 1)
                 if 0 <= j + n < len(words)
             )
@@ -731,6 +742,10 @@ _of_coverage = {
     "arguments": (f"query", f"memory", f"coverage", f"src_mask"),
     "results": (f"context", f"weights", f"new coverage"),
     "gradients": (f"query", f"memory", f"coverage"),
+    "cuts": {
+        f"its way through the filters is cut off: no detach, and no shortcut where the "
+        f"coverage is 0.": lambda *given: _covered(*given, held=True),
+    },
 }
 for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
     [(3, 2, 5, 4, 3), (1, 3, 2, 1, 7), (2, 1, 1, 2, 1)]
@@ -897,6 +912,12 @@ _of_decoder = {
     "arguments": (f"decoder_input", f"memory", f"src_mask"),
     "results": (f"logits", f"weights"),
     "gradients": (f"memory",),
+    "signs": {
+        f"the columns that are padding in every sentence are cut off. They stay, and "
+        f"their weights are 0.": lambda got, want, words, memory, src_mask: (
+            got[1].shape[2] == src_mask.sum(1).max() < src_mask.shape[1]
+        ),
+    },
 }
 
 

@@ -59,6 +59,16 @@ _contract = _Contract(
     arguments=(f"query", f"keys", f"values", f"temperature"),
     results=(f"output", f"weights"),
     gradients=(f"query", f"keys", f"values"),
+    signs={
+        f"one key gets all the weight, though others are near, too. The softmax holds "
+        f"at every temperature, however small.": (
+            lambda got, want, query, keys, values, temperature=1.0: (
+                got[1].max().item() == 1.0
+                and got[1].sum().item() == 1.0
+                and want[1].max().item() < 0.999
+            )
+        ),
+    },
 )
 _query, _keys, _values = _kit_normal(921, (3,), (5, 3), (5, 2))
 _contract.case(f"A temperature of 2", _query, _keys, _values, 2)
@@ -185,12 +195,25 @@ def _attended(query, key, value, mask=None, sink=None):
     return torch.einsum("bqk,bkv->bqv", weights, value), weights
 
 
+def _is_filled(got, want, query, key, value, mask=None, sink=None):
+    """Tell whether forbidden keys get weight where scores are large, or leave a gap."""
+    if mask is None or query.abs().max() < 1e4:
+        return False
+    mask = mask.expand_as(got[1])
+    less = (got[1].sum(-1) < 0.99)[mask.any(-1)].any() and sink is None
+    return bool(less or ((got[1] > 0) & ~mask).any())
+
+
 _contract = _Contract(
     masked_attention,
     _attended,
     arguments=(f"query", f"key", f"value", f"mask", f"sink"),
     results=(f"output", f"weights"),
     gradients=(f"query", f"key", f"value", f"sink"),
+    signs={
+        f"forbidden scores are a large negative number, and allowed ones lie below it: "
+        f"fill with -math.inf.": _is_filled,
+    },
 )
 _sets = [_kit_normal(931 + _n, (3, 2, 5), (3, 4, 5), (3, 4, 6)) for _n in range(2)]
 _masks = _kit_normal(933, (2, 3, 2, 4)) > 0
@@ -326,6 +349,11 @@ assert value_error(lambda: local_mask(_valid, 1)) is None, (
     "window=1 raises ValueError, though it is legal: the query itself, if it is real."
 )
 _mask = local_mask(_valid, 1)
+_first = torch.arange(3) < _valid.sum(1, keepdim=True)
+assert not torch.equal(_mask, torch.diag_embed(_first)), (
+    "The first tokens of a row are taken for the real ones, as many as there are real "
+    "ones. valid says which are real: padding may stand anywhere."
+)
 assert torch.equal(_mask, torch.diag_embed(_valid)), (
     "With window=1, each real token may attend to itself alone."
 )
@@ -570,6 +598,12 @@ _contract = _Contract(
         "value.weight": torch.tensor([[1.0, 1.0]]).double(),
         "scale": torch.tensor(4e9).double(),
     },
+    signs={
+        f"a forbidden key gets weight under a large scale. A large negative number "
+        f"stands for -inf, and allowed scores lie below it: fill with -math.inf.": (
+            lambda got, want, x, mask: bool((got[1] > 0)[:, ~mask].any())
+        ),
+    },
     **_of_cosine,
 )
 _x = 2.0 ** integers(970, 0, 3, (2, 5, 2)).double() * torch.tensor([1.0, -1.0])
@@ -662,10 +696,10 @@ def _read(query, memory, normaliser, least=0.0):
     return torch.where(bottom < least, torch.zeros_like(read), read)
 
 
-def _read_causal(query, key, value):
-    """Return linear attention by the table of its weights."""
+def _read_causal(query, key, value, more=0.0):
+    """Return linear attention by the table of its weights; more: added below."""
     weights = torch.einsum("bif,bjf->bij", _features(query), _features(key)).tril()
-    return weights / weights.sum(-1, keepdim=True) @ value
+    return weights / (weights.sum(-1, keepdim=True) + more) @ value
 
 
 _contract = _Contract(
@@ -748,6 +782,13 @@ _contract = _Contract(
     results=(f"the output",),
     gradients=(f"query", f"key", f"value"),
     tol=2e-9,
+    mistakes={
+        f"a number like {_more} is added to the denominator. Small features count in "
+        f"full: only a denominator of 0 needs help.": (
+            lambda *given, more=_more: _read_causal(*given, more)
+        )
+        for _more in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+    },
 )
 for _n, (_batch, _size, _d_k, _d_v) in enumerate(
     [(3, 5, 2, 4), (3, 5, 2, 4), (1, 4, 3, 1), (4, 1, 2, 3), (1, 1, 1, 1)]
@@ -789,7 +830,21 @@ for _less, _more, _whose in (
     _contract.case(_says, _less, _more, _value, gradients=False, tol=1e-3)
 _less = torch.cat([_key[:, :1] - 4, 1e9 * _key[:, 1:].abs()], dim=1)
 _says = f"Small features of a first key, before large ones"
-_contract.case(_says, _query + 5, _less, _value, gradients=False, tol=1e-6)
+_even = torch.cat([_key[:, :1] - 4, _key[:, 1:].abs()], dim=1)
+_contract.case(
+    _says,
+    _query + 5,
+    _less,
+    _value,
+    gradients=False,
+    tol=1e-6,
+    nearby={
+        f"with smaller keys behind it, it is right: digits are lost beside the large "
+        f"ones, as if these were taken off a sum of all. Add up from the front.": (
+            (_query + 5, _even, _value)
+        ),
+    },
+)
 _query, _key, _value = _kit_normal(1051, (40, 2, 2), (40, 2, 2), (40, 2, 3))
 _contract.case(f"Forty sequences", 9 + _query, 9 + _key, _value)
 _query, _key, _value = _kit_normal(999, (2, 70, 2), (2, 70, 2), (2, 70, 3))
@@ -873,7 +928,15 @@ for _n, (_batch, _t_q, _t_k, _d_k, _d_v) in enumerate(
         (_batch, _t_q, _d_v),
     )
     _weights = torch.softmax(3 * _scores, -1)
-    _contract.case(f"Weights of a forward pass with a bias", *_inputs, _weights, _grad)
+    _says = f"Weights of a forward pass with a bias"
+    _q, _k, _v = _inputs
+    _two = [torch.cat([_x, _x], dim=1) for _x in (_q, _weights, _grad)]
+    _hint = {
+        f"one query in each sequence, and with two it is right: is an axis of length 1 "
+        f"squeezed away inside?": (_two[0], _k, _v, _two[1], _two[2]),
+    }
+    _hint = _hint if _t_q == 1 else {}
+    _contract.case(_says, *_inputs, _weights, _grad, nearby=_hint)
     _contract.case(f"Another loss", *_inputs, _weights, 1 - _grad)
     _rows = _weights * (torch.arange(_t_q) != 0)[:, None]
     _contract.case(f"An empty row", *_inputs, _rows, _grad)

@@ -18,8 +18,8 @@ def _one_head(scores, value, allowed):
     return powers @ value / torch.where(total == 0, torch.ones_like(total), total)
 
 
-def _all_heads(query, key, value, bias=None, mask=None):
-    """Return attention, sequence by sequence and head by head."""
+def _all_heads(query, key, value, bias=None, mask=None, most=math.inf):
+    """Return attention, sequence by sequence and head by head; most: bounds scores."""
     batch, heads, t_q, d_h = query.shape
     allowed = torch.ones(batch, heads, t_q, key.shape[2], dtype=torch.bool)
     allowed = allowed if mask is None else allowed & mask
@@ -29,6 +29,7 @@ def _all_heads(query, key, value, bias=None, mask=None):
             shared = i * key.shape[1] // heads
             scores = torch.einsum("td,sd->ts", query[b, i], key[b, shared]) / d_h**0.5
             scores = scores if bias is None else scores + bias[i]
+            scores = scores.clamp(-most, most)
             found.append(_one_head(scores, value[b, shared], allowed[b, i]))
     return torch.stack(found).reshape(batch, heads, t_q, -1)
 
@@ -249,6 +250,10 @@ _valid, _reaches = torch.tensor([[True, False, True]]), [None, 0]
 steady("head_masks", head_masks, _valid, _reaches)
 assert _reaches == [None, 0], "head_masks changes the list reaches."
 _mask = head_masks(~_valid, [0, 0])
+assert not torch.equal(_mask, torch.eye(3).bool().expand(1, 2, 3, 3)), (
+    "A query with no real key within its reach attends to itself, though it is padding."
+    " Nobody attends to padding: its row is all False."
+)
 assert torch.equal(_mask, torch.diag_embed(~_valid)[:, None].expand(1, 2, 3, 3)), (
     "Only token 1 is real, and with a reach of 0 only query 1 may attend to it: this is"
     " wrong here. If the tests above pass, something is kept from the call before."
@@ -273,6 +278,16 @@ def _reached(valid, reaches):
     return mask
 
 
+def _unlimited(got, want, valid, reaches):
+    """Tell whether the wrong heads have long reaches, and see the whole past."""
+    past = _reached(valid, [None] * len(reaches))
+    wrong = [i for i in range(len(reaches)) if (got[0] != want[0])[:, i].any()]
+    return all(
+        reaches[i] is not None and reaches[i] > 5 and (got[0] == past)[:, i].all()
+        for i in wrong
+    )
+
+
 def _forbidden(mask, batch_size, num_heads):
     """Return the masks of nn.MultiheadAttention, head by head."""
     while mask.ndim < 4:
@@ -288,6 +303,18 @@ _contract = _Contract(
     _reached,
     arguments=(f"valid", f"reaches"),
     results=(f"the result",),
+    mistakes={
+        f"a reach of None reaches back only as far as there are real tokens. It stands "
+        f"for the whole past, padding included.": (
+            lambda valid, reaches: _reached(
+                valid, [int(valid.sum(1).max()) if x is None else x for x in reaches]
+            )
+        ),
+    },
+    signs={
+        f"a head with a long reach sees the whole past. Is a reach beyond some number "
+        f"taken for None?": _unlimited,
+    },
 )
 _valid = _kit_normal(1140, (3, 6)) > -0.4
 _valid[1] = False
@@ -351,11 +378,10 @@ _contract.case(
 _contract.case(f"Nothing allowed", torch.zeros_like(_full), 3, 4)
 _contract.again()
 for _kind in (torch.float32, torch.float64, torch.int64, torch.uint8):
+    _says = f"A mask of {_kind}, which is not boolean,"
+    _kit_refuses(f"{_says}", torch_mask, _full.to(_kind), 3, 4, word="mask")
     _kit_refuses(
-        f"A mask that is not boolean", torch_mask, _full.to(_kind), 3, 4, word="mask"
-    )
-    _kit_refuses(
-        f"A mask that is not boolean",
+        f"{_says}",
         torch_mask,
         torch.zeros(2, 5).to(_kind),
         3,
@@ -379,9 +405,16 @@ steady("share_heads", share_heads, _query[0], 3)
 
 
 ### BEGIN HIDDEN TESTS
-def _grouped(query, key, value, mask=None):
-    """Return grouped attention."""
-    return _all_heads(query, key, value, None, mask)
+def _grouped(query, key, value, mask=None, most=math.inf):
+    """Return grouped attention; most: bounds the scores."""
+    return _all_heads(query, key, value, None, mask, most)
+
+
+def _vanishes(got, want, query, key, value, mask=None):
+    """Tell whether some queries get 0 where scores are large, and the rest is right."""
+    lost = (got[0] == 0).all(-1) & (want[0] != 0).any(-1)
+    wrong = ((got[0] - want[0]).abs() > 1e-3 * want[0].abs().max()).any(-1)
+    return bool(query.abs().max() > 1e4 and lost.any() and (lost | ~wrong).all())
 
 
 def _averaged(weight, num_kv_heads):
@@ -397,6 +430,16 @@ _contract = _Contract(
     arguments=(f"query", f"key", f"value", f"mask"),
     results=(f"the output",),
     gradients=(f"query", f"key", f"value"),
+    mistakes={
+        f"large scores are bounded, so that two different ones become equal. Use them "
+        f"as they are.": (
+            lambda *given: _grouped(*given, *[None] * (4 - len(given)), 1e4)
+        ),
+    },
+    signs={
+        f"a query whose scores lie far below another one's gets 0. Take off the "
+        f"largest score of its own row, not that of all.": _vanishes,
+    },
 )
 _sets = [_kit_normal(1150 + _n, (3, 6, 2, 5), *[(3, 2, 4, 5)] * 2) for _n in (0, 1)]
 _masks = _kit_normal(1152, (2, 3, 6, 2, 4)) > 0
@@ -666,6 +709,7 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
         reference=_looked_up,
         arguments=(f"num_queries", f"num_keys", f"offset"),
         results=(f"the bias",),
+        name=None if _reach else f"max_distance = 0, where all share one column",
     )
     _contract.case(f"4 queries, 6 keys", 4, 6, 0)
     _contract.case(f"4 queries, 6 keys, at offset 3", 4, 6, 3)
@@ -808,6 +852,19 @@ _contract = _Contract(
     _growth,
     arguments=(f"heads", f"W_o", f"b_o", f"target", f"valid", f"ablation"),
     results=(f"the result",),
+    mistakes={
+        f"the first tokens of a sequence are taken for the real ones, as many as there "
+        f"are real ones. valid says which are real: padding may stand anywhere.": (
+            lambda heads, W_o, b_o, target, valid, ablation: _growth(
+                heads,
+                W_o,
+                b_o,
+                target,
+                torch.arange(valid.shape[1]) < valid.sum(1, keepdim=True),
+                ablation,
+            )
+        ),
+    },
 )
 _kinds = f"zero", f"mean"
 for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
@@ -867,9 +924,9 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
             _contract.case(f"Parameters, {_kind}", *_learned, _valid, _kind)
 _contract.again()
 for _kind in (f"median", f"zeros", f"Mean", f"", None):
-    _kit_refuses(
-        f"An unknown ablation", head_importance, *_other, _one, _kind, word="ablation"
-    )
+    _says = f"An unknown ablation"
+    _says = f"The ablation 'Mean', written with a capital" if _kind == "Mean" else _says
+    _kit_refuses(f"{_says}", head_importance, *_other, _one, _kind, word="ablation")
 ### END HIDDEN TESTS
 
 
@@ -911,8 +968,8 @@ def _products(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):
     )
 
 
-def _circled(x, QK, u, OV, b, d_head, mask=None):
-    """Return the output, sequence by sequence and head by head."""
+def _circled(x, QK, u, OV, b, d_head, mask=None, most=math.inf):
+    """Return the output, sequence by sequence and head by head; most: bounds scores."""
     allowed = torch.ones(len(x), len(QK), *x.shape[1:2] * 2, dtype=torch.bool)
     allowed = allowed if mask is None else allowed & mask
     found = []
@@ -921,6 +978,7 @@ def _circled(x, QK, u, OV, b, d_head, mask=None):
         for i in range(len(QK)):
             scores = torch.einsum("td,df,sf->ts", tokens, QK[i], tokens)
             scores = (scores + (tokens @ u[i])[None]) / d_head**0.5
+            scores = scores.clamp(-most, most)
             output = output + _one_head(scores, tokens @ OV[i], allowed[n, i])
         found.append(output)
     return torch.stack(found)
@@ -956,6 +1014,12 @@ _contract = _Contract(
     arguments=(f"x", f"QK", f"u", f"OV", f"b", f"d_head", f"mask"),
     results=(f"the output",),
     gradients=(f"x", f"QK", f"u", f"OV", f"b"),
+    mistakes={
+        f"large scores are bounded, so that two different ones become equal. Use them "
+        f"as they are.": (
+            lambda *given: _circled(*given, *[None] * (7 - len(given)), 1e4)
+        ),
+    },
 )
 _shapes = (3, 5, 4), (2, 4, 4), (2, 4), (2, 4, 4), (4,)
 _sets = [_kit_normal(1240 + _n, *_shapes) for _n in range(2)]

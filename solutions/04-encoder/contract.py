@@ -269,8 +269,11 @@ for _name in (
     *(f"swish", f"SiLU", f"Sigmoid", f" relu", f"tanh", f"selu", f"leaky_relu"),
     *(f"relu6", f"elu", f"softplus", f"sig", f"", None),
 ):
+    _says = f"An unknown activation"
+    if _name in ("tanh", "selu", "leaky_relu", "relu6", "elu", "softplus"):
+        _says = f"An activation that PyTorch knows, and the statement doesn't,"
     _kit_refuses(
-        f"An unknown activation",
+        f"{_says}",
         gated_feed_forward,
         *_sets[0],
         _name,
@@ -351,6 +354,12 @@ _both_contract = _Contract(
     arguments=(f"W", f"b"),
     results=(f"W_new", f"b_new"),
     gradients=(f"W", f"b"),
+    mistakes={
+        f"with one output, the mean runs over the inputs. It runs over the outputs: "
+        f"that of one number is the number itself, and W_new is 0.": (
+            lambda W, b: (W - W.mean() if W.shape[1] == 1 else None, None)
+        ),
+    },
 )
 _alone_contract = _Contract(
     lambda W: centre_outputs(W)[0],
@@ -564,15 +573,18 @@ def _one_call(x, valid, state, eps, momentum, training):
     return output, now["running_mean"].clone(), now["running_var"].clone(), *slopes
 
 
-def _token_by_token(x, valid, state, eps, momentum, training):
-    """Return output, running statistics, and the gradients of gain and shift."""
+def _token_by_token(x, valid, state, eps, momentum, training, held=False):
+    """Return output, running statistics, and the gradients of gain and shift.
+
+    held: whether no gradient flows through the variance.
+    """
     gain, shift, mean, var = state
     places, push = valid.nonzero().tolist(), _push(x.shape)
     now = mean, var
     if training:
         mean = sum(x[b, t] for b, t in places) / len(places)
         total = sum((x[b, t] - mean) ** 2 for b, t in places)
-        var = total / len(places)
+        var = (total.detach() if held else total) / len(places)
         seen = mean.detach(), total.detach() / (len(places) - 1)
         now = [o + momentum * (s - o) for o, s in zip(now, seen, strict=True)]
     rows = {(b, t): (x[b, t] - mean) * (var + eps) ** -0.5 for b, t in places}
@@ -582,6 +594,11 @@ def _token_by_token(x, valid, state, eps, momentum, training):
         output[b * x.shape[1] + t] = gain * row + shift
         slopes = [slopes[0] + push[b, t] * row.detach(), slopes[1] + push[b, t]]
     return torch.stack(output).reshape(x.shape), *now, *slopes
+
+
+def _n_by_less(valid):
+    """Return n / (n - 1) for the number of real tokens."""
+    return valid.sum() / (valid.sum() - 1)
 
 
 _contract = _Contract(
@@ -598,6 +615,32 @@ _contract = _Contract(
     gradients=(f"x",),
     through=(f"the output",),
     tol=2e-9,
+    mistakes={
+        f"eps is in the variance that is kept. Add it under the root only.": (
+            lambda x, valid, state, eps, momentum, training: (
+                None,
+                None,
+                _token_by_token(x, valid, state, eps, momentum, training)[2]
+                + training * momentum * eps * _n_by_less(valid),
+                None,
+                None,
+            )
+        ),
+        f"eps is in the variance that is kept. Add it under the root only. ": (
+            lambda x, valid, state, eps, momentum, training: (
+                None,
+                None,
+                _token_by_token(x, valid, state, eps, momentum, training)[2]
+                + training * momentum * eps,
+                None,
+                None,
+            )
+        ),
+    },
+    cuts={
+        f"the variance is taken for a constant. It depends on x: detach it for the "
+        f"running statistics only.": lambda *given: _token_by_token(*given, held=True),
+    },
 )
 _far = f"Features far from 0: is the variance a difference of two large squares?"
 for _n, (_batch, _size, _d) in enumerate(
@@ -637,7 +680,14 @@ for _n, (_batch, _size, _d) in enumerate(
             _contract.case(_says, _same, _valid, *_last)
             for _momentum in (1.0, 0.0):
                 _ends = _state, 0.3, _momentum, _training
-                _contract.case(f"momentum = {_momentum}", _x, _valid, *_ends)
+                _near = {
+                    f"right with a momentum of 0.01. Is 0 taken for none given?": (
+                        (_x, _valid, _state, 0.3, 0.01, _training)
+                    ),
+                }
+                _near = None if _momentum else _near
+                _says = f"momentum = {_momentum}"
+                _contract.case(_says, _x, _valid, *_ends, nearby=_near)
     if _n == 1:
         _one = torch.zeros_like(_valid)
         _one[2, 0] = True
@@ -750,13 +800,13 @@ def _placed(x, mask, placement, *values, eps=1e-5):
     return z + (added if placement == "pre" else norm(4, added)), maps
 
 
-def _placed_stack(x, mask, placement, final_gamma, final_beta, *values):
-    """Return output and weights of a stack."""
+def _placed_stack(x, mask, placement, final_gamma, final_beta, *values, eps=1e-5):
+    """Return output and weights of a stack; eps: of the final norm."""
     found = []
     for layer in _in_order(values, {}):
         x, maps = _placed(x, mask, placement, *layer.values())
         found.append(maps)
-    x = x if final_gamma is None else _of_token(x, final_gamma, final_beta)
+    x = x if final_gamma is None else _of_token(x, final_gamma, final_beta, eps)
     return x, torch.stack(found)
 
 
@@ -765,6 +815,12 @@ def _of_sequences(x, mask, placement, *values):
     if mask is None or mask.dim() != 3 or len(mask) not in (1, len(x)):
         return None, None
     return _placed(x, mask[:, None], placement, *values)
+
+
+def _opened(x, mask, placement, *values):
+    """Return what comes where a row that allows nothing is opened before attention."""
+    mask = None if mask is None else mask | ~mask.any(-1, keepdim=True)
+    return _placed(x, mask, placement, *values)
 
 
 _contract = _Contract(
@@ -778,6 +834,15 @@ _contract = _Contract(
         f"it is (h, T, T), one for each head.": _of_sequences,
         f"the eps of the norms isn't the default of layer_norm.": (
             lambda *given: _placed(*given, eps=1e-6)
+        ),
+        f"a row of the mask that allows nothing is opened before attention. Hand the "
+        f"mask on as it is: attention knows what an empty row gives.": _opened,
+        f"they are those of attention to x itself. In this placement, it reads what "
+        f"the first norm gives.": lambda x, mask, placement, *values: (
+            None,
+            None
+            if placement == "post"
+            else _self_attended(x, _named(values, {}), mask)[1],
         ),
     },
 )
@@ -794,6 +859,16 @@ _deep_contract = _Contract(
     ),
     results=(f"the output", f"the attention weights"),
     gradients=(f"x", f"final_gamma", f"final_beta", *_of_layer()),
+    mistakes={
+        f"the eps of the final norm isn't the default of layer_norm.": (
+            lambda *given: _placed_stack(*given, eps=1e-6)
+        ),
+        f"the final norm is left out. It comes last in every placement.": (
+            lambda x, mask, place, gamma, beta, *values: _placed_stack(
+                x, mask, place, None, None, *values
+            )
+        ),
+    },
 )
 _places = f"post", f"pre", f"sandwich", f"parallel"
 _sizes = (2, 3, 4, 5), (3, 4, 1, 2), (1, 2, 3, 6)
@@ -914,17 +989,24 @@ assert _dx.requires_grad, (
 
 
 ### BEGIN HIDDEN TESTS
-def _by_jacobian(grad, x, gamma, eps):
-    """Return the three gradients, token by token, with the whole Jacobian."""
+def _by_jacobian(grad, x, gamma, eps, held=()):
+    """Return the three gradients, token by token, with the whole Jacobian.
+
+    held: what is taken for a constant: "root", "mean" or "dgamma".
+    """
     size = x.shape[-1]
     dx, dgamma, dbeta = [], torch.zeros_like(gamma), torch.zeros_like(gamma)
     for up, token in zip(grad.reshape(-1, size), x.reshape(-1, size), strict=True):
-        centred = token - token.sum() / size
+        mean = token.sum() / size
+        centred = token - (mean.detach() if "mean" in held else mean)
         power = ((centred**2).sum() / size + eps) ** -0.5
+        power = power.detach() if "root" in held else power
         jacobian = power * (torch.eye(size, dtype=x.dtype) - 1 / size)
         jacobian = jacobian - power**3 * torch.outer(centred, centred) / size
         dx.append(jacobian @ (up * gamma))
-        dgamma, dbeta = dgamma + up * centred * power, dbeta + up
+        normed = centred * power
+        normed = normed.detach() if "dgamma" in held else normed
+        dgamma, dbeta = dgamma + up * normed, dbeta + up
     return torch.stack(dx).reshape(x.shape), dgamma, dbeta
 
 
@@ -934,6 +1016,19 @@ _contract = _Contract(
     arguments=(f"grad", f"x", f"gamma", f"eps"),
     results=(f"dx", f"dgamma", f"dbeta"),
     gradients=(f"grad", f"x", f"gamma"),
+    cuts={
+        f"the root is taken for a constant. It depends on x: no detach, no no_grad.": (
+            lambda *given: _by_jacobian(*given, held=("root",))
+        ),
+        f"the mean of x is taken for a constant. No detach and no no_grad.": (
+            lambda *given: _by_jacobian(*given, held=("mean",))
+        ),
+        f"mean and root are taken for constants. No detach and no no_grad.": (
+            lambda *given: _by_jacobian(*given, held=("mean", "root"))
+        ),
+        f"it is right by way of dx, and cut off on the way of dgamma, which depends on "
+        f"x as well.": lambda *given: _by_jacobian(*given, held=("dgamma",)),
+    },
 )
 _far = f"Features far from 0: is the variance a difference of two large squares?"
 for _n, _shape in enumerate(
@@ -1061,7 +1156,11 @@ for _n, (_shape, _dims) in enumerate(
     )
     _mask = _kit_normal(1386 + _n, (_shape[0], _dims[0], _shape[1], _shape[1])) > -0.3
     _mask[0, 0, 0] = False
-    _contract.case(f"A mask", _x, _mask, *_layers)
+    _hint = {
+        f"a mask for each head is taken wrongly, and one for all heads works. Hand the "
+        f"mask on as it is.": (_x, _mask[:, :1], *_layers),
+    }
+    _contract.case(f"A mask", _x, _mask, *_layers, nearby=_hint)
     _contract.case(f"Another mask", _x, ~_mask, *_layers)
     _contract.case(f"No mask", _x, None, *_layers)
     if _n == 0:

@@ -4,12 +4,15 @@ import math
 
 import torch
 
-from solutions.kit import _Contract, _kit_apart, _kit_normal
+from solutions.kit import _Contract, _kit_apart, _kit_near, _kit_normal
 
 
 # %% shared
-def _encoding_of(positions, d_model, base=10000.0, spans=None):
-    """Return the encodings, feature by feature; those of spans are means."""
+def _encoding_of(positions, d_model, base=10000.0, spans=None, held=False):
+    """Return the encodings, feature by feature; those of spans are means.
+
+    held: whether no gradient flows through the factor of a span.
+    """
     features = []
     for j in range(d_model):
         rate = float(base) ** ((j % 2 - j) / d_model)
@@ -25,6 +28,10 @@ def _encoding_of(positions, d_model, base=10000.0, spans=None):
             even = torch.where(short, 1 - h**2 / 6 + h**4 / 120, torch.sin(safe) / safe)
             odd = h / 2 - h**3 / 24 + h**5 / 720
             odd = torch.where(short, odd, (1 - torch.cos(safe)) / safe)
+            if held:  # the same, as a wave in the middle of the span
+                middle = angle + h / 2
+                wave = torch.sin(middle) if j % 2 == 0 else torch.cos(middle)
+                even, odd = torch.sinc(h / 2 / math.pi).detach(), 0.0
             wave = wave * even + slope * odd
         features.append(wave)
     whole = not positions.is_floating_point()
@@ -77,6 +84,11 @@ _contract = _Contract(
     arguments=(f"positions", f"d_model", f"base", f"spans"),
     results=(f"the encoding",),
     gradients=(f"positions", f"spans"),
+    cuts={
+        f"the factor of a span is taken for a constant. It depends on the span.": (
+            lambda *given: _encoding_of(*given, *[None] * (4 - len(given)), held=True)
+        ),
+    },
 )
 _positions, _other = 9 * _kit_normal(921, (3, 4)), 9 * _kit_normal(922, (3, 4))
 _contract.case(f"A table of positions", _positions, 5, 300.0)
@@ -299,7 +311,9 @@ _contract.case(f"Another shift", _x, -2.7, 30.1)
 _contract.case(f"Another base", _x, 4, 700)
 _contract.case(f"Other vectors", _other, 4, 30.0)
 _contract.case(f"No shift", _other, 0, 30.0)
-_contract.case(f"A far shift", _other, 12345.5, 30.0, tol=1e-8)
+_contract.case(
+    f"A far shift, whose angles need float64", _other, 12345.5, 30.0, tol=1e-8
+)
 _contract.case(f"Transposes", _kit_apart(_x), 0.3, 30.0)
 _contract.case(f"One vector", _kit_normal(932, (10,)), 7, 10000.0)
 _contract.case(f"One pair", _kit_normal(933, (4, 2)), -1, 10000.0)
@@ -364,6 +378,10 @@ assert len(_got) == 9, (
 _got = steady("grid_index", grid_index, 1, 2)
 assert _got.tolist() == [[1, 2], [0, 1]], f"grid_index(1, 2) is {_got.tolist()}."
 _got = attempt(lambda: grid_index(3, 2), "grid_index(3, 2) fails.")
+assert _got[0].tolist() != [7, 8, 9, 12, 13, 14], (
+    "grid_index(3, 2) is that of a 2 x 3 grid: height and width are swapped, or the"
+    " index is kept from an earlier call by the number of patches."
+)
 assert _got[0].tolist() == [7, 8, 10, 11, 13, 14], (
     f"The first row of grid_index(3, 2) is {_got[0].tolist()}. A grid may have more"
     " rows than columns: a step down is 2 W - 1."
@@ -503,6 +521,21 @@ for _call, _reference, _what, _causal in [
         arguments=(f"", *_names[1:]) if _soft else _names,
         results=(_what,),
         gradients=() if _causal and not _soft else (f"" if _soft else f"slopes",),
+        mistakes={
+            f"the sign of a negative slope is lost: it is -slope times the distance, "
+            f"not minus what that is without its sign.": (
+                lambda *given: None if given[-1] else -_bias_of(*given).abs()
+            ),
+        },
+        signs={
+            f"this is the bias of another offset, which an earlier call had: something "
+            f"is kept between calls.": (
+                lambda got, want, slopes, t_q, t_k, offset, causal, of=_reference: any(
+                    _kit_near(got[0], of(slopes, t_q, t_k, other, causal), 1e-9)
+                    for other in {2, 5, 4, 1, 1000} - {offset}
+                )
+            ),
+        },
     )
     for _size in _sizes_of:
         _says = f"A single query, at position 0" if _size == (1, 4, 0) else f"A bias"
@@ -633,10 +666,19 @@ _contract = _Contract(
     arguments=(f"query", f"key", *_names),
     results=(f"the result",),
     gradients=(f"query", f"key"),
+    mistakes={
+        f"the last query stands at the last key. Query i stands at offset + i, also "
+        f"where that leaves a gap behind the keys.": (
+            lambda query, key, offset=0, *last: _rotary_of(
+                query, key, key.shape[2] - query.shape[2] if offset else 0, *last
+            )
+        ),
+    },
 )
 _sets = [_kit_normal(981 + _n, (2, 3, 4, 6), (2, 3, 5, 6)) for _n in range(2)]
 _contract.case(f"With an offset", *_sets[0], 1, None, 90.1)
 _contract.case(f"Without an offset", *_sets[0], 0, None, 90.1)
+_contract.case(f"A gap behind the keys", *_sets[0], 4, None, 90.1)
 _contract.case(f"A part of the features", *_sets[0], 1, 4, 90.0)
 _contract.case(f"Nothing turned", *_sets[0], 1, 0, 90.0)
 _contract.case(f"Another base", *_sets[0], 1, None, 11.0)
@@ -740,7 +782,11 @@ _contract = _Contract(
             lambda distance, n, most, *both: _buckets_of(
                 distance.clamp(1 - most, most - 1), n, most, *both
             )
-        )
+        ),
+        f"a distance beyond 1000 counts as 1000. Bound the bucket, by n - 1, and no "
+        f"distance.": lambda distance, *rest: _buckets_of(
+            distance.clamp(-1000, 1000), *rest
+        ),
     },
 )
 for _n, (_buckets, _largest) in enumerate(
@@ -809,8 +855,16 @@ _query, _key, _table = seeded(
 )
 _got = steady("relative_scores", relative_scores, _query, _key, _table, 7)
 _expected = _query @ (_key + _table[0]).mT / math.sqrt(3)
+_undivided = _query @ _key.mT / math.sqrt(3) + _query @ _table[:1].mT
 assert matches(_got, _expected, 1e-9), explain(
-    "relative_scores in float64, all keys far away", _got, _expected, tol=1e-9
+    "relative_scores in float64, all keys far away",
+    _got,
+    _expected,
+    {
+        "the part of the vectors isn't divided by sqrt(d_h). Divide both: q . k and"
+        " q . vector.": _undivided
+    },
+    tol=1e-9,
 )
 _weights = _got
 _got = steady("relative_values", relative_values, _weights, _key, _table, 2)
@@ -897,7 +951,18 @@ for _call, _reference, _names, _what in [
         _parts = _kit_normal(
             1011 + _n // 3, _first, (_b, _h, _t_k, _d), (2 * _reach + 1, _d)
         )
-        _contract.case(f"delta_max = {_reach}, offset {_offset}", *_parts, _offset)
+        _says = f"delta_max = {_reach}, offset {_offset}"
+        _many = [torch.cat([_parts[1]] * 3, 2), _parts[2], _offset]
+        _many = [
+            torch.cat([_parts[0]] * 3, 3) if _call is relative_values else _parts[0],
+            *_many,
+        ]
+        _hint = {
+            f"right with more keys, and wrong with as many as in an earlier call, "
+            f"which had a table of more rows. Something is kept between calls by the "
+            f"sizes alone.": _many,
+        }
+        _contract.case(_says, *_parts, _offset, nearby=_hint if _n == 3 else None)
         if _n == 1:
             _contract.case(f"Another table", *_parts[:2], 1 - _parts[2], _offset)
             _contract.case(

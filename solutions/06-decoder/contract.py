@@ -196,10 +196,16 @@ for _call, _reference, _what in [
             _size,
         )
     _contract.again()
-for _wrong in ([0, -1, 2], [-3, 0, 0], [4, 1, 1], [0, 0, 6], [0, 4, -1]):
+for _says, _wrong in [
+    (f"One negative prefix among others", [0, -1, 2]),
+    (f"One negative prefix among others", [-3, 0, 0]),
+    (f"A prefix longer than its own sequence, if not than another one", [4, 1, 1]),
+    (f"A prefix longer than its own sequence", [0, 0, 6]),
+    (f"One negative prefix among others", [0, 4, -1]),
+]:
     _pair = torch.tensor(_wrong), torch.tensor([3, 4, 5])
     _kit_refuses(
-        f"A prefix that is negative or too long",
+        f"{_says}",
         prefix_mask,
         *_pair,
         6,
@@ -365,6 +371,19 @@ def _reached(layer, x, other):
     return torch.stack(columns).T
 
 
+def _added_up(layer, x, other):
+    """Return the table that comes where differences are added up."""
+    columns = []
+    for s in range(x.shape[1]):
+        swapped = torch.stack(
+            [(other if j == s else x)[:, j] for j in range(x.shape[1])], 1
+        )
+        with torch.no_grad():
+            gaps = (layer(swapped) - layer(x.clone())).abs()
+        columns.append(gaps.sum((0, 2)) > 1e-6)
+    return torch.stack(columns).T
+
+
 def _leaks_of(layer, x, other):
     """Return the leaks of the table."""
     table, size = _reached(layer, x, other), x.shape[1]
@@ -440,7 +459,20 @@ for _call, _reference, _what in [
     (_plain_leaks, _leaks_of, ()),
 ]:
     _contract = _Contract(
-        _call, _reference, arguments=(f"layer", f"x", f"other"), results=_what
+        _call,
+        _reference,
+        arguments=(f"layer", f"x", f"other"),
+        results=_what,
+        mistakes={
+            f"differences are added up, so that many tiny ones count. Each number is "
+            f"compared with the limit by itself.": _added_up,
+        }
+        if _what
+        else {
+            f"the pairs are right, and in another order: ascending, row by row.": (
+                lambda *given: sorted(_leaks_of(*given), key=lambda pair: pair[::-1])
+            ),
+        },
     )
     # Many of these tables are alike: to be that of an earlier call is no sign.
     _contract.stale = lambda says, values, given: f"{says} is wrong."
@@ -819,9 +851,9 @@ for _name, _options in [
     (f"top_p", (1.0, 3, -0.2)),
     (f"top_p", (1.0, None, 1.000001)),
 ]:
-    _kit_refuses(
-        f"A {_name} out of its range", next_token_probs, _logits, *_options, word=_name
-    )
+    _says = f"A {_name} out of its range"
+    _says = f"{_says}, at temperature 0 as well," if _options[0] == 0 else _says
+    _kit_refuses(f"{_says}", next_token_probs, _logits, *_options, word=_name)
 
 _generator, _twin = [torch.Generator().manual_seed(course_seed + 8) for _ in range(2)]
 for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.8), (0.7, 5, 0.9), (1.0,)]:
@@ -959,7 +991,13 @@ for _number, (_d, _h, _length) in enumerate(
     _full = _kit_normal(
         1007 + _number, (2, _length, _d), (2, _h, _length - 1, _d // _h)
     )
-    _contract.case(f"max_len tokens at once", _full[0], None, None)
+    _hint = {
+        f"sixteen tokens work, and so many don't. Is a table of a fixed size used? It "
+        f"must be max_len long.": (_full[0][:, :16], None, None),
+    }
+    _says = f"max_len tokens at once"
+    _hint = _hint if _length > 60 else None
+    _contract.case(_says, _full[0], None, None, nearby=_hint)
     _contract.case(f"The last token that fits", _x[:2, :1], _full[1], 1 - _full[1])
     _contract.case(f"Large scores", _x, 1e4 * _key, _value, gradients=False, tol=1e-6)
     for _factor in (1e6, -1e6):

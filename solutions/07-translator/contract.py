@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import torch
 
@@ -877,7 +878,20 @@ _contract.case(f"Hundreds of merges", "a" + "b" * 300, _chain)
 _contract.case(f"An empty text", "", _merges)
 _contract.again()
 
-_contract = _Contract(decode, _decoded, (f"ids", f"merges"), name=f"decode")
+_contract = _Contract(
+    decode,
+    _decoded,
+    (f"ids", f"merges"),
+    name=f"decode",
+    mistakes={
+        f"several replacement characters in a row become one. Keep as many as "
+        f"errors='replace' gives.": (
+            lambda ids, merges: re.sub("\ufffd+", "\ufffd", _decoded(ids, merges))
+        ),
+        f"bytes of an unfinished letter at the end are lost. They become a replacement "
+        f"character.": lambda ids, merges: _decoded(ids, merges).rstrip("\ufffd"),
+    },
+)
 _ids = _encoded(_text, _merges)
 _contract.case(f"A text", _ids, _merges)
 _contract.case(f"Other merges", _encoded(_text, _fewer), _fewer)
@@ -1348,6 +1362,13 @@ def _updated(parameters, micro_gradients, num_tokens, states, rate, max_norm):
     return [w for w, _ in steps], [state for _, state in steps]
 
 
+def _with_one_count(parameters, micro_gradients, num_tokens, states, *last):
+    """Return what comes where the largest count of steps is that of all."""
+    most = max((state[0] for state in states if state is not None), default=0)
+    states = [state and (most, *state[1:]) for state in states]
+    return _updated(parameters, micro_gradients, num_tokens, states, *last)
+
+
 def _draw(seed, *shapes):
     """Return a list of tensors, also where it is one."""
     return _kit_normal(seed, (0,), *shapes)[1:]
@@ -1413,7 +1434,13 @@ _contract.case(f"Another gradient", _w, _m, (3, _m, _v**2), *_usual)
 _contract.case(f"Another parameter", _v, _g, (3, _m, _v**2), *_usual)
 _contract.case(f"Other settings", _w, _g, (3, _m, _v**2), 0.2, 0.5, 0.75, 1e-2)
 _contract.case(f"Another eps", _w, _g, (3, _m, _v**2), 0.1, 0.9, 0.98, 0.5)
-_contract.case(f"Betas of 0", _w, _g, (3, _m, _v**2), 0.1, 0.0, 0.0, 1e-9)
+_near = {
+    f"right with betas of 0.01. Is 0 taken for none given?": (
+        (_w, _g, (3, _m, _v**2), 0.1, 0.01, 0.01, 1e-9)
+    ),
+}
+_last = 0.1, 0.0, 0.0, 1e-9
+_contract.case(f"Betas of 0", _w, _g, (3, _m, _v**2), *_last, nearby=_near)
 _contract.case(f"A decay", _w, _g, (3, _m, _v**2), *_usual, 0.3)
 _contract.case(f"Another decay", _w, _g, (3, _m, _v**2), *_usual, 2.0)
 _contract.case(f"A decay, the first step", _v, _g, None, *_usual, 0.3)
@@ -1443,6 +1470,17 @@ _contract = _Contract(
     loose=True,
     apart=False,
     name=f"training_update",
+    mistakes={
+        f"all parameters take the largest count of steps. Each has its own, in its "
+        f"state.": _with_one_count,
+        f"the update is left out. Only one that is not finite is: with gradients of 0, "
+        f"m and v move on, and the parameters with them.": (
+            lambda parameters, rows, tokens, states, *last: (
+                list(parameters),
+                list(states),
+            )
+        ),
+    },
 )
 _shapes = (3, 2), (4,), ()
 _start, _next, _m, _v = [_draw(1051 + _n, *_shapes) for _n in range(4)]
@@ -1459,7 +1497,13 @@ _contract.case(f"Fewer micro-batches", _start, _rows[:2], [5, 10], _states, 0.1,
 _contract.case(f"One micro-batch", _start, _rows[:1], [15], _states, 0.1, 0.2)
 _empty = [0 * _x for _x in _rows[0]]
 _some = [_empty, *_rows[1:]]
-_contract.case(f"One without tokens", _start, _some, [0, 6, 1], _states, 0.1, 0.2)
+_last = _states, 0.1, 0.2
+_near = {
+    f"right where each has tokens. Is each micro-batch divided by its own number of "
+    f"tokens? Divide the sum of all once.": (_start, _some, [2, 4, 1], *_last),
+}
+_says = f"One without tokens"
+_contract.case(_says, _start, _some, [0, 6, 1], *_last, nearby=_near)
 _free = 0.1, 1e3  # clipping would hide a wrong scale
 _contract.case(
     f"One without tokens, nothing to clip", _start, _some, [0, 6, 1], _states, *_free

@@ -102,7 +102,8 @@ assert torch.equal(_labels, _before), "find_spans changes its argument in place.
 _spans = find_spans(torch.tensor([[3, 4, 3, 5, 5]]))
 assert _spans == [[(0, 2, 1), (2, 3, 1), (3, 4, 2), (4, 5, 2)]], (
     f"find_spans of the labels 3, 4, 3, 5, 5: got {_spans}. A begin of every kind"
-    " starts a new span, also directly behind another one."
+    " starts a new span, also directly behind another one, and an inside goes on with"
+    " one of its kind."
 )
 
 
@@ -576,11 +577,12 @@ assert _slope.any(), "No gradient arrives at the images."
 
 
 ### BEGIN HIDDEN TESTS
-def _contrast(state, images, captions, groups=None):
-    """Return loss and scores, pair by pair."""
+def _contrast(state, images, captions, groups=None, held=False):
+    """Return loss and scores, pair by pair; held: whether lengths get no gradient."""
     scale = state["log_scale"].exp()
     scale = scale if scale < 100 else scale * 0 + 100
     lengths = [x.pow(2).sum(1).clamp(min=1e-24).sqrt() for x in (images, captions)]
+    lengths = [x.detach() for x in lengths] if held else lengths
     scores = scale * (images @ captions.T) / lengths[0][:, None] / lengths[1]
     groups = range(len(images)) if groups is None else groups.tolist()
     costs = []
@@ -609,6 +611,10 @@ for _n, (_says, _log_scale) in enumerate(
         "reference": _contrast,
         "arguments": (f"images", f"captions", f"groups"),
         "results": (f"the loss", f"scores"),
+        "cuts": {
+            f"the lengths are taken for constants. They depend on the vectors: no "
+            f"detach and no no_grad.": lambda *given: _contrast(*given, held=True),
+        },
     }
     _contract = _Contract(**_asked, gradients=(f"images", f"captions"))
     _images, _captions = _kit_normal(1181 + _n, (5, 3), (5, 3))

@@ -375,6 +375,175 @@ def test_arguments_that_are_left_out_have_their_defaults(
     assert told == message
 
 
+HINTS = """
+def reference(x, factor=2.0):
+    return factor * x.exp()
+def answer(x, factor=2.0):
+    {answer}
+contract = _Contract(
+    answer,
+    reference,
+    (f"x", f"factor"),
+    results=(f"the result",),
+    gradients=(f"x",),
+    signs={{
+        f"the rows have changed places.": lambda got, want, x, factor=2.0: bool(
+            (got[0].sort(0)[0] == want[0].sort(0)[0]).all()
+        ),
+    }},
+    cuts={{
+        f"the exponential is a constant.": lambda x, factor=2.0: (
+            factor * x.exp().detach() + 0 * x
+        ),
+    }},
+)
+a, b = _kit_normal(1, (3, 2), (3, 40))
+contract.case(f"Some", a)
+nearby = {{f"right without a factor, and wrong with one.": (2 * a,)}}
+contract.case(f"A factor", 2 * a, 5.0, nearby=nearby)
+contract.case(f"Two factors", a, torch.tensor([[1.0], [2.0], [3.0]]).double())
+contract.case(f"Long rows", b, 3.0)
+contract.again()
+"""
+
+EXP = "return factor * x.exp()"
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (EXP, "^$"),
+        ("return 2 * x.exp().flip(0)", "^Some.*: the rows have changed places.$"),
+        ("return 2 * x.exp().flip(1)", "^Some.*: the result: wrong, first at"),
+        ("return 2 * x.exp()", "^A factor.*: right without a factor, and wrong with"),
+        ("assert factor != 5; return 2 * x.exp()", "^A factor.*: right without a"),
+        ("assert factor == 2; " + EXP, "^A factor.*: right without a factor"),
+        ("assert factor == 2.5; " + EXP, "^Some.*with an error: AssertionError.$"),
+        (
+            "return factor * x.exp() + 0 * torch.zeros(36)[: x.shape[1]]",
+            "^Long rows.*with fewer of them it doesn't. Is a table of a fixed size",
+        ),
+        ("return factor * x.exp().detach() + 0 * x", "x: the exponential is a const"),
+        ("return factor * x.exp().detach() + x - x.detach()", "gradient of x: wrong"),
+        (
+            "return factor * x.exp() * (1 + 1e-7 * (x.numel() > 6))",
+            "^Long rows.*seven digits only; other calls were right.*constant",
+        ),
+        ("return factor * x.exp() * (1 + 1e-7)", "^Some.*seven digits only. Is"),
+    ],
+)
+def test_what_a_result_shows_is_told(answer: str, says: str) -> None:
+    """By a sign, a neighbouring call, gradients that are cut, or calls that were right."""
+    message, told = Kit().run(HINTS.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+FIRST = """
+contract = _Contract(
+    lambda x, y: {answer},
+    lambda x, y: x * y[:, None, None],
+    (f"x", f"y"),
+    results=(f"the result",),
+)
+x, y = _kit_normal(1, (4, 3, 2), (4,))
+y[0] = 1.0
+contract.case(f"Four", x, y)
+contract.again()
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (
+            "x * y[0]",
+            "wrong further on. Is something used for all that belongs to index",
+        ),
+        ("x.clone()", "wrong further on.$"),  # by chance: y begins with 1
+    ],
+)
+def test_the_first_of_the_batch_is_suspected_with_a_reason(
+    answer: str, says: str
+) -> None:
+    """Only where it is right as well if another one comes first."""
+    message, told = Kit().run(FIRST.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+def test_an_axis_that_has_grown_is_told() -> None:
+    """As a squeeze inside leaves it."""
+    source = """
+contract = _Contract(
+    lambda x: x / x.sum(-1).squeeze().unsqueeze(-1),
+    lambda x: x / x.sum(-1, keepdim=True),
+    (f"x",),
+    results=(f"the share",),
+)
+contract.case(f"One row each", _kit_normal(1, (4, 1, 2)))
+contract.again()
+"""
+    message, told = Kit().run(source)
+    assert (
+        "(4, 4, 2), expected shape (4, 1, 2). An axis of length 1 has grown" in message
+    )
+    assert told == message
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("int('x')", "^$"),
+        ("1 / 0", "^A text: A ValueError is asked for here.*with another error.$"),
+        ("0", "^A text must raise ValueError; no error came.$"),
+    ],
+)
+def test_a_check_that_is_not_there_is_told_with_its_case(
+    answer: str, says: str
+) -> None:
+    """Also where the answer stops with another error."""
+    source = f"""
+def value_error(call):
+    try:
+        call()
+    except ValueError as error:
+        return str(error)
+    except ArithmeticError:
+        raise AssertionError("Another one") from None
+_kit_refuses(f"A text", lambda: {answer})
+"""
+    message, told = Kit().run(source)
+    assert re.search(says, message), message
+    assert told == message
+
+
+def test_a_module_that_stops_is_asked_for_its_neighbour() -> None:
+    """Also where a new module stops as well."""
+    source = """
+class Double(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(3))
+    def forward(self, x):
+        return x * self.weight + 0 * torch.zeros(36)[: len(x), None]
+contract = _Contract(
+    make=Double,
+    state={"weight": _kit_normal(1, (3,))},
+    reference=lambda state, x: x * state["weight"],
+    arguments=(f"x",),
+    results=(f"the product",),
+)
+x = _kit_normal(2, (40, 3))
+contract.case(f"Few", x[:2])
+contract.case(f"Many", x, nearby={f"right with a few.": (x[:7],)})
+contract.again()
+"""
+    message, told = Kit().run(source)
+    assert message.endswith(": right with a few."), message
+    assert told == message
+
+
 @pytest.mark.parametrize("folder", contracts.folders(ROOT), ids=lambda path: path.name)
 def test_each_contract_is_asked_again(folder: Path) -> None:
     """Without `again()` no gradient would be looked at."""

@@ -337,7 +337,7 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # +     target[~valid] = 0.0
 
 
-# %% wrong: any_spelling | says: unknown ablation must raise
+# %% wrong: any_spelling | says: written with a capital
 # -     real = by_token[valid]  # (B, T, h, d_h) -> (n, h, d_h)
 # +     real = by_token[valid]
 # +     ablation = str(ablation).lower()

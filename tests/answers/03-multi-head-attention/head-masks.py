@@ -287,7 +287,7 @@ def torch_mask(mask, batch_size, num_heads):
 # +     return every.flatten(0, 1).logical_not_()
 
 
-# %% wrong: bytes_are_booleans | says: A mask that is not boolean must raise
+# %% wrong: bytes_are_booleans | says: torch.uint8, which is not boolean, must raise
 # -     if mask.dtype != torch.bool:
 # +     if mask.dtype not in (torch.bool, torch.uint8):
 
@@ -426,7 +426,7 @@ def torch_mask(mask, batch_size, num_heads):
     return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)
 
 
-# %% wrong: padding_sees_itself_always | says: only query 1 may attend
+# %% wrong: padding_sees_itself_always | says: attends to itself, though it is padding
 def head_masks(valid, reaches):
     position = torch.arange(valid.shape[1])
     back = position[:, None] - position[None, :]

@@ -329,7 +329,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     return bias.masked_fill(distance > 0, low) if causal else bias
 
 
-# %% wrong: slopes_sign | says: wrong|expected
+# %% wrong: slopes_sign | says: sign of a negative slope is lost
 # Slopes are made positive.
 # -         -distance.abs() * slopes[:, None, None]
 # +         -distance.abs() * slopes.abs()[:, None, None]
