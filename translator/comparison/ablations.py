@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,11 @@ from transformer.encoder import EncoderLayer
 from transformer.model import Transformer
 from translator.comparison.baseline import TorchTransformer
 from translator.config import Config
-from translator.data.prepared import PreparedCorpus
+from translator.data.preparation import enlarge
+from translator.data.prepared import PreparedCorpus, encode
 from translator.decoding.evaluation import evaluate
 from translator.decoding.model_folder import Translator
+from translator.decoding.record import code_revision
 from translator.decoding.search import DecodingOptions
 from translator.training.processes import Processes
 from translator.training.trainer import Trainer
@@ -54,10 +57,22 @@ RECIPE: dict[str, Change] = {
         {"training.subword_dropout": 0.0},
     ),
     "no label smoothing": PARTS["no label smoothing"],
+    "attention kept": (
+        "no dropout of the attention weights",
+        {"model.attention_dropout": 0.0},
+    ),
     "cosine": ("the rate falls from the peak on", {"training.schedule": "cosine"}),
     "mean of checkpoints": (
         "the mean of the last five checkpoints",
         {"training.average_last": 5},
+    ),
+    "joined": (
+        "one pair more for every twenty: two or three in a row",
+        {"data.join": 0.05},
+    ),
+    "both directions": (
+        "every pair a second time, turned round",
+        {"data.both_directions": True},
     ),
 }
 RUNS = PARTS | RECIPE
@@ -132,6 +147,11 @@ def run_one(
     """
     words, changes = RUNS[name]
     config = config.replace(changes)
+    changed = {k.removeprefix("data."): v for k, v in changes.items() if "data." in k}
+    if changed:  # the pairs are other ones; the vocabulary stays, as for all runs
+        only = dataclasses.replace(config.data, join=0.0, both_directions=False)
+        rows = enlarge(corpus.texts("train"), dataclasses.replace(only, **changed))
+        corpus = dataclasses.replace(corpus, train=encode(corpus.tokenizer, rows))
     make: Callable[[int, int], Any] = config.model.build
     if name == "no residuals":
         make = lambda size, pad: without_residuals(config.model.build(size, pad))  # noqa: E731
@@ -161,6 +181,7 @@ def run_one(
         "change": words,
         "settings": changes,
         "seed": config.training.seed,
+        "revision": code_revision(),
         "bleu": results["bleu"]["score"],
         "signature": results["bleu"]["signature"],
         "chrf": results["chrf"]["score"],
