@@ -66,6 +66,18 @@ RECIPE: dict[str, Change] = {
         "the mean of the last five checkpoints",
         {"training.average_last": 5},
     ),
+    "mean of weights": (
+        "a running mean of the weights, over about 100 updates",
+        {"training.ema_decay": 0.99},
+    ),
+    "R-Drop": (
+        "each pair passes twice, and what comes out is drawn together",
+        {"training.r_drop": 5.0},
+    ),
+    "mixed lengths": (
+        "sorted into batches by lengths that are up to four tokens off",
+        {"training.length_jitter": 4.0},
+    ),
     "joined": (
         "one pair more for every twenty: two or three in a row",
         {"data.join": 0.05},
