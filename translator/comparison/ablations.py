@@ -14,9 +14,10 @@ from transformer.decoder import DecoderLayer
 from transformer.encoder import EncoderLayer
 from transformer.model import Transformer
 from translator.comparison.baseline import TorchTransformer
+from translator.comparison.synthetic import Writers
 from translator.config import Config
 from translator.data.preparation import enlarge
-from translator.data.prepared import PreparedCorpus, encode
+from translator.data.prepared import Example, PreparedCorpus, encode
 from translator.decoding.evaluation import evaluate
 from translator.decoding.model_folder import Translator
 from translator.decoding.record import code_revision
@@ -87,6 +88,15 @@ RECIPE: dict[str, Change] = {
         {"data.both_directions": True},
     ),
 }
+#: Those of which a translator wrote one side of the pairs: see `synthetic.Writers`.
+WRITTEN: dict[str, Change] = {
+    "distilled": ("targets by models/de-en, which learned from more pairs", {}),
+    "back-translated": (
+        "as many English sentences more, sources by a reverse model of these pairs",
+        {},
+    ),
+}
+RECIPE |= WRITTEN
 RUNS = PARTS | RECIPE
 
 
@@ -149,20 +159,19 @@ def run_one(
     corpus: PreparedCorpus,
     processes: Processes,
     *,
+    writers: Writers | None = None,
     limit: int | None = None,
     show_progress: bool = True,
 ) -> dict[str, Any]:
     """Train and evaluate one of RUNS, greedily on the first ``limit`` sentences of the test split.
 
-    Returns a row for the record: name, change, seed, scores.
+    writers: for the runs of WRITTEN. Returns a row for the record: name, change, seed, scores.
     Raises KeyError for an unknown name.
     """
     words, changes = RUNS[name]
     config = config.replace(changes)
-    changed = {k.removeprefix("data."): v for k, v in changes.items() if "data." in k}
-    if changed:  # the pairs are other ones; the vocabulary stays, as for all runs
-        only = dataclasses.replace(config.data, join=0.0, both_directions=False)
-        rows = enlarge(corpus.texts("train"), dataclasses.replace(only, **changed))
+    rows = _changed_pairs(name, changes, config, corpus, writers)
+    if rows is not None:  # the vocabulary stays, as in all runs
         corpus = dataclasses.replace(corpus, train=encode(corpus.tokenizer, rows))
     make: Callable[[int, int], Any] = config.model.build
     if name == "no residuals":
@@ -199,9 +208,28 @@ def run_one(
         "chrf": results["chrf"]["score"],
         "exact": results["exact"],
         "validation_loss": summary["validation_loss"],
+        "pairs": len(corpus.train),
         "updates": summary["updates"],
         "seconds": summary["seconds"],
         "parameters": summary["parameters"],
         "target_tokens_per_second": summary["target_tokens_per_second"],
         "device": summary["device"],
     }
+
+
+def _changed_pairs(
+    name: str,
+    changes: dict[str, Any],
+    config: Config,
+    corpus: PreparedCorpus,
+    writers: Writers | None,
+) -> list[Example] | None:
+    """Return the training pairs of a run that changes them, else None."""
+    if name in WRITTEN:
+        return writers.rows(name)
+    data = {k.removeprefix("data."): v for k, v in changes.items() if "data." in k}
+    if not data:
+        return None
+    # What else the configuration adds is among the prepared pairs already.
+    plain = dataclasses.replace(config.data, join=0.0, both_directions=False)
+    return enlarge(corpus.texts("train"), dataclasses.replace(plain, **data))
