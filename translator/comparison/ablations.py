@@ -72,7 +72,7 @@ RECIPE: dict[str, Change] = {
         {"training.ema_decay": 0.99},
     ),
     "R-Drop": (
-        "each pair passes twice, and what comes out is drawn together",
+        "each pair passes twice, twice the work, and both results are drawn together",
         {"training.r_drop": 5.0},
     ),
     "mixed lengths": (
@@ -92,7 +92,8 @@ RECIPE: dict[str, Change] = {
 WRITTEN: dict[str, Change] = {
     "distilled": ("targets by models/de-en, which learned from more pairs", {}),
     "back-translated": (
-        "as many English sentences more, sources by a reverse model of these pairs",
+        "as many English sentences more; a second model of these pairs, the other way "
+        "round, wrote their sources",
         {},
     ),
 }
