@@ -63,6 +63,10 @@ RECIPE: dict[str, Change] = {
         {"model.attention_dropout": 0.0},
     ),
     "cosine": ("the rate falls from the peak on", {"training.schedule": "cosine"}),
+    "noam": (
+        "the rate falls with the root of the update, as in the paper",
+        {"training.schedule": "noam"},
+    ),
     "mean of checkpoints": (
         "the mean of the last five checkpoints",
         {"training.average_last": 5},

@@ -13,6 +13,7 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -346,6 +347,17 @@ def test_the_running_mean_is_what_is_validated_and_kept(data, tmp_path):
     kept = checkpoints.load(checkpoints.checkpoints(tmp_path / "checkpoints")[-1])
     for name, tensor in without["model"].items():
         assert torch.equal(kept["model"][name], tensor), name
+
+
+def test_jitter_reaches_the_batches_of_training_alone(data, tmp_path):
+    of = [
+        Trainer(config(length_jitter=jitter), data, tmp_path, CPU, show_progress=False)
+        for jitter in (0.0, 5.0)
+    ]
+    plans = [trainer.train_batches.plan() for trainer in of]
+    assert {frozenset(b) for b in plans[0]} != {frozenset(b) for b in plans[1]}
+    valid = [trainer.valid_batches.plan() for trainer in of]
+    assert all(map(np.array_equal, *valid))
 
 
 def test_a_running_mean_begins_with_the_training(data, tmp_path):
