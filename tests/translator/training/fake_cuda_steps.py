@@ -31,14 +31,14 @@ def main(folder: Path, waits: bool) -> None:
     """Print a line for each update."""
     training.supports_bf16 = lambda _: True
     if waits:
-        loss = training.token_loss
+        loss = training.training_loss
 
         def asks(*args):
             summed = loss(*args)
             summed.item()
             return summed
 
-        training.token_loss = asks
+        training.training_loss = asks
     settings = config(shapes=3, precision="bf16")
 
     def make_model(size: int, pad_id: int) -> torch.nn.Module:
