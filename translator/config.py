@@ -158,8 +158,10 @@ class TrainingConfig:
     weights are kept for the average. save_seconds: how often everything is saved that the training
     needs to go on; 0 saves it at every checkpoint_every instead. keep_checkpoints: how many of
     these are kept. patience: validations without progress before
-    stopping, 0 means never. subword_dropout: see `augmentation.SubwordDropout`. pooled_dropout: see
-    `dropout.PooledDropout`.
+    stopping, 0 means never. subword_dropout: see `augmentation.SubwordDropout`. length_jitter: how
+    many tokens the lengths by which sentences are sorted may be off. r_drop: the weight of
+    `objective.divergence`; 0 is without. ema_decay: see `averaging.running_mean`, whose weights
+    are then those that are validated and kept. pooled_dropout: see `dropout.PooledDropout`.
     threads: of PyTorch on a CPU; 0 measures which number is the fastest.
     """
 
@@ -182,6 +184,9 @@ class TrainingConfig:
     weight_decay: float = 0.0
     label_smoothing: float = 0.1
     subword_dropout: float = 0.0
+    length_jitter: float = 0.0
+    r_drop: float = 0.0
+    ema_decay: float = 0.0
     pooled_dropout: bool = False
     clip_norm: float = 1.0
     precision: Literal["fp32", "bf16"] = "fp32"
@@ -215,14 +220,15 @@ class TrainingConfig:
             self,
             "training",
             0,
-            "weight_decay clip_norm validate_every patience threads shapes save_seconds",
+            "weight_decay clip_norm validate_every patience threads shapes save_seconds "
+            "length_jitter r_drop",
         )
         _within(
             self,
             "training",
             0.0,
             1.0,
-            "label_smoothing subword_dropout beta1 beta2",
+            "label_smoothing subword_dropout ema_decay beta1 beta2",
             upper_open=True,
         )
         _within(self, "training", 0.0, 1.0, "min_lr_ratio decay_share")
@@ -234,6 +240,16 @@ class TrainingConfig:
         if self.cuda_graphs and not self.shapes:
             raise ConfigError(
                 "training.cuda_graphs: expected training.shapes above 0 with it, got 0"
+            )
+        if self.length_jitter and self.shapes:
+            raise ConfigError(
+                "training.length_jitter: expected 0 with training.shapes, whose batches are "
+                f"drawn by chance among those of one shape, got {self.length_jitter}"
+            )
+        if self.ema_decay and self.average_last > 1:
+            raise ConfigError(
+                "training.ema_decay: expected 0 with training.average_last above 1, one mean "
+                f"of weights is enough, got {self.ema_decay}"
             )
         if not (self.max_steps or self.max_epochs or self.max_seconds):
             raise ConfigError(
@@ -256,6 +272,11 @@ class Config:
     def __post_init__(self) -> None:
         for section in _SECTIONS:
             getattr(self, section).check()
+        if self.training.r_drop and not self.model.dropout:
+            raise ConfigError(
+                "training.r_drop: expected model.dropout above 0 with it, without which both "
+                f"passes are equal, got {self.training.r_drop}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers, ready for JSON."""

@@ -29,6 +29,10 @@ class PreparedDataError(TranslatorError):
     """A folder of prepared data is incomplete, damaged or of another format."""
 
 
+class TrainingError(TranslatorError):
+    """The training cannot go on: no memory, or a loss that is not a number."""
+
+
 _REASONS = {
     errno.ENOSPC: "no space left on the disk",
     errno.EDQUOT: "the disk quota is used up",

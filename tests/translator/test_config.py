@@ -103,6 +103,24 @@ def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
             r"training\.label_smoothing: expected a value",
         ),
         ("[training]\nmax_epochs = 0", "training: expected an end"),
+        ("[training]\nr_drop = -1", r"training\.r_drop: expected at least 0, got -1"),
+        (
+            "[model]\ndropout = 0\n[training]\nr_drop = 1",
+            r"training\.r_drop: expected model\.dropout above 0 with it",
+        ),
+        (
+            "[training]\nlength_jitter = -1",
+            r"training\.length_jitter: expected at least 0, got -1",
+        ),
+        (
+            "[training]\nlength_jitter = 1\nshapes = 4",
+            r"training\.length_jitter: expected 0 with training\.shapes",
+        ),
+        ("[training]\nema_decay = 1", r"training\.ema_decay: expected a value from 0"),
+        (
+            "[training]\nema_decay = 0.9\naverage_last = 3",
+            r"training\.ema_decay: expected 0 with training\.average_last above 1",
+        ),
         (
             '[training]\nschedule = "step"',
             r"training\.schedule: expected one of 'noam'",

@@ -7,6 +7,8 @@ import sys
 from itertools import product
 from pathlib import Path
 
+from translator.commands.translate import DEFAULT_MODEL
+
 HELP = "Train again with one thing changed at a time, and make a table of what each is worth."
 EXAMPLES = """\
   python -m translator ablate                              the model's parts: tiny, anywhere
@@ -40,6 +42,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="change choices of the recipe in place of parts of the model",
     )
     parser.add_argument(
+        "--teacher",
+        type=Path,
+        default=DEFAULT_MODEL,
+        help="of the run distilled: the translator that writes the targets anew",
+    )
+    parser.add_argument(
+        "--monolingual",
+        type=Path,
+        metavar="DATA",
+        help="of the run back-translated: prepared data with more sentences than --data",
+    )
+    parser.add_argument(
         "--seeds",
         nargs="+",
         type=int,
@@ -62,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do the runs that the record lacks; write it after each, so that nothing is done twice."""
     from translator.comparison.ablations import PARTS, RECIPE, RUNS, run_one
+    from translator.comparison.synthetic import BACK, Writers
     from translator.config import Config, load_config
     from translator.data.prepared import load_prepared
     from translator.decoding.record import read_record, surroundings, write_record
@@ -102,8 +117,14 @@ def run(args: argparse.Namespace) -> int:
         row.setdefault("seed", config.training.seed)
     done = {(row["name"], row["seed"]) for row in record["runs"]}
     names = args.runs or (RECIPE if args.recipe else PARTS)
+    if BACK in names and args.monolingual is None:
+        raise TranslatorError(
+            f"{BACK}: expected sentences to translate; give --monolingual and data prepared with "
+            "--set data.train_pairs=0, or name other --runs"
+        )
     order = list(RUNS)
     with started(args.device) as processes:
+        writers = Writers(config, corpus, processes, args.teacher, args.monolingual)
         for seed, name in product(args.seeds, names):
             if (name, seed) in done:
                 continue
@@ -113,6 +134,7 @@ def run(args: argparse.Namespace) -> int:
                 config.replace({"training.seed": seed}),
                 corpus,
                 processes,
+                writers=writers,
                 limit=args.limit,
                 show_progress=not args.quiet,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,13 @@ from transformer.decoder import DecoderLayer
 from transformer.encoder import EncoderLayer
 from transformer.model import Transformer
 from translator.comparison.baseline import TorchTransformer
+from translator.comparison.synthetic import Writers
 from translator.config import Config
-from translator.data.prepared import PreparedCorpus
+from translator.data.preparation import enlarge
+from translator.data.prepared import Example, PreparedCorpus, encode
 from translator.decoding.evaluation import evaluate
 from translator.decoding.model_folder import Translator
+from translator.decoding.record import code_revision
 from translator.decoding.search import DecodingOptions
 from translator.training.processes import Processes
 from translator.training.trainer import Trainer
@@ -54,12 +58,50 @@ RECIPE: dict[str, Change] = {
         {"training.subword_dropout": 0.0},
     ),
     "no label smoothing": PARTS["no label smoothing"],
+    "attention kept": (
+        "no dropout of the attention weights",
+        {"model.attention_dropout": 0.0},
+    ),
     "cosine": ("the rate falls from the peak on", {"training.schedule": "cosine"}),
+    "noam": (
+        "the rate falls with the root of the update, as in the paper",
+        {"training.schedule": "noam"},
+    ),
     "mean of checkpoints": (
         "the mean of the last five checkpoints",
         {"training.average_last": 5},
     ),
+    "mean of weights": (
+        "a running mean of the weights, over about 100 updates",
+        {"training.ema_decay": 0.99},
+    ),
+    "R-Drop": (
+        "each pair passes twice, twice the work, and both results are drawn together",
+        {"training.r_drop": 5.0},
+    ),
+    "mixed lengths": (
+        "sorted into batches by lengths that are up to four tokens off",
+        {"training.length_jitter": 4.0},
+    ),
+    "joined": (
+        "one pair more for every twenty: two or three in a row",
+        {"data.join": 0.05},
+    ),
+    "both directions": (
+        "every pair a second time, turned round",
+        {"data.both_directions": True},
+    ),
 }
+#: Those of which a translator wrote one side of the pairs: see `synthetic.Writers`.
+WRITTEN: dict[str, Change] = {
+    "distilled": ("targets by models/de-en, which learned from more pairs", {}),
+    "back-translated": (
+        "as many English sentences more; a second model of these pairs, the other way "
+        "round, wrote their sources",
+        {},
+    ),
+}
+RECIPE |= WRITTEN
 RUNS = PARTS | RECIPE
 
 
@@ -122,16 +164,20 @@ def run_one(
     corpus: PreparedCorpus,
     processes: Processes,
     *,
+    writers: Writers | None = None,
     limit: int | None = None,
     show_progress: bool = True,
 ) -> dict[str, Any]:
     """Train and evaluate one of RUNS, greedily on the first ``limit`` sentences of the test split.
 
-    Returns a row for the record: name, change, seed, scores.
+    writers: for the runs of WRITTEN. Returns a row for the record: name, change, seed, scores.
     Raises KeyError for an unknown name.
     """
     words, changes = RUNS[name]
     config = config.replace(changes)
+    rows = _changed_pairs(name, changes, config, corpus, writers)
+    if rows is not None:  # the vocabulary stays, as in all runs
+        corpus = dataclasses.replace(corpus, train=encode(corpus.tokenizer, rows))
     make: Callable[[int, int], Any] = config.model.build
     if name == "no residuals":
         make = lambda size, pad: without_residuals(config.model.build(size, pad))  # noqa: E731
@@ -161,14 +207,34 @@ def run_one(
         "change": words,
         "settings": changes,
         "seed": config.training.seed,
+        "revision": code_revision(),
         "bleu": results["bleu"]["score"],
         "signature": results["bleu"]["signature"],
         "chrf": results["chrf"]["score"],
         "exact": results["exact"],
         "validation_loss": summary["validation_loss"],
+        "pairs": len(corpus.train),
         "updates": summary["updates"],
         "seconds": summary["seconds"],
         "parameters": summary["parameters"],
         "target_tokens_per_second": summary["target_tokens_per_second"],
         "device": summary["device"],
     }
+
+
+def _changed_pairs(
+    name: str,
+    changes: dict[str, Any],
+    config: Config,
+    corpus: PreparedCorpus,
+    writers: Writers | None,
+) -> list[Example] | None:
+    """Return the training pairs of a run that changes them, else None."""
+    if name in WRITTEN:
+        return writers.rows(name)
+    data = {k.removeprefix("data."): v for k, v in changes.items() if "data." in k}
+    if not data:
+        return None
+    # What else the configuration adds is among the prepared pairs already.
+    plain = dataclasses.replace(config.data, join=0.0, both_directions=False)
+    return enlarge(corpus.texts("train"), dataclasses.replace(plain, **data))

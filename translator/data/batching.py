@@ -79,7 +79,8 @@ class TokenBatches:
     `accumulation` micro-batches, however many processes share them: with fewer processes than
     micro-batches each takes several, with more of them several divide the rows of one. So a step
     has the same sentences on any number of processes. pad_to_multiple: S and T are rounded up to
-    it. max_sentences: bounds B.
+    it. max_sentences: bounds B. length_jitter: the lengths by which pairs are sorted are taken for
+    up to so many tokens longer, drawn anew in each epoch: a batch is then of less equal lengths.
 
     Every pair is in exactly one micro-batch of an epoch: where their number is no multiple of a
     step's, the largest are halved. A process that finds no row left in its part of a micro-batch
@@ -103,6 +104,7 @@ class TokenBatches:
         accumulation: int = 1,
         pad_to_multiple: int = 1,
         max_sentences: int | None = None,
+        length_jitter: float = 0.0,
     ):
         for name, value in (
             ("max_tokens", max_tokens),
@@ -129,6 +131,7 @@ class TokenBatches:
         self.pad_id, self.bos_id, self.eos_id = pad_id, bos_id, eos_id
         self.rank, self.world_size, self.accumulation = rank, world_size, accumulation
         self.pad_to_multiple = pad_to_multiple
+        self.length_jitter = length_jitter
         self.max_sentences = len(ids) if max_sentences is None else max_sentences
         # With eos, or bos: (N,) each.
         self._src = _round_up(ids.src_lengths + 1, pad_to_multiple)
@@ -244,10 +247,14 @@ class TokenBatches:
         """
         n = len(self.ids)
         chance = rng.random(n) if rng is not None else np.arange(n)
-        by_target = np.lexsort((chance, self._src, self._tgt))
+        src, tgt = self._src, self._tgt
+        if rng is not None and self.length_jitter:
+            off = rng.uniform(0, self.length_jitter, (2, n))
+            src, tgt = src + off[0], tgt + off[1]
+        by_target = np.lexsort((chance, src, tgt))
         out = []
         for number, slab in enumerate(np.array_split(by_target, slabs)):
-            order = slab[np.lexsort((chance[slab], self._tgt[slab], self._src[slab]))]
+            order = slab[np.lexsort((chance[slab], tgt[slab], src[slab]))]
             out.append(order[::-1] if number % 2 else order)
         return np.concatenate(out)
 

@@ -99,9 +99,7 @@ def prepare(
     say("cleaning and splitting")
     splits, counts = clean_and_split(corpora, settings)
     splits["train"] = draw_pairs(splits["train"], settings.train_pairs, settings.seed)
-    splits["train"] += join_pairs(splits["train"], settings.join, settings.seed)
-    if settings.both_directions:
-        splits["train"] += reverse_pairs(splits["train"])
+    splits["train"] = enlarge(splits["train"], settings)
     if tokenizer is None:
         texts = [
             normalise(text)
@@ -182,6 +180,12 @@ def draw_pairs(rows: list[Example], count: int, seed: int) -> list[Example]:
         )
     drawn = np.random.default_rng([seed, count]).choice(len(rows), count, replace=False)
     return [rows[i] for i in sorted(drawn)]
+
+
+def enlarge(rows: list[Example], settings: DataConfig) -> list[Example]:
+    """Return training pairs, joined ones behind them, and all turned round, as settings say."""
+    rows = rows + join_pairs(rows, settings.join, settings.seed)
+    return rows + reverse_pairs(rows) if settings.both_directions else rows
 
 
 def clean_and_split(

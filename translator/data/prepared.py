@@ -116,7 +116,7 @@ def write_prepared(
     """
     ids = {split: encode(tokenizer, rows) for split, rows in splits.items()}
     for split, rows in splits.items():
-        (folder / f"{split}.jsonl").write_bytes(_lines(rows))
+        write_examples(folder / f"{split}.jsonl", rows)
         (folder / f"{split}.npz").write_bytes(_archive(ids[split]))
     tokenizer.save(folder / TOKENIZER)
     outputs = {name: sha256(folder / name) for name in DATA_FILES}
@@ -142,6 +142,12 @@ def encode(tokenizer: Tokenizer, rows: Sequence[Example]) -> TokenIds:
     )
 
 
+def write_examples(path: Path, rows: Iterable[Example]) -> None:
+    """Write a .jsonl file, a pair a line."""
+    text = "".join(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows)
+    path.write_bytes(text.encode("utf-8"))
+
+
 def read_examples(path: str | Path) -> list[Example]:
     """Read a .jsonl file; raises PreparedDataError that names the line which is damaged."""
     out = []
@@ -164,11 +170,6 @@ def read_ids(path: str | Path) -> TokenIds:
             return TokenIds(*(arrays[name] for name in ARRAYS))
     except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise PreparedDataError(f"{path}: damaged: {error}") from None
-
-
-def _lines(rows: Iterable[Example]) -> bytes:
-    text = "".join(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows)
-    return text.encode("utf-8")
 
 
 def _archive(ids: TokenIds) -> bytes:

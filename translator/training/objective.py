@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.config import Config, TrainingConfig
+from translator.data.batching import Batch
 
 
 def token_loss(
@@ -24,6 +25,38 @@ def token_loss(
     return _SmoothedCrossEntropy.apply(
         logits.flatten(0, 1), target.flatten(), pad_id, smoothing
     )
+
+
+def training_loss(
+    network: nn.Module, batch: Batch, pad_id: int, settings: TrainingConfig
+) -> Tensor:
+    """Return the loss of one micro-batch, summed over its real tokens, in nats.
+
+    network: gives logits (B, T, V) for sources (B, S) and targets (B, T).
+    With settings.r_drop, a weight α, each pair goes through the network twice, with other units
+    dropped, and the two distributions of each token are drawn together: the mean of the two
+    cross-entropies, and α / 4 times the sum of the two divergences. That is half of what the source
+    has, so that the rate and the norm to clip at mean what they do without.
+    Source: Liang et al. (2021), "R-Drop", section 2.
+    """
+    src, tgt_in, target = batch.src, batch.tgt_in, batch.tgt_out
+    if not settings.r_drop:
+        logits = network(src, tgt_in)
+        return token_loss(logits, target, pad_id, settings.label_smoothing)
+    # In one pass, since DDP expects one for each backward pass.
+    logits = network(src.repeat(2, 1), tgt_in.repeat(2, 1))  # (2B, T, V)
+    loss = token_loss(logits, target.repeat(2, 1), pad_id, settings.label_smoothing)
+    return loss / 2 + settings.r_drop / 4 * divergence(logits, target != pad_id)
+
+
+def divergence(logits: Tensor, real: Tensor) -> Tensor:
+    """Return KL(p, q) + KL(q, p), summed over the tokens that are real, in nats.
+
+    logits: (2B, T, V), those of p before those of q. real: (B, T), boolean.
+    """
+    log_p, log_q = logits.float().log_softmax(-1).chunk(2)  # (B, T, V) each
+    apart = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1)  # (B, T)
+    return (apart * real).sum()
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):

@@ -31,18 +31,20 @@ from translator.data.token_ids import TokenIds
 from translator.decoding.model_folder import Translator
 from translator.decoding.record import surroundings
 from translator.device import describe_device, supports_bf16
-from translator.errors import TranslatorError
+from translator.errors import TrainingError
 from translator.training import checkpoints
+from translator.training.averaging import running_mean
 from translator.training.checkpoints import CheckpointError
 from translator.training.dropout import pool_dropout
 from translator.training.graphs import GraphedUpdate
-from translator.training.growth import begin_as_identity
+from translator.training.growth import grow
 from translator.training.log import TrainingLog
 from translator.training.objective import (
     decay,
     learning_rate,
     make_optimizer,
     token_loss,
+    training_loss,
 )
 from translator.training.processes import Processes
 from translator.training.threads import fastest_threads
@@ -60,10 +62,6 @@ COUNTERS = (
     "best_update",
     "without_progress",
 )
-
-
-class TrainingError(TranslatorError):
-    """The training cannot go on: no memory, or a loss that is not a number."""
 
 
 class Trainer:
@@ -105,6 +103,7 @@ class Trainer:
         if settings.pooled_dropout and processes.device.type == "cpu":
             pool_dropout(self.model)
         self.optimizer = make_optimizer(self.model, config, processes.device)
+        self.mean = running_mean(self.model, settings.ema_decay)
         #: Whether there is something to wait for: also "meta", which has no values at all.
         self.on_gpu = processes.device.type != "cpu"
         self.precision = settings.precision
@@ -144,6 +143,7 @@ class Trainer:
             "world_size": self.processes.size,
             "accumulation": settings.accumulation,
             "pad_to_multiple": settings.pad_to_multiple,
+            "length_jitter": settings.length_jitter,
         }
         kind: Callable[..., TokenBatches] = TokenBatches
         if settings.shapes and shuffle:
@@ -214,6 +214,8 @@ class Trainer:
             summed, norm = self._update(network, parts)
         self.loss_sum += summed
         self.norm.copy_(norm)
+        if self.mean is not None:
+            self.mean.update_parameters(self.model)
         self.loss_tokens += tokens
         self.update += 1
         self.tokens += tokens
@@ -224,6 +226,7 @@ class Trainer:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Change the weights; return the summed loss of these micro-batches, and the norm."""
         settings, processes = self.config.training, self.processes
+        pad_id = self.corpus.tokenizer.pad_id
         self.optimizer.zero_grad(set_to_none=True)
         summed = torch.zeros_like(self.loss_sum)
         for i, batch in enumerate(parts):
@@ -231,13 +234,7 @@ class Trainer:
             waits = nullcontext() if processes.size == 1 or last else network.no_sync()
             with waits:
                 with self.autocast():
-                    logits = network(batch.src, batch.tgt_in)
-                    loss = token_loss(
-                        logits,
-                        batch.tgt_out,
-                        self.corpus.tokenizer.pad_id,
-                        settings.label_smoothing,
-                    )
+                    loss = training_loss(network, batch, pad_id, settings)
                 (loss * self.share).backward()
             summed += loss.detach()
         limit = settings.clip_norm or math.inf
@@ -261,6 +258,11 @@ class Trainer:
             *(tensor for state in states for tensor in state.values()),
         ]
 
+    @property
+    def shown(self) -> nn.Module:
+        """The model that is measured and kept: that of the mean weights, if there is one."""
+        return self.model if self.mean is None else self.mean.module
+
     def look(self) -> tuple[float, float]:
         """Return the loss a token since the last look, in nats, and the gradient's last norm.
 
@@ -275,52 +277,13 @@ class Trainer:
         return loss, norm
 
     def start_from(self, translator: Translator) -> None:
-        """Begin with a trained translator's weights in place of random ones.
+        """Begin with a trained translator's weights in place of random ones: see `growth.grow`.
 
-        Layers that it lacks come on top of its own and add nothing at first, so that the deeper
-        model begins as the same function (Chen et al. 2016, "Net2Net").
-        Raises TrainingError where its vocabulary or its sizes are others, where it has more layers,
-        or where it has fewer and norm_first is false.
+        Raises TrainingError where it does not fit.
         """
-        if translator.tokenizer.to_json() != self.corpus.tokenizer.to_json():
-            raise TrainingError(
-                "the translator to start from has another vocabulary than the data: prepare "
-                "them again with --vocabulary and its folder"
-            )
-        weights = translator.model.state_dict()
-        old, new = translator.config.model, self.config.model
-        more = " ".join(
-            f"--set model.{name}={getattr(old, name)}"
-            for name in ("num_encoder_layers", "num_decoder_layers")
-            if getattr(old, name) > getattr(new, name)
+        self.started_from = grow(
+            self.model, self.config.model, self.corpus.tokenizer, translator
         )
-        if more:
-            raise TrainingError(f"the translator to start from has more layers: {more}")
-        added = [
-            *self.model.encoder.layers[old.num_encoder_layers :],
-            *self.model.decoder.layers[old.num_decoder_layers :],
-        ]
-        if added and not new.norm_first:
-            raise TrainingError(
-                "the translator to start from has fewer layers: with model.norm_first = false "
-                "new ones would change what it computes"
-            )
-        for layer in added:
-            begin_as_identity(layer)
-        grown = {
-            name: tensor
-            for name, tensor in self.model.state_dict().items()
-            if name not in weights and added
-        }
-        try:
-            self.model.load_state_dict({**grown, **weights})
-        except RuntimeError as error:  # PyTorch names what differs, a line each
-            first = " ".join(str(error).splitlines()[1:2]).strip()
-            raise TrainingError(
-                f"the translator to start from has other sizes: {first}"
-            ) from None
-        digest = checkpoints.digest(weights)
-        self.started_from = {"config": translator.config.to_dict(), "weights": digest}
 
     def _not_finite(self, loss: float, norm: float) -> str:
         saved = checkpoints.checkpoints(self.checkpoint_folder)
@@ -500,7 +463,7 @@ class Trainer:
             self.without_progress = 0
             if self.processes.first:
                 checkpoints.save(
-                    self.folder / "best", self.update, self.model.state_dict(), 1
+                    self.folder / "best", self.update, self.shown.state_dict(), 1
                 )
         else:
             self.without_progress += 1
@@ -511,12 +474,12 @@ class Trainer:
     @torch.no_grad()
     def validation_loss(self) -> float:
         """Return the loss a token on the validation split, in nats, without smoothing."""
-        self.model.eval()
+        model = self.shown.eval()
         summed, tokens = 0.0, 0
         for batch in self.valid_batches.batches():
             batch = batch.to(self.processes.device)
             with self.autocast():
-                logits = self.model(batch.src, batch.tgt_in)
+                logits = model(batch.src, batch.tgt_in)
             summed += token_loss(
                 logits, batch.tgt_out, self.corpus.tokenizer.pad_id
             ).item()
@@ -548,6 +511,7 @@ class Trainer:
             "config": self.config.to_dict(),
             "data": self.corpus.fingerprint,
             "started_from": self.started_from,
+            "mean": self.mean and self.mean.state_dict(),
         }
         keep = keep or self.config.training.keep_checkpoints
         checkpoints.save(folder or self.checkpoint_folder, self.update, state, keep)
@@ -573,6 +537,8 @@ class Trainer:
         checkpoints.check_continuation(found[-1], state, self.config, self.corpus)
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        if self.mean is not None:
+            self.mean.load_state_dict(state["mean"])
         self.started_from = state.get("started_from")
         for name, value in state["counters"].items():
             setattr(self, name, value)
@@ -593,6 +559,7 @@ class Trainer:
             if found is not None:
                 weights, chosen = found
                 self.model.load_state_dict(weights)
+                self.mean = None  # what is measured now is the model itself
         final_loss = self.validation_loss() if self.processes.first else 0.0
         self.processes.wait()
         self.seconds = self.timer() - began

@@ -6,6 +6,7 @@ import json
 import math
 
 import ctranslate2
+import numpy as np
 import pytest
 import torch
 
@@ -125,6 +126,34 @@ def test_ablations_are_recorded_one_by_one(tmp_path, capsys):
     assert "got nonsense" in capsys.readouterr().err
     assert main([*command, "--set", "training.seed=5"]) == 2
     assert "other settings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("joined", 0.05), ("both directions", 1), ("full", 0)]
+)
+def test_a_change_of_the_pairs_reaches_the_training(name, more, tmp_path, monkeypatch):
+    """What is trained on is the prepared pairs, changed; the rest of the data stays."""
+    data = corpus(tmp_path / "data")
+    seen = []
+
+    class Watched(ablations.Trainer):
+        def __init__(self, config, corpus, *others, **named):
+            seen.append(corpus)
+            super().__init__(config, corpus, *others, **named)
+
+    monkeypatch.setattr(ablations, "Trainer", Watched)
+    ablations.run_one(name, config(max_steps=1), data, CPU, limit=2)
+    (used,) = seen
+    count = len(data.train)
+    assert len(used.train) == count + round(more * count)
+    first = used.train.select(np.arange(count))
+    np.testing.assert_array_equal(first.src_ids, data.train.src_ids)
+    np.testing.assert_array_equal(first.tgt_ids, data.train.tgt_ids)
+    assert used.tokenizer is data.tokenizer
+    assert used.test is data.test
+    if name == "both directions":
+        turned = used.train.select(np.arange(count, 2 * count))
+        np.testing.assert_array_equal(turned.src_ids, data.train.tgt_ids)
 
 
 def test_every_ablation_is_a_valid_configuration():

@@ -180,8 +180,25 @@ def test_seed_and_epoch_decide_the_order() -> None:
     assert changes > 5 * np.abs(np.diff(sorted(widths))).mean()
 
 
+def test_jitter_mixes_lengths_in_training_alone() -> None:
+    """Every pair comes once all the same; a batch has other lengths, and so more padding."""
+
+    def batches(jitter: float, **changed) -> TokenBatches:
+        settings = {**SPECIALS, "length_jitter": jitter, **changed}
+        return TokenBatches(token_ids(4000), 1000, **settings)
+
+    plain, mixed = batches(0.0), batches(4.0)
+    assert sorted(rows(list(mixed.batches()))) == list(range(4000))
+    assert plain.padding().total + 0.02 < mixed.padding().total < 0.3
+    for jitter in (0.0, 4.0):  # for validation nothing is drawn
+        found = batches(jitter, shuffle=False).plan()
+        expected = TokenBatches(token_ids(4000), 1000, **SPECIALS, shuffle=False).plan()
+        assert all(map(np.array_equal, found, expected))
+
+
 @pytest.mark.parametrize(
-    "settings", [{}, {"accumulation": 3}, {"world_size": 2, "rank": 1}]
+    "settings",
+    [{}, {"accumulation": 3}, {"world_size": 2, "rank": 1}, {"length_jitter": 3.0}],
 )
 def test_an_epoch_goes_on_at_any_step(settings: dict) -> None:
     whole = list(TokenBatches(token_ids(300), 150, **SPECIALS, **settings).steps(2))

@@ -34,6 +34,7 @@ from torch.utils._pytree import tree_leaves
 
 from tests.translator.training_help import config
 from translator.data.prepared import load_prepared
+from translator.training import objective
 from translator.training import trainer as training
 from translator.training.processes import Processes
 
@@ -106,8 +107,8 @@ class Watched(TorchDispatchMode):
 
 def faults() -> dict[str, dict]:
     """Return what no step may do, by name: places and what to put there, each for mock.patch."""
-    loss, pieces = training.token_loss, count(1)
-    in_loss = "translator.training.trainer.token_loss"
+    loss, pieces = objective.token_loss, count(1)
+    in_loss = "translator.training.objective.token_loss"
 
     def with_loss(change):
         return {in_loss: lambda *args: change(loss(*args))}

@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import TrainingConfig
-from translator.training.objective import learning_rate, token_loss
+from translator.data.batching import Batch
+from translator.training.objective import (
+    divergence,
+    learning_rate,
+    token_loss,
+    training_loss,
+)
 
 PAD = 2
 
@@ -85,6 +91,48 @@ def test_half_precision_is_summed_in_float32():
     target = torch.randint(3, 7, (40, 50))
     exact = token_loss(logits.bfloat16().float(), target, PAD)
     torch.testing.assert_close(token_loss(logits.bfloat16(), target, PAD), exact)
+
+
+def divergence_by_hand(p, q, real):
+    """Both divergences of two distributions (B, T, V), summed over the real tokens."""
+    p, q = p.log_softmax(-1)[real], q.log_softmax(-1)[real]
+    ways = ((p, q), (q, p))
+    return sum(F.kl_div(a, b, log_target=True, reduction="sum") for a, b in ways)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_the_divergence_is_that_of_pytorch_both_ways(seed):
+    (p, target), (q, _) = case(seed), case(seed + 1)
+    real = target != PAD
+    found = divergence(torch.cat([p, q]), real)
+    torch.testing.assert_close(found, divergence_by_hand(p, q, real))
+    assert divergence(torch.cat([p, p]), real) == 0
+
+
+@pytest.mark.parametrize("r_drop", [0.0, 0.5, 5.0])
+def test_r_drop_draws_two_passes_together(r_drop):
+    """The mean of the two passes' losses, and a quarter of α for what lies between them."""
+    passes, target = torch.stack([case(3)[0], case(4)[0]]), case(3)[1]
+    src = torch.arange(12).view(3, 4)
+    seen = []
+
+    def network(src, tgt_in):
+        seen.append((src, tgt_in))
+        return passes.flatten(0, 1)[: len(src)]
+
+    batch = Batch(src, target + 1, target, torch.arange(3), 13, 12)
+    config = TrainingConfig(r_drop=r_drop, label_smoothing=0.1)
+    found = training_loss(network, batch, PAD, config)
+    expected = [token_loss(logits, target, PAD, 0.1) for logits in passes]
+    if not r_drop:
+        torch.testing.assert_close(found, expected[0])
+        return
+    apart = divergence_by_hand(*passes, target != PAD)
+    torch.testing.assert_close(found, sum(expected) / 2 + r_drop / 4 * apart)
+    ((both, tgt_in),) = seen
+    assert torch.equal(both, torch.cat([src, src]))
+    assert torch.equal(tgt_in, torch.cat([target + 1] * 2))
 
 
 def rates(updates=200, d_model=64, **settings):

@@ -13,6 +13,7 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -83,15 +84,18 @@ def test_the_same_seed_gives_the_same_weights(data, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("cut", "subword_dropout"), [(3, 0), (4, 0), (9, 0), (13, 0.3)]
+    ("cut", "others"),
+    [
+        (3, {}),
+        (4, {}),
+        (9, {}),
+        (13, {"subword_dropout": 0.3}),
+        (13, {"ema_decay": 0.9, "r_drop": 1.0, "length_jitter": 2.0}),
+    ],
 )
-def test_a_run_that_was_cut_goes_on_bit_by_bit(data, tmp_path, cut, subword_dropout):
+def test_a_run_that_was_cut_goes_on_bit_by_bit(data, tmp_path, cut, others):
     """Cut between checkpoints, at one, and in a later epoch (an epoch has about ten updates)."""
-    settings = {
-        "checkpoint_every": 1,
-        "max_steps": 16,
-        "subword_dropout": subword_dropout,
-    }
+    settings = {"checkpoint_every": 1, "max_steps": 16, **others}
     whole, _ = train(data, tmp_path / "whole", **settings)
     first = Trainer(
         config(**settings), data, tmp_path / "cut", CPU, show_progress=False
@@ -313,6 +317,54 @@ def test_the_average_of_the_last_checkpoints(data, tmp_path):
         mean = sum(state[name].double() for state in states) / 3
         torch.testing.assert_close(tensor, mean.float(), msg=name)
     assert summary["weights"] == "average of updates 4, 8, 12"
+
+
+def test_the_running_mean_is_what_is_validated_and_kept(data, tmp_path):
+    """Of the weights after each update, the first whole; the trained ones go on as without it."""
+    settings = config(ema_decay=0.75, max_steps=6)
+    trainer = Trainer(settings, data, tmp_path, CPU, show_progress=False)
+    step, means, trained = trainer.train_step, [], []
+
+    def watched(*arguments):
+        rate = step(*arguments)
+        weights = [p.detach().clone() for p in trainer.model.parameters()]
+        if means:
+            pairs = zip(means[-1], weights, strict=True)
+            means.append([0.75 * mean + 0.25 * p for mean, p in pairs])
+        else:
+            means.append(weights)
+        trained.append(weights)
+        return rate
+
+    trainer.train_step = watched
+    summary = trainer.run()
+    for found, expected in zip(trainer.model.parameters(), means[-1], strict=True):
+        torch.testing.assert_close(found.detach(), expected)
+    assert summary["best_update"] == 6
+    assert summary["validation_loss"] == summary["best_validation_loss"]
+    Trainer(config(max_steps=6), data, tmp_path / "b", CPU, show_progress=False).run()
+    without = checkpoints.load(checkpoints.checkpoints(tmp_path / "b/checkpoints")[-1])
+    kept = checkpoints.load(checkpoints.checkpoints(tmp_path / "checkpoints")[-1])
+    for name, tensor in without["model"].items():
+        assert torch.equal(kept["model"][name], tensor), name
+
+
+def test_jitter_reaches_the_batches_of_training_alone(data, tmp_path):
+    of = [
+        Trainer(config(length_jitter=jitter), data, tmp_path, CPU, show_progress=False)
+        for jitter in (0.0, 5.0)
+    ]
+    plans = [trainer.train_batches.plan() for trainer in of]
+    assert {frozenset(b) for b in plans[0]} != {frozenset(b) for b in plans[1]}
+    valid = [trainer.valid_batches.plan() for trainer in of]
+    assert all(map(np.array_equal, *valid))
+
+
+def test_a_running_mean_begins_with_the_training(data, tmp_path):
+    train(data, tmp_path)
+    late = Trainer(config(ema_decay=0.9), data, tmp_path, CPU, show_progress=False)
+    with pytest.raises(CheckpointError, match=r"ema_decay was 0\.0, now 0\.9"):
+        late.resume()
 
 
 def test_it_stops_early_and_keeps_the_best(data, tmp_path):
