@@ -43,6 +43,9 @@ QUERIES = {
     "bucketing": "book/07-translator.html#batches-of-equally-many-tokens",
     "softmax temperature": "book/02-self-attention.html#why-divide-by-sqrt-d-k",
     "number of heads": "book/03-multi-head-attention.html#what-a-head-costs",
+    "what is a token": "book/07-translator.html#pieces-of-words",
+    "why mask the future": "book/06-decoder.html#the-causal-mask",
+    "how to submit an exercise": "book/setup.html#doing-an-exercise",
     "seq2seq": "book/01-rnn-attention.html#one-vector-for-a-sentence",
 }
 
