@@ -135,6 +135,7 @@ class Peer(Codec):
             if not self.depth:
                 self.pins.clear()
                 self.prune()
+                self.storages.settle()
 
     def take(self, answer: dict) -> object:
         """Return the value of an answer, after the arguments that the call changed."""
@@ -213,9 +214,12 @@ class Peer(Codec):
 
     # -- messages
 
-    @torch.no_grad()
     def compose(self, message: dict, values: dict, reply: bool) -> dict:
         """Return a message with values, and with all that changed here since the last one."""
+        with no_gradients:
+            return self._compose(message, values, reply)
+
+    def _compose(self, message: dict, values: dict, reply: bool) -> dict:
         out = Outgoing(reply)
         try:
             for name, value in values.items():
@@ -231,7 +235,8 @@ class Peer(Codec):
             raise
         for number in out.new_storages:
             self.storages.renew(number)
-        dead, changed, alive = self.storages.scan()
+        # Calls back and forth hold more than what messages name.
+        dead, changed, alive = self.storages.scan(self.depth > 1, out.new_storages)
         for number in dead:
             self.storages.forget(number)
         self.pins += [*alive, *out.keep]
@@ -247,7 +252,6 @@ class Peer(Codec):
         )
         return message
 
-    @torch.no_grad()
     def absorb(self, message: dict) -> None:
         """Take over what a message says; its tensors are then under "found".
 
@@ -255,6 +259,10 @@ class Peer(Codec):
             WireError: if it can't be read.
 
         """
+        with no_gradients:
+            self._absorb(message)
+
+    def _absorb(self, message: dict) -> None:
         message["shared"], message["parts"] = [], 0
         try:
             self.forget(message["gone"])
@@ -270,9 +278,7 @@ class Peer(Codec):
                 self.connect(message["graph"], message["found"])
             for number, place, needs_grad, grad in message["leaves"]:
                 self.change_leaf(number, message["found"], place, needs_grad, grad)
-            for number, entry in self.leaves.entries.items():
-                if entry[1] is None and (tensor := self.leaves.get(number)) is not None:
-                    entry[1] = self.leaves.state(tensor, self.storages)
+            self.leaves.note_states(self.storages)
             for number, kind, state in message["generators"]:
                 self.generators.write(number, kind, state, create=bool(self.first))
             self.pins.append((message["kept"], message["found"]))
@@ -389,6 +395,23 @@ def graph_leaves(outputs: list[torch.Tensor]) -> list[torch.Tensor]:
             found.append(leaf)
         waiting += [following for following, _ in node.next_functions]
     return found
+
+
+class _NoGradients:
+    """As torch.no_grad(), for a block that is entered often."""
+
+    def __init__(self) -> None:
+        self.before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.before.append(torch.is_grad_enabled())
+        torch._C._set_grad_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        torch._C._set_grad_enabled(self.before.pop())
+
+
+no_gradients = _NoGradients()
 
 
 class default_dtype:

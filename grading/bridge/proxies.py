@@ -331,6 +331,11 @@ class TrustedPeer(Peer):
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise WireTimeout("no answer, but questions without end")
         message = self.channel.receive(self.patience())
+        held = message.get("held")
+        if held is not None:
+            if type(held) is not list or not all(map(is_integer, held)):
+                raise WireError("numbers of memories that can't be read")
+            self.storages.held = set(held)
         if message.get("drew") is True:
             torch.rand(
                 1

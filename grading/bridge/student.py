@@ -100,6 +100,7 @@ class StudentPeer(Peer):
         self.next_object = 0
         self.remotes: dict[int, object] = {}
         self.loans: list = []
+        self.told_held: set[int] = set()
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self.namespace = module.__dict__
@@ -126,6 +127,9 @@ class StudentPeer(Peer):
         finally:
             self.loans, self.borrowed = outer
         reply["drew"] = not torch.equal(before, torch.get_rng_state())
+        if self.told_held != self.storages.held:
+            self.told_held = self.storages.held
+            reply["held"] = [*self.told_held]
         return reply
 
     def forget(self, gone: dict) -> None:
@@ -296,5 +300,6 @@ def serve(read_fd: int, write_fd: int) -> None:
     while True:
         try:
             channel.send(peer.answer(channel.receive()))
+            peer.storages.keep_held()
         except (WireClosed, Unsupported):
             return

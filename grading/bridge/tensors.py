@@ -2,12 +2,15 @@
 
 Each side keeps the same tables. An entry's id is even if the trusted side made it, odd if the
 student's did. Before each message a side looks which entries changed and sends those: so a change
-in place, also through a view, `.data` or an optimiser, shows on the other side.
+in place, also through a view, `.data` or an optimiser, shows on the other side. It looks at memory
+that the messages of the moment name, and at what the student's code holds; nobody there could tell
+whether the rest has changed, and it is looked at once it is named again.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import random
 import sys
 import weakref
@@ -39,6 +42,8 @@ memcmp = ctypes.CDLL(None).memcmp
 memcmp.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 #: A small view of a memory larger than this travels alone, without what else is in that memory.
 LARGE = 16 << 20
+#: So many memories, or so many bytes of new ones, may wait until it is asked which are gone.
+WAITING, WAITING_BYTES = 12, 1 << 20
 
 
 def octets(storage: torch.UntypedStorage) -> torch.Tensor:
@@ -48,6 +53,8 @@ def octets(storage: torch.UntypedStorage) -> torch.Tensor:
 
 def end_of(tensor: torch.Tensor) -> int:
     """Return the bytes of memory up to a tensor's last number."""
+    if tensor.is_contiguous():
+        return tensor.storage_offset() * tensor.itemsize + tensor.nbytes
     last = sum(
         (n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
     )
@@ -81,8 +88,13 @@ class Storages:
     def __init__(self, first: int, weak: bool) -> None:
         self.next, self.weak = first, weak
         #: id -> [storage or weak reference, the bytes that both sides know, which may be seen: a
-        #: tensor of 0 and 255, or None for all]
+        #: tensor of 0 and 255, None for all, False before it is exposed]
         self.entries: dict[int, list] = {}
+        #: Those named in this exchange of messages, in the one before, held by student's code.
+        self.named: set[int] = set()
+        self.before: set[int] = set()
+        self.held: set[int] = set()
+        self.due, self.waiting = WAITING, 0
         self.ids: dict[int, int] = {}
         #: id -> which bytes truth values lie in: a tensor of 0 and 255, or None for all
         self.booleans: dict[int, torch.Tensor | None] = {}
@@ -101,11 +113,11 @@ class Storages:
         seen = None
         if number is None:
             number, self.next = self.next, self.next + 2
-            if self.weak:
-                seen = torch.zeros(storage.nbytes(), dtype=torch.uint8)
+            seen = False if self.weak else None
         holder = StorageWeakRef(storage) if self.weak else storage
         self.entries[number] = [holder, known, seen]
         self.ids[storage._cdata] = number
+        self.waiting += storage.nbytes()
         return number
 
     def expose(self, number: int, tensor: torch.Tensor) -> None:
@@ -113,18 +125,19 @@ class Storages:
 
         A test may pass half of a tensor whose other half holds what it expects.
         """
+        self.named.add(number)
         if tensor.dtype is torch.bool:
             self.note_booleans(number, tensor)
         entry = self.entries[number]
         if entry[2] is None:
             return
-        storage = tensor.untyped_storage()
-        if (
-            tensor.is_contiguous()
-            and tensor.numel() * tensor.itemsize == storage.nbytes()
-        ):
+        size = tensor.untyped_storage().nbytes()
+        if tensor.is_contiguous() and tensor.nbytes == size:
             entry[2] = None
-        elif tensor.numel():
+            return
+        if entry[2] is False:
+            entry[2] = torch.zeros(size, dtype=torch.uint8)
+        if tensor.numel():
             octets_under(tensor, entry[2]).fill_(255)
 
     def note_booleans(self, number: int, tensor: torch.Tensor) -> None:
@@ -184,11 +197,24 @@ class Storages:
             self.ids.pop(entry[0].cdata if self.weak else entry[0]._cdata, None)
             self.booleans.pop(number, None)
 
-    def scan(self) -> tuple[list[int], list[int], list[torch.UntypedStorage]]:
-        """Return which entries died, which changed, and what keeps the others alive."""
+    def scan(
+        self, everything: bool, new: list[int]
+    ) -> tuple[list[int], list[int], list[torch.UntypedStorage]]:
+        """Return which entries died, which changed, and what keeps the others alive.
+
+        Args:
+            everything: whether also those are looked at that nobody there could ask about.
+            new: which need no look.
+
+        """
         dead, changed, alive = [], [], []
         lock, weak = torch.UntypedStorage._new_with_weak_ptr, self.weak
-        for number, entry in self.entries.items():
+        everything |= len(self.entries) >= self.due or self.waiting > WAITING_BYTES
+        asked = self.entries if everything else self.named | self.before | self.held
+        for number in asked:
+            entry = self.entries.get(number)
+            if entry is None or number in new:
+                continue
             holder, known, seen = entry
             storage = lock(holder.cdata) if weak else holder
             if storage is None:
@@ -207,7 +233,24 @@ class Storages:
                     continue
             entry[1] = now
             changed.append(number)
+        if everything:
+            self.due = max(WAITING, 2 * (len(self.entries) - len(dead)))
+            self.waiting = 0
         return dead, changed, alive
+
+    def settle(self) -> None:
+        """Note that an exchange of messages is over."""
+        self.before, self.named = self.named, set()
+
+    def keep_held(self) -> None:
+        """Find out which memories more than this table knows; it does so on the student's side."""
+        count, self.held = torch._C._storage_Use_Count, self.held | self.named
+        self.held = {
+            number
+            for number in self.held
+            if (entry := self.entries.get(number)) and count(entry[0]._cdata) > 1
+        }
+        self.named = set()
 
     def grow(self, number: int, storage: torch.UntypedStorage, size: int) -> None:
         """Give a memory the size that it has on the other side.
@@ -278,13 +321,12 @@ def fill(storage: torch.UntypedStorage, blob: bytes) -> None:
 
 def describe(tensor: torch.Tensor, storage_id: int) -> dict:
     """Return how a tensor lies in a memory."""
-    return {
-        "s": storage_id,
-        "dt": NAMES[tensor.dtype],
-        "sh": list(tensor.shape),
-        "st": list(tensor.stride()),
-        "of": tensor.storage_offset(),
-    }
+    shape, offset = tensor.shape, tensor.storage_offset()
+    entry = {"s": storage_id, "dt": NAMES[tensor.dtype], "sh": shape}
+    # An axis of length 0 or 1 may have any stride.
+    if offset or not tensor.is_contiguous() or min(shape, default=2) < 2:
+        entry.update(st=tensor.stride(), of=offset)
+    return entry
 
 
 def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
@@ -294,42 +336,47 @@ def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
         WireError: if it does not fit into its memory.
 
     """
-    shape, stride, offset = entry.get("sh"), entry.get("st"), entry.get("of")
-    dtype, storage = DTYPES.get(str(entry.get("dt"))), storages.get(entry.get("s"))
+    shape, stride, offset = entry.get("sh"), entry.get("st"), entry.get("of", 0)
+    dtype, number = DTYPES.get(str(entry.get("dt"))), entry.get("s")
+    storage = storages.get(number)
     if (
         dtype is None
         or storage is None
-        or not (
-            isinstance(shape, list)
-            and isinstance(stride, list)
-            and len(shape) == len(stride) <= 64
-            and all(
-                is_integer(n) and 0 <= n < 1 << 40 for n in (*shape, *stride, offset)
-            )
-        )
+        or not all_sizes(shape)
+        or not (stride is None or (all_sizes(stride) and len(stride) == len(shape)))
+        or not all_sizes([offset])
     ):
         raise WireError("a tensor that can't be read")
-    count = 1
-    for size in shape:
-        count *= size
-    last = (
-        offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
-        if count
-        else 0
-    )
+    count = math.prod(shape)
+    last = count - 1
+    if stride is not None:
+        last = sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
     if count * dtype.itemsize > max_bytes or (
-        count and (last + 1) * dtype.itemsize > storage.nbytes()
+        count and (offset + last + 1) * dtype.itemsize > storage.nbytes()
     ):
         raise WireError("a tensor that does not fit into its memory")
-    tensor = torch.empty(0, dtype=dtype).set_(
-        storage, offset if count else 0, shape, stride
-    )
+    storages.named.add(number)
+    tensor = torch.empty(0, dtype=dtype)
+    if stride is None:
+        tensor.set_(storage, offset if count else 0, shape)
+    else:
+        tensor.set_(storage, offset if count else 0, shape, stride)
     if count and not storages.shows(entry["s"], tensor):
         raise WireError("a tensor in memory that it was not given")
     if dtype is torch.bool:
         storages.note_booleans(entry["s"], tensor)
         storages.check_booleans(entry["s"])
     return tensor
+
+
+def all_sizes(numbers: object) -> bool:
+    """Tell whether part of a message is a list of sizes, strides or places that can be."""
+    if type(numbers) is not list or len(numbers) > 64:
+        return False
+    for number in numbers:
+        if type(number) is not int or not 0 <= number < 1 << 40:
+            return False
+    return True
 
 
 class _Same(torch.autograd.Function):
@@ -372,6 +419,7 @@ class Leaves:
         self.entries: dict[
             int, list
         ] = {}  # id -> [function that returns the tensor, its state]
+        self.fresh: list[int] = []  # those without a state
 
     def id_of(self, tensor: torch.Tensor) -> int | None:
         """Return a leaf's id, or None if it is not in the table."""
@@ -386,8 +434,17 @@ class Leaves:
         own = number % 2 == self.first % 2
         holder = weakref.ref(tensor) if self.weak and own else (lambda: tensor)
         self.entries[number] = [holder, None]
+        self.fresh.append(number)
         tensor._wire_id = number
         return number
+
+    def note_states(self, storages: Storages) -> None:
+        """Note the state of those that are new."""
+        for number in self.fresh:
+            if (tensor := self.get(number)) is not None:
+                entry = self.entries[number]
+                entry[1] = entry[1] or self.state(tensor, storages)
+        self.fresh = []
 
     def get(self, number: object) -> torch.Tensor | None:
         """Return the leaf with an id, or None."""
