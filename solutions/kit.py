@@ -330,6 +330,8 @@ class _Contract:
         assert problem is None, problem
         if self.first is None:
             self.first = says, _kit_copy(list(values)), wants, tol
+        if self.results:  # without the way of gradients, which would be kept with them
+            results = [x.detach() for x in results]
         self.earlier.append((says, results, _kit_copy(results), wants, values))
         self.number += 1
         if learns:

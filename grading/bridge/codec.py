@@ -413,7 +413,9 @@ class Codec:
                     self.sent[number] = tensor
             elif kind == "leaf":
                 tensor = self.leaves.get(number)
-                if tensor is None:
+                if tensor is not None:
+                    self.leaves.named.add(number)
+                else:
                     if not is_integer(number) or number % 2 == self.first % 2:
                         raise WireError("a leaf that was never sent")
                     tensor = bridge_tensors.rebuild(

@@ -12,7 +12,7 @@ import builtins
 import torch
 
 from grading.bridge.codec import Codec, Outgoing, changeable, refill
-from grading.bridge.tensors import DTYPES, NAMES, is_integer
+from grading.bridge.tensors import DTYPES, NAMES, WAITING, is_integer
 from grading.bridge.wire import Channel, WireError
 
 #: Arguments with a history, of calls that are over, that are still found by a later call.
@@ -136,6 +136,7 @@ class Peer(Codec):
                 self.pins.clear()
                 self.prune()
                 self.storages.settle()
+                self.leaves.settle()
 
     def take(self, answer: dict) -> object:
         """Return the value of an answer, after the arguments that the call changed."""
@@ -235,7 +236,6 @@ class Peer(Codec):
             raise
         for number in out.new_storages:
             self.storages.renew(number)
-        # Calls back and forth hold more than what messages name.
         dead, changed, alive = self.storages.scan(self.depth > 1, out.new_storages)
         for number in dead:
             self.storages.forget(number)
@@ -314,8 +314,10 @@ class Peer(Codec):
 
     def changed_leaves(self, out: Outgoing) -> list[list]:
         """Return the leaves that moved, got a gradient or changed whether they need one."""
-        found = []
-        for number, entry in list(self.leaves.entries.items()):
+        found, leaves = [], self.leaves
+        # Calls back and forth hold more than what messages name.
+        everything = self.depth > 1 or len(leaves.entries) >= leaves.due
+        for number, entry in leaves.chosen(everything):
             tensor = self.leaves.get(number)
             state = None if tensor is None else self.leaves.state(tensor, self.storages)
             if tensor is not None and state == entry[1]:
@@ -334,6 +336,8 @@ class Peer(Codec):
                 ]
                 found.append([number, places[0], tensor.requires_grad, places[1]])
             entry[1] = self.leaves.state(tensor, self.storages)
+        if everything:
+            leaves.due = max(WAITING, 2 * len(leaves.entries))
         return found
 
     def change_leaf(

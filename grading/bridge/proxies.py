@@ -331,17 +331,24 @@ class TrustedPeer(Peer):
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise WireTimeout("no answer, but questions without end")
         message = self.channel.receive(self.patience())
-        held = message.get("held")
-        if held is not None:
-            if type(held) is not list or not all(map(is_integer, held)):
-                raise WireError("numbers of memories that can't be read")
-            self.storages.held = set(held)
+        if message.get("held"):
+            self.note_held(message["held"])
         if message.get("drew") is True:
             torch.rand(
                 1
             )  # so that a test sees it; and the other side goes on with its own
             self.states[0] = torch.get_rng_state()
         return message
+
+    def note_held(self, held: object) -> None:
+        """Note which memories and leaves the submission's code holds."""
+        try:
+            self.storages.held, self.leaves.held = map(set, held)
+            fine = all(map(is_integer, self.storages.held | self.leaves.held))
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            raise WireError("numbers of memories that can't be read")
 
     def prepare(self, message: dict) -> None:
         """Send the state of the global generators if a test changed it."""

@@ -100,7 +100,7 @@ class StudentPeer(Peer):
         self.next_object = 0
         self.remotes: dict[int, object] = {}
         self.loans: list = []
-        self.told_held: set[int] = set()
+        self.told_held: list = []
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self.namespace = module.__dict__
@@ -127,9 +127,9 @@ class StudentPeer(Peer):
         finally:
             self.loans, self.borrowed = outer
         reply["drew"] = not torch.equal(before, torch.get_rng_state())
-        if self.told_held != self.storages.held:
-            self.told_held = self.storages.held
-            reply["held"] = [*self.told_held]
+        held = [[*self.storages.held], [*self.leaves.held]]
+        if self.told_held != held:
+            self.told_held = reply["held"] = held
         return reply
 
     def forget(self, gone: dict) -> None:
@@ -301,5 +301,6 @@ def serve(read_fd: int, write_fd: int) -> None:
         try:
             channel.send(peer.answer(channel.receive()))
             peer.storages.keep_held()
+            peer.leaves.keep_held()
         except (WireClosed, Unsupported):
             return

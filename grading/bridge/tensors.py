@@ -82,19 +82,56 @@ def is_integer(value: object) -> bool:
     return type(value) is int
 
 
-class Storages:
-    """Memory by id; on the trusted side held weakly, on the student's side strongly."""
+class Watched:
+    """Which entries of a table are looked at for changes, by id.
 
-    def __init__(self, first: int, weak: bool) -> None:
-        self.next, self.weak = first, weak
-        #: id -> [storage or weak reference, the bytes that both sides know, which may be seen: a
-        #: tensor of 0 and 255, None for all, False before it is exposed]
+    Attributes:
+        named: those that messages of this exchange name.
+        before: those that messages of the last one named.
+        held: those that student's code holds; the trusted side is told with each answer.
+        due: at how many entries it is asked which are gone, and all are looked at.
+
+    """
+
+    def __init__(self) -> None:
         self.entries: dict[int, list] = {}
-        #: Those named in this exchange of messages, in the one before, held by student's code.
         self.named: set[int] = set()
         self.before: set[int] = set()
         self.held: set[int] = set()
-        self.due, self.waiting = WAITING, 0
+        self.due = WAITING
+
+    def chosen(self, everything: bool) -> list[tuple[int, list]]:
+        """Return the ids and entries that are looked at now."""
+        if everything:
+            return list(self.entries.items())
+        asked = self.named | self.before | self.held
+        return [(n, self.entries[n]) for n in asked if n in self.entries]
+
+    def settle(self) -> None:
+        """Note that an exchange of messages is over."""
+        self.before, self.named = self.named, set()
+
+    def keep_held(self) -> None:
+        """On the student's side, find out which entries more than this table knows."""
+        asked, self.named = self.held | self.named, set()
+        self.held = {n for n in asked if n in self.entries and self.is_held(n)}
+
+    def is_held(self, number: int) -> bool:
+        """Tell whether more than this table knows an entry."""
+        raise NotImplementedError
+
+
+class Storages(Watched):
+    """Memory by id; on the trusted side held weakly, on the student's side strongly."""
+
+    def __init__(self, first: int, weak: bool) -> None:
+        super().__init__()
+        #: An entry is [storage or weak reference, the bytes that both sides know, which may be
+        #: seen: a tensor of 0 and 255, None for all, False before it is exposed].
+        self.next, self.weak = first, weak
+        self.waiting = (
+            0  # bytes that have come since it was asked which memories are gone
+        )
         self.ids: dict[int, int] = {}
         #: id -> which bytes truth values lie in: a tensor of 0 and 255, or None for all
         self.booleans: dict[int, torch.Tensor | None] = {}
@@ -210,10 +247,8 @@ class Storages:
         dead, changed, alive = [], [], []
         lock, weak = torch.UntypedStorage._new_with_weak_ptr, self.weak
         everything |= len(self.entries) >= self.due or self.waiting > WAITING_BYTES
-        asked = self.entries if everything else self.named | self.before | self.held
-        for number in asked:
-            entry = self.entries.get(number)
-            if entry is None or number in new:
+        for number, entry in self.chosen(everything):
+            if number in new:
                 continue
             holder, known, seen = entry
             storage = lock(holder.cdata) if weak else holder
@@ -238,19 +273,9 @@ class Storages:
             self.waiting = 0
         return dead, changed, alive
 
-    def settle(self) -> None:
-        """Note that an exchange of messages is over."""
-        self.before, self.named = self.named, set()
-
-    def keep_held(self) -> None:
-        """Find out which memories more than this table knows; it does so on the student's side."""
-        count, self.held = torch._C._storage_Use_Count, self.held | self.named
-        self.held = {
-            number
-            for number in self.held
-            if (entry := self.entries.get(number)) and count(entry[0]._cdata) > 1
-        }
-        self.named = set()
+    def is_held(self, number: int) -> bool:
+        """Tell whether a tensor lies in a memory, on the student's side."""
+        return torch._C._storage_Use_Count(self.entries[number][0]._cdata) > 1
 
     def grow(self, number: int, storage: torch.UntypedStorage, size: int) -> None:
         """Give a memory the size that it has on the other side.
@@ -373,9 +398,12 @@ def all_sizes(numbers: object) -> bool:
     """Tell whether part of a message is a list of sizes, strides or places that can be."""
     if type(numbers) is not list or len(numbers) > 64:
         return False
-    for number in numbers:
-        if type(number) is not int or not 0 <= number < 1 << 40:
-            return False
+    for (
+        number
+    ) in numbers:  # not by all(): asked of each tensor, which costs a generator
+        if type(number) is int and 0 <= number < 1 << 40:
+            continue
+        return False
     return True
 
 
@@ -408,24 +436,26 @@ def stand_in(
     return made
 
 
-class Leaves:
+class Leaves(Watched):
     """Tensors at which gradients arrive, by id: own ones on the trusted side weakly.
 
     The other side's are held until nothing else here does: a change to one must be told.
     """
 
     def __init__(self, first: int, weak: bool) -> None:
+        super().__init__()
+        #: An entry is [function that returns the tensor, its state].
         self.first, self.next, self.weak = first, first, weak
-        self.entries: dict[
-            int, list
-        ] = {}  # id -> [function that returns the tensor, its state]
         self.fresh: list[int] = []  # those without a state
 
     def id_of(self, tensor: torch.Tensor) -> int | None:
         """Return a leaf's id, or None if it is not in the table."""
         number = getattr(tensor, "_wire_id", None)
         entry = self.entries.get(number) if is_integer(number) else None
-        return number if entry is not None and entry[0]() is tensor else None
+        if entry is None or entry[0]() is not tensor:
+            return None
+        self.named.add(number)
+        return number
 
     def add(self, tensor: torch.Tensor, number: int | None = None) -> int:
         """Enter a leaf, by a new id or by the other side's."""
@@ -435,6 +465,7 @@ class Leaves:
         holder = weakref.ref(tensor) if self.weak and own else (lambda: tensor)
         self.entries[number] = [holder, None]
         self.fresh.append(number)
+        self.named.add(number)
         tensor._wire_id = number
         return number
 
@@ -445,6 +476,13 @@ class Leaves:
                 entry = self.entries[number]
                 entry[1] = entry[1] or self.state(tensor, storages)
         self.fresh = []
+
+    def chosen(self, everything: bool) -> list[tuple[int, list]]:
+        """Return the ids and entries that are looked at now, those that are gone included."""
+        found = dict(super().chosen(everything))
+        if self.weak and not everything:
+            found |= {n: e for n, e in self.entries.items() if e[0]() is None}
+        return list(found.items())
 
     def get(self, number: object) -> torch.Tensor | None:
         """Return the leaf with an id, or None."""
@@ -458,16 +496,19 @@ class Leaves:
         """
         if not self.weak or number % 2 == self.first % 2:
             return False
+        return not self.is_held(number)
+
+    def is_held(self, number: int) -> bool:
+        """Tell whether anything but this table knows a leaf that it holds."""
         tensor = self.entries[number][0]()
         # The table's, this name's, and getrefcount's own; and one tensor below them.
-        return sys.getrefcount(tensor) == 3 and tensor._use_count() == 1
+        return sys.getrefcount(tensor) > 3 or tensor._use_count() > 1
 
     def state(self, tensor: torch.Tensor, storages: Storages) -> tuple:
         """Return what is compared to see whether a leaf changed otherwise than by its numbers."""
-
         grad = tensor.grad
         return (
-            *place_of(tensor, storages),
+            place_of(tensor, storages),
             tensor.requires_grad,
             None if grad is None else place_of(grad, storages),
         )
