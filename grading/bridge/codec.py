@@ -58,7 +58,7 @@ class Unsupported(TypeError):
     """A value that can't pass between the two processes; the message names it."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Outgoing:
     """What a message being made holds besides its values."""
 

@@ -234,6 +234,8 @@ class StudentPeer(Peer):
     def on_call(self, message: dict) -> object:
         """Call an object, or a method of it."""
         target, arguments, options = self.decode(message["call"], message)
+        if "method" in message:
+            target = getattr(target, message["method"])
         self.loans = [
             (part, contents(part)) for part in changeable((arguments, options))
         ]

@@ -36,6 +36,10 @@ from grading.verdict.guards import (
     silence,
 )
 
+#: Python's own names.
+PLAIN_BUILTINS = {
+    name: value for name, value in vars(builtins).items() if not name.startswith("_")
+}
 #: Bytes that may wait for Python's own collector when a submission has ended.
 KEPT = 64 << 20
 
@@ -189,6 +193,8 @@ class Namespace(dict):
         super().__init__(
             {
                 "__name__": "__main__",
+                # Also as names of its own: else each use of one would be a miss here first.
+                **PLAIN_BUILTINS,
                 "__builtins__": builtins,
                 "get_ipython": lambda: shell,
                 JOIN: student.texts.join,
