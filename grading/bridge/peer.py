@@ -168,11 +168,7 @@ class Peer(Codec):
             if handler is None:
                 raise WireError(f"a request for {message['request']!r:.40}")
             grad, inference, dtype = message["modes"]
-            with (
-                torch.inference_mode(bool(inference)),
-                torch.set_grad_enabled(bool(grad)),
-                default_dtype(DTYPES[dtype]),
-            ):
+            with Modes(bool(grad), bool(inference), DTYPES[dtype]):
                 value = handler(message)
                 return self.compose(
                     dict(reply), {**self.changes(), "value": value}, reply=True
@@ -418,20 +414,28 @@ class _NoGradients:
 no_gradients = _NoGradients()
 
 
-class default_dtype:
-    """Sets torch's default data type for a while."""
+class Modes:
+    """Has torch's modes and default data type as the other side has them, for a while."""
 
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
+    def __init__(self, grad: bool, inference: bool, dtype: torch.dtype) -> None:
+        self.grad, self.inference, self.dtype = grad, inference, dtype
 
     def __enter__(self) -> None:
-        self.before = torch.get_default_dtype()
-        if self.dtype is not self.before:
+        self.before = torch.is_grad_enabled(), torch.get_default_dtype()
+        self.other = None
+        if torch.is_inference_mode_enabled() != self.inference:
+            self.other = torch.inference_mode(self.inference)
+            self.other.__enter__()
+        torch._C._set_grad_enabled(self.grad)
+        if self.dtype is not self.before[1]:
             torch.set_default_dtype(self.dtype)
 
     def __exit__(self, *_: object) -> None:
-        if self.dtype is not self.before:
-            torch.set_default_dtype(self.before)
+        if self.dtype is not self.before[1]:
+            torch.set_default_dtype(self.before[1])
+        if self.other is not None:
+            self.other.__exit__(None, None, None)
+        torch._C._set_grad_enabled(self.before[0])
 
 
 def describe_error(error: BaseException) -> dict:

@@ -100,7 +100,7 @@ class StudentPeer(Peer):
         self.next_object = 0
         self.remotes: dict[int, object] = {}
         self.loans: list = []
-        self.told_held: list = []
+        self.told_held: tuple[set[int], set[int]] = set(), set()
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self.namespace = module.__dict__
@@ -127,9 +127,10 @@ class StudentPeer(Peer):
         finally:
             self.loans, self.borrowed = outer
         reply["drew"] = not torch.equal(before, torch.get_rng_state())
-        held = [[*self.storages.held], [*self.leaves.held]]
+        held = self.storages.held, self.leaves.held
         if self.told_held != held:
-            self.told_held = reply["held"] = held
+            self.told_held = held
+            reply["held"] = [[*numbers] for numbers in held]
         return reply
 
     def forget(self, gone: dict) -> None:

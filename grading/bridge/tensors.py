@@ -43,6 +43,8 @@ memcmp = ctypes.CDLL(None).memcmp
 memcmp.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 #: A small view of a memory larger than this travels alone, without what else is in that memory.
 LARGE = 16 << 20
+#: After so many messages it is asked anew what student's code still holds.
+LOOK_AGAIN = 8
 #: So many memories, or so many bytes of new ones, may wait until it is asked which are gone.
 WAITING, WAITING_BYTES = 12, 1 << 20
 
@@ -99,7 +101,7 @@ class Watched:
         self.named: set[int] = set()
         self.before: set[int] = set()
         self.held: set[int] = set()
-        self.due = WAITING
+        self.due, self.turn = WAITING, 0
 
     def chosen(self, everything: bool) -> list[tuple[int, list]]:
         """Return the ids and entries that are looked at now."""
@@ -114,8 +116,12 @@ class Watched:
 
     def keep_held(self) -> None:
         """On the student's side, find out which entries more than this table knows."""
-        asked, self.named = self.held | self.named, set()
-        self.held = {n for n in asked if n in self.entries and self.is_held(n)}
+        asked, self.named = self.named, set()
+        self.turn = (self.turn + 1) % LOOK_AGAIN
+        if not self.turn:  # who is let go is seen a little later
+            asked |= self.held
+        kept = {n for n in asked if n in self.entries and self.is_held(n)}
+        self.held = kept if not self.turn else (self.held - asked) | kept
 
     def is_held(self, number: int) -> bool:
         """Tell whether more than this table knows an entry."""
