@@ -360,12 +360,15 @@ class TrustedPeer(Peer):
     def note_held(self, held: object) -> None:
         """Note which memories and leaves the submission's code holds."""
         try:
-            self.storages.held, self.leaves.held = map(set, held)
-            fine = all(map(is_integer, self.storages.held | self.leaves.held))
+            memories, leaves = map(set, held)
+            fine = all(map(is_integer, memories | leaves))
         except (TypeError, ValueError):
             fine = False
         if not fine:
             raise WireError("numbers of memories that can't be read")
+        # No more than there are: each is looked at before each message.
+        self.storages.held = memories & self.storages.entries.keys()
+        self.leaves.held = leaves & self.leaves.entries.keys()
 
     def prepare(self, message: dict) -> None:
         """Send the state of the global generators if a test changed it."""
