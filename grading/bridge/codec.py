@@ -23,6 +23,8 @@ import numpy as np
 import torch
 
 from grading.bridge import tensors as bridge_tensors
+from grading.bridge.generators import Generators
+from grading.bridge.leaves import Leaves
 from grading.bridge.tensors import DTYPES, LARGE, NAMES, is_integer
 from grading.bridge.wire import MAX_HEADER, WireError
 
@@ -100,9 +102,9 @@ class Codec:
         self.first, self.max_bytes = first, max_bytes
         self.storages, self.leaves = (
             bridge_tensors.Storages(first, weak),
-            bridge_tensors.Leaves(first, weak),
+            Leaves(first, weak),
         )
-        self.generators = bridge_tensors.Generators()
+        self.generators = Generators()
         self.sent: dict[
             int, torch.Tensor
         ] = {}  # tensors with a history, until the call is over

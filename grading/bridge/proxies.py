@@ -17,9 +17,10 @@ from torch import nn
 from grading.bridge.callbacks import SPECIAL
 from grading.bridge.changes import Changes, WatchedStorages
 from grading.bridge.codec import Outgoing, Unsupported, refill, snapshot
+from grading.bridge.generators import PythonsNumbers, read_state
 from grading.bridge.peer import Peer, error_class
 from grading.bridge.redaction import FOREIGN, is_type
-from grading.bridge.tensors import PythonsNumbers, is_integer, read_state
+from grading.bridge.tensors import is_integer
 from grading.bridge.wire import Channel, WireClosed, WireError, WireTimeout
 
 #: Names of Python's own that a proxy hands on; all others of the form __x__ it has not.
@@ -327,6 +328,7 @@ class TrustedPeer(Peer):
         """Note that nothing more can be asked."""
         if self.lost is None:
             self.lost = StudentLost(reason, text)
+            self.channel.forget()
 
     def fatal(self) -> tuple:
         """Return the errors that end the conversation."""

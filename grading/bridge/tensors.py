@@ -1,4 +1,4 @@
-"""Tensors shared by both processes: storage, leaves of autograd, random generators.
+"""Tensors shared by both processes, and the memory in which they lie.
 
 Each side keeps the same tables. An entry's id is even if the trusted side made it, odd if the
 student's did. Before each message a side looks which entries changed and sends those: so a change
@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import ctypes
 import math
-import random
-import struct
-import sys
-import weakref
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from grading.bridge.watched import WAITING, Watched
 from grading.bridge.wire import WireError
 
 DTYPES = {
@@ -43,10 +40,8 @@ memcmp = ctypes.CDLL(None).memcmp
 memcmp.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 #: A small view of a memory larger than this travels alone, without what else is in that memory.
 LARGE = 16 << 20
-#: After so many messages it is asked anew what student's code still holds.
-LOOK_AGAIN = 8
-#: So many memories, or so many bytes of new ones, may wait until it is asked which are gone.
-WAITING, WAITING_BYTES = 12, 1 << 20
+#: So many bytes of new memories may come until it is asked which are gone.
+WAITING_BYTES = 1 << 20
 
 
 def octets(storage: torch.UntypedStorage) -> torch.Tensor:
@@ -83,49 +78,6 @@ def content(storage: torch.UntypedStorage) -> bytes:
 def is_integer(value: object) -> bool:
     """Tell whether a part of a message is a whole number, and not true or false."""
     return type(value) is int
-
-
-class Watched:
-    """Which entries of a table are looked at for changes, by id.
-
-    Attributes:
-        named: those that messages of this exchange name.
-        before: those that messages of the last one named.
-        held: those that student's code holds; the trusted side is told with each answer.
-        due: at how many entries it is asked which are gone, and all are looked at.
-
-    """
-
-    def __init__(self) -> None:
-        self.entries: dict[int, list] = {}
-        self.named: set[int] = set()
-        self.before: set[int] = set()
-        self.held: set[int] = set()
-        self.due, self.turn = WAITING, 0
-
-    def chosen(self, everything: bool) -> list[tuple[int, list]]:
-        """Return the ids and entries that are looked at now."""
-        if everything:
-            return list(self.entries.items())
-        asked = self.named | self.before | self.held
-        return [(n, self.entries[n]) for n in asked if n in self.entries]
-
-    def settle(self) -> None:
-        """Note that an exchange of messages is over."""
-        self.before, self.named = self.named, set()
-
-    def keep_held(self) -> None:
-        """On the student's side, find out which entries more than this table knows."""
-        asked, self.named = self.named, set()
-        self.turn = (self.turn + 1) % LOOK_AGAIN
-        if not self.turn:  # who is let go is seen a little later
-            asked |= self.held
-        kept = {n for n in asked if n in self.entries and self.is_held(n)}
-        self.held = kept if not self.turn else (self.held - asked) | kept
-
-    def is_held(self, number: int) -> bool:
-        """Tell whether more than this table knows an entry."""
-        raise NotImplementedError
 
 
 class Storages(Watched):
@@ -441,197 +393,3 @@ def stand_in(
     made._wire_leaf, made._wire_history = leaf, made.grad_fn
     made._wire_sent = leaf._wire_sent = number
     return made
-
-
-class Leaves(Watched):
-    """Tensors at which gradients arrive, by id: own ones on the trusted side weakly.
-
-    The other side's are held until nothing else here does: a change to one must be told.
-    """
-
-    def __init__(self, first: int, weak: bool) -> None:
-        super().__init__()
-        #: An entry is [function that returns the tensor, its state].
-        self.first, self.next, self.weak = first, first, weak
-        self.fresh: list[int] = []  # those without a state
-
-    def id_of(self, tensor: torch.Tensor) -> int | None:
-        """Return a leaf's id, or None if it is not in the table."""
-        number = getattr(tensor, "_wire_id", None)
-        entry = self.entries.get(number) if is_integer(number) else None
-        if entry is None or entry[0]() is not tensor:
-            return None
-        self.named.add(number)
-        return number
-
-    def add(self, tensor: torch.Tensor, number: int | None = None) -> int:
-        """Enter a leaf, by a new id or by the other side's."""
-        if number is None:
-            number, self.next = self.next, self.next + 2
-        own = number % 2 == self.first % 2
-        holder = weakref.ref(tensor) if self.weak and own else (lambda: tensor)
-        self.entries[number] = [holder, None]
-        self.fresh.append(number)
-        self.named.add(number)
-        tensor._wire_id = number
-        return number
-
-    def note_states(self, storages: Storages) -> None:
-        """Note the state of those that are new."""
-        for number in self.fresh:
-            if (tensor := self.get(number)) is not None:
-                entry = self.entries[number]
-                entry[1] = entry[1] or self.state(tensor, storages)
-        self.fresh = []
-
-    def chosen(self, everything: bool) -> list[tuple[int, list]]:
-        """Return the ids and entries that are looked at now, those that are gone included."""
-        found = dict(super().chosen(everything))
-        if self.weak and not everything:
-            found |= {n: e for n, e in self.entries.items() if e[0]() is None}
-        return list(found.items())
-
-    def get(self, number: object) -> torch.Tensor | None:
-        """Return the leaf with an id, or None."""
-        entry = self.entries.get(number) if is_integer(number) else None
-        return None if entry is None else entry[0]()
-
-    def is_idle(self, number: int) -> bool:
-        """Tell whether the trusted side holds the other side's leaf in this table only.
-
-        Neither a name nor a graph of autograd knows it: what could change it is gone.
-        """
-        if not self.weak or number % 2 == self.first % 2:
-            return False
-        return not self.is_held(number)
-
-    def is_held(self, number: int) -> bool:
-        """Tell whether anything but this table knows a leaf that it holds."""
-        tensor = self.entries[number][0]()
-        # The table's, this name's, and getrefcount's own; and one tensor below them.
-        return sys.getrefcount(tensor) > 3 or tensor._use_count() > 1
-
-    def state(self, tensor: torch.Tensor, storages: Storages) -> tuple:
-        """Return what is compared to see whether a leaf changed otherwise than by its numbers."""
-        grad = tensor.grad
-        return (
-            place_of(tensor, storages),
-            tensor.requires_grad,
-            None if grad is None else place_of(grad, storages),
-        )
-
-
-def place_of(tensor: torch.Tensor, storages: Storages) -> tuple:
-    """Return where a tensor lies, to see later whether it lies there still."""
-    return (
-        storages.ids.get(tensor.untyped_storage()._cdata),
-        tensor.dtype,
-        tensor.shape,
-        tensor.stride(),
-        tensor.storage_offset(),
-    )
-
-
-class PythonsNumbers:
-    """Tells whether Python's own generator drew numbers or was seeded.
-
-    Asked before each message: its state as a tuple, of 625 numbers, takes as long as some calls. So
-    the memory behind the object's head is compared, where this Python keeps the numbers there.
-    """
-
-    FORM = struct.Struct("=i624I")
-
-    def __init__(self) -> None:
-        self.place = id(random._inst) + object.__basicsize__
-        index_last = (*random.getstate()[1][-1:], *random.getstate()[1][:-1])
-        fits = random._inst.__sizeof__() >= object.__basicsize__ + self.FORM.size
-        self.fits = fits and self.FORM.unpack(self.read()) == index_last
-        self.known: object = None
-
-    def read(self) -> object:
-        """Return what is compared."""
-        return ctypes.string_at(self.place, self.FORM.size)
-
-    def changed(self) -> bool:
-        """Tell whether the state is another one than when this was asked last."""
-        if self.fits:
-            if self.known and not memcmp(self.place, self.known, self.FORM.size):
-                return False
-            self.known = self.read()
-            return True
-        before, self.known = self.known, random.getstate()[1]
-        return self.known != before
-
-
-class Generators:
-    """Generators that a test passed, by id; kept as long as the process."""
-
-    def __init__(self) -> None:
-        self.entries: dict[
-            int, list
-        ] = {}  # id -> [generator, state that both sides know]
-        self.next = 0
-
-    def id_of(
-        self, generator: torch.Generator | random.Random, add: bool
-    ) -> int | None:
-        """Return a generator's id, or None; add: enter it if need be."""
-        for number, entry in self.entries.items():
-            if entry[0] is generator:
-                return number
-        if not add:
-            return None
-        self.entries[self.next] = [generator, None]
-        self.next += 1
-        return self.next - 1
-
-    def changed(self) -> list[list]:
-        """Return [id, kind, state] of those that drew numbers or were seeded."""
-        found = []
-        for number, entry in self.entries.items():
-            state = read_state(entry[0])
-            if state != entry[1]:
-                entry[1] = state
-                kind = "torch" if isinstance(entry[0], torch.Generator) else "python"
-                found.append([number, kind, state])
-        return found
-
-    def write(self, number: int, kind: str, state: object, create: bool) -> None:
-        """Take over the state that the other side sent.
-
-        Raises:
-            WireError: if there is no such generator, or this is no state.
-
-        """
-        if number not in self.entries and create:
-            self.entries[number] = [
-                torch.Generator() if kind == "torch" else random.Random(),
-                None,
-            ]
-        try:
-            entry = self.entries[number]
-            write_state(entry[0], state)
-            entry[1] = read_state(entry[0])
-        except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise WireError(
-                f"the state of a generator: {type(error).__name__}"
-            ) from None
-
-
-def read_state(generator: torch.Generator | random.Random) -> object:
-    """Return a generator's state in a form that JSON holds."""
-    if isinstance(generator, torch.Generator):
-        return generator.get_state().numpy().tobytes().hex()
-    version, numbers, gauss = generator.getstate()
-    return [version, list(numbers), gauss]
-
-
-def write_state(generator: torch.Generator | random.Random, state: object) -> None:
-    """Set a generator to a state of `read_state`."""
-    if isinstance(generator, torch.Generator):
-        generator.set_state(
-            torch.frombuffer(bytearray(bytes.fromhex(state)), dtype=torch.uint8)
-        )
-    else:
-        version, numbers, gauss = state
-        generator.setstate((version, tuple(numbers), gauss))

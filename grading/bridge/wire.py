@@ -101,8 +101,7 @@ class Channel:
             raise WireError(
                 f"a message of {header_size + size} bytes; allowed: {self.max_bytes}"
             )
-        body = memoryview(self._read(header_size + size, deadline))
-        raw = bytes(body[:header_size])
+        raw = self._read(header_size, deadline)
         try:
             header = json.loads(raw)
             message, lengths = header["m"], header["b"]
@@ -122,11 +121,18 @@ class Channel:
             raise WireError("a header without the expected parts")
         if sum(lengths) != size:
             raise WireError("the lengths in a header don't add up to its body")
-        message["blobs"], place = [], header_size
+        if size > TOGETHER:  # one by one, so that the whole is never there twice
+            message["blobs"] = [bytes(self._read(n, deadline)) for n in lengths]
+            return message
+        body, place, message["blobs"] = bytes(self._read(size, deadline)), 0, []
         for length in lengths:
-            message["blobs"].append(bytes(body[place : place + length]))
+            message["blobs"].append(body[place : place + length])
             place += length
         return message
+
+    def forget(self) -> None:
+        """Drop what has come and was not read: it may be much."""
+        self._pending = bytearray()
 
     def close(self) -> None:
         """Close both descriptors."""
