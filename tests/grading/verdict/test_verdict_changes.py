@@ -152,6 +152,27 @@ def test_no_change_outlives_a_test() -> None:
     assert run.passed, run.message
 
 
+def test_what_was_changed_long_ago_is_noticed_when_it_is_named_again() -> None:
+    """Here or there, after messages that did not name it; also what the other side let go."""
+    cell = (
+        "kept = []\ndef keep(x): kept.append(x)\ndef drop(): kept.clear()\n"
+        "def total(x): return x.sum()\ndef double(): kept[0].mul_(2)\ndef pass_by(): pass\n"
+        "def now(): return kept[0].sum()"
+    )
+    passing = "for _ in range(30): pass_by()\n"
+    with submission(cell) as student:
+        run = run_test_cell(
+            student,
+            "x, y = torch.ones(2), torch.ones(3)\nkeep(x)\ntotal(y)\n"
+            f"{passing}x += 1\ny += 1\n"
+            "assert now() == 4, x\nassert total(y) == 6 and total(x) == 4, (x, y)\n"
+            f"{passing}double()\nassert x.tolist() == [4, 4], x\n"
+            f"drop()\n{passing}x -= 4\nassert total(x) == 0\n"
+            f"keep(y)\n{passing}y.zero_()\ndouble()\nassert total(y) == 0",
+        )
+    assert run.passed, run.message
+
+
 def test_a_change_is_not_kept_by_letting_its_memory_go() -> None:
     """Without an entry in the tables, nobody would know what to undo."""
     cell = FORGED + (
