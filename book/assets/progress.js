@@ -28,16 +28,17 @@ const begun = (progress) => progress.read || progress.done > 0;
 function followReader(page) {
   const address = addressOf(page);
   const headings = [...document.querySelectorAll("article section > :is(h1, h2)")];
+  const ids = new Map(headings.map((heading) => [heading, heading.parentElement.id]));
   const seen = new Set(seenOf(page));
   const watch = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
-      const { id } = target.parentElement;
+      const id = ids.get(target);
       localStorage.setItem(HERE, JSON.stringify({ page, id, title: target.firstChild.textContent }));
       seen.add(id);
     }
     localStorage.setItem(SEEN + address, JSON.stringify([...seen]));
-    const ofThese = headings.filter((heading) => seen.has(heading.parentElement.id));
+    const ofThese = headings.filter((heading) => seen.has(ids.get(heading)));
     if (ofThese.includes(headings.at(-1)) && ofThese.length > headings.length / 2) localStorage.setItem(READ + address, "1");
     markSidebar();
   });

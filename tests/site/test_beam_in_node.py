@@ -72,6 +72,9 @@ def beam(node: Callable) -> Callable:
           Transformer.copyCache = (cache) => ({ past: cache.past });
           const model = {
             startCache: () => ({ past: "" }),
+            stepAll(ids, caches) {
+              return ids.map((id, n) => this.step(id, caches[n]));
+            },
             step(id, cache) {
               if (id !== Tokenizer.BOS) cache.past += texts[id];
               const logits = new Float64Array(6).fill(Math.log(1e-7));

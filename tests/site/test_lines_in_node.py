@@ -36,7 +36,8 @@ NAMES = (
 #: Translations that differ are a tie if their scores, both by PyTorch, differ by less: PyTorch adds
 #: in 32 bits, the page in 64.
 TOLERANCE = 1e-4
-OWN_WORDS = ("this looks like", "low confidence: at most")
+LANGUAGE = ("this looks like", "this does not look like")
+OWN_WORDS = (*LANGUAGE, "low confidence: at most")
 TRANSLATE = """(lines) => {
   const { manifest, words } = LiveData;
   const tokenizer = new Tokenizer(words.tokens, words.merges);

@@ -215,6 +215,7 @@ class Copying {
 
   // A translation with the spans in their places; null unless each came exactly once.
   static putBack(translation, spans, chosen) {
+    if (!chosen.length) return translation;
     if (chosen.some((known) => Copying.places(known, translation) !== 1)) return null;
     const texts = new Map(chosen.map((known, i) => [known, spans[i].text]));
     // All at once: what is put in may contain what stands for another.
