@@ -255,6 +255,7 @@ class _Contract:
     the arguments, by the sentence that is true where they return True.
     cuts: functions called as the reference is, which give the same numbers and other
     gradients, by the sentence that names what they cut off.
+    given: what of the answer's own the reference uses, beside its arguments.
 
     After its cases each contract is asked once more: `again()`.
     """
@@ -281,8 +282,9 @@ class _Contract:
         mistakes=None,
         signs=None,
         cuts=None,
+        given=None,
     ):
-        self.signs, self.cuts = signs or {}, cuts or {}
+        self.signs, self.cuts, self.given = signs or {}, cuts or {}, given
         self.make, self.state, self.reference = make, state, reference
         self.arguments, self.results, self.gradients = arguments, results, gradients
         self.through = results if through is None else through
@@ -344,7 +346,7 @@ class _Contract:
             worked[:] = self.worked_out(values, learns)
             return [self.cast(want) for want in worked[-1]]
 
-        wants = _kit_once(work, self.dtype, values, self.state)
+        wants = self.once(work, values)
         self.asked = values
         problem, results = self.tried(says, values, wants, tol, nearby or {})
         if (
@@ -463,6 +465,10 @@ class _Contract:
             }
         return given, state
 
+    def once(self, make, values):
+        """Return what make() works out for arguments; in grading, once for a class."""
+        return _kit_once(make, self.dtype, values, self.state, self.given)
+
     def worked_out(self, values, learned=False):
         """Return copies of arguments and weights, by name, and what must come."""
         given, state = self.precise(values, learned)
@@ -511,11 +517,9 @@ class _Contract:
             assert problem is None, f"Under torch.no_grad(): {problem}"
             assert self.has_state(self.call), f"Calls change the module's state_dict."
             self.state = {name: 0.5 - x for name, x in self.state.items()}
-            wants = _kit_once(
+            wants = self.once(
                 lambda: [self.cast(want) for want in self.worked_out(values)[-1]],
-                self.dtype,
                 values,
-                self.state,
             )
             problem, _ = self.plain(self.built(), says, values, wants, tol)
             assert problem is None, f"In a module with other weights: {problem}"
@@ -785,9 +789,7 @@ class _Contract:
 
     def backward(self, says, values, tol, worked):
         """Assert that gradients arrive at arguments and weights, and are right."""
-        ways, wanted = _kit_once(
-            lambda: self.slopes(values, worked), self.dtype, values, self.state
-        )
+        ways, wanted = self.once(lambda: self.slopes(values, worked), values)
         says = f"{says}, with gradients"
         theirs = self.leaves(_kit_copy(list(values)))
         result = _kit_attempt(says, self.ask(self.call), *theirs.values())
