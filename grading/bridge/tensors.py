@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -233,8 +234,17 @@ class Storages(Watched):
         return dead, changed, alive
 
     def is_held(self, number: int) -> bool:
-        """Tell whether a tensor lies in a memory, on the student's side."""
-        return torch._C._storage_Use_Count(self.entries[number][0]._cdata) > 1
+        """Tell whether a tensor lies in a memory, or code has it, on the student's side.
+
+        Of what numpy or a buffer has as well, nobody can tell who still does.
+        """
+        storage = self.entries[number][0]
+        # The table's, this name's, and getrefcount's own.
+        return (
+            torch._C._storage_Use_Count(storage._cdata) > 1
+            or sys.getrefcount(storage) > 3
+            or not storage.resizable()
+        )
 
     def grow(self, number: int, storage: torch.UntypedStorage, size: int) -> None:
         """Give a memory the size that it has on the other side.

@@ -173,6 +173,38 @@ def test_what_was_changed_long_ago_is_noticed_when_it_is_named_again() -> None:
     assert run.passed, run.message
 
 
+#: Ways to keep numbers in a memory other than in a tensor.
+UNSEEN = {
+    "an array": (
+        "import numpy as np\nkept = np.zeros(3, dtype=np.float32)\n"
+        "def shown(): return torch.from_numpy(kept)"
+    ),
+    "a buffer": (
+        "kept = bytearray(12)\n"
+        "def shown(): return torch.frombuffer(kept, dtype=torch.float32)"
+    ),
+    "a storage": (
+        "kept = torch.zeros(3).untyped_storage()\n"
+        "def shown(): return torch.empty(0).set_(kept)"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNSEEN)
+def test_a_memory_is_watched_in_which_no_tensor_lies(kind: str) -> None:
+    """An earlier result is seen to change, as is what a test writes there; it comes back."""
+    cell = f"{UNSEEN[kind]}\ndef add(): shown().add_(1)\ndef total(): return shown().clone()"
+    passing = "for _ in range(3): total()\n"
+    with submission(cell) as student:
+        run = run_test_cell(
+            student,
+            f"got = shown()\n{passing}add()\nassert got.tolist() == [1] * 3, got\n"
+            f"{passing}got.fill_(5)\nassert total().sum() == 15\n"
+            f"del got\n{passing}assert shown().sum() == 15",
+        )
+    assert run.passed, run.message
+
+
 def test_a_change_is_not_kept_by_letting_its_memory_go() -> None:
     """Without an entry in the tables, nobody would know what to undo."""
     cell = FORGED + (
