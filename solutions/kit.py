@@ -369,7 +369,7 @@ class _Contract:
         if self.first is None:
             self.first = says, _kit_copy(list(values)), wants, tol
         if self.results:  # without the way of gradients, which would be kept with them
-            results = [x.detach() for x in results]
+            results = [x if x.is_leaf else x.detach() for x in results]
         self.earlier.append((says, results, _kit_copy(results), wants, values))
         self.number += 1
         if learns:
