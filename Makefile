@@ -58,7 +58,7 @@ student-edition: env-do ## write what students get, no answers in it: make stude
 grade: env-grade ## grade submitted/: make grade ASSIGNMENT=02
 	@$(PY) -m grading run $(ASSIGNMENT)
 
-bench: env-read-translate-grade-check ## beside others' code: attention, the translators, grading; PEERS=10: also trainings of 10 minutes (DATA=folder); CLASS=500: also a class of 500; LIGHTHOUSE=1: also the pages' speed (needs Chromium)
+bench: env-read-translate-grade-check ## beside others' code: attention, the translators, grading; PEERS=10: also 10-minute training runs (DATA=folder); CLASS=500: also a class of 500; LIGHTHOUSE=1: also the pages' speed (needs Chromium)
 	@$(PY) -m tools.bench
 	@$(PY) -m translator bench --ctranslate2
 	@$(PY) -m benchmarks.live

@@ -3,8 +3,9 @@
     python -m benchmarks.lighthouse [--rounds 3] [--pages index book/02-self-attention]
 
 Lighthouse slows Chromium down to a phone's processor and network, so its scores depend on the
-machine: measure on one that does nothing else. The medians go to benchmarks/lighthouse.json, with
-the number of elements of each page, on which its speed depends most.
+machine: measure on one that does nothing else. benchmarks/lighthouse.json keeps medians, and how
+many elements a page has, on which its speed depends most. tests/site/test_lighthouse.py fails once
+a page has outgrown what was measured.
 """
 
 from __future__ import annotations

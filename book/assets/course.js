@@ -93,15 +93,19 @@ function setUpTable(table) {
   new ResizeObserver(update).observe(box);
 }
 
-// Likewise a formula or a figure; what fits is no stop for the Tab key.
+// Likewise a formula or a figure; what fits is no stop for the Tab key. What goes on to the right
+// fades there, or nobody would know: a phone shows no scroll bar.
 function setUpBox(box, name) {
+  const fade = () => box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
   const update = () => {
     const wide = box.scrollWidth > box.clientWidth;
     for (const [attribute, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", name]]) {
       if (wide) box.setAttribute(attribute, value);
       else box.removeAttribute(attribute);
     }
+    fade();
   };
+  box.addEventListener("scroll", fade, { passive: true });
   new ResizeObserver(update).observe(box);
 }
 

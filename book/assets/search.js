@@ -20,6 +20,7 @@ function searchWords(text) {
 // Chapters explain; traps, exercises and pages for teachers come after them.
 function weightOf(url) {
   if (/^book\/0/.test(url)) return 1;
+  if (/^exercises/.test(url)) return 0.1; // a task's title has the words that its chapter explains
   return /^book\/(traps|notation|setup|translate)/.test(url) ? 0.7 : 0.3;
 }
 

@@ -162,5 +162,14 @@ def test_what_is_too_wide_is_a_tab_stop(show: Callable) -> None:
         ["0", "group", "Wide figure"],
     ]
     assert node(boxes, 300) == [[None, None, None]] * 3
+    # What is wide fades at its right edge, until its end is in view.
+    fades = """([at, width]) => {
+      const [use, box] = dom.watched.at(-1);
+      [box.scrollLeft, box.scrollWidth, box.clientWidth] = [at, width, 300];
+      if (at) box.listeners.scroll[0](); else use();
+      return box.classList.contains("goes-on");
+    }"""
+    places = ([0, 400], [60, 400], [100, 400], [0, 300])
+    assert [node(fades, place) for place in places] == [True, True, False, False]
     assert node("() => dom.all('.table-scroll > table').length") == 1
     assert node("() => dom.find('table').tabIndex") == -1

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
@@ -637,6 +638,39 @@ def test_panels_side_by_side_are_parts_on_a_phone(
         ".figure-part"
     )
     assert read(Path("picture.png")) is None
+
+
+def test_slanting_labels_do_not_keep_panels_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below a panel they lean to its left: what counts is where their letters lie."""
+    import matplotlib.pyplot as plt
+
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    from course_site.images import read, text
+
+    figure, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained")
+    for ax in axes:
+        ax.set_xticks([0, 1], ["a long name"] * 2, rotation=40, ha="right")
+    figure.savefig(tmp_path / "slant.svg")
+    plt.close(figure)
+    assert len(read(tmp_path / "slant.svg").parts) == 2
+    for turn, span in {
+        0: (100, 198),
+        180: (2, 100),
+        -90: (90, 102.5),
+        90: (97.5, 110),
+        -45: (92.9, 171.1),
+        45: (98.2, 176.4),
+    }.items():
+        place = f"translate(100 50) rotate({turn}) scale(0.1 -0.1)"
+        group = ElementTree.fromstring(
+            f'<g xmlns="http://www.w3.org/2000/svg" transform="{place}">'
+            '<use transform="translate(900 0)"/></g>'
+        )
+        size, found = text(group)
+        assert size == pytest.approx(10)
+        assert found == pytest.approx(span, abs=0.1)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 
@@ -195,3 +196,47 @@ def test_wrong_addresses_lead_back(server: str, new_context: Callable) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?q=softmax")
     page.locator("#search-results li a").first.wait_for()
+
+
+@pytest.mark.parametrize("place", ["/copy/of/it", "/"])
+def test_wrong_addresses_lead_back_from_another_place(
+    place: str, site: Path, new_context: Callable
+) -> None:
+    """Outside the published path, too, the page has its looks, and its links work."""
+
+    def answer(route: object) -> None:
+        path = urlparse(route.request.url).path.removeprefix(place.rstrip("/"))
+        wanted = site / path.removeprefix("/")
+        found = wanted.is_file() and urlparse(route.request.url).path.startswith(place)
+        route.fulfill(
+            path=wanted if found else site / "404.html", status=200 if found else 404
+        )
+
+    page = new_context().new_page()
+    page.route("**/*", answer)
+    base = f"https://example.org{place.rstrip('/')}/"
+    page.goto(f"{base}deep/er/than/any.html")
+    page.wait_for_function(
+        "getComputedStyle(document.querySelector('.not-found-search')).display === 'flex'"
+    )
+    links = page.locator("main article a").evaluate_all("all => all.map(a => a.href)")
+    assert len(links) == len(documents())
+    for link in links:
+        assert link.startswith(base)
+        assert (site / link.removeprefix(base)).is_file(), link
+    page.fill("#not-found-query", "softmax")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{base}search.html?q=softmax")
+
+
+def test_the_page_for_wrong_addresses_opens_from_the_disk(
+    site: Path, new_context: Callable
+) -> None:
+    """As somebody opens it who looks through the folder."""
+    page = new_context().new_page()
+    page.goto(f"{site.as_uri()}/404.html")
+    page.wait_for_function(
+        "getComputedStyle(document.querySelector('.not-found-search')).display === 'flex'"
+    )
+    page.get_by_role("link", name="Start page").click()
+    page.wait_for_url(f"{site.as_uri()}/index.html")

@@ -41,6 +41,8 @@ QUERIES = {
     "gradient clipping": "book/07-translator.html#what-makes-it-fast",
     "mixed precision": "book/07-translator.html#what-makes-it-fast",
     "bucketing": "book/07-translator.html#batches-of-equally-many-tokens",
+    "softmax temperature": "book/02-self-attention.html#why-divide-by-sqrt-d-k",
+    "number of heads": "book/03-multi-head-attention.html#what-a-head-costs",
     "seq2seq": "book/01-rnn-attention.html#one-vector-for-a-sentence",
 }
 

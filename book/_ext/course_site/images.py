@@ -11,6 +11,7 @@ letters need, and scrolls in its box.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ COLUMN = 340  # pixels: the text column of a phone of 390
 NATURAL = 4 / 3  # pixels a point
 GAP = 1  # points: what is narrower does not part two panels
 LAST = 0.8  # of its size: how wide a text's last letter may be
+BELOW = 0.25  # of its size: how far a text's letters go below its line
 NARROW = 60  # points: what is narrower stays with the panel before it
 BAR = 20  # points: a colour bar is narrower
 
@@ -150,11 +152,13 @@ def text(element: ET.Element) -> tuple[float, tuple[float, float]]:
         max((float(end[1]) for end in ends if end), default=0) * float(scale)
         + LAST * size
     )
-    turned = abs(float(turn or 0)) % 180
-    if turned > 1:  # upright, or slanting to either side: it needs at most this much
-        reach = size if abs(turned - 90) < 1 else length
-        return size, (start - reach, start + (0 if abs(turned - 90) < 1 else size))
-    return size, (start, start + length)
+    angle = math.radians(float(turn or 0))
+    corners = [
+        start + along * math.cos(angle) + up * math.sin(angle)
+        for along in (0, length)
+        for up in (-BELOW * size, size)
+    ]
+    return size, (min(corners), max(corners))
 
 
 def extent(element: ET.Element) -> list[tuple[float, float]]:

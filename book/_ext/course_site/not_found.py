@@ -19,9 +19,10 @@ def set_prefix(app: Sphinx, config: Config) -> None:
 def list_pages(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Give the template the table of contents: [(part, [(document, title), ...]), ...]."""
+    """Give the template the path and the contents: [(part, [(document, title), ...]), ...]."""
     if pagename != app.config.notfound_pagename:
         return
+    context["published_path"] = app.config.notfound_urls_prefix
     site_map = app.config.external_site_map
     context["course_parts"] = [
         (
