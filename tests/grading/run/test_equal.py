@@ -12,6 +12,7 @@ to the next is worked out again and compared: it depends on nobody's answer.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import random
@@ -49,12 +50,33 @@ class Checked(Memory):
 
     def __call__(self, make: Callable[[], object], given: Sequence) -> object:
         """Return what is kept, compared."""
+        contract = inspect.getclosurevars(make).nonlocals["self"]
+        for value in values_used(contract.reference, set()):
+            assert value is contract.given, f"its `given` lacks {value!r:.80}"
         before = self.kept.get(self.place + 1)
         found = super().__call__(make, given)
         if before is not None and alike(before[0], given):
             self.used += 1
             self.differing += not same(found, make())
         return found
+
+
+def values_used(function: Callable, seen: set[int]) -> Iterator[object]:
+    """Yield the containers, tensors and modules that a function of a test cell uses by name."""
+    if not inspect.isfunction(function) or id(function) in seen:
+        return
+    seen.add(id(function))
+    inner = [function.__code__]
+    for code in inner:
+        inner += [one for one in code.co_consts if inspect.iscode(one)]
+    names = {name for code in inner for name in code.co_names}
+    used = [dict.get(function.__globals__, name) for name in names]
+    used += [cell.cell_contents for cell in function.__closure__ or ()]
+    for value in used:
+        if isinstance(value, list | dict | set | torch.Tensor | torch.nn.Module):
+            yield value
+        elif function.__globals__ is getattr(value, "__globals__", None):
+            yield from values_used(value, seen)
 
 
 def same(one: object, other: object) -> bool:
