@@ -23,6 +23,8 @@ import numpy as np
 import torch
 
 from grading.bridge import tensors as bridge_tensors
+from grading.bridge.generators import Generators
+from grading.bridge.leaves import Leaves
 from grading.bridge.tensors import DTYPES, LARGE, NAMES, is_integer
 from grading.bridge.wire import MAX_HEADER, WireError
 
@@ -58,7 +60,7 @@ class Unsupported(TypeError):
     """A value that can't pass between the two processes; the message names it."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Outgoing:
     """What a message being made holds besides its values."""
 
@@ -100,9 +102,9 @@ class Codec:
         self.first, self.max_bytes = first, max_bytes
         self.storages, self.leaves = (
             bridge_tensors.Storages(first, weak),
-            bridge_tensors.Leaves(first, weak),
+            Leaves(first, weak),
         )
-        self.generators = bridge_tensors.Generators()
+        self.generators = Generators()
         self.sent: dict[
             int, torch.Tensor
         ] = {}  # tensors with a history, until the call is over
@@ -374,18 +376,21 @@ class Codec:
 
     def place(self, tensor: torch.Tensor, out: Outgoing) -> dict:
         """Return how a tensor lies in a memory that is, or comes, in the table."""
-        tensor = tensor.detach().resolve_conj().resolve_neg()
-        size = tensor.numel() * tensor.itemsize
+        if tensor.is_conj() or tensor.is_neg():
+            tensor = tensor.detach().resolve_conj().resolve_neg()
+        size, storage = tensor.nbytes, tensor.untyped_storage()
+        length = storage.nbytes()
         if size > self.max_bytes:
             raise Unsupported(f"a tensor of {size} bytes")
-        if tensor.untyped_storage().nbytes() > LARGE + 2 * size:
-            tensor = tensor.clone()
-        storage = tensor.untyped_storage()
-        if size and storage.nbytes() < bridge_tensors.end_of(tensor):
+        if length > LARGE + 2 * size:
+            tensor = tensor.detach().clone()
+            storage = tensor.untyped_storage()
+            length = storage.nbytes()
+        if size and length < bridge_tensors.end_of(tensor):
             raise Unsupported("a tensor whose memory was taken away")
         number = self.storages.id_of(storage)
         if number is None:
-            out.bytes += storage.nbytes()
+            out.bytes += length
             if out.bytes > self.max_bytes // 2:
                 raise Unsupported(f"tensors of {out.bytes} bytes")
             number = self.storages.add(storage)
@@ -410,7 +415,9 @@ class Codec:
                     self.sent[number] = tensor
             elif kind == "leaf":
                 tensor = self.leaves.get(number)
-                if tensor is None:
+                if tensor is not None:
+                    self.leaves.named.add(number)
+                else:
                     if not is_integer(number) or number % 2 == self.first % 2:
                         raise WireError("a leaf that was never sent")
                     tensor = bridge_tensors.rebuild(
@@ -466,12 +473,11 @@ def changeable(value: object, depth: int = 0, seen: set[int] | None = None) -> l
     return found
 
 
-def contents(part: object) -> list:
+def contents(part: object) -> list | tuple:
     """Return what a container holds, or how a tensor lies in its memory, to be compared later."""
     if type(part) is torch.Tensor:
-        shape, stride = tuple(part.shape), part.stride()
-        memory = part.untyped_storage()._cdata
-        return [memory, part.dtype, shape, stride, part.storage_offset()]
+        memory, place = part.untyped_storage()._cdata, part.storage_offset()
+        return memory, part.dtype, part.shape, part.stride(), place
     return (
         list(part)
         if type(part) in (list, set, collections.deque)
@@ -486,8 +492,10 @@ def snapshot(part: object) -> object:
     return dict(part) if isinstance(part, dict) else list(part)
 
 
-def same(now: list, before: list) -> bool:
+def same(now: list | tuple, before: list | tuple) -> bool:
     """Tell whether a container holds the same objects or equal plain values."""
+    if type(before) is tuple:  # of a tensor
+        return now == before
     return len(now) == len(before) and all(
         a is b
         or (type(a) is type(b) and type(a) in (int, float, str, bool, tuple) and a == b)

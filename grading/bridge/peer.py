@@ -13,6 +13,7 @@ import torch
 
 from grading.bridge.codec import Codec, Outgoing, changeable, refill
 from grading.bridge.tensors import DTYPES, NAMES, is_integer
+from grading.bridge.watched import WAITING
 from grading.bridge.wire import Channel, WireError
 
 #: Arguments with a history, of calls that are over, that are still found by a later call.
@@ -135,6 +136,8 @@ class Peer(Codec):
             if not self.depth:
                 self.pins.clear()
                 self.prune()
+                self.storages.settle()
+                self.leaves.settle()
 
     def take(self, answer: dict) -> object:
         """Return the value of an answer, after the arguments that the call changed."""
@@ -166,11 +169,7 @@ class Peer(Codec):
             if handler is None:
                 raise WireError(f"a request for {message['request']!r:.40}")
             grad, inference, dtype = message["modes"]
-            with (
-                torch.inference_mode(bool(inference)),
-                torch.set_grad_enabled(bool(grad)),
-                default_dtype(DTYPES[dtype]),
-            ):
+            with Modes(bool(grad), bool(inference), DTYPES[dtype]):
                 value = handler(message)
                 return self.compose(
                     dict(reply), {**self.changes(), "value": value}, reply=True
@@ -213,9 +212,12 @@ class Peer(Codec):
 
     # -- messages
 
-    @torch.no_grad()
     def compose(self, message: dict, values: dict, reply: bool) -> dict:
         """Return a message with values, and with all that changed here since the last one."""
+        with no_gradients:
+            return self._compose(message, values, reply)
+
+    def _compose(self, message: dict, values: dict, reply: bool) -> dict:
         out = Outgoing(reply)
         try:
             for name, value in values.items():
@@ -231,7 +233,7 @@ class Peer(Codec):
             raise
         for number in out.new_storages:
             self.storages.renew(number)
-        dead, changed, alive = self.storages.scan()
+        dead, changed, alive = self.storages.scan(self.depth > 1, out.new_storages)
         for number in dead:
             self.storages.forget(number)
         self.pins += [*alive, *out.keep]
@@ -247,7 +249,6 @@ class Peer(Codec):
         )
         return message
 
-    @torch.no_grad()
     def absorb(self, message: dict) -> None:
         """Take over what a message says; its tensors are then under "found".
 
@@ -255,6 +256,10 @@ class Peer(Codec):
             WireError: if it can't be read.
 
         """
+        with no_gradients:
+            self._absorb(message)
+
+    def _absorb(self, message: dict) -> None:
         message["shared"], message["parts"] = [], 0
         try:
             self.forget(message["gone"])
@@ -270,9 +275,7 @@ class Peer(Codec):
                 self.connect(message["graph"], message["found"])
             for number, place, needs_grad, grad in message["leaves"]:
                 self.change_leaf(number, message["found"], place, needs_grad, grad)
-            for number, entry in self.leaves.entries.items():
-                if entry[1] is None and (tensor := self.leaves.get(number)) is not None:
-                    entry[1] = self.leaves.state(tensor, self.storages)
+            self.leaves.note_states(self.storages)
             for number, kind, state in message["generators"]:
                 self.generators.write(number, kind, state, create=bool(self.first))
             self.pins.append((message["kept"], message["found"]))
@@ -308,8 +311,10 @@ class Peer(Codec):
 
     def changed_leaves(self, out: Outgoing) -> list[list]:
         """Return the leaves that moved, got a gradient or changed whether they need one."""
-        found = []
-        for number, entry in list(self.leaves.entries.items()):
+        found, leaves = [], self.leaves
+        # Calls back and forth hold more than what messages name.
+        everything = self.depth > 1 or len(leaves.entries) >= leaves.due
+        for number, entry in leaves.chosen(everything):
             tensor = self.leaves.get(number)
             state = None if tensor is None else self.leaves.state(tensor, self.storages)
             if tensor is not None and state == entry[1]:
@@ -328,6 +333,8 @@ class Peer(Codec):
                 ]
                 found.append([number, places[0], tensor.requires_grad, places[1]])
             entry[1] = self.leaves.state(tensor, self.storages)
+        if everything:
+            leaves.due = max(WAITING, 2 * len(leaves.entries))
         return found
 
     def change_leaf(
@@ -391,20 +398,45 @@ def graph_leaves(outputs: list[torch.Tensor]) -> list[torch.Tensor]:
     return found
 
 
-class default_dtype:
-    """Sets torch's default data type for a while."""
+class _NoGradients:
+    """As torch.no_grad(), for a block that is entered often."""
 
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
+    def __init__(self) -> None:
+        self.before: list[bool] = []
 
     def __enter__(self) -> None:
-        self.before = torch.get_default_dtype()
-        if self.dtype is not self.before:
+        self.before.append(torch.is_grad_enabled())
+        torch._C._set_grad_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        torch._C._set_grad_enabled(self.before.pop())
+
+
+no_gradients = _NoGradients()
+
+
+class Modes:
+    """Has torch's modes and default data type as the other side has them, for a while."""
+
+    def __init__(self, grad: bool, inference: bool, dtype: torch.dtype) -> None:
+        self.grad, self.inference, self.dtype = grad, inference, dtype
+
+    def __enter__(self) -> None:
+        self.before = torch.is_grad_enabled(), torch.get_default_dtype()
+        self.other = None
+        if torch.is_inference_mode_enabled() != self.inference:
+            self.other = torch.inference_mode(self.inference)
+            self.other.__enter__()
+        torch._C._set_grad_enabled(self.grad)
+        if self.dtype is not self.before[1]:
             torch.set_default_dtype(self.dtype)
 
     def __exit__(self, *_: object) -> None:
-        if self.dtype is not self.before:
-            torch.set_default_dtype(self.before)
+        if self.dtype is not self.before[1]:
+            torch.set_default_dtype(self.before[1])
+        if self.other is not None:
+            self.other.__exit__(None, None, None)
+        torch._C._set_grad_enabled(self.before[0])
 
 
 def describe_error(error: BaseException) -> dict:

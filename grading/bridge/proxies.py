@@ -17,6 +17,7 @@ from torch import nn
 from grading.bridge.callbacks import SPECIAL
 from grading.bridge.changes import Changes, WatchedStorages
 from grading.bridge.codec import Outgoing, Unsupported, refill, snapshot
+from grading.bridge.generators import PythonsNumbers, read_state
 from grading.bridge.peer import Peer, error_class
 from grading.bridge.redaction import FOREIGN, is_type
 from grading.bridge.tensors import is_integer
@@ -30,6 +31,11 @@ TENSORS = frozenset(dir(torch.Tensor))
 MODULES = frozenset(dir(nn.Module))
 #: The part of them that is refused where no reference solution says what else is expected.
 COMPARISONS = {"eq", "ne", "equal", "allclose", "isclose", "dist"}
+#: Methods of a module that a test calls at once: asking for them would be a message of its own.
+METHODS = frozenset(
+    {"train", "eval", "to", "state_dict", "load_state_dict"}
+    | {"parameters", "named_parameters", "zero_grad"}
+)
 #: Packages whose functions and classes are passed by name: the other side has its own.
 BY_NAME = (
     "torch",
@@ -119,6 +125,8 @@ class Proxy:
         if name.startswith("__") and name.endswith("__") and name not in PLAIN_DUNDERS:
             raise AttributeError(name)
         wire_of(self).peer.offer.check(name, wire_of(self).module, type(self).__name__)
+        if name in METHODS and wire_of(self).module:
+            return functools.partial(call_method, self, name)
         return wire_of(self).peer.request("get", {"target": self}, name=name)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -191,6 +199,13 @@ def call(proxy: Proxy, /, *arguments: object, **options: object) -> object:
     return wire_of(proxy).peer.request("call", {"call": (proxy, arguments, options)})
 
 
+def call_method(proxy: Proxy, name: str, /, *arguments: object, **options: object):
+    """Call a method of what a proxy stands for."""
+    return wire_of(proxy).peer.request(
+        "call", {"call": (proxy, arguments, options)}, method=name
+    )
+
+
 def _special(name: str) -> object:
     def method(self: Proxy, *arguments: object) -> object:
         return special(self, name, *arguments)
@@ -221,7 +236,10 @@ class TrustedPeer(Peer):
         self.exported: list = []  # what tests passed, by number; kept, so ids stay unique
         self.numbers: dict[int, int] = {}
         self.proxies: dict[int, object] = {}  # number -> weak reference to its proxy
-        self.states: list = [None, None]
+        self.state: torch.Tensor | None = (
+            None  # of the generator, as the other side has it
+        )
+        self.numbers_of_python = PythonsNumbers()
         self.altered = Changes()
         self.storages = WatchedStorages(0, True, self.altered)
 
@@ -310,6 +328,7 @@ class TrustedPeer(Peer):
         """Note that nothing more can be asked."""
         if self.lost is None:
             self.lost = StudentLost(reason, text)
+            self.channel.forget()
 
     def fatal(self) -> tuple:
         """Return the errors that end the conversation."""
@@ -331,24 +350,37 @@ class TrustedPeer(Peer):
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise WireTimeout("no answer, but questions without end")
         message = self.channel.receive(self.patience())
+        if message.get("held"):
+            self.note_held(message["held"])
         if message.get("drew") is True:
             torch.rand(
                 1
             )  # so that a test sees it; and the other side goes on with its own
-            self.states[0] = torch.get_rng_state()
+            self.state = torch.get_rng_state()
         return message
+
+    def note_held(self, held: object) -> None:
+        """Note which memories and leaves the submission's code holds."""
+        try:
+            memories, leaves = map(set, held)
+            fine = all(map(is_integer, memories | leaves))
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            raise WireError("numbers of memories that can't be read")
+        # No more than there are: each is looked at before each message.
+        self.storages.held = memories & self.storages.entries.keys()
+        self.leaves.held = leaves & self.leaves.entries.keys()
 
     def prepare(self, message: dict) -> None:
         """Send the state of the global generators if a test changed it."""
         super().prepare(message)
         state = torch.get_rng_state()
-        if self.states[0] is None or not torch.equal(state, self.states[0]):
-            self.states[0] = state
+        if self.state is None or not torch.equal(state, self.state):
+            self.state = state
             message["rng"] = state.numpy().tobytes().hex()
-        version, numbers, gauss = random.getstate()
-        if numbers != self.states[1]:
-            self.states[1] = numbers
-            message["random"] = [version, list(numbers), gauss]
+        if self.numbers_of_python.changed():
+            message["random"] = read_state(random)
 
     # -- references
 

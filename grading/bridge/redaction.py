@@ -165,19 +165,25 @@ class Texts:
                 text, told = text + part, told + part
                 continue
             value, conversion, spec, size = part
-            written = format(CONVERSIONS[conversion](value), spec)
+            if type(value) is not str or conversion != -1 or spec:
+                written = format(CONVERSIONS[conversion](value), spec)
+            else:
+                written = value
             told += self.shown(value, written, size or text.endswith(PLACES))
             text += written
         if len(self.made) < MOST_NOTED:
             self.made[text] = told
-            self.made.setdefault(text.strip(), told.strip())
+            if text[:1].isspace() or text[-1:].isspace():
+                self.made.setdefault(text.strip(), told.strip())
         return text
 
     def shown(self, value: object, written: str, size: bool) -> str:
         """Return what may be told of a value in a message."""
         kind = type(value)
         if kind is str:
-            return self.made.get(value, written if self.is_known(value) else HOLE)
+            if (told := self.made.get(value)) is not None:
+                return told
+            return written if self.is_known(value) else HOLE
         if value is None or is_torchs(kind, "dtype") or (size and is_small(value)):
             return written
         if (

@@ -100,6 +100,7 @@ class StudentPeer(Peer):
         self.next_object = 0
         self.remotes: dict[int, object] = {}
         self.loans: list = []
+        self.told_held: tuple[set[int], set[int]] = set(), set()
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self.namespace = module.__dict__
@@ -126,6 +127,10 @@ class StudentPeer(Peer):
         finally:
             self.loans, self.borrowed = outer
         reply["drew"] = not torch.equal(before, torch.get_rng_state())
+        held = self.storages.held, self.leaves.held
+        if self.told_held != held:
+            self.told_held = held
+            reply["held"] = [[*numbers] for numbers in held]
         return reply
 
     def forget(self, gone: dict) -> None:
@@ -230,6 +235,8 @@ class StudentPeer(Peer):
     def on_call(self, message: dict) -> object:
         """Call an object, or a method of it."""
         target, arguments, options = self.decode(message["call"], message)
+        if "method" in message:
+            target = getattr(target, message["method"])
         self.loans = [
             (part, contents(part)) for part in changeable((arguments, options))
         ]
@@ -296,5 +303,7 @@ def serve(read_fd: int, write_fd: int) -> None:
     while True:
         try:
             channel.send(peer.answer(channel.receive()))
+            peer.storages.keep_held()
+            peer.leaves.keep_held()
         except (WireClosed, Unsupported):
             return

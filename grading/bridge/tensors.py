@@ -1,20 +1,22 @@
-"""Tensors shared by both processes: storage, leaves of autograd, random generators.
+"""Tensors shared by both processes, and the memory in which they lie.
 
 Each side keeps the same tables. An entry's id is even if the trusted side made it, odd if the
 student's did. Before each message a side looks which entries changed and sends those: so a change
-in place, also through a view, `.data` or an optimiser, shows on the other side.
+in place, also through a view, `.data` or an optimiser, shows on the other side. It looks at memory
+that the messages of the moment name, and at what the student's code holds; nobody there could tell
+whether the rest has changed, and it is looked at once it is named again.
 """
 
 from __future__ import annotations
 
 import ctypes
-import random
+import math
 import sys
-import weakref
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from grading.bridge.watched import WAITING, Watched
 from grading.bridge.wire import WireError
 
 DTYPES = {
@@ -39,6 +41,8 @@ memcmp = ctypes.CDLL(None).memcmp
 memcmp.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 #: A small view of a memory larger than this travels alone, without what else is in that memory.
 LARGE = 16 << 20
+#: So many bytes of new memories may come until it is asked which are gone.
+WAITING_BYTES = 1 << 20
 
 
 def octets(storage: torch.UntypedStorage) -> torch.Tensor:
@@ -48,6 +52,8 @@ def octets(storage: torch.UntypedStorage) -> torch.Tensor:
 
 def end_of(tensor: torch.Tensor) -> int:
     """Return the bytes of memory up to a tensor's last number."""
+    if tensor.is_contiguous():
+        return tensor.storage_offset() * tensor.itemsize + tensor.nbytes
     last = sum(
         (n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
     )
@@ -75,14 +81,17 @@ def is_integer(value: object) -> bool:
     return type(value) is int
 
 
-class Storages:
+class Storages(Watched):
     """Memory by id; on the trusted side held weakly, on the student's side strongly."""
 
     def __init__(self, first: int, weak: bool) -> None:
+        super().__init__()
+        #: An entry is [storage or weak reference, the bytes that both sides know, which may be
+        #: seen: a tensor of 0 and 255, None for all, False before it is exposed].
         self.next, self.weak = first, weak
-        #: id -> [storage or weak reference, the bytes that both sides know, which may be seen: a
-        #: tensor of 0 and 255, or None for all]
-        self.entries: dict[int, list] = {}
+        self.waiting = (
+            0  # bytes that have come since it was asked which memories are gone
+        )
         self.ids: dict[int, int] = {}
         #: id -> which bytes truth values lie in: a tensor of 0 and 255, or None for all
         self.booleans: dict[int, torch.Tensor | None] = {}
@@ -101,11 +110,11 @@ class Storages:
         seen = None
         if number is None:
             number, self.next = self.next, self.next + 2
-            if self.weak:
-                seen = torch.zeros(storage.nbytes(), dtype=torch.uint8)
+            seen = False if self.weak else None
         holder = StorageWeakRef(storage) if self.weak else storage
         self.entries[number] = [holder, known, seen]
         self.ids[storage._cdata] = number
+        self.waiting += storage.nbytes()
         return number
 
     def expose(self, number: int, tensor: torch.Tensor) -> None:
@@ -113,18 +122,19 @@ class Storages:
 
         A test may pass half of a tensor whose other half holds what it expects.
         """
+        self.named.add(number)
         if tensor.dtype is torch.bool:
             self.note_booleans(number, tensor)
         entry = self.entries[number]
         if entry[2] is None:
             return
-        storage = tensor.untyped_storage()
-        if (
-            tensor.is_contiguous()
-            and tensor.numel() * tensor.itemsize == storage.nbytes()
-        ):
+        size = tensor.untyped_storage().nbytes()
+        if tensor.is_contiguous() and tensor.nbytes == size:
             entry[2] = None
-        elif tensor.numel():
+            return
+        if entry[2] is False:
+            entry[2] = torch.zeros(size, dtype=torch.uint8)
+        if tensor.numel():
             octets_under(tensor, entry[2]).fill_(255)
 
     def note_booleans(self, number: int, tensor: torch.Tensor) -> None:
@@ -184,11 +194,22 @@ class Storages:
             self.ids.pop(entry[0].cdata if self.weak else entry[0]._cdata, None)
             self.booleans.pop(number, None)
 
-    def scan(self) -> tuple[list[int], list[int], list[torch.UntypedStorage]]:
-        """Return which entries died, which changed, and what keeps the others alive."""
+    def scan(
+        self, everything: bool, new: list[int]
+    ) -> tuple[list[int], list[int], list[torch.UntypedStorage]]:
+        """Return which entries died, which changed, and what keeps the others alive.
+
+        Args:
+            everything: whether also those are looked at that nobody there could ask about.
+            new: which need no look.
+
+        """
         dead, changed, alive = [], [], []
         lock, weak = torch.UntypedStorage._new_with_weak_ptr, self.weak
-        for number, entry in self.entries.items():
+        everything |= len(self.entries) >= self.due or self.waiting > WAITING_BYTES
+        for number, entry in self.chosen(everything):
+            if number in new:
+                continue
             holder, known, seen = entry
             storage = lock(holder.cdata) if weak else holder
             if storage is None:
@@ -207,7 +228,23 @@ class Storages:
                     continue
             entry[1] = now
             changed.append(number)
+        if everything:
+            self.due = max(WAITING, 2 * (len(self.entries) - len(dead)))
+            self.waiting = 0
         return dead, changed, alive
+
+    def is_held(self, number: int) -> bool:
+        """Tell whether a tensor lies in a memory, or code has it, on the student's side.
+
+        Of what numpy or a buffer has as well, nobody can tell who still does.
+        """
+        storage = self.entries[number][0]
+        # The table's, this name's, and getrefcount's own.
+        return (
+            torch._C._storage_Use_Count(storage._cdata) > 1
+            or sys.getrefcount(storage) > 3
+            or not storage.resizable()
+        )
 
     def grow(self, number: int, storage: torch.UntypedStorage, size: int) -> None:
         """Give a memory the size that it has on the other side.
@@ -278,13 +315,12 @@ def fill(storage: torch.UntypedStorage, blob: bytes) -> None:
 
 def describe(tensor: torch.Tensor, storage_id: int) -> dict:
     """Return how a tensor lies in a memory."""
-    return {
-        "s": storage_id,
-        "dt": NAMES[tensor.dtype],
-        "sh": list(tensor.shape),
-        "st": list(tensor.stride()),
-        "of": tensor.storage_offset(),
-    }
+    shape, offset = tensor.shape, tensor.storage_offset()
+    entry = {"s": storage_id, "dt": NAMES[tensor.dtype], "sh": shape}
+    # An axis of length 0 or 1 may have any stride.
+    if offset or not tensor.is_contiguous() or min(shape, default=2) < 2:
+        entry.update(st=tensor.stride(), of=offset)
+    return entry
 
 
 def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
@@ -294,42 +330,50 @@ def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
         WireError: if it does not fit into its memory.
 
     """
-    shape, stride, offset = entry.get("sh"), entry.get("st"), entry.get("of")
-    dtype, storage = DTYPES.get(str(entry.get("dt"))), storages.get(entry.get("s"))
+    shape, stride, offset = entry.get("sh"), entry.get("st"), entry.get("of", 0)
+    dtype, number = DTYPES.get(str(entry.get("dt"))), entry.get("s")
+    storage = storages.get(number)
     if (
         dtype is None
         or storage is None
-        or not (
-            isinstance(shape, list)
-            and isinstance(stride, list)
-            and len(shape) == len(stride) <= 64
-            and all(
-                is_integer(n) and 0 <= n < 1 << 40 for n in (*shape, *stride, offset)
-            )
-        )
+        or not all_sizes(shape)
+        or not (stride is None or (all_sizes(stride) and len(stride) == len(shape)))
+        or not all_sizes([offset])
     ):
         raise WireError("a tensor that can't be read")
-    count = 1
-    for size in shape:
-        count *= size
-    last = (
-        offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
-        if count
-        else 0
-    )
+    count = math.prod(shape)
+    last = count - 1
+    if stride is not None:
+        last = sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
     if count * dtype.itemsize > max_bytes or (
-        count and (last + 1) * dtype.itemsize > storage.nbytes()
+        count and (offset + last + 1) * dtype.itemsize > storage.nbytes()
     ):
         raise WireError("a tensor that does not fit into its memory")
-    tensor = torch.empty(0, dtype=dtype).set_(
-        storage, offset if count else 0, shape, stride
-    )
+    storages.named.add(number)
+    tensor = torch.empty(0, dtype=dtype)
+    if stride is None:
+        tensor.set_(storage, offset if count else 0, shape)
+    else:
+        tensor.set_(storage, offset if count else 0, shape, stride)
     if count and not storages.shows(entry["s"], tensor):
         raise WireError("a tensor in memory that it was not given")
     if dtype is torch.bool:
         storages.note_booleans(entry["s"], tensor)
         storages.check_booleans(entry["s"])
     return tensor
+
+
+def all_sizes(numbers: object) -> bool:
+    """Tell whether part of a message is a list of sizes, strides or places that can be."""
+    if type(numbers) is not list or len(numbers) > 64:
+        return False
+    for (
+        number
+    ) in numbers:  # not by all(): asked of each tensor, which costs a generator
+        if type(number) is int and 0 <= number < 1 << 40:
+            continue
+        return False
+    return True
 
 
 class _Same(torch.autograd.Function):
@@ -359,143 +403,3 @@ def stand_in(
     made._wire_leaf, made._wire_history = leaf, made.grad_fn
     made._wire_sent = leaf._wire_sent = number
     return made
-
-
-class Leaves:
-    """Tensors at which gradients arrive, by id: own ones on the trusted side weakly.
-
-    The other side's are held until nothing else here does: a change to one must be told.
-    """
-
-    def __init__(self, first: int, weak: bool) -> None:
-        self.first, self.next, self.weak = first, first, weak
-        self.entries: dict[
-            int, list
-        ] = {}  # id -> [function that returns the tensor, its state]
-
-    def id_of(self, tensor: torch.Tensor) -> int | None:
-        """Return a leaf's id, or None if it is not in the table."""
-        number = getattr(tensor, "_wire_id", None)
-        entry = self.entries.get(number) if is_integer(number) else None
-        return number if entry is not None and entry[0]() is tensor else None
-
-    def add(self, tensor: torch.Tensor, number: int | None = None) -> int:
-        """Enter a leaf, by a new id or by the other side's."""
-        if number is None:
-            number, self.next = self.next, self.next + 2
-        own = number % 2 == self.first % 2
-        holder = weakref.ref(tensor) if self.weak and own else (lambda: tensor)
-        self.entries[number] = [holder, None]
-        tensor._wire_id = number
-        return number
-
-    def get(self, number: object) -> torch.Tensor | None:
-        """Return the leaf with an id, or None."""
-        entry = self.entries.get(number) if is_integer(number) else None
-        return None if entry is None else entry[0]()
-
-    def is_idle(self, number: int) -> bool:
-        """Tell whether the trusted side holds the other side's leaf in this table only.
-
-        Neither a name nor a graph of autograd knows it: what could change it is gone.
-        """
-        if not self.weak or number % 2 == self.first % 2:
-            return False
-        tensor = self.entries[number][0]()
-        # The table's, this name's, and getrefcount's own; and one tensor below them.
-        return sys.getrefcount(tensor) == 3 and tensor._use_count() == 1
-
-    def state(self, tensor: torch.Tensor, storages: Storages) -> tuple:
-        """Return what is compared to see whether a leaf changed otherwise than by its numbers."""
-
-        grad = tensor.grad
-        return (
-            *place_of(tensor, storages),
-            tensor.requires_grad,
-            None if grad is None else place_of(grad, storages),
-        )
-
-
-def place_of(tensor: torch.Tensor, storages: Storages) -> tuple:
-    """Return where a tensor lies, to see later whether it lies there still."""
-    return (
-        storages.ids.get(tensor.untyped_storage()._cdata),
-        tensor.dtype,
-        tensor.shape,
-        tensor.stride(),
-        tensor.storage_offset(),
-    )
-
-
-class Generators:
-    """Generators that a test passed, by id; kept as long as the process."""
-
-    def __init__(self) -> None:
-        self.entries: dict[
-            int, list
-        ] = {}  # id -> [generator, state that both sides know]
-        self.next = 0
-
-    def id_of(
-        self, generator: torch.Generator | random.Random, add: bool
-    ) -> int | None:
-        """Return a generator's id, or None; add: enter it if need be."""
-        for number, entry in self.entries.items():
-            if entry[0] is generator:
-                return number
-        if not add:
-            return None
-        self.entries[self.next] = [generator, None]
-        self.next += 1
-        return self.next - 1
-
-    def changed(self) -> list[list]:
-        """Return [id, kind, state] of those that drew numbers or were seeded."""
-        found = []
-        for number, entry in self.entries.items():
-            state = read_state(entry[0])
-            if state != entry[1]:
-                entry[1] = state
-                kind = "torch" if isinstance(entry[0], torch.Generator) else "python"
-                found.append([number, kind, state])
-        return found
-
-    def write(self, number: int, kind: str, state: object, create: bool) -> None:
-        """Take over the state that the other side sent.
-
-        Raises:
-            WireError: if there is no such generator, or this is no state.
-
-        """
-        if number not in self.entries and create:
-            self.entries[number] = [
-                torch.Generator() if kind == "torch" else random.Random(),
-                None,
-            ]
-        try:
-            entry = self.entries[number]
-            write_state(entry[0], state)
-            entry[1] = read_state(entry[0])
-        except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise WireError(
-                f"the state of a generator: {type(error).__name__}"
-            ) from None
-
-
-def read_state(generator: torch.Generator | random.Random) -> object:
-    """Return a generator's state in a form that JSON holds."""
-    if isinstance(generator, torch.Generator):
-        return generator.get_state().numpy().tobytes().hex()
-    version, numbers, gauss = generator.getstate()
-    return [version, list(numbers), gauss]
-
-
-def write_state(generator: torch.Generator | random.Random, state: object) -> None:
-    """Set a generator to a state of `read_state`."""
-    if isinstance(generator, torch.Generator):
-        generator.set_state(
-            torch.frombuffer(bytearray(bytes.fromhex(state)), dtype=torch.uint8)
-        )
-    else:
-        version, numbers, gauss = state
-        generator.setstate((version, tuple(numbers), gauss))

@@ -22,6 +22,8 @@ MAX_HEADER = 16 << 20
 CHUNK = 1 << 16
 #: Bytes of tensors that are copied into one piece with the header, instead of sent one by one.
 TOGETHER = 1 << 16
+#: A message that holds itself nests without end: that is an error all the same.
+encode = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
 
 
 class WireError(Exception):
@@ -50,6 +52,9 @@ class Channel:
         os.set_blocking(write_fd, False)
         self._pending = bytearray()
         self._closed = False
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(read_fd, select.POLLIN)
+        self._writable.register(write_fd, select.POLLOUT)
 
     def send(self, message: dict, timeout: float | None = None) -> None:
         """Send a message.
@@ -61,12 +66,10 @@ class Channel:
         message = dict(message)
         blobs = message.pop("blobs", [])
         try:
-            header = json.dumps(
-                {"m": message, "b": [len(blob) for blob in blobs]}
-            ).encode()
+            header = encode({"m": message, "b": [*map(len, blobs)]}).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise WireError(f"a message that JSON can't hold: {error}") from None
-        size = sum(len(blob) for blob in blobs)
+        size = sum(map(len, blobs))
         if size > self.max_bytes or len(header) > min(MAX_HEADER, self.max_bytes):
             raise WireError(
                 f"a message of {len(header) + size} bytes; the limit is {self.max_bytes} bytes, "
@@ -118,8 +121,18 @@ class Channel:
             raise WireError("a header without the expected parts")
         if sum(lengths) != size:
             raise WireError("the lengths in a header don't add up to its body")
-        message["blobs"] = [bytes(self._read(length, deadline)) for length in lengths]
+        if size > TOGETHER:  # one by one, so that the whole is never there twice
+            message["blobs"] = [bytes(self._read(n, deadline)) for n in lengths]
+            return message
+        body, place, message["blobs"] = bytes(self._read(size, deadline)), 0, []
+        for length in lengths:
+            message["blobs"].append(body[place : place + length])
+            place += length
         return message
+
+    def forget(self) -> None:
+        """Drop what has come and was not read: it may be much."""
+        self._pending = bytearray()
 
     def close(self) -> None:
         """Close both descriptors."""
@@ -130,7 +143,7 @@ class Channel:
 
     def _read(self, count: int, deadline: float | None) -> bytearray:
         while len(self._pending) < count:
-            self._wait(self.read_fd, select.POLLIN, deadline)
+            self._wait(self._readable, deadline)
             try:
                 part = os.read(self.read_fd, CHUNK)
             except BlockingIOError:
@@ -152,15 +165,13 @@ class Channel:
             try:
                 view = view[os.write(self.write_fd, view[:CHUNK]) :]
             except BlockingIOError:
-                self._wait(self.write_fd, select.POLLOUT, deadline)
+                self._wait(self._writable, deadline)
             except OSError as error:
                 raise WireClosed(f"the other side is gone: {error.strerror}") from None
 
-    def _wait(self, descriptor: int, event: int, deadline: float | None) -> None:
+    def _wait(self, poll: select.poll, deadline: float | None) -> None:
         if self._closed:
             raise WireClosed("the channel is closed")
-        poll = select.poll()
-        poll.register(descriptor, event)
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         if not poll.poll(None if left is None else left * 1000):
             raise WireTimeout("no answer in time")

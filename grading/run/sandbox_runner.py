@@ -14,6 +14,7 @@ from grading.run.runner import CellOutcome, EngineError, TestOutcome
 from grading.sandbox.limits import Limits
 from grading.sandbox.worker import Worker, WorkerBroken
 from grading.verdict.cells import Student, TestRun, run_test_cell
+from grading.verdict.memory import Memory
 
 #: Seconds for one cell, as in nbgrader_config.py.
 CELL_SECONDS = 60.0
@@ -43,12 +44,13 @@ class SandboxedProcess:
     left: tuple[str, ...] = ()
     spent = False
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, memory: Memory | None = None) -> None:
         self.session = worker.session()
         self.student = Student(
             Channel(self.session.read_fd, self.session.write_fd),
             call_timeout=CELL_SECONDS,
             strict=True,
+            memory=memory,
         )
 
     def run(
@@ -129,6 +131,7 @@ class SandboxEngine:
     ) -> None:
         self.sandboxed, self.preload = sandbox, preload
         torch.set_num_threads(1)
+        self.memory = Memory()
         self.worker = self._start()
 
     def _start(self) -> Worker:
@@ -149,7 +152,7 @@ class SandboxEngine:
                 with contextlib.suppress(OSError):
                     self.worker.close()
                 self.worker = self._start()
-            return SandboxedProcess(self.worker)
+            return SandboxedProcess(self.worker, self.memory)
         except (WorkerBroken, WireError, ValueError, OSError) as error:
             raise EngineError(f"the sandbox does not start: {error}") from error
 

@@ -35,7 +35,12 @@ from grading.verdict.guards import (
     interrupt,
     silence,
 )
+from grading.verdict.memory import Memory
 
+#: Python's own names.
+PLAIN_BUILTINS = {
+    name: value for name, value in vars(builtins).items() if not name.startswith("_")
+}
 #: Bytes that may wait for Python's own collector when a submission has ended.
 KEPT = 64 << 20
 
@@ -84,8 +89,18 @@ class Student:
         *,
         call_timeout: float | None = 30.0,
         strict: bool = False,
+        memory: Memory | None = None,
     ) -> None:
-        """Take over a channel; strict: tests use only what reference solutions offer."""
+        """Take over a channel.
+
+        Args:
+            channel: to the process.
+            call_timeout: seconds for each call.
+            strict: whether tests use only what reference solutions offer.
+            memory: what tests have worked out beside other submissions.
+
+        """
+        self.memory = memory or Memory()
         self.peer = TrustedPeer(channel, call_timeout, strict)
         self.texts = Texts()
         #: Whether something here was interrupted, perhaps in the middle of an import.
@@ -189,9 +204,12 @@ class Namespace(dict):
         super().__init__(
             {
                 "__name__": "__main__",
+                # Also as names of its own: else each use of one would be a miss here first.
+                **PLAIN_BUILTINS,
                 "__builtins__": builtins,
                 "get_ipython": lambda: shell,
                 JOIN: student.texts.join,
+                "course_memory": student.memory,
             }
         )
         self.student = student
@@ -305,6 +323,7 @@ def _without_changes(
 
 def _run_test_cell(student: Student, source: str, timeout: float | None) -> TestRun:
     namespace = student.namespace()
+    student.memory.begin(source)
     reached = False
     try:
         seen, body, last, texts = compiled(source)

@@ -310,6 +310,7 @@ _contract = _Contract(
     (f"batches", f"seed"),
     loose=True,
     name=f"shuffle_batches",
+    given=_orders,
 )
 _alone = f"their order hangs on their number and the seed alone, not on what is in them"
 _contract.case(f"Batches that fall ({_alone})", [[50 - _n, _n] for _n in range(12)], 3)

@@ -197,6 +197,20 @@ def test_the_kit_names_the_slip(answer: str) -> None:
     assert told == message
 
 
+def test_one_parameter_that_comes_each_time_with_other_data_is_noticed() -> None:
+    """An earlier result has then changed, though not in its memory."""
+    message, _ = Kit().run(
+        "kept = nn.Parameter(torch.zeros(2, 3).double())\n"
+        "def answer(x):\n    kept.data = 2 * x\n    return kept\n"
+        "contract = _Contract(answer, lambda x: 2 * x, (f'x',), results=(f'twice',))\n"
+        "a = _kit_normal(1, (2, 3))\n"
+        "contract.case(f'Numbers', a)\n"
+        "contract.case(f'Other numbers', 3 * a)\n"
+        "contract.again()"
+    )
+    assert "changed by a later call" in message
+
+
 @pytest.mark.parametrize(
     "answer",
     [

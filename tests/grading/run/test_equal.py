@@ -4,24 +4,28 @@ The answers are those of the banks in tests/answers, right and wrong ones, put t
 submissions: one answer a task. What nbgrader would give, cell by cell, comes from the harness of
 tests/harness, which executes answers and tests in one process, as a kernel does.
 
-A sample is taken by default: three submissions of each assignment, drawn with a seed of the
-assignment's name, so that each task has three different answers. With GRADING_EQUAL=all every
-answer of every bank is in one submission.
+A sample is taken by default: four submissions of each assignment, drawn with a seed of the
+assignment's name, so that each task has two right answers and two wrong ones. With
+GRADING_EQUAL=all every answer of every bank is in one submission. What is kept from one submission
+to the next is worked out again and compared: it depends on nobody's answer.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
+import torch
 
 from grading.course import notebooks, release, submission
 from grading.course.notebooks import ROOT, SEPARATOR
 from grading.course.states import State
 from grading.run import pipeline, sandbox_runner
+from grading.verdict.memory import Memory, alike
 from tests.harness import assignment as form
 from tests.harness import runner
 from tests.harness.bank import Answer, read_bank
@@ -31,10 +35,61 @@ from tests.test_class_graded import fill
 #: can't change theirs: `*--contract` fails such an answer in one process only.
 KEPT = ("returns_a_kept_list", "list_kept")
 #: Submissions of one assignment in the sample.
-SAMPLE = 3
+SAMPLE = 4
 ALL = os.environ.get("GRADING_EQUAL") == "all"
 
 pytestmark = pytest.mark.timeout(7200 if ALL else 600)
+
+
+class Checked(Memory):
+    """Works out again what it has kept, and counts what comes out otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.used = self.differing = 0
+
+    def __call__(self, make: Callable[[], object], given: Sequence) -> object:
+        """Return what is kept, compared."""
+        contract = inspect.getclosurevars(make).nonlocals["self"]
+        for value in values_used(contract.reference, set()):
+            assert value is contract.given, f"its `given` lacks {value!r:.80}"
+        before = self.kept.get(self.place + 1)
+        found = super().__call__(make, given)
+        if before is not None and alike(before[0], given):
+            self.used += 1
+            self.differing += not same(found, make())
+        return found
+
+
+def values_used(function: Callable, seen: set[int]) -> Iterator[object]:
+    """Yield the containers, tensors and modules that a function of a test cell uses by name."""
+    if not inspect.isfunction(function) or id(function) in seen:
+        return
+    seen.add(id(function))
+    inner = [function.__code__]
+    for code in inner:
+        inner += [one for one in code.co_consts if inspect.iscode(one)]
+    names = {name for code in inner for name in code.co_names}
+    used = [dict.get(function.__globals__, name) for name in names]
+    used += [cell.cell_contents for cell in function.__closure__ or ()]
+    for value in used:
+        if isinstance(value, list | dict | set | torch.Tensor | torch.nn.Module):
+            yield value
+        elif function.__globals__ is getattr(value, "__globals__", None):
+            yield from values_used(value, seen)
+
+
+def same(one: object, other: object) -> bool:
+    """Tell whether two results are the same, NaN included."""
+    if isinstance(one, torch.Tensor):
+        if (one.dtype, one.shape) != (other.dtype, other.shape):
+            return False
+        return bool(((one == other) | ((one != one) & (other != other))).all())
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[n], other[n]) for n in one)
+    return one == other or (one != one and other != other)
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +120,10 @@ def students(
         ]
         random_numbers.shuffle(right)
         random_numbers.shuffle(wrong)
-        # A right one among the first few: a class whose every answer is wrong says little.
-        first = [right.pop(), *wrong[: SAMPLE - 1]]
+        # Two right ones, which may differ where more than one result is right.
+        first = [right.pop(), right.pop(), *wrong[: SAMPLE - 2]]
         random_numbers.shuffle(first)
-        shuffled[task] = [*first, *wrong[SAMPLE - 1 :], *right]
+        shuffled[task] = [*first, *wrong[SAMPLE - 2 :], *right]
     count = most or max(map(len, shuffled.values()))
     return [
         {task: answers[number % len(answers)] for task, answers in shuffled.items()}
@@ -98,6 +153,7 @@ def test_the_points_are_nbgraders(
     path = ROOT / "exercises" / name / assignment.path.name
     graded, release = submission.load(path, assignment.path), notebooks.read(path)
     wrong, scores = [], set()
+    engine.memory = Checked()
     for job, one, outcome in zip(jobs, handed_in, outcomes, strict=True):
         assert not outcome.died, outcome.died
         data = json.dumps(fill(release, job.answers)).encode()
@@ -118,3 +174,4 @@ def test_the_points_are_nbgraders(
                 )
     assert not wrong, "\n".join(["", *wrong])
     assert {0.0, 1.0} <= scores
+    assert engine.memory.differing == 0 < engine.memory.used

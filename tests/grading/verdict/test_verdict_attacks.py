@@ -227,6 +227,8 @@ FORGERIES = {
     "a new memory with a taken number": "new=[[0, 0]], blobs=[bytes(4)]",
     "lists as numbers": "gone={'calls': [[]], 'storages': [{}], 'leaves': [], 'sent': [], "
     "'refs': []}",
+    "held memories without numbers": "held=[[0], [None]]",
+    "held memories of one kind": "held=[[0]]",
     "a memory let go": "gone={'calls': [], 'storages': [0], 'leaves': [], 'sent': [], 'refs': []}",
     "a leaf let go": "gone={'calls': [], 'storages': [], 'leaves': [40], 'sent': [], 'refs': []}",
     "no parts": "gone=None, new=None, sync=None, leaves=None",

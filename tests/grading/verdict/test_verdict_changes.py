@@ -152,6 +152,59 @@ def test_no_change_outlives_a_test() -> None:
     assert run.passed, run.message
 
 
+def test_what_was_changed_long_ago_is_noticed_when_it_is_named_again() -> None:
+    """Here or there, after messages that did not name it; also what the other side let go."""
+    cell = (
+        "kept = []\ndef keep(x): kept.append(x)\ndef drop(): kept.clear()\n"
+        "def total(x): return x.sum()\ndef double(): kept[0].mul_(2)\ndef pass_by(): pass\n"
+        "def now(): return kept[0].sum()"
+    )
+    passing = "for _ in range(30): pass_by()\n"
+    with submission(cell) as student:
+        run = run_test_cell(
+            student,
+            "x, y = torch.ones(2), torch.ones(3)\nkeep(x)\ntotal(y)\n"
+            f"{passing}x += 1\ny += 1\n"
+            "assert now() == 4, x\nassert total(y) == 6 and total(x) == 4, (x, y)\n"
+            f"{passing}double()\nassert x.tolist() == [4, 4], x\n"
+            f"drop()\n{passing}x -= 4\nassert total(x) == 0\n"
+            f"keep(y)\n{passing}y.zero_()\ndouble()\nassert total(y) == 0",
+        )
+    assert run.passed, run.message
+
+
+#: Ways to keep numbers in a memory other than in a tensor.
+UNSEEN = {
+    "an array": (
+        "import numpy as np\nkept = np.zeros(3, dtype=np.float32)\n"
+        "def shown(): return torch.from_numpy(kept)"
+    ),
+    "a buffer": (
+        "kept = bytearray(12)\n"
+        "def shown(): return torch.frombuffer(kept, dtype=torch.float32)"
+    ),
+    "a storage": (
+        "kept = torch.zeros(3).untyped_storage()\n"
+        "def shown(): return torch.empty(0).set_(kept)"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNSEEN)
+def test_a_memory_is_watched_in_which_no_tensor_lies(kind: str) -> None:
+    """An earlier result is seen to change, as is what a test writes there; it comes back."""
+    cell = f"{UNSEEN[kind]}\ndef add(): shown().add_(1)\ndef total(): return shown().clone()"
+    passing = "for _ in range(3): total()\n"
+    with submission(cell) as student:
+        run = run_test_cell(
+            student,
+            f"got = shown()\n{passing}add()\nassert got.tolist() == [1] * 3, got\n"
+            f"{passing}got.fill_(5)\nassert total().sum() == 15\n"
+            f"del got\n{passing}assert shown().sum() == 15",
+        )
+    assert run.passed, run.message
+
+
 def test_a_change_is_not_kept_by_letting_its_memory_go() -> None:
     """Without an entry in the tables, nobody would know what to undo."""
     cell = FORGED + (
