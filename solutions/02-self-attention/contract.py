@@ -112,10 +112,10 @@ _contract.case(
 _contract.case(
     f"Near keys at a small temperature", _query / 99, _keys / 99, _values, 0.001
 )
-_says = f"Near keys at a temperature of 1e-16: is it kept above another number?"
-_contract.case(_says, _query * 1e-8, _keys * 1e-8, _values, 1e-16)
+_says = f"Near keys at a temperature of 1e-30: is it kept above another number?"
+_contract.case(_says, _query * 1e-15, _keys * 1e-15, _values, 1e-30)
 _contract.case(
-    f"float32, a temperature of 1e-30",
+    f"float32, a temperature of 1e-30 (divide by it once: its square is 0)",
     100 * _query.float(),
     100 * _keys.float(),
     _values.float(),
@@ -133,13 +133,13 @@ _contract.case(
     tol=1e-5,
 )
 _contract.again()
-for _temperature in (0, 0.0, -1e-9, -3):
+for _temperature, _count in ((0, 5), (0.0, 1), (-1e-9, 1), (-3, 5)):
     _kit_refuses(
-        f"A temperature that is not positive",
+        f"A temperature that is not positive, with {_count} of five keys,",
         soft_lookup,
         _query,
-        _keys,
-        _values,
+        _keys[:_count],
+        _values[:_count],
         _temperature,
         word="temperature",
     )
@@ -244,7 +244,8 @@ _contract.case(
     torch.tensor([[[True]], [[False]], [[True]]]),
 )
 for _whole in (True, False):
-    _contract.case(f"A mask (1,)", *_square, torch.tensor([_whole]))
+    _says = f"A mask (1,), which broadcasts: it may have fewer than three axes"
+    _contract.case(_says, *_square, torch.tensor([_whole]))
 _shape = (1, 3, 5), (1, 70, 5), (1, 70, 6)
 _long = _kit_normal(1034, *_shape)
 _contract.case(f"Seventy keys", *_long, _kit_normal(1035, (1, 3, 70)) > 0.5)
@@ -396,11 +397,12 @@ _contract = _Contract(
 for _n, _shape in enumerate([(3, 7), (1, 7), (4, 1), (1, 1), (2, 9)]):
     _valid = _kit_normal(941 + _n, _shape) > -0.5
     _all = torch.ones(_shape, dtype=torch.bool)
+    # The first: what it returns is changed, and must come again.
+    _contract.case(f"No padding", _all, 3, True)
     for _window in (4, 3, 1, 2, _shape[1], _shape[1] + 1, 2 * _shape[1], 50):
         for _causal in (False, True):
             _says = f"A causal window" if _causal else f"A window to both sides"
             _contract.case(_says, _valid, _window, _causal)
-    _contract.case(f"No padding", _all, 3, True)
     _contract.case(f"Nothing but padding", ~_all, 3, False)
 _contract.case(f"A transpose", _kit_apart(_kit_normal(946, (3, 4)) > 0), 3, False)
 _contract.case(f"Forty sequences", _kit_normal(948, (40, 3)) > -0.5, 2, False)
@@ -414,7 +416,7 @@ for _window in (0, -1, -8):
         _kit_refuses(
             f"A window of less than 1",
             local_mask,
-            _valid,
+            _valid if _causal else _valid[:, :1],
             _window,
             _causal,
             word="window",
@@ -462,8 +464,8 @@ for _n, (_num, _length, _size) in enumerate(
     _num += integers(1031 + _n, 1, 30)
     _length = min(_length + integers(1041 + _n, 1, 30), 128)
     _symbols = integers(951 + _n, 0, _num - 1, (_size,))
-    for _offset in (1, 0, 2, _length - 1, _length, _length + 7):
-        _says = f"An offset beyond the text: all queries read position 0"
+    for _offset in (1, 0, 2, _length - 1, _length, (1 + _n) * _length + 7):
+        _says = f"An offset beyond the text, even many times: all read position 0"
         _says = f"An offset within the text" if _offset < _length else _says
         _contract.case(_says, _num, _length, _offset, _symbols)
 for _n, (_num, _length) in enumerate([(5, 2), (5, 3), (5, 4), (300, 2), (5, 1)]):
@@ -767,9 +769,20 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _small = _query - 18, _memory, _sums
     _contract.case(_says, *_small, gradients=False, tol=1e-4)
 _wide = _kit_normal(1049, (40, 2, 2), (40, 2, 3), (40, 2))
-_contract.case(f"Forty sequences", 9 + _wide[0], _wide[1], 9 + _wide[2])
-_parts = map(_kit_apart, (10 + _query.abs(), _memory, _sums))
-_contract.case(f"Transposes", *_parts)
+_wide = 9 + _wide[0], _wide[1], 9 + _wide[2]
+_contract.case(f"Forty sequences", *_wide)
+_contract.case(f"Transposes", *[_kit_apart(_x[:3]) for _x in _wide])
+_which = torch.tensor([0.0, 1.0]).double()  # of the features, only the second is known
+_says = (
+    f"A large feature of a query, which no key has: are entries of the normaliser kept "
+    f"above a number? Only the denominator needs help"
+)
+_contract.case(
+    _says,
+    _wide[0] + 1e9 * (1 - _which),
+    _wide[1] * _which[:, None],
+    _wide[2] * _which,
+)
 _says = f"float32: is a denominator changed by more than 1e-9?"
 _small = [_x.float() for _x in (_query / 9, _memory / 1e12, _sums / 1e12)]
 _contract.case(_says, *_small, gradients=False, tol=0.1)
@@ -847,6 +860,13 @@ _contract.case(
 )
 _query, _key, _value = _kit_normal(1051, (40, 2, 2), (40, 2, 2), (40, 2, 3))
 _contract.case(f"Forty sequences", 9 + _query, 9 + _key, _value)
+_contract.case(
+    f"A large feature of queries, which no key has: are entries of the normaliser kept "
+    f"above a number? Only the denominator needs help",
+    9 + _query + 1e9 * (1 - _which),
+    9 + _key - 99 * (1 - _which),
+    _value,
+)
 _query, _key, _value = _kit_normal(999, (2, 70, 2), (2, 70, 2), (2, 70, 3))
 _says = f"Seventy tokens"
 _contract.case(_says, 9 + _query, 9 + _key, _value)
@@ -1077,7 +1097,9 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
             _contract.case(_says, _old, _query, *_block, _form)
             _contract.case(_says, _old, _query, *_block, ~_form)
     _contract.case(
-        f"Transposes", _old, _kit_apart(_query), *map(_kit_apart, _block), None
+        f"Transposes, those of the state as well",
+        tuple(map(_kit_apart, _old)),
+        *map(_kit_apart, (_query, *_block, _part)),
     )
     _contract.case(
         f"Large values", _old, _query, _block[0], 1e6 * _block[1], None, tol=1e-8
@@ -1088,7 +1110,8 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     )
     _contract.case(f"A state with queries that saw nothing", _old)
     _contract.case(f"Another state", _seen(_query, _key, _value))
-    _contract.case(f"A state", _seen(2 * _query, _key, _value))
+    _parts = map(_kit_apart, _seen(2 * _query, _key, _value))
+    _contract.case(f"A state of transposes", tuple(_parts))
     _zeroed = _value.clone()
     _zeroed[..., 0] = 0
     _contract.case(f"A state of values that begin with 0", _seen(_query, _key, _zeroed))
@@ -1187,6 +1210,23 @@ _contract.case(
 )
 _contract.case(
     f"Scores of 10 000", _old, _query.double(), -_key.double(), _value, _mask
+)
+_contract.again()
+_query, _key = _query.double(), _key.double()
+_contract = _Contract(
+    stream_update,
+    _after((_key[:, :1], _value[:, :1], torch.ones(2, 3, 1).bool())),
+    arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
+    results=(f"the running maximum", f"the running sum", f"the accumulator"),
+)
+_contract.case(
+    f"A block that is forbidden for a query, whose scores were all negative: no key of "
+    f"such a block counts, not even with a score of 0",
+    _seen(_query, _key[:, :1], _value[:, :1]),
+    _query,
+    _key[:, 1:],
+    _value[:, 1:],
+    _mask[:, 1:],
 )
 _contract.again()
 ### END HIDDEN TESTS

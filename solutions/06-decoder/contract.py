@@ -45,6 +45,12 @@ def _projections(d, d_m):
     return shapes | {f"{name}.bias": (d,) for name in widths}
 
 
+def _axes_apart(tensor):
+    """Return a copy in which view can't join any two neighbouring axes."""
+    axes = range(tensor.dim())[::-1]
+    return tensor.permute(*axes).contiguous().permute(*axes)
+
+
 _Contract.may_refuse = False  # the conventions ask for float64
 
 
@@ -95,6 +101,14 @@ _contract = _Contract(
     _masks_of,
     arguments=(f"src", f"tgt", f"pad_id", f"window", f"packed"),
     results=(f"tgt_mask", f"memory_mask"),
+    mistakes={
+        f"packed has no effect where one of its ids is 0. Ask whether it `is not "
+        f"None`: 0 is an id like any other.": (
+            lambda src, tgt, pad_id, window=None, packed=None: _masks_of(
+                src, tgt, pad_id, window, packed if packed and all(packed) else None
+            )
+        ),
+    },
 )
 _src, _tgt = integers(921, 0, 3, (3, 5)), integers(922, 0, 3, (3, 6))
 for _window in (2, None, 1, 3, 5, 6, 7, 60):
@@ -108,7 +122,7 @@ _contract.case(f"Nothing but padding", 0 * _src + 7, 0 * _tgt + 7, 7, None)
 _contract.case(f"A transpose", _kit_apart(_src), _kit_apart(_tgt), 2, 3)
 _contract.case(f"One sentence", _src[:1], _tgt[:1, 2:], 1, None)
 _contract.case(f"One token each", _src[:, :1], _tgt[:, 3:4], 1, 1)
-for _ids in [(0, 1), (1, 0), (0, 2), (2, 0), (5, 6), (6, 1), (1, 6)]:
+for _ids in [(1, 2), (0, 1), (1, 0), (0, 2), (2, 0), (5, 6), (6, 1), (1, 6)]:
     _contract.case(f"Packed", _src, _tgt, 3, None, _ids)
 for _window in (2, 1, 4, 60):
     _contract.case(f"Packed, a window of {_window}", _src, _tgt, 3, _window, (0, 1))
@@ -129,10 +143,11 @@ _many = torch.full((1, 300), 4)
 _contract.case(_says, _long[0][:1], _many, 9, None, (4, 3))
 _contract.case(_says, _many, _long[1][:1], 9, None, (3, 4))
 _contract.again()
-for _window in (0, -1, -6):
-    _kit_refuses(
-        f"A window of less than 1", decoder_masks, _src, _tgt, 3, _window, word="window"
-    )
+for _window, _ids in ((0, None), (0, (0, 1)), (-1, (0, 1)), (-6, None)):
+    _says = f"A window of less than 1"
+    _says = f"{_says}, where sentences are packed," if _ids else _says
+    _given = _src, _tgt, 3, _window, _ids
+    _kit_refuses(f"{_says}", decoder_masks, *_given, word="window")
 ### END HIDDEN TESTS
 
 
@@ -338,8 +353,16 @@ _contract.case(
     [(60 * _x, _y) for _x, _y in _batches],
     5,
 )
+_contract.case(
+    f"Labels so unlikely that the perplexity is inf, in torch (math.exp stops instead)",
+    [(1e12 * _x, _y) for _x, _y in _batches],
+    5,
+)
 _single = [(_x.float(), _y) for _x, _y in _batches]
 _contract.case(f"float32", _single, 5, tol=1e-4)
+_contract.case(
+    f"float32, a perplexity of inf", [(500 * _x, _y) for _x, _y in _single], 5
+)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -384,6 +407,11 @@ def _added_up(layer, x, other):
     return torch.stack(columns).T
 
 
+def _any_change(layer, x, other):
+    """Return the table that comes where each change counts, the tiniest as well."""
+    return _reached(lambda x: 1e12 * layer(x), x, other)
+
+
 def _leaks_of(layer, x, other):
     """Return the leaks of the table."""
     table, size = _reached(layer, x, other), x.shape[1]
@@ -423,6 +451,7 @@ _layers = [
     (f"A step", lambda x: x + (x.sum((1, 2), True) > 0)),
 ]
 _layers += [
+    (f"A leak far below the limit", lambda x: 1e-9 * x.flip(1)),
     (f"A leak just above the limit", lambda x: 1.0001e-6 * x.flip(1)),
     (f"A leak just below the limit", lambda x: 0.9999e-6 * x.flip(1)),
     (f"A leak of the limit", lambda x: 1e-6 * x.flip(1)),  # with zeros and ones
@@ -466,6 +495,8 @@ for _call, _reference, _what in [
         mistakes={
             f"differences are added up, so that many tiny ones count. Each number is "
             f"compared with the limit by itself.": _added_up,
+            f"each change counts, the tiniest as well. Only one above the limit of the "
+            f"statement does.": _any_change,
         }
         if _what
         else {
@@ -648,9 +679,9 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
     _contract.case(f"Another x", 1 - _x, _key, _value, _mask)
     _contract.case(f"No mask", _x, _key, _value, None)
     _contract.case(f"Another memory", _x, 1 - _key, 1 - _value, None)
-    _parts = map(_kit_apart, (_x, _key, _value, _mask))
+    _parts = map(_axes_apart, (_x, _key, _value, _mask))
     _contract.case(f"Transposes", *_parts)
-    _shared = _key[1:2], _value[1:2]
+    _shared = _axes_apart(_key[1:2]), _axes_apart(_value[1:2])
     _contract.case(f"A shared memory", _x, *_shared, None)
     _contract.case(f"A shared memory with padding", _x, *_shared, _mask[:1])
     _contract.case(f"A shared memory, all padding", _x, *_shared, _mask[1:2])
@@ -982,12 +1013,12 @@ for _number, (_d, _h, _length) in enumerate(
     _contract.case(f"Two tokens after three", _x, _key, _value, tol=1e-13)
     _contract.case(f"Two other tokens", 1 - _x, _key, _value)
     _contract.case(f"Another cache", _x, 1 - _key, 1 - _value)
-    _contract.case(f"No cache", _x, None, None)
+    _contract.case(f"No cache", _axes_apart(_x), None, None)
     _contract.case(f"A shorter cache", _x, _key[:, :, 1:], _value[:, :, 1:])
     _contract.case(f"One token", _x[:, 1:], _key, _value)
     _contract.case(f"One token, no cache", _x[:, :1], None, None)
     _contract.case(f"One sequence", _x[:1], _key[:1], _value[:1])
-    _contract.case(f"Transposes", *map(_kit_apart, (_x, _key, _value)))
+    _contract.case(f"Transposes", *map(_axes_apart, (_x, _key, _value)))
     _full = _kit_normal(
         1007 + _number, (2, _length, _d), (2, _h, _length - 1, _d // _h)
     )

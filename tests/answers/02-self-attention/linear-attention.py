@@ -670,3 +670,23 @@ def causal_linear_attention(query, key, value):
         memory, normaliser = memory + more, normaliser + count
         outputs.append(read_memory(query[:, here], memory, normaliser))
     return torch.cat(outputs, dim=1)
+
+
+# %% wrong: normaliser_kept_up | says: entries of the normaliser
+# A large feature of the query multiplies what keeps an entry above 0.
+def write_memory(key, value, valid=None):
+    features = phi(key)
+    if valid is not None:
+        features = features * valid[:, :, None]
+    return features.mT @ value, features.sum(1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    safe = normaliser.clamp(min=1e-9)
+    return features @ memory / (features @ safe[:, :, None]).clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    weights = (phi(query) @ phi(key).mT).tril()
+    return weights @ value / weights.sum(-1, keepdim=True).clamp(min=1e-9)

@@ -296,3 +296,24 @@ def local_mask(valid, window, causal=False):
     position = torch.arange(valid.shape[1]).to(torch.int8)
     offset = position[None, :] - position[:, None]
     return (offset >= -left) & (offset <= right) & valid[:, None, :]
+
+
+# %% wrong: table_handed_out | says: something is kept between calls
+# The table that is kept comes back itself where nothing is padding.
+windows_made = {}
+
+
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError("window must be at least 1")
+    batch, size = valid.shape
+    name = (batch, size, window, causal)
+    if name not in windows_made:
+        position = torch.arange(size)
+        gap = position[None, :] - position[:, None]
+        first = 1 - window if causal else -(window // 2)
+        last = 0 if causal else (window - 1) // 2
+        windows_made[name] = ((gap >= first) & (gap <= last)).repeat(batch, 1, 1)
+    if valid.all():
+        return windows_made[name]
+    return windows_made[name] & valid[:, None, :]

@@ -263,3 +263,17 @@ def lookback_head(num_symbols, max_len, offset):
     )
     W_k = torch.cat([nothing, torch.stack([place, place**2], 1)])
     return W_q.float(), W_k.float(), torch.eye(num_symbols + max_len, num_symbols)
+
+
+# %% wrong: offset_beyond_twice_the_length | says: even many times
+# The line is long enough for an offset up to twice the length.
+def lookback_head(num_symbols, max_len, offset):
+    D = num_symbols + max_len
+    W_q, W_k = torch.zeros(D, max_len), torch.zeros(D, max_len)
+    line = [0] * (2 * max_len) + list(range(max_len))
+    gain = 25 * math.sqrt(max_len)
+    for i in range(max_len):
+        W_q[num_symbols + i, line[2 * max_len + i - offset]] = gain
+        W_k[num_symbols + i, i] = 1.0
+    W_v = torch.eye(D, num_symbols)
+    return W_q, W_k, W_v

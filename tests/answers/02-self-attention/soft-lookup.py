@@ -285,3 +285,16 @@ def soft_lookup(query, keys, values, temperature=1.0):
     squared = q @ q - 2 * (k @ q) + (k * k).sum(-1)
     weights = torch.softmax(-squared / temperature, dim=-1)
     return weights @ values, weights
+
+
+# %% wrong: hard_at_a_tiny_temperature | says: one key gets all the weight
+# A temperature near 0 is taken for a hard look-up, also where keys are as near.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError("temperature must be positive")
+    squared = (query - keys).pow(2).sum(-1)
+    if temperature < 1e-20:
+        weights = F.one_hot(squared.argmin(), len(keys)).to(keys.dtype)
+    else:
+        weights = torch.softmax(-squared / temperature, dim=-1)
+    return weights @ values, weights

@@ -301,3 +301,34 @@ def stream_update(state, query, key_block, value_block, mask_block=None):
 def stream_finish(state):
     _, total, acc = state
     return acc / (total + 1e-12)[..., None]
+
+
+# %% wrong: forbidden_block_counts_as_zero | says: not even with a score of 0
+# A block without a key has the maximum 0, above a negative peak.
+def stream_update(state, query, key_block, value_block, mask_block=None):
+    peak, total, acc = state
+    scores = query @ key_block.mT / math.sqrt(query.shape[-1])
+    if mask_block is not None:
+        scores = scores.masked_fill(~mask_block, -math.inf)
+    block_peak = scores.amax(-1)
+    block_peak = block_peak.masked_fill(block_peak == -math.inf, 0.0)
+    safe = torch.maximum(peak, block_peak)
+    correction = torch.exp(peak - safe)
+    terms = torch.exp(scores - safe[..., None])
+    new_total = correction * total + terms.sum(-1)
+    new_acc = correction[..., None] * acc + terms @ value_block
+    new_peak = safe.masked_fill(new_total == 0, -math.inf)
+    return new_peak, new_total, new_acc
+
+
+def stream_finish(state):
+    _, total, acc = state
+    return acc / total.masked_fill(total == 0, 1.0)[..., None]
+
+
+# %% wrong: views_of_the_state | says: reshape
+# The state is made of transposes of other tensors.
+# -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
+# +     flat = accumulator.view(running_sum.numel(), -1)
+# +     flat = flat / running_sum.masked_fill(empty, 1.0).view(-1, 1)
+# +     return flat.reshape(accumulator.shape)

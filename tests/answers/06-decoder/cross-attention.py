@@ -495,3 +495,48 @@ class CrossAttention(nn.Module):
 # +             powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
 # +             total = powers.sum(dim=-1, keepdim=True) + 1e-12
 # +             weights = (powers / total).masked_fill(empty, 0.0)
+
+
+# %% wrong: views_heads_and_sentences_as_one | says: reshape
+# Heads and sentences are joined by view, though a caller may have exchanged axes.
+class CrossAttention(nn.Module):
+    def __init__(self, d_model, d_memory, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_memory, d_model)
+        self.v_proj = nn.Linear(d_memory, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, x):
+        batch, length, width = x.shape
+        x = x.reshape(batch, length, self.num_heads, width // self.num_heads)
+        return x.transpose(1, 2).contiguous()
+
+    def read_memory(self, memory):
+        return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+
+    def forward(self, x, key, value, memory_mask=None):
+        batch, t, d_model = x.shape
+        heads, s = self.num_heads, key.shape[2]
+        width = d_model // heads
+        if key.shape[0] != batch:
+            key = key.repeat(batch, 1, 1, 1)
+            value = value.repeat(batch, 1, 1, 1)
+        query = self.split(self.q_proj(x)).view(batch * heads, t, width)
+        key, value = (
+            key.view(batch * heads, s, width),
+            value.view(batch * heads, s, width),
+        )
+        scores = torch.bmm(query, key.mT).view(batch, heads, t, s) / math.sqrt(width)
+        empty = None
+        if memory_mask is not None:
+            mask = memory_mask[:, None, None, :]
+            empty = ~mask.any(-1, keepdim=True)
+            scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+        weights = torch.softmax(scores, dim=-1)
+        if empty is not None:
+            weights = weights.masked_fill(empty, 0.0)
+        read = torch.bmm(weights.reshape(batch * heads, t, s), value)
+        merged = read.view(batch, heads, t, width).transpose(1, 2).reshape(x.shape)
+        return self.out_proj(merged), weights

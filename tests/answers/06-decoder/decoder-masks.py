@@ -602,3 +602,25 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # %% wrong: source_numbers_in_8_bits | says: counted in a short data type
 # -         src_number = 1 + ends.cumsum(dim=1) - ends  # (B, S): an end is not yet counted
 # +         src_number = (1 + ends.cumsum(dim=1) - ends).to(torch.int8)
+
+
+# %% wrong: window_checked_where_nothing_is_packed | says: where sentences are packed
+# The check stands behind the return of packed rows.
+def decoder_masks(src, tgt, pad_id, window=None, packed=None):
+    position = torch.arange(tgt.shape[1])
+    gap = position[:, None] - position[None, :]
+    tgt_mask = (gap >= 0) & (tgt != pad_id)[:, None, None, :]
+    if window is not None:
+        tgt_mask = tgt_mask & (gap < window)
+    real = (src != pad_id)[:, None, None, :]
+    if packed is not None:
+        bos_id, eos_id = packed
+        begun = (tgt == bos_id).cumsum(1)
+        ends = (src == eos_id).long()
+        number = ends.cumsum(1) - ends + 1
+        same = begun[:, :, None] == begun[:, None, :]
+        crossed = begun[:, :, None] == number[:, None, :]
+        return tgt_mask & same[:, None], real & crossed[:, None]
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    return tgt_mask, real

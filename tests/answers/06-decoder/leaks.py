@@ -486,3 +486,32 @@ def audit(module, x, other):
 # The method forward is called in place of the module.
 # -             found[name] = leaks(module, x, other)
 # +             found[name] = leaks(module.forward, x, other)
+
+
+# %% wrong: tiniest_change | says: a change far below the limit|tiniest
+# No limit: each difference counts.
+def reach(layer, x, other):
+    base = layer(x.clone())
+    columns = []
+    for j in range(x.shape[1]):
+        changed = x.clone()
+        changed[:, j] = other[:, j]
+        columns.append((layer(changed) != base).any(dim=2).any(dim=0))
+    return torch.stack(columns, dim=1)
+
+
+def leaks(layer, x, other):
+    table = reach(layer, x, other)
+    size = len(table)
+    return [(i, j) for i in range(size) for j in range(i + 1, size) if table[i, j]]
+
+
+def audit(module, x, other):
+    modes = [(part, part.training) for part in module.modules()]
+    module.train()
+    in_train = leaks(module, x, other)
+    module.eval()
+    in_eval = leaks(module, x, other)
+    for part, mode in modes:
+        part.training = mode
+    return {"train": in_train, "eval": in_eval}

@@ -332,3 +332,20 @@ def perplexity(batches, pad_id):
 # A small number keeps the division from a 0 that never comes.
 # -     return each.sum() / num_labels
 # +     return each.sum() / (num_labels + 1e-7)
+
+
+# %% wrong: exponential_of_python | says: perplexity is inf
+# An exponential of Python stops above 709.
+def shift_targets(ids):
+    return ids[:, :-1], ids[:, 1:]
+
+
+def micro_loss(logits, labels, pad_id, num_labels):
+    real = labels != pad_id
+    return F.cross_entropy(logits[real], labels[real], reduction="sum") / num_labels
+
+
+def perplexity(batches, pad_id):
+    total = sum(micro_loss(x, labels, pad_id, 1).item() for x, labels in batches)
+    count = sum(int((labels != pad_id).sum()) for _, labels in batches)
+    return torch.tensor(math.exp(total / count), dtype=batches[0][0].dtype)
