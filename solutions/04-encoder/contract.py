@@ -303,7 +303,7 @@ for _name in (
     if _name in ("tanh", "selu", "leaky_relu", "relu6", "elu", "softplus"):
         _says = f"An activation that PyTorch knows, and the statement doesn't,"
     _kit_refuses(
-        _says,
+        f"{_says}",
         gated_feed_forward,
         *_sets[0],
         _name,
