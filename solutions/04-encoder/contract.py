@@ -36,6 +36,12 @@ def _layer_weights(seed, *count, sizes):
     return _kit_normal(seed, *[(*count, *shape) for shape in shapes])
 
 
+def _untrained(values):
+    """Return the weights with norms as they start: gains of one, shifts of zero."""
+    norms = [torch.full_like(w, 1 - n % 2) for n, w in enumerate(values[8:])]
+    return [*values[:8], *norms]
+
+
 def _named(values, named):
     """Return the weights by name."""
     return dict(zip(_of_layer(), values, strict=False)) | named
@@ -137,33 +143,57 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
 _gain, _x = _kit_normal(1305, (5,), (3, 2, 5))
 _kinds = torch.float16, torch.bfloat16, torch.float32, torch.float64
 for _kind, _tol in zip(_kinds, (5e-3, 3e-2, 1e-5, 1e-9), strict=True):
-    for _of_weight in {torch.float32, torch.float64, _kind}:
+    for _of_weight in dict.fromkeys((torch.float32, torch.float64, _kind)):
         _module = RMSNorm(5, 1e-9).to(_of_weight)
         _module.load_state_dict({"weight": _gain.to(_of_weight)})
         _low, _state = _x.to(_kind), {"weight": _gain.to(_of_weight).double()}
+        _loose = max(_tol, 1e-2 if _of_weight in _kinds[:2] else 0.0)
         for _scale in (1.0, 3e-4, 5e3) if _kind in _kinds[:2] else (1.0,):
             _given = (_low * _scale).to(_kind)
-            _want = _by_size(_state, _given.double(), 1e-9).to(_kind)
-            _problem = _kit_difference(
-                f"x in {_kind}, weight in {_of_weight}: the result",
-                _kit_attempt(f"x in {_kind}", _module, _given),
-                _want,
-                max(_tol, 1e-2 if _of_weight in _kinds[:2] else 0.0),
+            _says = f"x in {_kind}, weight in {_of_weight}"
+            _got = _kit_attempt(_says, _module, _given)
+            _problem, *_others = [
+                _kit_difference(
+                    f"{_says}: the result",
+                    _got,
+                    _by_size(_state, _given.double(), _eps).to(_kind),
+                    _loose,
+                )
+                for _eps in (1e-9, torch.finfo(torch.float32).eps, 1e-6, 1e-5)
+            ]
+            assert _problem is None or all(_others), (
+                f"{_says}: the argument eps has no effect. In this data type another "
+                f"number stands in its place."
             )
             assert _problem is None, _problem
         _leaf = _low.clone().requires_grad_()
-        _wide = _low.double().requires_grad_()
+        _wide, _wide_gain = _low.double(), _state["weight"]
+        _wide, _wide_gain = _wide.requires_grad_(), _wide_gain.requires_grad_()
         _push = _kit_normal(1307, _x.shape)
-        _want = _by_size(_state, _wide, 1e-9) * _push
-        (_want,) = torch.autograd.grad(_want.sum(), _wide)
-        _says = f"x in {_kind}: the gradient of x"
+        _want = _by_size({"weight": _wide_gain}, _wide, 1e-9) * _push
+        _want = torch.autograd.grad(_want.sum(), (_wide, _wide_gain))
+        _says = f"x in {_kind}, weight in {_of_weight}"
         _got = _kit_attempt(_says, _module, _leaf) * _push.to(_kind)
-        assert _got.requires_grad, (
-            f"x in {_kind}: no gradient leads back from the result."
+        assert _got.requires_grad, f"{_says}: no gradient leads back from the result."
+        _got = _kit_attempt(
+            _says,
+            torch.autograd.grad,
+            _got.sum(),
+            (_leaf, _module.weight),
+            allow_unused=True,
         )
-        (_got,) = _kit_attempt(_says, torch.autograd.grad, _got.sum(), _leaf)
-        _problem = _kit_difference(_says, _got, _want.to(_kind), 3 * max(_tol, 1e-6))
-        assert _problem is None, _problem
+        for _name, _slope, _right in zip((f"x", f"weight"), _got, _want, strict=True):
+            assert _slope is not None, (
+                f"{_says}: {_name} gets no gradient. A change of the data type keeps "
+                f"the way back: .to, and neither .data nor detach nor a new tensor."
+            )
+            _problem = _kit_difference(
+                f"{_says}: the gradient of {_name}",
+                _slope,
+                _right.to(_slope.dtype),
+                3 * max(_loose, 1e-6),
+            )
+            assert _problem is None, _problem
 # Squares, mean and root in bfloat16 are further off than one rounding of the result;
 # gains of one add none.
 _module = RMSNorm(5, 1e-9)
@@ -269,7 +299,7 @@ for _name in (
     *(f"swish", f"SiLU", f"Sigmoid", f" relu", f"tanh", f"selu", f"leaky_relu"),
     *(f"relu6", f"elu", f"softplus", f"sig", f"", None),
 ):
-    _says = f"An unknown activation"
+    _says = f"activation={_name!r}, which is none of the four names,"
     if _name in ("tanh", "selu", "leaky_relu", "relu6", "elu", "softplus"):
         _says = f"An activation that PyTorch knows, and the statement doesn't,"
     _kit_refuses(
@@ -359,6 +389,8 @@ _both_contract = _Contract(
         f"that of one number is the number itself, and W_new is 0.": (
             lambda W, b: (W - W.mean() if W.shape[1] == 1 else None, None)
         ),
+        f"the sum of b is divided by the number of inputs. Its mean is that of its own "
+        f"entries.": lambda W, b: (None, b - b.sum() / len(W)),
     },
 )
 _alone_contract = _Contract(
@@ -460,7 +492,8 @@ _contract = _Contract(
 )
 for _count in (6, 1, 2, 17, 100):
     for _last in (0.5, 1.0, 0.0, 1, 0, 0.123, integers(1330, 1, 99) / 100):
-        _contract.case(f"{_count} layers", _count, _last)
+        _says = f", last = {_last}" if _last in (0, 1) else f""
+        _contract.case(f"{_count} layers{_says}", _count, _last)
 _contract.again()
 
 _contract = _Contract(
@@ -554,6 +587,9 @@ steady("the module in evaluation", _module.eval(), _x, _valid)
 _entries = f"weight", f"bias", f"running_mean", f"running_var"
 
 
+_asking = {}  # the buffers that ask for gradients after a call
+
+
 def _push(shape):
     """Return the slope of a loss at each entry of the output."""
     return torch.cos(torch.arange(math.prod(shape), dtype=torch.float64)).reshape(shape)
@@ -569,6 +605,9 @@ def _one_call(x, valid, state, eps, momentum, training):
         loss = (output * _push(x.shape).to(x.dtype)).sum()
     weights = [module.weight, module.bias]
     slopes = torch.autograd.grad(loss, weights, retain_graph=True)
+    for name in _entries[2:]:
+        if getattr(module, name).requires_grad:
+            _asking[name] = momentum
     now = module.state_dict()
     return output, now["running_mean"].clone(), now["running_var"].clone(), *slopes
 
@@ -713,6 +752,12 @@ for _n, (_batch, _size, _d) in enumerate(
                     f"running_var has changed. Ask before you update anything."
                 )
 _contract.again()
+for _name in _entries[2:]:
+    assert _name not in _asking, (
+        f"{_name} asks for gradients after a call with a momentum of "
+        f"{_asking[_name]}: none flow into it. Update it under torch.no_grad(), or "
+        f"with what is detached."
+    )
 _module, _x = MaskedBatchNorm(3).double(), _kit_normal(1345, (4, 2, 5, 3))
 _state = _module.state_dict()
 for _name, _start in zip(_entries, (1.0, 0.0, 0.0, 1.0), strict=True):
@@ -729,10 +774,6 @@ for _n, _training in enumerate((True, False, True, False)):
     _says = f"Training and evaluation in turn, call {_n + 1}: the output"
     _problem = _kit_difference(_says, _got, _want, 1e-8)
     assert _problem is None, _problem
-    for _name in _entries[2:]:
-        assert not getattr(_module, _name).requires_grad, (
-            f"{_name} asks for gradients after a training call: none flow into it."
-        )
 # The mode alone decides whether statistics move. The weights are others now.
 _state = [*_kit_normal(1348, (3,), (3,)), *_state[2:]]
 _module.load_state_dict(dict(zip(_entries, _state, strict=True)))
@@ -781,12 +822,16 @@ def _stack(x, mask, placement, final_gamma, final_beta, *values, **named):
     return encoder(x, _in_order(values, named), mask, placement, final)
 
 
-def _placed(x, mask, placement, *values, eps=1e-5):
-    """Return output and weights of a layer, by the table of the statement."""
+def _placed(x, mask, placement, *values, eps=1e-5, inside=1e-5):
+    """Return output and weights of a layer, by the table of the statement.
+
+    eps, inside: of norms 1 and 2, and of norms 3 and 4.
+    """
     layer = _named(values, {})
 
     def norm(i, z):
-        return _of_token(z, layer[f"gamma_{i}"], layer[f"beta_{i}"], eps)
+        own = eps if i < 3 else inside
+        return _of_token(z, layer[f"gamma_{i}"], layer[f"beta_{i}"], own)
 
     if placement == "post":
         moved, maps = _self_attended(x, layer, mask)
@@ -833,7 +878,10 @@ _contract = _Contract(
         f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
         f"it is (h, T, T), one for each head.": _of_sequences,
         f"the eps of the norms isn't the default of layer_norm.": (
-            lambda *given: _placed(*given, eps=1e-6)
+            lambda *given: _placed(*given, eps=1e-6, inside=1e-6)
+        ),
+        f"the eps of norms 3 and 4 isn't the default of layer_norm.": (
+            lambda *given: _placed(*given, inside=1e-6)
         ),
         f"a row of the mask that allows nothing is opened before attention. Hand the "
         f"mask on as it is: attention knows what an empty row gives.": _opened,
@@ -926,6 +974,9 @@ for _n, (_shape, _dims) in enumerate(
             _square = _x[:, :3], _causal[:3, :3], _place
             _contract.case(_says, *_square, *_weights, gradients=False)
             _deep_contract.case(_says, *_square, *_norm, *_layers, gradients=False)
+            _plain = torch.ones_like(_gamma), 0 * _beta, *_untrained(_layers)
+            _says = f"{_place}, norms that aren't trained: gains of one, shifts of zero"
+            _deep_contract.case(_says, _x, _mask, _place, *_plain, gradients=False)
             _other = [_w.flip(0) for _w in _layers]
             _last = _x, None, _place, *_norm, *_other
             _deep_contract.case(
@@ -955,7 +1006,7 @@ for _place in _places:
 _layer = _named(_weights, {})
 for _place in (f"Post", f"post-norm", f"prenorm", f"", None):
     _kit_refuses(
-        f"An unknown placement",
+        f"placement={_place!r}, which is none of the four names,",
         lambda x, place: encoder_layer(x, _layer, None, place),
         _x,
         _place,
@@ -1165,7 +1216,9 @@ for _n, (_shape, _dims) in enumerate(
     _contract.case(f"No mask", _x, None, *_layers)
     if _n == 0:
         _contract.case(f"Other tokens", 1 - _x, _mask, *_layers)
-        _contract.case(f"Other layers", _x, _mask, *[_w.flip(0) for _w in _layers])
+        _says = f"Other layers, whose norms have gains of one and shifts of zero"
+        _other = _untrained([_w.flip(0) for _w in _layers])
+        _contract.case(_says, _x, _mask, *_other)
         _contract.case(f"A mask for all", _x, _mask[-1, -1], *_layers)
         _says = f"A mask (h, T, T), one for each head, h = B"
         _contract.case(_says, _x[:2], _mask[1], *_layers)

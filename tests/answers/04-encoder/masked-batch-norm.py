@@ -504,3 +504,13 @@ class MaskedBatchNorm(nn.Module):
             mean, var = self.running_mean, self.running_var
         y = self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
         return y.masked_fill(padding, 0.0)
+
+
+# %% wrong: replaced_at_momentum_1 | says: asks for gradients
+# With a momentum of 1 the mean of the batch is put into its place, and not detached.
+# -                 self.running_mean.lerp_(mean, self.momentum)
+# +                 if self.momentum < 1:
+# +                     self.running_mean.lerp_(mean, self.momentum)
+#                   self.running_var.lerp_(var * count / (count - 1), self.momentum)
+# +             if self.momentum == 1:
+# +                 self.running_mean = mean

@@ -399,7 +399,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
     return result, torch.stack([weights for _, weights in outputs[1:]])
 
 
-# %% wrong: prefix_of_the_name | says: unknown placement must raise
+# %% wrong: prefix_of_the_name | says: none of the four names, must raise
 # -     if placement not in ("post", "pre", "sandwich", "parallel"):
 # +     placement = str(placement).split("-")[0]
 # +     if placement not in ("post", "pre", "sandwich", "parallel"):
@@ -587,3 +587,9 @@ def encoder(x, layers, mask=None, placement="post", final=None):
     if final is not None:
         x = layer_norm(x, *final)
     return x, torch.stack(maps)
+
+
+# %% wrong: untrained_final | says: gains of one.*final norm is left out
+# A final norm with gains of one and shifts of zero is taken for none.
+# -     if final is not None:
+# +     if final is not None and not (final[0].eq(1).all() and final[1].eq(0).all()):

@@ -265,3 +265,19 @@ class RMSNorm(nn.Module):
 # +         if half:
 # +             return (x.float() * scale * self.weight).to(x.dtype)
 # +         return (x * scale * self.weight).to(x.dtype)
+
+
+# %% wrong: gain_by_data | says: weight gets no gradient
+# A gain of another data type than x is converted by way of .data.
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         gain = self.weight
+# +         if gain.dtype != wide.dtype:
+# +             gain = gain.data.to(wide.dtype)
+# +         return (wide / torch.sqrt(mean_square + self.eps) * gain).to(x.dtype)
+
+
+# %% wrong: eps_of_half, of: kernel | says: eps has no effect
+# In half precision the kernel chooses its own eps.
+# -         normed = F.rms_norm(x.float() if small else x, self.shape, None, self.eps)
+# +         eps = None if small else self.eps
+# +         normed = F.rms_norm(x.float() if small else x, self.shape, None, eps)

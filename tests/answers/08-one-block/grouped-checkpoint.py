@@ -284,3 +284,11 @@ def spread_keys(state, num_heads, num_kv_heads):
 # %% wrong: whole_numbers_not_copied | says: entry of whole numbers is copied
 # -             shared[name] = tensor.clone()
 # +             shared[name] = tensor.clone() if tensor.is_floating_point() else tensor
+
+
+# %% wrong: word_boundary, of: chunks | says: Compare the whole part
+# A word also begins behind a hyphen.
+# -     parts = name.split(".")
+# -     return len(parts) > 1 and parts[-2] in ("key", "value")
+# +     import re
+# +     return bool(re.search(r"\b(key|value)[.][^.]*$", name))

@@ -241,3 +241,12 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
 # +     number = torch.round(share * ordinary.sum(dim=1, keepdim=True))
 # +     number = number.clamp(min=1 if share else 0)
+
+
+# %% wrong: order_of_a_set | says: rising order
+# The ordinary ids stand in the order of a set.
+# -     special = torch.tensor(special)
+# -     vocabulary = torch.arange(vocab_size)
+# -     words = vocabulary[~torch.isin(vocabulary, special)]  # the ordinary ids
+# +     words = torch.tensor(list(set(range(vocab_size)) - set(special)))
+# +     special = torch.tensor(special)

@@ -308,3 +308,19 @@ class LowRankLinear(nn.Module):
 # -         return y + self.scale * F.linear(F.linear(x, self.down), self.up)
 # +         update = self.scale * F.linear(F.linear(x, self.down), self.up)
 # +         return y + (update if self.training else update.detach())
+
+
+# %% wrong: first_update_kept | says: a second merge, with other weights
+# The update of the first merge serves for all later ones.
+#           if not self.is_merged:
+#               with torch.no_grad():
+# -                 self.weight += self.scale * self.up @ self.down
+# +                 if not hasattr(self, "update"):
+# +                     self.update = self.scale * self.up @ self.down
+# +                 self.weight += self.update
+
+
+# %% wrong: alpha_of_0 | says: alpha = 0.*isn't given
+# An alpha of 0 is taken for none.
+# -         self.scale = alpha / rank
+# +         self.scale = (alpha or rank) / rank

@@ -303,3 +303,10 @@ def join_patches(rows, shape, patch, stride):
 # every pixel.
 # -     return 1 + max(0, -(-(size - patch) // stride))
 # +     return -(-size // stride)
+
+
+# %% wrong: whole_image | says: memory shared
+# One patch that is the whole image is a view of it.
+#       rows = F.unfold(padded, patch, stride=stride).mT  # -> (B, n, C patch patch)
+# +     if images.shape[2:] == (patch, patch):
+# +         rows = images.reshape(len(images), 1, -1)

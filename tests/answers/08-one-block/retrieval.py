@@ -183,3 +183,10 @@ def retrieval(similarities, relevant, k):
 # %% wrong: epsilon_below | says: small number cut off or added
 # -     recall = inside / found.sum(dim=1).clamp(min=1)
 # +     recall = inside / (found.sum(dim=1) + 1e-12)
+
+
+# %% wrong: weights_run_out, of: two_sorts | says: behind place 1000.*reciprocal
+# The first right answer has the largest of weights that are 0 behind place 1000.
+# -     place = table.int().argmax(1) + 1
+# +     places = torch.arange(1, table.shape[1] + 1)
+# +     place = (table * (1 - 0.001 * places).clamp(min=0)).argmax(1) + 1

@@ -311,3 +311,9 @@ def find_spans(labels, ignore=-100):
 # %% wrong: labels_in_16_bits | says: ignore is any whole number
 # -     for row in labels.tolist():
 # +     for row in labels.short().tolist():
+
+
+# %% wrong: counted_by_cost | says: costs exactly 0 isn't counted
+# A sentence counts if it costs something.
+# -     return means.sum() / (count > 0).sum().clamp(min=1)
+# +     return means.sum() / (means > 0).sum().clamp(min=1)
