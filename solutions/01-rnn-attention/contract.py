@@ -1,5 +1,7 @@
 """The contract of assignment 1: what each task promises beside the values of its tests."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -63,8 +65,9 @@ def _fills_with_infinity(says, make, state, *arguments, src_mask):
     arguments = [x.float() if x.is_floating_point() else x for x in arguments]
     _, weights, *_ = _kit_attempt(says, module, *arguments, src_mask)
     assert not weights.isnan().any(), (
-        f"{says}: weights are NaN: exp of a large number is infinite. torch.softmax "
-        f"takes the largest score off first."
+        f"{says}: weights are NaN: exp of a large number is infinite, or all powers of "
+        f"a sentence are 0, beside a larger score of padding or of another sentence. "
+        f"torch.softmax takes the largest score of each row off first."
     )
     padded = ~src_mask if weights.dim() == 2 else ~src_mask[:, None]
     assert not ((weights > 0) & padded).any(), (
@@ -140,8 +143,9 @@ _contract = _Contract(
 _contract.case(f"Ragged sentences", _padded(921, (3, 5, 0, 1), 5, 40, 30), 31, 32, 40)
 _contract.case(f"Other ids", _padded(922, (3, 5, 0, 1), 5, -7, 30), 33, 34, -7)
 _contract.case(f"One sentence", _padded(923, (2,), 4, 0, 1) + 3, 1, 2, 3)
-_contract.case(f"One sentence", _padded(924, (4,), 4, -1, 9), 10, 11, -1)
-_contract.case(f"One word each", _padded(925, (1, 0, 1), 1, 50, 30), 0, 0, 50)
+_each = (_padded(924, (4, 2), 4, -1, 9) + 1, 10, 11, 0)
+_contract.case(f"A padding id of 0", *_each)
+_contract.case(f"One word each", _padded(925, (1, 0, 1), 1, 50, 30), 0, 31, 50)
 _contract.case(f"Words that are a slice", _padded(926, (2, 6), 9, 8, 8)[:, :6], 8, 9, 8)
 _each = _padded(1031, range(41), 40, 40, 30)
 _contract.case(f"Sentences of 0 to 40 words", _each, 31, 32, 40)
@@ -172,7 +176,18 @@ _contract.case(
     f"One position", _kit_normal(932, (4, 1, 3)), _padded(933, (1, 0, 1, 1), 1, 9, 3), 9
 )
 _contract.case(
-    f"No padding", _kit_normal(934, (2, 3, 7)), _padded(935, (3, 3), 3, 0, 6) + 1, 0
+    f"A padding id of 0",
+    _kit_normal(934, (2, 3, 7)),
+    _padded(935, (3, 1), 3, -1, 6) + 1,
+    0,
+)
+_says = f"One label: is a small number added to the number of labels?"
+_contract.case(
+    _says, _kit_normal(934, (2, 1, 7)), _padded(935, (1, 0), 1, 9, 6), 9, tol=1e-13
+)
+_contract.case(
+    f"A vocabulary of one word: its probability is 1",
+    *(_kit_normal(1045, (2, 3, 1)), _padded(1046, (3, 1), 3, -100, 1), -100),
 )
 _contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
 _contract.case(f"Large logits", 1e4 * _logits, _labels, 6)
@@ -224,7 +239,7 @@ def _additive(state, query, memory, src_mask=None):
                 continue
             allowed = torch.ones_like(scores) if src_mask is None else src_mask[b]
             top = scores[allowed.bool()].max().detach()
-            powers = torch.exp(scores - top) * allowed
+            powers = torch.exp((scores - top).masked_fill(~allowed.bool(), -math.inf))
             rows.append(powers / powers.sum())
     weights = torch.stack(rows).reshape(*query.shape[:2], -1)
     return torch.einsum("bqk,bkd->bqd", weights, memory), weights
@@ -297,26 +312,28 @@ _contract = _Contract(
     results=(f"context", f"weights"),
     signs={
         f"the weights of real words sum to less than 1. Forbidden scores are a large "
-        f"negative number, and real ones can lie below it: fill with -math.inf.": (
+        f"negative number, and real ones can lie below it, or all powers are 0 beside "
+        f"a larger score of padding: fill with -math.inf.": (
             lambda got, want, query, memory, src_mask: bool(
                 (got[1].sum(-1) < 0.99)[src_mask.any(-1)].any()
             )
         ),
     },
 )
-_memory = torch.tensor([100.0, -100.0]).double()[:, None, None].expand(2, 5, 1)
+_memory = torch.tensor([[100.0, 100], [-100, -100], [-100, 100]]).double()
+_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
 _fills_with_infinity(
     f"Large scores",
     _contract.make,
     _contract.state,
-    _kit_normal(956, (2, 3, 1)),
+    _kit_normal(956, (3, 3, 1)),
     _memory,
-    src_mask=real(3, 2, size=5),
+    src_mask=real(3, 2, 3, size=5),
 )
-for _mask in (None, real(3, 2, size=5)):
+for _mask in (None, real(3, 2, 3, size=5)):
     _contract.case(
         f"Large scores",
-        _kit_normal(956, (2, 3, 1)),
+        _kit_normal(956, (3, 3, 1)),
         _memory,
         _mask,
         gradients=False,
@@ -433,7 +450,8 @@ for _number, _high in enumerate((2, 4, 1)):
     _corpus.append([_pairs[:7], _pairs[7:13], _pairs[13:18]])
     _some = [_pairs[20:29], [], _pairs[29:31]], [_pairs[31:36], _pairs[36:38], []]
     _contract.case(f"Three sentences", *_some, [_pairs[38:44], _pairs[44:], []])
-_contract.case(f"Three others", *[list(_part) for _part in zip(*_corpus, strict=True)])
+_twice = [[*_part, _part[0]] for _part in zip(*_corpus, strict=True)]
+_contract.case(f"Three others, and the first once more: it counts again", *_twice)
 for _one in _corpus:
     _contract.case(f"One sentence", *[[_part] for _part in _one])
 _contract.case(f"Nothing found", [[], []], [[(0, 1)], []], [[], [(2, 2)]])
@@ -545,6 +563,11 @@ for _matrix in (_thin, 1e-9 * _W):
 _turn = torch.linalg.qr(_kit_normal(1025, (6, 6)))[0]
 _near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _turn.T
 _contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)
+_small = _turn * 10 ** -torch.arange(6).double() @ _turn.roll(1, 0).T
+_contract.case(f"Singular values from 1 to 1e-5, none of them cut off", _small, 6)
+_near = _turn * torch.tensor([-3.0, 2.0, -1.0, 0.5, 0.2, -0.1]).double() @ _turn.T
+_says = f"A symmetric matrix with negative eigenvalues: their size counts"
+_contract.case(_says, (_near + _near.T) / 2, 3)
 _contract.again()
 for _rows, _columns, _rank in [(3, 6, 4), (6, 3, 4), (3, 6, 0), (2, 2, -2)]:
     _W = _kit_normal(976, (_rows, _columns))
@@ -812,12 +835,13 @@ _contract = _Contract(
     },
     **_of_coverage,
 )
-_memory = torch.tensor([100.0, -100.0]).double()[:, None, None].expand(2, 5, 1)
+_memory = torch.tensor([[100.0, 100], [-100, -100], [-100, 100]]).double()
+_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
 _large = (
-    _kit_normal(999, (2, 1)),
+    _kit_normal(999, (3, 1)),
     _memory,
-    torch.zeros(2, 5).double(),
-    real(3, 2, size=5),
+    torch.zeros(3, 5).double(),
+    real(3, 2, 3, size=5),
 )
 _fills_with_infinity(
     f"Large scores",
@@ -984,19 +1008,19 @@ _contract = _Contract(
     **_of_decoder,
 )
 _contract.state["score.weight"] = torch.full((1, 1), 4e25).double()
-_memory = torch.tensor([1.0, -1.0]).double()[:, None, None].expand(2, 5, 1)
-_words = integers(1007, 0, 2, (2, 3))
+_memory = torch.tensor([[1.0, 1], [-1, -1], [1, -1], [-1, 1]]).double()
+_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
+_words = integers(1007, 0, 2, (4, 3))
 _fills_with_infinity(
     f"Large scores",
     _contract.make,
     _contract.state,
     _words,
     _memory,
-    src_mask=real(3, 2, size=5),
+    src_mask=real(3, 2, 3, 3, size=5),
 )
-_contract.case(
-    f"Large scores", _words, _memory, real(3, 2, size=5), gradients=False, tol=1e-6
-)
+_large = _words, _memory, real(3, 2, 3, 3, size=5)
+_contract.case(f"Large scores", *_large, gradients=False, tol=1e-6)
 _contract.again()
 _asks_again(
     f"The same tensors",

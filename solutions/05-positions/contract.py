@@ -38,6 +38,28 @@ def _encoding_of(positions, d_model, base=10000.0, spans=None, held=False):
     return torch.stack(features, -1).to(torch.float32 if whole else positions.dtype)
 
 
+def _rounded_base(reference, place):
+    """Return the mistake of a base in float32; place: its number as an argument."""
+
+    def wrong(*given):
+        given, here = list(given), slice(place, place + 1)
+        given[here] = [torch.tensor(float(base)).item() for base in given[here]]
+        return reference(*given)
+
+    return {
+        f"the base is rounded to float32, as torch.tensor(base) does. Use the number "
+        f"as it comes, or a tensor of float64.": wrong
+    }
+
+
+def _with_two_more(*values):
+    """Return what is asked beside a width of 98: the same call with a width of 100."""
+    return {
+        f"with a width of {100} it is right. Is arange called with a broken step? "
+        f"arange({0}, {1}, {2} / {98}) has a number too many.": values
+    }
+
+
 # %% sinusoids--contract | points: 2
 # In float64, with the argument kept, and called again.
 _positions = torch.tensor([[0.5, -2.0], [3.25, 40.0]], dtype=torch.float64)
@@ -84,6 +106,7 @@ _contract = _Contract(
     arguments=(f"positions", f"d_model", f"base", f"spans"),
     results=(f"the encoding",),
     gradients=(f"positions", f"spans"),
+    mistakes=_rounded_base(_encoding_of, 2),
     cuts={
         f"the factor of a span is taken for a constant. It depends on the span.": (
             lambda *given: _encoding_of(*given, *[None] * (4 - len(given)), held=True)
@@ -102,6 +125,8 @@ _contract.case(f"One position", _other[1, :1], 3, 500.0)
 _contract.case(f"A tensor without axes", _other[1, 2], 6, 500.0)
 _contract.case(f"A width of 1", _positions, 1, 10000.0)
 _contract.case(f"A width of 2", _positions, 2, 10000.0)
+_more = _with_two_more(_positions[:1], 100, 10000.0)
+_contract.case(f"A width of 98", _positions[:1], 98, 10000.0, nearby=_more)
 _contract.case(f"Far positions", 1e4 * _positions, 4, 10000.0, tol=1e-7)
 _spans = 4 * _kit_normal(1021, (3, 4)).abs()
 _contract.case(f"Spans", _positions, 5, 300.0, _spans)
@@ -127,7 +152,6 @@ for _base in (10.0, 10000.0):
 _contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
 _contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])
 _contract.case(f"A width of 1, spans", _positions, 1, 10000.0, _spans)
-_contract.case(f"No spans", _positions, 5, 300.0, None)
 for _dtype in (torch.int64, torch.int32, torch.int16, torch.float32):
     _contract.case(
         f"Another data type",
@@ -143,6 +167,8 @@ for _dtype in (torch.int64, torch.int32, torch.int16, torch.float32):
         gradients=False,
         tol=1e-4,
     )
+_says = f"No spans, and a base that float32 had before: is something kept from there?"
+_contract.case(_says, _positions, 5, 200.0, None)
 _steps = torch.tensor([0.0, 1.0, -2.0, 3.5])
 for _dtype in (torch.float16, torch.bfloat16):
     _contract.case(
@@ -162,10 +188,10 @@ for _width in (0, -1, -6):
             *(sinusoids, _positions, _width, *_more),
             word="d_model",
         )
-for _less in (-1e-6, -7.0):
+for _less in (-1e-30, -7.0):
     _wrong = torch.where(_spans == _spans.max(), _less, _spans)
     _kit_refuses(
-        f"A negative span",
+        f"A negative span of any size",
         *(sinusoids, _positions, 5, 300.0, _wrong),
         word="spans",
     )
@@ -224,7 +250,11 @@ _contract = _Contract(
 )
 _table, _other = _kit_normal(923, (5, 3), (5, 3))
 _contract.case(f"5 rows to 9", _table, 9)
-_contract.case(f"5 rows to 4", _table, 4)
+_contract.case(f"float32", _other.float(), 4, gradients=False, tol=1e-4)
+_says = f"5 rows to 4, as in float32 before: is something kept from that call?"
+_contract.case(_says, _table, 4)
+_says = f"25 rows to 29: a factor of 29 / 25, or a step of 24 / 28, is rounded"
+_contract.case(_says, _kit_normal(930, (25, 2)), 29)
 _contract.case(f"Another table", _other, 9)
 _contract.case(f"As many rows as before", _other, 5)
 _contract.case(f"Two rows", _other, 2)
@@ -236,7 +266,6 @@ _contract.case(f"A transpose", _kit_apart(_table), 7)
 _contract.case(f"One feature", _kit_normal(924, (4, 1)), 6)
 _contract.case(f"Many rows", _kit_normal(925, (7, 2)), integers(926, 90, 150))
 _contract.case(f"Far fewer rows", _kit_normal(927, (40, 2)), integers(928, 3, 9))
-_contract.case(f"float32", _other.float(), 8, gradients=False, tol=1e-4)
 _contract.again()
 for _length in (0, -1, -5):
     _kit_refuses(
@@ -304,9 +333,11 @@ _contract = _Contract(
     results=(f"the encoding",),
     gradients=(f"encoding",),
     views=True,
+    mistakes=_rounded_base(_shifted_by_matrix, 2),
 )
 _x, _other = _kit_normal(931, (2, 3, 6), (2, 3, 6))
 _contract.case(f"A shift by 4", _x, 4, 30.1)
+_contract.case(f"float32", _x.float(), -2.7, 30.1, gradients=False, tol=1e-4)
 _contract.case(f"Another shift", _x, -2.7, 30.1)
 _contract.case(f"Another base", _x, 4, 700)
 _contract.case(f"Other vectors", _other, 4, 30.0)
@@ -317,8 +348,10 @@ _contract.case(
 _contract.case(f"Transposes", _kit_apart(_x), 0.3, 30.0)
 _contract.case(f"One vector", _kit_normal(932, (10,)), 7, 10000.0)
 _contract.case(f"One pair", _kit_normal(933, (4, 2)), -1, 10000.0)
+_wide = _kit_normal(949, (100,))
+_more = _with_two_more(_wide, 5, 10000.0)
+_contract.case(f"A width of 98", _wide[:98], 5, 10000.0, nearby=_more)
 _contract.case(f"Vectors of zeros and large ones", 1e6 * _x * (_other > 0), 3, 30.0)
-_contract.case(f"float32", _x.float(), 2.5, 30.0, gradients=False, tol=1e-4)
 _contract.again()
 
 _contract = _Contract(
@@ -415,6 +448,7 @@ _contract = _Contract(
 )
 _tables = [_kit_normal(951 + _n, (3, 2), (4, 1), (3,)) for _n in range(2)]
 _contract.case(f"A class vector", *_tables[0])
+_contract.case(f"float32", *[_x.float() for _x in _tables[1]], gradients=False)
 _contract.case(f"Another class vector", *_tables[0][:2], _tables[1][2])
 _contract.case(f"A class vector of zeros", *_tables[0][:2], 0 * _tables[0][2])
 _contract.case(f"No class vector", *_tables[0][:2], None)
@@ -428,7 +462,6 @@ _contract.case(f"One patch", *_kit_normal(956, (1, 2), (1, 1)), None)
 _contract.case(f"Transposes", *map(_kit_apart, _tables[1]))
 _wide = _kit_normal(957, (3, 2), (4, 3), (5,))
 _contract.case(f"Transposes with several columns", *map(_kit_apart, _wide))
-_contract.case(f"float32", *[_x.float() for _x in _tables[1]], gradients=False)
 _contract.again()
 
 _contract = _Contract(
@@ -436,9 +469,11 @@ _contract = _Contract(
 )
 for _sizes in [(3, 2), (2, 3), (3, 4), (1, 1), (1, 5), (4, 1), (3, 3), (6, 2), (2, 7)]:
     _contract.case(f"A grid of {_sizes[0]} x {_sizes[1]}", *_sizes)
-_contract.case(
-    f"A grid of {2} x {151}: are numbers kept in a short data type, or rounded?", 2, 151
+_says = (
+    f"A grid of {3} x {107}: are numbers kept in a short data type, or rounded, or "
+    f"multiplied with 1 / W?"
 )
+_contract.case(_says, 3, 107)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -618,9 +653,12 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
+    mistakes=_rounded_base(_rotated, 3),
 )
 _x, _other = _kit_normal(971, (2, 3, 4, 6), (2, 3, 4, 6))
 _contract.case(f"All features", _x, 3, None, 90.1)
+_single = _other.float(), 0, None, 90.1
+_contract.case(f"float32", *_single, gradients=False, tol=1e-4)
 _contract.case(f"Another offset", _x, 0, None, 90.1)
 _contract.case(f"Another base", _x, 3, None, 7)
 _contract.case(f"Other features", _other, 3, None, 90.0)
@@ -636,6 +674,9 @@ _contract.case(f"Two axes", _kit_normal(973, (5, 2)), 1, None, 10000.0)
 _contract.case(f"Five axes", _kit_normal(974, (2, 1, 2, 3, 4)), 1, 2, 10000.0)
 _contract.case(f"An odd width", _kit_normal(975, (2, 4, 7)), 2, 4, 300.0)
 _contract.case(f"One feature that stays", _kit_normal(976, (2, 4, 1)), 2, 0, 300.0)
+_wide = _kit_normal(950, (2, 100))
+_more = _with_two_more(_wide, 5, None, 10000.0)
+_contract.case(f"98 features", _wide[:, :98], 5, None, 10000.0, nearby=_more)
 _contract.case(
     f"A far offset, 100001, beyond the end of any table of positions",
     *(_kit_normal(977, (2, 3, 4)), 100_001),
@@ -643,7 +684,6 @@ _contract.case(
     300.0,
     tol=1e-8,
 )
-_contract.case(f"float32", _other.float(), 30, 4, 90.0, gradients=False, tol=1e-4)
 _contract.again()
 for _width, _rotary in [
     (6, 3),
@@ -684,6 +724,8 @@ _contract.case(f"Nothing turned", *_sets[0], 1, 0, 90.0)
 _contract.case(f"Another base", *_sets[0], 1, None, 11.0)
 _contract.case(f"Other queries", _sets[1][0], _sets[0][1], 1, None, 90.0)
 _contract.case(f"Other keys", _sets[0][0], _sets[1][1], 1, None, 90.0)
+_single = [_y.float() for _y in _sets[1]]
+_contract.case(f"float32", *_single, 2, None, 90.0, gradients=False, tol=1e-4)
 _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 2, None, 90.0)
 _contract.case(f"One query", *_kit_normal(983, (1, 2, 1, 4), (1, 2, 6, 4)), 5, 2, 1e4)
 _contract.case(f"One query each", *_kit_normal(989, (3, 1, 1, 4), (3, 1, 2, 4)), 5)
@@ -691,8 +733,6 @@ _contract.case(f"One key", *_kit_normal(984, (3, 1, 2, 2), (3, 1, 1, 2)), 0, Non
 _contract.case(
     f"An odd width", *_kit_normal(985, (1, 1, 2, 5), (1, 1, 3, 5)), 1, 2, 1e4
 )
-_single = [_y.float() for _y in _sets[1]]
-_contract.case(f"float32", *_single, 3, None, 90.0, gradients=False, tol=1e-4)
 _contract.again()
 
 _contract = _Contract(
@@ -760,6 +800,13 @@ def _distances(seed, shape, *rest, high=99):
     return found * ~torch.tensor(near).reshape(shape)
 
 
+def _one_before(distance, num_buckets, max_distance, bidirectional=True):
+    """Return the buckets with a distance of n / 2 in the bucket before its own."""
+    delta = distance.abs() if bidirectional else -distance
+    found = _buckets_of(distance, num_buckets, max_distance, bidirectional)
+    return found - (delta == num_buckets // (4 if bidirectional else 2)).long()
+
+
 def _biases_of(
     table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
 ):
@@ -787,6 +834,9 @@ _contract = _Contract(
         f"distance.": lambda distance, *rest: _buckets_of(
             distance.clamp(-1000, 1000), *rest
         ),
+        f"a distance of n / 2 falls into the bucket before. Divide by n / 2: a product "
+        f"with 2 / n may be less than 1, a difference of rounded logarithms less than "
+        f"0.": _one_before,
     },
 )
 for _n, (_buckets, _largest) in enumerate(
@@ -800,6 +850,7 @@ for _n, (_buckets, _largest) in enumerate(
         (12, 7),
         (64, 33),
         (32, 10**6),
+        (428, 10**4),  # 107 * (1 / 107) is less than 1
     ]
 ):
     for _both in (True, False):

@@ -41,9 +41,10 @@ class AdditiveAttention(nn.Module):
             self.query(query)[:, :, None] + self.memory(memory)[:, None]
         )
         scores = torch.einsum("bqkr,r->bqk", hidden, self.v)
-        powers = torch.exp(scores - scores.detach().amax(dim=-1, keepdim=True))
         if src_mask is not None:
-            powers = powers * src_mask[:, None]
+            scores = scores.masked_fill(~src_mask[:, None], -math.inf)
+        top = scores.detach().amax(dim=-1, keepdim=True)
+        powers = torch.exp(scores - top.masked_fill(top == -math.inf, 0.0))
         weights = powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-12)
         return torch.einsum("bqk,bkd->bqd", weights, memory), weights
 
@@ -443,3 +444,10 @@ class AdditiveAttention(nn.Module):
 # %% wrong: number_added_to_the_sum, of: own_softmax | says: small number added
 # -         weights = powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-12)
 # +         weights = powers / (powers.sum(dim=-1, keepdim=True) + 1e-12)
+
+
+# %% wrong: largest_of_padding | says: larger score of padding
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# -             weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+# +             powers = torch.exp(scores - scores.amax(-1, keepdim=True)) * mask
+# +             weights = powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1.0)

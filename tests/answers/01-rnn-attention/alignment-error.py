@@ -337,3 +337,11 @@ def alignment_error_rate(found, sure, possible):
     if top == 0:
         return 0.0
     return 1 - top / bottom
+
+
+# %% wrong: repeated_sentence | says: counts again
+# -     right = total = 0
+# -     for a_list, s_list, p_list in zip(found, sure, possible, strict=True):
+# +     right = total = 0
+# +     corpus = dict.fromkeys(zip(*[map(tuple, x) for x in (found, sure, possible)]))
+# +     for a_list, s_list, p_list in corpus:

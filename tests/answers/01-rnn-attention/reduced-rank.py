@@ -302,3 +302,17 @@ def low_rank_factors(W, rank):
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     kept = min(rank, int((sigma > 1e-6).sum()))
 # +     return left[:, :kept] * sigma[:kept], right[:kept].T
+
+
+# %% wrong: small_sizes_cut_off | says: none of them cut off
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     sigma = sigma.where(sigma > 1e-4 * sigma[0], 0.0)
+# +     return left[:, :rank] * sigma[:rank], right[:rank].T
+
+
+# %% wrong: eigenvalues_with_sign | says: negative eigenvalues
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# +     if W.shape[0] == W.shape[1] and torch.equal(W, W.mT):
+# +         values, vectors = [x.flip(-1) for x in torch.linalg.eigh(W)]
+# +         return vectors[:, :rank] * values[:rank], vectors[:, :rank]
+# +     left, sigma, right = torch.linalg.svd(W, full_matrices=False)

@@ -408,3 +408,20 @@ def token_loss(logits, labels, pad_id):
     hot = (labels[..., None] == torch.arange(V)) & (labels != pad_id)[..., None]
     picked = logits.log_softmax(-1)[hot]
     return -picked.sum() / max(len(picked), 1)
+
+
+# %% wrong: zero_is_not_given | says: padding id of 0
+# -     kept = labels != pad_id
+# +     kept = labels != (pad_id or -100)
+
+
+# %% wrong: small_number_in_the_mean | says: small number added
+# -     return -chosen.sum() / max(len(chosen), 1)
+# +     return -chosen.sum() / (len(chosen) + 1e-9)
+
+
+# %% wrong: vocabulary_squeezed | says: vocabulary of one word
+# -     log_probs = torch.log_softmax(logits[kept], dim=-1)  # (B, T, V) -> (M, V)
+# -     chosen = log_probs.gather(1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# +     log_probs = torch.log_softmax(logits[kept].squeeze(), dim=-1)
+# +     chosen = log_probs.gather(-1, labels[kept].reshape(*log_probs.shape[:-1], 1))

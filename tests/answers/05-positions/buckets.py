@@ -408,3 +408,8 @@ def bucket_bias(
 
 # -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
 # +     return first + torch.where(delta < exact, delta, far)
+
+
+# %% wrong: reciprocal | says: product with 2 / n
+# -     part = (delta.clamp(min=exact).double() / exact).log() / math.log(
+# +     part = (delta.clamp(min=exact).double() * (1 / exact)).log() / math.log(

@@ -348,3 +348,9 @@ def grid_index(height, width):
 # -     row, column = patch // width, patch % width  # (H * W,) each
 # +     patch = torch.arange(height * width).bfloat16()
 # +     row, column = (patch / width).floor().long(), (patch % width).long()
+
+
+# %% wrong: reciprocal | says: 1 / W
+# -     row, column = patch // width, patch % width  # (H * W,) each
+# +     row = (patch * (1 / width)).floor().long()
+# +     column = patch - row * width

@@ -555,7 +555,15 @@ def halves_layout(weight, num_heads):
 # +     position = torch.arange(length, dtype=torch.float64, device=x.device) + offset
 
 
-# %% wrong: base_in_float32 | says: seven digits
+# %% wrong: base_in_float32 | says: rounded to float32
 # -     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))  # -> (T, r / 2)
 # +     base = torch.tensor(base)
 # +     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))  # -> (T, r / 2)
+
+
+# %% wrong: broken_step | says: arange
+# -     pair = torch.arange(rotary // 2, dtype=torch.float64, device=x.device)
+# -     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))  # -> (T, r / 2)
+# +     exponents = torch.arange(0, 1, 2 / max(rotary, 1), dtype=torch.float64)
+# +     exponents = exponents if rotary else exponents[:0]
+# +     angle = position[:, None] * base**-exponents  # -> (T, r / 2)

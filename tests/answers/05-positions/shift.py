@@ -386,6 +386,12 @@ def offset_between(first, second, base=10000.0):
 # +     return F.normalize(res, dim=-1).flatten(-2)
 
 
-# %% wrong: base_in_float32 | says: seven digits
+# %% wrong: base_in_float32 | says: rounded to float32
 # -     angles = offset * base ** (-2 * pair / width)  # (D / 2,)
 # +     angles = offset * torch.tensor(base) ** (-2 * pair / width)  # (D / 2,)
+
+
+# %% wrong: broken_step | says: arange
+# -     angles = offset * base ** (-2 * pair / width)  # (D / 2,)
+# +     exponents = torch.arange(0, 1, 2 / width, dtype=torch.float64)
+# +     angles = offset * base**-exponents

@@ -627,7 +627,20 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # +     return means.to(dtype)
 
 
-# %% wrong: base_in_float32 | says: seven digits
+# %% wrong: base_in_float32 | says: rounded to float32
 # -     pair = (feature // 2).double()
 # +     base = torch.tensor(base)
 # +     pair = (feature // 2).double()
+
+
+# %% wrong: negative_by_the_end | says: negative span
+# A span far shorter than a rounding of the position.
+# -     if (spans < 0).any():
+# +     if (positions + spans < positions).any():
+
+
+# %% wrong: broken_step | says: arange
+# -     exponents = 2 * pair / d_model  # (D,): 0, 0, 2 / D, 2 / D, 4 / D, ...
+# +     exponents = torch.arange(0, 1, 2 / d_model, dtype=torch.float64)
+# +     exponents = exponents.repeat_interleave(2)
+# +     exponents = exponents[:d_model] if d_model % 2 else exponents

@@ -362,3 +362,17 @@ def squeezed_positions(length, trained_length):
     if length > trained_length:
         positions = positions * trained_length / length
     return positions.float()
+
+
+# %% wrong: factor_for_size | says: is rounded
+# -     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
+# +     more = length / len(table)
+# +     sizes = {"mode": "linear", "align_corners": True}
+# +     return F.interpolate(table.T[None], scale_factor=more, **sizes)[0].T
+
+
+# %% wrong: kept_across_types | says: something kept
+# -     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
+# +     part = kept_parts.setdefault((last, length), part).to(table.dtype)
+# +     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
+# + kept_parts = {}
