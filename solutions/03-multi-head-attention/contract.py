@@ -968,16 +968,20 @@ def _products(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):
     )
 
 
-def _circled(x, QK, u, OV, b, d_head, mask=None, most=math.inf):
-    """Return the output, sequence by sequence and head by head; most: bounds scores."""
+def _circled(x, QK, u, OV, b, d_head, mask=None, most=math.inf, cut=False):
+    """Return the output, sequence by sequence and head by head.
+
+    most: bounds scores. cut: whether no gradient comes from the tokens as keys.
+    """
     allowed = torch.ones(len(x), len(QK), *x.shape[1:2] * 2, dtype=torch.bool)
     allowed = allowed if mask is None else allowed & mask
     found = []
     for n, tokens in enumerate(x):
         output = b.expand_as(tokens)
         for i in range(len(QK)):
-            scores = torch.einsum("td,df,sf->ts", tokens, QK[i], tokens)
-            scores = (scores + (tokens @ u[i])[None]) / d_head**0.5
+            keys = tokens.detach() if cut else tokens
+            scores = torch.einsum("td,df,sf->ts", tokens, QK[i], keys)
+            scores = (scores + (keys @ u[i])[None]) / d_head**0.5
             scores = scores.clamp(-most, most)
             output = output + _one_head(scores, tokens @ OV[i], allowed[n, i])
         found.append(output)
@@ -1018,6 +1022,11 @@ _contract = _Contract(
         f"large scores are bounded, so that two different ones become equal. Use them "
         f"as they are.": (
             lambda *given: _circled(*given, *[None] * (7 - len(given)), 1e4)
+        ),
+    },
+    cuts={
+        f"the tokens are cut off where they are the keys.": (
+            lambda *given: _circled(*given, cut=True)
         ),
     },
 )
@@ -1075,9 +1084,14 @@ _high = _sets[0][0], 1e9 * _sets[0][1], *_sets[0][2:]
 for _mask in (None, _masks[0]):
     _contract.case(f"Large scores", *_high, 3, _mask, gradients=False, tol=1e-3)
 _x = torch.tensor([-1e14, -1e14, 1e14, 1e14]).double()[:, None].expand(2, 4, 1)
-_parts = torch.ones(1, 1, 1), torch.ones(1, 1), torch.ones(1, 1, 1), torch.ones(1)
+_parts = (
+    torch.full((1, 1, 1), 1e14),
+    torch.ones(1, 1),
+    torch.ones(1, 1, 1),
+    torch.ones(1),
+)
 _some = torch.tensor([[False, False, True, True]])
-_says = f"Allowed scores far below the forbidden ones"
+_says = f"Allowed scores of -1e42, below any finite number put in for -inf"
 _low = _x, *[_part.double() for _part in _parts], 1
 for _mask in (_some, ~_some):
     _contract.case(_says, *_low, _mask, gradients=False, tol=1e-3)

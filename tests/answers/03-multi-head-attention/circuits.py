@@ -519,3 +519,13 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     return (scores.softmax(-1) @ tokens @ OV).sum(1) + b
+
+
+# %% wrong: smallest_float32 | says: below any finite number
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores.masked_fill(~mask, torch.finfo(torch.float32).min)
+
+
+# %% wrong: keys_cut_off | says: cut off where they are the keys
+# -         (tokens @ QK + u[:, None]) @ tokens.mT / math.sqrt(d_head)
+# +         (tokens @ QK + u[:, None]) @ tokens.detach().mT / math.sqrt(d_head)

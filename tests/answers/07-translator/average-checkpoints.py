@@ -679,3 +679,16 @@ def moving_average(average, state, decay):
 # -     ]
 # +     digits = {name: re.search(r"-(\d+)\.pt$", name)[1] for name in names}
 # +     return sorted(names, key=lambda name: (len(digits[name]), digits[name]))[-count:]
+
+
+# %% wrong: filled_to_nine_digits | says: compared as ints: not as texts
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
+# +     digits = re.compile(r"-(\d+)\.pt$")
+# +     return sorted(names, key=lambda x: digits.search(x)[1].zfill(9))[-count:]
+
+
+# %% wrong: rounded_before_mixing | says: rounded to the average's type before the end
+# -                 + (1 - decay) * state[name].detach().double()
+# +                 + (1 - decay) * state[name].detach().to(old.dtype).double()

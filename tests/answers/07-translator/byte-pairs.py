@@ -877,3 +877,32 @@ def decode(ids, merges):
 # %% wrong: merges_of_one_byte | says: Hundreds of merges
 # -     for rank, pair in enumerate(merges):
 # +     for rank, pair in enumerate(merges[:256]):
+
+
+# %% wrong: too_deep | says: 500 levels
+# -     tokens = [bytes([number]) for number in range(256)]
+# -     for left, right in merges:
+# -         tokens.append(tokens[left] + tokens[right])
+# -     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+# +     def spell(token):
+# +         if token < 256:
+# +             return bytes([token])
+# +         return b"".join(spell(part) for part in merges[token - 256])
+# +
+# +     return b"".join(spell(i) for i in ids).decode("utf-8", errors="replace")
+
+
+# %% wrong: kept_by_number_of_merges | says: differed only in merges
+# -     ids = list(text.encode("utf-8"))
+# -     for rank, pair in enumerate(merges):
+# -         ids = merge_pair(ids, pair, 256 + rank)
+# -     return ids
+# +     key = text, len(merges)
+# +     if key not in KNOWN:
+# +         KNOWN[key] = list(text.encode("utf-8"))
+# +         for rank, pair in enumerate(merges):
+# +             KNOWN[key] = merge_pair(KNOWN[key], pair, 256 + rank)
+# +     return list(KNOWN[key])
+# +
+# +
+# + KNOWN = {}

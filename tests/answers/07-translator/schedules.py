@@ -667,3 +667,14 @@ def update_of(micro_batch, accumulation):
 
 # -     return d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
 # +     return d_model**-0.5 * min(max(update, 1) ** -0.5, update * warmup**-1.5)
+
+
+# %% wrong: rounded_reciprocal | says: a rounded quotient
+# 49 * (1 / 49) is less than 1.
+# -     return micro_batch // accumulation + 1
+# +     return int(micro_batch * (1 / accumulation)) + 1
+
+
+# %% wrong: quotient_nudged | says: a rounded quotient
+# -     return micro_batch // accumulation + 1
+# +     return int(micro_batch / accumulation + 1e-9) + 1

@@ -754,3 +754,24 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # Each number of the gradients may be finite where their norm isn't.
 # -     if not math.isfinite(norm):
 # +     if not all(gradient.isfinite().all() for gradient in mean):
+
+
+# %% wrong: own_parameter_at_rate_0 | says: A rate of 0
+# -     parameter = parameter - rate * decay * parameter
+# +     if rate != 0:
+# +         parameter = parameter - rate * decay * parameter
+
+# -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
+# +     if rate != 0:
+# +         parameter = parameter - rate * m_hat / (v_hat.sqrt() + eps)
+# +     return parameter, (n, m, v)
+
+
+# %% wrong: hats_end | says: still need their hats
+# -     m_hat, v_hat = m / (1 - beta1**n), v / (1 - beta2**n)
+# +     m_hat, v_hat = (m, v) if n > 10**5 else (m / (1 - beta1**n), v / (1 - beta2**n))
+
+
+# %% wrong: large_norm_left_out | says: no limit but infinity
+# -     if not math.isfinite(norm):
+# +     if not norm < 1e30:
