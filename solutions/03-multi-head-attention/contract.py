@@ -438,7 +438,7 @@ _contract = _Contract(
     },
     signs={
         f"a query whose scores lie far below another one's gets 0. Take off the "
-        f"largest score of its own row, not that of all.": _vanishes,
+        f"largest score of its own row, of the keys that it may see.": _vanishes,
     },
 )
 _sets = [_kit_normal(1150 + _n, (3, 6, 2, 5), *[(3, 2, 4, 5)] * 2) for _n in (0, 1)]

@@ -205,7 +205,7 @@ for _call, _reference, _what in [
         _contract.case(f"One sequence", *_pair, _lengths[2])
     for _size in (65, 130, 1030):
         _contract.case(
-            f"A long sequence: is a table of a fixed size used?",
+            f"A long sequence: is a table of a fixed size used, or a type for 255?",
             torch.tensor([_size // 3, 0]),
             torch.tensor([_size, _size - 7]),
             _size,

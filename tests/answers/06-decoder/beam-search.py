@@ -130,7 +130,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +         alive = kept
 
 
-# %% wrong: bos_forbidden, of: base | says: never extends a hypothesis by bos
+# %% wrong: bos_forbidden, of: base | says: returns no hypothesis that goes on with bos
 # bos is never written again, though the table allows it.
 # -                 if entry > -math.inf:
 # +                 if entry > -math.inf and token != bos_id:
