@@ -7,8 +7,7 @@ import weakref
 
 import torch
 
-from grading.bridge.tensors import Storages, is_integer
-from grading.bridge.watched import Watched
+from grading.bridge.tensors import Storages, Watched, is_integer
 
 
 class Leaves(Watched):

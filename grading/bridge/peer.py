@@ -12,8 +12,7 @@ import builtins
 import torch
 
 from grading.bridge.codec import Codec, Outgoing, changeable, refill
-from grading.bridge.tensors import DTYPES, NAMES, is_integer
-from grading.bridge.watched import WAITING
+from grading.bridge.tensors import DTYPES, NAMES, WAITING, is_integer
 from grading.bridge.wire import Channel, WireError
 
 #: Arguments with a history, of calls that are over, that are still found by a later call.

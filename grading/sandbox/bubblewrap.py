@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import sys
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +24,6 @@ FILES = (
     "bridge/peer.py",
     "bridge/student.py",
     "bridge/tensors.py",
-    "bridge/watched.py",
     "bridge/wire.py",
     "sandbox/confine.py",
     "sandbox/limits.py",
@@ -156,15 +156,20 @@ def python_parts() -> tuple[list[tuple[str, str]], dict[str, str], str]:
 
 
 def unreadable() -> str:
-    """Return a part of the Python environment that other users can't read, or ""."""
-    for prefix in dict.fromkeys((sys.base_prefix, sys.prefix)):
-        for part in PYTHON_PARTS:
-            if os.path.exists(top := f"{prefix}/{part}") and not _open_to_others(top):
-                return top
-            for folder, folders, files in os.walk(top):
-                for name in (*folders, *files):
-                    if not _open_to_others(path := os.path.join(folder, name)):
-                        return path
+    """Return a part of the Python environment that other users can't read, or "".
+
+    Where Python is the system's, others' files lie beside it in /usr/lib, and may well be closed.
+    """
+    tops = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    if sys.prefix != sys.base_prefix:
+        tops += [f"{sys.prefix}/{part}" for part in PYTHON_PARTS]
+    for top in dict.fromkeys(tops):
+        if os.path.exists(top) and not _open_to_others(top):
+            return top
+        for folder, folders, files in os.walk(top):
+            for name in (*folders, *files):
+                if not _open_to_others(path := os.path.join(folder, name)):
+                    return path
     return ""
 
 

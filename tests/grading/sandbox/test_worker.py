@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 import venv
@@ -316,6 +317,18 @@ def test_an_environment_closed_to_others_is_named_with_what_helps(private):
     last = done.stderr[done.stderr.index("SandboxMissing") :]
     assert "lib is closed to others" in last
     assert f"chmod -R go+rX {private / 'env'}" in last
+
+
+def test_what_is_closed_beside_the_systems_python_is_not_its_business(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Such as /usr/lib/ssl/private, where Python is Debian's."""
+    (tmp_path / "lib" / "ssl").mkdir(parents=True)
+    (tmp_path / "lib" / "ssl").chmod(0o700)
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    assert call.unreadable() == ""
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / "lib"))
+    assert call.unreadable() == str(tmp_path / "lib" / "ssl")
 
 
 def test_where_namespaces_are_forbidden_the_error_says_what_to_do(
