@@ -42,14 +42,18 @@ function makeIndex(sections) {
 
 const words = (text) => text.toLowerCase().replace(/[-‐–]/g, " ");
 
-// The more of the words a section has, the sooner it comes; first, where the query is its heading.
+// The more of the words a section has, the sooner it comes; first, where the query is its heading, or
+// all that is asked about is a term that it introduces.
 function findSections(index, sections, query) {
   const found = index.search(query, { processTerm: (word) => (FILLERS.has(word.toLowerCase()) ? null : searchTerm(word)) });
   const most = Math.max(...found.map((one) => one.queryTerms.length));
   const phrase = words(query).trim();
+  const terms = (text) => searchWords(text).map(searchTerm).filter((word) => word && !FILLERS.has(word)).join(" ");
+  const asked = terms(query);
   for (const one of found) {
     one.score *= (one.queryTerms.length / most) ** 3;
-    const { heading, text } = sections[one.id];
+    const { heading, text, terms: introduced } = sections[one.id];
+    if (introduced.split(", ").some((term) => terms(term) === asked)) one.score *= 3;
     if (words(heading).includes(phrase)) one.score *= 3;
     else if (words(text).includes(phrase)) one.score *= 1.5;
   }
