@@ -33,6 +33,8 @@ class GraphedUpdate:
     def __init__(self, update: Update, state: Callable[[], Iterable[Tensor]]):
         self.update, self.state = update, state
         self.recorded: dict[tuple, _Recorded] = {}
+        # One of them runs at a time and begins from nothing, so all may use the same memory.
+        self.pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, parts: list[Batch]) -> tuple[Tensor, Tensor]:
         """Update once; the results are overwritten by the next update of these shapes."""
@@ -49,6 +51,7 @@ class GraphedUpdate:
     def _record(self, parts: list[Batch]) -> _Recorded:
         static = [part.map(torch.clone) for part in parts]
         saved = [tensor.clone() for tensor in self.state()]
+        random = torch.cuda.get_rng_state()
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -56,9 +59,11 @@ class GraphedUpdate:
                 self.update(static)
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, pool=self.pool):
             results = self.update(static)
         with torch.no_grad():
             for tensor, before in zip(self.state(), saved, strict=True):
                 tensor.copy_(before)
+        # This update draws what it would have drawn unrecorded, also in a run that was resumed.
+        torch.cuda.set_rng_state(random)
         return _Recorded(graph, static, results)
