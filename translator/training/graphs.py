@@ -50,7 +50,8 @@ class GraphedUpdate:
 
     def _record(self, parts: list[Batch]) -> _Recorded:
         static = [part.map(torch.clone) for part in parts]
-        saved = [tensor.clone() for tensor in self.state()]
+        with torch.no_grad():
+            saved = [tensor.clone() for tensor in self.state()]
         random = torch.cuda.get_rng_state()
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
