@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book pdf test test-deploy check release claims lab library exercises student-edition grade train de-en captions train-gpu bench mutants lock clean
+.PHONY: help env book pdf test test-deploy check release claims lab library exercises student-edition grade train de-en de-en-cpu captions train-gpu bench mutants lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -75,17 +75,21 @@ train: env-translate ## train a translator: make train CONFIG=small (DATA=folder
 	@env -u OMP_NUM_THREADS $(PY) -m translator train --config $(CONFIG) --resume
 	@$(PY) -m translator evaluate --run runs/$(CONFIG)
 
+de-en: export GPU = 1
+de-en: env-translate ## make the book's translator again, on a GPU: minutes (DATA=folder with the corpora)
+	@env -u OMP_NUM_THREADS $(PY) -m tools.train_gpu --only translator $(if $(DATA),--data-dir $(DATA))
+
 # Each training goes on with the weights of the one before; the third adds a layer that writes. Longer
 # outputs than alpha = 1.4 asks for repeat themselves where a validation sentence is long.
 DE_EN := $(PY) -m translator train --config de-en --resume
-de-en: env-translate ## make the book's translator again: five hours of a core (DATA=folder with the corpora)
+de-en-cpu: env-translate ## a translator of the same size without a GPU: five hours of a core (DATA=folder)
 	@$(PY) -m translator prepare --config de-en $(if $(DATA),--data-dir $(DATA))
 	@$(DE_EN)
 	@$(DE_EN) --from runs/de-en/model --out runs/de-en-2 --set training.max_seconds=5600
 	@$(DE_EN) --from runs/de-en-2/model --out runs/de-en-3 --set training.max_seconds=5200 \
 		--set training.decay_share=0.7 --set model.num_decoder_layers=3
 	@$(PY) -m translator evaluate --run runs/de-en-3 --after runs/de-en runs/de-en-2 --corpus tatoeba --alpha 0.6 1 1.4
-	@$(PY) -m translator export --run runs/de-en-3 --out models/de-en --int8 --data data/de-en
+	@$(PY) -m translator export --run runs/de-en-3 --out runs/de-en-cpu --int8 --data data/de-en
 
 # The length penalty is the one that is best on the validation pairs.
 captions: env-translate ## Multi30k, captions of images, on one core with models/de-en to begin with: an hour (DATA=folder)

@@ -52,10 +52,10 @@ def parts(device: str, data_dir: str | None) -> dict[str, Part]:
     where = ["--data-dir", data_dir] if data_dir else []
     on = ["--device", device]
 
-    def training(config: str, record: Path, *settings: str) -> list[list[str]]:
+    def training(config: str, record: Path, corpus: str = "") -> list[list[str]]:
         return [
             ["prepare", "--config", config, *where],
-            ["train", "--config", config, "--resume", "--quiet", *on, *settings],
+            ["train", "--config", config, "--resume", "--quiet", *on],
             [
                 "evaluate",
                 "--run",
@@ -69,6 +69,7 @@ def parts(device: str, data_dir: str | None) -> dict[str, Part]:
                 "0.6",
                 "1",
                 "1.4",
+                *(["--corpus", corpus] if corpus else []),
                 "--record",
                 str(record),
                 *on,
@@ -119,21 +120,20 @@ def parts(device: str, data_dir: str | None) -> dict[str, Part]:
         models / "big" / "record.json", training("big", models / "big" / "record.json")
     )
     # The one in models/ came with the repository, so that its record does not make this part done.
-    translator = Path("runs") / "de-en" / "record.json"
+    translator = Path("runs") / "de-en-gpu" / "record.json"
     found["translator"] = Part(
         translator,
         [
-            *training("de-en", translator, "--set", "training.max_seconds=400"),
+            *training("de-en-gpu", translator, corpus="tatoeba"),
             [
                 "export",
                 "--run",
-                "runs/de-en",
+                "runs/de-en-gpu",
                 "--out",
                 "models/de-en",
                 "--int8",
-                "--onnx",
                 "--data",
-                "data/de-en",
+                "data/de-en-gpu",
             ],
         ],
     )

@@ -50,7 +50,7 @@ class GraphedUpdate:
 
     def _record(self, parts: list[Batch]) -> _Recorded:
         static = [part.map(torch.clone) for part in parts]
-        with torch.no_grad():
+        with torch.no_grad():  # copies with gradients would tie theirs to this stream
             saved = [tensor.clone() for tensor in self.state()]
         random = torch.cuda.get_rng_state()
         stream = torch.cuda.Stream()

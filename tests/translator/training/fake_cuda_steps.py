@@ -14,10 +14,12 @@ would repeat as they were.
 import ctypes
 import sys
 import warnings
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import count, pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 if sys.argv[1] != "-":
@@ -53,6 +55,15 @@ CONFIGS = {
 }
 
 
+#: On what adds up a parameter's gradient; it lives as long as a graph that leads to it.
+MARK = "before the warm-up"
+
+
+def accumulator(parameter: torch.Tensor) -> Any:
+    """Return the node that adds up the gradient of a parameter."""
+    return parameter.view_as(parameter).grad_fn.next_functions[0][0]
+
+
 class WaitsError(Exception):
     """A step would wait, or a graph would not do what the step did."""
 
@@ -64,6 +75,11 @@ class Watched(TorchDispatchMode):
         super().__init__()
         self.pinned: list[torch.Tensor] = []
         self.trace: list[tuple] | None = None  # of a graph, while it is recorded
+        self.parameters: Callable[[], Iterable[torch.Tensor]] = tuple
+        self.stream = SimpleNamespace(
+            wait_stream=lambda other: None,
+            is_capturing=lambda: self.trace is not None,
+        )
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """Refuse what waits; note the numbers that a graph keeps."""
@@ -92,14 +108,22 @@ class Watched(TorchDispatchMode):
         if not any(source is tensor for tensor in self.pinned):
             raise WaitsError(f"{func}: a copy from memory that is not pinned")
 
+    def begin_warm_up(self) -> SimpleNamespace:
+        """Stand in for torch.cuda.Stream; mark what is to be gone by the recording."""
+        for parameter in self.parameters():
+            accumulator(parameter).metadata[MARK] = True
+        return self.stream
+
     def pin(self, tensor: torch.Tensor) -> torch.Tensor:
         """Stand in for Tensor.pin_memory."""
         self.pinned.append(tensor)
         return tensor
 
     @contextmanager
-    def recording(self, graph: SimpleNamespace):
+    def recording(self, graph: SimpleNamespace, pool: object):
         """Stand in for torch.cuda.graph."""
+        if any(MARK in accumulator(p).metadata for p in self.parameters()):
+            raise WaitsError("gradients still go where they went before the warm-up")
         self.trace = graph.trace = []
         yield
         self.trace = None
@@ -134,6 +158,9 @@ def faults() -> dict[str, dict]:
         "has the rate as a number": {
             "torch.optim.Adam": lambda params, **settings: FixedRate(params, **settings)
         },
+        "keeps copies of the weights with their gradients": {
+            "translator.training.trainer.Trainer._changing": changing_and_keeping
+        },
         "has Adam count on the host": {
             "torch.optim.Adam": lambda params, **settings: ADAM(
                 params, **{**settings, "capturable": False}
@@ -151,6 +178,15 @@ def faults() -> dict[str, dict]:
 
 
 TO, ADAM = torch.Tensor.to, torch.optim.Adam
+CHANGING = training.Trainer._changing
+
+
+def changing_and_keeping(trainer: training.Trainer) -> list[torch.Tensor]:
+    """Stand in for Trainer._changing; keep copies that lead back to the weights."""
+    tensors = CHANGING(trainer)
+    with torch.enable_grad():
+        trainer.kept = [p.clone() for p in trainer.model.parameters()]
+    return tensors
 
 
 class FixedRate(ADAM):
@@ -178,21 +214,21 @@ def run(folder: Path, name: str, changes: dict, patches: dict) -> None:
         model.to = lambda device: model
         return model
 
-    stream = SimpleNamespace(
-        wait_stream=lambda other: None, is_capturing=lambda: watched.trace is not None
-    )
     stand_ins = {
         "torch.Tensor.pin_memory": lambda tensor: watched.pin(tensor),
-        "torch.cuda.Stream": lambda: stream,
-        "torch.cuda.current_stream": lambda: stream,
+        "torch.cuda.Stream": watched.begin_warm_up,
+        "torch.cuda.current_stream": lambda: watched.stream,
         "torch.cuda.stream": lambda stream: nullcontext(),
         "torch.cuda.CUDAGraph": lambda: SimpleNamespace(replay=lambda: None),
         "torch.cuda.graph": watched.recording,
+        "torch.cuda.graph_pool_handle": lambda: None,
+        "torch.cuda.get_rng_state": lambda: None,
+        "torch.cuda.set_rng_state": lambda state: None,
         "translator.training.trainer.supports_bf16": lambda device: True,
         "translator.training.trainer.surroundings": lambda device: {},
         # Adam asks these whether it is being recorded.
         "torch.accelerator.current_accelerator": lambda check_available=False: GPU,
-        "torch.accelerator.current_stream": lambda: stream,
+        "torch.accelerator.current_stream": lambda: watched.stream,
     }
     with ExitStack() as contexts:
         contexts.enter_context(FakeTensorMode(allow_non_fake_inputs=False))
@@ -206,6 +242,7 @@ def run(folder: Path, name: str, changes: dict, patches: dict) -> None:
             show_progress=False,
             make_model=make_model,
         )
+        watched.parameters = trainer.model.parameters
         contexts.enter_context(watched)
         steps, traces = trainer.train_batches.steps(0), []
         with mock.patch("torch.cuda.is_available", return_value=True):

@@ -664,6 +664,7 @@ STOPPED = {
     "multiplies by a tensor of the host": "a tensor of the host inside a graph",
     "multiplies by a number that changes": "aten.mul.Tensor: [4], then [8]: a graph keeps",
     "has the rate as a number": "[0.025, 0.9, 0.98, 0.0, 1e-09, False, False], then",
+    "keeps copies of the weights with their gradients": "gradients still go where they went",
     "has Adam count on the host": "capturable is False",
     "cuts batches out of pageable memory": "a copy from memory that is not pinned",
     "waits for the rows of a batch": "a copy that is waited for",
