@@ -12,7 +12,7 @@ HELP = (
 EXAMPLES = """\
   python -m translator export --run runs/small --out models/my-translator
   python -m translator export --run runs/small --out models/my-translator --half --onnx
-  python -m translator export --run runs/de-en --out models/de-en --int8 --data data/de-en
+  python -m translator export --run runs/mine --out models/mine --int8 --data data/mine
   python -m translator export --model models/de-en --out models/mine --ctranslate2
 """
 
