@@ -107,12 +107,17 @@ def run(command, minutes, output: IO | None = None):
                     f"  {member.pid}: {' '.join(member.cmdline())[:200]}",
                     file=sys.stderr,
                 )
-        for name in (signal.SIGABRT, signal.SIGKILL):
-            for member in family:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    if name is signal.SIGKILL or "python" in member.name():
-                        member.send_signal(name)
-            psutil.wait_procs(family, timeout=5)
+        for (
+            member
+        ) in family:  # one at a time, or they would write into each other's lines
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if "python" in member.name():
+                    member.send_signal(signal.SIGABRT)
+                    psutil.wait_procs([member], timeout=5)
+        for member in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.kill()
+        psutil.wait_procs(family, timeout=5)
         return None
     except BaseException:
         process.terminate()
