@@ -107,9 +107,8 @@ def run(command, minutes, output: IO | None = None):
                     f"  {member.pid}: {' '.join(member.cmdline())[:200]}",
                     file=sys.stderr,
                 )
-        for (
-            member
-        ) in family:  # one at a time, or they would write into each other's lines
+        # One at a time, or they would write into each other's lines.
+        for member in family:
             with contextlib.suppress(psutil.NoSuchProcess):
                 if "python" in member.name():
                     member.send_signal(signal.SIGABRT)
