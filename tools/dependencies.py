@@ -51,12 +51,16 @@ def hashes(root, paths):
 
 
 def digest(path):
-    """Return the SHA-256 of a file, or of the names below a folder; None where neither is."""
+    """Return the SHA-256 of a file, or of the names below a folder; None where neither is.
+
+    What lies in a folder like book/_ext makes the pages: no notebook reads it as data.
+    """
     if path.is_dir():
+        names = (file.relative_to(path) for file in path.rglob("*"))
         below = sorted(
-            str(file.relative_to(path))
-            for file in path.rglob("*")
-            if "__pycache__" not in file.parts
+            str(name)
+            for name in names
+            if not any(part.startswith("_") for part in name.parent.parts)
         )
         return hashlib.sha256("\0".join(below).encode()).hexdigest()
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None

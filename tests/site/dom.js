@@ -150,7 +150,7 @@ for (const name of REFLECTED_FLAGS) {
 }
 
 // A selector as lists of [combinator, test, …]; a part that is not known is an error.
-const PART = /^(?:([\w-]+|\*)|\.([\w-]+)|#([\w-]+)|\[([\w-]+)(?:=["']?([^"'\]]*)["']?)?\]|:is\(([^)]*)\)|(:checked))/;
+const PART = /^(?:([\w-]+|\*)|\.([\w-]+)|#([\w-]+)|\[([\w-]+)(?:(\^?)=["']?([^"'\]]*)["']?)?\]|:is\(([^)]*)\)|(:checked))/;
 const selectors = new Map();
 function parseSelector(selector) {
   if (!selectors.has(selector)) selectors.set(selector, selector.split(/,(?![^(]*\))/).map((one) => parseOne(one.trim())));
@@ -166,12 +166,15 @@ function parseOne(text) {
     }
     const found = rest.match(PART);
     if (!found) throw new Error(`the document of the tests does not know the selector ${text}`);
-    const [whole, tag, name, id, attribute, value, any, checked] = found;
+    const [whole, tag, name, id, attribute, begins, value, any, checked] = found;
     steps.at(-1).tests.push((element) => {
       if (tag) return tag === "*" || element.localName === tag;
       if (name) return element.classList.contains(name);
       if (id) return element.id === id;
-      if (attribute) return element.hasAttribute(attribute) && (value === undefined || element.getAttribute(attribute) === value);
+      if (attribute) {
+        const own = element.getAttribute(attribute);
+        return element.hasAttribute(attribute) && (value === undefined || (begins ? own.startsWith(value) : own === value));
+      }
       return checked ? element.checked : element.matches(any);
     });
     rest = rest.slice(whole.length);

@@ -189,6 +189,17 @@ def test_page_can_be_read_without_scripts(server: str, new_context: Callable) ->
     assert not page.locator(".quiz-check").first.is_visible()
 
 
+def test_the_search_without_scripts_lists_the_pages(
+    server: str, new_context: Callable
+) -> None:
+    """In place of a field that nothing answers."""
+    page = new_context(java_script_enabled=False).new_page()
+    page.goto(f"{server}search.html")
+    assert not page.locator("form.bd-search input").first.is_visible()
+    page.locator("article, main").get_by_role("link", name="2. Self-attention").click()
+    page.wait_for_url(f"{server}{CHAPTER}.html")
+
+
 def test_wide_tables_scroll_in_their_box_by_keyboard(
     server: str, new_context: Callable
 ) -> None:

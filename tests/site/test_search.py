@@ -47,6 +47,20 @@ QUERIES = {
     "why mask the future": "book/06-decoder.html#the-causal-mask",
     "how to submit an exercise": "book/setup.html#doing-an-exercise",
     "seq2seq": "book/01-rnn-attention.html#one-vector-for-a-sentence",
+    # Words that no page has: search.toml knows them.
+    "vanishing gradient rnn": "book/01-rnn-attention.html#one-vector-for-a-sentence",
+    "attention weights sum to one": "book/01-rnn-attention.html#looking-back",
+    "bahdanau attention": "book/01-rnn-attention.html#six-ways-to-score",
+    "alignment": "book/01-rnn-attention.html#where-it-looks",
+    "quadratic complexity": "book/02-self-attention.html#what-it-costs",
+    "prune heads": "book/03-multi-head-attention.html#remove-one-head-at-a-time",
+    "skip connection": "book/04-encoder.html#add-do-not-replace",
+    "length generalization": "book/05-positions.html#longer-than-in-training",
+    "what is a transformer": "book/06-decoder.html#the-whole-model",
+    "learning rate schedule": "book/07-translator.html#a-rate-that-rises-first",
+    "contrastive learning": "book/08-one-block-many-models.html#the-loss",
+    "glossary": "book/notation.html",
+    "how do I check my answer": "book/setup.html#doing-an-exercise",
 }
 
 

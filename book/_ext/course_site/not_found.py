@@ -1,4 +1,4 @@
-"""The 404 page: links that work from any depth, and the list of pages to go on with."""
+"""The list of all pages, for the 404 page, whose links work from any depth, and for the search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def list_pages(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Give the template the path and the contents: [(part, [(document, title), ...]), ...]."""
-    if pagename != app.config.notfound_pagename:
+    if pagename not in (app.config.notfound_pagename, "search"):
         return
     context["published_path"] = app.config.notfound_urls_prefix
     site_map = app.config.external_site_map

@@ -1,7 +1,8 @@
 """Search by section: what the search page looks through, written as a script.
 
 Sphinx's own search ranks whole pages, and quotes LaTeX and code. Here each section of each page
-is an entry with its page's title, its heading and its text, without formulas, code and outputs.
+is an entry with its page's title, its heading and its text, without formulas, code and outputs,
+and the other words for it that search.toml lists.
 MiniSearch (book/vendor/minisearch) makes the index in the reader's browser, from file:// too, and
 assets/search.js shows what it finds.
 """
@@ -10,15 +11,20 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copyfile
 
 from lxml import html
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
 
 LIBRARY = Path(__file__).parents[2] / "vendor" / "minisearch" / "minisearch.js"
 DATA = "course-sections.js"
+OTHERS = Path(__file__).with_suffix(".toml")
 INLINE = {"a", "b", "code", "em", "i", "kbd", "span", "strong", "sub", "sup"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 #: Code, pictures, controls; and of elements of a class: printed tables, links to claims.
@@ -28,11 +34,13 @@ SKIPPED_CLASSES = {"headerlink", "claim-mark", "admonition-title", "dataframe"}
 SHORT = 12
 
 
-def sections(page: Path, address: str) -> Iterator[dict[str, str]]:
+def sections(
+    page: Path, address: str, others: dict[str, list[str]]
+) -> Iterator[dict[str, str]]:
     """Yield the sections of a written page, the page itself first.
 
     Each has `url`, `page` (the page's title), `heading`, `terms` (what stands in bold, where a
-    chapter introduces a word) and `text`.
+    chapter introduces a word, and what `others` has for it, by its id) and `text`.
     """
     tree = html.parse(str(page), html.HTMLParser(encoding="utf-8"))
     title = ""
@@ -49,7 +57,7 @@ def sections(page: Path, address: str) -> Iterator[dict[str, str]]:
             "url": f"{address}#{section.get('id')}",
             "page": title,
             "heading": name,
-            "terms": plain(", ".join(bold)),
+            "terms": plain(", ".join([*bold, *others.get(section.get("id"), [])])),
             "text": plain(text),
         }
 
@@ -88,10 +96,19 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     found = []
+    others = tomllib.loads(OTHERS.read_text(encoding="utf-8"))
     for name in sorted(app.env.found_docs):
         page = Path(app.builder.get_outfilename(name))
         if page.exists():
-            found += sections(page, app.builder.get_target_uri(name))
+            own = others.pop(Path(name).name, {}) if name.startswith("book/") else {}
+            new = list(sections(page, app.builder.get_target_uri(name), own))
+            for missing in own.keys() - {one["url"].partition("#")[2] for one in new}:
+                logger.warning(
+                    "%s: %s has no section called %s", OTHERS.name, name, missing
+                )
+            found += new
+    for name in others:
+        logger.warning("%s: there is no page called %s", OTHERS.name, name)
     static = Path(app.outdir, "_static")
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     # In a script, "</script>" and the two line ends that JSON allows need care.
