@@ -34,6 +34,56 @@ def _kit_once(make, *given):
     return make() if kept is None else kept(make, given)
 
 
+class _Draw:
+    """Draws what a call is made with: sizes, choices and numbers, by the course's secret.
+
+    Ends and special cases come far more often than by chance alone.
+    """
+
+    def __init__(self, seed):
+        self.generator = torch.Generator().manual_seed(seed + course_seed)
+
+    def whole(self, low, high):
+        """Return a whole number from low to high; each end a fifth of the times."""
+        place = self.share()
+        if place < 0.4:
+            return low if place < 0.2 else high
+        return int(torch.randint(low, high + 1, (), generator=self.generator))
+
+    def share(self):
+        """Return a number from 0 to 1."""
+        return torch.rand((), generator=self.generator, dtype=torch.float64).item()
+
+    def one(self, *choices):
+        """Return one of the choices."""
+        return choices[int(torch.randint(len(choices), (), generator=self.generator))]
+
+    def numbers(
+        self, *shape, kinds=("plain", "plain", "ties", "equal", "small", "large")
+    ):
+        """Return a tensor of float64; at random with ties and zeros, small or large."""
+        found, kind = (
+            torch.randn(shape, generator=self.generator, dtype=torch.float64),
+            self.one(*kinds),
+        )
+        if kind == "ties":
+            found = found.round()
+        if kind == "equal":
+            found = torch.full_like(found, self.one(0.0, 1.0, -2.5))
+        factor = {"small": 1e-3, "large": 1e3}.get(kind, 1.0)
+        return found * factor
+
+    def mask(self, *shape):
+        """Return a mask of booleans: all, none, or each with a chance drawn before."""
+        chance = self.one(0.0, 1.0, 0.3, 0.5, 0.8)
+        return torch.rand(shape, generator=self.generator) < chance
+
+    def integers(self, low, high, *shape):
+        """Return a tensor of whole numbers, from low to high, some of them often."""
+        most = self.one(low, high, min(low + 1, high))
+        return torch.randint(low, most + 1, shape, generator=self.generator)
+
+
 def _kit_state(seed, shapes, scale=1.0):
     """Return random weights by name, in float64, for shapes by name."""
     return dict(
@@ -50,6 +100,22 @@ def _kit_apart(tensor):
     if tensor.dim() < 2:
         return torch.stack([tensor, tensor], dim=-1)[..., 0]
     return tensor.transpose(-1, -2).clone(memory_format=torch.contiguous_format).mT
+
+
+def _kit_moved(value):
+    """Return an argument with its tensors, of whatever depth, laid out otherwise.
+
+    Whole numbers stay as they are: PyTorch warns of some calls, which costs points.
+    """
+    if type(value) in (list, tuple):
+        return type(value)(_kit_moved(part) for part in value)
+    if type(value) is dict:
+        return {name: _kit_moved(part) for name, part in value.items()}
+    if type(value) is not torch.Tensor or not value.is_leaf:
+        return value
+    if not value.is_floating_point() and value.dtype != torch.bool:
+        return value
+    return _kit_apart(value.detach()).requires_grad_(value.requires_grad)
 
 
 def _kit_copy(value):
@@ -290,6 +356,7 @@ class _Contract:
         self.through = results if through is None else through
         self.tol, self.first, self.number = tol, None, 0
         self.earlier, self.waiting, self.weights = [], [], None
+        self.cases = []
         self.call, self.dtype, self.views = call, torch.float64, views
         self.ask = (lambda call: call) if ask is None else ask
         self.loose, self.apart, self.name = loose, apart, name
@@ -371,6 +438,7 @@ class _Contract:
         if self.results:  # without the way of gradients, which would be kept with them
             results = [x if x.is_leaf else x.detach() for x in results]
         self.earlier.append((says, results, _kit_copy(results), wants, values))
+        self.cases.append((says, wants, tol, values))
         self.number += 1
         if learns:
             self.waiting.append((says, values, tol, worked))
@@ -510,6 +578,8 @@ class _Contract:
             for _, old, *_ in earlier:
                 _kit_spoil(old)
             earlier = []
+        self.repeated()
+        self.cases = []
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
             with torch.no_grad():
@@ -558,6 +628,64 @@ class _Contract:
             return False
         finally:
             self.number = number
+
+    def drawn(self, seed, draw, count=24, tol=None, gradients=True):
+        """Ask calls more, of arguments that draw(_Draw) returns; small ones first.
+
+        seed: a number of the contract's own.
+        """
+        calls = [tuple(draw(_Draw(1000 * seed + n))) for n in range(count)]
+        calls.sort(key=lambda call: sum(x.numel() for x in _kit_tensors(call)))
+        for values in calls:
+            says = f"A call drawn at random"
+            for name, value in zip(self.arguments, values, strict=False):
+                short = type(value) is int and abs(value) < 1000
+                if value is None or type(value) is bool or short:
+                    says = f"{says}, {name}={value}"
+            self.case(says, *values, tol=tol, gradients=gradients)
+
+    def repeated(self):
+        """Ask each case once more, the last one first, for what depends on calls before.
+
+        What came is overwritten by then. Tensors stand in another way in memory, and
+        the same call in float32 comes before, if float32 is asked at all.
+        """
+        float32 = any(
+            x.dtype == torch.float32
+            for *_, given in self.cases
+            for x in _kit_tensors(given)
+        )
+        for says, wants, tol, values in reversed(self.cases):
+            tensors = _kit_tensors(values)
+            if sum(x.numel() for x in tensors) > 20_000:
+                continue
+            if float32 and any(x.dtype == torch.float64 for x in tensors):
+                lower = [_kit_cast(x, torch.float32) for x in _kit_copy(values)]
+                self.told(says, lower, wants, tol, lower)  # may be what isn't asked
+            problem = self.told(
+                says, values, wants, tol, [_kit_moved(x) for x in values]
+            )
+            if problem is None:
+                continue
+            if self.told(says, values, wants, tol, values) is None:
+                problem = (
+                    f"{problem} With the same numbers side by side in memory it is "
+                    f"right: an argument may be a slice or a transpose of another tensor."
+                )
+            else:
+                problem = (
+                    f"This call was right, and it isn't after others: something is kept "
+                    f"between calls, or what came back is used again. {problem}"
+                )
+            raise AssertionError(problem)
+
+    def told(self, says, values, wants, tol, given):
+        """Return what is wrong with a call, or None; an error inside it as well."""
+        self.asked = values
+        try:
+            return self.plain(self.call, says, given, wants, tol)[0]
+        except AssertionError as error:
+            return str(error)
 
     def plain(self, call, says, values, wants, tol):
         """Return what is wrong with a call, or None; and what it gave."""

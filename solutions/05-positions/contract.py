@@ -266,6 +266,9 @@ _contract.case(f"A transpose", _kit_apart(_table), 7)
 _contract.case(f"One feature", _kit_normal(924, (4, 1)), 6)
 _contract.case(f"Many rows", _kit_normal(925, (7, 2)), integers(926, 90, 150))
 _contract.case(f"Far fewer rows", _kit_normal(927, (40, 2)), integers(928, 3, 9))
+_contract.drawn(
+    1, lambda d: (d.numbers(d.whole(1, 30), d.whole(1, 4)), d.whole(1, 60)), count=40
+)
 _contract.again()
 for _length in (0, -1, -5):
     _kit_refuses(
