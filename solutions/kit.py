@@ -636,13 +636,32 @@ class _Contract:
         """
         calls = [tuple(draw(_Draw(1000 * seed + n))) for n in range(count)]
         calls.sort(key=lambda call: sum(x.numel() for x in _kit_tensors(call)))
-        for values in calls:
+        for number, values in enumerate(calls):
             says = f"A call drawn at random"
             for name, value in zip(self.arguments, values, strict=False):
-                short = type(value) is int and abs(value) < 1000
-                if value is None or type(value) is bool or short:
-                    says = f"{says}, {name}={value}"
+                if value is None:
+                    says = f"{says}, {name}=None"
+                elif type(value) is bool:
+                    says = f"{says}, {name}=True" if value else f"{says}, {name}=False"
+                elif type(value) in (int, float) and value == 0:
+                    says = f"{says}, {name}=0"
+            if number % 2 and self.call is not None:
+                self.before_in_float32(says, values)
             self.case(says, *values, tol=tol, gradients=gradients)
+
+    def before_in_float32(self, says, values):
+        """Call in float32, if that is asked at all, for what may be kept of it."""
+        asked = any(
+            x.dtype == torch.float32
+            for *_, given in self.cases
+            for x in _kit_tensors(given)
+        )
+        if asked and any(x.dtype == torch.float64 for x in _kit_tensors(values)):
+            lower = [_kit_cast(x, torch.float32) for x in _kit_copy(list(values))]
+            try:
+                _kit_attempt(says, self.ask(self.call), *lower)
+            except AssertionError:
+                return  # it may be what nobody asks
 
     def repeated(self):
         """Ask each case once more, the last one first, for what depends on calls before.
@@ -650,24 +669,18 @@ class _Contract:
         What came is overwritten by then. Tensors stand in another way in memory, and
         the same call in float32 comes before, if float32 is asked at all.
         """
-        float32 = any(
-            x.dtype == torch.float32
-            for *_, given in self.cases
-            for x in _kit_tensors(given)
-        )
         for says, wants, tol, values in reversed(self.cases):
-            tensors = _kit_tensors(values)
-            if sum(x.numel() for x in tensors) > 20_000:
+            if sum(x.numel() for x in _kit_tensors(values)) > 20_000:
                 continue
-            if float32 and any(x.dtype == torch.float64 for x in tensors):
-                lower = [_kit_cast(x, torch.float32) for x in _kit_copy(values)]
-                self.told(says, lower, wants, tol, lower)  # may be what isn't asked
-            problem = self.told(
-                says, values, wants, tol, [_kit_moved(x) for x in values]
-            )
+            self.before_in_float32(says, values)
+            moved = [_kit_moved(x) for x in values]
+            problem = self.told(says, values, wants, tol, moved)
             if problem is None:
                 continue
-            if self.told(says, values, wants, tol, values) is None:
+            by_side, anew = [
+                self.told(says, values, wants, tol, given) for given in (values, moved)
+            ]
+            if by_side is None and anew is not None:
                 problem = (
                     f"{problem} With the same numbers side by side in memory it is "
                     f"right: an argument may be a slice or a transpose of another tensor."

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import torch
-from torch import nn
 
-from grading.bridge.redaction import Texts, noted, words
 from grading.course.notebooks import Cell, split_hidden
-from grading.verdict.compilation import definitions
+from tests.tools.kit import Kit
 from tools import contracts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,33 +112,6 @@ def test_what_a_contract_says_to_students_is_told(folder: Path) -> None:
                 and getattr(node.func, "id", "") == "_kit_refuses"
             ):
                 assert isinstance(node.args[0], ast.JoinedStr), ast.unparse(node)
-
-
-class Kit:
-    """The kit, executed as grading executes hidden lines."""
-
-    def __init__(self) -> None:
-        self.texts = Texts()
-        self.names = {
-            "torch": torch,
-            "nn": nn,
-            "course_seed": 5,
-            "<f-string>": self.texts.join,
-        }
-        codes, found = definitions(contracts.hidden(ROOT / "solutions", []))
-        self.texts.words |= found
-        for code in codes:
-            exec(code, self.names)
-
-    def run(self, source: str) -> tuple[str, str]:
-        """Return the message of some hidden lines, and what of it is told."""
-        tree = ast.parse(source)
-        self.texts.words |= words(tree, frozenset(range(1, 1000)))
-        try:
-            exec(compile(noted(tree), "<test>", "exec"), self.names)
-        except AssertionError as error:
-            return str(error), self.texts.told(str(error))
-        return "", ""
 
 
 DOUBLE = """
