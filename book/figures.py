@@ -40,7 +40,9 @@ ROLES = {
     "output": PALETTE["sky"],
 }
 
-WIDTH = 7.2  # inches; the text column of the site is a little wider
+# Inches. A panel no wider than this, with letters of 9 points, fits a phone's column as it is;
+# panels side by side may be wider together: the site shows them one below the other there.
+WIDTH = 4.5
 SEQUENTIAL = "cividis"
 DIVERGING = "PuOr"
 
@@ -146,7 +148,7 @@ def heatmap(
                 annotate.format(number),
                 ha="center",
                 va="center",
-                fontsize=8,
+                fontsize=9,
                 color="white" if dark else "black",
             )
     if colorbar:
