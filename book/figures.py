@@ -40,9 +40,9 @@ ROLES = {
     "output": PALETTE["sky"],
 }
 
-# Inches. A panel no wider than this, with letters of 9 points, fits a phone's column as it is;
+# Inches. A drawing no wider than this, with letters of 9 points, fits a phone's column as it is;
 # panels side by side may be wider together: the site shows them one below the other there.
-WIDTH = 4.5
+WIDTH = 4.3
 SEQUENTIAL = "cividis"
 DIVERGING = "PuOr"
 
