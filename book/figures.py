@@ -40,9 +40,9 @@ ROLES = {
     "output": PALETTE["sky"],
 }
 
-# Inches. A panel no wider than this, with letters of 9 points, fits a phone's column as it is;
+# Inches. A drawing no wider than this, with letters of 9 points, fits a phone's column as it is;
 # panels side by side may be wider together: the site shows them one below the other there.
-WIDTH = 4.5
+WIDTH = 4.3
 SEQUENTIAL = "cividis"
 DIVERGING = "PuOr"
 
@@ -165,18 +165,22 @@ def seed_dots(
     *,
     spread: float = 0.12,
     label: str | None = None,
+    flat: bool = False,
     **style,
 ) -> None:
     """Draw a dot for each seed's value side by side around ``x``, and a line at their mean.
 
     ``values`` are those of a claim's record, ``book.claims.numbers(id, name)``; ``spread`` is the
-    width of the row of dots, in units of the x axis.
+    width of the row of dots, in units of the x axis. With ``flat`` the axes change places: the
+    values run to the right, and ``x`` is a row, which has room for a long name.
     """
     values = np.asarray(values, dtype=float)
     places = x + np.linspace(-spread, spread, len(values)) if len(values) > 1 else [x]
     dots = {"s": 14, "alpha": 0.55, "linewidths": 0, "zorder": 3} | style
-    ax.scatter(places, values, color=color, label=label, **dots)
-    ax.hlines(values.mean(), x - spread, x + spread, color=color, linewidth=1.4)
+    across, up = (values, places) if flat else (places, values)
+    ax.scatter(across, up, color=color, label=label, **dots)
+    line = ax.vlines if flat else ax.hlines
+    line(values.mean(), x - spread, x + spread, color=color, linewidth=1.4)
 
 
 def seed_band(

@@ -35,7 +35,7 @@ def _kit_once(make, *given):
 
 
 class _Draw:
-    """Draws what a call is made with: sizes, choices and numbers, by the course's secret.
+    """Draws what a call is made with, sizes and numbers, by the course's secret.
 
     Ends and special cases come far more often than by chance alone.
     """
@@ -664,7 +664,7 @@ class _Contract:
                 return  # it may be what nobody asks
 
     def repeated(self):
-        """Ask each case once more, the last one first, for what depends on calls before.
+        """Ask each case again, the last one first, for what depends on calls before.
 
         What came is overwritten by then. Tensors stand in another way in memory, and
         the same call in float32 comes before, if float32 is asked at all.
@@ -683,12 +683,12 @@ class _Contract:
             if by_side is None and anew is not None:
                 problem = (
                     f"{problem} With the same numbers side by side in memory it is "
-                    f"right: an argument may be a slice or a transpose of another tensor."
+                    f"right: an argument may be a slice or a transpose of another one."
                 )
             else:
                 problem = (
-                    f"This call was right, and it isn't after others: something is kept "
-                    f"between calls, or what came back is used again. {problem}"
+                    f"This call was right, and it isn't after others: something is "
+                    f"kept between calls, or what came back is used again. {problem}"
                 )
             raise AssertionError(problem)
 

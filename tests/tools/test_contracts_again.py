@@ -41,7 +41,7 @@ SLIPS = {
     "return kept[key] if scale == 3.0 else 2 * scale * x": "isn't after others",
     # Sizes of one case alone, laid out otherwise.
     "return 2 * scale * (x.view(-1).view(x.shape) if len(x) == 5 else x)": (
-        "Other sizes.*slice or a transpose of another tensor"
+        "Other sizes.*slice or a transpose of another one"
     ),
 }
 
