@@ -227,7 +227,7 @@ def _kit_reason(error):
             f" Numbers of two data types meet: make tensors of your own with the data "
             f"type of an argument (torch.zeros_like, x.new_zeros, dtype=x.dtype)."
         )
-    if "view size is not compatible" in text:
+    if "view size is not compatible" in text or "stride" in text:
         return (
             f" An argument may be a transpose or a slice of another tensor: use "
             f"reshape where you use view."
@@ -777,11 +777,11 @@ class _Contract:
             if shown:
                 return f"{says}: {shown}", None
             if problem is not None:
-                alike = now.dtype == torch.bool and now.unique().numel() == 1
+                alike = now.unique().numel() < 2  # such as zeros, by chance
                 for *_, old, given in self.earlier if not alike else ():
-                    if now.shape == old[place].shape and _kit_near(
-                        now, old[place], tol
-                    ):
+                    same = now.shape == old[place].shape
+                    same = same and now.dtype == old[place].dtype
+                    if same and _kit_near(now, old[place], tol):
                         return self.stale(f"{says}: {name}", values, given), None
                 return problem, None
             inside = now.untyped_storage().data_ptr()
