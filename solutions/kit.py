@@ -230,7 +230,7 @@ def _kit_reason(error):
     if "view size is not compatible" in text or "stride" in text:
         return (
             f" An argument may be a transpose or a slice of another tensor: use "
-            f"reshape where you use view."
+            f"reshape where you use view, or contiguous()."
         )
     if "unexpected keyword" in text or "positional argument" in text:
         return f" Keep the names and the order of the arguments."
