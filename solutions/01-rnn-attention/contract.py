@@ -134,6 +134,27 @@ def _padded(seed, lengths, size, pad, high):
     return words
 
 
+def _draw_words(d):
+    """Return padded sentences, of words from 3 on, and three ids."""
+    size = d.whole(1, d.one(6, 6, 40))
+    words = d.integers(3, d.one(9, 9, 10**9 - 2), d.whole(1, 6), size)
+    ids = torch.tensor([0, 1, 2, -1, -100, 10**9 - 1, 10**9, -(10**9)])
+    ids = ids[torch.randperm(8, generator=d.generator)[:3]].tolist()
+    for row in words:
+        row[d.whole(0, size) :] = ids[2]
+    return words, *ids
+
+
+def _draw_logits(d):
+    """Return logits, labels and the id of padding, which may be a word's."""
+    size = d.whole(1, 6), d.whole(1, d.one(6, 6, 40))
+    high = d.whole(1, d.one(6, 6, 70))
+    labels, pad = d.integers(0, high - 1, *size), d.one(0, high - 1, high, -1, -(10**9))
+    for row in labels:
+        row[d.whole(0, size[1]) :] = pad
+    return d.numbers(*size, high), labels, pad
+
+
 _contract = _Contract(
     teacher_forcing,
     _forced,
@@ -152,6 +173,7 @@ _contract.case(f"Sentences of 0 to 40 words", _each, 31, 32, 40)
 _says = f"Hundreds of words"
 _contract.case(_says, _padded(1017, (300, 129, 64), 300, 40, 30), 31, 32, 40)
 _contract.case(f"Only empty sentences", torch.full((3, 2), -100), 1, 2, -100)
+_contract.drawn(1, _draw_words, count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -198,6 +220,7 @@ _long = integers(1032, 0, 299, (70, 2))
 _says = f"A vocabulary of 300, and seventy sentences"
 _contract.case(_says, _kit_normal(1033, (70, 2, 300)), _long, 7)
 _contract.case(f"float32", _logits.float(), _labels, 6, tol=1e-5)
+_contract.drawn(2, _draw_logits, count=30)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -229,11 +252,8 @@ def _additive(state, query, memory, src_mask=None):
     rows = []
     for b in range(len(query)):
         for s in query[b]:
-            hidden = [
-                torch.tanh(state["query.weight"] @ s + state["memory.weight"] @ h)
-                for h in memory[b]
-            ]
-            scores = torch.stack(hidden) @ state["v"]
+            inner = state["query.weight"] @ s + memory[b] @ state["memory.weight"].T
+            scores = torch.tanh(inner) @ state["v"]
             if src_mask is not None and not src_mask[b].any():
                 rows.append(scores * 0)
                 continue
@@ -243,6 +263,17 @@ def _additive(state, query, memory, src_mask=None):
             rows.append(powers / powers.sum())
     weights = torch.stack(rows).reshape(*query.shape[:2], -1)
     return torch.einsum("bqk,bkd->bqd", weights, memory), weights
+
+
+def _draw_looks(d, d_s, d_h):
+    """Return queries, a memory and its mask, None, or no mask."""
+    b, t_k = d.whole(1, 5), d.whole(1, d.one(5, 5, 20))
+    mask = real(*[d.whole(0, t_k) for _ in range(b)], size=t_k)
+    memory = d.numbers(b, t_k, d_h)
+    last = d.one((), (None,), (mask,), (mask,), (mask | True,))
+    if last and last[0] is not None:
+        memory[~last[0]] *= d.one(0.0, 1.0, 1e8)
+    return d.numbers(b, d.whole(1, 5), d_s), memory, *last
 
 
 for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
@@ -268,6 +299,8 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
     _query, _memory = _kit_normal(952 + _number, (4, 1, _d_s), (4, 1, _d_h))
     _says = f"One word: its weight is 1. Is a small number added to the sum of powers?"
     _contract.case(_says, _query, _memory, real(1, 0, 1, 1), tol=1e-13)
+    _widths = _d_s, _d_h
+    _contract.drawn(3 + _number, lambda d, of=_widths: _draw_looks(d, *of), count=16)
     _contract.again()
 _contract = _Contract(
     make=lambda: AdditiveAttention(2, 3, 4),
@@ -412,6 +445,26 @@ def _rate(found, sure, possible):
     return 1.0 - right / total if total else 0.0
 
 
+def _draw_weights(d):
+    """Return weights and a threshold, which some of them may meet exactly."""
+    size = d.whole(1, 6), d.whole(1, d.one(6, 6, 30))
+    weights = d.one(d.integers(0, 8, *size) / 8, d.numbers(*size).softmax(-1))
+    weights = weights.to(d.one(torch.float32, torch.float64))
+    return weights, d.one(0, 0.0, 0.125, 0.25, 0.3, 0.5, 1, 1.0, 1.01, -1, 1e-30)
+
+
+def _draw_links(d):
+    """Return found, sure and possible links of as many sentences."""
+    count, high = d.whole(0, 5), d.one(0, 1, 2, 4, 300)
+    return [
+        [
+            [tuple(pair) for pair in d.integers(0, high, most, 2).tolist()]
+            for most in [d.whole(0, d.one(0, 4, 9)) for _ in range(count)]
+        ]
+        for _ in range(3)
+    ]
+
+
 _contract = _Contract(read_links, _linked, arguments=(f"weights", f"threshold"))
 _weights = _kit_normal(957, (5, 3)).softmax(-1)
 _contract.case(f"A table", _weights, 0.3)
@@ -437,6 +490,7 @@ _contract.case(
     _close,
     0.3,
 )
+_contract.drawn(6, _draw_weights, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -467,6 +521,7 @@ _contract.case(_says, _pairs, _pairs[::-1], _pairs[5:] + _pairs[:5])
 for _size in (10, 100, 128, 256, 1000, 1024):
     _says = f"Long sentences: (0, {_size}) and (1, 0) are two links"
     _contract.case(_says, [[(0, _size)]], [[(1, 0)]], [[(2, 5)]])
+_contract.drawn(7, _draw_links, count=40)
 _contract.again()
 _lists = [[(0, 0)]], [[(0, 0)], []], [[(1, 1)], []]
 _kit_refuses(
@@ -507,6 +562,20 @@ def _product(W, rank):
     return U @ V.T
 
 
+def _draw_factors(d):
+    """Return queries, keys and factors; nothing bounds the rank of these."""
+    b, t_q, t_k, d_s, d_h, k = [d.whole(1, d.one(5, 5, 20)) for _ in range(6)]
+    sizes = (b, t_q, d_s), (b, t_k, d_h), (d_s, k), (d_h, k)
+    return [d.numbers(*size) for size in sizes]
+
+
+def _draw_matrix(d):
+    """Return a matrix whose singular values differ or are 0, and a rank."""
+    size = d.whole(1, d.one(6, 6, 20)), d.whole(1, d.one(6, 6, 20))
+    W = d.numbers(*size, kinds=("plain", "plain", "equal", "small", "large"))
+    return W, d.whole(1, min(size))
+
+
 _contract = _Contract(
     reduced_rank_scores,
     _pair_scores,
@@ -535,6 +604,7 @@ _contract.case(f"Seventy keys", *_long, *_parts[2:])
 _contract.case(f"Tiny numbers", *[1e-4 * _x for _x in _parts])
 _many = _kit_normal(1037, (70, 2, 4), (70, 3, 6))
 _contract.case(f"Seventy sentences", *_many, *_parts[2:])
+_contract.drawn(8, _draw_factors, count=30)
 _contract.again()
 
 _contract = _Contract(_product, _best_product, (f"W", f"rank"), results=(f"U @ V.T",))
@@ -568,6 +638,7 @@ _contract.case(f"Singular values from 1 to 1e-5, none of them cut off", _small, 
 _near = _turn * torch.tensor([-3.0, 2.0, -1.0, 0.5, 0.2, -0.1]).double() @ _turn.T
 _says = f"A symmetric matrix with negative eigenvalues: their size counts"
 _contract.case(_says, (_near + _near.T) / 2, 3)
+_contract.drawn(9, _draw_matrix, count=40)
 _contract.again()
 for _rows, _columns, _rank in [(3, 6, 4), (6, 3, 4), (3, 6, 0), (2, 2, -2)]:
     _W = _kit_normal(976, (_rows, _columns))
@@ -588,6 +659,7 @@ for _sizes_of in [(4096, 4096), (512, 905), (12288, 4097), (3, 50000), (99999, 1
     _contract.case(f"Large widths", *_sizes_of)
 for _sizes_of in integers(977, 2, 60, (6, 2)).tolist():
     _contract.case(f"Other widths", *_sizes_of)
+_contract.drawn(10, lambda d: [d.whole(1, d.one(9, 99, 10**5)) for _ in "ab"], 40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -609,28 +681,33 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 ### BEGIN HIDDEN TESTS
 def _read_both_ways(state, x, src_mask):
-    """Return annotations and summary, sentence by sentence and word by word."""
-    rows, ends = [], []
-    for words, length in zip(x, src_mask.sum(1).tolist(), strict=True):
-        sides = []
-        for side, order in [
-            ("forward", range(length)),
-            ("backward", reversed(range(length))),
-        ]:
-            kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-            names = [f"{side}_rnn.{kind}_l0" for kind in kinds]
-            h, found = torch.zeros_like(state[names[1]][0]), {}
-            for j in order:
-                h = found[j] = _gru_step(state, names, words[j], h)
-            sides.append((h, [found.get(j, h * 0) for j in range(len(words))]))
-        rows.append(torch.cat([torch.stack(found) for _, found in sides], -1))
-        ends.append(torch.cat([h for h, _ in sides]))
-    return torch.stack(rows), torch.stack(ends)
+    """Return annotations and summary, word by word; padding changes no state."""
+    sides, ends = [], []
+    for side, step in [("forward", 1), ("backward", -1)]:
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        names = [f"{side}_rnn.{kind}_l0" for kind in kinds]
+        h, found = x.new_zeros(len(x), state[names[1]].shape[1]), {}
+        for j in range(x.shape[1])[::step]:
+            real_word = src_mask[:, j, None]
+            h = torch.where(real_word, _gru_step(state, names, x[:, j], h), h)
+            found[j] = torch.where(real_word, h, 0.0)
+        sides.append(torch.stack([found[j] for j in range(x.shape[1])], 1))
+        ends.append(h)
+    return torch.cat(sides, -1), torch.cat(ends, -1)
 
 
 def _gru_shapes(d, h, *names):
     """Return the shapes of a GRU's weights, named as in the statement."""
     return dict(zip(names, [(3 * h, d), (3 * h, h), (3 * h,), (3 * h,)], strict=True))
+
+
+def _draw_sentences(d, width):
+    """Return vectors of words and their mask; padding may hold anything."""
+    b, size = d.whole(1, 4), d.whole(1, 5)
+    mask = real(*[d.whole(1, size) for _ in range(b)], size=size)
+    x = d.numbers(b, size, width, kinds=("plain", "ties", "equal", "small"))
+    x[~mask] *= d.one(0.0, 1.0, 1e8)
+    return x, mask
 
 
 for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
@@ -664,6 +741,7 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
     _contract.case(f"Seventy words", _kit_normal(1027, (2, 70, _d)), real(70, 66))
     _many = _kit_normal(1038, (70, 3, _d)), real(*[3, 1, 2, 2, 1] * 14)
     _contract.case(f"Seventy sentences", *_many)
+    _contract.drawn(11 + _number, lambda d, of=_d: _draw_sentences(d, of), count=12)
     _contract.again()
 _asks_again(
     f"The same tensors",
@@ -742,22 +820,26 @@ def _covered(state, query, memory, coverage, src_mask, held=False):
     kernel = state["filters.weight"][:, 0]
     reach = kernel.shape[1] // 2
     for s, words, old, mask in zip(query, memory, coverage, src_mask, strict=True):
-        scores = []
-        for j in range(len(words)):
-            features = sum(
-                (old.detach() if held else old)[j + n] * kernel[:, n + reach]
-                for n in range(-reach, reach + 1)
-                if 0 <= j + n < len(words)
-            )
-            inner = state["query.weight"] @ s + state["memory.weight"] @ words[j]
-            inner = inner + state["location.weight"] @ features
-            scores.append(torch.tanh(inner) @ state["v"])
-        scores = torch.stack(scores)
-        powers = torch.exp(scores - scores[mask].max().detach()) * mask
-        powers = torch.where(mask, powers, torch.zeros_like(powers))
+        around = F.pad(old.detach() if held else old, (reach, reach))
+        features = around.unfold(0, len(kernel[0]), 1) @ kernel.T
+        inner = state["query.weight"] @ s + words @ state["memory.weight"].T
+        inner = inner + features @ state["location.weight"].T
+        scores = torch.tanh(inner) @ state["v"]
+        top = scores[mask].max().detach()
+        powers = torch.exp((scores - top).masked_fill(~mask, -math.inf))
         weights = powers / powers.sum()
         found.append((weights @ words, weights, old + weights))
     return tuple(torch.stack(part) for part in zip(*found, strict=True))
+
+
+def _draw_step(d, d_s, d_h):
+    """Return the arguments of one step; the coverage of padding is 0."""
+    b, size = d.whole(1, 4), d.whole(1, d.one(5, 5, 12))
+    mask = real(*[d.whole(1, size) for _ in range(b)], size=size)
+    memory = d.numbers(b, size, d_h)
+    memory[~mask] *= d.one(0.0, 1.0, 1e8)
+    old = d.numbers(b, size, kinds=("plain", "plain", "ties", "equal", "small"))
+    return d.numbers(b, d_s), memory, old.abs() * mask, mask
 
 
 _of_coverage = {
@@ -809,6 +891,8 @@ for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
     _query, _memory, _old = _kit_normal(1028, (2, _d_s), (2, 70, _d_h), (2, 70))
     _mask = real(70, 66)
     _contract.case(f"Seventy words", _query, _memory, _old.abs() * _mask, _mask)
+    _widths = _d_s, _d_h
+    _contract.drawn(13 + _number, lambda d, of=_widths: _draw_step(d, *of), count=12)
     _contract.again()
 _shapes["v"] = (1,)
 _contract = _Contract(
@@ -908,27 +992,24 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 ### BEGIN HIDDEN TESTS
 def _fed(state, decoder_input, memory, src_mask):
-    """Return logits and weights, sentence by sentence and step by step."""
+    """Return logits and weights, step by step."""
     names = [
         f"cell.{kind}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     ]
-    found = []
-    for words, annotations, mask in zip(decoder_input, memory, src_mask, strict=True):
-        s = torch.zeros_like(state["cell.weight_hh"][0])
-        o, logits, rows = s, [], []
-        for word in words.tolist():
-            x = torch.cat([state["embedding.weight"][word], o])
-            s = _gru_step(state, names, x, s)
-            scores = torch.stack([s @ (state["score.weight"] @ h) for h in annotations])
-            powers = torch.exp(scores - scores[mask].max().detach())
-            powers = torch.where(mask, powers, torch.zeros_like(powers))
-            weights = powers / powers.sum()
-            c = weights @ annotations
-            o = torch.tanh(state["combine.weight"] @ torch.cat([c, s]))
-            logits.append(state["output.weight"] @ o + state["output.bias"])
-            rows.append(weights)
-        found.append((torch.stack(logits), torch.stack(rows)))
-    return tuple(torch.stack(part) for part in zip(*found, strict=True))
+    s = o = memory.new_zeros(len(memory), state["cell.weight_hh"].shape[1])
+    logits, rows = [], []
+    for words in decoder_input.T:
+        x = torch.cat([state["embedding.weight"][words], o], -1)
+        s = _gru_step(state, names, x, s)
+        scores = torch.einsum("bs,sh,bjh->bj", s, state["score.weight"], memory)
+        scores = scores.masked_fill(~src_mask, -math.inf)
+        powers = torch.exp(scores - scores.max(-1, keepdim=True)[0].detach())
+        weights = powers / powers.sum(-1, keepdim=True)
+        c = torch.einsum("bj,bjh->bh", weights, memory)
+        o = torch.tanh(torch.cat([c, s], -1) @ state["combine.weight"].T)
+        logits.append(o @ state["output.weight"].T + state["output.bias"])
+        rows.append(weights)
+    return torch.stack(logits, 1), torch.stack(rows, 1)
 
 
 _of_decoder = {
@@ -958,6 +1039,15 @@ def _decoder_shapes(words, d_e, d_s, d_h):
         "output.weight": (words, d_s),
         "output.bias": (words,),
     }
+
+
+def _draw_targets(d, words, d_h):
+    """Return target words, a memory and its mask; padding may hold anything."""
+    b, size = d.whole(1, 3), d.whole(1, 5)
+    mask = real(*[d.whole(1, size) for _ in range(b)], size=size)
+    memory = d.numbers(b, size, d_h, kinds=("plain", "ties", "equal", "small"))
+    memory[~mask] *= d.one(0.0, 1.0, 1e8)
+    return d.integers(0, words - 1, b, d.whole(1, 4)), memory, mask
 
 
 for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2), (300, 2, 3, 2)]):
@@ -991,6 +1081,8 @@ for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2), (300, 2, 3, 2)]):
     _contract.case(
         _says, _words[:2], _kit_normal(1029, (2, 70, _dims[3])), real(70, 66)
     )
+    _widths = _dims[0], _dims[3]
+    _contract.drawn(16 + _number, lambda d, of=_widths: _draw_targets(d, *of), count=10)
     _contract.again()
 _contract = _Contract(
     make=lambda: InputFeedingDecoder(7, 3, 2, 4),
