@@ -136,8 +136,9 @@ def _padded(seed, lengths, size, pad, high):
 
 def _draw_words(d):
     """Return padded sentences, of words from 3 on, and three ids."""
-    size = d.whole(1, d.one(6, 6, 40))
-    words = d.integers(3, d.one(9, 9, 10**9 - 2), d.whole(1, 6), size)
+    most = d.one(1, 6, 6, 40)
+    size = d.whole(1, most)
+    words = d.integers(3, d.one(9, 9, 10**9 - 2), d.whole(1, min(most, 6)), size)
     ids = torch.tensor([0, 1, 2, -1, -100, 10**9 - 1, 10**9, -(10**9)])
     ids = ids[torch.randperm(8, generator=d.generator)[:3]].tolist()
     for row in words:
@@ -147,8 +148,9 @@ def _draw_words(d):
 
 def _draw_logits(d):
     """Return logits, labels and the id of padding, which may be a word's."""
-    size = d.whole(1, 6), d.whole(1, d.one(6, 6, 40))
-    high = d.whole(1, d.one(6, 6, 70))
+    most = d.one(1, 6, 6, 6)
+    size = d.whole(1, most), d.whole(1, d.one(most, most, 40))
+    high = d.whole(1, d.one(most, most, 70))
     labels, pad = d.integers(0, high - 1, *size), d.one(0, high - 1, high, -1, -(10**9))
     for row in labels:
         row[d.whole(0, size[1]) :] = pad
@@ -207,11 +209,11 @@ _says = f"One label: is a small number added to the number of labels?"
 _contract.case(
     _says, _kit_normal(934, (2, 1, 7)), _padded(935, (1, 0), 1, 9, 6), 9, tol=1e-13
 )
+_contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
 _contract.case(
     f"A vocabulary of one word: its probability is 1",
     *(_kit_normal(1045, (2, 3, 1)), _padded(1046, (3, 1), 3, -100, 1), -100),
 )
-_contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
 _contract.case(f"Large logits", 1e4 * _logits, _labels, 6)
 _contract.case(f"Tiny logits", 1e-4 * _logits, _labels, 6)
 _long = _padded(1018, (140, 65), 140, 6, 6)
@@ -267,13 +269,14 @@ def _additive(state, query, memory, src_mask=None):
 
 def _draw_looks(d, d_s, d_h):
     """Return queries, a memory and its mask, None, or no mask."""
-    b, t_k = d.whole(1, 5), d.whole(1, d.one(5, 5, 20))
+    most = d.one(1, 5, 5, 20)
+    b, t_k, t_q = d.whole(1, min(most, 5)), d.whole(1, most), d.whole(1, min(most, 5))
     mask = real(*[d.whole(0, t_k) for _ in range(b)], size=t_k)
     memory = d.numbers(b, t_k, d_h)
     last = d.one((), (None,), (mask,), (mask,), (mask | True,))
     if last and last[0] is not None:
         memory[~last[0]] *= d.one(0.0, 1.0, 1e8)
-    return d.numbers(b, d.whole(1, 5), d_s), memory, *last
+    return d.numbers(b, t_q, d_s), memory, *last
 
 
 for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
@@ -353,8 +356,9 @@ _contract = _Contract(
         ),
     },
 )
-_memory = torch.tensor([[100.0, 100], [-100, -100], [-100, 100]]).double()
-_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
+_memory = torch.tensor(  # no two alike: how a softmax rounds decides nothing
+    [[6.0, 5, 4, 5.5, 4.5], [-6, -5, -7, -5.5, -6.5], [-6, -5, -7, 6, 5]]
+).double()[:, :, None]
 _fills_with_infinity(
     f"Large scores",
     _contract.make,
@@ -465,7 +469,17 @@ def _draw_links(d):
     ]
 
 
-_contract = _Contract(read_links, _linked, arguments=(f"weights", f"threshold"))
+_contract = _Contract(
+    read_links,
+    _linked,
+    arguments=(f"weights", f"threshold"),
+    signs={
+        f"the links are right, and not in ascending order: first by the target's "
+        f"number, then by the source's.": (
+            lambda got, want, *_: sorted(got[0]) == want[0]
+        ),
+    },
+)
 _weights = _kit_normal(957, (5, 3)).softmax(-1)
 _contract.case(f"A table", _weights, 0.3)
 _contract.case(f"Another threshold", _weights, 0.15)
@@ -550,10 +564,13 @@ def _pair_scores(query, key, U, V):
 
 
 def _best_product(W, rank):
-    """Return the best product, a rank at a time, from the eigenvectors of W' W."""
-    _, vectors = torch.linalg.eigh(W.T @ W)
-    best = vectors[:, -rank:]
-    return W @ best @ best.T
+    """Return the best product, from the eigenvectors of W and W' side by side."""
+    rows, columns = W.shape
+    whole = W.new_zeros(rows + columns, rows + columns, dtype=torch.float64)
+    whole[:rows, rows:], whole[rows:, :rows] = W.detach(), W.detach().T
+    sizes, vectors = torch.linalg.eigh(whole)  # of each singular value, and of -it
+    left, right = vectors[:rows, -rank:], vectors[rows:, -rank:]
+    return (2 * left * sizes[-rank:].clamp(min=0) @ right.T).to(W.dtype)
 
 
 def _product(W, rank):
@@ -564,7 +581,8 @@ def _product(W, rank):
 
 def _draw_factors(d):
     """Return queries, keys and factors; nothing bounds the rank of these."""
-    b, t_q, t_k, d_s, d_h, k = [d.whole(1, d.one(5, 5, 20)) for _ in range(6)]
+    most = d.one(1, 5, 5, 20)
+    b, t_q, t_k, d_s, d_h, k = [d.whole(1, most) for _ in range(6)]
     sizes = (b, t_q, d_s), (b, t_k, d_h), (d_s, k), (d_h, k)
     return [d.numbers(*size) for size in sizes]
 
@@ -635,6 +653,12 @@ _near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _tur
 _contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)
 _small = _turn * 10 ** -torch.arange(6).double() @ _turn.roll(1, 0).T
 _contract.case(f"Singular values from 1 to 1e-5, none of them cut off", _small, 6)
+_small = (
+    _turn * torch.tensor([1, 1e-8, 4e-9, 2e-9, 1e-9, 0]).double() @ _turn.roll(1, 0)
+)
+_says = f"Singular values of 1 and 1e-8: squared, as in W' W, they lose their digits"
+_contract.case(_says, _small, 2)
+_contract.case(f"A parameter", _W.clone().requires_grad_(), 2)
 _near = _turn * torch.tensor([-3.0, 2.0, -1.0, 0.5, 0.2, -0.1]).double() @ _turn.T
 _says = f"A symmetric matrix with negative eigenvalues: their size counts"
 _contract.case(_says, (_near + _near.T) / 2, 3)
@@ -656,7 +680,8 @@ _contract.reference = lambda d_query, d_key: (
     -(-d_query * d_key // (d_query + d_key)) - 1
 )
 for _sizes_of in [(4096, 4096), (512, 905), (12288, 4097), (3, 50000), (99999, 100001)]:
-    _contract.case(f"Large widths", *_sizes_of)
+    _says = f"Large widths: whole numbers need no rounding, and nothing taken off"
+    _contract.case(_says, *_sizes_of)
 for _sizes_of in integers(977, 2, 60, (6, 2)).tolist():
     _contract.case(f"Other widths", *_sizes_of)
 _contract.drawn(10, lambda d: [d.whole(1, d.one(9, 99, 10**5)) for _ in "ab"], 40)
@@ -680,8 +705,11 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _read_both_ways(state, x, src_mask):
-    """Return annotations and summary, word by word; padding changes no state."""
+def _read_both_ways(state, x, src_mask, held=()):
+    """Return annotations and summary, word by word; padding changes no state.
+
+    held: the networks whose half of the summary gets no gradient.
+    """
     sides, ends = [], []
     for side, step in [("forward", 1), ("backward", -1)]:
         kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -692,7 +720,7 @@ def _read_both_ways(state, x, src_mask):
             h = torch.where(real_word, _gru_step(state, names, x[:, j], h), h)
             found[j] = torch.where(real_word, h, 0.0)
         sides.append(torch.stack([found[j] for j in range(x.shape[1])], 1))
-        ends.append(h)
+        ends.append(h.detach() if side in held else h)
     return torch.cat(sides, -1), torch.cat(ends, -1)
 
 
@@ -722,6 +750,17 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
         arguments=(f"x", f"src_mask"),
         results=(f"annotations", f"summary"),
         gradients=(f"x",),
+        cuts={
+            f"the {half} half of the summary is cut off, by detach or .data.": (
+                lambda *given, half=half: _read_both_ways(*given, held=(half,))
+            )
+            for half in (f"forward", f"backward")
+        }
+        | {
+            f"the summary is cut off, by detach or .data.": (
+                lambda *given: _read_both_ways(*given, held=("forward", "backward"))
+            )
+        },
     )
     _x, _other = _kit_normal(982 + _number, (4, 5, _d), (4, 5, _d))
     _contract.case(f"Ragged sentences", _x, real(5, 1, 3, 2))
@@ -850,6 +889,20 @@ _of_coverage = {
     "cuts": {
         f"its way through the filters is cut off: no detach, and no shortcut where the "
         f"coverage is 0.": lambda *given: _covered(*given, held=True),
+        f"that of padding is cut off, where the coverage is masked before the filters. "
+        f"It is 0 there: leave it as it is.": (
+            lambda state, query, memory, old, mask: (
+                *_covered(state, query, memory, old * mask, mask)[:2],
+                _covered(state, query, memory, old, mask)[2],
+            )
+        ),
+        f"that of padding is cut off, where the new coverage is masked. It is 0 there: "
+        f"leave it as it is.": (
+            lambda state, query, memory, old, mask: (
+                *_covered(state, query, memory, old, mask)[:2],
+                _covered(state, query, memory, old, mask)[2] * mask,
+            )
+        ),
     },
 }
 for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
@@ -919,8 +972,9 @@ _contract = _Contract(
     },
     **_of_coverage,
 )
-_memory = torch.tensor([[100.0, 100], [-100, -100], [-100, 100]]).double()
-_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
+_memory = torch.tensor(
+    [[6.0, 5, 4, 5.5, 4.5], [-6, -5, -7, -5.5, -6.5], [-6, -5, -7, 6, 5]]
+).double()[:, :, None]
 _large = (
     _kit_normal(999, (3, 1)),
     _memory,
@@ -991,14 +1045,19 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _fed(state, decoder_input, memory, src_mask):
-    """Return logits and weights, step by step."""
+def _fed(state, decoder_input, memory, src_mask, held=""):
+    """Return logits and weights, step by step.
+
+    held: "state", "fed", or both, for what gets no gradient from the next step.
+    """
     names = [
         f"cell.{kind}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     ]
     s = o = memory.new_zeros(len(memory), state["cell.weight_hh"].shape[1])
     logits, rows = [], []
     for words in decoder_input.T:
+        s = s.detach() if "state" in held else s
+        o = o.detach() if "fed" in held else o
         x = torch.cat([state["embedding.weight"][words], o], -1)
         s = _gru_step(state, names, x, s)
         scores = torch.einsum("bs,sh,bjh->bj", s, state["score.weight"], memory)
@@ -1017,6 +1076,16 @@ _of_decoder = {
     "arguments": (f"decoder_input", f"memory", f"src_mask"),
     "results": (f"logits", f"weights"),
     "gradients": (f"memory",),
+    "cuts": {
+        f"{what} is cut off between the steps, by detach or .data.": (
+            lambda *given, held=held: _fed(*given, held=held)
+        )
+        for what, held in [
+            (f"the state", "state"),
+            (f"the fed vector", "fed"),
+            (f"what goes", "state, fed"),
+        ]
+    },
     "signs": {
         f"the columns that are padding in every sentence are cut off. They stay, and "
         f"their weights are 0.": lambda got, want, words, memory, src_mask: (
@@ -1101,7 +1170,8 @@ _contract = _Contract(
 )
 _contract.state["score.weight"] = torch.full((1, 1), 4e25).double()
 _memory = torch.tensor([[1.0, 1], [-1, -1], [1, -1], [-1, 1]]).double()
-_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
+_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)
+_memory = (_memory * torch.tensor([0.9, 1, 0.8, 0.95, 0.85]).double())[:, :, None]
 _words = integers(1007, 0, 2, (4, 3))
 _fills_with_infinity(
     f"Large scores",

@@ -161,7 +161,10 @@ _steps = torch.arange(12, dtype=torch.float64).reshape(3, 4)
 _contract.case(f"Spans from 3 to 6e-4", _other, 6, 10.0, 3 * 10 ** (-_steps / 3))
 for _base in (10.0, 10000.0):
     _contract.case(
-        f"Spans from 3 to 3e-11", _other, 6, _base, 3 * 10**-_steps, gradients=False
+        f"Spans from 3 to 3e-11",
+        *(_other, 6, _base, 3 * 10**-_steps),
+        gradients=False,
+        tol=1e-11,
     )
 _contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
 _contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])
@@ -211,6 +214,18 @@ for _less in (-1e-30, -7.0):
         *(sinusoids, _positions, 5, 300.0, _wrong),
         word="spans",
     )
+for _dtype in (torch.int64, torch.float32):
+    _kit_refuses(
+        f"A negative span of another data type",
+        *(
+            sinusoids,
+            (3 * _positions).to(_dtype),
+            5,
+            300.0,
+            -2 * _spans.ceil().to(_dtype),
+        ),
+        word="spans",
+    )
 ### END HIDDEN TESTS
 
 
@@ -229,19 +244,23 @@ assert matches(_got[:3], _expected, 1e-9), explain(
 ### BEGIN HIDDEN TESTS
 def _stretched(table, length):
     """Return each row as a mixture of all rows, by its distance to their places."""
-    last, rows = len(table) - 1, []
-    for t in range(length):
-        place = t * last / max(length - 1, 1)
-        rows.append(
-            sum(max(0.0, 1 - abs(place - a)) * row for a, row in enumerate(table))
-        )
-    return torch.stack(rows)
+    last = len(table) - 1
+    places = [[t * last / max(length - 1, 1)] for t in range(length)]
+    places = torch.tensor(places, dtype=torch.float64)
+    shares = 1 - (places - torch.arange(last + 1)).abs()
+    return (shares.clamp(min=0) @ table.double()).to(table.dtype)
 
 
 def _squeezed(length, trained_length):
     """Return the positions, one by one."""
     factor = trained_length / length if length > trained_length else 1.0
     return torch.tensor([t * factor for t in range(length)], dtype=torch.float32)
+
+
+def _draw_table(d):
+    """Return a table and a length."""
+    most = d.one(1, 6, 30)
+    return d.numbers(d.whole(1, most), d.whole(1, min(most, 4))), d.whole(1, 2 * most)
 
 
 _contract = _Contract(
@@ -266,7 +285,8 @@ _contract = _Contract(
 )
 _table, _other = _kit_normal(923, (5, 3), (5, 3))
 _contract.case(f"5 rows to 9", _table, 9)
-_contract.case(f"float32", _other.float(), 4, gradients=False, tol=1e-4)
+_says = f"5 rows to 4, in float32"
+_contract.case(_says, _other.float(), 4, gradients=False, tol=1e-4)
 _says = f"5 rows to 4, as in float32 before: is something kept from that call?"
 _contract.case(_says, _table, 4)
 _says = f"25 rows to 29: a factor of 29 / 25, or a step of 24 / 28, is rounded"
@@ -282,9 +302,9 @@ _contract.case(f"A transpose", _kit_apart(_table), 7)
 _contract.case(f"One feature", _kit_normal(924, (4, 1)), 6)
 _contract.case(f"Many rows", _kit_normal(925, (7, 2)), integers(926, 90, 150))
 _contract.case(f"Far fewer rows", _kit_normal(927, (40, 2)), integers(928, 3, 9))
-_contract.drawn(
-    1, lambda d: (d.numbers(d.whole(1, 30), d.whole(1, 4)), d.whole(1, 60)), count=40
-)
+_says = f"Places near a row, and not on it"
+_contract.case(_says, _kit_normal(964, (2, 1)), 3001, gradients=False)
+_contract.drawn(1, _draw_table, count=40)
 _contract.again()
 for _length in (0, -1, -5):
     _kit_refuses(
@@ -430,6 +450,8 @@ for _n, (_width, _base, _shape) in enumerate(
         )
 _pair = [_encoding_of(_from.float() + k, 6, 90.0) for k in (0, 5)]
 _contract.case(f"float32", *_pair, 90.0)
+_pair = [_encoding_of(k + _from, 6, 90.0).requires_grad_() for k in (0, 5)]
+_contract.case(f"Encodings that ask for gradients", *_pair, 90.0)
 _steps = integers(948, -170000, 170000, (4, 5)).double()
 _pair = [_encoding_of(k, 64, 1e5).float() for k in (0 * _steps, _steps)]
 _contract.case(f"float32, far apart", *_pair, 1e5)
@@ -483,7 +505,8 @@ def _index_of(height, width):
 
 def _draw_grid(d):
     """Return tables of rows and columns, and perhaps a class vector."""
-    height, width, d_row, d_column = [d.whole(1, d.one(5, 5, 5, 30)) for _ in range(4)]
+    most = d.one(1, 5, 5, 5, 20)
+    height, width, d_row, d_column = [d.whole(1, most) for _ in range(4)]
     last = d.one((), (None,), (d.numbers(d_row + d_column),))
     return d.numbers(height, d_row), d.numbers(width, d_column), *last
 
@@ -509,6 +532,7 @@ _contract.case(f"As many rows as columns", *_kit_normal(953, (3, 4), (3, 2), (6,
 _contract.case(f"One row", *_kit_normal(954, (1, 2), (5, 3)), None)
 _contract.case(f"One column", *_kit_normal(955, (5, 1), (1, 2), (3,)))
 _contract.case(f"One patch", *_kit_normal(956, (1, 2), (1, 1)), None)
+_contract.case(f"One patch, a class vector", *_kit_normal(958, (1, 2), (1, 1), (3,)))
 _contract.case(f"Transposes", *map(_kit_apart, _tables[1]))
 _wide = _kit_normal(957, (3, 2), (4, 3), (5,))
 _contract.case(f"Transposes with several columns", *map(_kit_apart, _wide))
@@ -566,7 +590,8 @@ def _bias_of(slopes, num_queries, num_keys, offset=0, causal=True):
 
 def _draw_bias(d):
     """Return slopes and two sizes, and perhaps an offset and whether it is causal."""
-    sizes = [d.whole(1, d.one(5, 5, 20)) for _ in range(3)]
+    most = d.one(1, 5, 5, 20)
+    sizes = [d.whole(1, most) for _ in range(3)]
     offset = d.one(0, 1, sizes[2] - 1, sizes[2], d.whole(0, 30), 999)
     last = d.one((), (offset,), (offset, True), (offset, False), (offset, False))
     return d.numbers(sizes[0]), *sizes[1:], *last
@@ -604,7 +629,9 @@ for _call, _reference, _what, _causal in [
     (alibi_bias, _bias_of, f"the bias", False),
     (alibi_bias, _bias_of, f"the bias", True),
     (
-        lambda *given: alibi_bias(*given).softmax(-1),
+        lambda slopes, num_queries, num_keys, offset=0, causal=True: alibi_bias(
+            slopes, num_queries, num_keys, offset, causal
+        ).softmax(-1),
         lambda *given: _bias_of(*given).softmax(-1),
         f"the softmax of the bias",
         True,
@@ -614,9 +641,9 @@ for _call, _reference, _what, _causal in [
     _contract = _Contract(
         _call,
         _reference,
-        arguments=(f"", *_names[1:]) if _soft else _names,
+        arguments=_names,
         results=(_what,),
-        gradients=() if _causal and not _soft else (f"" if _soft else f"slopes",),
+        gradients=() if _causal and not _soft else (f"slopes",),
         mistakes={
             f"the sign of a negative slope is lost: it is -slope times the distance, "
             f"not minus what that is without its sign.": (
@@ -634,7 +661,8 @@ for _call, _reference, _what, _causal in [
         },
     )
     for _size in _sizes_of:
-        _says = f"A single query, at position 0" if _size == (1, 4, 0) else f"A bias"
+        _says = f"A bias, {_size[0]} queries, {_size[1]} keys, offset {_size[2]}"
+        _says = f"A single query, at position 0" if _size == (1, 4, 0) else _says
         _contract.case(_says, _slopes, *_size, _causal)
         if _soft or _size[0] < 3:
             _contract.case(f"Other slopes", _other, *_size, _causal)
@@ -727,7 +755,8 @@ def _draw_tokens(d):
 
 def _draw_heads(d):
     """Return the arguments of rotary_scores."""
-    b, h, t_q, t_k = [d.whole(1, 4) for _ in range(4)]
+    most = d.one(1, 4, 4, 4)
+    b, h, t_q, t_k = [d.whole(1, most) for _ in range(4)]
     width = d.whole(1, d.one(9, 9, 30))
     sizes = (b, h, t_q, width), (b, h, t_k, width)
     return *[d.numbers(*size) for size in sizes], *_draw_turn(d, width)
@@ -936,7 +965,8 @@ def _draw_distances(d):
 
 def _draw_lookup(d):
     """Return the arguments of bucket_bias."""
-    t_q, t_k = d.whole(1, d.one(5, 5, 20)), d.whole(1, d.one(5, 5, 20))
+    most = d.one(1, 5, 5, 20)
+    t_q, t_k = d.whole(1, most), d.whole(1, most)
     offset = d.one(0, 0, 1, t_k - 1, t_k, 40)
     ways = range(-offset - t_q + 1, t_k - offset)
     buckets, *rest = _draw_limits(d, *ways)
@@ -1017,7 +1047,8 @@ _contract.case(f"The past only", _table, 4, 30, 50, False, 3)
 _contract.case(f"Another offset", _table, 4, 30, 50, True, 11)
 _contract.case(f"Another max_distance", _table, 4, 30, 21, True, 3)
 _contract.case(f"Another table", _other, 4, 30, 50, True, 3)
-_contract.case(f"More queries than keys", _other, 9, 2, 50, False, 0)
+_says = f"More queries than keys: some stand behind all of them"
+_contract.case(_says, _other, 9, 2, 50, False, 0)
 _contract.case(f"A transpose", _kit_apart(_other), 2, 9, 50, True, 100)
 _contract.case(f"One query", _kit_normal(1003, (8, 2)), 1, 9, 20, False, 8)
 _contract.case(f"One key, one head", _kit_normal(1004, (8, 1)), 5, 1, 20, True, 0)
@@ -1096,7 +1127,8 @@ def _outputs_by_pairs(weights, value, value_table, offset=0):
 
 def _draw_relative(d, values):
     """Return the arguments of relative_scores, or of relative_values."""
-    b, h, t_q, t_k = [d.whole(1, d.one(3, 3, 9)) for _ in range(4)]
+    most = d.one(1, 3, 3, 9)
+    b, h, t_q, t_k = [d.whole(1, most) for _ in range(4)]
     width, reach = d.whole(1, 5), d.whole(0, d.one(3, 3, 12))
     first = (b, h, t_q, t_k if values else width)
     last = d.one((), (d.one(0, 1, t_k - 1, t_k, d.whole(0, 30)),))
