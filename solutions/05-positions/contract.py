@@ -104,7 +104,9 @@ def _draw_places(d, whole=False):
     """Return positions, a width, and perhaps a base, and spans."""
     size = [d.whole(1, 4) for _ in range(d.whole(0, 3))]
     width, base = d.whole(1, d.one(7, 7, 60)), d.one(1e4, 1000, 1.5, 2, 1, 100.1, 1e8)
-    places, spans = 7 * d.numbers(*size), d.numbers(*size).abs() * d.one(0, 1, 1, 20)
+    kinds = ("plain", "ties", "equal") + ("small", "large") * (not whole)
+    places, spans = [d.numbers(*size, kinds=kinds) for _ in "ps"]
+    places, spans = 7 * places, spans.abs() * d.one(0, 1, 1, 20)
     if whole:
         places, spans = places.round().long(), spans.round().long()
     return (
