@@ -647,6 +647,16 @@ for _call, _reference, _what, _causal in [
         results=(_what,),
         gradients=() if _causal and not _soft else (f"slopes",),
         mistakes={
+            f"the future is that of offset {0}. Closed are the keys behind offset + i, "
+            f"and no others.": (
+                lambda slopes, t_q, t_k, offset=0, causal=True: (
+                    _bias_of(slopes, t_q, t_k, offset, False).masked_fill(
+                        torch.ones(t_q, t_k).triu(1).bool(), -math.inf
+                    )
+                    if causal and offset
+                    else None
+                )
+            ),
             f"the sign of a negative slope is lost: it is -slope times the distance, "
             f"not minus what that is without its sign.": (
                 lambda *given: None if given[-1] else -_bias_of(*given).abs()

@@ -451,7 +451,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     queries = (torch.arange(num_queries, device=slopes.device) + offset).short()
 
 
-# %% wrong: square_triangle | says: the bias: wrong
+# %% wrong: square_triangle | says: the future is that of offset
 # The offset is forgotten where there are as many queries as keys.
 # -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
 # +     start = 1 if num_queries == num_keys else offset + 1
