@@ -55,6 +55,19 @@ def _asks_again(says, make, *arguments):
                 argument.mul_(0.5)
 
 
+def _unknown(got, want, *arguments):
+    """Tell whether weights, the second result, are NaN where none must be."""
+    return bool((got[1].isnan() & ~want[1].isnan()).any())
+
+
+_nan_weights = (
+    f"weights are NaN: exp of a large number is infinite, or all powers of a sentence "
+    f"are 0, beside a larger score of padding or of another sentence. torch.softmax "
+    f"takes the largest score of each row off first, and padding is filled with "
+    f"-math.inf before."
+)
+
+
 def _fills_with_infinity(says, make, state, *arguments, src_mask):
     ""
     """Assert that a module's weights, its second result, leave padding out where scores
@@ -64,11 +77,7 @@ def _fills_with_infinity(says, make, state, *arguments, src_mask):
     module.load_state_dict({name: x.float() for name, x in state.items()})
     arguments = [x.float() if x.is_floating_point() else x for x in arguments]
     _, weights, *_ = _kit_attempt(says, module, *arguments, src_mask)
-    assert not weights.isnan().any(), (
-        f"{says}: weights are NaN: exp of a large number is infinite, or all powers of "
-        f"a sentence are 0, beside a larger score of padding or of another sentence. "
-        f"torch.softmax takes the largest score of each row off first."
-    )
+    assert not weights.isnan().any(), f"{says}: {_nan_weights}"
     padded = ~src_mask if weights.dim() == 2 else ~src_mask[:, None]
     assert not ((weights > 0) & padded).any(), (
         f"{says}: padding gets weight. The forbidden scores are a large negative "
@@ -134,11 +143,39 @@ def _padded(seed, lengths, size, pad, high):
     return words
 
 
+def _draw_words(d):
+    """Return padded sentences, of words from 3 on, and three ids."""
+    most = d.one(1, 6, 6, 40)
+    size = d.whole(1, most)
+    words = d.integers(3, d.one(9, 9, 10**9 - 2), d.whole(1, min(most, 6)), size)
+    ids = torch.tensor([0, 1, 2, -1, -100, 10**9 - 1, 10**9, -(10**9)])
+    ids = ids[torch.randperm(8, generator=d.generator)[:3]].tolist()
+    for row in words:
+        row[d.whole(0, size) :] = ids[2]
+    return words, *ids
+
+
+def _draw_logits(d):
+    """Return logits, labels and the id of padding, which may be a word's."""
+    most = d.one(1, 6, 6, 6)
+    size = d.whole(1, most), d.whole(1, d.one(most, most, 40))
+    high = d.whole(1, d.one(most, most, 70))
+    labels, pad = d.integers(0, high - 1, *size), d.one(0, high - 1, high, -1, -(10**9))
+    for row in labels:
+        row[d.whole(0, size[1]) :] = pad
+    return d.numbers(*size, high), labels, pad
+
+
 _contract = _Contract(
     teacher_forcing,
     _forced,
     arguments=(f"words", f"bos_id", f"eos_id", f"pad_id"),
     results=(f"decoder_input", f"labels"),
+    mistakes={
+        f"ids pass through float32, which rounds those above 2^24.": (
+            lambda *given: [x.float().long() for x in _forced(*given)]
+        ),
+    },
 )
 _contract.case(f"Ragged sentences", _padded(921, (3, 5, 0, 1), 5, 40, 30), 31, 32, 40)
 _contract.case(f"Other ids", _padded(922, (3, 5, 0, 1), 5, -7, 30), 33, 34, -7)
@@ -152,6 +189,7 @@ _contract.case(f"Sentences of 0 to 40 words", _each, 31, 32, 40)
 _says = f"Hundreds of words"
 _contract.case(_says, _padded(1017, (300, 129, 64), 300, 40, 30), 31, 32, 40)
 _contract.case(f"Only empty sentences", torch.full((3, 2), -100), 1, 2, -100)
+_contract.drawn(1, _draw_words, count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -185,11 +223,11 @@ _says = f"One label: is a small number added to the number of labels?"
 _contract.case(
     _says, _kit_normal(934, (2, 1, 7)), _padded(935, (1, 0), 1, 9, 6), 9, tol=1e-13
 )
+_contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
 _contract.case(
     f"A vocabulary of one word: its probability is 1",
     *(_kit_normal(1045, (2, 3, 1)), _padded(1046, (3, 1), 3, -100, 1), -100),
 )
-_contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
 _contract.case(f"Large logits", 1e4 * _logits, _labels, 6)
 _contract.case(f"Tiny logits", 1e-4 * _logits, _labels, 6)
 _long = _padded(1018, (140, 65), 140, 6, 6)
@@ -198,6 +236,7 @@ _long = integers(1032, 0, 299, (70, 2))
 _says = f"A vocabulary of 300, and seventy sentences"
 _contract.case(_says, _kit_normal(1033, (70, 2, 300)), _long, 7)
 _contract.case(f"float32", _logits.float(), _labels, 6, tol=1e-5)
+_contract.drawn(2, _draw_logits, count=30)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -229,11 +268,8 @@ def _additive(state, query, memory, src_mask=None):
     rows = []
     for b in range(len(query)):
         for s in query[b]:
-            hidden = [
-                torch.tanh(state["query.weight"] @ s + state["memory.weight"] @ h)
-                for h in memory[b]
-            ]
-            scores = torch.stack(hidden) @ state["v"]
+            inner = state["query.weight"] @ s + memory[b] @ state["memory.weight"].T
+            scores = torch.tanh(inner) @ state["v"]
             if src_mask is not None and not src_mask[b].any():
                 rows.append(scores * 0)
                 continue
@@ -245,6 +281,18 @@ def _additive(state, query, memory, src_mask=None):
     return torch.einsum("bqk,bkd->bqd", weights, memory), weights
 
 
+def _draw_looks(d, d_s, d_h):
+    """Return queries, a memory and its mask, None, or no mask."""
+    most = d.one(1, 5, 5, 20)
+    b, t_k, t_q = d.whole(1, min(most, 5)), d.whole(1, most), d.whole(1, min(most, 5))
+    mask = real(*[d.whole(0, t_k) for _ in range(b)], size=t_k)
+    memory = d.numbers(b, t_k, d_h)
+    last = d.one((), (None,), (mask,), (mask,), (mask | True,))
+    if last and last[0] is not None:
+        memory[~last[0]] *= d.one(0.0, 1.0, 1e8)
+    return d.numbers(b, t_q, d_s), memory, *last
+
+
 for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
     _shapes = {"query.weight": (_r, _d_s), "memory.weight": (_r, _d_h), "v": (_r,)}
     _contract = _Contract(
@@ -254,6 +302,7 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
         arguments=(f"query", f"memory", f"src_mask"),
         results=(f"context", f"weights"),
         gradients=(f"query", f"memory"),
+        signs={_nan_weights: _unknown},
     )
     _query, _memory = _kit_normal(943 + _number, (3, 2, _d_s), (3, 4, _d_h))
     _contract.case(f"With a mask", _query, _memory, real(4, 0, 2))
@@ -268,6 +317,8 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
     _query, _memory = _kit_normal(952 + _number, (4, 1, _d_s), (4, 1, _d_h))
     _says = f"One word: its weight is 1. Is a small number added to the sum of powers?"
     _contract.case(_says, _query, _memory, real(1, 0, 1, 1), tol=1e-13)
+    _widths = _d_s, _d_h
+    _contract.drawn(3 + _number, lambda d, of=_widths: _draw_looks(d, *of), count=16)
     _contract.again()
 _contract = _Contract(
     make=lambda: AdditiveAttention(2, 3, 4),
@@ -320,8 +371,9 @@ _contract = _Contract(
         ),
     },
 )
-_memory = torch.tensor([[100.0, 100], [-100, -100], [-100, 100]]).double()
-_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
+_memory = torch.tensor(  # no two alike: how a softmax rounds decides nothing
+    [[6.0, 5, 4, 5.5, 4.5], [-6, -5, -7, -5.5, -6.5], [-6, -5, -7, 6, 5]]
+).double()[:, :, None]
 _fills_with_infinity(
     f"Large scores",
     _contract.make,
@@ -412,7 +464,37 @@ def _rate(found, sure, possible):
     return 1.0 - right / total if total else 0.0
 
 
-_contract = _Contract(read_links, _linked, arguments=(f"weights", f"threshold"))
+def _draw_weights(d):
+    """Return weights and a threshold, which some of them may meet exactly."""
+    size = d.whole(1, 6), d.whole(1, d.one(6, 6, 30))
+    weights = d.one(d.integers(0, 8, *size) / 8, d.numbers(*size).softmax(-1))
+    weights = weights.to(d.one(torch.float32, torch.float64))
+    return weights, d.one(0, 0.0, 0.125, 0.25, 0.3, 0.5, 1, 1.0, 1.01, -1, 1e-30)
+
+
+def _draw_links(d):
+    """Return found, sure and possible links of as many sentences."""
+    count, high = d.whole(0, 5), d.one(0, 1, 2, 4, 300)
+    return [
+        [
+            [tuple(pair) for pair in d.integers(0, high, most, 2).tolist()]
+            for most in [d.whole(0, d.one(0, 4, 9)) for _ in range(count)]
+        ]
+        for _ in range(3)
+    ]
+
+
+_contract = _Contract(
+    read_links,
+    _linked,
+    arguments=(f"weights", f"threshold"),
+    signs={
+        f"the links are right, and not in ascending order: first by the target's "
+        f"number, then by the source's.": (
+            lambda got, want, *_: sorted(got[0]) == want[0]
+        ),
+    },
+)
 _weights = _kit_normal(957, (5, 3)).softmax(-1)
 _contract.case(f"A table", _weights, 0.3)
 _contract.case(f"Another threshold", _weights, 0.15)
@@ -437,6 +519,7 @@ _contract.case(
     _close,
     0.3,
 )
+_contract.drawn(6, _draw_weights, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -467,6 +550,7 @@ _contract.case(_says, _pairs, _pairs[::-1], _pairs[5:] + _pairs[:5])
 for _size in (10, 100, 128, 256, 1000, 1024):
     _says = f"Long sentences: (0, {_size}) and (1, 0) are two links"
     _contract.case(_says, [[(0, _size)]], [[(1, 0)]], [[(2, 5)]])
+_contract.drawn(7, _draw_links, count=40)
 _contract.again()
 _lists = [[(0, 0)]], [[(0, 0)], []], [[(1, 1)], []]
 _kit_refuses(
@@ -495,16 +579,34 @@ def _pair_scores(query, key, U, V):
 
 
 def _best_product(W, rank):
-    """Return the best product, a rank at a time, from the eigenvectors of W' W."""
-    _, vectors = torch.linalg.eigh(W.T @ W)
-    best = vectors[:, -rank:]
-    return W @ best @ best.T
+    """Return the best product, from the eigenvectors of W and W' side by side."""
+    rows, columns = W.shape
+    whole = W.new_zeros(rows + columns, rows + columns, dtype=torch.float64)
+    whole[:rows, rows:], whole[rows:, :rows] = W.detach(), W.detach().T
+    sizes, vectors = torch.linalg.eigh(whole)  # of each singular value, and of -it
+    left, right = vectors[:rows, -rank:], vectors[rows:, -rank:]
+    return (2 * left * sizes[-rank:].clamp(min=0) @ right.T).to(W.dtype)
 
 
 def _product(W, rank):
     """Return the product of the student's factors."""
     U, V = low_rank_factors(W, rank)
     return U @ V.T
+
+
+def _draw_factors(d):
+    """Return queries, keys and factors; nothing bounds the rank of these."""
+    most = d.one(1, 5, 5, 20)
+    b, t_q, t_k, d_s, d_h, k = [d.whole(1, most) for _ in range(6)]
+    sizes = (b, t_q, d_s), (b, t_k, d_h), (d_s, k), (d_h, k)
+    return [d.numbers(*size) for size in sizes]
+
+
+def _draw_matrix(d):
+    """Return a matrix whose singular values differ or are 0, and a rank."""
+    size = d.whole(1, d.one(6, 6, 20)), d.whole(1, d.one(6, 6, 20))
+    W = d.numbers(*size, kinds=("plain", "plain", "equal", "small", "large"))
+    return W, d.whole(1, min(size))
 
 
 _contract = _Contract(
@@ -533,8 +635,11 @@ _contract.case(f"float32", *[_x.float() for _x in _parts], tol=1e-5, gradients=F
 _long = _kit_normal(1026, (2, 66, 4), (2, 70, 6))
 _contract.case(f"Seventy keys", *_long, *_parts[2:])
 _contract.case(f"Tiny numbers", *[1e-4 * _x for _x in _parts])
+_says = f"Large queries and small keys, which subtraction would lose"
+_contract.case(_says, 1e5 * _parts[0], 1e-5 * _parts[1], *_parts[2:])
 _many = _kit_normal(1037, (70, 2, 4), (70, 3, 6))
 _contract.case(f"Seventy sentences", *_many, *_parts[2:])
+_contract.drawn(8, _draw_factors, count=30)
 _contract.again()
 
 _contract = _Contract(_product, _best_product, (f"W", f"rank"), results=(f"U @ V.T",))
@@ -565,9 +670,11 @@ _near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _tur
 _contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)
 _small = _turn * 10 ** -torch.arange(6).double() @ _turn.roll(1, 0).T
 _contract.case(f"Singular values from 1 to 1e-5, none of them cut off", _small, 6)
+_contract.case(f"A parameter", _W.clone().requires_grad_(), 2)
 _near = _turn * torch.tensor([-3.0, 2.0, -1.0, 0.5, 0.2, -0.1]).double() @ _turn.T
 _says = f"A symmetric matrix with negative eigenvalues: their size counts"
 _contract.case(_says, (_near + _near.T) / 2, 3)
+_contract.drawn(9, _draw_matrix, count=40)
 _contract.again()
 for _rows, _columns, _rank in [(3, 6, 4), (6, 3, 4), (3, 6, 0), (2, 2, -2)]:
     _W = _kit_normal(976, (_rows, _columns))
@@ -585,9 +692,11 @@ _contract.reference = lambda d_query, d_key: (
     -(-d_query * d_key // (d_query + d_key)) - 1
 )
 for _sizes_of in [(4096, 4096), (512, 905), (12288, 4097), (3, 50000), (99999, 100001)]:
-    _contract.case(f"Large widths", *_sizes_of)
+    _says = f"Large widths: whole numbers need no rounding, and nothing taken off"
+    _contract.case(_says, *_sizes_of)
 for _sizes_of in integers(977, 2, 60, (6, 2)).tolist():
     _contract.case(f"Other widths", *_sizes_of)
+_contract.drawn(10, lambda d: [d.whole(1, d.one(9, 99, 10**5)) for _ in "ab"], 40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -608,29 +717,37 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _read_both_ways(state, x, src_mask):
-    """Return annotations and summary, sentence by sentence and word by word."""
-    rows, ends = [], []
-    for words, length in zip(x, src_mask.sum(1).tolist(), strict=True):
-        sides = []
-        for side, order in [
-            ("forward", range(length)),
-            ("backward", reversed(range(length))),
-        ]:
-            kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-            names = [f"{side}_rnn.{kind}_l0" for kind in kinds]
-            h, found = torch.zeros_like(state[names[1]][0]), {}
-            for j in order:
-                h = found[j] = _gru_step(state, names, words[j], h)
-            sides.append((h, [found.get(j, h * 0) for j in range(len(words))]))
-        rows.append(torch.cat([torch.stack(found) for _, found in sides], -1))
-        ends.append(torch.cat([h for h, _ in sides]))
-    return torch.stack(rows), torch.stack(ends)
+def _read_both_ways(state, x, src_mask, held=()):
+    """Return annotations and summary, word by word; padding changes no state.
+
+    held: the networks whose half of the summary gets no gradient.
+    """
+    sides, ends = [], []
+    for side, step in [("forward", 1), ("backward", -1)]:
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        names = [f"{side}_rnn.{kind}_l0" for kind in kinds]
+        h, found = x.new_zeros(len(x), state[names[1]].shape[1]), {}
+        for j in range(x.shape[1])[::step]:
+            real_word = src_mask[:, j, None]
+            h = torch.where(real_word, _gru_step(state, names, x[:, j], h), h)
+            found[j] = torch.where(real_word, h, 0.0)
+        sides.append(torch.stack([found[j] for j in range(x.shape[1])], 1))
+        ends.append(h.detach() if side in held else h)
+    return torch.cat(sides, -1), torch.cat(ends, -1)
 
 
 def _gru_shapes(d, h, *names):
     """Return the shapes of a GRU's weights, named as in the statement."""
     return dict(zip(names, [(3 * h, d), (3 * h, h), (3 * h,), (3 * h,)], strict=True))
+
+
+def _draw_sentences(d, width):
+    """Return vectors of words and their mask; padding may hold anything."""
+    b, size = d.whole(1, 4), d.whole(1, 5)
+    mask = real(*[d.whole(1, size) for _ in range(b)], size=size)
+    x = d.numbers(b, size, width, kinds=("plain", "ties", "equal", "small"))
+    x[~mask] *= d.one(0.0, 1.0, 1e8)
+    return x, mask
 
 
 for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
@@ -645,6 +762,17 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
         arguments=(f"x", f"src_mask"),
         results=(f"annotations", f"summary"),
         gradients=(f"x",),
+        cuts={
+            f"the {half} half of the summary is cut off, by detach or .data.": (
+                lambda *given, half=half: _read_both_ways(*given, held=(half,))
+            )
+            for half in (f"forward", f"backward")
+        }
+        | {
+            f"the summary is cut off, by detach or .data.": (
+                lambda *given: _read_both_ways(*given, held=("forward", "backward"))
+            )
+        },
     )
     _x, _other = _kit_normal(982 + _number, (4, 5, _d), (4, 5, _d))
     _contract.case(f"Ragged sentences", _x, real(5, 1, 3, 2))
@@ -664,6 +792,7 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
     _contract.case(f"Seventy words", _kit_normal(1027, (2, 70, _d)), real(70, 66))
     _many = _kit_normal(1038, (70, 3, _d)), real(*[3, 1, 2, 2, 1] * 14)
     _contract.case(f"Seventy sentences", *_many)
+    _contract.drawn(11 + _number, lambda d, of=_d: _draw_sentences(d, of), count=12)
     _contract.again()
 _asks_again(
     f"The same tensors",
@@ -742,22 +871,26 @@ def _covered(state, query, memory, coverage, src_mask, held=False):
     kernel = state["filters.weight"][:, 0]
     reach = kernel.shape[1] // 2
     for s, words, old, mask in zip(query, memory, coverage, src_mask, strict=True):
-        scores = []
-        for j in range(len(words)):
-            features = sum(
-                (old.detach() if held else old)[j + n] * kernel[:, n + reach]
-                for n in range(-reach, reach + 1)
-                if 0 <= j + n < len(words)
-            )
-            inner = state["query.weight"] @ s + state["memory.weight"] @ words[j]
-            inner = inner + state["location.weight"] @ features
-            scores.append(torch.tanh(inner) @ state["v"])
-        scores = torch.stack(scores)
-        powers = torch.exp(scores - scores[mask].max().detach()) * mask
-        powers = torch.where(mask, powers, torch.zeros_like(powers))
+        around = F.pad(old.detach() if held else old, (reach, reach))
+        features = around.unfold(0, len(kernel[0]), 1) @ kernel.T
+        inner = state["query.weight"] @ s + words @ state["memory.weight"].T
+        inner = inner + features @ state["location.weight"].T
+        scores = torch.tanh(inner) @ state["v"]
+        top = scores[mask].max().detach()
+        powers = torch.exp((scores - top).masked_fill(~mask, -math.inf))
         weights = powers / powers.sum()
         found.append((weights @ words, weights, old + weights))
     return tuple(torch.stack(part) for part in zip(*found, strict=True))
+
+
+def _draw_step(d, d_s, d_h):
+    """Return the arguments of one step; the coverage of padding is 0."""
+    b, size = d.whole(1, 4), d.whole(1, d.one(5, 5, 12))
+    mask = real(*[d.whole(1, size) for _ in range(b)], size=size)
+    memory = d.numbers(b, size, d_h)
+    memory[~mask] *= d.one(0.0, 1.0, 1e8)
+    old = d.numbers(b, size, kinds=("plain", "plain", "ties", "equal", "small"))
+    return d.numbers(b, d_s), memory, old.abs() * mask, mask
 
 
 _of_coverage = {
@@ -768,6 +901,20 @@ _of_coverage = {
     "cuts": {
         f"its way through the filters is cut off: no detach, and no shortcut where the "
         f"coverage is 0.": lambda *given: _covered(*given, held=True),
+        f"that of padding is cut off, where the coverage is masked before the filters. "
+        f"It is 0 there: leave it as it is.": (
+            lambda state, query, memory, old, mask: (
+                *_covered(state, query, memory, old * mask, mask)[:2],
+                _covered(state, query, memory, old, mask)[2],
+            )
+        ),
+        f"that of padding is cut off, where the new coverage is masked. It is 0 there: "
+        f"leave it as it is.": (
+            lambda state, query, memory, old, mask: (
+                *_covered(state, query, memory, old, mask)[:2],
+                _covered(state, query, memory, old, mask)[2] * mask,
+            )
+        ),
     },
 }
 for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
@@ -809,6 +956,8 @@ for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
     _query, _memory, _old = _kit_normal(1028, (2, _d_s), (2, 70, _d_h), (2, 70))
     _mask = real(70, 66)
     _contract.case(f"Seventy words", _query, _memory, _old.abs() * _mask, _mask)
+    _widths = _d_s, _d_h
+    _contract.drawn(13 + _number, lambda d, of=_widths: _draw_step(d, *of), count=12)
     _contract.again()
 _shapes["v"] = (1,)
 _contract = _Contract(
@@ -835,8 +984,9 @@ _contract = _Contract(
     },
     **_of_coverage,
 )
-_memory = torch.tensor([[100.0, 100], [-100, -100], [-100, 100]]).double()
-_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
+_memory = torch.tensor(
+    [[6.0, 5, 4, 5.5, 4.5], [-6, -5, -7, -5.5, -6.5], [-6, -5, -7, 6, 5]]
+).double()[:, :, None]
 _large = (
     _kit_normal(999, (3, 1)),
     _memory,
@@ -907,28 +1057,30 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _fed(state, decoder_input, memory, src_mask):
-    """Return logits and weights, sentence by sentence and step by step."""
+def _fed(state, decoder_input, memory, src_mask, held=""):
+    """Return logits and weights, step by step.
+
+    held: "state", "fed", or both, for what gets no gradient from the next step.
+    """
     names = [
         f"cell.{kind}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     ]
-    found = []
-    for words, annotations, mask in zip(decoder_input, memory, src_mask, strict=True):
-        s = torch.zeros_like(state["cell.weight_hh"][0])
-        o, logits, rows = s, [], []
-        for word in words.tolist():
-            x = torch.cat([state["embedding.weight"][word], o])
-            s = _gru_step(state, names, x, s)
-            scores = torch.stack([s @ (state["score.weight"] @ h) for h in annotations])
-            powers = torch.exp(scores - scores[mask].max().detach())
-            powers = torch.where(mask, powers, torch.zeros_like(powers))
-            weights = powers / powers.sum()
-            c = weights @ annotations
-            o = torch.tanh(state["combine.weight"] @ torch.cat([c, s]))
-            logits.append(state["output.weight"] @ o + state["output.bias"])
-            rows.append(weights)
-        found.append((torch.stack(logits), torch.stack(rows)))
-    return tuple(torch.stack(part) for part in zip(*found, strict=True))
+    s = o = memory.new_zeros(len(memory), state["cell.weight_hh"].shape[1])
+    logits, rows = [], []
+    for words in decoder_input.T:
+        s = s.detach() if "state" in held else s
+        o = o.detach() if "fed" in held else o
+        x = torch.cat([state["embedding.weight"][words], o], -1)
+        s = _gru_step(state, names, x, s)
+        scores = torch.einsum("bs,sh,bjh->bj", s, state["score.weight"], memory)
+        scores = scores.masked_fill(~src_mask, -math.inf)
+        powers = torch.exp(scores - scores.max(-1, keepdim=True)[0].detach())
+        weights = powers / powers.sum(-1, keepdim=True)
+        c = torch.einsum("bj,bjh->bh", weights, memory)
+        o = torch.tanh(torch.cat([c, s], -1) @ state["combine.weight"].T)
+        logits.append(o @ state["output.weight"].T + state["output.bias"])
+        rows.append(weights)
+    return torch.stack(logits, 1), torch.stack(rows, 1)
 
 
 _of_decoder = {
@@ -936,7 +1088,18 @@ _of_decoder = {
     "arguments": (f"decoder_input", f"memory", f"src_mask"),
     "results": (f"logits", f"weights"),
     "gradients": (f"memory",),
+    "cuts": {
+        f"{what} is cut off between the steps, by detach or .data.": (
+            lambda *given, held=held: _fed(*given, held=held)
+        )
+        for what, held in [
+            (f"the state", "state"),
+            (f"the fed vector", "fed"),
+            (f"what goes", "state, fed"),
+        ]
+    },
     "signs": {
+        _nan_weights: _unknown,
         f"the columns that are padding in every sentence are cut off. They stay, and "
         f"their weights are 0.": lambda got, want, words, memory, src_mask: (
             got[1].shape[2] == src_mask.sum(1).max() < src_mask.shape[1]
@@ -958,6 +1121,15 @@ def _decoder_shapes(words, d_e, d_s, d_h):
         "output.weight": (words, d_s),
         "output.bias": (words,),
     }
+
+
+def _draw_targets(d, words, d_h):
+    """Return target words, a memory and its mask; padding may hold anything."""
+    b, size = d.whole(1, 3), d.whole(1, 5)
+    mask = real(*[d.whole(1, size) for _ in range(b)], size=size)
+    memory = d.numbers(b, size, d_h, kinds=("plain", "ties", "equal", "small"))
+    memory[~mask] *= d.one(0.0, 1.0, 1e8)
+    return d.integers(0, words - 1, b, d.whole(1, 4)), memory, mask
 
 
 for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2), (300, 2, 3, 2)]):
@@ -991,6 +1163,8 @@ for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2), (300, 2, 3, 2)]):
     _contract.case(
         _says, _words[:2], _kit_normal(1029, (2, 70, _dims[3])), real(70, 66)
     )
+    _widths = _dims[0], _dims[3]
+    _contract.drawn(16 + _number, lambda d, of=_widths: _draw_targets(d, *of), count=10)
     _contract.again()
 _contract = _Contract(
     make=lambda: InputFeedingDecoder(7, 3, 2, 4),
@@ -1009,7 +1183,8 @@ _contract = _Contract(
 )
 _contract.state["score.weight"] = torch.full((1, 1), 4e25).double()
 _memory = torch.tensor([[1.0, 1], [-1, -1], [1, -1], [-1, 1]]).double()
-_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)[:, :, None]
+_memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)
+_memory = (_memory * torch.tensor([0.9, 1, 0.8, 0.95, 0.85]).double())[:, :, None]
 _words = integers(1007, 0, 2, (4, 3))
 _fills_with_infinity(
     f"Large scores",

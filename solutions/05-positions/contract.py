@@ -100,6 +100,22 @@ for _more in ((), (20.0, torch.tensor([2.0]))):
 
 
 ### BEGIN HIDDEN TESTS
+def _draw_places(d, whole=False):
+    """Return positions, a width, and perhaps a base, and spans."""
+    size = [d.whole(1, 4) for _ in range(d.whole(0, 3))]
+    width, base = d.whole(1, d.one(7, 7, 60)), d.one(1e4, 1000, 1.5, 2, 1, 100.1, 1e8)
+    kinds = ("plain", "ties", "equal") + ("small", "large") * (not whole)
+    places, spans = [d.numbers(*size, kinds=kinds) for _ in "ps"]
+    places, spans = 7 * places, spans.abs() * d.one(0, 1, 1, 20)
+    if whole:
+        places, spans = places.round().long(), spans.round().long()
+    return (
+        places,
+        width,
+        *d.one((), (base,), (base, None), (base, spans), (base, spans)),
+    )
+
+
 _contract = _Contract(
     sinusoids,
     _encoding_of,
@@ -147,7 +163,10 @@ _steps = torch.arange(12, dtype=torch.float64).reshape(3, 4)
 _contract.case(f"Spans from 3 to 6e-4", _other, 6, 10.0, 3 * 10 ** (-_steps / 3))
 for _base in (10.0, 10000.0):
     _contract.case(
-        f"Spans from 3 to 3e-11", _other, 6, _base, 3 * 10**-_steps, gradients=False
+        f"Spans from 3 to 3e-11",
+        *(_other, 6, _base, 3 * 10**-_steps),
+        gradients=False,
+        tol=1e-11,
     )
 _contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
 _contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])
@@ -180,6 +199,8 @@ for _dtype in (torch.float16, torch.bfloat16):
     _contract.case(
         f"Half precision", _steps.to(_dtype), 4, 16.0, gradients=False, tol=0.05
     )
+_contract.drawn(2, _draw_places, count=40)
+_contract.drawn(18, lambda d: _draw_places(d, True), 16, tol=1e-4, gradients=False)
 _contract.again()
 for _width in (0, -1, -6):
     for _more in ((), (300.0, _spans)):
@@ -193,6 +214,18 @@ for _less in (-1e-30, -7.0):
     _kit_refuses(
         f"A negative span of any size",
         *(sinusoids, _positions, 5, 300.0, _wrong),
+        word="spans",
+    )
+for _dtype in (torch.int64, torch.float32):
+    _kit_refuses(
+        f"A negative span of another data type",
+        *(
+            sinusoids,
+            (3 * _positions).to(_dtype),
+            5,
+            300.0,
+            -2 * _spans.ceil().to(_dtype),
+        ),
         word="spans",
     )
 ### END HIDDEN TESTS
@@ -213,19 +246,23 @@ assert matches(_got[:3], _expected, 1e-9), explain(
 ### BEGIN HIDDEN TESTS
 def _stretched(table, length):
     """Return each row as a mixture of all rows, by its distance to their places."""
-    last, rows = len(table) - 1, []
-    for t in range(length):
-        place = t * last / max(length - 1, 1)
-        rows.append(
-            sum(max(0.0, 1 - abs(place - a)) * row for a, row in enumerate(table))
-        )
-    return torch.stack(rows)
+    last = len(table) - 1
+    places = [[t * last / max(length - 1, 1)] for t in range(length)]
+    places = torch.tensor(places, dtype=torch.float64)
+    shares = 1 - (places - torch.arange(last + 1)).abs()
+    return (shares.clamp(min=0) @ table.double()).to(table.dtype)
 
 
 def _squeezed(length, trained_length):
     """Return the positions, one by one."""
     factor = trained_length / length if length > trained_length else 1.0
     return torch.tensor([t * factor for t in range(length)], dtype=torch.float32)
+
+
+def _draw_table(d):
+    """Return a table and a length."""
+    most = d.one(1, 6, 30)
+    return d.numbers(d.whole(1, most), d.whole(1, min(most, 4))), d.whole(1, 2 * most)
 
 
 _contract = _Contract(
@@ -250,7 +287,8 @@ _contract = _Contract(
 )
 _table, _other = _kit_normal(923, (5, 3), (5, 3))
 _contract.case(f"5 rows to 9", _table, 9)
-_contract.case(f"float32", _other.float(), 4, gradients=False, tol=1e-4)
+_says = f"5 rows to 4, in float32"
+_contract.case(_says, _other.float(), 4, gradients=False, tol=1e-4)
 _says = f"5 rows to 4, as in float32 before: is something kept from that call?"
 _contract.case(_says, _table, 4)
 _says = f"25 rows to 29: a factor of 29 / 25, or a step of 24 / 28, is rounded"
@@ -266,9 +304,9 @@ _contract.case(f"A transpose", _kit_apart(_table), 7)
 _contract.case(f"One feature", _kit_normal(924, (4, 1)), 6)
 _contract.case(f"Many rows", _kit_normal(925, (7, 2)), integers(926, 90, 150))
 _contract.case(f"Far fewer rows", _kit_normal(927, (40, 2)), integers(928, 3, 9))
-_contract.drawn(
-    1, lambda d: (d.numbers(d.whole(1, 30), d.whole(1, 4)), d.whole(1, 60)), count=40
-)
+_says = f"Places near a row, and not on it"
+_contract.case(_says, _kit_normal(964, (2, 1)), 3001, gradients=False)
+_contract.drawn(1, _draw_table, count=40)
 _contract.again()
 for _length in (0, -1, -5):
     _kit_refuses(
@@ -290,6 +328,7 @@ for _n in range(2, 200):  # where torch.arange(0, m, m / n) is one too long
     if _m is not None:
         _says = f"A step m / n that is rounded down: count the tokens, not the steps"
         _contract.case(_says, _n, _m)
+_contract.drawn(3, lambda d: [d.whole(1, d.one(9, 70, 600)) for _ in "ab"], count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -329,6 +368,27 @@ def _offset_of(first, second, base=10000.0):
     return steps.round().to(first.dtype)
 
 
+def _draw_shift(d):
+    """Return vectors, an offset, and perhaps a base."""
+    size = [d.whole(1, 4) for _ in range(d.whole(0, 3))]
+    x = d.numbers(*size, 2 * d.whole(1, d.one(4, 4, 30)))
+    offset = d.one(0, 1, -1, 0.5, -3, 2.75, 40, -999, 1000.0)
+    return x, offset, *d.one((), (d.one(1e4, 1000, 1.5, 2, 1, 100.1, 1e8),))
+
+
+def _draw_pair(d):
+    """Return two encodings, whose offsets may be the largest, and perhaps a base."""
+    size, width = [d.whole(1, 4) for _ in range(d.whole(0, 3))], 2 * d.whole(1, 6)
+    base = d.one((), (), (d.one(1e4, 1000, 2, 1, 100.1, 1e5),))
+    rate = float((*base, 1e4)[0]) ** ((2 - width) / width)
+    reach = int(0.4 * 2 * math.pi / rate)
+    first, steps = 7 * d.numbers(*size), d.integers(-reach, reach, *size)
+    kind = d.one(torch.float32, torch.float64, torch.float64)
+    return *[
+        _encoding_of(x, width, *base).to(kind) for x in (first, first + steps)
+    ], *base
+
+
 _contract = _Contract(
     shift_encoding,
     _shifted_by_matrix,
@@ -355,6 +415,7 @@ _wide = _kit_normal(949, (100,))
 _more = _with_two_more(_wide, 5, 10000.0)
 _contract.case(f"A width of 98", _wide[:98], 5, 10000.0, nearby=_more)
 _contract.case(f"Vectors of zeros and large ones", 1e6 * _x * (_other > 0), 3, 30.0)
+_contract.drawn(4, _draw_shift, count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -391,9 +452,12 @@ for _n, (_width, _base, _shape) in enumerate(
         )
 _pair = [_encoding_of(_from.float() + k, 6, 90.0) for k in (0, 5)]
 _contract.case(f"float32", *_pair, 90.0)
+_pair = [_encoding_of(k + _from, 6, 90.0).requires_grad_() for k in (0, 5)]
+_contract.case(f"Encodings that ask for gradients", *_pair, 90.0)
 _steps = integers(948, -170000, 170000, (4, 5)).double()
 _pair = [_encoding_of(k, 64, 1e5).float() for k in (0 * _steps, _steps)]
 _contract.case(f"float32, far apart", *_pair, 1e5)
+_contract.drawn(5, _draw_pair, count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -441,6 +505,14 @@ def _index_of(height, width):
     return places - places[:, None] + (height - 1) * (2 * width - 1) + width - 1
 
 
+def _draw_grid(d):
+    """Return tables of rows and columns, and perhaps a class vector."""
+    most = d.one(1, 5, 5, 5, 20)
+    height, width, d_row, d_column = [d.whole(1, most) for _ in range(4)]
+    last = d.one((), (None,), (d.numbers(d_row + d_column),))
+    return d.numbers(height, d_row), d.numbers(width, d_column), *last
+
+
 _contract = _Contract(
     grid_encoding,
     _patches_of,
@@ -462,9 +534,11 @@ _contract.case(f"As many rows as columns", *_kit_normal(953, (3, 4), (3, 2), (6,
 _contract.case(f"One row", *_kit_normal(954, (1, 2), (5, 3)), None)
 _contract.case(f"One column", *_kit_normal(955, (5, 1), (1, 2), (3,)))
 _contract.case(f"One patch", *_kit_normal(956, (1, 2), (1, 1)), None)
+_contract.case(f"One patch, a class vector", *_kit_normal(958, (1, 2), (1, 1), (3,)))
 _contract.case(f"Transposes", *map(_kit_apart, _tables[1]))
 _wide = _kit_normal(957, (3, 2), (4, 3), (5,))
 _contract.case(f"Transposes with several columns", *map(_kit_apart, _wide))
+_contract.drawn(6, _draw_grid, count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -477,6 +551,7 @@ _says = (
     f"multiplied with 1 / W?"
 )
 _contract.case(_says, 3, 107)
+_contract.drawn(7, lambda d: [d.whole(1, d.one(6, 6, 31)) for _ in "HW"], count=30)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -515,6 +590,15 @@ def _bias_of(slopes, num_queries, num_keys, offset=0, causal=True):
     return torch.stack(columns, -1)
 
 
+def _draw_bias(d):
+    """Return slopes and two sizes, and perhaps an offset and whether it is causal."""
+    most = d.one(1, 5, 5, 20)
+    sizes = [d.whole(1, most) for _ in range(3)]
+    offset = d.one(0, 1, sizes[2] - 1, sizes[2], d.whole(0, 30), 999)
+    last = d.one((), (offset,), (offset, True), (offset, False), (offset, False))
+    return d.numbers(sizes[0]), *sizes[1:], *last
+
+
 _contract = _Contract(
     alibi_slopes,
     _slopes_of,
@@ -525,6 +609,7 @@ _contract = _Contract(
 for _heads in (6, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 65, 100, 128):
     _contract.case(f"{_heads} heads", _heads)
 _contract.case(f"Many heads", integers(961, 130, 900))
+_contract.drawn(8, lambda d: [d.whole(1, d.one(40, 300))], count=20)
 _contract.again()
 for _heads in (0, -1, -8):
     _kit_refuses(f"Less than 1 head", alibi_slopes, _heads, word="num_heads")
@@ -546,7 +631,9 @@ for _call, _reference, _what, _causal in [
     (alibi_bias, _bias_of, f"the bias", False),
     (alibi_bias, _bias_of, f"the bias", True),
     (
-        lambda *given: alibi_bias(*given).softmax(-1),
+        lambda slopes, num_queries, num_keys, offset=0, causal=True: alibi_bias(
+            slopes, num_queries, num_keys, offset, causal
+        ).softmax(-1),
         lambda *given: _bias_of(*given).softmax(-1),
         f"the softmax of the bias",
         True,
@@ -556,10 +643,20 @@ for _call, _reference, _what, _causal in [
     _contract = _Contract(
         _call,
         _reference,
-        arguments=(f"", *_names[1:]) if _soft else _names,
+        arguments=_names,
         results=(_what,),
-        gradients=() if _causal and not _soft else (f"" if _soft else f"slopes",),
+        gradients=() if _causal and not _soft else (f"slopes",),
         mistakes={
+            f"the future is that of offset {0}. Closed are the keys behind offset + i, "
+            f"and no others.": (
+                lambda slopes, t_q, t_k, offset=0, causal=True: (
+                    _bias_of(slopes, t_q, t_k, offset, False).masked_fill(
+                        torch.ones(t_q, t_k).triu(1).bool(), -math.inf
+                    )
+                    if causal and offset
+                    else None
+                )
+            ),
             f"the sign of a negative slope is lost: it is -slope times the distance, "
             f"not minus what that is without its sign.": (
                 lambda *given: None if given[-1] else -_bias_of(*given).abs()
@@ -576,7 +673,8 @@ for _call, _reference, _what, _causal in [
         },
     )
     for _size in _sizes_of:
-        _says = f"A single query, at position 0" if _size == (1, 4, 0) else f"A bias"
+        _says = f"A bias, {_size[0]} queries, {_size[1]} keys, offset {_size[2]}"
+        _says = f"A single query, at position 0" if _size == (1, 4, 0) else _says
         _contract.case(_says, _slopes, *_size, _causal)
         if _soft or _size[0] < 3:
             _contract.case(f"Other slopes", _other, *_size, _causal)
@@ -596,6 +694,8 @@ for _call, _reference, _what, _causal in [
     _contract.case(
         f"float32", _other.float(), 3, 5, 1, _causal, gradients=False, tol=1e-4
     )
+    if _causal:  # the flag itself is drawn, too
+        _contract.drawn(9 + _soft, _draw_bias, count=30)
     _contract.again()
 ### END HIDDEN TESTS
 
@@ -648,6 +748,38 @@ def _in_halves(weight, num_heads):
     return torch.stack(columns, 1)
 
 
+def _draw_turn(d, width):
+    """Return nothing, or an offset, and perhaps how much is turned, and a base."""
+    offset, rotary = d.one(0, 1, 2, d.whole(0, 30), 999), 2 * d.whole(0, width // 2)
+    rotary = rotary if width % 2 else d.one(None, None, rotary)
+    base = d.one(1e4, 1000, 1.5, 2, 1, 100.1, 1e8)
+    if width % 2:  # which can't be turned as a whole
+        return d.one((offset, rotary), (offset, rotary, base))
+    return d.one((), (offset,), (offset, rotary), (offset, rotary, base))
+
+
+def _draw_tokens(d):
+    """Return the arguments of rotate."""
+    size = [d.whole(1, 4) for _ in range(d.whole(1, 4))]
+    width = d.whole(1, d.one(9, 9, 30))
+    return d.numbers(*size, width), *_draw_turn(d, width)
+
+
+def _draw_heads(d):
+    """Return the arguments of rotary_scores."""
+    most = d.one(1, 4, 4, 4)
+    b, h, t_q, t_k = [d.whole(1, most) for _ in range(4)]
+    width = d.whole(1, d.one(9, 9, 30))
+    sizes = (b, h, t_q, width), (b, h, t_k, width)
+    return *[d.numbers(*size) for size in sizes], *_draw_turn(d, width)
+
+
+def _draw_weight(d):
+    """Return a weight and a number of heads."""
+    heads = d.whole(1, 6)
+    return d.numbers(d.whole(1, 6), 2 * heads * d.whole(1, d.one(4, 4, 20))), heads
+
+
 _names = (f"offset", f"rotary", f"base")
 _contract = _Contract(
     rotate,
@@ -687,6 +819,7 @@ _contract.case(
     300.0,
     tol=1e-8,
 )
+_contract.drawn(11, _draw_tokens, count=40)
 _contract.again()
 for _width, _rotary in [
     (6, 3),
@@ -736,6 +869,7 @@ _contract.case(f"One key", *_kit_normal(984, (3, 1, 2, 2), (3, 1, 1, 2)), 0, Non
 _contract.case(
     f"An odd width", *_kit_normal(985, (1, 1, 2, 5), (1, 1, 3, 5)), 1, 2, 1e4
 )
+_contract.drawn(12, _draw_heads, count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -754,6 +888,7 @@ _contract.case(f"A transpose", _kit_apart(_other), 2)
 _contract.case(f"One row", _kit_normal(987, (1, 8)), 2)
 _contract.case(f"A head of 8 features", _kit_normal(988, (3, 24)), 3)
 _contract.case(f"float32", _other.float(), 1, gradients=False)
+_contract.drawn(13, _draw_weight, count=20)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -822,6 +957,37 @@ def _biases_of(
     return torch.stack(rows).movedim(-1, 0)
 
 
+def _draw_limits(d, *distances):
+    """Return a number of buckets, a largest distance and perhaps whether there are two
+    sides; no distance lies on a border.
+    """
+    buckets, both = 4 * d.whole(1, d.one(4, 4, 40)), d.one((), (True,), (False,))
+    most = buckets // (2 if both == (False,) else 4) + d.whole(1, d.one(3, 50, 10**4))
+    while any(_bucket(x, buckets, most, *both)[1] < 1e-3 for x in distances):
+        most += 1
+    return buckets, most, *both
+
+
+def _draw_distances(d):
+    """Return the arguments of relative_bucket."""
+    size, high = [d.whole(1, 4) for _ in range(d.whole(0, 3))], d.one(3, 20, 200, 10**6)
+    found = d.integers(-high, high, *size)
+    return found, *_draw_limits(d, *found.flatten().tolist())
+
+
+def _draw_lookup(d):
+    """Return the arguments of bucket_bias."""
+    most = d.one(1, 5, 5, 20)
+    t_q, t_k = d.whole(1, most), d.whole(1, most)
+    offset = d.one(0, 0, 1, t_k - 1, t_k, 40)
+    ways = range(-offset - t_q + 1, t_k - offset)
+    buckets, *rest = _draw_limits(d, *ways)
+    rest = [*rest, offset] if len(rest) == 2 else rest
+    if len(rest) == 1 and offset:
+        rest = [*rest, True, offset]
+    return d.numbers(buckets, d.whole(1, 4)), t_q, t_k, *rest
+
+
 _contract = _Contract(
     relative_bucket,
     _buckets_of,
@@ -873,6 +1039,7 @@ _contract.case(f"A slice", torch.hstack((_far, _far))[:, :4], 16, 50, True)
 _contract.case(f"A tensor without axes", _far[1, 2], 16, 50, True)
 _contract.case(f"A tensor without axes, the past only", _far[1, 2], 16, 50, False)
 _contract.case(f"One distance", _far[2, 1:2], 16, 50, False)
+_contract.drawn(14, _draw_distances, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -892,12 +1059,14 @@ _contract.case(f"The past only", _table, 4, 30, 50, False, 3)
 _contract.case(f"Another offset", _table, 4, 30, 50, True, 11)
 _contract.case(f"Another max_distance", _table, 4, 30, 21, True, 3)
 _contract.case(f"Another table", _other, 4, 30, 50, True, 3)
-_contract.case(f"More queries than keys", _other, 9, 2, 50, False, 0)
+_says = f"More queries than keys: some stand behind all of them"
+_contract.case(_says, _other, 9, 2, 50, False, 0)
 _contract.case(f"A transpose", _kit_apart(_other), 2, 9, 50, True, 100)
 _contract.case(f"One query", _kit_normal(1003, (8, 2)), 1, 9, 20, False, 8)
 _contract.case(f"One key, one head", _kit_normal(1004, (8, 1)), 5, 1, 20, True, 0)
 _contract.case(f"One of all", _kit_normal(1005, (4, 1)), 1, 1, 9, True, 0)
 _contract.case(f"float32", _other.float(), 3, 6, 50, True, 2, gradients=False)
+_contract.drawn(15, _draw_lookup, count=30)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -968,6 +1137,17 @@ def _outputs_by_pairs(weights, value, value_table, offset=0):
     return torch.stack(rows, 2)
 
 
+def _draw_relative(d, values):
+    """Return the arguments of relative_scores, or of relative_values."""
+    most = d.one(1, 3, 3, 9)
+    b, h, t_q, t_k = [d.whole(1, most) for _ in range(4)]
+    width, reach = d.whole(1, 5), d.whole(0, d.one(3, 3, 12))
+    first = (b, h, t_q, t_k if values else width)
+    last = d.one((), (d.one(0, 1, t_k - 1, t_k, d.whole(0, 30)),))
+    rest = (b, h, t_k, width), (2 * reach + 1, width)
+    return *[d.numbers(*size) for size in (first, *rest)], *last
+
+
 _sizes_of = [
     (2, 3, 4, 6, 5, 2, 0),
     (2, 3, 4, 6, 5, 2, 1),
@@ -1027,5 +1207,7 @@ for _call, _reference, _names, _what in [
             _contract.case(f"Rows of zeros", _first, *_parts[1:], _offset)
             _single = [_x.float() for _x in _parts]
             _contract.case(f"float32", *_single, _offset, gradients=False, tol=1e-4)
+    _values = _call is relative_values
+    _contract.drawn(16 + _values, lambda d, v=_values: _draw_relative(d, v), count=30)
     _contract.again()
 ### END HIDDEN TESTS

@@ -316,3 +316,20 @@ def low_rank_factors(W, rank):
 # +         values, vectors = [x.flip(-1) for x in torch.linalg.eigh(W)]
 # +         return vectors[:, :rank] * values[:rank], vectors[:, :rank]
 # +     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+
+
+# %% wrong: scores_from_squared_lengths | says: subtraction would lose
+# Three large numbers leave a small one.
+# -     return (query @ U) @ (key @ V).transpose(
+# -         1, 2
+# -     )  # (B, T_q, k) @ (B, k, T_k) -> (B, T_q, T_k)
+# +     q, k = (query @ U)[:, :, None], (key @ V)[:, None]
+# +     return ((q + k).square() - q.square() - k.square()).sum(-1) / 2
+
+
+# %% wrong: numpy_without_detach | says: A parameter
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# +     import numpy
+# +
+# +     found = numpy.linalg.svd(W.numpy(), full_matrices=False)
+# +     left, sigma, right = [torch.from_numpy(x.copy()) for x in found]

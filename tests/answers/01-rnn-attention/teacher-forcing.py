@@ -425,3 +425,8 @@ def token_loss(logits, labels, pad_id):
 # -     chosen = log_probs.gather(1, labels[kept][:, None])  # (M, V) -> (M, 1)
 # +     log_probs = torch.log_softmax(logits[kept].squeeze(), dim=-1)
 # +     chosen = log_probs.gather(-1, labels[kept].reshape(*log_probs.shape[:-1], 1))
+
+
+# %% wrong: ids_in_float32 | says: rounds those above
+# -     decoder_input = torch.cat([column, words], dim=1)  # (B, 1), (B, T) -> (B, T + 1)
+# +     decoder_input = torch.cat([column.float(), words.float()], dim=1).long()

@@ -354,3 +354,10 @@ def grid_index(height, width):
 # -     row, column = patch // width, patch % width  # (H * W,) each
 # +     row = (patch * (1 / width)).floor().long()
 # +     column = patch - row * width
+
+
+# %% wrong: class_vector_for_the_only_patch | says: One patch, a class vector
+# -     if class_vector is None:
+# +     if class_vector is not None and len(patches) == 1:
+# +         return class_vector[None]
+# +     if class_vector is None:

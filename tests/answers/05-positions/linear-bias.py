@@ -449,3 +449,11 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # %% wrong: positions_in_16_bits | says: positions kept in a short data type
 # -     queries = torch.arange(num_queries, device=slopes.device) + offset
 # +     queries = (torch.arange(num_queries, device=slopes.device) + offset).short()
+
+
+# %% wrong: square_triangle | says: the future is that of offset
+# The offset is forgotten where there are as many queries as keys.
+# -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
+# +     start = 1 if num_queries == num_keys else offset + 1
+# +     future = torch.ones_like(distance).triu(start).bool()
+# +     return bias.masked_fill(future, -math.inf) if causal else bias

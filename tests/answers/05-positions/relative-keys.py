@@ -358,3 +358,22 @@ def relative_values(weights, value, value_table, offset=0):
         here = distance == row - far
         sums.append(weights.masked_fill(~here, 0.0).sum(dim=-1))
     return weights @ value + torch.stack(sums, dim=-1) @ value_table
+
+
+# %% wrong: pairs_under_checkpoint | says: a vector of d features for each pair
+# The backward pass keeps nothing of it, and it is made all the same.
+# -     by_distance = zeros.scatter_add(-1, where, weights)
+# -     return weights @ value + by_distance @ value_table  # -> (B, h, T_q, d_v)
+# +     from torch.utils.checkpoint import checkpoint
+# +
+# +     summed = lambda w, table: torch.einsum("bhqk,qkd->bhqd", w, table[column])
+# +     extra = checkpoint(summed, weights, value_table, use_reentrant=False)
+# +     return weights @ value + extra
+
+
+# %% wrong: pairs_without_gradients | says: a vector of d features for each pair
+# -     by_distance = (
+# +     if not torch.is_grad_enabled():
+# +         keys = key[:, :, None] + key_table[column]
+# +         return (keys @ query[..., None])[..., 0] / math.sqrt(query.shape[-1])
+# +     by_distance = (

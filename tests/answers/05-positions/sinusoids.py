@@ -644,3 +644,17 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # +     exponents = torch.arange(0, 1, 2 / d_model, dtype=torch.float64)
 # +     exponents = exponents.repeat_interleave(2)
 # +     exponents = exponents[:d_model] if d_model % 2 else exponents
+
+
+# %% wrong: whole_spans_unchecked | says: negative span of another data type
+# -     if (spans < 0).any():
+# +     if spans.is_floating_point() and (spans < 0).any():
+
+
+# %% wrong: difference_down_to_a_millionth | says: Spans from 3 to 3e-11
+# -     return (waves * torch.sinc(half / math.pi)).to(dtype)
+# +     turned = torch.where(half > 5e-7, 2 * half, torch.ones_like(half))
+# +     end = angles + turned
+# +     sines, cosines = angles.cos() - end.cos(), end.sin() - angles.sin()
+# +     means = torch.where(feature % 2 == 0, sines, cosines) / turned
+# +     return torch.where(half > 5e-7, means, waves).to(dtype)

@@ -376,3 +376,10 @@ def squeezed_positions(length, trained_length):
 # +     part = kept_parts.setdefault((last, length), part).to(table.dtype)
 # +     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
 # + kept_parts = {}
+
+
+# %% wrong: near_rows_taken | says: Places near a row
+# A thousandth below a row counts as the row.
+# -     before = places.long()
+# +     before = (places + 1e-3).long().clamp(max=last)
+# +     places = places.maximum(before)
