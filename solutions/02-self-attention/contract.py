@@ -27,6 +27,24 @@ def _softmax(scores, allowed=None):
     return powers / powers.sum()
 
 
+def _drawn_sizes(d, count):
+    """Draw sizes: small ones, and now and then a large one among them."""
+    sizes = [d.whole(1, 5) for _ in range(count)]
+    if d.share() < 0.15:
+        sizes[d.whole(0, count - 1)] = d.whole(20, 40)
+    return sizes
+
+
+#: Kinds of numbers whose sums and products lose few digits.
+_tame = ("plain", "plain", "ties", "equal", "small")
+
+
+def _mask_form(d, *shape):
+    """Draw None, or a mask of a shape that broadcasts to this one."""
+    kept = [n if d.share() < 0.7 else 1 for n in shape]
+    return d.one(None, d.mask(*kept), d.mask(*kept[d.whole(0, len(shape) - 1) :]))
+
+
 # %% soft-lookup--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _query, _keys, _values = seeded(5, (3,), (4, 3), (4, 2), dtype=torch.float64)
@@ -132,6 +150,21 @@ _contract.case(
     gradients=False,
     tol=1e-5,
 )
+
+
+def _drawn_lookup(d, kinds=_tame):
+    """Draw a call; the temperature is left out now and then."""
+    (t_k, d_k, d_v), heat = (
+        _drawn_sizes(d, 3),
+        d.one((), (1,), (2,), (0.3,), (1e3,), (1e9,)),
+    )
+    near = d.numbers(d_k, kinds=kinds), d.numbers(t_k, d_k, kinds=kinds)
+    return *near, d.numbers(t_k, d_v, kinds=kinds), *heat
+
+
+_contract.drawn(1, _drawn_lookup)
+_large = lambda d: _drawn_lookup(d, ("plain", "large"))  # noqa: E731
+_contract.drawn(2, _large, count=12, tol=1e-6, gradients=False)
 _contract.again()
 for _temperature, _count in ((0, 5), (0.0, 1), (-1e-9, 1), (-3, 5)):
     _kit_refuses(
@@ -336,6 +369,20 @@ _contract.case(
     gradients=False,
     tol=1e-5,
 )
+
+
+def _drawn_attention(d, kinds=_tame):
+    """Draw a call; mask and sink are left out now and then."""
+    b, t_q, t_k, d_k, d_v = _drawn_sizes(d, 5)
+    shapes = (b, t_q, d_k), (b, t_k, d_k), (b, t_k, d_v)
+    mask, sink = _mask_form(d, b, t_q, t_k), d.one(None, d.numbers())
+    rest = d.one((mask, sink), (mask, sink), (mask,), ())
+    return *[d.numbers(*shape, kinds=kinds) for shape in shapes], *rest
+
+
+_contract.drawn(3, _drawn_attention, count=40)
+_large = lambda d: _drawn_attention(d, ("plain", "large"))  # noqa: E731
+_contract.drawn(4, _large, count=16, tol=1e-6, gradients=False)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -410,6 +457,16 @@ _valid = _kit_normal(947, (1, 300)) > -0.5
 for _window in (66, 65, 299, 300, 450):
     for _causal in (False, True):
         _contract.case(f"Three hundred tokens", _valid, _window, _causal)
+
+
+def _drawn_window(d):
+    """Draw a call; causal is left out now and then."""
+    b, t = _drawn_sizes(d, 2)
+    valid, window = d.mask(b, t), d.one(d.whole(1, t + 2), t, 2 * t, 2 * t + 1)
+    return valid, window, *d.one((), (True,), (False,))
+
+
+_contract.drawn(5, _drawn_window, count=40)
 _contract.again()
 for _window in (0, -1, -8):
     for _causal in (False, True):
@@ -473,6 +530,16 @@ for _n, (_num, _length) in enumerate([(5, 2), (5, 3), (5, 4), (300, 2), (5, 1)])
     for _offset in (1, 0):
         _says = f"A short T_max, a gain for it too: T_max {_length}, n {_num}"
         _contract.case(_says, _num, _length, _offset, _symbols)
+
+
+def _drawn_head(d):
+    """Draw a head, and a text of at most its length."""
+    num, most = d.whole(1, 12), d.one(d.whole(1, 6), d.whole(1, 128))
+    offset = d.one(d.whole(0, most), most - 1, most, most + 1, 3 * most)
+    return num, most, offset, d.integers(0, num - 1, d.whole(1, most))
+
+
+_contract.drawn(6, _drawn_head, count=30)
 _contract.again()
 # The weight itself is asked, in texts whose symbols would show most if they counted.
 for _n, _offset in enumerate((1, 0, 5)):
@@ -557,6 +624,18 @@ _of_cosine = {
         ),
     },
 }
+
+
+def _drawn_tokens(d, width):
+    """Draw tokens, none of them 0, and a mask that leaves each query a key."""
+    b, t = _drawn_sizes(d, 2)
+    x = d.numbers(b, t, width, kinds=("plain", "small", "large"))
+    mask = d.one(d.mask(b, t, t), d.mask(t, t)) | torch.eye(t).bool().roll(
+        d.whole(0, t), 0
+    )
+    return x, *d.one((), (None,), (mask,), (mask,))
+
+
 for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _shapes = {
         "query.weight": (_d_k, _d),
@@ -591,6 +670,7 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _contract.case(f"Seventy tokens", _kit_normal(1061 + _n, (1, 70, _d)), None)
     _contract.case(f"Forty sequences", _kit_normal(1064 + _n, (40, 3, _d)), None)
     _contract.case(f"Tokens of length 1e-9", _x * 1e-9, None, gradients=False, tol=1e-6)
+    _contract.drawn(7 + _n, lambda d, width=_d: _drawn_tokens(d, width), 12)
     _contract.again()
 _contract = _Contract(
     make=lambda: CosineSelfAttention(2, 1, 1),
@@ -732,6 +812,16 @@ _wide = _kit_normal(1047, (40, 2, 2), (40, 2, 3))
 _contract.case(f"Forty sequences", *_wide, _kit_normal(1048, (40, 2)) > 0)
 _long = _kit_normal(997, (2, 150, 2), (2, 150, 3))
 _contract.case(f"A hundred and fifty keys", *_long, _kit_normal(998, (2, 150)) > 0)
+
+
+def _drawn_writing(d):
+    """Draw a call; valid is left out now and then."""
+    b, t, d_k, d_v = _drawn_sizes(d, 4)
+    valid = d.one((), (None,), (d.mask(b, t),), (d.mask(b, t),))
+    return d.numbers(b, t, d_k), d.numbers(b, t, d_v), *valid
+
+
+_contract.drawn(11, _drawn_writing, gradients=False)
 _contract.again()
 
 _contract = _Contract(
@@ -786,6 +876,18 @@ _contract.case(
 _says = f"float32: is a denominator changed by more than 1e-9?"
 _small = [_x.float() for _x in (_query / 9, _memory / 1e12, _sums / 1e12)]
 _contract.case(_says, *_small, gradients=False, tol=0.1)
+
+
+def _drawn_reading(d):
+    """Draw a call with large sums; the memories of some sequences are empty."""
+    b, t, d_k, d_v = _drawn_sizes(d, 4)
+    full = 1e6 * d.mask(b).double()[:, None]
+    sums = full * (0.5 + d.numbers(b, d_k, kinds=_tame).abs())
+    memory = full[..., None] * d.numbers(b, d_k, d_v, kinds=_tame)
+    return d.numbers(b, t, d_k, kinds=_tame), memory, sums
+
+
+_contract.drawn(12, _drawn_reading, gradients=False)
 _contract.again()
 
 _contract = _Contract(
@@ -870,6 +972,16 @@ _contract.case(
 _query, _key, _value = _kit_normal(999, (2, 70, 2), (2, 70, 2), (2, 70, 3))
 _says = f"Seventy tokens"
 _contract.case(_says, 9 + _query, 9 + _key, _value)
+
+
+def _drawn_reading(d):
+    """Draw a call whose features aren't small."""
+    b, t, d_k, d_v = _drawn_sizes(d, 4)
+    pair = [3 + d.numbers(b, t, d_k, kinds=_tame) for _ in range(2)]
+    return *pair, d.numbers(b, t, d_v, kinds=_tame)
+
+
+_contract.drawn(13, _drawn_reading, tol=1e-7)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -972,6 +1084,19 @@ _contract.case(f"float32", *_single, tol=1e-4)
 _weights = torch.softmax(3 * _scores, -1)
 _contract.case(f"Seventy keys", *_inputs, _weights, _grad)
 _contract.case(f"A small loss", *_inputs, _weights, 1e-6 * _grad)
+
+
+def _drawn_backward(d):
+    """Draw a call; some rows of the weights are 0, some weights alone in theirs."""
+    b, t_q, t_k, d_k, d_v = _drawn_sizes(d, 5)
+    scores = d.one(1, 9, 999) * d.numbers(b, t_q, t_k, kinds=_tame)
+    weights = torch.softmax(scores.masked_fill(~d.mask(b, t_q, t_k), -math.inf), -1)
+    shapes = (b, t_q, d_k), (b, t_k, d_k), (b, t_k, d_v)
+    inputs = [d.numbers(*shape, kinds=_tame) for shape in shapes]
+    return *inputs, weights.nan_to_num(), d.numbers(b, t_q, d_v)
+
+
+_contract.drawn(14, _drawn_backward, count=40, tol=1e-8)
 _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
@@ -1158,6 +1283,41 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
             tol=1e-6,
         )
     _contract.again()
+
+
+def _in_blocks(query, key, value, mask, sizes):
+    """Return the student's last state and output for a text in blocks, with a mask."""
+    state, start = _start_state(query, value.shape[-1]), 0
+    for size in sizes:
+        part = slice(start, start + size)
+        block = mask if mask is None or mask.shape[-1] == 1 else mask[..., part]
+        block = () if mask is None and size == 2 else (block,)
+        state = stream_update(state, query, key[:, part], value[:, part], *block)
+        start += size
+    return *state, stream_finish(state)
+
+
+def _drawn_stream(d):
+    """Draw a text and how it is cut."""
+    b, t_q, t, d_k, d_v = _drawn_sizes(d, 5)
+    shapes, sizes = ((b, t_q, d_k), (b, t, d_k), (b, t, d_v)), []
+    while sum(sizes) < t:
+        sizes.append(d.whole(1, t - sum(sizes)))
+    parts_ = [d.numbers(*shape, kinds=_tame) for shape in shapes]
+    return *parts_, _mask_form(d, b, t_q, t), sizes
+
+
+_contract = _Contract(
+    _in_blocks,
+    lambda query, key, value, mask, sizes: (
+        *(state := _seen(query, key, value, mask)),
+        _finished(state),
+    ),
+    arguments=(f"query", f"key", f"value", f"mask", f"sizes"),
+    results=(f"peak", f"sum", f"accumulator", f"the output"),
+)
+_contract.drawn(15, _drawn_stream, count=40)
+_contract.again()
 _query, _key, _value = _kit_normal(1037, (3, 3, 2), (3, 4, 2), (3, 4, 5))
 _contract = _Contract(
     stream_update,
