@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
+from solutions.kit import _Contract, _kit_apart, _kit_cast, _kit_normal, _kit_state
 
 
 # %% shared
@@ -57,6 +57,16 @@ def _drawn_sizes(d, count):
     if d.share() < 0.15:
         sizes[d.whole(0, count - 1)] = d.whole(20, 40)
     return sizes
+
+
+def _as_float32(values):
+    """Return arguments in float32, those in pairs of a list as well."""
+    return [
+        [(x.float(), y) for x, y in value]
+        if type(value) is list
+        else _kit_cast(value, torch.float32)
+        for value in values
+    ]
 
 
 #: Kinds of numbers whose sums and products lose few digits.
@@ -378,6 +388,8 @@ def _drawn_loss(d):
 
 
 _contract.drawn(4, _drawn_loss)
+_short = lambda d: _as_float32(_drawn_loss(d))  # noqa: E731
+_contract.drawn(18, _short, count=10, tol=1e-4, gradients=False)
 _contract.again()
 _leaf = _logits.clone().requires_grad_()
 assert micro_loss(_leaf, torch.full((3, 4), -1), -1, 5).requires_grad, (
@@ -402,6 +414,9 @@ _contract.case(f"Two batches", _batches[:2], 5)
 _contract.case(f"Another padding id", _batches, 0)
 _contract.case(f"No padding", _batches, -100)
 _contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5)
+_padding = _logits, 0 * _labels + 5
+_contract.case(f"A batch of padding first", [_padding, *_batches], 5)
+_contract.case(f"A batch of padding between", [_batches[0], _padding, _batches[1]], 5)
 _contract.case(f"One batch", [(_logits, _labels)], 5)
 _contract.case(f"One label", [(_logits[:1, :1], _labels[:1, :1])], 9)
 _contract.case(f"Slices", [(_kit_apart(_x), _kit_apart(_y)) for _x, _y in _batches], 5)
@@ -433,6 +448,8 @@ def _drawn_batches(d):
 
 
 _contract.drawn(5, _drawn_batches)
+_short = lambda d: _as_float32(_drawn_batches(d))  # noqa: E731
+_contract.drawn(19, _short, count=10, tol=1e-3)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -812,6 +829,7 @@ _contract = _Contract(
 _x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
 _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
 _key = torch.where(_mask, -1e10, 1e10).double()[:, None, :, None].expand(2, 1, 4, 2)
+_contract.case(f"Large scores", _x, _key, _value, None, gradients=False, tol=1e-6)
 _contract.case(
     f"Allowed scores far below any large negative number that stands for -inf",
     _x,
@@ -820,7 +838,14 @@ _contract.case(
     _mask,
     gradients=False,
 )
-_contract.case(f"Large scores", _x, _key, _value, None, gradients=False, tol=1e-6)
+_contract.case(
+    f"Forbidden keys of 1e12: are digits of the allowed scores lost?",
+    _x,
+    _kit_normal(982, (2, 1, 4, 2)).where(_mask[:, None, :, None], 1e12),
+    _value,
+    _mask,
+    gradients=False,
+)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -979,6 +1004,8 @@ def _drawn_logits(d):
 
 
 _contract.drawn(11, _drawn_logits, count=60)
+_short = lambda d: _as_float32(_drawn_logits(d))  # noqa: E731
+_contract.drawn(29, _short, count=16, tol=1e-3)
 _contract.again()
 for _options in [(0.8, 3, None), (1.0, None, 0.41), (1.0, 6, 0.73), (0, None, None)]:
     _zeros = _kit_attempt(f"Removed tokens", next_token_probs, _closed, *_options) == 0
@@ -1001,7 +1028,7 @@ for _name, _options in [
     _kit_refuses(f"{_says}", next_token_probs, _logits, *_options, word=_name)
 
 _generator, _twin = [torch.Generator().manual_seed(course_seed + 8) for _ in range(2)]
-for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.8), (0.7, 5, 0.9), (1.0,)]:
+for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.7), (0.7, 5, 0.6), (1.0,)]:
     for _rows in (
         _kit_normal(993, (37, 30)),  # so many that no mistake gives the same by chance
         _logits,
@@ -1298,7 +1325,8 @@ _contract.case(f"Another bos_id", _table, 4, 1, 3, 4, 0.6)
 _contract.case(f"Another eos_id", _table, 0, 2, 3, 4, 0.6)
 _contract.case(f"Another table", _other, 0, 1, 3, 4, 0.6)
 _contract.case(
-    f"bos_id = eos_id: the empty list at the start doesn't end in eos",
+    f"bos_id = eos_id: the empty list at the start doesn't end in eos, and what follows "
+    f"it stands in the row of bos",
     _other,
     1,
     1,
