@@ -1325,8 +1325,8 @@ _contract.case(f"Another bos_id", _table, 4, 1, 3, 4, 0.6)
 _contract.case(f"Another eos_id", _table, 0, 2, 3, 4, 0.6)
 _contract.case(f"Another table", _other, 0, 1, 3, 4, 0.6)
 _contract.case(
-    f"bos_id = eos_id: the empty list at the start doesn't end in eos, and what follows "
-    f"it stands in the row of bos",
+    f"bos_id = eos_id: the empty list at the start doesn't end in eos, and what "
+    f"follows it stands in the row of bos",
     _other,
     1,
     1,
