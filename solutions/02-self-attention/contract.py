@@ -393,7 +393,7 @@ def _drawn_attention(d, kinds=_tame):
     """Draw a call; mask and sink are left out now and then."""
     b, t_q, t_k, d_k, d_v = _drawn_sizes(d, 5)
     shapes = (b, t_q, d_k), (b, t_k, d_k), (b, t_k, d_v)
-    mask, sink = _mask_form(d, b, t_q, t_k), d.one(None, d.numbers())
+    mask, sink = _mask_form(d, b, t_q, t_k), d.one(None, d.numbers(kinds=_tame))
     rest = d.one((mask, sink), (mask, sink), (mask,), ())
     return *[d.numbers(*shape, kinds=kinds) for shape in shapes], *rest
 
@@ -705,7 +705,8 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _contract.case(f"Seventy tokens", _kit_normal(1061 + _n, (1, 70, _d)), None)
     _contract.case(f"Forty sequences", _kit_normal(1064 + _n, (40, 3, _d)), None)
     _contract.case(f"Tokens of length 1e-9", _x * 1e-9, None, gradients=False, tol=1e-6)
-    _contract.drawn(7 + _n, lambda d, width=_d: _drawn_tokens(d, width), 12)
+    _draw = lambda d, width=_d: _drawn_tokens(d, width)  # noqa: E731
+    _contract.drawn(7 + _n, _draw, count=14, gradients=False)
     _contract.again()
 _contract = _Contract(
     make=lambda: CosineSelfAttention(2, 1, 1),
