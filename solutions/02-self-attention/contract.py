@@ -649,13 +649,19 @@ _of_cosine = {
             )
         },
         **{
-            f"lengths are kept above {_least:.0e}, and not above 1e-12. (The root of a "
-            f"bounded sum of squares has the bound's root as its own.)": (
-                lambda *given, least=_least: _by_cosine(
-                    *given, lambda a, b: a.clamp(min=least) * b.clamp(min=least)
+            f"lengths of {_whose} are kept above {_least:.0e}, and not above 1e-12. (The "
+            f"root of a bounded sum of squares has the bound's root as its own.)": (
+                lambda *given, least=(_one * _least, _two * _least): _by_cosine(
+                    *given,
+                    lambda a, b: a.clamp(min=least[0]) * b.clamp(min=least[1]),
                 )
             )
             for _least in (1e-6, 1e-8)
+            for _whose, _one, _two in (
+                (f"queries", 1, 1e-9),
+                (f"keys", 1e-9, 1),
+                (f"both", 1, 1),
+            )
         },
     },
 }
@@ -911,6 +917,11 @@ _contract.case(
     _wide[1] * _which[:, None],
     _wide[2] * _which,
 )
+_says = f"float32: is a denominator changed by more than 1e-9?"
+_query, _memory, _sums = _kit_normal(1054, (4, 1, 1), (4, 1, 2), (4, 1))
+_small = _query / 9, _memory / 1e8, (1 + _sums.abs()) / 1e8
+_small = [_x.float() for _x in _small]
+_contract.case(_says, *_small, gradients=False, tol=0.1)
 _query, _memory, _sums = _kit_normal(1053, (2, 3, 60), (2, 60, 2), (2, 60))
 _says = (
     f"Sixty features, whose denominator is small: it is their sum that may change by "
@@ -918,11 +929,6 @@ _says = (
 )
 _small = _query / 9, 1e-10 * _memory, 1e-10 * _sums.abs()
 _contract.case(_says, *_small, gradients=False, tol=0.3)
-_says = f"float32: is a denominator changed by more than 1e-9?"
-_query, _memory, _sums = _kit_normal(1054, (4, 1, 1), (4, 1, 2), (4, 1))
-_small = _query / 9, _memory / 1e8, (1 + _sums.abs()) / 1e8
-_small = [_x.float() for _x in _small]
-_contract.case(_says, *_small, gradients=False, tol=0.1)
 
 
 def _drawn_reading(d):
@@ -1455,6 +1461,8 @@ for _call, _reference, _names, _results in (
     if _call is stream_finish:
         _one = _kit_normal(1055, (3, 2, 4), (3, 1, 4), (3, 1, 5))
         _contract.case(f"A state of one key", _seen(*_one))
+        _says = f"A state of one key with a score of 0: it was seen all the same"
+        _contract.case(_says, _seen(0 * _one[0], *_one[1:]))
     _draw = lambda d, names=_names: _drawn_block(d)[: len(names)]  # noqa: E731
     _contract.drawn(15, _draw, count=30)
     _short = lambda d, draw=_draw: _as_float32(draw(d))  # noqa: E731

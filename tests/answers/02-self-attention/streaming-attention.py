@@ -334,7 +334,7 @@ def stream_finish(state):
 # +     return flat.reshape(accumulator.shape)
 
 
-# %% wrong: peak_of_zero_is_empty | says: drawn at random
+# %% wrong: peak_of_zero_is_empty | says: a score of 0: it was seen
 # -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
 # +     accumulator = accumulator * (state[0] != 0)[:, :, None]
 # +     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
