@@ -650,7 +650,7 @@ _of_cosine = {
         },
         **{
             f"lengths of {_whose} are kept above {_least:.0e}, and not above 1e-12. "
-            f"(The root of a bounded sum of squares has the bound's root as its own.)": (
+            f"(For a sum of squares that is 1e-24.)": (
                 lambda *given, least=(_one * _least, _two * _least): _by_cosine(
                     *given,
                     lambda a, b: a.clamp(min=least[0]) * b.clamp(min=least[1]),
