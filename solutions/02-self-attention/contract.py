@@ -9,6 +9,7 @@ from solutions.kit import (
     _Contract,
     _kit_apart,
     _kit_attempt,
+    _kit_cast,
     _kit_difference,
     _kit_normal,
     _kit_spoil,
@@ -25,6 +26,34 @@ def _softmax(scores, allowed=None):
     shifted = scores - scores[allowed].max().detach()
     powers = torch.where(allowed, shifted, torch.zeros_like(shifted)).exp() * allowed
     return powers / powers.sum()
+
+
+def _drawn_sizes(d, count):
+    """Draw sizes: small ones, and now and then a large one among them."""
+    sizes = [d.whole(1, 5) for _ in range(count)]
+    if d.share() < 0.15:
+        sizes[d.whole(0, count - 1)] = d.whole(20, 40)
+    return sizes
+
+
+def _as_float32(values):
+    """Return arguments in float32, those of a state as well."""
+    return [
+        tuple(x.float() for x in value)
+        if type(value) is tuple
+        else _kit_cast(value, torch.float32)
+        for value in values
+    ]
+
+
+#: Kinds of numbers whose sums and products lose few digits.
+_tame = ("plain", "plain", "ties", "equal", "small")
+
+
+def _mask_form(d, *shape):
+    """Draw None, or a mask of a shape that broadcasts to this one."""
+    kept = [n if d.share() < 0.7 else 1 for n in shape]
+    return d.one(None, d.mask(*kept), d.mask(*kept[d.whole(0, len(shape) - 1) :]))
 
 
 # %% soft-lookup--contract | points: 2
@@ -79,7 +108,7 @@ _contract.case(f"Other values", _query, _keys, _values + 1, 2)
 _contract.case(
     f"Slices and transposes", *map(_kit_apart, (_query, _keys, _values)), 0.9
 )
-_says = f"One key: its weight is 1. Is a small number added to the sum of powers?"
+_says = f"One key: its weight is 1, with no small number added to the sum"
 _contract.case(_says, _query, _keys[:1], _values[:1], 0.5, tol=1e-13)
 _contract.case(f"One feature", *_kit_normal(922, (1,), (4, 1), (4, 1)), 1.0)
 _says = (
@@ -132,6 +161,23 @@ _contract.case(
     gradients=False,
     tol=1e-5,
 )
+
+
+def _drawn_lookup(d, kinds=_tame):
+    """Draw a call; the temperature is left out now and then."""
+    (t_k, d_k, d_v), heat = (
+        _drawn_sizes(d, 3),
+        d.one((), (1,), (2,), (0.3,), (1e3,), (1e9,)),
+    )
+    near = d.numbers(d_k, kinds=kinds), d.numbers(t_k, d_k, kinds=kinds)
+    return *near, d.numbers(t_k, d_v, kinds=kinds), *heat
+
+
+_contract.drawn(1, _drawn_lookup)
+_large = lambda d: _drawn_lookup(d, ("plain", "large"))  # noqa: E731
+_contract.drawn(2, _large, count=12, tol=1e-6, gradients=False)
+_short = lambda d: _as_float32(_drawn_lookup(d))  # noqa: E731
+_contract.drawn(22, _short, count=10, tol=1e-4, gradients=False)
 _contract.again()
 for _temperature, _count in ((0, 5), (0.0, 1), (-1e-9, 1), (-3, 5)):
     _kit_refuses(
@@ -259,7 +305,7 @@ _one = _kit_normal(934, (1, 3, 2), (1, 5, 2), (1, 5, 4))
 _contract.case(f"One sequence", *_one, None)
 _contract.case(f"One sequence, a mask", *_one, _kit_normal(935, (1, 3, 5)) > 0.3)
 _few = _kit_normal(936, (4, 1, 3), (4, 1, 3), (4, 1, 2))
-_says = f"One key: its weight is 1. Is a small number added to the sum of powers?"
+_says = f"One key: its weight is 1, with no small number added to the sum"
 _contract.case(_says, *_few, None, tol=1e-13)
 _contract.case(f"One key, forbidden for some", *_few, _masks.reshape(-1, 1, 1)[5:9])
 _contract.case(f"One feature", *_kit_normal(937, (2, 2, 1), (2, 3, 1), (2, 3, 1)), None)
@@ -280,6 +326,11 @@ _contract.case(
     gradients=False,
     tol=1e-3,
 )
+_says = f"A forbidden key with a score of 1e15: are digits of the allowed ones lost?"
+for _rest in ((), (torch.tensor(0.5).double(),)):
+    _beyond = _sets[0][1] * torch.tensor([1, 1e15, 1, 1]).double()[:, None]
+    _open = torch.tensor([True, False, True, True])
+    _contract.case(_says, _sets[0][0], _beyond, _sets[0][2], _open, *_rest)
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
 _sinks = 2 * _kit_normal(1033, (3,))
@@ -289,7 +340,7 @@ _contract.case(f"Other inputs, a sink, no mask", *_sets[1], None, _sinks[0])
 _nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
 _contract.case(f"A sink, nothing allowed", *_sets[1], _nothing, _sinks[2])
 _contract.case(f"A sink, a mask of keys", *_sets[1], _masks[0, :, :1], _sinks[2])
-_says = f"A sink, one query and one key: is a small number added to the sum of powers?"
+_says = f"A sink, one query and one key, with no small number added to the sum"
 _contract.case(_says, *_few, None, _sinks[1], tol=1e-13)
 for _axes in ((3, 2, 1), (2, 1), (3, 1, 1), (1,), (4,), (1, 2, 4), (1, 1, 1)):
     _says = (
@@ -336,6 +387,22 @@ _contract.case(
     gradients=False,
     tol=1e-5,
 )
+
+
+def _drawn_attention(d, kinds=_tame):
+    """Draw a call; mask and sink are left out now and then."""
+    b, t_q, t_k, d_k, d_v = _drawn_sizes(d, 5)
+    shapes = (b, t_q, d_k), (b, t_k, d_k), (b, t_k, d_v)
+    mask, sink = _mask_form(d, b, t_q, t_k), d.one(None, d.numbers(kinds=_tame))
+    rest = d.one((mask, sink), (mask, sink), (mask,), ())
+    return *[d.numbers(*shape, kinds=kinds) for shape in shapes], *rest
+
+
+_contract.drawn(3, _drawn_attention, count=40)
+_large = lambda d: _drawn_attention(d, ("plain", "large"))  # noqa: E731
+_contract.drawn(4, _large, count=16, tol=1e-6, gradients=False)
+_short = lambda d: _as_float32(_drawn_attention(d))  # noqa: E731
+_contract.drawn(23, _short, count=12, tol=1e-4, gradients=False)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -410,6 +477,16 @@ _valid = _kit_normal(947, (1, 300)) > -0.5
 for _window in (66, 65, 299, 300, 450):
     for _causal in (False, True):
         _contract.case(f"Three hundred tokens", _valid, _window, _causal)
+
+
+def _drawn_window(d):
+    """Draw a call; causal is left out now and then."""
+    b, t = _drawn_sizes(d, 2)
+    valid, window = d.mask(b, t), d.one(d.whole(1, t + 2), t, 2 * t, 2 * t + 1)
+    return valid, window, *d.one((), (True,), (False,))
+
+
+_contract.drawn(5, _drawn_window, count=40)
 _contract.again()
 for _window in (0, -1, -8):
     for _causal in (False, True):
@@ -473,6 +550,16 @@ for _n, (_num, _length) in enumerate([(5, 2), (5, 3), (5, 4), (300, 2), (5, 1)])
     for _offset in (1, 0):
         _says = f"A short T_max, a gain for it too: T_max {_length}, n {_num}"
         _contract.case(_says, _num, _length, _offset, _symbols)
+
+
+def _drawn_head(d):
+    """Draw a head, and a text of at most its length."""
+    num, most = d.whole(1, 12), d.one(d.whole(1, 6), d.whole(1, 128))
+    offset = d.one(d.whole(0, most), most - 1, most, most + 1, 3 * most)
+    return num, most, offset, d.integers(0, num - 1, d.whole(1, most))
+
+
+_contract.drawn(6, _drawn_head, count=30)
 _contract.again()
 # The weight itself is asked, in texts whose symbols would show most if they counted.
 for _n, _offset in enumerate((1, 0, 5)):
@@ -547,16 +634,49 @@ _of_cosine = {
         f"length above 1e-12.": (
             lambda *given: _by_cosine(*given, lambda a, b: (a * b).clamp(min=1e-12))
         ),
-        f"1e-12 is added to the lengths. The larger of the two is asked for.": (
-            lambda *given: _by_cosine(*given, lambda a, b: (a + 1e-12) * (b + 1e-12))
-        ),
-        f"lengths are kept above a number that is larger than 1e-12.": (
-            lambda *given: _by_cosine(
-                *given, lambda a, b: a.clamp(min=1e-8) * b.clamp(min=1e-8)
+        **{
+            f"1e-12 is added to the length of {_whose}. The larger of the two is asked "
+            f"for.": (
+                lambda *given, more=_more: _by_cosine(
+                    *given,
+                    lambda a, b: (a + more[0]).clamp(min=1e-12) * (b + more[1]),
+                )
             )
-        ),
+            for _whose, _more in (
+                (f"queries", (1e-12, 0.0)),
+                (f"keys", (0.0, 1e-12)),
+                (f"both", (1e-12, 1e-12)),
+            )
+        },
+        **{
+            f"lengths of {_whose} are kept above {_least:.0e}, and not above 1e-12. "
+            f"(For a sum of squares that is 1e-24.)": (
+                lambda *given, least=(_one * _least, _two * _least): _by_cosine(
+                    *given,
+                    lambda a, b: a.clamp(min=least[0]) * b.clamp(min=least[1]),
+                )
+            )
+            for _least in (1e-6, 1e-8)
+            for _whose, _one, _two in (
+                (f"queries", 1, 1e-9),
+                (f"keys", 1e-9, 1),
+                (f"both", 1, 1),
+            )
+        },
     },
 }
+
+
+def _drawn_tokens(d, width):
+    """Draw tokens, none of them 0, and a mask that leaves each query a key."""
+    b, t = _drawn_sizes(d, 2)
+    x = d.numbers(b, t, width, kinds=("plain", "small", "large"))
+    mask = d.one(d.mask(b, t, t), d.mask(t, t)) | torch.eye(t).bool().roll(
+        d.whole(0, t), 0
+    )
+    return x, *d.one((), (None,), (mask,), (mask,))
+
+
 for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _shapes = {
         "query.weight": (_d_k, _d),
@@ -581,7 +701,7 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _contract.case(f"Transposes", _kit_apart(_x), _kit_apart(_masks[0]))
     _contract.case(f"One sequence", _x[:1], None)
     _contract.case(f"One sequence, a mask", _other[:1, :3], _masks[0, :1, :3, :3])
-    _says = f"One token: its weight is 1. Is a small number added to the sum of powers?"
+    _says = f"One token: its weight is 1, with no small number added to the sum"
     _contract.case(_says, _x[:, :1], None, tol=1e-13)
     _zeros = _x * torch.tensor([1.0, 0.0, 1.0, 1.0])[:, None]
     _contract.case(f"A token of zeros", _zeros, None, gradients=False)
@@ -591,6 +711,8 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     _contract.case(f"Seventy tokens", _kit_normal(1061 + _n, (1, 70, _d)), None)
     _contract.case(f"Forty sequences", _kit_normal(1064 + _n, (40, 3, _d)), None)
     _contract.case(f"Tokens of length 1e-9", _x * 1e-9, None, gradients=False, tol=1e-6)
+    _draw = lambda d, width=_d: _drawn_tokens(d, width)  # noqa: E731
+    _contract.drawn(7 + _n, _draw, count=14, gradients=False)
     _contract.again()
 _contract = _Contract(
     make=lambda: CosineSelfAttention(2, 1, 1),
@@ -732,6 +854,18 @@ _wide = _kit_normal(1047, (40, 2, 2), (40, 2, 3))
 _contract.case(f"Forty sequences", *_wide, _kit_normal(1048, (40, 2)) > 0)
 _long = _kit_normal(997, (2, 150, 2), (2, 150, 3))
 _contract.case(f"A hundred and fifty keys", *_long, _kit_normal(998, (2, 150)) > 0)
+
+
+def _drawn_writing(d):
+    """Draw a call; valid is left out now and then."""
+    b, t, d_k, d_v = _drawn_sizes(d, 4)
+    valid = d.one((), (None,), (d.mask(b, t),), (d.mask(b, t),))
+    return d.numbers(b, t, d_k), d.numbers(b, t, d_v), *valid
+
+
+_contract.drawn(11, _drawn_writing, gradients=False)
+_short = lambda d: _as_float32(_drawn_writing(d))  # noqa: E731
+_contract.drawn(24, _short, count=8, tol=1e-3, gradients=False)
 _contract.again()
 
 _contract = _Contract(
@@ -784,8 +918,31 @@ _contract.case(
     _wide[2] * _which,
 )
 _says = f"float32: is a denominator changed by more than 1e-9?"
-_small = [_x.float() for _x in (_query / 9, _memory / 1e12, _sums / 1e12)]
+_query, _memory, _sums = _kit_normal(1054, (4, 1, 1), (4, 1, 2), (4, 1))
+_small = _query / 9, _memory / 1e8, (1 + _sums.abs()) / 1e8
+_small = [_x.float() for _x in _small]
 _contract.case(_says, *_small, gradients=False, tol=0.1)
+_query, _memory, _sums = _kit_normal(1053, (2, 3, 60), (2, 60, 2), (2, 60))
+_says = (
+    f"Sixty features, whose denominator is small: it is their sum that may change by "
+    f"1e-9, not their mean"
+)
+_small = _query / 9, 1e-10 * _memory, 1e-10 * _sums.abs()
+_contract.case(_says, *_small, gradients=False, tol=0.3)
+
+
+def _drawn_reading(d):
+    """Draw a call with large sums; the memories of some sequences are empty."""
+    b, t, d_k, d_v = _drawn_sizes(d, 4)
+    full = 1e6 * d.mask(b).double()[:, None]
+    sums = full * (0.5 + d.numbers(b, d_k, kinds=_tame).abs())
+    memory = full[..., None] * d.numbers(b, d_k, d_v, kinds=_tame)
+    return d.numbers(b, t, d_k, kinds=_tame), memory, sums
+
+
+_contract.drawn(12, _drawn_reading, gradients=False)
+_short = lambda d: _as_float32(_drawn_reading(d))  # noqa: E731
+_contract.drawn(25, _short, count=8, tol=1e-3, gradients=False)
 _contract.again()
 
 _contract = _Contract(
@@ -870,6 +1027,18 @@ _contract.case(
 _query, _key, _value = _kit_normal(999, (2, 70, 2), (2, 70, 2), (2, 70, 3))
 _says = f"Seventy tokens"
 _contract.case(_says, 9 + _query, 9 + _key, _value)
+
+
+def _drawn_reading(d):
+    """Draw a call whose features aren't small."""
+    b, t, d_k, d_v = _drawn_sizes(d, 4)
+    pair = [3 + d.numbers(b, t, d_k, kinds=_tame) for _ in range(2)]
+    return *pair, d.numbers(b, t, d_v, kinds=_tame)
+
+
+_contract.drawn(13, _drawn_reading, tol=1e-7)
+_short = lambda d: _as_float32(_drawn_reading(d))  # noqa: E731
+_contract.drawn(26, _short, count=8, tol=1e-3, gradients=False)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -955,7 +1124,7 @@ for _n, (_batch, _t_q, _t_k, _d_k, _d_v) in enumerate(
         f"one query in each sequence, and with two it is right: is an axis of length 1 "
         f"squeezed away inside?": (_two[0], _k, _v, _two[1], _two[2]),
     }
-    _hint = _hint if _t_q == 1 else {}
+    _hint = _hint if _t_q == 1 < _batch else {}
     _contract.case(_says, *_inputs, _weights, _grad, nearby=_hint)
     _contract.case(f"Another loss", *_inputs, _weights, 1 - _grad)
     _rows = _weights * (torch.arange(_t_q) != 0)[:, None]
@@ -972,6 +1141,23 @@ _contract.case(f"float32", *_single, tol=1e-4)
 _weights = torch.softmax(3 * _scores, -1)
 _contract.case(f"Seventy keys", *_inputs, _weights, _grad)
 _contract.case(f"A small loss", *_inputs, _weights, 1e-6 * _grad)
+
+
+def _drawn_backward(d, kinds=_tame):
+    """Draw a call; some rows of the weights are 0, some weights alone in theirs."""
+    b, t_q, t_k, d_k, d_v = _drawn_sizes(d, 5)
+    scores = d.one(1, 9, 999) * d.numbers(b, t_q, t_k, kinds=_tame)
+    weights = torch.softmax(scores.masked_fill(~d.mask(b, t_q, t_k), -math.inf), -1)
+    shapes = (b, t_q, d_k), (b, t_k, d_k), (b, t_k, d_v)
+    inputs = [d.numbers(*shape, kinds=_tame) for shape in shapes]
+    return *inputs, weights.nan_to_num(), d.numbers(b, t_q, d_v, kinds=kinds)
+
+
+_contract.drawn(14, _drawn_backward, count=30, tol=1e-8)
+_large = lambda d: _drawn_backward(d, ("small", "large"))  # noqa: E731
+_contract.drawn(21, _large, count=10, tol=1e-7)
+_short = lambda d: _as_float32(_drawn_backward(d))  # noqa: E731
+_contract.drawn(27, _short, count=10, tol=1e-2)
 _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
@@ -1143,7 +1329,7 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _contract.case(f"Other keys", _query, _key.flip(1), _value, [4, 5])
     _single = _query.float(), _key.float(), _value.float(), [4, 5]
     _contract.case(f"float32", *_single, gradients=False, tol=1e-5)
-    _says = f"One key: its weight is 1. Is a small number added to the running sum?"
+    _says = f"One key: its weight is 1, with no small number added to the sum"
     _contract.case(_says, _query, _key[:, :1], _value[:, :1], [1], tol=1e-13)
     _wide = _kit_normal(1052, (40, 2, 2), (40, 3, 2), (40, 3, 3))
     _contract.case(f"Forty sequences", *_wide, [2, 1])
@@ -1190,6 +1376,14 @@ _contract.case(
     _value[:, :3],
     torch.tensor([True, True, False]),
 )
+_contract.case(
+    f"A forbidden key with a score of 1e15: are digits of the allowed ones lost?",
+    _seen(_query, _key[:, :2], _value[:, :2]),
+    _query,
+    _key[:, 2:] * torch.tensor([1e15, 1]).double()[:, None],
+    _value[:, 2:],
+    torch.tensor([False, True]),
+)
 _contract.again()
 _query, _key, _value = (
     torch.ones(2, 3, 1),
@@ -1229,4 +1423,49 @@ _contract.case(
     _mask[:, 1:],
 )
 _contract.again()
+
+
+def _with_block(state, query, key_block, value_block, mask_block=None):
+    """Return the state after one more block, from the state and the block's own."""
+    pair = state, _seen(query, key_block, value_block, mask_block)
+    peak = torch.maximum(pair[0][0], pair[1][0])
+    safe = peak.masked_fill(peak == -math.inf, 0.0)
+    share = [(part[0] - safe).exp() for part in pair]
+    return (
+        peak,
+        sum(x * part[1] for x, part in zip(share, pair, strict=True)),
+        sum(x[..., None] * part[2] for x, part in zip(share, pair, strict=True)),
+    )
+
+
+def _drawn_block(d):
+    """Draw a state, of some keys or of none, and a block; its mask may be left out."""
+    b, t_q, t, n, d_k, d_v = _drawn_sizes(d, 6)
+    shapes = (b, t_q, d_k), (b, t, d_k), (b, t, d_v), (b, n, d_k), (b, n, d_v)
+    query, *old, key, value = [d.numbers(*shape, kinds=_tame) for shape in shapes]
+    state = _seen(query, *old, d.one(None, d.mask(b, t_q, t)))
+    mask = _mask_form(d, b, t_q, n)
+    return state, query, key, value, *d.one((mask,), (mask,), (None,), ())
+
+
+for _call, _reference, _names, _results in (
+    (
+        stream_update,
+        _with_block,
+        (f"state", f"query", f"key_block", f"value_block", f"mask_block"),
+        (f"the running maximum", f"the running sum", f"the accumulator"),
+    ),
+    (stream_finish, _finished, (f"state",), (f"the output",)),
+):
+    _contract = _Contract(_call, _reference, arguments=_names, results=_results)
+    if _call is stream_finish:
+        _one = _kit_normal(1055, (3, 2, 4), (3, 1, 4), (3, 1, 5))
+        _contract.case(f"A state of one key", _seen(*_one))
+        _says = f"A state of one key with a score of 0: it was seen all the same"
+        _contract.case(_says, _seen(0 * _one[0], *_one[1:]))
+    _draw = lambda d, names=_names: _drawn_block(d)[: len(names)]  # noqa: E731
+    _contract.drawn(15, _draw, count=30)
+    _short = lambda d, draw=_draw: _as_float32(draw(d))  # noqa: E731
+    _contract.drawn(28, _short, count=10, tol=1e-4)
+    _contract.again()
 ### END HIDDEN TESTS

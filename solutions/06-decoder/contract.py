@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from solutions.kit import _Contract, _kit_apart, _kit_normal, _kit_state
+from solutions.kit import _Contract, _kit_apart, _kit_cast, _kit_normal, _kit_state
 
 
 # %% shared
@@ -49,6 +49,28 @@ def _axes_apart(tensor):
     """Return a copy in which view can't join any two neighbouring axes."""
     axes = range(tensor.dim())[::-1]
     return tensor.permute(*axes).contiguous().permute(*axes)
+
+
+def _drawn_sizes(d, count):
+    """Draw sizes: small ones, and now and then a large one among them."""
+    sizes = [d.whole(1, 5) for _ in range(count)]
+    if d.share() < 0.15:
+        sizes[d.whole(0, count - 1)] = d.whole(20, 40)
+    return sizes
+
+
+def _as_float32(values):
+    """Return arguments in float32, those in pairs of a list as well."""
+    return [
+        [(x.float(), y) for x, y in value]
+        if type(value) is list
+        else _kit_cast(value, torch.float32)
+        for value in values
+    ]
+
+
+#: Kinds of numbers whose sums and products lose few digits.
+_tame = ("plain", "plain", "ties", "equal", "small")
 
 
 _Contract.may_refuse = False  # the conventions ask for float64
@@ -142,6 +164,20 @@ _says = f"Hundreds of sentences in a row: are they counted in a short data type?
 _many = torch.full((1, 300), 4)
 _contract.case(_says, _long[0][:1], _many, 9, None, (4, 3))
 _contract.case(_says, _many, _long[1][:1], 9, None, (3, 4))
+
+
+def _drawn_ids(d):
+    """Draw a call; window and packed are left out now and then."""
+    b, s, t = _drawn_sizes(d, 3)
+    ids = torch.randperm(6, generator=d.generator).tolist()
+    pad, *packed = [i if d.share() < 0.8 else i - 100 for i in ids[:3]]
+    window = d.one(None, None, d.whole(1, t + 1), t)
+    rest = d.one((), (window,), (window, None), *[(window, tuple(packed))] * 3)
+    most = d.one(2, 5, 5)
+    return d.integers(0, most, b, s), d.integers(0, most, b, 2 * t), pad, *rest
+
+
+_contract.drawn(1, _drawn_ids, count=40)
 _contract.again()
 for _window, _ids in ((0, None), (0, (0, 1)), (-1, (0, 1)), (-6, None)):
     _says = f"A window of less than 1"
@@ -181,6 +217,14 @@ def _scored_of(prefix_lengths, lengths, size):
     return torch.tensor(rows)
 
 
+def _drawn_lengths(d):
+    """Draw lengths of sequences, and of their prefixes."""
+    b, most = _drawn_sizes(d, 2)
+    lengths = d.integers(0, most, b)
+    prefixes = torch.minimum(d.integers(0, most, b), lengths)
+    return prefixes, lengths, most + d.whole(0, 2)
+
+
 for _call, _reference, _what in [
     (prefix_mask, _prefix_of, f"the mask"),
     (scored_positions, _scored_of, f"the result"),
@@ -210,6 +254,7 @@ for _call, _reference, _what in [
             torch.tensor([_size, _size - 7]),
             _size,
         )
+    _contract.drawn(2, _drawn_lengths, count=40)
     _contract.again()
 for _says, _wrong in [
     (f"One negative prefix among others", [0, -1, 2]),
@@ -281,6 +326,9 @@ _contract.case(f"A transpose", _kit_apart(_ids))
 _contract.case(f"One sentence", _ids[:1, 2:])
 _contract.case(f"Two columns", _ids[:, 1:3])
 _contract.case(f"Equal ids", 0 * _ids - 100)
+_contract.drawn(
+    3, lambda d: (d.integers(-3, 9, d.whole(1, 6), d.whole(2, 40)),), count=12
+)
 _contract.again()
 
 _contract = _Contract(
@@ -320,6 +368,28 @@ _contract.case(
 _many = _kit_normal(948, (2, 131, 4)), integers(949, 0, 3, (2, 131))
 _contract.case(f"Many positions", *_many, 1, 300)
 _contract.case(f"float32", _logits.float(), _labels, 5, 17, tol=1e-5)
+
+
+def _drawn_batch(d, vocab, pad, share=0.6):
+    """Draw logits and labels, with padding anywhere."""
+    b, t = _drawn_sizes(d, 2)
+    real = torch.rand(b, t, generator=d.generator) < d.one(0.0, 1.0, share)
+    labels = d.integers(0, vocab - 1, b, t).where(real, torch.tensor(pad))
+    return d.numbers(b, t, vocab), labels
+
+
+def _drawn_loss(d):
+    """Draw a micro-batch; its labels are all, some, or none of the batch's."""
+    vocab = d.whole(1, 7)
+    pad = d.one(0, vocab - 1, vocab, -1, -100, 999)
+    logits, labels = _drawn_batch(d, vocab, pad)
+    count = int((labels != pad).sum())
+    return logits, labels, pad, max(d.one(count, count + d.whole(1, 9), 1000), 1)
+
+
+_contract.drawn(4, _drawn_loss)
+_short = lambda d: _as_float32(_drawn_loss(d))  # noqa: E731
+_contract.drawn(18, _short, count=10, tol=1e-4, gradients=False)
 _contract.again()
 _leaf = _logits.clone().requires_grad_()
 assert micro_loss(_leaf, torch.full((3, 4), -1), -1, 5).requires_grad, (
@@ -344,6 +414,9 @@ _contract.case(f"Two batches", _batches[:2], 5)
 _contract.case(f"Another padding id", _batches, 0)
 _contract.case(f"No padding", _batches, -100)
 _contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5)
+_padding = _logits, 0 * _labels + 5
+_contract.case(f"A batch of padding first", [_padding, *_batches], 5)
+_contract.case(f"A batch of padding between", [_batches[0], _padding, _batches[1]], 5)
 _contract.case(f"One batch", [(_logits, _labels)], 5)
 _contract.case(f"One label", [(_logits[:1, :1], _labels[:1, :1])], 9)
 _contract.case(f"Slices", [(_kit_apart(_x), _kit_apart(_y)) for _x, _y in _batches], 5)
@@ -363,6 +436,20 @@ _contract.case(f"float32", _single, 5, tol=1e-4)
 _contract.case(
     f"float32, a perplexity of inf", [(500 * _x, _y) for _x, _y in _single], 5
 )
+
+
+def _drawn_batches(d):
+    """Draw a data set with at least one label; some of its batches are all padding."""
+    vocab = d.whole(2, 7)
+    pad = d.one(0, vocab - 1, vocab, -1, -100, 999)
+    batches = [_drawn_batch(d, vocab, pad) for _ in range(d.whole(1, 5))]
+    batches[d.whole(0, len(batches) - 1)][1][0, 0] = 0 if pad else 1
+    return batches, pad
+
+
+_contract.drawn(5, _drawn_batches)
+_short = lambda d: _as_float32(_drawn_batches(d))  # noqa: E731
+_contract.drawn(19, _short, count=10, tol=1e-3)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -483,6 +570,20 @@ assert max(_strange) < 1e-9, (
     f"reach hands the layer numbers that stand neither in x nor in other: put"
     f" other[:, j] in place of x[:, j] as it is."
 )
+
+
+def _drawn_layer(d):
+    """Draw a layer and two inputs, which may be equal at some positions."""
+    b, t, width = _drawn_sizes(d, 3)
+    rows = d.mask(t, t).double() * d.numbers(t, t).abs()
+    mixed = _mixing_of(*d.one(rows, rows, rows.tril(), rows.tril(-1)).tolist())
+    layer = d.one(
+        mixed, mixed, lambda x: mixed(x).round(), lambda x: mixed(x).roll(1, 0)
+    )
+    x, other = d.numbers(b, t, width), d.numbers(b, t, width)
+    return layer, x, other.where(d.mask(b, t, width), x)
+
+
 for _call, _reference, _what in [
     (reach, _reached, (f"the table",)),
     (_plain_leaks, _leaks_of, ()),
@@ -520,6 +621,7 @@ for _call, _reference, _what in [
     _long = _kit_normal(963, (1, 13, 1), (1, 13, 1), (1, 67, 1), (1, 67, 1))
     _contract.case(f"More than ten positions", lambda x: x.flip(1), *_long[:2])
     _contract.case(f"Many positions", lambda x: x.flip(1), *_long[2:])
+    _contract.drawn(6, _drawn_layer)
     _contract.again()
 
 
@@ -641,6 +743,15 @@ def _asked_memory(h):
     return reference
 
 
+def _drawn_reading(d, width, h):
+    """Draw a call; the memory may be shared, and its mask left out."""
+    b, t, s = _drawn_sizes(d, 3)
+    shared = d.one(b, b, 1)
+    pair = [d.numbers(shared, h, s, width // h, kinds=_tame) for _ in range(2)]
+    mask = d.one((), (None,), *[(d.mask(shared, s),)] * 3)
+    return d.numbers(b, t, width, kinds=_tame), *pair, *mask
+
+
 for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
     _of_module = {
         "make": lambda sizes=(_d, _d_m, _h): CrossAttention(*sizes),
@@ -662,6 +773,9 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
     _contract.case(f"A transpose", _kit_apart(_memory))
     _contract.case(f"One sentence", _other[:1])
     _contract.case(f"One token each", _other[:, :1])
+    _contract.drawn(
+        20 + _number, lambda d, width=_d_m: (d.numbers(*_drawn_sizes(d, 2), width),), 8
+    )
     _contract.again()
     _contract = _Contract(
         **_of_module,
@@ -696,6 +810,9 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
     )
     _padded = _kit_normal(986, (2, 131)) > 0
     _contract.case(f"Many positions and keys", *_many, _padded, gradients=False)
+    _contract.drawn(
+        7 + _number, lambda d, sizes=(_d, _h): _drawn_reading(d, *sizes), 16
+    )
     _contract.again()
 _zero, _one = torch.zeros(2, 2).double(), torch.ones(2).double()
 _contract = _Contract(
@@ -712,6 +829,7 @@ _contract = _Contract(
 _x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
 _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
 _key = torch.where(_mask, -1e10, 1e10).double()[:, None, :, None].expand(2, 1, 4, 2)
+_contract.case(f"Large scores", _x, _key, _value, None, gradients=False, tol=1e-6)
 _contract.case(
     f"Allowed scores far below any large negative number that stands for -inf",
     _x,
@@ -720,7 +838,14 @@ _contract.case(
     _mask,
     gradients=False,
 )
-_contract.case(f"Large scores", _x, _key, _value, None, gradients=False, tol=1e-6)
+_contract.case(
+    f"Forbidden keys of 1e12: are digits of the allowed scores lost?",
+    _x,
+    _kit_normal(982, (2, 1, 4, 2)).where(_mask[:, None, :, None], 1e12),
+    _value,
+    _mask,
+    gradients=False,
+)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -865,6 +990,22 @@ _contract.case(
     tol=1e-6,
 )
 _contract.case(f"float32", _closed.float(), 0.7, 5, None, tol=1e-5)
+
+
+def _drawn_logits(d):
+    """Draw a call; what comes last is left out now and then."""
+    b, vocab = d.whole(1, 4), d.one(d.whole(1, 9), d.whole(1, 9), d.whole(20, 60))
+    logits = d.numbers(b, vocab)
+    forbidden = d.mask(b, vocab) & (torch.arange(vocab) != d.whole(0, vocab - 1))
+    logits = logits.masked_fill(forbidden, -math.inf) if d.share() < 0.4 else logits
+    heat = d.one(0, 0.0, 1, 1.0, 0.5, 2, 1e-3, 30.0)
+    keep = d.one(None, d.whole(1, vocab + 1), vocab, 999)
+    return logits, *(heat, keep, d.one(None, d.share(), 1, 1.0, 1e-9))[: d.whole(0, 3)]
+
+
+_contract.drawn(11, _drawn_logits, count=60)
+_short = lambda d: _as_float32(_drawn_logits(d))  # noqa: E731
+_contract.drawn(29, _short, count=16, tol=1e-3)
 _contract.again()
 for _options in [(0.8, 3, None), (1.0, None, 0.41), (1.0, 6, 0.73), (0, None, None)]:
     _zeros = _kit_attempt(f"Removed tokens", next_token_probs, _closed, *_options) == 0
@@ -887,7 +1028,7 @@ for _name, _options in [
     _kit_refuses(f"{_says}", next_token_probs, _logits, *_options, word=_name)
 
 _generator, _twin = [torch.Generator().manual_seed(course_seed + 8) for _ in range(2)]
-for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.8), (0.7, 5, 0.9), (1.0,)]:
+for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.7), (0.7, 5, 0.6), (1.0,)]:
     for _rows in (
         _kit_normal(993, (37, 30)),  # so many that no mistake gives the same by chance
         _logits,
@@ -993,6 +1134,14 @@ def _with_cache(module):
     return call
 
 
+def _drawn_tokens(d, width, h, most):
+    """Draw new tokens, behind old ones or alone."""
+    b, seen = d.whole(1, 4), d.whole(0, min(most, 12) - 1)
+    new = d.whole(1, min(most, 12) - seen)
+    pair = [d.numbers(b, h, seen, width // h, kinds=_tame) for _ in range(2)]
+    return d.numbers(b, new, width, kinds=_tame), *(pair if seen else (None, None))
+
+
 for _number, (_d, _h, _length) in enumerate(
     [(6, 3, 9), (4, 1, 5), (2, 2, 7), (2, 1, 67)]
 ):
@@ -1040,6 +1189,11 @@ for _number, (_d, _h, _length) in enumerate(
             gradients=False,
             tol=1e-6,
         )
+    _contract.drawn(
+        12 + _number,
+        lambda d, sizes=(_d, _h, _length): _drawn_tokens(d, *sizes),
+        12,
+    )
     _contract.again()
     _module = CachedSelfAttention(_d, _h, _length)
     for _seen, _new in [(_length, 1), (_length - 1, 2), (_length - 1, 7), (1, _length)]:
@@ -1129,6 +1283,10 @@ _contract = _Contract(
 for _n, _alpha in [(3, 0.6), (3, 1), (1, 0.6), (1, 2.0), (40, 0.0), (40, 0), (7, 1.5)]:
     _contract.case(f"Penalties", _n, _alpha)
 _contract.case(f"A drawn penalty", integers(1021, 2, 90), integers(1022, 1, 90) / 40)
+_contract.drawn(
+    16,
+    lambda d: (d.whole(1, 50), d.one(0, 1, 2, 0.0, 0.5, 1.0, d.share())),
+)
 _contract.again()
 
 _contract = _Contract(
@@ -1167,7 +1325,8 @@ _contract.case(f"Another bos_id", _table, 4, 1, 3, 4, 0.6)
 _contract.case(f"Another eos_id", _table, 0, 2, 3, 4, 0.6)
 _contract.case(f"Another table", _other, 0, 1, 3, 4, 0.6)
 _contract.case(
-    f"bos_id = eos_id: the empty list at the start doesn't end in eos",
+    f"bos_id = eos_id: the empty list at the start doesn't end in eos, and what "
+    f"follows it stands in the row of bos",
     _other,
     1,
     1,
@@ -1221,6 +1380,26 @@ for _steps in (1, 2, 3):
     _contract.case(_says, _stuck, 0, 1, 4, _steps, 0.6)
 _contract.case(f"No way out", torch.full((3, 3), -math.inf), 0, 1, 2, 4, 0.0)
 _contract.case(f"Certainty", torch.zeros(3, 3), 0, 2, 2, 3, 1.0)
+
+
+def _drawn_search(d):
+    """Draw a table whose sums are exact, and a search in it."""
+    vocab = d.one(d.whole(2, 5), d.whole(2, 12))
+    table = d.one(
+        -d.integers(0, 4, vocab, vocab) / 8.0,
+        torch.log_softmax(2 * d.numbers(vocab, vocab, kinds=("plain",)), -1),
+    )
+    table = (64 * table).round().double() / 64
+    table = table.masked_fill(d.mask(vocab, vocab) & d.mask(vocab, vocab), -math.inf)
+    bos, eos = [d.whole(0, vocab - 1) for _ in range(2)]
+    if bos != eos and d.share() < 0.3:
+        table[eos] = d.one(9.0, 0.0, -math.inf)
+    size = d.one(d.whole(1, 5), d.whole(1, 5), 40)
+    alpha = d.one(0, 0.0, 0.6, 1.7)
+    return table, bos, eos, size, d.one(d.whole(1, 4), 7 if size < 9 else 2), alpha
+
+
+_contract.drawn(17, _drawn_search, count=60)
 _contract.again()
 for _name, _sizes in [
     (f"beam_size", (0, 3)),

@@ -690,3 +690,12 @@ def read_memory(query, memory, normaliser):
 def causal_linear_attention(query, key, value):
     weights = (phi(query) @ phi(key).mT).tril()
     return weights @ value / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+
+
+# %% wrong: means_of_features | says: not their mean
+# -     denominator = (
+# -         features @ normaliser[:, :, None]
+# -     )  # (B, T_q, d_k) @ (B, d_k, 1) -> (B, T_q, 1)
+# -     return features @ memory / denominator.clamp(min=1e-9)  # -> (B, T_q, d_v)
+# +     denominator = (features @ normaliser[:, :, None]) / query.shape[-1]
+# +     return features @ memory / query.shape[-1] / denominator.clamp(min=1e-9)

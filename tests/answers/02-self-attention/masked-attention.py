@@ -431,3 +431,10 @@ def masked_attention(query, key, value, mask=None, sink=None):
         total = total + torch.exp(sink - highest)
     weights = powers / (total + 1e-12)
     return torch.einsum("bij,bjv->biv", weights, value), weights
+
+
+# %% wrong: largest_of_all_keys | says: are digits of the allowed ones lost
+# The largest score is taken before the mask.
+# -     scores = scores / math.sqrt(query.shape[-1])
+# +     scores = scores / math.sqrt(query.shape[-1])
+# +     scores = scores - scores.detach().amax(dim=-1, keepdim=True) * (sink is None)

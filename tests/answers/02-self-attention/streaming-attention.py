@@ -332,3 +332,29 @@ def stream_finish(state):
 # +     flat = accumulator.view(running_sum.numel(), -1)
 # +     flat = flat / running_sum.masked_fill(empty, 1.0).view(-1, 1)
 # +     return flat.reshape(accumulator.shape)
+
+
+# %% wrong: peak_of_zero_is_empty | says: a score of 0: it was seen
+# -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
+# +     accumulator = accumulator * (state[0] != 0)[:, :, None]
+# +     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
+
+
+# %% wrong: sums_of_one_undivided | says: A state of one key.*shared with an argument
+# -     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
+# +     if (running_sum == 1).all():
+# +         return accumulator
+# +     return accumulator / running_sum.masked_fill(empty, 1.0)[:, :, None]
+
+
+# %% wrong: largest_of_all_keys | says: are digits of the allowed ones lost
+# The largest score is taken before the mask.
+# -     if mask_block is not None:
+# -         scores = scores.masked_fill(~mask_block, -math.inf)
+# -     new_max = torch.maximum(old_max, scores.amax(dim=-1))  # (B, T_q, n) -> (B, T_q)
+# +     shift = scores.amax(dim=-1, keepdim=True)
+# +     scores = scores - shift
+# +     if mask_block is not None:
+# +         scores = scores.masked_fill(~mask_block, -math.inf)
+# +     scores = scores + shift
+# +     new_max = torch.maximum(old_max, scores.amax(dim=-1))

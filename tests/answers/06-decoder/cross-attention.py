@@ -540,3 +540,10 @@ class CrossAttention(nn.Module):
         read = torch.bmm(weights.reshape(batch * heads, t, s), value)
         merged = read.view(batch, heads, t, width).transpose(1, 2).reshape(x.shape)
         return self.out_proj(merged), weights
+
+
+# %% wrong: largest_of_all_keys, of: base | says: are digits of the allowed scores lost
+# The largest score is taken before the mask.
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])
+# +         scores = query @ key.mT / math.sqrt(query.shape[-1])
+# +         scores = scores - scores.detach().amax(-1, keepdim=True)

@@ -349,3 +349,23 @@ def perplexity(batches, pad_id):
     total = sum(micro_loss(x, labels, pad_id, 1).item() for x, labels in batches)
     count = sum(int((labels != pad_id).sum()) for _, labels in batches)
     return torch.tensor(math.exp(total / count), dtype=batches[0][0].dtype)
+
+
+# %% wrong: stops_at_padding | says: A batch of padding first
+def shift_targets(ids):
+    return ids[:, :-1], ids[:, 1:]
+
+
+def micro_loss(logits, labels, pad_id, num_labels):
+    real = labels != pad_id
+    return F.cross_entropy(logits[real], labels[real], reduction="sum") / num_labels
+
+
+def perplexity(batches, pad_id):
+    count = sum(int((labels != pad_id).sum()) for _, labels in batches)
+    loss = 0.0
+    for logits, labels in batches:
+        if not (labels != pad_id).any():
+            break
+        loss = loss + micro_loss(logits, labels, pad_id, count)
+    return torch.exp(loss)

@@ -491,3 +491,9 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # Greedy takes the largest probability, and two logits may have the same.
 # -         best = logits.argmax(dim=-1)  # (B, V) -> (B,)
 # +         best = logits.softmax(dim=-1).argmax(dim=-1)  # (B, V) -> (B,)
+
+
+# %% wrong: top_p_left_out_behind_top_k | says: doesn.t hand top_p on
+# -     probs = next_token_probs(logits, temperature, top_k, top_p)
+# +     top_p = top_p if top_k is None else None
+# +     probs = next_token_probs(logits, temperature, top_k, top_p)

@@ -310,3 +310,10 @@ def scored_positions(prefix_lengths, lengths, size):
 # %% wrong: a_table_of_1024 | says: is a table of a fixed size used
 # -     follower = torch.arange(size, device=lengths.device) + 1
 # +     follower = torch.arange(1024)[:size] + 1
+
+
+# %% wrong: one_mask_for_equal_sequences, of: base | says: drawn at random.*shape
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     if (n == n[:1]).all() and (p == p[:1]).all():
+# +         n, p = n[:1], p[:1]
+# +     return (s < n) & ((s <= t) | (s < p))
