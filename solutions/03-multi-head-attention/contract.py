@@ -34,6 +34,12 @@ def _all_heads(query, key, value, bias=None, mask=None, most=math.inf):
     return torch.stack(found).reshape(batch, heads, t_q, -1)
 
 
+def _sizes_like(d, count):
+    """Draw sizes of which many are equal, so that a shape may be read in two ways."""
+    few = [d.whole(1, 6) for _ in range(d.one(1, 2, 2, 3, count))]
+    return [d.one(*few) for _ in range(count)]
+
+
 def _some_allowed(d, *shape):
     """Draw what follows the inputs: nothing, None, or a mask that broadcasts."""
     sizes = [d.one(1, size, size) for size in shape][d.one(0, 0, 1, 2, 3) :]
@@ -42,13 +48,13 @@ def _some_allowed(d, *shape):
 
 def _some_inputs(d, batch, heads, shared):
     """Draw queries, keys and values; scores small enough for the last digits."""
-    t_q, d_h, d_v = [d.one(heads, d.whole(1, 6), d.whole(1, 6)) for _ in range(3)]
-    t_k, mild = d.one(t_q, d.whole(1, 6), d.whole(7, 25)), ("plain", "ties", "equal")
+    t_q, t_k, d_h, d_v = [d.one(batch, *_sizes_like(d, 2)) for _ in range(4)]
+    t_k, mild = d.one(t_q, t_k, t_k, d.whole(7, 25)), ("plain", "ties", "equal")
     query, key = [
         d.numbers(batch, *sizes, d_h, kinds=(*mild, "plain", "small"))
         for sizes in ((heads, t_q), (shared, t_k))
     ]
-    return query, key, d.numbers(batch, shared, t_k, d_v)
+    return query, key, d.numbers(batch, shared, t_k, d_v, kinds=(*mild, "small"))
 
 
 _Contract.may_refuse = False  # the conventions ask for float64
@@ -282,6 +288,10 @@ for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
     _kit_refuses(
         f"{_says}, unpacking", unpack_projection, _packed, 3, _layout, word="layout"
     )
+    _alone = f"{_says}, though both are alike for one head"
+    _one = [_W[:1] for _W in _parts]
+    _kit_refuses(_alone, pack_projection, *_one, _layout, word="layout")
+    _kit_refuses(_alone, unpack_projection, _packed, 1, _layout, word="layout")
 for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
     for _layout in _layouts:
         _kit_refuses(
@@ -332,6 +342,8 @@ def _reached(valid, reaches):
 def _unlimited(got, want, valid, reaches):
     """Tell whether the wrong heads have long reaches, and see the whole past."""
     past = _reached(valid, [None] * len(reaches))
+    if got[0].shape != want[0].shape:
+        return False
     wrong = [i for i in range(len(reaches)) if (got[0] != want[0])[:, i].any()]
     return all(
         reaches[i] is not None and reaches[i] > 5 and (got[0] == past)[:, i].all()
@@ -359,8 +371,7 @@ def _some_reaches(d):
 
 def _some_mask(d):
     """Draw a mask that broadcasts, and sizes."""
-    batch, heads = d.whole(1, 6), d.whole(1, 6)
-    sizes = d.one(heads, d.whole(1, 6)), d.one(batch, d.whole(1, 6), d.whole(7, 20))
+    batch, heads, *sizes = _sizes_like(d, 4)
     front = [d.one(1, batch), d.one(1, heads, heads)][d.one(0, 0, 1, 2) :]
     return d.mask(*front, *sizes), batch, heads
 
@@ -434,6 +445,9 @@ _contract.case(f"Queries and keys only", _full[2, 3], 3, 4)
 _contract.case(f"Queries and keys only, other numbers", _full[2, 3], 2, 6)
 _says = f"As many heads as sequences: three axes are those of heads, queries and keys"
 _contract.case(_says, _full[:, 1], 3, 3)
+_says = f"As many sequences as heads, and a mask for each sequence"
+_contract.case(_says, _full[:, :1], 3, 3)
+_contract.case(f"As many sequences as queries", _full[0, 0], 2, 4)
 _contract.case(f"A transpose", _kit_apart(_full), 3, 4)
 _contract.case(f"One sequence", _full[:1], 1, 4)
 _contract.case(f"One head", _full[:, :1], 3, 1)
@@ -444,7 +458,7 @@ _contract.case(
     f"Many heads and sequences", _kit_normal(1288, (20, 18, 2, 2)) > 0, 20, 18
 )
 _contract.case(f"Nothing allowed", torch.zeros_like(_full), 3, 4)
-_contract.drawn(36, _some_mask, count=30)
+_contract.drawn(36, _some_mask, count=40)
 _contract.again()
 for _kind in (torch.float32, torch.float64, torch.int64, torch.uint8):
     _says = f"A mask of {_kind}, which is not boolean,"
@@ -495,8 +509,9 @@ def _averaged(weight, num_kv_heads):
 
 def _some_groups(d):
     """Draw the arguments of grouped attention."""
-    batch, shared = d.whole(1, 4), d.whole(1, 4)
-    heads = shared * d.whole(1, 4)
+    batch, shared, more = [min(size, 3) for size in _sizes_like(d, 3)]
+    heads = shared * more
+    batch = d.one(batch, heads)
     query, key, value = _some_inputs(d, batch, heads, shared)
     sizes = batch, heads, query.shape[2], key.shape[2]
     return query, key, value, *_some_allowed(d, *sizes)
@@ -591,7 +606,7 @@ _says = f"Allowed scores far below the forbidden ones"
 _contract.case(_says, *_low, gradients=False, tol=1e-3)
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
-_contract.drawn(37, _some_groups)
+_contract.drawn(37, _some_groups, count=32)
 _contract.again()
 for _h, _g in [(4, 3), (2, 4), (6, 4), (1, 2)]:
     _parts = _kit_normal(1171, (1, _h, 2, 3), (1, _g, 2, 3), (1, _g, 2, 3))
@@ -717,6 +732,14 @@ _contract = _Contract(
     _stored,
     arguments=(f"names", f"state", f"num_heads", f"prefix"),
     results=_entries,
+    signs={
+        f"the zeros have another data type than the matrices of this layer.": (
+            lambda got, wants, *given: any(
+                x.dtype != want.dtype and not want.any()
+                for x, want in zip(got, wants, strict=True)
+            )
+        ),
+    },
     views=True,
 )
 _contract.case(f"Twenty heads", *_checkpoint(1291, "", 40), 20, "")
@@ -842,7 +865,7 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
 
 def _some_biased(d):
     """Draw the arguments of attention with a bias."""
-    batch, heads = d.whole(1, 5), d.whole(1, 5)
+    batch, heads = _sizes_like(d, 2)
     query, key, value = _some_inputs(d, batch, heads, heads)
     sizes = query.shape[2], key.shape[2]
     bias = d.numbers(heads, *sizes, kinds=("plain", "ties", "equal", "small"))
@@ -926,7 +949,7 @@ _says = f"Allowed scores far below the forbidden ones"
 _contract.case(_says, *_low, *_rest, _some, gradients=False, tol=1e-3)
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
-_contract.drawn(44, _some_biased)
+_contract.drawn(44, _some_biased, count=32)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -974,9 +997,9 @@ def _growth(heads, W_o, b_o, target, valid, ablation="zero"):
 
 def _some_layer(d):
     """Draw the outputs of heads, and what follows."""
-    batch, count, size, width, d_model = [d.whole(1, 4) for _ in range(5)]
+    batch, count, size, width, d_model = _sizes_like(d, 5)
     kinds, scale = ("plain", "plain", "ties", "equal"), d.one(1.0, 1.0, 1e-2)
-    size = d.one(size, size, d.whole(5, 9))
+    size = d.one(size, size, 9)
     valid = d.mask(batch, size)
     valid[d.whole(0, batch - 1), d.whole(0, size - 1)] = True
     return (
@@ -1050,6 +1073,9 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
                     *[_scale * x for x in _inputs[2:]],
                 )
                 _contract.case(_says, *_scaled, _valid, _kind)
+            _far = *_inputs[:2], *[x + 1e5 for x in _inputs[2:]]
+            _says = f"Output and target that are large and close, {_kind}"
+            _contract.case(f"{_says}: square their difference", *_far, _valid, _kind)
             _wide = (3, 2, 40, 2), (4, 3), (3,), (3, 40, 3), (3, 40)
             *_long, _scores = _kit_normal(1283, *_wide)
             _long[0][:, :, 0], _long[3][:, 1] = 0, 0
@@ -1070,6 +1096,9 @@ for _kind in (f"median", f"zeros", f"Mean", f"", None):
     _says = f"An unknown ablation"
     _says = f"The ablation 'Mean', written with a capital" if _kind == "Mean" else _says
     _kit_refuses(f"{_says}", head_importance, *_other, _one, _kind, word="ablation")
+    _first = _other[0][:, :1, :1], _other[1][:2], _other[2], _other[3][:, :1]
+    _all = torch.ones(3, 1).bool()
+    _kit_refuses(f"{_says}", head_importance, *_first, _all, _kind, word="ablation")
 ### END HIDDEN TESTS
 
 
@@ -1141,14 +1170,16 @@ def _some_circuits(d):
 
 def _some_products(d):
     """Draw tokens, products, and a mask with a key for each query."""
-    batch, h, size, wide = [d.whole(1, 6) for _ in range(4)]
-    size, mild = d.one(size, size, h, 20), ("plain", "plain", "ties", "equal", "small")
+    batch, h, size, wide = _sizes_like(d, 4)
+    size, mild = (
+        d.one(size, size, size, 20),
+        ("plain", "plain", "ties", "equal", "small"),
+    )
     shapes = (batch, size, wide), (h, wide, wide), (h, wide), (h, wide, wide), (wide,)
-    x, QK, u = [d.numbers(*shape, kinds=mild) for shape in shapes[:3]]
-    OV, b = [d.numbers(*shape) for shape in shapes[3:]]
+    x, QK, u, OV, b = [d.numbers(*shape, kinds=mild) for shape in shapes]
     last = _some_allowed(d, batch, h, size, size)
     last = [m if m is None else m | ~m.any(-1, keepdim=True) for m in last]
-    return x, QK, u, OV, b, d.one(1, wide, d.whole(1, 9), d.whole(10, 70)), *last
+    return x / 2, QK, u, OV, b, d.one(1, wide, d.whole(1, 9), d.whole(10, 70)), *last
 
 
 _contract = _Contract(
@@ -1218,6 +1249,10 @@ for _mask in (
     torch.ones(3, 1, 1, 1).bool(),
 ):
     _contract.case(f"A mask that broadcasts", *_sets[1], 2, _mask)
+_square = _sets[1][0].repeat(2, 1, 1)[:5]
+_says = f"As many sequences as tokens: two axes are those of queries and keys"
+for _mask in (_masks[0, 0, 0], _keys, _keys[0], _keys.mT | torch.eye(5).bool()):
+    _contract.case(_says, _square, *_sets[1][1:], 2, _mask)
 _many = _kit_normal(1295, (2, 2, 3), (20, 3, 3), (20, 3), (20, 3, 3), (3,))
 _contract.case(f"Twenty heads", *_many, 2, None)
 _long = _kit_normal(1284, (2, 70, 4))
@@ -1226,9 +1261,8 @@ _contract.case(
     f"Seventy tokens", _long, *_sets[1][1:], 2, torch.ones(70, 70).tril() > 0
 )
 for _scale in (1e-4, 0.0, 5.0):
-    _contract.case(
-        f"Inputs times {_scale}", *[_scale * _x for _x in _sets[0]], 3, _keys
-    )
+    _scaled = [_scale * _x for _x in _sets[0]]
+    _contract.case(f"Inputs times {_scale}", *_scaled, 3, _keys, gradients=_scale < 5)
 _contract.case(f"Only themselves", *_sets[1], 2, torch.eye(5).bool())
 _moved = map(_kit_apart, _sets[0])
 _contract.case(f"Transposes", *_moved, 5, _kit_apart(_masks[1]))
@@ -1254,13 +1288,13 @@ _parts = (
     torch.ones(1, 1, 1),
     torch.ones(1),
 )
-_some = torch.tensor([[False, False, True, True]])
+_some = torch.tensor([[False, False, True, False]])
 _says = f"Allowed scores of -1e42, below any finite number put in for -inf"
 _low = _x, *[_part.double() for _part in _parts], 1
-for _mask in (_some, ~_some):
+for _mask in (_some, _some.flip(1)):
     _contract.case(_says, *_low, _mask, gradients=False, tol=1e-3)
 _single = [_part.float() for _part in _sets[0]]
 _contract.case(f"float32", *_single, 3, _masks[0], gradients=False, tol=1e-5)
-_contract.drawn(47, _some_products)
+_contract.drawn(47, _some_products, count=40)
 _contract.again()
 ### END HIDDEN TESTS

@@ -322,6 +322,7 @@ def _some_batches(d):
     sizes = [d.one(1, d.whole(1, 6)) for _ in range(d.one(0, 1, d.whole(1, 5)))]
     every = sorted(range(len(pairs)), key=lambda place: d.share())
     batches = [[every.pop() for _ in range(size) if every] for size in sizes]
+    batches += [list(batches[0])] if batches and d.share() < 0.2 else []
     return pairs, [batch for batch in batches if batch]
 
 
@@ -373,6 +374,8 @@ _contract.case(f"Other batches", _many, [_order[:20], _order[20:]])
 _contract.case(f"Other lengths", _more, _batches)
 _contract.case(f"Some sentences in no batch", _wide, [_order[3:9], _order[30:34]])
 _contract.case(f"Batches of one sentence", _tall, [[_n] for _n in range(40)])
+_says = f"Sentences in two batches, which fill cells in both"
+_contract.case(_says, _many, [_order[:9], _order[5:20], _order[:9]])
 _contract.case(f"One batch", _many, [_order])
 _contract.case(f"One batch of one sentence", [(5, 2)], [[0]])
 _contract.case(f"No batches", _many, [])
@@ -412,7 +415,7 @@ _contract.case(f"Two batches", [[4, 2, 3], [1]], 9)
 _contract.case(f"One batch", [[4, 2, 3]], 5)
 _contract.drawn(77, _some_shuffled)
 _contract.again()
-_seeds = [*range(16), 100, 1000, 10**5, 10**6]
+_seeds = [*range(16), 100, 1000, 10**5, 10**6, 2**16, 2**20, 10**9 - 1, 10**9]
 _found = [_order_of(12, _seed) for _seed in _seeds]
 _fixed = sum(_n == _at for _numbers in _found for _at, _n in enumerate(_numbers))
 _pairs = sum(b - a == 1 for _numbers in _found for a, b in pairwise(_numbers))
@@ -640,6 +643,10 @@ _few = [_entries(991 + 2 * _n, torch.float32) for _n in range(2)]
 _contract.case(f"float32, exact if computed in float64", *_few, 0.999)
 _contract.case(f"An average in float32 of float64", _few[0], _five[0], 0.9)
 _contract.case(f"An average in float64 of float32", _five[0], _few[0], 0.9)
+for _big, _tiny, _decay in ((0, 1, 0.0), (1, 0, 1.0)):
+    _few = [{"w": (1e9, 1e-9)[_n == _tiny] * _five[_n]["w"]} for _n in (0, 1)]
+    _says = f"A decay of {_decay}: nothing is left of the other, though it is large"
+    _contract.case(_says, *_few, _decay)
 _minus = {"w": -torch.ones(2)}, {"w": 1 + torch.tensor([2**-30, 2**-29]).double()}
 _says = f"A state in float64, not to be rounded to the average's type before the end"
 for _dtype in (torch.float32, torch.bfloat16):
@@ -664,7 +671,9 @@ _kit_refuses(f"No states", average_states, [], word="states")
 for _name, _shape in [("w", (2, 3)), ("scale", (1,)), ("updates", (1,)), ("mask", ())]:
     _bad = dict(_five[1]) | {_name: torch.zeros(_shape).to(_five[1][_name].dtype)}
     for _some in ([_five[0], _bad], [_bad, _five[0], _bad], [*_five[:2], _bad]):
-        _kit_refuses(f"Other shapes of an entry", average_states, _some, word=_name)
+        _kit_refuses(
+            f"Another shape of the entry {_name}", average_states, _some, word=_name
+        )
     _bad = {_key: _five[1][_key] for _key in _five[1] if _key != _name}
     for _some in ([_five[0], _bad], [_bad, _five[0]], [*_five[:2], _bad]):
         _kit_refuses(f"A missing entry", average_states, _some, word=_name)
@@ -1368,6 +1377,8 @@ _contract.case(f"Another mark", _target, _words, _table, "a")
 _contract.case(f"Another source", _target, _words[::-1], _table, "?")
 _contract.case(f"Another sentence", _target[::-1], _words, _table, "?")
 _contract.case(f"Nothing unknown", _target, _words, _table, "<unk>")
+_says = f"Words that are equal in a normal form only"
+_contract.case(_says, ["e\u0301", "\u00e9", "e"], ["x"], _table[:3, :1], "\u00e9")
 _contract.case(f"A mark in capitals", ["UNK", "unk"], ["x"], _table[:2, :1], "unk")
 for _part in (_tied, _tied.flip(0), _kit_apart(_tied.flip(1))):
     _contract.case(f"Ties and zeros", ["?"] * 7, list("uvwxyz"), _part, "?")
@@ -1457,7 +1468,7 @@ def _some_sentence(d, most=8):
 
 def _some_known(d):
     """Draw a sentence and its references, which share much with it or little."""
-    text = _some_sentence(d)
+    text = _some_sentence(d, d.one(8, 8, 30))
     known = [_some_sentence(d) for _ in range(d.one(1, 1, 2, 4))]
     known = [d.one(row, row, text, text[:-1], [*text, *row], text[1:]) for row in known]
     return text, [list(row) for row in known]
@@ -1486,8 +1497,30 @@ for _n, (_text, _some) in enumerate(zip(_texts, _known, strict=True)):
     _contract.case(f"More sentences", _text, _some, 1 + _n % 3)
 _joined = f"Words that join to the same text, but aren't the same"
 _contract.case(_joined, ["a", "ab"], [["aa", "b"]], 2)
-for _mark in (" ", ",", "_", "|", ""):
-    _contract.case(_joined, [f"a{_mark}b", "c"], [["a", f"b{_mark}c"]], 2)
+_marks = [*map(chr, range(256)), "", "||", "|||", "</s>", "<sep>", "@@", "##", "::"]
+_marks += [chr(x) for x in (0x2581, 0x200B, 0x2028, 0xE000, 0xFEFF, 0xFFFD, 0xFFFF)]
+_marks += [f" {_mark} " for _mark in ("|", "||", "_", "<sep>")]
+_left, _right = [[f"{x}{_mark}{y}" for _mark in _marks] for x, y in ("ab", "bc")]
+_left = [word for x in _left for word in (x, "c")]
+_contract.case(_joined, _left, [[word for x in _right for word in ("a", x)]], 2)
+_texts_alike = f"Two words are the same only if their texts are equal"
+_left = [
+    "\u00e9",
+    "\ufb01n",
+    "\uff41",
+    "\u00df",
+    "a ",
+    " b",
+    "\u00a0",
+    "1",
+    "-",
+    "I",
+    "c",
+]
+_right = ["e\u0301", "fin", "a", "ss", "a", "b", " ", "\u0661", "\u2013", "i", "c."]
+for _n in (1, 2):
+    _contract.case(_texts_alike, [*_left, "x", "y"], [[*_right, "x", "y"]], _n)
+    _contract.case(_texts_alike, [*_right, "x", "y"], [[*_left, "x", "y"]], _n)
 _contract.case(f"A word inside another", ["a", "b"], [["xa", "bx"]], 2)
 _says = f"A word may be any text, an empty one as well"
 for _n in (1, 2, 3):
@@ -1575,10 +1608,11 @@ _contract.case(
 )
 _contract.case(f"Smooth, one n and no match", [["a"]], [[["b"]]], 1, True)
 _contract.case(f"Smooth, an empty corpus", [], [], 2, True)
-_contract.case(
-    f"Words that are equal in a normal form only, such as a ligature or a wide letter",
-    *([["\ufb01n", "\uff41", "a"]], [[["fin", "a", "\uff41"]]], 1),
-)
+_says = f"Words that are equal in a normal form only, such as a ligature or an accent"
+_contract.case(_says, [[*_left, "x"]], [[[*_right, "x"]]], 1)
+_says = f"A score far below 1 is one, too"
+_contract.case(_says, [["a"]], [[["a"] * 30]], 1)
+_contract.case(_says, [[*"abcdefghijk"]], [[[*"a" * 90]]], 9, True)
 _says = f"Smooth, each sentence too short for a run of five, however many there are"
 _contract.case(_says, [["a", "b", "c"]] * 2, [[["a"]], [["b", "c"]]], 5, True)
 _contract.drawn(93, _some_corpus, count=60)
@@ -1662,9 +1696,9 @@ def _updated(parameters, micro_gradients, num_tokens, states, rate, max_norm):
     return [w for w, _ in steps], [state for _, state in steps]
 
 
-def _with_one_count(parameters, micro_gradients, num_tokens, states, *last):
-    """Return what comes where the largest count of steps is that of all."""
-    most = max((state[0] for state in states if state is not None), default=0)
+def _with_one_count(parameters, micro_gradients, num_tokens, states, *last, which=max):
+    """Return what comes where one count of steps is that of all: the largest."""
+    most = which([state[0] for state in states if state is not None] or [0])
     states = [state and (most, *state[1:]) for state in states]
     return _updated(parameters, micro_gradients, num_tokens, states, *last)
 
@@ -1689,8 +1723,8 @@ def _some_gradients(d, dtype=torch.float64):
 
 def _some_moments(d, shape):
     """Draw a state of Adam: v is 0 only where m is."""
-    m, v = d.numbers(*shape), d.numbers(*shape) ** 2
-    return d.one(None, (d.one(1, d.whole(0, 20), 5000), m * (v > 0), v))
+    m, v = [d.numbers(*shape, kinds=("plain", "plain", "ties", "equal")) for _ in "mv"]
+    return d.one(None, (d.one(1, d.whole(1, 20), 5000), m * (v != 0), v**2))
 
 
 def _some_step(d):
@@ -1699,8 +1733,12 @@ def _some_step(d):
     share = d.one(0.0, 0.5, 0.9, 0.999, d.share()), d.one(0.0, 0.5, 0.98, d.share())
     last = *share, d.one(1e-9, 1e-8, 1e-3, 1.0), d.one(0, 0.0, 0.1, 1.0, d.share())
     rate = d.one(0, 0.0, 1e-3, 0.1, 1, d.share())
-    given = d.numbers(*shape), d.numbers(*shape), _some_moments(d, shape), rate
-    return *given, *last[: d.whole(0, 4)]
+    w, g = (
+        d.numbers(*shape),
+        d.numbers(*shape, kinds=("plain", "plain", "ties", "equal")),
+    )
+    w, g = [x * d.one(1, 1, 1, 0, d.mask(*shape)) for x in (w, g)]
+    return w, g, _some_moments(d, shape), rate, *last[: d.whole(0, 4)]
 
 
 def _some_run(d):
@@ -1791,6 +1829,9 @@ _contract.case(f"Betas of 0", _w, _g, (3, _m, _v**2), *_last, nearby=_near)
 _contract.case(f"A decay", _w, _g, (3, _m, _v**2), *_usual, 0.3)
 _contract.case(f"Another decay", _w, _g, (3, _m, _v**2), *_usual, 2.0)
 _contract.case(f"A decay, the first step", _v, _g, None, *_usual, 0.3)
+_says = f"A decay, whatever the gradient is"
+_contract.case(_says, _w, 0 * _g, (3, _m, _v**2), *_usual, 0.3)
+_contract.case(_says, _w, 0 * _g, None, *_usual, 0.3)
 _contract.case(f"No decay", _v, _g, None, *_usual, 0.0)
 _contract.case(f"A rate of 0: m and v move on", _w, _g, (3, _m, _v**2), 0.0)
 _late = (10**6, _m, _v**2), 0.1, 1 - 1e-6, 1 - 1e-7
@@ -1824,6 +1865,10 @@ _contract = _Contract(
     mistakes={
         f"all parameters take the largest count of steps. Each has its own, in its "
         f"state.": _with_one_count,
+        f"all parameters take the first one's count of steps. Each has its own, in its "
+        f"state.": (
+            lambda *given: _with_one_count(*given, which=lambda counts: counts[0])
+        ),
         f"the update is left out. Only one whose norm is not finite is: also with "
         f"gradients of 0, m and v move on, and the parameters with them.": (
             lambda parameters, rows, tokens, states, *last: (
@@ -1869,9 +1914,8 @@ _contract.case(
 _contract.case(
     f"One micro-batch, nothing to clip", _start, _rows[:1], [15], _states, *_free
 )
-_contract.case(
-    f"Some states None", _start, _rows, [1] * 3, [None, *_states[1:]], 0.1, 1.0
-)
+_says = f"Some states None: each parameter has its own"
+_contract.case(_says, _start, _rows, [1] * 3, [None, *_states[1:]], 0.1, 1.0)
 _ones = [_row[1:2] for _row in _rows]
 _contract.case(f"One parameter", _start[1:2], _ones, [2, 2, 2], _states[1:2], 0.1, 0.2)
 _zeros = [[0 * _x for _x in _row] for _row in _rows]
