@@ -121,7 +121,7 @@ def _some_micro_batch(d):
     """Draw the arguments of (d)."""
     count = d.one(1, 2, d.whole(1, 9), d.whole(1, 10**6))
     number = count * d.one(0, 1, d.whole(0, 9), d.whole(0, 900)) + d.one(-1, 0, 1)
-    return d.one(max(0, number), max(0, number), d.whole(0, 10**9)), count
+    return max(0, number), count
 
 
 _contract = _Contract(
@@ -643,10 +643,6 @@ _few = [_entries(991 + 2 * _n, torch.float32) for _n in range(2)]
 _contract.case(f"float32, exact if computed in float64", *_few, 0.999)
 _contract.case(f"An average in float32 of float64", _few[0], _five[0], 0.9)
 _contract.case(f"An average in float64 of float32", _five[0], _few[0], 0.9)
-for _big, _tiny, _decay in ((0, 1, 0.0), (1, 0, 1.0)):
-    _few = [{"w": (1e9, 1e-9)[_n == _tiny] * _five[_n]["w"]} for _n in (0, 1)]
-    _says = f"A decay of {_decay}: nothing is left of the other, though it is large"
-    _contract.case(_says, *_few, _decay)
 _minus = {"w": -torch.ones(2)}, {"w": 1 + torch.tensor([2**-30, 2**-29]).double()}
 _says = f"A state in float64, not to be rounded to the average's type before the end"
 for _dtype in (torch.float32, torch.bfloat16):
@@ -783,7 +779,7 @@ def _some_labels_of(d, others):
     pad = pad if others else d.one(pad, -100, -1, words, words + 7)
     logits, labels = d.numbers(*front, words), d.integers(0, words - 1, *front)
     labels = labels.masked_fill(d.mask(*front), pad)
-    if others and d.share() < 0.3:
+    if others and d.share() < 0.3 and (labels != pad).any():
         logits = logits.masked_fill(torch.arange(words) == pad, -math.inf)
     return logits, labels, pad, d.one(0, 0.0, 0.1, 0.5, d.share(), d.share())
 
