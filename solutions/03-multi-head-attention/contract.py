@@ -290,8 +290,8 @@ for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
     )
     _alone = f"{_says}, though both are alike for one head"
     _one = [_W[:1] for _W in _parts]
-    _kit_refuses(_alone, pack_projection, *_one, _layout, word="layout")
-    _kit_refuses(_alone, unpack_projection, _packed, 1, _layout, word="layout")
+    _kit_refuses(f"{_alone}", pack_projection, *_one, _layout, word="layout")
+    _kit_refuses(f"{_alone}", unpack_projection, _packed, 1, _layout, word="layout")
 for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
     for _layout in _layouts:
         _kit_refuses(
