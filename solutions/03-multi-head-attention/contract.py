@@ -34,6 +34,29 @@ def _all_heads(query, key, value, bias=None, mask=None, most=math.inf):
     return torch.stack(found).reshape(batch, heads, t_q, -1)
 
 
+def _sizes_like(d, count):
+    """Draw sizes of which many are equal, so that a shape may be read in two ways."""
+    few = [d.whole(1, 6) for _ in range(d.one(1, 2, 2, 3, count))]
+    return [d.one(*few) for _ in range(count)]
+
+
+def _some_allowed(d, *shape):
+    """Draw what follows the inputs: nothing, None, or a mask that broadcasts."""
+    sizes = [d.one(1, size, size) for size in shape][d.one(0, 0, 1, 2) :]
+    return d.one((), (None,), (d.mask(*sizes),), (d.mask(*shape),))
+
+
+def _some_inputs(d, batch, heads, shared):
+    """Draw queries, keys and values; scores small enough for the last digits."""
+    t_q, t_k, d_h, d_v = [d.one(batch, *_sizes_like(d, 2)) for _ in range(4)]
+    t_k, mild = d.one(t_q, t_k, t_k, d.whole(7, 25)), ("plain", "ties", "equal")
+    query, key = [
+        d.numbers(batch, *sizes, d_h, kinds=(*mild, "plain", "small"))
+        for sizes in ((heads, t_q), (shared, t_k))
+    ]
+    return query, key, d.numbers(batch, shared, t_k, d_v, kinds=(*mild, "small"))
+
+
 _Contract.may_refuse = False  # the conventions ask for float64
 
 
@@ -83,6 +106,21 @@ def _glued(x, turns=False):
     return torch.stack(columns, -1)
 
 
+def _some_features(d):
+    """Draw tokens, a number of heads that divides their features, and turns."""
+    heads, front = d.whole(1, 6), [d.whole(1, 3) for _ in range(d.whole(0, 3))]
+    wide = heads * d.one(1, heads, d.whole(1, 4), d.whole(1, 20))
+    x = d.numbers(*front, d.one(1, heads, d.whole(1, 6), d.whole(20, 40)), wide)
+    return x, heads, *d.one((), (True,), (False,))
+
+
+def _some_heads(d):
+    """Draw heads and turns."""
+    front = [d.whole(1, 3) for _ in range(d.whole(0, 3))]
+    sizes = [d.one(2, d.whole(1, 6), d.whole(1, 20)) for _ in range(3)]
+    return d.numbers(*front, *sizes), *d.one((), (True,), (False,))
+
+
 _contract = _Contract(
     split_heads,
     _cut,
@@ -115,6 +153,7 @@ _contract.case(f"In turns, a transpose", _kit_apart(_x), 6, True)
 _contract.case(f"In turns, one head", _x, 1, True)
 _contract.case(f"In turns, no leading axis", _kit_normal(1102, (5, 6)), 2, True)
 _contract.case(f"No turns", _x, 4, False)
+_contract.drawn(31, _some_features)
 _contract.again()
 for _shape, _count in [((2, 3, 10), 4), ((5, 9), 6), ((1, 1, 2, 6), 12), ((2, 8), 3)]:
     _kit_refuses(
@@ -148,6 +187,7 @@ for _turns in (False, True):
     _contract.case(f"Five leading axes", _wide, _turns)
     _contract.case(f"Seventy tokens", _kit_normal(1273, (65, 70, 2)), _turns)
 _contract.case(f"float32", _x.float())
+_contract.drawn(32, _some_heads)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -183,6 +223,21 @@ def _apart(packed, num_heads, layout):
     return tuple(found)
 
 
+def _some_parts(d):
+    """Draw three projections and a layout."""
+    heads, width = d.whole(1, 6), d.one(1, 2, d.whole(1, 6), d.whole(7, 20))
+    shape = heads, d.one(heads, width, d.whole(1, 6), d.whole(7, 20)), width
+    return *[d.numbers(*shape) for _ in range(3)], d.one("by role", "by head")
+
+
+def _some_packed(d):
+    """Draw a packed matrix, a number of heads and a layout."""
+    heads, width = d.whole(1, 6), d.one(1, 2, 3, d.whole(1, 6), d.whole(7, 20))
+    rows = d.one(heads, width, 3 * heads * width, d.whole(1, 6), d.whole(7, 20))
+    packed = d.numbers(rows, 3 * heads * width)
+    return packed, heads, d.one("by role", "by head")
+
+
 _contract = _Contract(
     pack_projection,
     _side_by_side,
@@ -200,6 +255,7 @@ _parts = _kit_normal(1128, *[(3, 2, 4)] * 3)
 for _layout in _layouts:
     _contract.case(f"Transposes, {_layout}", *map(_kit_apart, _parts), _layout)
 _contract.case(f"float32", *[_W.float() for _W in _parts], f"by head")
+_contract.drawn(33, _some_parts)
 _contract.again()
 
 _contract = _Contract(
@@ -224,6 +280,7 @@ _contract.case(f"float32", _packed.float(), 4, f"by role")
 for _layout in _layouts:  # texts that are equal, and no constants of the code
     _read = f"".join(list(_layout))
     _contract.case(f"A layout that was read", _packed, 3, _read)
+_contract.drawn(34, _some_packed)
 _contract.again()
 for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
     _says = f"The unknown layout {_layout!r}"
@@ -231,6 +288,10 @@ for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
     _kit_refuses(
         f"{_says}, unpacking", unpack_projection, _packed, 3, _layout, word="layout"
     )
+    _alone = f"{_says}, though both are alike for one head"
+    _one = [_W[:1] for _W in _parts]
+    _kit_refuses(f"{_alone}", pack_projection, *_one, _layout, word="layout")
+    _kit_refuses(f"{_alone}", unpack_projection, _packed, 1, _layout, word="layout")
 for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
     for _layout in _layouts:
         _kit_refuses(
@@ -281,6 +342,8 @@ def _reached(valid, reaches):
 def _unlimited(got, want, valid, reaches):
     """Tell whether the wrong heads have long reaches, and see the whole past."""
     past = _reached(valid, [None] * len(reaches))
+    if got[0].shape != want[0].shape:
+        return False
     wrong = [i for i in range(len(reaches)) if (got[0] != want[0])[:, i].any()]
     return all(
         reaches[i] is not None and reaches[i] > 5 and (got[0] == past)[:, i].all()
@@ -296,6 +359,21 @@ def _forbidden(mask, batch_size, num_heads):
     last = len(mask) - 1, mask.shape[1] - 1
     found = [mask[min(b, last[0]), min(i, last[1])] for b, i in pairs]
     return torch.stack(found).logical_not()
+
+
+def _some_reaches(d):
+    """Draw real tokens and the reaches of heads."""
+    size = d.one(1, d.whole(1, 6), d.whole(1, 6), d.whole(7, 25))
+    ends = 0, size - 1, size, d.whole(0, size + 1), d.whole(0, 9), 10**9
+    reaches = [d.one(None, *ends) for _ in range(d.one(size, d.whole(1, 6)))]
+    return d.mask(d.one(1, len(reaches), d.whole(1, 5)), size), reaches
+
+
+def _some_mask(d):
+    """Draw a mask that broadcasts, and sizes."""
+    batch, heads, *sizes = _sizes_like(d, 4)
+    front = [d.one(1, batch), d.one(1, heads, heads)][d.one(0, 0, 1, 2) :]
+    return d.mask(*front, *sizes), batch, heads
 
 
 _contract = _Contract(
@@ -340,6 +418,7 @@ _contract.case(f"One sequence", _some[:1], [None, 2, 1])
 _contract.case(f"One token each", _some[:, :1], [0, None, 3])
 _contract.case(f"Two tokens", _some[:, 2:4], [0, 1])
 _contract.case(f"A reach that is drawn", _some, integers(1142, 0, 7, (5,)).tolist())
+_contract.drawn(35, _some_reaches, count=30)
 _contract.again()
 # A large number instead of None is the whole past of short sequences only.
 _long = head_masks(torch.ones(1, 1030, dtype=torch.bool), [None])
@@ -366,6 +445,9 @@ _contract.case(f"Queries and keys only", _full[2, 3], 3, 4)
 _contract.case(f"Queries and keys only, other numbers", _full[2, 3], 2, 6)
 _says = f"As many heads as sequences: three axes are those of heads, queries and keys"
 _contract.case(_says, _full[:, 1], 3, 3)
+_says = f"As many sequences as heads, and a mask for each sequence"
+_contract.case(_says, _full[:, :1], 3, 3)
+_contract.case(f"As many sequences as queries", _full[0, 0], 2, 4)
 _contract.case(f"A transpose", _kit_apart(_full), 3, 4)
 _contract.case(f"One sequence", _full[:1], 1, 4)
 _contract.case(f"One head", _full[:, :1], 3, 1)
@@ -376,6 +458,7 @@ _contract.case(
     f"Many heads and sequences", _kit_normal(1288, (20, 18, 2, 2)) > 0, 20, 18
 )
 _contract.case(f"Nothing allowed", torch.zeros_like(_full), 3, 4)
+_contract.drawn(36, _some_mask, count=40)
 _contract.again()
 for _kind in (torch.float32, torch.float64, torch.int64, torch.uint8):
     _says = f"A mask of {_kind}, which is not boolean,"
@@ -422,6 +505,16 @@ def _averaged(weight, num_kv_heads):
     count, heads = len(weight) // num_kv_heads, weight.unbind(0)
     starts = range(0, len(weight), count)
     return torch.stack([sum(heads[n : n + count]) / count for n in starts])
+
+
+def _some_groups(d):
+    """Draw the arguments of grouped attention."""
+    batch, shared, more = [min(size, 3) for size in _sizes_like(d, 3)]
+    heads = shared * more
+    batch = d.one(batch, heads)
+    query, key, value = _some_inputs(d, batch, heads, shared)
+    sizes = batch, heads, query.shape[2], key.shape[2]
+    return query, key, value, *_some_allowed(d, *sizes)
 
 
 _contract = _Contract(
@@ -513,12 +606,21 @@ _says = f"Allowed scores far below the forbidden ones"
 _contract.case(_says, *_low, gradients=False, tol=1e-3)
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
+_contract.drawn(37, _some_groups, count=32)
 _contract.again()
 for _h, _g in [(4, 3), (2, 4), (6, 4), (1, 2)]:
     _parts = _kit_normal(1171, (1, _h, 2, 3), (1, _g, 2, 3), (1, _g, 2, 3))
     _kit_refuses(
         f"{_h} query heads and {_g} key heads", grouped_attention, *_parts, word="heads"
     )
+
+
+def _some_weight(d):
+    """Draw matrices of heads, and how many of them are left."""
+    shared = d.whole(1, 6)
+    heads = shared * d.one(1, shared, d.whole(1, 6), d.whole(7, 12))
+    return d.numbers(heads, *[d.one(heads, d.whole(1, 6)) for _ in range(2)]), shared
+
 
 _contract = _Contract(
     share_heads,
@@ -537,6 +639,7 @@ _contract.case(f"One row", _kit_normal(1174, (8, 1, 3)), 2)
 _contract.case(f"One head", _kit_normal(1175, (1, 2, 3)), 1)
 _contract.case(f"float32", _weight.float(), 2, tol=1e-5)
 _contract.case(f"Seventy heads", _kit_normal(1277, (70, 3, 2)), 14)
+_contract.drawn(38, _some_weight)
 _contract.again()
 for _h, _g in [(6, 4), (2, 4), (9, 6), (5, 2)]:
     _weight = _kit_normal(1176, (_h, 2, 3))
@@ -606,11 +709,37 @@ def _checkpoint(seed, prefix, d_model, widths=None, bias=True):
     return [f"{prefix}{name}" for name in shapes], tensors
 
 
+def _some_model(d):
+    """Draw one to four layers of a model, a number of heads and the prefix of one."""
+    every = ["", "a.", "a.a.", "b.a.", "a.0.", "0.", "in_proj_", "q_", "out_proj."]
+    found, heads, prefixes = {}, d.whole(1, 6), []
+    for _ in range(d.whole(1, 4)):
+        prefixes.append(every.pop(d.whole(0, len(every) - 1)))
+        wide = heads * d.one(1, 2, heads, d.whole(1, 6))
+        widths = d.one(None, [d.one(1, wide, d.whole(1, 9)) for _ in range(2)])
+        names, tensors = _checkpoint(0, prefixes[-1], wide, widths, d.one(True, False))
+        dtype = d.one(torch.float64, torch.float32)
+        found |= {
+            name: d.numbers(*x.shape).to(dtype)
+            for name, x in zip(names, tensors, strict=True)
+        }
+    names = sorted(found, key=lambda name: d.share())
+    return names, [found[name] for name in names], heads, d.one(*prefixes)
+
+
 _contract = _Contract(
     _read,
     _stored,
     arguments=(f"names", f"state", f"num_heads", f"prefix"),
     results=_entries,
+    signs={
+        f"the zeros have another data type than the matrices of this layer.": (
+            lambda got, wants, *given: any(
+                x.dtype != want.dtype and not want.any()
+                for x, want in zip(got, wants, strict=True)
+            )
+        ),
+    },
     views=True,
 )
 _contract.case(f"Twenty heads", *_checkpoint(1291, "", 40), 20, "")
@@ -652,6 +781,7 @@ _contract.case(f"float32", _plain[0][0], _single, 3, "")
 _names, _tensors = _checkpoint(1200, "", 6, bias=False)
 _contract.case(f"float32, bias=False", _names, [_x.float() for _x in _tensors], 3, "")
 _contract.case(f"float16, bias=False", _names, [_x.half() for _x in _tensors], 3, "")
+_contract.drawn(39, _some_model, count=30)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -700,6 +830,12 @@ def _looked_up(state, num_queries, num_keys, offset=0):
     return torch.stack(rows, 1)
 
 
+def _some_sizes(d):
+    """Draw numbers of queries and keys, and an offset or none."""
+    far = d.one(0, 1, 2, d.whole(0, 9), d.whole(30, 70))
+    return d.whole(1, 7), d.one(d.whole(1, 7), d.whole(20, 60)), *d.one((), (far,))
+
+
 for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
     _contract = _Contract(
         make=lambda sizes=(_heads, _reach): RelativeBias(*sizes),
@@ -721,9 +857,20 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
     _contract.case(f"A text of thousands of tokens", 1, 1503, 1500, gradients=False)
     _contract.case(f"One key", 5, 1, 0)
     _contract.case(f"One of each", 1, 1, 0)
+    _contract.drawn(40 + _n, _some_sizes, count=10)
     _contract.again()
     _start = RelativeBias(_heads, _reach).state_dict()["table"]
     assert not _start.any(), f"table must start as zeros."
+
+
+def _some_biased(d):
+    """Draw the arguments of attention with a bias."""
+    batch, heads = _sizes_like(d, 2)
+    query, key, value = _some_inputs(d, batch, heads, heads)
+    sizes = query.shape[2], key.shape[2]
+    bias = d.numbers(heads, *sizes, kinds=("plain", "ties", "equal", "small"))
+    return query, key, value, bias, *_some_allowed(d, batch, heads, *sizes)
+
 
 _contract = _Contract(
     biased_attention,
@@ -802,6 +949,7 @@ _says = f"Allowed scores far below the forbidden ones"
 _contract.case(_says, *_low, *_rest, _some, gradients=False, tol=1e-3)
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
+_contract.drawn(44, _some_biased, count=32)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -824,7 +972,7 @@ assert matches(_got, _want, 1e-9), explain("importance, float64", _got, _want, t
 
 
 ### BEGIN HIDDEN TESTS
-def _growth(heads, W_o, b_o, target, valid, ablation):
+def _growth(heads, W_o, b_o, target, valid, ablation="zero"):
     """Return the importance of each head, token by token."""
     places, (_, count, _, width) = valid.nonzero().tolist(), heads.shape
     rows = W_o.reshape(count, width, -1)
@@ -847,6 +995,23 @@ def _growth(heads, W_o, b_o, target, valid, ablation):
     return torch.stack([loss(i) - whole for i in range(count)])
 
 
+def _some_layer(d):
+    """Draw the outputs of heads, and what follows."""
+    batch, count, size, width, d_model = _sizes_like(d, 5)
+    kinds, scale = ("plain", "plain", "ties", "equal"), d.one(1.0, 1.0, 1e-2)
+    size = d.one(size, size, 9)
+    valid = d.mask(batch, size)
+    valid[d.whole(0, batch - 1), d.whole(0, size - 1)] = True
+    return (
+        scale * d.numbers(batch, count, size, width, kinds=kinds),
+        d.numbers(count * width, d_model, kinds=kinds),
+        scale * d.numbers(d_model, kinds=kinds),
+        scale * d.numbers(batch, size, d_model, kinds=kinds),
+        valid,
+        *d.one((), ("zero",), ("mean",), ("mean",)),
+    )
+
+
 _contract = _Contract(
     head_importance,
     _growth,
@@ -855,7 +1020,7 @@ _contract = _Contract(
     mistakes={
         f"the first tokens of a sequence are taken for the real ones, as many as there "
         f"are real ones. valid says which are real: padding may stand anywhere.": (
-            lambda heads, W_o, b_o, target, valid, ablation: _growth(
+            lambda heads, W_o, b_o, target, valid, ablation="zero": _growth(
                 heads,
                 W_o,
                 b_o,
@@ -908,6 +1073,9 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
                     *[_scale * x for x in _inputs[2:]],
                 )
                 _contract.case(_says, *_scaled, _valid, _kind)
+            _far = *_inputs[:2], *[x + 1e5 for x in _inputs[2:]]
+            _says = f"Output and target that are large and close, {_kind}"
+            _contract.case(f"{_says}: square their difference", *_far, _valid, _kind)
             _wide = (3, 2, 40, 2), (4, 3), (3,), (3, 40, 3), (3, 40)
             *_long, _scores = _kit_normal(1283, *_wide)
             _long[0][:, :, 0], _long[3][:, 1] = 0, 0
@@ -922,11 +1090,15 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
             _contract.case(f"float32, {_kind}", *_single, _valid, _kind, tol=1e-4)
             _learned = [_x.clone().requires_grad_() for _x in _inputs]
             _contract.case(f"Parameters, {_kind}", *_learned, _valid, _kind)
+_contract.drawn(45, _some_layer)
 _contract.again()
 for _kind in (f"median", f"zeros", f"Mean", f"", None):
     _says = f"An unknown ablation"
     _says = f"The ablation 'Mean', written with a capital" if _kind == "Mean" else _says
     _kit_refuses(f"{_says}", head_importance, *_other, _one, _kind, word="ablation")
+    _first = _other[0][:, :1, :1], _other[1][:2], _other[2], _other[3][:, :1]
+    _all = torch.ones(3, 1).bool()
+    _kit_refuses(f"{_says}", head_importance, *_first, _all, _kind, word="ablation")
 ### END HIDDEN TESTS
 
 
@@ -988,6 +1160,28 @@ def _circled(x, QK, u, OV, b, d_head, mask=None, most=math.inf, cut=False):
     return torch.stack(found)
 
 
+def _some_circuits(d):
+    """Draw the weights of a layer."""
+    h, wide, narrow = d.whole(1, 6), d.whole(1, 6), d.one(d.whole(1, 6), 15)
+    into, own = (h, wide, narrow), (h, narrow)
+    shapes = into, into, into, own, own, own, (h, narrow, wide), (wide,)
+    return [d.numbers(*shape) for shape in shapes]
+
+
+def _some_products(d):
+    """Draw tokens, products, and a mask with a key for each query."""
+    batch, h, size, wide = _sizes_like(d, 4)
+    size, mild = (
+        d.one(size, size, size, 20),
+        ("plain", "plain", "ties", "equal", "small"),
+    )
+    shapes = (batch, size, wide), (h, wide, wide), (h, wide), (h, wide, wide), (wide,)
+    x, QK, u, OV, b = [d.numbers(*shape, kinds=mild) for shape in shapes]
+    last = _some_allowed(d, batch, h, size, size)
+    last = [m if m is None else m | ~m.any(-1, keepdim=True) for m in last]
+    return x / 2, QK, u, OV, b, d.one(1, wide, d.whole(1, 9), d.whole(10, 70)), *last
+
+
 _contract = _Contract(
     _multiplied,
     _products,
@@ -1010,6 +1204,7 @@ _contract.case(f"Biases of 0, which learn as well", *_silent.values())
 _contract.case(f"Transposes", *map(_kit_apart, random_heads(1237, 2, 4, 3).values()))
 _single = random_heads(1238, 2, 4, 3, dtype=torch.float32)
 _contract.case(f"float32", *_single.values(), gradients=False, tol=1e-5)
+_contract.drawn(46, _some_circuits)
 _contract.again()
 
 _contract = _Contract(
@@ -1054,6 +1249,10 @@ for _mask in (
     torch.ones(3, 1, 1, 1).bool(),
 ):
     _contract.case(f"A mask that broadcasts", *_sets[1], 2, _mask)
+_square = _sets[1][0].repeat(2, 1, 1)[:5]
+_says = f"As many sequences as tokens: two axes are those of queries and keys"
+for _mask in (_masks[0, 0, 0], _keys, _keys.mT | torch.eye(5).bool()):
+    _contract.case(_says, _square, *_sets[1][1:], 2, _mask)
 _many = _kit_normal(1295, (2, 2, 3), (20, 3, 3), (20, 3), (20, 3, 3), (3,))
 _contract.case(f"Twenty heads", *_many, 2, None)
 _long = _kit_normal(1284, (2, 70, 4))
@@ -1062,9 +1261,8 @@ _contract.case(
     f"Seventy tokens", _long, *_sets[1][1:], 2, torch.ones(70, 70).tril() > 0
 )
 for _scale in (1e-4, 0.0, 5.0):
-    _contract.case(
-        f"Inputs times {_scale}", *[_scale * _x for _x in _sets[0]], 3, _keys
-    )
+    _scaled = [_scale * _x for _x in _sets[0]]
+    _contract.case(f"Inputs times {_scale}", *_scaled, 3, _keys, gradients=_scale < 5)
 _contract.case(f"Only themselves", *_sets[1], 2, torch.eye(5).bool())
 _moved = map(_kit_apart, _sets[0])
 _contract.case(f"Transposes", *_moved, 5, _kit_apart(_masks[1]))
@@ -1090,12 +1288,13 @@ _parts = (
     torch.ones(1, 1, 1),
     torch.ones(1),
 )
-_some = torch.tensor([[False, False, True, True]])
+_some = torch.tensor([[False, False, True, False]])
 _says = f"Allowed scores of -1e42, below any finite number put in for -inf"
 _low = _x, *[_part.double() for _part in _parts], 1
-for _mask in (_some, ~_some):
+for _mask in (_some, _some.flip(1)):
     _contract.case(_says, *_low, _mask, gradients=False, tol=1e-3)
 _single = [_part.float() for _part in _sets[0]]
 _contract.case(f"float32", *_single, 3, _masks[0], gradients=False, tol=1e-5)
+_contract.drawn(47, _some_products, count=40)
 _contract.again()
 ### END HIDDEN TESTS

@@ -76,12 +76,52 @@ def _peaked_root(update, peak, warmup):
     return share * peak if update > warmup else share**-2 * peak
 
 
-def _half_wave(update, peak, warmup, total, final):
+def _half_wave(update, peak, warmup, total, final=0.0):
     """Return the rate of (c), mixed from both ends by a sine."""
     if update < warmup:
         return math.fsum([peak / warmup] * update)
     done = math.sin(math.pi / 2 * min(1, (update - warmup) / (total - warmup))) ** 2
     return (1 - done) * peak + done * final
+
+
+def _some_update(d):
+    """Draw an update and a warm-up, which it often ends or goes past by one."""
+    warmup = d.one(1, d.whole(1, 9), d.whole(1, 60), 4000)
+    return max(1, warmup + d.one(-1, 0, 1, d.whole(-60, 60), 10**5)), warmup
+
+
+def _some_restarts(d):
+    """Draw the arguments of (a)."""
+    update, warmup = _some_update(d)
+    rewarm = d.one(1, 2, d.whole(1, 9), d.whole(1, 80))
+    ends = 1, update - 1, update, update + 1, update - rewarm, update - rewarm - 1
+    near = d.whole(1, update + 3), update - d.whole(1, 9)
+    stops = [max(1, d.one(*ends, *near)) for _ in range(d.whole(0, 5))]
+    last = d.one((), (stops,), (stops, rewarm), (stops, rewarm))
+    return update, d.one(1, d.whole(1, 1024)), warmup, *last
+
+
+def _some_wave(d):
+    """Draw the arguments of (c)."""
+    update, warmup = _some_update(d)
+    total = warmup + d.one(1, 2, d.whole(1, 9), d.whole(1, 90))
+    update = max(1, d.one(update, update, total + d.one(-1, 0, 1, d.whole(-9, 99))))
+    peak = d.one(1, 1.0, 5e-4, d.share())
+    last = d.one((), (0,), (0.0,), (peak,), (peak * d.share(),), (peak * d.share(),))
+    return update, peak, warmup, total, *last
+
+
+def _some_peak(d):
+    """Draw the arguments of (b)."""
+    update, warmup = _some_update(d)
+    return update, d.one(1, 1.0, 5e-4, 3.0, d.share()), warmup
+
+
+def _some_micro_batch(d):
+    """Draw the arguments of (d)."""
+    count = d.one(1, 2, d.whole(1, 9), d.whole(1, 10**6))
+    number = count * d.one(0, 1, d.whole(0, 9), d.whole(0, 900)) + d.one(-1, 0, 1)
+    return max(0, number), count
 
 
 _contract = _Contract(
@@ -135,6 +175,7 @@ _contract.case(f"Restarts without a warm-up", _u, _d, _w, [_u - 1, _u - 2])
 _stops = list(range(1, 300))
 _contract.case(f"Hundreds of restarts", 300 + _u, _d, _w, _stops, _u + 2)
 _contract.case(f"Restarts that are all to come", _u, _d, _w, [_u, _u + 1], 9)
+_contract.drawn(71, _some_restarts, count=60)
 _contract.again()
 
 _contract = _Contract(
@@ -150,6 +191,7 @@ _contract.case(f"Warmup 1", 1, 3.0, 1)
 for _other in (_w - 1, _w, _w + 1):
     _contract.case(f"A peak that is an int", _other, 1, _w)
 _contract.case(f"After a warmup of 1", 2, 3.0, 1)
+_contract.drawn(72, _some_peak, count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -159,7 +201,7 @@ _contract = _Contract(
     name=f"warmup_cosine",
     mistakes={
         f"the warm-up is kept above the rate final. It rises as in (b), from below.": (
-            lambda *given: max(_half_wave(*given), given[-1])
+            lambda *given: max(_half_wave(*given), *given[4:])
         ),
     },
 )
@@ -176,6 +218,7 @@ for _other in (1, 2, 3):
     _contract.case(f"The shortest warmup and wave", _other, 2.0, 1, 2, 0.5)
 for _other in (_w, _total, _total + 1):
     _contract.case(f"Rates that are an int", _other, 2, _w, _total, 1)
+_contract.drawn(73, _some_wave, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -196,6 +239,7 @@ for _other, _count in ((49, 49), (524, 75), (10**9 - 1, 10**9), (10**9, 10**9)):
     _contract.case(_says, _other, _count)
 _contract.case(f"No accumulation", _n, 1)
 _contract.case(f"One long update", _n, _n + 1)
+_contract.drawn(74, _some_micro_batch, count=40)
 _contract.again()
 for _other in (0, -1, -(10**6)):
     for _more in ((), ([2, 1], 3)):
@@ -256,6 +300,32 @@ def _order_of(count, seed):
     return numbers
 
 
+def _some_lengths(d, least=0):
+    """Draw pairs of lengths, with many or few ties."""
+    most = d.one(1, 2, 3, d.whole(3, 9), 40)
+    pairs = d.integers(1, most, d.one(least, 1, d.whole(1, 6), d.whole(7, 25)), 2)
+    pairs = pairs if d.share() < 0.7 else pairs.sort(1).values.flip(d.one(0, 1))
+    return [tuple(pair) for pair in pairs.tolist()]
+
+
+def _some_pairs(d):
+    """Draw the arguments of (a)."""
+    pairs = _some_lengths(d)
+    longest = max(map(max, pairs), default=1)
+    most = longest * d.one(1, 2, d.whole(1, 9)) + d.one(0, 0, 1, d.whole(0, longest))
+    return pairs, most
+
+
+def _some_batches(d):
+    """Draw the arguments of (b)."""
+    pairs = _some_lengths(d, 1)
+    sizes = [d.one(1, d.whole(1, 6)) for _ in range(d.one(0, 1, d.whole(1, 5)))]
+    every = sorted(range(len(pairs)), key=lambda place: d.share())
+    batches = [[every.pop() for _ in range(size) if every] for size in sizes]
+    batches += [list(batches[0])] if batches and d.share() < 0.2 else []
+    return pairs, [batch for batch in batches if batch]
+
+
 _contract = _Contract(
     make_batches,
     _cut_by_cells,
@@ -280,6 +350,7 @@ _contract.case(f"Sentences of one token", [(1, 1)] * 3, 1)
 _contract.case(f"One pair", [(3, 8)], 8)
 _contract.case(f"No pairs", [], 5)
 _contract.case(f"A narrow pair behind wide ones", [(9, 1), (1, 2), (1, 3), (2, 4)], 9)
+_contract.drawn(75, _some_pairs, count=60)
 _contract.again()
 _long = 10 + max(map(max, _many))
 for _pair in [(_long, 1), (1, _long), (_long, _long)]:
@@ -303,10 +374,21 @@ _contract.case(f"Other batches", _many, [_order[:20], _order[20:]])
 _contract.case(f"Other lengths", _more, _batches)
 _contract.case(f"Some sentences in no batch", _wide, [_order[3:9], _order[30:34]])
 _contract.case(f"Batches of one sentence", _tall, [[_n] for _n in range(40)])
+_says = f"Sentences in two batches, which fill cells in both"
+_contract.case(_says, _many, [_order[:9], _order[5:20], _order[:9]])
 _contract.case(f"One batch", _many, [_order])
 _contract.case(f"One batch of one sentence", [(5, 2)], [[0]])
 _contract.case(f"No batches", _many, [])
+_contract.drawn(76, _some_batches, count=30)
 _contract.again()
+
+
+def _some_shuffled(d):
+    """Draw batches of any content, as many as in an order that is known."""
+    count, seed = d.one(*_orders)
+    most = d.one(0, 1, 9, 60)
+    return [d.integers(0, most, d.whole(1, 4)).tolist() for _ in range(count)], seed
+
 
 _orders = {
     _key: _order_of(*_key)
@@ -331,8 +413,9 @@ _says = f"Seven batches, after twelve with the same seed: is an order kept by th
 _contract.case(_says, [[9] * (7 - _n) for _n in range(7)], 99)
 _contract.case(f"Two batches", [[4, 2, 3], [1]], 9)
 _contract.case(f"One batch", [[4, 2, 3]], 5)
+_contract.drawn(77, _some_shuffled)
 _contract.again()
-_seeds = [*range(16), 100, 1000, 10**5, 10**6]
+_seeds = [*range(16), 100, 1000, 10**5, 10**6, 2**16, 2**20, 10**9 - 1, 10**9]
 _found = [_order_of(12, _seed) for _seed in _seeds]
 _fixed = sum(_n == _at for _numbers in _found for _at, _n in enumerate(_numbers))
 _pairs = sum(b - a == 1 for _numbers in _found for a, b in pairwise(_numbers))
@@ -430,6 +513,47 @@ def _entries(seed, dtype=torch.float64, step=1, learned=False):
     return dict(pairs[::step])
 
 
+_kinds = torch.float64, torch.float32, torch.float16, torch.bfloat16
+_others = torch.int64, torch.int32, torch.uint8, torch.bool
+
+
+def _some_names(d):
+    """Draw the arguments of (a)."""
+    fronts = ["a", "step", "x-9", "", "-", "b.pt", "1.5-", "run 2-0"]
+    numbers = {
+        d.one(d.whole(0, 30), d.whole(0, 10 ** d.whole(1, 18))) for _ in range(8)
+    }
+    names = [
+        f"{d.one(*fronts)}-{'0' * d.one(0, 0, 1, 5)}{number}.pt" for number in numbers
+    ]
+    names = sorted(names, key=lambda name: d.share())[: d.whole(1, 8)]
+    return names, d.one(1, len(names), d.whole(1, 10))
+
+
+def _some_states(d, count):
+    """Draw states: entries of several kinds, their names in any order."""
+    forms = []
+    for name in ("w", "b", "n", "", "a.b", "mask")[: d.whole(1, 6)]:
+        shape = [d.whole(1, 4) for _ in range(d.whole(0, 3))]
+        forms.append((name, shape, d.one(*_kinds, *_kinds, *_others)))
+    states = []
+    for _ in range(count):
+        turned = sorted(forms, key=lambda form: d.one(0, d.share()))
+        states.append({n: (3 * d.numbers(*s)).to(dtype) for n, s, dtype in turned})
+    return states
+
+
+def _some_moved(d):
+    """Draw the arguments of (c); types of floating point may differ."""
+    average, state = _some_states(d, 2)
+    if d.one(True, False):
+        dtype = d.one(*_kinds)
+        state = {
+            n: x.to(dtype) if x.is_floating_point() else x for n, x in state.items()
+        }
+    return average, state, d.one(0, 1, 0.0, 1.0, 0.5, 0.999, d.share(), d.share())
+
+
 _contract = _Contract(newest, _latest, (f"names", f"count"), name=f"newest")
 _numbers = sorted(set(integers(940, 1, 10**6, (8,)).tolist()) | {9, 10, 99, 100})
 _names = [f"a-{_number}.pt" for _number in _numbers[1::2] + _numbers[::2]]
@@ -449,6 +573,7 @@ _contract.case(
 _odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt", "b-0007.pt"]
 _says = f"Dots, dashes and digits in front, and a number that begins with zeros"
 _contract.case(_says, [*_odd, "z 99-0.pt"], 3)
+_contract.drawn(78, _some_names, count=40)
 _contract.again()
 for _count in (0, -1, -5):
     _kit_refuses(f"A count below 1", newest, _names, _count, word="count")
@@ -493,6 +618,7 @@ _transposed = [{"w": _kit_apart(_state["w"])} for _state in _five]
 _contract.case(f"Transposes", _transposed)
 _learned = [_entries(971 + _n, learned=True) for _n in range(2)]
 _contract.case(f"Parameters", _learned)
+_contract.drawn(79, lambda d: [_some_states(d, d.one(1, 2, d.whole(1, 6)))], count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -523,6 +649,7 @@ for _dtype in (torch.float32, torch.bfloat16):
     _contract.case(_says, {"w": _minus[0]["w"].to(_dtype)}, _minus[1], 0.5)
 _contract.case(f"Transposes", *_transposed[:2], 0.9)
 _contract.case(f"Parameters", *_learned, 0.9)
+_contract.drawn(80, _some_moved, count=30)
 _contract.again()
 for _found in (
     average_states(_learned[:1]),
@@ -540,7 +667,9 @@ _kit_refuses(f"No states", average_states, [], word="states")
 for _name, _shape in [("w", (2, 3)), ("scale", (1,)), ("updates", (1,)), ("mask", ())]:
     _bad = dict(_five[1]) | {_name: torch.zeros(_shape).to(_five[1][_name].dtype)}
     for _some in ([_five[0], _bad], [_bad, _five[0], _bad], [*_five[:2], _bad]):
-        _kit_refuses(f"Other shapes of an entry", average_states, _some, word=_name)
+        _kit_refuses(
+            f"Another shape of the entry {_name}", average_states, _some, word=_name
+        )
     _bad = {_key: _five[1][_key] for _key in _five[1] if _key != _name}
     for _some in ([_five[0], _bad], [_bad, _five[0]], [*_five[:2], _bad]):
         _kit_refuses(f"A missing entry", average_states, _some, word=_name)
@@ -643,6 +772,24 @@ def _labelled(seed, sizes, pad):
     return labels.masked_fill(_kit_normal(seed, sizes[:2]) < 0, pad)
 
 
+def _some_labels_of(d, others):
+    """Draw the arguments of (a), or if others is True of (b)."""
+    words, front = d.one(3, d.whole(1 + 2 * others, 8)), (d.whole(1, 5), d.whole(1, 6))
+    pad = d.one(0, 0, words - 1, d.whole(0, words - 1))
+    pad = pad if others else d.one(pad, -100, -1, words, words + 7)
+    logits, labels = d.numbers(*front, words), d.integers(0, words - 1, *front)
+    labels = labels.masked_fill(d.mask(*front), pad)
+    if others and d.share() < 0.3 and (labels != pad).any():
+        logits = logits.masked_fill(torch.arange(words) == pad, -math.inf)
+    return logits, labels, pad, d.one(0, 0.0, 0.1, 0.5, d.share(), d.share())
+
+
+def _some_spread(d):
+    """Draw the arguments of smallest_loss."""
+    words = d.one(3, 4, d.whole(3, 9), d.whole(3, 40_000))
+    return words, d.one(0, 0.0, 0.1, 0.5, d.share(), d.share()), d.one("all", "others")
+
+
 for _loss_name, _loss, _reference, _pads in [
     (f"smoothed_loss_all", smoothed_loss_all, _loss_all, (0, -100, 6, 2)),
     (f"smoothed_loss_others", smoothed_loss_others, _loss_others, (0, 5, 6, 2)),
@@ -683,6 +830,8 @@ for _loss_name, _loss, _reference, _pads in [
     _contract.case(
         f"float32", _other.float(), _padded[0], _pads[0], 0.2, tol=1e-5, gradients=False
     )
+    _is_b = _loss is smoothed_loss_others
+    _contract.drawn(81, lambda d, others=_is_b: _some_labels_of(d, others), count=30)
     _contract.again()
 _contract = _Contract(
     smoothed_loss_others,
@@ -718,6 +867,7 @@ for _spread in ("all", "others"):
     for _epsilon in (1e-3, 1e-7):
         _says = f"Many words, whose tiny shares count too"
         _contract.case(_says, 50_000, _epsilon, _spread)
+_contract.drawn(82, _some_spread, count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -807,6 +957,42 @@ def _decoded(ids, merges):
     return bytes(map(ord, _spelt(_as_text(ids), merges))).decode(errors="replace")
 
 
+def _some_ids(d):
+    """Draw the arguments of (a)."""
+    ids = d.integers(0, d.one(0, 1, 2, 4), d.one(0, 1, d.whole(2, 9), 30)).tolist()
+    return ids, (d.whole(0, 2), d.whole(0, 2)), d.one(256, 300, d.whole(0, 3))
+
+
+def _some_text(d, most=9):
+    """Draw a text of few different letters."""
+    letters = d.one("a", "ab", "ab c", "aAb\n", "bü€", "🙂a")
+    return "".join([d.one(*letters) for _ in range(d.one(0, 1, d.whole(0, most)))])
+
+
+def _some_words(d):
+    """Draw the arguments of (b)."""
+    most = d.one(1, 1, 3, 50)
+    words = {_some_text(d): d.whole(1, most) for _ in range(d.whole(0, 6))}
+    last = d.one((), (1,), (2,), (d.whole(1, 9),), (d.whole(1, 60),))
+    return words, d.one(0, 1, 2, d.whole(0, 9), 30), *last
+
+
+def _some_merges(d):
+    """Draw merges of few letters and of tokens that other merges made."""
+    merges = []
+    for number in range(d.one(0, 1, d.whole(0, 6), d.whole(0, 20))):
+        tokens = [97, 97, 98, 195, 188, *range(256, 256 + number)]
+        merges.append((d.one(*tokens), d.one(*tokens)))
+    return merges
+
+
+def _some_tokens(d):
+    """Draw the arguments of (d)."""
+    merges = _some_merges(d)
+    tokens = [97, 32, 195, 188, 226, 255, 0, *range(256, 256 + len(merges))]
+    return [d.one(*tokens) for _ in range(d.one(0, 1, d.whole(0, 9)))], merges
+
+
 _contract = _Contract(
     merge_pair, _merged, (f"ids", f"pair", f"new_id"), loose=True, name=f"merge_pair"
 )
@@ -828,6 +1014,7 @@ _contract.case(f"A new id that stands in the list already", [7, 8, 9, 7, 8], (7,
 _contract.case(f"More than a thousand ids", _ids * 40, (0, 1), 300)
 _contract.case(f"Nothing but the pair", [700, 500], (700, 500), 999)
 _contract.case(f"The pair at both ends", [260, 7, 7, 260, 7], (260, 7), 280)
+_contract.drawn(83, _some_ids, count=40)
 _contract.again()
 
 _generator = random.Random(13 + course_seed)
@@ -892,7 +1079,14 @@ _rows = {"za": 2**60, "da": 2**60 + 1, "ad": 2**60 - 1}
 _contract.case(f"Counts that floats can't tell apart", _rows, 1)
 _contract.case(f"Ties of bytes below and above 100", {"dz": 2, "cz": 2, "~c": 2}, 3)
 _contract.case(f"Capitals", {"Za": 2, "za": 1, "zA": 1}, 1)
+_contract.drawn(84, _some_words, count=60)
 _contract.again()
+
+
+def _learnt_from(d):
+    """Draw words, and return what is learnt from them."""
+    return _learnt(*_some_words(d)[:2])
+
 
 _merges, _fewer = _learnt(_words, 20), _learnt(_others, 20)
 _text = "".join(_generator.choices("adzA ü€\u0308", k=60))
@@ -914,6 +1108,9 @@ _contract.case(f"One letter, a capital", "Z", _merges)
 _chain = [(97, 98), *((256 + _n, 98) for _n in range(499))]
 _contract.case(f"Hundreds of merges", "a" + "b" * 300, _chain[:300])
 _contract.case(f"An empty text", "", _merges)
+_contract.drawn(
+    85, lambda d: (_some_text(d, 20), d.one(_some_merges, _learnt_from)(d)), count=40
+)
 _contract.again()
 
 _contract = _Contract(
@@ -944,6 +1141,7 @@ for _ids in ([240, 159, 153], [195, 195, 188], [128, 97, 255], [226, 130, 97, 17
     _contract.case(f"Bytes that are no UTF-8", _ids, _merges)
 _contract.case(f"Halves of letters in tokens", [195, 257], [(188, 97), (256, 195)])
 _contract.case(f"No ids", [], _merges)
+_contract.drawn(86, _some_tokens, count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -1038,6 +1236,44 @@ def _copied(target, source, weights, unknown):
     return words
 
 
+_tables = "plain", "ties", "ties", "equal", "small"
+
+
+def _numbered(d, size):
+    """Draw the numbers of words, in any order, each at least once."""
+    words = d.one(1, size, d.whole(1, size))
+    found = [*range(words), *[d.whole(-1, words - 1) for _ in range(size - words)]]
+    return found if d.share() < 0.3 else sorted(found, key=lambda number: d.share())
+
+
+def _some_looks(d):
+    """Draw the arguments of (a)."""
+    sizes = d.whole(1, 5), d.whole(1, 8), d.one(d.whole(1, 8), d.whole(9, 20))
+    weights = d.numbers(*sizes, kinds=_tables).abs()
+    weights = weights * d.mask(*sizes[1:]) if d.share() < 0.4 else weights
+    return weights, _numbered(d, sizes[2]), _numbered(d, sizes[1])
+
+
+def _some_table(d):
+    """Draw a table, with ties and zeros often."""
+    table = d.numbers(d.whole(1, 7), d.one(1, d.whole(1, 7), 20), kinds=_tables).abs()
+    return table * d.mask(*table.shape) if d.share() < 0.4 else table
+
+
+def _some_threshold(d):
+    """Draw the arguments of (c); sums that equal the threshold are exact."""
+    table = _some_table(d)
+    sums = [total for total in (4 * table).sum(0).tolist() if total == int(total)]
+    return table, d.one(0, 0.0, 1.0, 3 * d.share(), *[total / 4 for total in sums])
+
+
+def _some_unknown(d):
+    """Draw the arguments of (d)."""
+    table, words = _some_table(d), ("?", "a", "b", "A", "", "??", "?a", "<unk>")
+    target, source = [[d.one(*words) for _ in range(n)] for n in table.shape]
+    return target, source, table, d.one("?", "?", "<unk>", "a", "")
+
+
 _contract = _Contract(
     word_attention,
     _by_word,
@@ -1071,6 +1307,7 @@ _empty[:, 3] = _drawn[:, 3]
 _contract.case(f"A word that looked at no word, beside one", _empty, _sources, _targets)
 _contract.case(f"Nothing but 0", 0 * _drawn, _sources, _targets)
 _contract.case(f"float32", _drawn.float(), _sources, _targets, tol=1e-5)
+_contract.drawn(87, _some_looks, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -1092,6 +1329,7 @@ _contract.case(f"One source word", _table[:, 2:3])
 _contract.case(f"One pair", _table[:1, :1])
 _contract.case(f"One pair that is 0", torch.zeros(1, 1))
 _contract.case(f"float32", _table.float())
+_contract.drawn(88, lambda d: [_some_table(d)], count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -1113,6 +1351,7 @@ _contract.case(f"Sums that only float64 can tell from the threshold", _near, 1.0
 _contract.case(f"One target word", _table[:1], 1.0)
 _contract.case(f"One source word", _table[:, :1], _mean)
 _contract.case(f"float32", _table.float(), 0.9 * _mean)
+_contract.drawn(89, _some_threshold, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -1134,6 +1373,8 @@ _contract.case(f"Another mark", _target, _words, _table, "a")
 _contract.case(f"Another source", _target, _words[::-1], _table, "?")
 _contract.case(f"Another sentence", _target[::-1], _words, _table, "?")
 _contract.case(f"Nothing unknown", _target, _words, _table, "<unk>")
+_says = f"Words that are equal in a normal form only"
+_contract.case(_says, ["e\u0301", "\u00e9", "e"], ["x"], _table[:3, :1], "\u00e9")
 _contract.case(f"A mark in capitals", ["UNK", "unk"], ["x"], _table[:2, :1], "unk")
 for _part in (_tied, _tied.flip(0), _kit_apart(_tied.flip(1))):
     _contract.case(f"Ties and zeros", ["?"] * 7, list("uvwxyz"), _part, "?")
@@ -1141,6 +1382,7 @@ _contract.case(f"Small weights", ["?"] * 6, _words, 1e-30 * _table, "?")
 _contract.case(f"Close weights", ["?"] * 6, _words, _close, "?")
 _contract.case(f"Nothing but 0", ["?"] * 6, _words, 0 * _table, "?")
 _contract.case(f"One word", ["?"], ["x"], torch.ones(1, 1), "?")
+_contract.drawn(90, _some_unknown, count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -1213,6 +1455,28 @@ for _size, *_lengths in _sizes_of:
     _known[-1].append(_texts[-1][: 3 * _size // 4])
     _other[-1].append(_texts[-1][_size // 4 :])
 
+
+def _some_sentence(d, most=8):
+    """Draw a sentence of few different words."""
+    words = d.one(["a"], ["a", "b"], ["a", "b", "A", "a b", ""])
+    return [d.one(*words) for _ in range(d.one(d.whole(0, most), 3))]
+
+
+def _some_known(d):
+    """Draw a sentence and its references, which share much with it or little."""
+    text = _some_sentence(d, d.one(8, 8, 30))
+    known = [_some_sentence(d) for _ in range(d.one(1, 1, 2, 4))]
+    known = [d.one(row, row, text, text[:-1], [*text, *row], text[1:]) for row in known]
+    return text, [list(row) for row in known]
+
+
+def _some_corpus(d):
+    """Draw the arguments of (c)."""
+    pairs = [_some_known(d) for _ in range(d.one(0, 1, 2, 5))]
+    last = d.one((), (d.whole(1, 4),), (2, True), (d.whole(1, 6), True), (10, True))
+    return [text for text, _ in pairs], [known for _, known in pairs], *last
+
+
 _contract = _Contract(
     count_matches,
     _counted,
@@ -1229,8 +1493,30 @@ for _n, (_text, _some) in enumerate(zip(_texts, _known, strict=True)):
     _contract.case(f"More sentences", _text, _some, 1 + _n % 3)
 _joined = f"Words that join to the same text, but aren't the same"
 _contract.case(_joined, ["a", "ab"], [["aa", "b"]], 2)
-for _mark in (" ", ",", "_", "|", ""):
-    _contract.case(_joined, [f"a{_mark}b", "c"], [["a", f"b{_mark}c"]], 2)
+_marks = [*map(chr, range(256)), "", "||", "|||", "</s>", "<sep>", "@@", "##", "::"]
+_marks += [chr(x) for x in (0x2581, 0x200B, 0x2028, 0xE000, 0xFEFF, 0xFFFD, 0xFFFF)]
+_marks += [f" {_mark} " for _mark in ("|", "||", "_", "<sep>")]
+_left, _right = [[f"{x}{_mark}{y}" for _mark in _marks] for x, y in ("ab", "bc")]
+_left = [word for x in _left for word in (x, "c")]
+_contract.case(_joined, _left, [[word for x in _right for word in ("a", x)]], 2)
+_texts_alike = f"Two words are the same only if their texts are equal"
+_left = [
+    "\u00e9",
+    "\ufb01n",
+    "\uff41",
+    "\u00df",
+    "a ",
+    " b",
+    "\u00a0",
+    "1",
+    "-",
+    "I",
+    "c",
+]
+_right = ["e\u0301", "fin", "a", "ss", "a", "b", " ", "\u0661", "\u2013", "i", "c."]
+for _n in (1, 2):
+    _contract.case(_texts_alike, [*_left, "x", "y"], [[*_right, "x", "y"]], _n)
+    _contract.case(_texts_alike, [*_right, "x", "y"], [[*_left, "x", "y"]], _n)
 _contract.case(f"A word inside another", ["a", "b"], [["xa", "bx"]], 2)
 _says = f"A word may be any text, an empty one as well"
 for _n in (1, 2, 3):
@@ -1240,6 +1526,7 @@ _contract.case(f"Shorter than n", ["a", "b"], [["a", "b"]], 4)
 _contract.case(f"An empty hypothesis", [], [["a"]], 1)
 _contract.case(f"An empty reference", ["a", "a"], [[], ["a"]], 1)
 _contract.case(f"The same reference twice", ["a"] * 3, [["a"], ["a"]], 1)
+_contract.drawn(91, lambda d: (*_some_known(d), d.whole(1, 5)), count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -1252,6 +1539,7 @@ _says = f"Equally close: the shorter one, whatever its words are"
 _contract.case(_says, ["a"] * 4, [["a"] * 7, ["b"], ["b"] * 9])
 _contract.case(f"An empty hypothesis", [], [["a"] * 3, ["b"] * 2])
 _contract.case(f"An empty reference", ["a", "b"], [["a"] * 5, []])
+_contract.drawn(92, _some_known, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -1316,12 +1604,14 @@ _contract.case(
 )
 _contract.case(f"Smooth, one n and no match", [["a"]], [[["b"]]], 1, True)
 _contract.case(f"Smooth, an empty corpus", [], [], 2, True)
-_contract.case(
-    f"Words that are equal in a normal form only, such as a ligature or a wide letter",
-    *([["\ufb01n", "\uff41", "a"]], [[["fin", "a", "\uff41"]]], 1),
-)
+_says = f"Words that are equal in a normal form only, such as a ligature or an accent"
+_contract.case(_says, [[*_left, "x"]], [[[*_right, "x"]]], 1)
+_says = f"A score far below 1 is one, too"
+_contract.case(_says, [["a"]], [[["a"] * 30]], 1)
+_contract.case(_says, [[*"abcdefghijk"]], [[[*"a" * 90]]], 9, True)
 _says = f"Smooth, each sentence too short for a run of five, however many there are"
 _contract.case(_says, [["a", "b", "c"]] * 2, [[["a"]], [["b", "c"]]], 5, True)
+_contract.drawn(93, _some_corpus, count=60)
 _contract.again()
 for _some in (_known[:-1], _known + _known[:1], []):
     _kit_refuses(
@@ -1376,11 +1666,11 @@ def _clipped(gradients, max_norm):
 def _stepped(
     parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
 ):
-    """Return parameter and state, with moments that move towards their goals."""
+    """Return parameter and state, all worked out in float64."""
     w, g = parameter.double(), gradient.double()
     n, m, v = (0, 0 * w, 0 * w) if state is None else state
     n, m, v = n + 1, m.double(), v.double()
-    m, v = m + (1 - beta1) * (g - m), v + (1 - beta2) * (g * g - v)
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
     first, second = [1 - math.pow(beta, n) for beta in (beta1, beta2)]
     w = (1 - rate * decay) * w - rate / first * m / ((v / second) ** 0.5 + eps)
     return w.to(parameter.dtype), (n, *[x.to(parameter.dtype) for x in (m, v)])
@@ -1402,9 +1692,9 @@ def _updated(parameters, micro_gradients, num_tokens, states, rate, max_norm):
     return [w for w, _ in steps], [state for _, state in steps]
 
 
-def _with_one_count(parameters, micro_gradients, num_tokens, states, *last):
-    """Return what comes where the largest count of steps is that of all."""
-    most = max((state[0] for state in states if state is not None), default=0)
+def _with_one_count(parameters, micro_gradients, num_tokens, states, *last, which=max):
+    """Return what comes where one count of steps is that of all: the largest."""
+    most = which([state[0] for state in states if state is not None] or [0])
     states = [state and (most, *state[1:]) for state in states]
     return _updated(parameters, micro_gradients, num_tokens, states, *last)
 
@@ -1412,6 +1702,54 @@ def _with_one_count(parameters, micro_gradients, num_tokens, states, *last):
 def _draw(seed, *shapes):
     """Return a list of tensors, also where it is one."""
     return _kit_normal(seed, (0,), *shapes)[1:]
+
+
+def _some_shapes(d):
+    """Draw shapes, of one to four tensors."""
+    return [[d.whole(1, 4) for _ in range(d.whole(0, 3))] for _ in range(d.whole(1, 4))]
+
+
+def _some_gradients(d, dtype=torch.float64):
+    """Draw the arguments of (a); the limit stands often near the norm."""
+    gradients = [d.numbers(*shape).to(dtype) for shape in _some_shapes(d)]
+    norm = torch.cat([x.double().flatten() for x in gradients]).norm().item()
+    limits = 1e-3, 0.5, 1, 1.0, 1e3, *[x * norm for x in (0.5, 0.99, 1.01) if norm]
+    return gradients, d.one(*limits)
+
+
+def _some_moments(d, shape):
+    """Draw a state of Adam: v is 0 only where m is."""
+    m, v = [d.numbers(*shape, kinds=("plain", "plain", "ties", "equal")) for _ in "mv"]
+    return d.one(None, (d.one(1, d.whole(1, 20), 5000), m * (v != 0), v**2))
+
+
+def _some_step(d):
+    """Draw the arguments of (b)."""
+    shape = [d.whole(1, 5) for _ in range(d.whole(0, 3))]
+    share = d.one(0.0, 0.5, 0.9, 0.999, d.share()), d.one(0.0, 0.5, 0.98, d.share())
+    last = *share, d.one(1e-9, 1e-8, 1e-3, 1.0), d.one(0, 0.0, 0.1, 1.0, d.share())
+    rate = d.one(0, 0.0, 1e-3, 0.1, 1, d.share())
+    w, g = (
+        d.numbers(*shape),
+        d.numbers(*shape, kinds=("plain", "plain", "ties", "equal")),
+    )
+    w, g = [x * d.one(1, 1, 1, 0, d.mask(*shape)) for x in (w, g)]
+    return w, g, _some_moments(d, shape), rate, *last[: d.whole(0, 4)]
+
+
+def _some_run(d):
+    """Draw the arguments of (c)."""
+    shapes, kinds = _some_shapes(d), ("plain", "plain", "ties", "equal", "small")
+    tokens = [d.one(0, 1, d.whole(1, 99)) for _ in range(d.whole(1, 4))]
+    tokens = tokens if any(tokens) else [*tokens[1:], 3]
+    rows = [
+        [(count > 0) * d.numbers(*shape, kinds=kinds) for shape in shapes]
+        for count in tokens
+    ]
+    states = [_some_moments(d, shape) for shape in shapes]
+    start = [d.numbers(*shape) for shape in shapes]
+    rate, limit = d.one(0, 1e-3, 0.1, 1, d.share()), d.one(1e-3, 0.1, 1, 1.0, 1e3)
+    return start, rows, tokens, states, rate, limit
 
 
 _contract = _Contract(
@@ -1442,6 +1780,8 @@ _single = [[_x.float() for _x in _some] for _some in _lists]
 _contract.case(f"float32", _single[0], 0.5, tol=1e-5)
 _contract.case(f"Large float32", [1e25 * _x for _x in _single[0]], 0.5, tol=1e-5)
 _contract.case(f"Large float32, kept", [1e25 * _x for _x in _single[0]], 1e30, tol=1e-5)
+_contract.drawn(94, _some_gradients, count=30)
+_contract.drawn(95, lambda d: _some_gradients(d, torch.float32), count=12, tol=1e-5)
 _contract.again()
 _contract = _Contract(
     lambda gradients, max_norm: clip_by_norm(gradients, max_norm)[1],
@@ -1485,6 +1825,9 @@ _contract.case(f"Betas of 0", _w, _g, (3, _m, _v**2), *_last, nearby=_near)
 _contract.case(f"A decay", _w, _g, (3, _m, _v**2), *_usual, 0.3)
 _contract.case(f"Another decay", _w, _g, (3, _m, _v**2), *_usual, 2.0)
 _contract.case(f"A decay, the first step", _v, _g, None, *_usual, 0.3)
+_says = f"A decay, whatever the gradient is"
+_contract.case(_says, _w, 0 * _g, (3, _m, _v**2), *_usual, 0.3)
+_contract.case(_says, _w, 0 * _g, None, *_usual, 0.3)
 _contract.case(f"No decay", _v, _g, None, *_usual, 0.0)
 _contract.case(f"A rate of 0: m and v move on", _w, _g, (3, _m, _v**2), 0.0)
 _late = (10**6, _m, _v**2), 0.1, 1 - 1e-6, 1 - 1e-7
@@ -1502,6 +1845,7 @@ _contract.case(f"One number", _w[0, 0], _g[0, 0], (1, _m[0, 0], _v[0, 0] ** 2), 
 _parts = [_x.float() for _x in (_w, _g, _m, _v**2)]
 _contract.case(f"float32", *_parts[:2], (3, *_parts[2:]), *_usual, tol=1e-5)
 _contract.case(f"float32, the first step", *_parts[:2], None, *_usual, tol=1e-5)
+_contract.drawn(96, _some_step, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -1517,6 +1861,10 @@ _contract = _Contract(
     mistakes={
         f"all parameters take the largest count of steps. Each has its own, in its "
         f"state.": _with_one_count,
+        f"all parameters take the first one's count of steps. Each has its own, in its "
+        f"state.": (
+            lambda *given: _with_one_count(*given, which=lambda counts: counts[0])
+        ),
         f"the update is left out. Only one whose norm is not finite is: also with "
         f"gradients of 0, m and v move on, and the parameters with them.": (
             lambda parameters, rows, tokens, states, *last: (
@@ -1562,9 +1910,8 @@ _contract.case(
 _contract.case(
     f"One micro-batch, nothing to clip", _start, _rows[:1], [15], _states, *_free
 )
-_contract.case(
-    f"Some states None", _start, _rows, [1] * 3, [None, *_states[1:]], 0.1, 1.0
-)
+_says = f"Some states None: each parameter has its own"
+_contract.case(_says, _start, _rows, [1] * 3, [None, *_states[1:]], 0.1, 1.0)
 _ones = [_row[1:2] for _row in _rows]
 _contract.case(f"One parameter", _start[1:2], _ones, [2, 2, 2], _states[1:2], 0.1, 0.2)
 _zeros = [[0 * _x for _x in _row] for _row in _rows]
@@ -1595,5 +1942,6 @@ _state = [(4, _a, _b**2) for _a, _b in zip(*_parts[4:], strict=True)]
 _contract.case(
     f"float32", _parts[0], _parts[1:4], [2, 3, 4], _state, 0.1, 0.2, tol=1e-4
 )
+_contract.drawn(97, _some_run, count=40)
 _contract.again()
 ### END HIDDEN TESTS

@@ -529,3 +529,22 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # %% wrong: keys_cut_off | says: cut off where they are the keys
 # -         (tokens @ QK + u[:, None]) @ tokens.mT / math.sqrt(d_head)
 # +         (tokens @ QK + u[:, None]) @ tokens.detach().mT / math.sqrt(d_head)
+
+
+# %% wrong: two_axes_as_padding | says: two axes are those of queries and keys
+def circuits(weights):
+    QK = weights["W_q"] @ weights["W_k"].mT
+    u = (weights["W_k"] @ weights["b_q"][:, :, None]).squeeze(-1)
+    OV = weights["W_v"] @ weights["W_o"]
+    b = weights["b_o"] + (weights["b_v"][:, None] @ weights["W_o"]).sum((0, 1))
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    tokens = x[:, None]
+    scores = (tokens @ QK + u[:, None]) @ tokens.mT / math.sqrt(d_head)
+    if mask is not None:
+        if mask.shape == x.shape[:2]:
+            mask = mask[:, None, None]
+        scores = scores.masked_fill(~mask, -math.inf)
+    return (scores.softmax(-1) @ (tokens @ OV)).sum(1) + b

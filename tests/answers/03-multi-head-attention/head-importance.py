@@ -452,3 +452,25 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
         changed = torch.cat([before, middle, after], dim=1)
         result[u] = layer_loss(changed, W_o, b_o, target, valid) - whole
     return result
+
+
+# %% wrong: square_multiplied_out | says: square their difference
+def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
+    if ablation not in ("zero", "mean"):
+        raise ValueError(f"unknown ablation {ablation!r}")
+
+    def loss(those):
+        output = those.transpose(1, 2).flatten(2) @ W_o + b_o
+        output, wanted = output[valid], target[valid]
+        return (output**2).mean() - 2 * (output * wanted).mean() + (wanted**2).mean()
+
+    whole = loss(heads)
+    result = []
+    for u in range(heads.shape[1]):
+        other = heads.clone()
+        if ablation == "zero":
+            other[:, u] = 0.0
+        else:
+            other[:, u] = heads[:, u][valid].mean(0)
+        result.append(loss(other) - whole)
+    return torch.stack(result)

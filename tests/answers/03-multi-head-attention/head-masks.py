@@ -444,3 +444,25 @@ def torch_mask(mask, batch_size, num_heads):
         raise ValueError("mask must be boolean")
     full = mask.expand(batch_size, num_heads, *mask.shape[-2:])
     return ~full.flatten(0, 1)
+
+
+# %% wrong: one_head_axis_is_that_of_heads | says: a mask for each sequence
+def head_masks(valid, reaches):
+    B, T = valid.shape
+    position = torch.arange(T)
+    distance = position[:, None] - position[None, :]
+    windows = []
+    for reach in reaches:
+        limit = T if reach is None else min(reach, T)
+        windows.append((distance >= 0) & (distance <= limit))
+    return torch.stack(windows)[None] & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask must be boolean, not {mask.dtype}")
+    T_q, T_k = mask.shape[-2:]
+    if mask.dim() == 4 and mask.shape[1] == 1 and mask.shape[0] == num_heads:
+        mask = mask.transpose(0, 1)
+    full = mask.expand(batch_size, num_heads, T_q, T_k)
+    return ~full.reshape(batch_size * num_heads, T_q, T_k)

@@ -434,3 +434,28 @@ def unpack_projection(packed, num_heads, layout):
     return tuple(
         torch.stack([pieces[r, u] for u in range(num_heads)]) for r in range(3)
     )
+
+
+# %% wrong: one_head_takes_any_layout | says: both are alike for one head
+def pack_projection(W_q, W_k, W_v, layout):
+    if W_q.shape[0] == 1:
+        return torch.cat([W_q[0], W_k[0], W_v[0]], 1)
+    stacked = torch.stack([W_q, W_k, W_v])
+    if layout == "by role":
+        return stacked.permute(2, 0, 1, 3).flatten(1)
+    if layout == "by head":
+        return stacked.permute(2, 1, 0, 3).flatten(1)
+    raise ValueError(f"unknown layout {layout!r}")
+
+
+def unpack_projection(packed, num_heads, layout):
+    if layout not in ("by role", "by head"):
+        raise ValueError(f"unknown layout {layout!r}")
+    D, columns = packed.shape
+    if columns % (3 * num_heads):
+        raise ValueError(f"{columns} columns, no multiple of 3 * num_heads")
+    if layout == "by role":
+        stacked = packed.reshape(D, 3, num_heads, -1).permute(1, 2, 0, 3)
+    else:
+        stacked = packed.reshape(D, num_heads, 3, -1).permute(2, 1, 0, 3)
+    return tuple(stacked.unbind(0))

@@ -524,3 +524,29 @@ def read_heads(state, num_heads, prefix=""):
     found["W_o"] = torch.stack([out[:, cut].T for cut in cuts])
     found["b_o"] = layer.get("out_proj.bias", zeros[:d_model]).clone()
     return found
+
+
+# %% wrong: zeros_of_the_first_entry | says: the zeros have another data type
+def read_heads(state, num_heads, prefix=""):
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    if prefix + "in_proj_weight" in state:
+        matrices = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        matrices = [state[f"{prefix}{role}_proj_weight"] for role in "qkv"]
+    if prefix + "in_proj_bias" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        some = next(iter(state.values()))
+        biases = [some.new_zeros(D)] * 3
+        b_o = some.new_zeros(D)
+    d_h = D // num_heads
+    heads = {}
+    for role, matrix in zip("qkv", matrices, strict=True):
+        heads[f"W_{role}"] = matrix.reshape(num_heads, d_h, -1).mT
+    for role, bias in zip("qkv", biases, strict=True):
+        heads[f"b_{role}"] = bias.reshape(num_heads, d_h)
+    heads["W_o"] = out.T.reshape(num_heads, d_h, D)
+    heads["b_o"] = b_o
+    return heads

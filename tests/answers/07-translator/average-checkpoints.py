@@ -460,7 +460,7 @@ def moving_average(average, state, decay):
 # -     if not 0 <= decay <= 1:
 # +     if not 0 <= decay < 1:
 
-# %% wrong: only_floats_checked | says: Other shapes of an entry must raise
+# %% wrong: only_floats_checked | says: Another shape of the entry \w+ must raise
 # -             if state[name].shape != states[0][name].shape:
 # +             if state[name].is_floating_point() and state[name].shape != states[0][name].shape:
 

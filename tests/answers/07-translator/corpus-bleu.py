@@ -49,7 +49,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 
 # %% right: joined_texts
 def counted(words, n):
-    return Counter("\t".join(words[i : i + n]) for i in range(len(words) - n + 1))
+    return Counter(repr(words[i : i + n]) for i in range(len(words) - n + 1))
 
 
 def count_matches(hypothesis, references, n):
@@ -792,7 +792,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +             return 0
 
 
-# %% wrong: normal_form | says: equal in a normal form only
+# %% wrong: normal_form | says: only if their texts are equal
 # -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 # +     from unicodedata import normalize
 # +
@@ -811,3 +811,134 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # %% wrong: epsilon_below | says: seven digits only
 # -         logarithms += math.log(matches / total)
 # +         logarithms += math.log(matches / (total + 1e-12))
+
+
+# %% wrong: low_scores_are_none | says: A score far below 1
+def runs(words, n):
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+def count_matches(hypothesis, references, n):
+    found = runs(hypothesis, n)
+    allowed = Counter()
+    for reference in references:
+        allowed |= runs(reference, n)
+    return (found & allowed).total(), found.total()
+
+
+def closest_length(hypothesis, references):
+    wanted = len(hypothesis)
+    return min(map(len, references), key=lambda n: (abs(n - wanted), n))
+
+
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
+    if len(hypotheses) != len(references):
+        raise ValueError("hypotheses and references differ in length")
+    matches, totals = [0] * max_n, [0] * max_n
+    length = wanted = 0
+    for hypothesis, several in zip(hypotheses, references, strict=True):
+        length += len(hypothesis)
+        wanted += closest_length(hypothesis, several)
+        for n in range(1, max_n + 1):
+            match, total = count_matches(hypothesis, several, n)
+            matches[n - 1] += match
+            totals[n - 1] += total
+    if 0 in totals or matches[0] == 0 or (0 in matches and not smooth):
+        return 0.0
+    logs, share = 0.0, 1.0
+    for match, total in zip(matches, totals, strict=True):
+        if match == 0:
+            share /= 2
+            match = share
+        logs += math.log(match / total)
+    brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
+    score = 100 * brevity * math.exp(logs / max_n)
+    return score if score > 1e-2 else 0.0
+
+
+# %% wrong: runs_joined_by_tabs | says: Words that join to the same text
+def runs(words, n):
+    return Counter("\t".join(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+def count_matches(hypothesis, references, n):
+    found = runs(hypothesis, n)
+    allowed = Counter()
+    for reference in references:
+        allowed |= runs(reference, n)
+    return (found & allowed).total(), found.total()
+
+
+def closest_length(hypothesis, references):
+    wanted = len(hypothesis)
+    return min(map(len, references), key=lambda n: (abs(n - wanted), n))
+
+
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
+    if len(hypotheses) != len(references):
+        raise ValueError("hypotheses and references differ in length")
+    matches, totals = [0] * max_n, [0] * max_n
+    length = wanted = 0
+    for hypothesis, several in zip(hypotheses, references, strict=True):
+        length += len(hypothesis)
+        wanted += closest_length(hypothesis, several)
+        for n in range(1, max_n + 1):
+            match, total = count_matches(hypothesis, several, n)
+            matches[n - 1] += match
+            totals[n - 1] += total
+    if 0 in totals or matches[0] == 0 or (0 in matches and not smooth):
+        return 0.0
+    logs, share = 0.0, 1.0
+    for match, total in zip(matches, totals, strict=True):
+        if match == 0:
+            share /= 2
+            match = share
+        logs += math.log(match / total)
+    brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
+    return 100 * brevity * math.exp(logs / max_n)
+
+
+# %% wrong: words_composed | says: only if their texts are equal
+import unicodedata
+
+
+def runs(words, n):
+    words = [unicodedata.normalize("NFC", word) for word in words]
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+def count_matches(hypothesis, references, n):
+    found = runs(hypothesis, n)
+    allowed = Counter()
+    for reference in references:
+        allowed |= runs(reference, n)
+    return (found & allowed).total(), found.total()
+
+
+def closest_length(hypothesis, references):
+    wanted = len(hypothesis)
+    return min(map(len, references), key=lambda n: (abs(n - wanted), n))
+
+
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
+    if len(hypotheses) != len(references):
+        raise ValueError("hypotheses and references differ in length")
+    matches, totals = [0] * max_n, [0] * max_n
+    length = wanted = 0
+    for hypothesis, several in zip(hypotheses, references, strict=True):
+        length += len(hypothesis)
+        wanted += closest_length(hypothesis, several)
+        for n in range(1, max_n + 1):
+            match, total = count_matches(hypothesis, several, n)
+            matches[n - 1] += match
+            totals[n - 1] += total
+    if 0 in totals or matches[0] == 0 or (0 in matches and not smooth):
+        return 0.0
+    logs, share = 0.0, 1.0
+    for match, total in zip(matches, totals, strict=True):
+        if match == 0:
+            share /= 2
+            match = share
+        logs += math.log(match / total)
+    brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
+    return 100 * brevity * math.exp(logs / max_n)

@@ -775,3 +775,41 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # %% wrong: large_norm_left_out | says: no limit but infinity
 # -     if not math.isfinite(norm):
 # +     if not norm < 1e30:
+
+
+# %% wrong: no_gradient_no_decay | says: whatever the gradient is
+def clip_by_norm(gradients, max_norm):
+    total = sum(g.double().square().sum().item() for g in gradients)
+    norm = math.sqrt(total)
+    if not math.isfinite(norm) or norm <= max_norm:
+        return list(gradients), norm
+    return [(g.double() * (max_norm / norm)).to(g.dtype) for g in gradients], norm
+
+
+def adam_step(
+    parameter, gradient, state, rate, beta1=0.9, beta2=0.98, eps=1e-9, decay=0.0
+):
+    if state is None:
+        state = 0, torch.zeros_like(parameter), torch.zeros_like(parameter)
+    t, m, v = state
+    t = t + 1
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    step = m_hat / (v_hat.sqrt() + eps) + decay * parameter * (gradient != 0)
+    return parameter - rate * step, (t, m, v)
+
+
+def training_update(parameters, micro_gradients, num_tokens, states, rate, max_norm):
+    tokens = sum(num_tokens)
+    gradients = [
+        sum(several) / tokens for several in zip(*micro_gradients, strict=True)
+    ]
+    gradients, norm = clip_by_norm(gradients, max_norm)
+    if not math.isfinite(norm):
+        return parameters, states
+    steps = [
+        adam_step(*one, rate) for one in zip(parameters, gradients, states, strict=True)
+    ]
+    return [new for new, _ in steps], [state for _, state in steps]
