@@ -86,6 +86,32 @@ def _inner(x, layer):
     return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
 
 
+def _tokens(d, size, **kinds):
+    """Return tokens drawn at random, behind none to three axes more."""
+    return d.numbers(*[d.whole(1, 4) for _ in range(d.whole(0, 3))], size, **kinds)
+
+
+def _drawn_stack(d, *count):
+    """Return x (B, T, D), a mask or None, and a layer's weights, drawn at random.
+
+    count: how many layers, whose weights are stacked; none for those of a single one.
+    """
+    batch, tokens, heads, width = [d.whole(1, 4) for _ in range(4)]
+    x = d.numbers(batch, tokens, width, kinds=("plain", "ties", "equal", "small"))
+    forms = [(batch, heads), (batch, 1), (1, 1), (1, heads), (heads,), ()]
+    form = d.one(None, *forms)
+    ends = d.one((tokens, tokens), (tokens, tokens), (1, tokens), (tokens, 1))
+    mask = None if form is None else d.mask(*form, *ends)
+    narrow, inner = d.whole(1, 3), d.whole(1, 5)
+    shapes = [(heads, width, narrow)] * 3 + [(heads, narrow, width)]
+    shapes += [(width, inner), (inner,), (inner, width), (width,)] + [(width,)] * 8
+    kind = d.one("plain", "plain", "plain", "ties")
+    weights = [d.numbers(*count, *shape, kinds=(kind,)) for shape in shapes]
+    silent = d.one(None, None, None, 3, 6, 13)  # weights of zeros: gains as well
+    weights = [0 * w if n == silent else w for n, w in enumerate(weights)]
+    return x, mask, d.one(weights, weights, _untrained(weights))
+
+
 # %% rms-norm--contract | points: 2
 # In float64, whatever the data type of the weight is, and called again.
 _x, _module = seeded(181, (2, 3, 4), dtype=torch.float64), RMSNorm(4, eps=0.5)
@@ -139,6 +165,10 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
     _contract.case(f"Two leading axes more", _kit_normal(1304, (2, 1, 3, 2, _d)))
     if _eps:
         _contract.case(f"A token of zeros", _x * torch.tensor([[0.0], [1.0]]))
+    _any = {} if _eps else {"kinds": ("plain", "small", "large")}
+    _contract.drawn(
+        401 + _n, lambda d, size=_d, any=_any: [_tokens(d, size, **any)], count=8
+    )
     _contract.again()
 _gain, _x = _kit_normal(1305, (5,), (3, 2, 5))
 _kinds = torch.float16, torch.bfloat16, torch.float32, torch.float64
@@ -294,6 +324,20 @@ for _n, _shapes in enumerate(
 ):
     _parts = _kit_normal(1312 + _n, *_shapes)
     _contract.case(f"Other sizes", *_parts, _names[_n % 4])
+
+
+def _network(d, *kinds):
+    """Return what the network is called with, drawn at random."""
+    size, inner = d.whole(1, 5), d.one(d.whole(1, 6), d.whole(20, 70))
+    x, kinds = _tokens(d, size), {"kinds": kinds} if kinds else {}
+    x = x if kinds == {} else _tokens(d, size, **kinds)
+    shapes = (size, inner), (size, inner), (inner, size)
+    parts = [d.numbers(*shape, **kinds) for shape in shapes]
+    return (x, *parts, *d.one(*[(name,) for name in _names], ()))
+
+
+_contract.drawn(406, lambda d: _network(d, "plain", "small"), count=16)
+_contract.drawn(407, _network, gradients=False, tol=1e-8)  # relu at exactly 0 as well
 _contract.again()
 for _name in (
     *(f"swish", f"SiLU", f"Sigmoid", f" relu", f"tanh", f"selu", f"leaky_relu"),
@@ -342,6 +386,14 @@ for _d_ff in (10**6, 10**6 + 1, 3 * 10**6):
 for _multiple in (31, 91):
     _says = f"A width of which two thirds are a multiple. {_whole}"
     _contract.case(_says, 9 * _multiple, _multiple)
+_contract.drawn(
+    408,
+    lambda d: (
+        d.whole(1, d.one(9, 90, 9999, 10**7)),
+        *d.one((), (d.whole(1, d.one(9, 300, 10**7)),)),
+    ),
+    count=40,
+)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -439,6 +491,23 @@ _alone_contract.case(f"A transpose", _kit_apart(_W))
 _single = _gamma.float(), _beta.float(), _W.float(), _b.float()
 _contract.case(f"float32", *_single, gradients=False, tol=1e-5)
 _both_contract.case(f"float32", *_single[2:], gradients=False, tol=1e-5)
+
+
+def _layer_drawn(d):
+    """Return W, b, gains and shifts that fit before and behind, drawn at random."""
+    rows, columns = [d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70)) for _ in "WW"]
+    W, b = d.numbers(rows, columns), d.numbers(columns)
+    return W, b, d.numbers(rows), d.numbers(rows)
+
+
+def _before(d):
+    W, b, gamma, beta = _layer_drawn(d)
+    return (gamma, beta, W, *d.one((b,), (b,), (None,), ()))
+
+
+_contract.drawn(409, _before, count=30)
+_both_contract.drawn(410, lambda d: _layer_drawn(d)[:2], count=20)
+_alone_contract.drawn(411, lambda d: _layer_drawn(d)[:1], count=12)
 _contract.again()
 _both_contract.again()
 _alone_contract.again()
@@ -494,6 +563,11 @@ for _count in (6, 1, 2, 17, 100):
     for _last in (0.5, 1.0, 0.0, 1, 0, 0.123, integers(1330, 1, 99) / 100):
         _says = f", last = {_last}" if _last in (0, 1) else f""
         _contract.case(f"{_count} layers{_says}", _count, _last)
+_contract.drawn(
+    412,
+    lambda d: (d.one(d.whole(1, 6), d.whole(1, 90)), d.one(0.0, 1.0, d.share())),
+    count=40,
+)
 _contract.again()
 
 _contract = _Contract(
@@ -547,6 +621,16 @@ for _n, (_batch, _size, _d) in enumerate(
 _many = _kit_normal(1338, (70, 2, 3), (70, 2, 3), (70,))
 _x, _branch, _keep = *_many[:2], _many[2] > 0
 _contract.case(f"Seventy sequences", _x, _branch, _keep, 0.7)
+
+
+def _skipped(d):
+    """Return what drop_branch is called with, drawn at random."""
+    shape = d.one(d.whole(1, 5), d.whole(1, 40)), d.whole(1, 4), d.whole(1, 4)
+    keep, share = d.one(None, d.mask(shape[0]), d.mask(shape[0])), 1 - d.share()
+    return d.numbers(*shape), d.numbers(*shape), keep, d.one(1, 1.0, 0.5, share)
+
+
+_contract.drawn(413, _skipped, count=30)
 _contract.again()
 _spoilt = torch.where(_keep[:, None, None], _branch, math.nan)
 _got = drop_branch(1e9 * _x, 1e9 * _spoilt, _keep, 0.7)
@@ -751,6 +835,23 @@ for _n, (_batch, _size, _d) in enumerate(
                     f"Fewer than two real tokens in training: the call raises, and "
                     f"running_var has changed. Ask before you update anything."
                 )
+
+
+def _padded(d):
+    """Return what the module is made and called with, drawn at random."""
+    batch, tokens, size = d.whole(1, 5), d.whole(1, 6), d.whole(1, 4)
+    x, valid = d.numbers(batch, tokens, size), d.mask(batch, tokens)
+    training = d.one(True, True, False) and valid.numel() > 1
+    if training and valid.sum() < 2:
+        valid[0, 0] = valid[-1, -1] = True
+    x = torch.where(valid[..., None], x, d.one(x, 0 * x, math.nan * x, 1e30 + x))
+    state = [d.numbers(size) for _ in _entries]
+    state[3] = state[3].abs() + 0.01
+    momentum = d.one(0.0, 1.0, 0.1, d.share())
+    return x, valid, state, d.one(1e-5, 1e-3, 0.5, 2.0), momentum, training
+
+
+_contract.drawn(414, _padded, count=40, tol=1e-8)
 _contract.again()
 for _name in _entries[2:]:
     assert _name not in _asking, (
@@ -982,6 +1083,19 @@ for _n, (_shape, _dims) in enumerate(
             _deep_contract.case(
                 f"{_place}, no mask, other order", *_last, gradients=False
             )
+
+
+def _drawn_place(d, *count):
+    """Return what a layer is called with, or a stack of count, drawn at random."""
+    x, mask, weights = _drawn_stack(d, *count)
+    norm = [d.numbers(x.shape[-1]) for _ in "gb"] if d.one(True, False) else [None] * 2
+    return x, mask, d.one(*_places), *(norm if count else ()), *weights
+
+
+for _n, _all in enumerate((True, False)):
+    _how = {"count": 12, "gradients": _all, "tol": 1e-8}
+    _contract.drawn(415 + _n, _drawn_place, **_how)
+    _deep_contract.drawn(417 + _n, lambda d: _drawn_place(d, d.whole(1, 3)), **_how)
 _contract.again()
 _deep_contract.again()
 for _place in _places:
@@ -1109,6 +1223,16 @@ _contract.case(f"Seventy features", _grad, _x, _gamma, 0.4)
 _contract.case(f"A whole number as eps", _grad, _x, _gamma, 1)
 _contract.case(f"A very small eps", _grad, _x, _gamma, 1e-12)
 _contract.case(f"A small gradient", 1e-6 * _grad, _x, _gamma, 0.4)
+
+
+def _behind(d):
+    """Return what the backward pass is called with, drawn at random."""
+    size = d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70))
+    x = _tokens(d, size)
+    return d.numbers(*x.shape), x, d.numbers(size), d.one(1e-5, 1e-3, 0.5, 2)
+
+
+_contract.drawn(419, _behind, tol=1e-8)
 _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
@@ -1229,6 +1353,16 @@ for _n, (_shape, _dims) in enumerate(
         _single = [_w.float() for _w in (_x, *_layers)]
         _single = _single[0], _mask, *_single[1:]
         _contract.case(f"float32", *_single, gradients=False, tol=1e-4)
+
+
+def _drawn_parts(d):
+    """Return what contributions is called with, drawn at random."""
+    x, mask, weights = _drawn_stack(d, d.whole(1, 3))
+    return x, mask, *weights
+
+
+_contract.drawn(420, _drawn_parts, count=12, tol=1e-8)
+_contract.drawn(421, _drawn_parts, count=12, gradients=False, tol=1e-8)
 _contract.again()
 _twice = [_in_order(_layer_weights(1388, 1, sizes=(2, 4, 3, 2)), {})[0]] * 5
 _x = _kit_normal(1389, (20, 2, 4))
@@ -1249,6 +1383,19 @@ _variances = (
     f"the variance of the stream isn't the sum of the variances of its parts, which "
     f"depend on each other. Take it from their sum."
 )
+
+
+def _stream(d, is_odd):
+    """Return parts of a stream, a norm, a matrix and eps or not, drawn at random."""
+    count, eps = d.one(d.whole(1, 6), d.whole(1, 30)), d.one((), 1e-5, 1e-3, 0.5, 1, 0)
+    count, size = count - (count % 2 == 0) if is_odd else count, d.whole(1, 6)
+    kinds = {} if eps else {"kinds": ("plain", "large")}
+    size, eps = (size, eps) if eps == () or eps else (size + 2, 0.0)
+    found = d.numbers(count, d.whole(1, 4), d.whole(1, 4), size, **kinds)
+    last = d.numbers(size), d.numbers(size), d.numbers(size, d.whole(1, 6))
+    return (found, *last, *(() if eps == () else (eps,)))
+
+
 for _call, _reference, _parts_of, _known in [
     (direct_logits, _shares, (4, 1, 5), {_variances: _shares_apart}),
     (logit_lens, _read_early, (5, 1, 7), {}),
@@ -1294,5 +1441,7 @@ for _call, _reference, _parts_of, _known in [
             _single = [_part.float() for _part in _sets[0]]
             _contract.case(f"float32", *_single, 0.5, gradients=False, tol=1e-4)
         _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 0.1)
+    _lens = _call is logit_lens
+    _contract.drawn(422 + _lens, lambda d, odd=_lens: _stream(d, odd), tol=1e-8)
     _contract.again()
 ### END HIDDEN TESTS

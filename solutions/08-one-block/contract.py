@@ -84,6 +84,21 @@ _contract.case(f"Nearly equal similarities, all tiny", 1e-12 * _sets[1], _rights
 _contract.case(f"float32", _sets[0].float(), _rights[0], 4, tol=1e-6)
 _asking = _sets[0].clone().requires_grad_()
 _contract.case(f"Similarities that ask for gradients", _asking, _rights[0], 3)
+
+
+def _queries(d):
+    """Return what retrieval is called with, drawn at random."""
+    shape = d.whole(1, 5), d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70))
+    scores = d.numbers(*shape, kinds=("plain", "ties", "ties", "equal", "large"))
+    hidden = d.mask(*shape) & d.one(False, False, True)
+    return (
+        scores.masked_fill(hidden, -math.inf),
+        d.mask(*shape),
+        d.whole(1, shape[1] + 2),
+    )
+
+
+_contract.drawn(801, _queries, count=40)
 _contract.again()
 for _k in (0, -1, -12):
     _kit_refuses(f"k below 1", retrieval, _sets[0], _rights[0], _k, word="k")
@@ -189,6 +204,25 @@ for _ignore in (-1, 10**12, -(10**12)):
     )
 _float = _sets[0].float()
 _contract.case(f"float32", _float, _labels[1], -100, gradients=False, tol=1e-5)
+
+
+def _asked_of(d, most):
+    """Return labels up to most and what is ignored, or nothing for -100."""
+    shape = d.whole(1, 5), d.one(d.whole(1, 7), d.whole(1, 7), d.whole(20, 70))
+    ignore = d.one(-100, -1, 0, 1, 2, most, most + 3)
+    labels = d.integers(0, most, *shape)
+    labels = torch.where(d.one(d.mask(*shape), torch.tensor(False)), ignore, labels)
+    return labels, *d.one((ignore,), () if ignore == -100 else (ignore,))
+
+
+def _tagged(d):
+    """Return what span_loss is called with, drawn at random."""
+    most = d.whole(0, 6)
+    labels, *ignore = _asked_of(d, most)
+    return d.numbers(*labels.shape, most + 1), labels, *ignore
+
+
+_contract.drawn(802, _tagged, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -215,6 +249,7 @@ for _n, (_batch, _size, _most) in enumerate(
     _turned = _labels.flip(0, 1).where(_labels.flip(0, 1) != 1, -(10**12))
     _contract.case(f"ignore is any whole number", _turned, -(10**12))
     _contract.case(f"A transpose", _kit_apart(_labels), -100)
+_contract.drawn(803, lambda d: _asked_of(d, 2 * d.whole(1, 5)), count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -299,6 +334,24 @@ _contract.case(f"One row of pixels", _sets[0][:, :, :1], 2, 1)
 _contract.case(f"One pixel", _sets[0][..., :1, :1], 3, 2)
 _contract.case(f"Many patches", _kit_normal(1123, (1, 2, 67, 9)), 5, 3)
 _contract.case(f"float32", _sets[0].float(), 3, 2, gradients=False, tol=1e-6)
+
+
+def _cut_of(d):
+    """Return images, the side of a patch and the stride, drawn at random."""
+    sides = d.whole(1, 8), d.one(d.whole(1, 8), d.whole(1, 30))
+    patch = d.whole(1, 5)
+    images = d.numbers(d.whole(1, 3), d.whole(1, 3), *sides)
+    return images, patch, d.whole(1, patch)
+
+
+def _rows_of(d):
+    """Return rows of patches, and what they are joined with, drawn at random."""
+    images, patch, stride = _cut_of(d)
+    found = _cut_up(images, patch, stride)[0]
+    return d.numbers(*found.shape), tuple(images.shape[1:]), patch, stride
+
+
+_contract.drawn(804, _cut_of, count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -336,6 +389,7 @@ for _patch, _stride in ((3, 1), (2, 2)):
     )
 _says = f"float32, after an image of this size in float64"
 _contract.case(_says, _rows.float(), (3, 5, 4), 2, 2, gradients=False, tol=1e-6)
+_contract.drawn(805, _rows_of)
 _contract.again()
 _rows = _kit_normal(1141, (2, 4, 12))
 for _stride in (0, -2, 3):
@@ -459,6 +513,21 @@ _contract.case(f"One token each", _texts[1, :, :1], [0, 5], 5, 25, _seeds[5], 0.
 _twice = _texts[0].flatten().repeat(2, 1)
 _contract.case(f"The same sentence twice", _twice, [0, 24], 24, 25, _seeds[1], 0.6)
 _contract.case(f"Nothing but special ids", 0 * _twice, [0, 24], 24, 25, _seeds[1], 0.6)
+
+
+def _text(d):
+    """Return what hide_tokens is called with, drawn at random."""
+    size, last = d.one(d.whole(2, 8), d.whole(20, 70)), d.whole(1, 9)
+    beyond = d.whole(size, size + 40)
+    ids = d.integers(0, d.one(size - 1, size + 3), d.whole(1, 5), last)
+    special = [n for n in range(size) if d.share() < 0.3][: size - 1]
+    mask_id = d.one(beyond, *special)
+    special = [*d.one(special, special[::-1], special * 2), mask_id]
+    share = d.one((), (0,), (1,), (0.5,), (0.25,), (d.share(),), (d.share(),))
+    return ids, special, mask_id, size, d.whole(0, 10**6), *share
+
+
+_contract.drawn(806, _text, count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -530,6 +599,49 @@ def _repeated(key, value, bias, query, num_heads, num_kv_heads):
     return (*results, query.clone())
 
 
+def _by_name(way, state, num_heads, num_kv_heads):
+    """Return the dict that must come, by the last part but one of each name."""
+    found = {}
+    for name in sorted(state):
+        entry = state[name].clone()
+        if name.split(".")[-2:-1] in ([f"key"], [f"value"]):
+            entry = way(entry, entry, entry, entry, num_heads, num_kv_heads)[0]
+        found[name] = entry
+    return found
+
+
+def _checkpoint(d, is_wide):
+    """Return entries and numbers of heads, drawn at random."""
+    groups = d.one(d.whole(1, 4), d.whole(1, 12))
+    heads, width = groups * d.whole(1, 4), d.whole(1, 5)
+    sizes = [(heads if is_wide else groups) * d.whole(1, 4) for _ in "kvb"]
+    key, value = d.numbers(sizes[0], width), d.numbers(sizes[1], d.whole(1, 5))
+    return (
+        key,
+        value,
+        d.numbers(sizes[2]),
+        d.numbers(d.whole(1, 6), width),
+        heads,
+        groups,
+    )
+
+
+def _names_of(d, is_wide):
+    """Return a checkpoint with names of all kinds, and numbers of heads."""
+    key, value, bias, query, *sizes = _checkpoint(d, is_wide)
+    first = d.one(f"", f"layers.{d.whole(0, 40)}.", f"key.", f"value.a.")
+    state = {
+        f"{first}key.weight": key,
+        f"{first}{d.one('value.bias', 'value.0', 'key.b', 'value.key')}": bias,
+        f"{first}value.weight": d.one(value, value.float()),
+        f"{first}query.{d.one('key', 'value', 'weight')}": query,
+        d.one(f"keys.weight", f"b.norm_key.bias", f"Key.weight", f"key.norm.w"): query,
+        d.one(f"key", f"value", f"x", f"keyvalue", f"key_value.w"): d.integers(0, 9, 3),
+    }
+    items = list(state.items())
+    return dict(d.one(items, items[::-1])), *sizes
+
+
 for _function, _reference, _is_wide in (
     (share_keys, _means, True),
     (spread_keys, _repeated, False),
@@ -568,6 +680,17 @@ for _function, _reference, _is_wide in (
             _heads,
             _groups,
         )
+    _contract.drawn(807 + _is_wide, lambda d, w=_is_wide: _checkpoint(d, w), count=30)
+    _contract.again()
+    _contract = _Contract(
+        lambda state, *sizes, function=_function: dict(
+            sorted(function(state, *sizes).items())
+        ),
+        lambda state, *sizes, way=_reference: _by_name(way, state, *sizes),
+        arguments=(f"state", f"", f""),
+        apart=True,
+    )
+    _contract.drawn(809 + _is_wide, lambda d, w=_is_wide: _names_of(d, w))
     _contract.again()
     assert all(_same), (
         f"The dict of the checkpoint is changed: an entry is another tensor, or there "
@@ -620,6 +743,14 @@ def _contrast(state, images, captions, groups=None, held=False):
             right = [c for c, group in enumerate(groups) if group == groups[b]]
             costs.append(torch.logsumexp(row, 0) - row[right].mean())
     return sum(costs) / len(costs), scores
+
+
+def _photographs(d, kinds=("plain", "ties", "equal", "small", "large")):
+    """Return images, captions and groups, None or nothing, drawn at random."""
+    count, width = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(1, 40)), d.whole(1, 5)
+    pair = [d.numbers(count, width, kinds=kinds) for _ in "ic"]
+    groups = d.integers(d.one(0, -3), d.one(1, count), count)
+    return (*pair, *d.one((groups,), (groups,), (None,), ()))
 
 
 for _n, (_says, _log_scale) in enumerate(
@@ -677,6 +808,8 @@ for _n, (_says, _log_scale) in enumerate(
         _contract.case(_says, 4e-9 * _images, 4e-9 * _captions, None)
     _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
     _contract.case(f"Vectors of zeros", _zeros, _captions, _groups[0], gradients=False)
+    _contract.drawn(811 + 2 * _n, _photographs, count=6, gradients=False)
+    _contract.drawn(812 + 2 * _n, lambda d: _photographs(d, ("plain",)), count=4)
     _contract.again()
     if _n == 2:
         _contract = _Contract(**_asked, gradients=(f"captions",))
@@ -757,6 +890,14 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         _contract.case(f"A batch of one", _other[:1, :1], gradients=False)
         _contract.case(f"A transpose", _kit_apart(_x), gradients=False)
         _contract.case(f"Many axes", _x[None, :, None], gradients=False)
+    _contract.drawn(
+        831 + _n,
+        lambda d, size=_in: [
+            d.numbers(*[d.whole(1, 4) for _ in range(d.whole(0, 3))], size)
+        ],
+        count=8,
+        gradients=False,
+    )
     _contract.again()
     _module = _contract.built()
     if _n == 0:
