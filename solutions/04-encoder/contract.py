@@ -86,18 +86,23 @@ def _inner(x, layer):
     return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
 
 
+# Large numbers make rounding errors of what must be 0 large, and so do gradients of
+# equal ones.
+_calm, _smooth = ("plain", "plain", "ties", "equal", "small"), ("plain",)
+
+
 def _tokens(d, size, **kinds):
     """Return tokens drawn at random, behind none to three axes more."""
     return d.numbers(*[d.whole(1, 4) for _ in range(d.whole(0, 3))], size, **kinds)
 
 
-def _drawn_stack(d, *count):
+def _drawn_stack(d, *count, kinds=_calm):
     """Return x (B, T, D), a mask or None, and a layer's weights, drawn at random.
 
     count: how many layers, whose weights are stacked; none for those of a single one.
     """
     batch, tokens, heads, width = [d.whole(1, 4) for _ in range(4)]
-    x = d.numbers(batch, tokens, width, kinds=("plain", "ties", "equal", "small"))
+    x = d.numbers(batch, tokens, width, kinds=kinds)
     forms = [(batch, heads), (batch, 1), (1, 1), (1, heads), (heads,), ()]
     form = d.one(None, *forms)
     ends = d.one((tokens, tokens), (tokens, tokens), (1, tokens), (tokens, 1))
@@ -105,9 +110,10 @@ def _drawn_stack(d, *count):
     narrow, inner = d.whole(1, 3), d.whole(1, 5)
     shapes = [(heads, width, narrow)] * 3 + [(heads, narrow, width)]
     shapes += [(width, inner), (inner,), (inner, width), (width,)] + [(width,)] * 8
-    kind = d.one("plain", "plain", "plain", "ties")
+    kind = d.one("plain", "plain", "plain", "ties") if kinds == _calm else "plain"
     weights = [d.numbers(*count, *shape, kinds=(kind,)) for shape in shapes]
     silent = d.one(None, None, None, 3, 6, 13)  # weights of zeros: gains as well
+    silent = silent if kinds == _calm else None
     weights = [0 * w if n == silent else w for n, w in enumerate(weights)]
     return x, mask, d.one(weights, weights, _untrained(weights))
 
@@ -326,18 +332,16 @@ for _n, _shapes in enumerate(
     _contract.case(f"Other sizes", *_parts, _names[_n % 4])
 
 
-def _network(d, *kinds):
+def _network(d, kinds=_calm):
     """Return what the network is called with, drawn at random."""
     size, inner = d.whole(1, 5), d.one(d.whole(1, 6), d.whole(20, 70))
-    x, kinds = _tokens(d, size), {"kinds": kinds} if kinds else {}
-    x = x if kinds == {} else _tokens(d, size, **kinds)
-    shapes = (size, inner), (size, inner), (inner, size)
-    parts = [d.numbers(*shape, **kinds) for shape in shapes]
+    x, shapes = _tokens(d, size, kinds=kinds), [(size, inner)] * 2 + [(inner, size)]
+    parts = [d.numbers(*shape, kinds=kinds) for shape in shapes]
     return (x, *parts, *d.one(*[(name,) for name in _names], ()))
 
 
-_contract.drawn(406, lambda d: _network(d, "plain", "small"), count=16)
-_contract.drawn(407, _network, gradients=False, tol=1e-8)  # relu at exactly 0 as well
+_contract.drawn(406, lambda d: _network(d, _smooth), count=16)
+_contract.drawn(407, _network, gradients=False)  # relu at exactly 0 as well
 _contract.again()
 for _name in (
     *(f"swish", f"SiLU", f"Sigmoid", f" relu", f"tanh", f"selu", f"leaky_relu"),
@@ -837,21 +841,22 @@ for _n, (_batch, _size, _d) in enumerate(
                 )
 
 
-def _padded(d):
+def _padded(d, **kinds):
     """Return what the module is made and called with, drawn at random."""
     batch, tokens, size = d.whole(1, 5), d.whole(1, 6), d.whole(1, 4)
-    x, valid = d.numbers(batch, tokens, size), d.mask(batch, tokens)
+    x, valid = d.numbers(batch, tokens, size, **kinds), d.mask(batch, tokens)
     training = d.one(True, True, False) and valid.numel() > 1
     if training and valid.sum() < 2:
         valid[0, 0] = valid[-1, -1] = True
     x = torch.where(valid[..., None], x, d.one(x, 0 * x, math.nan * x, 1e30 + x))
-    state = [d.numbers(size) for _ in _entries]
+    state = [d.numbers(size, kinds=_calm) for _ in _entries]
     state[3] = state[3].abs() + 0.01
     momentum = d.one(0.0, 1.0, 0.1, d.share())
     return x, valid, state, d.one(1e-5, 1e-3, 0.5, 2.0), momentum, training
 
 
-_contract.drawn(414, _padded, count=40, tol=1e-8)
+_contract.drawn(414, _padded, count=40, gradients=False, tol=1e-8)
+_contract.drawn(415, lambda d: _padded(d, kinds=_smooth), count=16)
 _contract.again()
 for _name in _entries[2:]:
     assert _name not in _asking, (
@@ -1085,17 +1090,20 @@ for _n, (_shape, _dims) in enumerate(
             )
 
 
-def _drawn_place(d, *count):
+def _drawn_place(d, *count, kinds=_calm):
     """Return what a layer is called with, or a stack of count, drawn at random."""
-    x, mask, weights = _drawn_stack(d, *count)
-    norm = [d.numbers(x.shape[-1]) for _ in "gb"] if d.one(True, False) else [None] * 2
+    x, mask, weights = _drawn_stack(d, *count, kinds=kinds)
+    size = x.shape[-1]
+    norm = d.one([None] * 2, [d.numbers(size, kinds=kinds) for _ in range(2)])
     return x, mask, d.one(*_places), *(norm if count else ()), *weights
 
 
-for _n, _all in enumerate((True, False)):
-    _how = {"count": 12, "gradients": _all, "tol": 1e-8}
-    _contract.drawn(415 + _n, _drawn_place, **_how)
-    _deep_contract.drawn(417 + _n, lambda d: _drawn_place(d, d.whole(1, 3)), **_how)
+for _n, _kinds in enumerate((_calm, _smooth)):
+    _how = {"count": 12, "gradients": _kinds == _smooth, "tol": 1e-8}
+    _contract.drawn(416 + _n, lambda d, k=_kinds: _drawn_place(d, kinds=k), **_how)
+    _deep_contract.drawn(
+        418 + _n, lambda d, k=_kinds: _drawn_place(d, d.whole(1, 3), kinds=k), **_how
+    )
 _contract.again()
 _deep_contract.again()
 for _place in _places:
@@ -1225,14 +1233,16 @@ _contract.case(f"A very small eps", _grad, _x, _gamma, 1e-12)
 _contract.case(f"A small gradient", 1e-6 * _grad, _x, _gamma, 0.4)
 
 
-def _behind(d):
+def _behind(d, kinds=_calm):
     """Return what the backward pass is called with, drawn at random."""
     size = d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70))
-    x = _tokens(d, size)
-    return d.numbers(*x.shape), x, d.numbers(size), d.one(1e-5, 1e-3, 0.5, 2)
+    x = _tokens(d, size, kinds=(*kinds, "large"))
+    grad, gamma = d.numbers(*x.shape, kinds=kinds), d.numbers(size, kinds=kinds)
+    return grad, x, gamma, d.one(1e-5, 1e-3, 0.5, 2)
 
 
-_contract.drawn(419, _behind, tol=1e-8)
+_contract.drawn(420, _behind, gradients=False)
+_contract.drawn(421, lambda d: _behind(d, _smooth), count=12, tol=1e-8)
 _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
@@ -1355,14 +1365,14 @@ for _n, (_shape, _dims) in enumerate(
         _contract.case(f"float32", *_single, gradients=False, tol=1e-4)
 
 
-def _drawn_parts(d):
+def _drawn_parts(d, kinds=_calm):
     """Return what contributions is called with, drawn at random."""
-    x, mask, weights = _drawn_stack(d, d.whole(1, 3))
+    x, mask, weights = _drawn_stack(d, d.whole(1, 3), kinds=kinds)
     return x, mask, *weights
 
 
-_contract.drawn(420, _drawn_parts, count=12, tol=1e-8)
-_contract.drawn(421, _drawn_parts, count=12, gradients=False, tol=1e-8)
+_contract.drawn(422, _drawn_parts, count=12, gradients=False, tol=1e-8)
+_contract.drawn(423, lambda d: _drawn_parts(d, _smooth), count=12, tol=1e-8)
 _contract.again()
 _twice = [_in_order(_layer_weights(1388, 1, sizes=(2, 4, 3, 2)), {})[0]] * 5
 _x = _kit_normal(1389, (20, 2, 4))
@@ -1385,14 +1395,15 @@ _variances = (
 )
 
 
-def _stream(d, is_odd):
+def _stream(d, is_odd, kinds=_calm):
     """Return parts of a stream, a norm, a matrix and eps or not, drawn at random."""
     count, eps = d.one(d.whole(1, 6), d.whole(1, 30)), d.one((), 1e-5, 1e-3, 0.5, 1, 0)
     count, size = count - (count % 2 == 0) if is_odd else count, d.whole(1, 6)
-    kinds = {} if eps else {"kinds": ("plain", "large")}
-    size, eps = (size, eps) if eps == () or eps else (size + 2, 0.0)
-    found = d.numbers(count, d.whole(1, 4), d.whole(1, 4), size, **kinds)
-    last = d.numbers(size), d.numbers(size), d.numbers(size, d.whole(1, 6))
+    size = size + 2 if eps == 0 else size  # and features that differ
+    own = _smooth if eps == 0 else kinds
+    found = d.numbers(count, d.whole(1, 4), d.whole(1, 4), size, kinds=own)
+    shapes = (size,), (size,), (size, d.whole(1, 6))
+    last = [d.numbers(*shape, kinds=kinds) for shape in shapes]
     return (found, *last, *(() if eps == () else (eps,)))
 
 
@@ -1442,6 +1453,13 @@ for _call, _reference, _parts_of, _known in [
             _contract.case(f"float32", *_single, 0.5, gradients=False, tol=1e-4)
         _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 0.1)
     _lens = _call is logit_lens
-    _contract.drawn(422 + _lens, lambda d, odd=_lens: _stream(d, odd), tol=1e-8)
+    for _n, _kinds in enumerate((_calm, _smooth)):
+        _contract.drawn(
+            424 + 2 * _n + _lens,
+            lambda d, odd=_lens, kinds=_kinds: _stream(d, odd, kinds),
+            count=16,
+            gradients=_kinds == _smooth,
+            tol=1e-8,
+        )
     _contract.again()
 ### END HIDDEN TESTS

@@ -747,7 +747,8 @@ def _contrast(state, images, captions, groups=None, held=False):
 
 def _photographs(d, kinds=("plain", "ties", "equal", "small", "large")):
     """Return images, captions and groups, None or nothing, drawn at random."""
-    count, width = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(1, 40)), d.whole(1, 5)
+    count = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(1, 40))
+    width = d.whole(1 if len(kinds) > 1 else 2, 5)  # else gradients are 0
     pair = [d.numbers(count, width, kinds=kinds) for _ in "ic"]
     groups = d.integers(d.one(0, -3), d.one(1, count), count)
     return (*pair, *d.one((groups,), (groups,), (None,), ()))
