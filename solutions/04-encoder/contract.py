@@ -230,6 +230,12 @@ for _kind, _tol in zip(_kinds, (5e-3, 3e-2, 1e-5, 1e-9), strict=True):
                 3 * max(_loose, 1e-6),
             )
             assert _problem is None, _problem
+        _left = _module.state_dict()["weight"]
+        _same = _left.dtype == _of_weight and torch.equal(_left, _gain.to(_of_weight))
+        assert _same, (
+            f"{_says}: the module's weight isn't what it was before the calls: numbers "
+            f"or data type have changed."
+        )
 # Squares, mean and root in bfloat16 are further off than one rounding of the result;
 # gains of one add none.
 _module = RMSNorm(5, 1e-9)
@@ -377,6 +383,14 @@ _contract = _Contract(
         ),
         f"1/3 is no float, and its rounding error counts. {_whole}": _up_from(
             lambda d_ff: d_ff * (1 - 1 / 3)
+        ),
+    },
+    signs={
+        f"too large: a smaller multiple isn't below two thirds of d_ff either. {_whole}": (
+            lambda got, wants, *_: type(got[0]) is int and got[0] > wants[0]
+        ),
+        f"too small: it is below two thirds of d_ff. {_whole}": (
+            lambda got, wants, *_: type(got[0]) is int and got[0] < wants[0]
         ),
     },
 )
@@ -581,7 +595,8 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x", f"branch"),
     mistakes={
-        f"keep has no effect. With keep_prob = 1 as well, it says what is dropped.": (
+        f"this is x + branch, as with keep=None. Where keep is given, it says what is "
+        f"dropped, and what it keeps is divided by keep_prob, whatever these hold.": (
             lambda x, branch, keep, keep_prob: _dropped(x, branch, None, keep_prob)
         ),
     },
@@ -1088,6 +1103,9 @@ for _n, (_shape, _dims) in enumerate(
             _deep_contract.case(
                 f"{_place}, no mask, other order", *_last, gradients=False
             )
+            _says = f"{_place}, a mask that hides others than the last token"
+            _holes = _x, _mask | (torch.arange(4) == 3), _place
+            _deep_contract.case(_says, *_holes, *_norm, *_layers, gradients=False)
 
 
 def _drawn_place(d, *count, kinds=_calm):
@@ -1327,6 +1345,23 @@ _contract = _Contract(
     arguments=(f"x", f"mask", *_of_layer()),
     results=(f"the result",),
     gradients=(f"x", *[_name for _name in _of_layer() if _name[-1] not in "34"]),
+    mistakes={
+        f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
+        f"it is (h, T, T), one for each head.": (
+            lambda x, mask, *values: (
+                _summands(x, mask[:, None], *values)
+                if mask is not None and mask.dim() == 3 and len(mask) in (1, len(x))
+                else 0 * x
+            )
+        ),
+    },
+    signs={
+        f"entry 0, which is x, is right. The next one is wrong: what the attention of "
+        f"layer 1 adds to the stream.": lambda got, wants, *_: (
+            torch.allclose(got[0][0], wants[0][0])
+            and not torch.allclose(got[0][1], wants[0][1])
+        ),
+    },
 )
 for _n, (_shape, _dims) in enumerate(
     [
@@ -1407,9 +1442,41 @@ def _stream(d, is_odd, kinds=_calm):
     return (found, *last, *(() if eps == () else (eps,)))
 
 
-for _call, _reference, _parts_of, _known in [
-    (direct_logits, _shares, (4, 1, 5), {_variances: _shares_apart}),
-    (logit_lens, _read_early, (5, 1, 7), {}),
+_absent = f"eps = 0 is taken for one that is left out, which is 1e-5."
+
+
+def _has_other_root(got, wants, *_):
+    """Tell whether the shares are right but for one factor of each token."""
+    ratio = (got[0][:-1] / wants[0][:-1]).transpose(1, 0).flatten(2)
+    return torch.allclose(ratio, ratio[:, :, :1].expand_as(ratio), rtol=1e-7)
+
+
+_root = (
+    f"the shares are right but for a factor, the same for all parts: the root isn't "
+    f"that of the whole stream, which is the sum of all parts."
+)
+for _call, _reference, _parts_of, _known, _seen in [
+    (
+        direct_logits,
+        _shares,
+        (4, 1, 5),
+        {
+            _variances: _shares_apart,
+            _absent: lambda *given: _shares(*given[:4], (*given[4:], 1e-5)[0] or 1e-5),
+        },
+        {_root: _has_other_root},
+    ),
+    (
+        logit_lens,
+        _read_early,
+        (5, 1, 7),
+        {
+            _absent: lambda *given: _read_early(
+                *given[:4], (*given[4:], 1e-5)[0] or 1e-5
+            ),
+        },
+        {},
+    ),
 ]:
     _contract = _Contract(
         _call,
@@ -1418,6 +1485,7 @@ for _call, _reference, _parts_of, _known in [
         results=(f"the result",),
         gradients=(f"found", f"gamma", f"beta", f"W_u"),
         mistakes=_known,
+        signs=_seen,
     )
     for _n, (_count, (_batch, _size, _d, _words)) in enumerate(
         zip(_parts_of, [(3, 2, 5, 4), (1, 3, 2, 6), (4, 1, 3, 1)], strict=True)

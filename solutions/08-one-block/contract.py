@@ -9,6 +9,7 @@ from solutions.kit import (
     _Contract,
     _kit_apart,
     _kit_attempt,
+    _kit_difference,
     _kit_near,
     _kit_normal,
     _kit_refuses,
@@ -74,6 +75,9 @@ _contract.case(
     _long > -9,
     40,
 )
+_behind = _sets[0].masked_fill(_rights[0], -math.inf)
+_says = f"Right answers with minus infinity: they stand behind all others"
+_contract.case(_says, _behind, _rights[0], 6)
 _close = 1 + 1e-12 * _sets[1]
 _contract.case(f"Similarities that differ in float64 only", _close, _rights[0], 3)
 _near = 1.75 + _sets[1].argsort(1).argsort(1) * 2.0**-52
@@ -125,8 +129,11 @@ assert _spans == [[(0, 2, 1), (2, 3, 1), (3, 4, 2), (4, 5, 2)]], (
 
 
 ### BEGIN HIDDEN TESTS
-def _span_loss(scores, labels, ignore=-100, is_free=True):
-    """Return the loss, token by token; is_free: a sentence without loss counts."""
+def _span_loss(scores, labels, ignore=-100, is_free=True, is_sure=True):
+    """Return the loss, token by token.
+
+    is_free, is_sure: whether sentences, and tokens, count that cost exactly 0.
+    """
     means = []
     for rows, row in zip(scores, labels.tolist(), strict=True):
         costs = [
@@ -134,6 +141,7 @@ def _span_loss(scores, labels, ignore=-100, is_free=True):
             for x, label in zip(rows, row, strict=True)
             if label != ignore
         ]
+        costs = costs if is_sure else [cost for cost in costs if cost]
         if costs and (is_free or any(costs)):
             means.append(sum(costs) / len(costs))
     return sum(means) / len(means) if means else (scores * 0).sum()
@@ -169,6 +177,8 @@ _contract = _Contract(
         f"counts, also one whose loss is 0.": (
             lambda *given: _span_loss(*given, is_free=False)
         ),
+        f"a token that costs exactly 0 isn't counted. Each token counts whose label "
+        f"isn't ignore.": lambda *given: _span_loss(*given, is_sure=False),
     },
 )
 _sets = [_kit_normal(1101 + _n, (4, 5, 6)) for _n in range(2)]
@@ -377,13 +387,13 @@ for _n, (_batch, _shape, _patch, _stride) in enumerate(
     _contract.case(f"Patches", _rows, _shape, _patch, _stride, tol=1e-13)
     _contract.case(f"Other patches", 1 - _rows, _shape, _patch, _stride)
     _contract.case(f"A transpose", _kit_apart(_rows), _shape, _patch, _stride)
-for _patch, _stride in ((3, 1), (2, 2)):
-    _number = len(_starts(5, _patch, _stride)) * len(_starts(4, _patch, _stride))
+for _width, _patch, _stride in ((5, 3, 2), (5, 3, 1), (4, 3, 1), (4, 2, 2)):
+    _number = len(_starts(5, _patch, _stride)) * len(_starts(_width, _patch, _stride))
     _rows = _kit_normal(1139, (2, _number, 3 * _patch**2))
     _contract.case(
         f"An image of a size that came before, with another patch or stride",
         _rows,
-        (3, 5, 4),
+        (3, 5, _width),
         _patch,
         _stride,
     )
@@ -431,7 +441,8 @@ assert _answers.tolist() == [[7]], "One token: it is chosen."
 def _hidden_by(ids, special, mask_id, vocab_size, seed, *share, **named):
     """Return the student's corrupted text, by a generator with this seed."""
     generator = torch.Generator().manual_seed(seed)
-    return hide_tokens(ids, special, mask_id, vocab_size, generator, *share, **named)
+    found = hide_tokens(ids, special, mask_id, vocab_size, generator, *share, **named)
+    return *found, torch.rand((), generator=generator)
 
 
 def _corrupted_by(
@@ -462,14 +473,18 @@ def _corrupted_by(
                 corrupted[b, t] = mask_id
             elif fate[b, t] < 0.9:
                 corrupted[b, t] = words[which[b, t]]
-    return corrupted, answers
+    return corrupted, answers, torch.rand((), generator=generator)
 
 
 _contract = _Contract(
     _hidden_by,
     _corrupted_by,
     arguments=(f"ids", f"special", f"mask_id", f"vocab_size", f"seed", f"share"),
-    results=(f"corrupted", f"answers"),
+    results=(
+        f"corrupted",
+        f"answers",
+        f"what the generator draws next, after three draws, each for all tokens,",
+    ),
     mistakes={
         f"ids beyond the vocabulary are taken for special. A token is ordinary if its "
         f"id is not in special.": (
@@ -486,6 +501,8 @@ _contract.case(f"A text", _texts[0], [0, 24], 24, 25, _seeds[0], 0.6)
 _contract.case(f"Another generator", _texts[0], [0, 24], 24, 25, _seeds[1], 0.6)
 _contract.case(f"Another share", _texts[0], [0, 24], 24, 25, _seeds[0], 0.97)
 _contract.case(f"Other words", _texts[1], [0, 24], 24, 25, _seeds[0], 0.6)
+_says = f"Other special ids, as many as before"
+_contract.case(_says, _texts[0], [7, 13], 13, 25, _seeds[0], 0.97)
 _says = f"share left out: it is 0.15"
 _contract.case(_says, _texts[1].repeat(1, 3), [0, 24], 24, 25, _seeds[0])
 _contract.case(f"Other special ids", _texts[0], [9, 3, 16, 2], 16, 25, _seeds[2], 0.7)
@@ -504,7 +521,9 @@ _contract.case(_says, _far, _others, 1, 3000, _seeds[2], 0.97)
 _long = integers(1153, 0, 999, (2, 131))
 _contract.case(f"A long text", _long, [0, 999], 999, 1000, _seeds[4], 0.703)
 _contract.case(f"A share of all", _texts[0], [0, 24], 24, 25, _seeds[5], 1.0)
-_contract.case(f"A share of 0", _texts[0], [0, 24], 24, 25, _seeds[5], 0.0)
+_contract.case(
+    f"A share of 0, which hides one token", _texts[0], [0, 24], 24, 25, _seeds[5], 0.0
+)
 _says = f"A special id that stands in the list twice"
 _contract.case(_says, _texts[0], [0, 24, 0], 24, 25, _seeds[3], 0.97)
 _contract.case(f"A transpose", _kit_apart(_texts[1]), [0, 5], 5, 25, _seeds[0], 0.6)
@@ -520,7 +539,8 @@ def _text(d):
     size, last = d.one(d.whole(2, 8), d.whole(20, 70)), d.whole(1, 9)
     beyond = d.whole(size, size + 40)
     ids = d.integers(0, d.one(size - 1, size + 3), d.whole(1, 5), last)
-    special = [n for n in range(size) if d.share() < 0.3][: size - 1]
+    chance, spared = d.one(0.3, 0.3, 0.9), d.whole(0, size - 1)
+    special = [n for n in range(size + 3) if d.share() < chance and n != spared]
     mask_id = d.one(beyond, *special)
     special = [*d.one(special, special[::-1], special * 2), mask_id]
     share = d.one((), (0,), (1,), (0.5,), (0.25,), (d.share(),), (d.share(),))
@@ -683,12 +703,13 @@ for _function, _reference, _is_wide in (
     _contract.drawn(807 + _is_wide, lambda d, w=_is_wide: _checkpoint(d, w), count=30)
     _contract.again()
     _contract = _Contract(
-        lambda state, *sizes, function=_function: dict(
-            sorted(function(state, *sizes).items())
+        lambda state, num_heads, num_kv_heads, function=_function: dict(
+            sorted(function(state, num_heads, num_kv_heads).items())
         ),
         lambda state, *sizes, way=_reference: _by_name(way, state, *sizes),
-        arguments=(f"state", f"", f""),
+        arguments=(f"state", f"num_heads", f"num_kv_heads"),
         apart=True,
+        name=f"Names of all kinds, of which the last part but one decides",
     )
     _contract.drawn(809 + _is_wide, lambda d, w=_is_wide: _names_of(d, w))
     _contract.again()
@@ -772,6 +793,15 @@ for _n, (_says, _log_scale) in enumerate(
         "reference": _contrast,
         "arguments": (f"images", f"captions", f"groups"),
         "results": (f"the loss", f"scores"),
+        "signs": {
+            f"the limit of the factor isn't 100 to its last digits. That of log_scale is "
+            f"math.log(100).": lambda got, wants, *_: (
+                torch.allclose(got[1], wants[1], rtol=1e-3, atol=0)
+                and (got[1] / wants[1]).std() < 1e-12
+            ),
+        }
+        if _log_scale > math.log(100)
+        else {},
         "cuts": {
             f"the lengths are taken for constants. They depend on the vectors: no "
             f"detach and no no_grad.": lambda *given: _contrast(*given, held=True),
@@ -936,9 +966,13 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         )
         _have = _module.state_dict()["weight"]
         _want = _kept["weight"] if _number % 2 else _merged
-        assert _kit_near(
-            _have, _want, 1e-4 if _have.dtype == torch.float32 else 1e-9
-        ), f"weight after {_step} is wrong."
+        _problem = _kit_difference(
+            f"weight after {_step}",
+            _have,
+            _want.to(_have.dtype),
+            1e-4 if _have.dtype == torch.float32 else 1e-9,
+        )
+        assert _problem is None, _problem
         _y, _want = _module(_x.to(_have.dtype)), _updated(_alpha)(_kept, _x)
         assert _y.dtype == _have.dtype, (
             f"y after {_step} doesn't have the data type of the weights."
@@ -946,6 +980,37 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         assert _kit_near(_y, _want, 1e-4 if _y.dtype == torch.float32 else 1e-9), (
             f"y after {_step} is wrong."
         )
+_weight, _bias, _x = _kit_normal(1200, (3, 2), (3,), (4, 2))
+_module = _kit_attempt(f"A weight in float64", LowRankLinear, _weight, _bias, 2, 3.0)
+_x.requires_grad_()
+for _mode in (f"train", f"eval"):
+    _y = _kit_attempt(f"A new module", _module.train(_mode == f"train"), _x)
+    _state = dict(_module.named_parameters())
+    _slopes = torch.autograd.grad(_y.sum(), [_state["up"], _x], allow_unused=True)
+    _want = 1.5 * (_x.detach() @ _state["down"].detach().T).sum(0).expand(3, 2)
+    for _name, _got, _right in zip(
+        (f"up", f"x"), _slopes, (_want, _weight.sum(0).expand(4, 2)), strict=True
+    ):
+        _same = _got is not None and _kit_near(_got, _right, 1e-6)
+        assert _same, (
+            f"A new module, in {_mode}() mode: the gradient of {_name} is missing or "
+            f"wrong. The second path is computed as well while up is still zero: only "
+            f"so does up learn."
+        )
+with torch.no_grad():
+    _state["up"].fill_(0.5)
+_module.merge()
+for _mode in (f"train", f"eval"):
+    _y = _kit_attempt(f"A merged module", _module.train(_mode == f"train"), _x)
+    assert _y.requires_grad, (
+        f"Merged, in {_mode}() mode: no gradient leads back from y to x. Only down and "
+        f"up need none then."
+    )
+    (_got,) = torch.autograd.grad(_y.sum(), _x)
+    _want = _weight + 1.5 * 0.5 * _state["down"].detach().sum(0)
+    assert _kit_near(_got, _want.sum(0).expand(4, 2), 1e-6), (
+        f"Merged, in {_mode}() mode: the gradient of x is wrong."
+    )
 for _dtype, _other in [
     (torch.float32, torch.float64),
     (torch.float64, torch.float32),
