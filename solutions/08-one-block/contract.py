@@ -92,7 +92,8 @@ _contract.case(f"Similarities that ask for gradients", _asking, _rights[0], 3)
 
 def _queries(d):
     """Return what retrieval is called with, drawn at random."""
-    shape = d.whole(1, 5), d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70))
+    batch = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(1, 70))
+    shape = batch, d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70))
     scores = d.numbers(*shape, kinds=("plain", "ties", "ties", "equal", "large"))
     hidden = d.mask(*shape) & d.one(False, False, True)
     return (
@@ -212,6 +213,10 @@ for _ignore in (-1, 10**12, -(10**12)):
         _labels[0].where(_labels[0] != -100, _ignore),
         _ignore,
     )
+_one = torch.full((131, 2), -100)
+_one[70, 1] = 1
+_says = f"Many sentences, one of which asks anything"
+_contract.case(_says, _kit_normal(1106, (131, 2, 3)), _one)
 _float = _sets[0].float()
 _contract.case(f"float32", _float, _labels[1], -100, gradients=False, tol=1e-5)
 
@@ -219,6 +224,7 @@ _contract.case(f"float32", _float, _labels[1], -100, gradients=False, tol=1e-5)
 def _asked_of(d, most):
     """Return labels up to most and what is ignored, or nothing for -100."""
     shape = d.whole(1, 5), d.one(d.whole(1, 7), d.whole(1, 7), d.whole(20, 70))
+    shape = d.one(shape, shape, (d.whole(20, 70), d.whole(1, 3)))
     ignore = d.one(-100, -1, 0, 1, 2, most, most + 3)
     labels = d.integers(0, most, *shape)
     labels = torch.where(d.one(d.mask(*shape), torch.tensor(False)), ignore, labels)
@@ -483,7 +489,7 @@ _contract = _Contract(
     results=(
         f"corrupted",
         f"answers",
-        f"what the generator draws next, after three draws, each for all tokens,",
+        f"the generator's next number (three draws are asked for, each for all tokens)",
     ),
     mistakes={
         f"ids beyond the vocabulary are taken for special. A token is ordinary if its "
@@ -513,6 +519,11 @@ _contract.case(_says, _texts[0], [0, 40], 40, 25, _seeds[2], 0.97)
 _says = f"Ids beyond the vocabulary"
 _contract.case(_says, _texts[0], [0, 40], 40, 15, _seeds[2], 0.97)
 _contract.case(_says, _texts[1], [0, 3, 22], 22, 15, _seeds[3], 0.6)
+_says = f"A special id beyond the vocabulary, which the text often has"
+_full = torch.where(_texts[1] % 3 == 0, 40, _texts[1])
+_contract.case(_says, _full, [0, 40], 40, 25, _seeds[3], 0.6)
+_says = f"One ordinary id"
+_contract.case(_says, _texts[1], [0, 1, 3], 1, 4, _seeds[3], 0.6)
 _kept = set(range(97, 3000, 97))
 _others = [_id for _id in range(3000) if _id not in _kept]
 _says = f"Few ordinary ids, far apart: are they in rising order?"
@@ -538,7 +549,8 @@ def _text(d):
     """Return what hide_tokens is called with, drawn at random."""
     size, last = d.one(d.whole(2, 8), d.whole(20, 70)), d.whole(1, 9)
     beyond = d.whole(size, size + 40)
-    ids = d.integers(0, d.one(size - 1, size + 3), d.whole(1, 5), last)
+    batch = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(20, 70))
+    ids = d.integers(0, d.one(size - 1, size + 3), batch, last)
     chance, spared = d.one(0.3, 0.3, 0.9), d.whole(0, size - 1)
     special = [n for n in range(size + 3) if d.share() < chance and n != spared]
     mask_id = d.one(beyond, *special)
@@ -653,8 +665,8 @@ def _names_of(d, is_wide):
     state = {
         f"{first}key.weight": key,
         f"{first}{d.one('value.bias', 'value.0', 'key.b', 'value.key')}": bias,
-        f"{first}value.weight": d.one(value, value.float()),
-        f"{first}query.{d.one('key', 'value', 'weight')}": query,
+        f"{first}value.weight": value,
+        f"{first}query.{d.one('a', 'value', 'weight')}": d.one(query, query.float()),
         d.one(f"keys.weight", f"b.norm_key.bias", f"Key.weight", f"key.norm.w"): query,
         d.one(f"key", f"value", f"x", f"keyvalue", f"key_value.w"): d.integers(0, 9, 3),
     }
@@ -702,6 +714,16 @@ for _function, _reference, _is_wide in (
         )
     _contract.drawn(807 + _is_wide, lambda d, w=_is_wide: _checkpoint(d, w), count=30)
     _contract.again()
+    assert all(_same), (
+        f"The dict of the checkpoint is changed: an entry is another tensor, or there "
+        f"are others. Return a new dict."
+    )
+    _steps = {"steps": integers(1177, 0, 99, (3,)), "a.key.bias": torch.ones(12)}
+    _found = _kit_attempt(f"Whole numbers", _function, _steps, 6, 3)["steps"]
+    _says = f"An entry of whole numbers is copied as it is, into a new tensor."
+    assert torch.equal(_found, _steps["steps"]), _says
+    _places = [_x.untyped_storage().data_ptr() for _x in (_found, _steps["steps"])]
+    assert _places[0] != _places[1], _says
     _contract = _Contract(
         lambda state, num_heads, num_kv_heads, function=_function: dict(
             sorted(function(state, num_heads, num_kv_heads).items())
@@ -713,16 +735,6 @@ for _function, _reference, _is_wide in (
     )
     _contract.drawn(809 + _is_wide, lambda d, w=_is_wide: _names_of(d, w))
     _contract.again()
-    assert all(_same), (
-        f"The dict of the checkpoint is changed: an entry is another tensor, or there "
-        f"are others. Return a new dict."
-    )
-    _steps = {"steps": integers(1177, 0, 99, (3,)), "a.key.bias": torch.ones(12)}
-    _found = _kit_attempt(f"Whole numbers", _function, _steps, 6, 3)["steps"]
-    _says = f"An entry of whole numbers is copied as it is, into a new tensor."
-    assert torch.equal(_found, _steps["steps"]), _says
-    _places = [_x.untyped_storage().data_ptr() for _x in (_found, _steps["steps"])]
-    assert _places[0] != _places[1], _says
     _called = _entries(_function)
     _asked = _called, *_kit_normal(1171, (12, 2), (12, 3), (12,), (12, 2)), 6
     _word = "num_kv_heads"
@@ -794,8 +806,8 @@ for _n, (_says, _log_scale) in enumerate(
         "arguments": (f"images", f"captions", f"groups"),
         "results": (f"the loss", f"scores"),
         "signs": {
-            f"the limit of the factor isn't 100 to its last digits. That of log_scale is "
-            f"math.log(100).": lambda got, wants, *_: (
+            f"the limit of the factor isn't 100 to its last digits. That of log_scale "
+            f"is math.log(100).": lambda got, wants, *_: (
                 torch.allclose(got[1], wants[1], rtol=1e-3, atol=0)
                 and (got[1] / wants[1]).std() < 1e-12
             ),
@@ -981,7 +993,8 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
             f"y after {_step} is wrong."
         )
 _weight, _bias, _x = _kit_normal(1200, (3, 2), (3,), (4, 2))
-_module = _kit_attempt(f"A weight in float64", LowRankLinear, _weight, _bias, 2, 3.0)
+_given = _weight.clone(), _bias, 2, 3.0
+_module = _kit_attempt(f"A weight in float64", LowRankLinear, *_given)
 _x.requires_grad_()
 for _mode in (f"train", f"eval"):
     _y = _kit_attempt(f"A new module", _module.train(_mode == f"train"), _x)
