@@ -595,7 +595,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +     if final is not None and not (final[0].eq(1).all() and final[1].eq(0).all()):
 
 
-# %% wrong: last_column_decides | says: hides others than the last token
+# %% wrong: last_column_decides | says: the mask is left out
 # A mask that allows the last token is taken for one without padding.
 # -     maps = []
 # -     for layer in layers:
