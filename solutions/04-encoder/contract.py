@@ -86,6 +86,38 @@ def _inner(x, layer):
     return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
 
 
+# Large numbers make rounding errors of what must be 0 large, and so do gradients of
+# equal ones.
+_calm, _smooth = ("plain", "plain", "ties", "equal", "small"), ("plain",)
+
+
+def _tokens(d, size, **kinds):
+    """Return tokens drawn at random, behind none to three axes more."""
+    return d.numbers(*[d.whole(1, 4) for _ in range(d.whole(0, 3))], size, **kinds)
+
+
+def _drawn_stack(d, *count, kinds=_calm):
+    """Return x (B, T, D), a mask or None, and a layer's weights, drawn at random.
+
+    count: how many layers, whose weights are stacked; none for those of a single one.
+    """
+    batch, tokens, heads, width = [d.whole(1, 4) for _ in range(4)]
+    x = d.numbers(batch, tokens, width, kinds=kinds)
+    forms = [(batch, heads), (batch, 1), (1, 1), (1, heads), (heads,), ()]
+    form = d.one(None, *forms)
+    ends = d.one((tokens, tokens), (tokens, tokens), (1, tokens), (tokens, 1))
+    mask = None if form is None else d.mask(*form, *ends)
+    narrow, inner = d.whole(1, 3), d.whole(1, 5)
+    shapes = [(heads, width, narrow)] * 3 + [(heads, narrow, width)]
+    shapes += [(width, inner), (inner,), (inner, width), (width,)] + [(width,)] * 8
+    kind = d.one("plain", "plain", "plain", "ties") if kinds == _calm else "plain"
+    weights = [d.numbers(*count, *shape, kinds=(kind,)) for shape in shapes]
+    silent = d.one(None, None, None, 3, 6, 13)  # weights of zeros: gains as well
+    silent = silent if kinds == _calm else None
+    weights = [0 * w if n == silent else w for n, w in enumerate(weights)]
+    return x, mask, d.one(weights, weights, _untrained(weights))
+
+
 # %% rms-norm--contract | points: 2
 # In float64, whatever the data type of the weight is, and called again.
 _x, _module = seeded(181, (2, 3, 4), dtype=torch.float64), RMSNorm(4, eps=0.5)
@@ -139,6 +171,10 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
     _contract.case(f"Two leading axes more", _kit_normal(1304, (2, 1, 3, 2, _d)))
     if _eps:
         _contract.case(f"A token of zeros", _x * torch.tensor([[0.0], [1.0]]))
+    _any = {} if _eps else {"kinds": ("plain", "small", "large")}
+    _contract.drawn(
+        401 + _n, lambda d, size=_d, any=_any: [_tokens(d, size, **any)], count=8
+    )
     _contract.again()
 _gain, _x = _kit_normal(1305, (5,), (3, 2, 5))
 _kinds = torch.float16, torch.bfloat16, torch.float32, torch.float64
@@ -194,6 +230,12 @@ for _kind, _tol in zip(_kinds, (5e-3, 3e-2, 1e-5, 1e-9), strict=True):
                 3 * max(_loose, 1e-6),
             )
             assert _problem is None, _problem
+        _left = _module.state_dict()["weight"]
+        _same = _left.dtype == _of_weight and torch.equal(_left, _gain.to(_of_weight))
+        assert _same, (
+            f"{_says}: the module's weight isn't what it was before the calls: numbers "
+            f"or data type have changed."
+        )
 # Squares, mean and root in bfloat16 are further off than one rounding of the result;
 # gains of one add none.
 _module = RMSNorm(5, 1e-9)
@@ -294,6 +336,18 @@ for _n, _shapes in enumerate(
 ):
     _parts = _kit_normal(1312 + _n, *_shapes)
     _contract.case(f"Other sizes", *_parts, _names[_n % 4])
+
+
+def _network(d, kinds=_calm):
+    """Return what the network is called with, drawn at random."""
+    size, inner = d.whole(1, 5), d.one(d.whole(1, 6), d.whole(20, 70))
+    x, shapes = _tokens(d, size, kinds=kinds), [(size, inner)] * 2 + [(inner, size)]
+    parts = [d.numbers(*shape, kinds=kinds) for shape in shapes]
+    return (x, *parts, *d.one(*[(name,) for name in _names], ()))
+
+
+_contract.drawn(406, lambda d: _network(d, _smooth), count=16)
+_contract.drawn(407, _network, gradients=False)  # relu at exactly 0 as well
 _contract.again()
 for _name in (
     *(f"swish", f"SiLU", f"Sigmoid", f" relu", f"tanh", f"selu", f"leaky_relu"),
@@ -331,6 +385,14 @@ _contract = _Contract(
             lambda d_ff: d_ff * (1 - 1 / 3)
         ),
     },
+    signs={
+        f"too large: a smaller multiple isn't below two thirds either. {_whole}": (
+            lambda got, wants, *_: type(got[0]) is int and got[0] > wants[0]
+        ),
+        f"too small: it is below two thirds of d_ff. {_whole}": (
+            lambda got, wants, *_: type(got[0]) is int and got[0] < wants[0]
+        ),
+    },
 )
 for _d_ff in (9, 15, 18, 27, 192, 3000, *integers(1318, 1, 9999, (4,)).tolist()):
     for _multiple in (1, 2, 6, 100):
@@ -342,6 +404,14 @@ for _d_ff in (10**6, 10**6 + 1, 3 * 10**6):
 for _multiple in (31, 91):
     _says = f"A width of which two thirds are a multiple. {_whole}"
     _contract.case(_says, 9 * _multiple, _multiple)
+_contract.drawn(
+    408,
+    lambda d: (
+        d.whole(1, d.one(9, 90, 9999, 10**7)),
+        *d.one((), (d.whole(1, d.one(9, 300, 10**7)),)),
+    ),
+    count=40,
+)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -439,6 +509,23 @@ _alone_contract.case(f"A transpose", _kit_apart(_W))
 _single = _gamma.float(), _beta.float(), _W.float(), _b.float()
 _contract.case(f"float32", *_single, gradients=False, tol=1e-5)
 _both_contract.case(f"float32", *_single[2:], gradients=False, tol=1e-5)
+
+
+def _layer_drawn(d):
+    """Return W, b, gains and shifts that fit before and behind, drawn at random."""
+    rows, columns = [d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70)) for _ in "WW"]
+    W, b = d.numbers(rows, columns), d.numbers(columns)
+    return W, b, d.numbers(rows), d.numbers(rows)
+
+
+def _before(d):
+    W, b, gamma, beta = _layer_drawn(d)
+    return (gamma, beta, W, *d.one((b,), (b,), (None,), ()))
+
+
+_contract.drawn(409, _before, count=30)
+_both_contract.drawn(410, lambda d: _layer_drawn(d)[:2], count=20)
+_alone_contract.drawn(411, lambda d: _layer_drawn(d)[:1], count=12)
 _contract.again()
 _both_contract.again()
 _alone_contract.again()
@@ -494,6 +581,11 @@ for _count in (6, 1, 2, 17, 100):
     for _last in (0.5, 1.0, 0.0, 1, 0, 0.123, integers(1330, 1, 99) / 100):
         _says = f", last = {_last}" if _last in (0, 1) else f""
         _contract.case(f"{_count} layers{_says}", _count, _last)
+_contract.drawn(
+    412,
+    lambda d: (d.one(d.whole(1, 6), d.whole(1, 90)), d.one(0.0, 1.0, d.share())),
+    count=40,
+)
 _contract.again()
 
 _contract = _Contract(
@@ -503,7 +595,8 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x", f"branch"),
     mistakes={
-        f"keep has no effect. With keep_prob = 1 as well, it says what is dropped.": (
+        f"this is x + branch, as with keep=None. Where keep is given, it says what is "
+        f"dropped, and what it keeps is divided by keep_prob, whatever these hold.": (
             lambda x, branch, keep, keep_prob: _dropped(x, branch, None, keep_prob)
         ),
     },
@@ -547,6 +640,16 @@ for _n, (_batch, _size, _d) in enumerate(
 _many = _kit_normal(1338, (70, 2, 3), (70, 2, 3), (70,))
 _x, _branch, _keep = *_many[:2], _many[2] > 0
 _contract.case(f"Seventy sequences", _x, _branch, _keep, 0.7)
+
+
+def _skipped(d):
+    """Return what drop_branch is called with, drawn at random."""
+    shape = d.one(d.whole(1, 5), d.whole(1, 40)), d.whole(1, 4), d.whole(1, 4)
+    keep, share = d.one(None, d.mask(shape[0]), d.mask(shape[0])), 1 - d.share()
+    return d.numbers(*shape), d.numbers(*shape), keep, d.one(1, 1.0, 0.5, share)
+
+
+_contract.drawn(413, _skipped, count=30)
 _contract.again()
 _spoilt = torch.where(_keep[:, None, None], _branch, math.nan)
 _got = drop_branch(1e9 * _x, 1e9 * _spoilt, _keep, 0.7)
@@ -751,6 +854,24 @@ for _n, (_batch, _size, _d) in enumerate(
                     f"Fewer than two real tokens in training: the call raises, and "
                     f"running_var has changed. Ask before you update anything."
                 )
+
+
+def _padded(d, **kinds):
+    """Return what the module is made and called with, drawn at random."""
+    batch, tokens, size = d.whole(1, 5), d.whole(1, 6), d.whole(1, 4)
+    x, valid = d.numbers(batch, tokens, size, **kinds), d.mask(batch, tokens)
+    training = d.one(True, True, False) and valid.numel() > 1
+    if training and valid.sum() < 2:
+        valid[0, 0] = valid[-1, -1] = True
+    x = torch.where(valid[..., None], x, d.one(x, 0 * x, math.nan * x, 1e30 + x))
+    state = [d.numbers(size, kinds=_calm) for _ in _entries]
+    state[3] = state[3].abs() + 0.01
+    momentum = d.one(0.0, 1.0, 0.1, d.share())
+    return x, valid, state, d.one(1e-5, 1e-3, 0.5, 2.0), momentum, training
+
+
+_contract.drawn(414, _padded, count=40, gradients=False, tol=1e-8)
+_contract.drawn(415, lambda d: _padded(d, kinds=_smooth), count=16)
 _contract.again()
 for _name in _entries[2:]:
     assert _name not in _asking, (
@@ -911,6 +1032,9 @@ _deep_contract = _Contract(
         f"the eps of the final norm isn't the default of layer_norm.": (
             lambda *given: _placed_stack(*given, eps=1e-6)
         ),
+        f"the mask is left out. Hand it on as it is, whatever it says of the last token.": (
+            lambda x, mask, *given: _placed_stack(x, None, *given)
+        ),
         f"the final norm is left out. It comes last in every placement.": (
             lambda x, mask, place, gamma, beta, *values: _placed_stack(
                 x, mask, place, None, None, *values
@@ -982,6 +1106,25 @@ for _n, (_shape, _dims) in enumerate(
             _deep_contract.case(
                 f"{_place}, no mask, other order", *_last, gradients=False
             )
+            _says = f"{_place}, a mask that hides others than the last token"
+            _holes = _x, _mask | (torch.arange(4) == 3), _place
+            _deep_contract.case(_says, *_holes, *_norm, *_layers, gradients=False)
+
+
+def _drawn_place(d, *count, kinds=_calm):
+    """Return what a layer is called with, or a stack of count, drawn at random."""
+    x, mask, weights = _drawn_stack(d, *count, kinds=kinds)
+    size = x.shape[-1]
+    norm = d.one([None] * 2, [d.numbers(size, kinds=kinds) for _ in range(2)])
+    return x, mask, d.one(*_places), *(norm if count else ()), *weights
+
+
+for _n, _kinds in enumerate((_calm, _smooth)):
+    _how = {"count": 12, "gradients": _kinds == _smooth, "tol": 1e-8}
+    _contract.drawn(416 + _n, lambda d, k=_kinds: _drawn_place(d, kinds=k), **_how)
+    _deep_contract.drawn(
+        418 + _n, lambda d, k=_kinds: _drawn_place(d, d.whole(1, 3), kinds=k), **_how
+    )
 _contract.again()
 _deep_contract.again()
 for _place in _places:
@@ -1109,6 +1252,18 @@ _contract.case(f"Seventy features", _grad, _x, _gamma, 0.4)
 _contract.case(f"A whole number as eps", _grad, _x, _gamma, 1)
 _contract.case(f"A very small eps", _grad, _x, _gamma, 1e-12)
 _contract.case(f"A small gradient", 1e-6 * _grad, _x, _gamma, 0.4)
+
+
+def _behind(d, kinds=_calm):
+    """Return what the backward pass is called with, drawn at random."""
+    size = d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70))
+    x = _tokens(d, size, kinds=(*kinds, "large"))
+    grad, gamma = d.numbers(*x.shape, kinds=kinds), d.numbers(size, kinds=kinds)
+    return grad, x, gamma, d.one(1e-5, 1e-3, 0.5, 2)
+
+
+_contract.drawn(420, _behind, gradients=False)
+_contract.drawn(421, lambda d: _behind(d, _smooth), count=12, tol=1e-8)
 _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
@@ -1193,6 +1348,16 @@ _contract = _Contract(
     arguments=(f"x", f"mask", *_of_layer()),
     results=(f"the result",),
     gradients=(f"x", *[_name for _name in _of_layer() if _name[-1] not in "34"]),
+    mistakes={
+        f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
+        f"it is (h, T, T), one for each head.": (
+            lambda x, mask, *values: (
+                _summands(x, mask[:, None], *values)
+                if mask is not None and mask.dim() == 3 and len(mask) in (1, len(x))
+                else 0 * x
+            )
+        ),
+    },
 )
 for _n, (_shape, _dims) in enumerate(
     [
@@ -1229,6 +1394,16 @@ for _n, (_shape, _dims) in enumerate(
         _single = [_w.float() for _w in (_x, *_layers)]
         _single = _single[0], _mask, *_single[1:]
         _contract.case(f"float32", *_single, gradients=False, tol=1e-4)
+
+
+def _drawn_parts(d, kinds=_calm):
+    """Return what contributions is called with, drawn at random."""
+    x, mask, weights = _drawn_stack(d, d.whole(1, 3), kinds=kinds)
+    return x, mask, *weights
+
+
+_contract.drawn(422, _drawn_parts, count=12, gradients=False, tol=1e-8)
+_contract.drawn(423, lambda d: _drawn_parts(d, _smooth), count=12, tol=1e-8)
 _contract.again()
 _twice = [_in_order(_layer_weights(1388, 1, sizes=(2, 4, 3, 2)), {})[0]] * 5
 _x = _kit_normal(1389, (20, 2, 4))
@@ -1249,9 +1424,55 @@ _variances = (
     f"the variance of the stream isn't the sum of the variances of its parts, which "
     f"depend on each other. Take it from their sum."
 )
-for _call, _reference, _parts_of, _known in [
-    (direct_logits, _shares, (4, 1, 5), {_variances: _shares_apart}),
-    (logit_lens, _read_early, (5, 1, 7), {}),
+
+
+def _stream(d, is_odd, kinds=_calm):
+    """Return parts of a stream, a norm, a matrix and eps or not, drawn at random."""
+    count, eps = d.one(d.whole(1, 6), d.whole(1, 30)), d.one((), 1e-5, 1e-3, 0.5, 1, 0)
+    count, size = count - (count % 2 == 0) if is_odd else count, d.whole(1, 6)
+    size = size + 2 if eps == 0 else size  # and features that differ
+    own = _smooth if eps == 0 else kinds
+    found = d.numbers(count, d.whole(1, 4), d.whole(1, 4), size, kinds=own)
+    shapes = (size,), (size,), (size, d.whole(1, 6))
+    last = [d.numbers(*shape, kinds=kinds) for shape in shapes]
+    return (found, *last, *(() if eps == () else (eps,)))
+
+
+_absent = f"eps = 0 is taken for one that is left out, which is 1e-5."
+
+
+def _has_other_root(got, wants, *_):
+    """Tell whether the shares are right but for one factor of each token."""
+    ratio = (got[0][:-1] / wants[0][:-1]).permute(1, 2, 0, 3).flatten(2)
+    return torch.allclose(ratio, ratio[:, :, :1].expand_as(ratio), rtol=1e-7)
+
+
+_root = (
+    f"the shares are right but for a factor, the same for all parts: the root isn't "
+    f"that of the whole stream, which is the sum of all parts."
+)
+for _call, _reference, _parts_of, _known, _seen in [
+    (
+        direct_logits,
+        _shares,
+        (4, 1, 5),
+        {
+            _variances: _shares_apart,
+            _absent: lambda *given: _shares(*given[:4], (*given[4:], 1e-5)[0] or 1e-5),
+        },
+        {_root: _has_other_root},
+    ),
+    (
+        logit_lens,
+        _read_early,
+        (5, 1, 7),
+        {
+            _absent: lambda *given: _read_early(
+                *given[:4], (*given[4:], 1e-5)[0] or 1e-5
+            ),
+        },
+        {},
+    ),
 ]:
     _contract = _Contract(
         _call,
@@ -1260,6 +1481,7 @@ for _call, _reference, _parts_of, _known in [
         results=(f"the result",),
         gradients=(f"found", f"gamma", f"beta", f"W_u"),
         mistakes=_known,
+        signs=_seen,
     )
     for _n, (_count, (_batch, _size, _d, _words)) in enumerate(
         zip(_parts_of, [(3, 2, 5, 4), (1, 3, 2, 6), (4, 1, 3, 1)], strict=True)
@@ -1294,5 +1516,14 @@ for _call, _reference, _parts_of, _known in [
             _single = [_part.float() for _part in _sets[0]]
             _contract.case(f"float32", *_single, 0.5, gradients=False, tol=1e-4)
         _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 0.1)
+    _lens = _call is logit_lens
+    for _n, _kinds in enumerate((_calm, _smooth)):
+        _contract.drawn(
+            424 + 2 * _n + _lens,
+            lambda d, odd=_lens, kinds=_kinds: _stream(d, odd, kinds),
+            count=16,
+            gradients=_kinds == _smooth,
+            tol=1e-8,
+        )
     _contract.again()
 ### END HIDDEN TESTS

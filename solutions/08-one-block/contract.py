@@ -9,6 +9,7 @@ from solutions.kit import (
     _Contract,
     _kit_apart,
     _kit_attempt,
+    _kit_difference,
     _kit_near,
     _kit_normal,
     _kit_refuses,
@@ -74,6 +75,9 @@ _contract.case(
     _long > -9,
     40,
 )
+_behind = _sets[0].masked_fill(_rights[0], -math.inf)
+_says = f"Right answers with minus infinity: they stand behind all others"
+_contract.case(_says, _behind, _rights[0], 6)
 _close = 1 + 1e-12 * _sets[1]
 _contract.case(f"Similarities that differ in float64 only", _close, _rights[0], 3)
 _near = 1.75 + _sets[1].argsort(1).argsort(1) * 2.0**-52
@@ -84,6 +88,22 @@ _contract.case(f"Nearly equal similarities, all tiny", 1e-12 * _sets[1], _rights
 _contract.case(f"float32", _sets[0].float(), _rights[0], 4, tol=1e-6)
 _asking = _sets[0].clone().requires_grad_()
 _contract.case(f"Similarities that ask for gradients", _asking, _rights[0], 3)
+
+
+def _queries(d):
+    """Return what retrieval is called with, drawn at random."""
+    batch = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(1, 70))
+    shape = batch, d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70))
+    scores = d.numbers(*shape, kinds=("plain", "ties", "ties", "equal", "large"))
+    hidden = d.mask(*shape) & d.one(False, False, True)
+    return (
+        scores.masked_fill(hidden, -math.inf),
+        d.mask(*shape),
+        d.whole(1, shape[1] + 2),
+    )
+
+
+_contract.drawn(801, _queries, count=40)
 _contract.again()
 for _k in (0, -1, -12):
     _kit_refuses(f"k below 1", retrieval, _sets[0], _rights[0], _k, word="k")
@@ -110,8 +130,11 @@ assert _spans == [[(0, 2, 1), (2, 3, 1), (3, 4, 2), (4, 5, 2)]], (
 
 
 ### BEGIN HIDDEN TESTS
-def _span_loss(scores, labels, ignore=-100, is_free=True):
-    """Return the loss, token by token; is_free: a sentence without loss counts."""
+def _span_loss(scores, labels, ignore=-100, is_free=True, is_sure=True):
+    """Return the loss, token by token.
+
+    is_free, is_sure: whether sentences, and tokens, count that cost exactly 0.
+    """
     means = []
     for rows, row in zip(scores, labels.tolist(), strict=True):
         costs = [
@@ -119,6 +142,7 @@ def _span_loss(scores, labels, ignore=-100, is_free=True):
             for x, label in zip(rows, row, strict=True)
             if label != ignore
         ]
+        costs = costs if is_sure else [cost for cost in costs if cost]
         if costs and (is_free or any(costs)):
             means.append(sum(costs) / len(costs))
     return sum(means) / len(means) if means else (scores * 0).sum()
@@ -154,6 +178,8 @@ _contract = _Contract(
         f"counts, also one whose loss is 0.": (
             lambda *given: _span_loss(*given, is_free=False)
         ),
+        f"a token that costs exactly 0 isn't counted. Each token counts whose label "
+        f"isn't ignore.": lambda *given: _span_loss(*given, is_sure=False),
     },
 )
 _sets = [_kit_normal(1101 + _n, (4, 5, 6)) for _n in range(2)]
@@ -187,8 +213,32 @@ for _ignore in (-1, 10**12, -(10**12)):
         _labels[0].where(_labels[0] != -100, _ignore),
         _ignore,
     )
+_one = torch.full((131, 2), -100)
+_one[70, 1] = 1
+_says = f"Many sentences, one of which asks anything"
+_contract.case(_says, _kit_normal(1106, (131, 2, 3)), _one)
 _float = _sets[0].float()
 _contract.case(f"float32", _float, _labels[1], -100, gradients=False, tol=1e-5)
+
+
+def _asked_of(d, most):
+    """Return labels up to most and what is ignored, or nothing for -100."""
+    shape = d.whole(1, 5), d.one(d.whole(1, 7), d.whole(1, 7), d.whole(20, 70))
+    shape = d.one(shape, shape, (d.whole(20, 70), d.whole(1, 3)))
+    ignore = d.one(-100, -1, 0, 1, 2, most, most + 3)
+    labels = d.integers(0, most, *shape)
+    labels = torch.where(d.one(d.mask(*shape), torch.tensor(False)), ignore, labels)
+    return labels, *d.one((ignore,), () if ignore == -100 else (ignore,))
+
+
+def _tagged(d):
+    """Return what span_loss is called with, drawn at random."""
+    most = d.whole(0, 6)
+    labels, *ignore = _asked_of(d, most)
+    return d.numbers(*labels.shape, most + 1), labels, *ignore
+
+
+_contract.drawn(802, _tagged, count=40)
 _contract.again()
 
 _contract = _Contract(
@@ -215,6 +265,7 @@ for _n, (_batch, _size, _most) in enumerate(
     _turned = _labels.flip(0, 1).where(_labels.flip(0, 1) != 1, -(10**12))
     _contract.case(f"ignore is any whole number", _turned, -(10**12))
     _contract.case(f"A transpose", _kit_apart(_labels), -100)
+_contract.drawn(803, lambda d: _asked_of(d, 2 * d.whole(1, 5)), count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -299,6 +350,24 @@ _contract.case(f"One row of pixels", _sets[0][:, :, :1], 2, 1)
 _contract.case(f"One pixel", _sets[0][..., :1, :1], 3, 2)
 _contract.case(f"Many patches", _kit_normal(1123, (1, 2, 67, 9)), 5, 3)
 _contract.case(f"float32", _sets[0].float(), 3, 2, gradients=False, tol=1e-6)
+
+
+def _cut_of(d):
+    """Return images, the side of a patch and the stride, drawn at random."""
+    sides = d.whole(1, 8), d.one(d.whole(1, 8), d.whole(1, 30))
+    patch = d.whole(1, 5)
+    images = d.numbers(d.whole(1, 3), d.whole(1, 3), *sides)
+    return images, patch, d.whole(1, patch)
+
+
+def _rows_of(d):
+    """Return rows of patches, and what they are joined with, drawn at random."""
+    images, patch, stride = _cut_of(d)
+    found = _cut_up(images, patch, stride)[0]
+    return d.numbers(*found.shape), tuple(images.shape[1:]), patch, stride
+
+
+_contract.drawn(804, _cut_of, count=30)
 _contract.again()
 
 _contract = _Contract(
@@ -324,18 +393,19 @@ for _n, (_batch, _shape, _patch, _stride) in enumerate(
     _contract.case(f"Patches", _rows, _shape, _patch, _stride, tol=1e-13)
     _contract.case(f"Other patches", 1 - _rows, _shape, _patch, _stride)
     _contract.case(f"A transpose", _kit_apart(_rows), _shape, _patch, _stride)
-for _patch, _stride in ((3, 1), (2, 2)):
-    _number = len(_starts(5, _patch, _stride)) * len(_starts(4, _patch, _stride))
+for _width, _patch, _stride in ((5, 3, 2), (5, 3, 1), (4, 3, 1), (4, 2, 2)):
+    _number = len(_starts(5, _patch, _stride)) * len(_starts(_width, _patch, _stride))
     _rows = _kit_normal(1139, (2, _number, 3 * _patch**2))
     _contract.case(
         f"An image of a size that came before, with another patch or stride",
         _rows,
-        (3, 5, 4),
+        (3, 5, _width),
         _patch,
         _stride,
     )
 _says = f"float32, after an image of this size in float64"
 _contract.case(_says, _rows.float(), (3, 5, 4), 2, 2, gradients=False, tol=1e-6)
+_contract.drawn(805, _rows_of)
 _contract.again()
 _rows = _kit_normal(1141, (2, 4, 12))
 for _stride in (0, -2, 3):
@@ -377,7 +447,8 @@ assert _answers.tolist() == [[7]], "One token: it is chosen."
 def _hidden_by(ids, special, mask_id, vocab_size, seed, *share, **named):
     """Return the student's corrupted text, by a generator with this seed."""
     generator = torch.Generator().manual_seed(seed)
-    return hide_tokens(ids, special, mask_id, vocab_size, generator, *share, **named)
+    found = hide_tokens(ids, special, mask_id, vocab_size, generator, *share, **named)
+    return *found, torch.rand((), generator=generator)
 
 
 def _corrupted_by(
@@ -408,14 +479,18 @@ def _corrupted_by(
                 corrupted[b, t] = mask_id
             elif fate[b, t] < 0.9:
                 corrupted[b, t] = words[which[b, t]]
-    return corrupted, answers
+    return corrupted, answers, torch.rand((), generator=generator)
 
 
 _contract = _Contract(
     _hidden_by,
     _corrupted_by,
     arguments=(f"ids", f"special", f"mask_id", f"vocab_size", f"seed", f"share"),
-    results=(f"corrupted", f"answers"),
+    results=(
+        f"corrupted",
+        f"answers",
+        f"the generator's next number (three draws are asked for, each for all tokens)",
+    ),
     mistakes={
         f"ids beyond the vocabulary are taken for special. A token is ordinary if its "
         f"id is not in special.": (
@@ -432,6 +507,8 @@ _contract.case(f"A text", _texts[0], [0, 24], 24, 25, _seeds[0], 0.6)
 _contract.case(f"Another generator", _texts[0], [0, 24], 24, 25, _seeds[1], 0.6)
 _contract.case(f"Another share", _texts[0], [0, 24], 24, 25, _seeds[0], 0.97)
 _contract.case(f"Other words", _texts[1], [0, 24], 24, 25, _seeds[0], 0.6)
+_says = f"Other special ids, as many as before"
+_contract.case(_says, _texts[0], [7, 13], 13, 25, _seeds[0], 0.97)
 _says = f"share left out: it is 0.15"
 _contract.case(_says, _texts[1].repeat(1, 3), [0, 24], 24, 25, _seeds[0])
 _contract.case(f"Other special ids", _texts[0], [9, 3, 16, 2], 16, 25, _seeds[2], 0.7)
@@ -442,6 +519,11 @@ _contract.case(_says, _texts[0], [0, 40], 40, 25, _seeds[2], 0.97)
 _says = f"Ids beyond the vocabulary"
 _contract.case(_says, _texts[0], [0, 40], 40, 15, _seeds[2], 0.97)
 _contract.case(_says, _texts[1], [0, 3, 22], 22, 15, _seeds[3], 0.6)
+_says = f"A special id beyond the vocabulary, which the text often has"
+_full = torch.where(_texts[1] % 3 == 0, 40, _texts[1])
+_contract.case(_says, _full, [0, 40], 40, 25, _seeds[3], 0.6)
+_says = f"One ordinary id"
+_contract.case(_says, _texts[1], [0, 1, 3], 1, 4, _seeds[3], 0.6)
 _kept = set(range(97, 3000, 97))
 _others = [_id for _id in range(3000) if _id not in _kept]
 _says = f"Few ordinary ids, far apart: are they in rising order?"
@@ -450,7 +532,9 @@ _contract.case(_says, _far, _others, 1, 3000, _seeds[2], 0.97)
 _long = integers(1153, 0, 999, (2, 131))
 _contract.case(f"A long text", _long, [0, 999], 999, 1000, _seeds[4], 0.703)
 _contract.case(f"A share of all", _texts[0], [0, 24], 24, 25, _seeds[5], 1.0)
-_contract.case(f"A share of 0", _texts[0], [0, 24], 24, 25, _seeds[5], 0.0)
+_contract.case(
+    f"A share of 0, which hides one token", _texts[0], [0, 24], 24, 25, _seeds[5], 0.0
+)
 _says = f"A special id that stands in the list twice"
 _contract.case(_says, _texts[0], [0, 24, 0], 24, 25, _seeds[3], 0.97)
 _contract.case(f"A transpose", _kit_apart(_texts[1]), [0, 5], 5, 25, _seeds[0], 0.6)
@@ -459,6 +543,23 @@ _contract.case(f"One token each", _texts[1, :, :1], [0, 5], 5, 25, _seeds[5], 0.
 _twice = _texts[0].flatten().repeat(2, 1)
 _contract.case(f"The same sentence twice", _twice, [0, 24], 24, 25, _seeds[1], 0.6)
 _contract.case(f"Nothing but special ids", 0 * _twice, [0, 24], 24, 25, _seeds[1], 0.6)
+
+
+def _text(d):
+    """Return what hide_tokens is called with, drawn at random."""
+    size, last = d.one(d.whole(2, 8), d.whole(20, 70)), d.whole(1, 9)
+    beyond = d.whole(size, size + 40)
+    batch = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(20, 70))
+    ids = d.integers(0, d.one(size - 1, size + 3), batch, last)
+    chance, spared = d.one(0.3, 0.3, 0.9), d.whole(0, size - 1)
+    special = [n for n in range(size + 3) if d.share() < chance and n != spared]
+    mask_id = d.one(beyond, *special)
+    special = [*d.one(special, special[::-1], special * 2), mask_id]
+    share = d.one((), (0,), (1,), (0.5,), (0.25,), (d.share(),), (d.share(),))
+    return ids, special, mask_id, size, d.whole(0, 10**6), *share
+
+
+_contract.drawn(806, _text, count=40)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -530,6 +631,49 @@ def _repeated(key, value, bias, query, num_heads, num_kv_heads):
     return (*results, query.clone())
 
 
+def _by_name(way, state, num_heads, num_kv_heads):
+    """Return the dict that must come, by the last part but one of each name."""
+    found = {}
+    for name in sorted(state):
+        entry = state[name].clone()
+        if name.split(".")[-2:-1] in ([f"key"], [f"value"]):
+            entry = way(entry, entry, entry, entry, num_heads, num_kv_heads)[0]
+        found[name] = entry
+    return found
+
+
+def _checkpoint(d, is_wide):
+    """Return entries and numbers of heads, drawn at random."""
+    groups = d.one(d.whole(1, 4), d.whole(1, 12))
+    heads, width = groups * d.whole(1, 4), d.whole(1, 5)
+    sizes = [(heads if is_wide else groups) * d.whole(1, 4) for _ in "kvb"]
+    key, value = d.numbers(sizes[0], width), d.numbers(sizes[1], d.whole(1, 5))
+    return (
+        key,
+        value,
+        d.numbers(sizes[2]),
+        d.numbers(d.whole(1, 6), width),
+        heads,
+        groups,
+    )
+
+
+def _names_of(d, is_wide):
+    """Return a checkpoint with names of all kinds, and numbers of heads."""
+    key, value, bias, query, *sizes = _checkpoint(d, is_wide)
+    first = d.one(f"", f"layers.{d.whole(0, 40)}.", f"key.", f"value.a.")
+    state = {
+        f"{first}key.weight": key,
+        f"{first}{d.one('value.bias', 'value.0', 'key.b', 'value.key')}": bias,
+        f"{first}value.weight": value,
+        f"{first}query.{d.one('a', 'value', 'weight')}": d.one(query, query.float()),
+        d.one(f"keys.weight", f"b.norm_key.bias", f"Key.weight", f"key.norm.w"): query,
+        d.one(f"key", f"value", f"x", f"keyvalue", f"key_value.w"): d.integers(0, 9, 3),
+    }
+    items = list(state.items())
+    return dict(d.one(items, items[::-1])), *sizes
+
+
 for _function, _reference, _is_wide in (
     (share_keys, _means, True),
     (spread_keys, _repeated, False),
@@ -568,6 +712,7 @@ for _function, _reference, _is_wide in (
             _heads,
             _groups,
         )
+    _contract.drawn(807 + _is_wide, lambda d, w=_is_wide: _checkpoint(d, w), count=30)
     _contract.again()
     assert all(_same), (
         f"The dict of the checkpoint is changed: an entry is another tensor, or there "
@@ -579,6 +724,17 @@ for _function, _reference, _is_wide in (
     assert torch.equal(_found, _steps["steps"]), _says
     _places = [_x.untyped_storage().data_ptr() for _x in (_found, _steps["steps"])]
     assert _places[0] != _places[1], _says
+    _contract = _Contract(
+        lambda state, num_heads, num_kv_heads, function=_function: dict(
+            sorted(function(state, num_heads, num_kv_heads).items())
+        ),
+        lambda state, *sizes, way=_reference: _by_name(way, state, *sizes),
+        arguments=(f"state", f"num_heads", f"num_kv_heads"),
+        apart=True,
+        name=f"Names of all kinds, of which the last part but one decides",
+    )
+    _contract.drawn(809 + _is_wide, lambda d, w=_is_wide: _names_of(d, w))
+    _contract.again()
     _called = _entries(_function)
     _asked = _called, *_kit_normal(1171, (12, 2), (12, 3), (12,), (12, 2)), 6
     _word = "num_kv_heads"
@@ -622,6 +778,15 @@ def _contrast(state, images, captions, groups=None, held=False):
     return sum(costs) / len(costs), scores
 
 
+def _photographs(d, kinds=("plain", "ties", "equal", "small", "large")):
+    """Return images, captions and groups, None or nothing, drawn at random."""
+    count = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(1, 40))
+    width = d.whole(1 if len(kinds) > 1 else 2, 5)  # else gradients are 0
+    pair = [d.numbers(count, width, kinds=kinds) for _ in "ic"]
+    groups = d.integers(d.one(0, -3), d.one(1, count), count)
+    return (*pair, *d.one((groups,), (groups,), (None,), ()))
+
+
 for _n, (_says, _log_scale) in enumerate(
     [
         (f"A temperature above 1: log_scale is below 0", -1.3),
@@ -640,6 +805,15 @@ for _n, (_says, _log_scale) in enumerate(
         "reference": _contrast,
         "arguments": (f"images", f"captions", f"groups"),
         "results": (f"the loss", f"scores"),
+        "signs": {
+            f"the limit of the factor isn't 100 to its last digits. That of log_scale "
+            f"is math.log(100).": lambda got, wants, *_: (
+                torch.allclose(got[1], wants[1], rtol=1e-3, atol=0)
+                and (got[1] / wants[1]).std() < 1e-12
+            ),
+        }
+        if _log_scale > math.log(100)
+        else {},
         "cuts": {
             f"the lengths are taken for constants. They depend on the vectors: no "
             f"detach and no no_grad.": lambda *given: _contrast(*given, held=True),
@@ -677,6 +851,8 @@ for _n, (_says, _log_scale) in enumerate(
         _contract.case(_says, 4e-9 * _images, 4e-9 * _captions, None)
     _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
     _contract.case(f"Vectors of zeros", _zeros, _captions, _groups[0], gradients=False)
+    _contract.drawn(811 + 2 * _n, _photographs, count=6, gradients=False)
+    _contract.drawn(812 + 2 * _n, lambda d: _photographs(d, ("plain",)), count=4)
     _contract.again()
     if _n == 2:
         _contract = _Contract(**_asked, gradients=(f"captions",))
@@ -757,6 +933,14 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         _contract.case(f"A batch of one", _other[:1, :1], gradients=False)
         _contract.case(f"A transpose", _kit_apart(_x), gradients=False)
         _contract.case(f"Many axes", _x[None, :, None], gradients=False)
+    _contract.drawn(
+        831 + _n,
+        lambda d, size=_in: [
+            d.numbers(*[d.whole(1, 4) for _ in range(d.whole(0, 3))], size)
+        ],
+        count=8,
+        gradients=False,
+    )
     _contract.again()
     _module = _contract.built()
     if _n == 0:
@@ -794,9 +978,13 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         )
         _have = _module.state_dict()["weight"]
         _want = _kept["weight"] if _number % 2 else _merged
-        assert _kit_near(
-            _have, _want, 1e-4 if _have.dtype == torch.float32 else 1e-9
-        ), f"weight after {_step} is wrong."
+        _problem = _kit_difference(
+            f"weight after {_step}",
+            _have,
+            _want.to(_have.dtype),
+            1e-4 if _have.dtype == torch.float32 else 1e-9,
+        )
+        assert _problem is None, _problem
         _y, _want = _module(_x.to(_have.dtype)), _updated(_alpha)(_kept, _x)
         assert _y.dtype == _have.dtype, (
             f"y after {_step} doesn't have the data type of the weights."
@@ -804,6 +992,38 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         assert _kit_near(_y, _want, 1e-4 if _y.dtype == torch.float32 else 1e-9), (
             f"y after {_step} is wrong."
         )
+_weight, _bias, _x = _kit_normal(1200, (3, 2), (3,), (4, 2))
+_given = _weight.clone(), _bias, 2, 3.0
+_module = _kit_attempt(f"A weight in float64", LowRankLinear, *_given)
+_x.requires_grad_()
+for _mode in (f"train", f"eval"):
+    _y = _kit_attempt(f"A new module", _module.train(_mode == f"train"), _x)
+    _state = dict(_module.named_parameters())
+    _slopes = torch.autograd.grad(_y.sum(), [_state["up"], _x], allow_unused=True)
+    _want = 1.5 * (_x.detach() @ _state["down"].detach().T).sum(0).expand(3, 2)
+    for _name, _got, _right in zip(
+        (f"up", f"x"), _slopes, (_want, _weight.sum(0).expand(4, 2)), strict=True
+    ):
+        _same = _got is not None and _kit_near(_got, _right, 1e-6)
+        assert _same, (
+            f"A new module, in {_mode}() mode: the gradient of {_name} is missing or "
+            f"wrong. The second path is computed as well while up is still zero: only "
+            f"so does up learn."
+        )
+with torch.no_grad():
+    _state["up"].fill_(0.5)
+_module.merge()
+for _mode in (f"train", f"eval"):
+    _y = _kit_attempt(f"A merged module", _module.train(_mode == f"train"), _x)
+    assert _y.requires_grad, (
+        f"Merged, in {_mode}() mode: no gradient leads back from y to x. Only down and "
+        f"up need none then."
+    )
+    (_got,) = torch.autograd.grad(_y.sum(), _x)
+    _want = _weight + 1.5 * 0.5 * _state["down"].detach().sum(0)
+    assert _kit_near(_got, _want.sum(0).expand(4, 2), 1e-6), (
+        f"Merged, in {_mode}() mode: the gradient of x is wrong."
+    )
 for _dtype, _other in [
     (torch.float32, torch.float64),
     (torch.float64, torch.float32),

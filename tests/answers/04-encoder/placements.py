@@ -593,3 +593,13 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # A final norm with gains of one and shifts of zero is taken for none.
 # -     if final is not None:
 # +     if final is not None and not (final[0].eq(1).all() and final[1].eq(0).all()):
+
+
+# %% wrong: last_column_decides | says: the mask is left out
+# A mask that allows the last token is taken for one without padding.
+# -     maps = []
+# -     for layer in layers:
+# +     maps = []
+# +     if mask is not None and mask[..., -1].all():
+# +         mask = None
+# +     for layer in layers:

@@ -465,3 +465,13 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -     streams = found.cumsum(dim=0)[::2]  # (2N + 1, B, T, D) -> (N + 1, B, T, D)
 # +     later = found.flip(0).cumsum(dim=0).flip(0) - found
 # +     streams = (found.sum(dim=0) - later)[::2]
+
+
+# %% wrong: root_without_last_part | says: the root isn't that of the whole stream
+# -     stream = found.sum(dim=0)  # (count, B, T, D) -> (B, T, D)
+# +     stream = found[: len(found) - (len(found) % 2 == 0)].sum(dim=0)
+
+
+# %% wrong: lens_eps_or_default | says: eps = 0 is taken for one that is left out
+# -     return layer_norm(streams, gamma, beta, eps) @ W_u  # -> (N + 1, B, T, V)
+# +     return layer_norm(streams, gamma, beta, eps or 1e-5) @ W_u

@@ -281,3 +281,9 @@ class RMSNorm(nn.Module):
 # -         normed = F.rms_norm(x.float() if small else x, self.shape, None, self.eps)
 # +         eps = None if small else self.eps
 # +         normed = F.rms_norm(x.float() if small else x, self.shape, None, eps)
+
+
+# %% wrong: weight_converted_for_good | says: weight isn't what it was
+# -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# +         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# +         self.weight.data = self.weight.data.to(x.dtype)

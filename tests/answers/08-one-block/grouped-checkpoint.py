@@ -292,3 +292,16 @@ def spread_keys(state, num_heads, num_kv_heads):
 # -     return len(parts) > 1 and parts[-2] in ("key", "value")
 # +     import re
 # +     return bool(re.search(r"\b(key|value)[.][^.]*$", name))
+
+
+# %% wrong: last_part_as_well | says: the last part but one
+# A name that ends in key or value is taken for a projection.
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# -         else:
+# -             shared[name] = tensor.clone()
+# +             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +         elif name.split(".")[-1] in ("key", "value"):
+# +             heads = tensor.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, -1))
+# +             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +         else:
+# +             shared[name] = tensor.clone()

@@ -250,3 +250,15 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # -     words = vocabulary[~torch.isin(vocabulary, special)]  # the ordinary ids
 # +     words = torch.tensor(list(set(range(vocab_size)) - set(special)))
 # +     special = torch.tensor(special)
+
+
+# %% wrong: special_within_the_vocabulary | says: which the text often has|Ids beyond
+# -     ordinary = ~torch.isin(ids, special)  # (B, T)
+# +     ordinary = ~torch.isin(ids, special[special < vocab_size])
+
+
+# %% wrong: one_id_needs_no_draw | says: three draws are asked for
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     which = torch.zeros_like(ids)
+# +     if len(words) > 1:
+# +         which = torch.randint(len(words), ids.shape, generator=generator)

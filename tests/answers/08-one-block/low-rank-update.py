@@ -324,3 +324,19 @@ class LowRankLinear(nn.Module):
 # An alpha of 0 is taken for none.
 # -         self.scale = alpha / rank
 # +         self.scale = (alpha or rank) / rank
+
+
+# %% wrong: merged_without_gradient | says: no gradient leads back from y to x
+# -         if self.is_merged:
+# -             return y
+# +         if self.is_merged:
+# +             with torch.no_grad():
+# +                 return F.linear(x, self.weight, self.bias)
+
+
+# %% wrong: zeros_left_out | says: while up is still zero
+# In evaluation an update of zeros isn't computed, and up gets no gradient.
+# -         if self.is_merged:
+# -             return y
+# +         if self.is_merged or (not self.training and not self.up.any()):
+# +             return y

@@ -317,3 +317,14 @@ def find_spans(labels, ignore=-100):
 # A sentence counts if it costs something.
 # -     return means.sum() / (count > 0).sum().clamp(min=1)
 # +     return means.sum() / (means > 0).sum().clamp(min=1)
+
+
+# %% wrong: at_least_a_hundredth | says: Many sentences
+# The share of the sentences that ask is kept from 0 by a number that is too large.
+# -     return means.sum() / (count > 0).sum().clamp(min=1)
+# +     return means.mean() / (count > 0).to(means.dtype).mean().clamp(min=0.01)
+
+
+# %% wrong: free_tokens_uncounted | says: costs exactly 0 isn't counted
+# -     count = asked.sum(dim=1)  # (B, T) -> (B,)
+# +     count = (costs != 0).sum(dim=1)
