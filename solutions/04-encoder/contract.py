@@ -1032,7 +1032,7 @@ _deep_contract = _Contract(
         f"the eps of the final norm isn't the default of layer_norm.": (
             lambda *given: _placed_stack(*given, eps=1e-6)
         ),
-        f"the mask is left out. Hand it on as it is, whatever the last token may do.": (
+        f"the mask is left out. Hand it on as it is, whatever it says.": (
             lambda x, mask, *given: _placed_stack(x, None, *given)
         ),
         f"the final norm is left out. It comes last in every placement.": (

@@ -218,7 +218,7 @@ class RMSNorm(nn.Module):
 # +             mean_square = mean_square.detach()
 
 
-# %% wrong: zero_tokens_apart | says: gradient|wrong
+# %% wrong: zero_tokens_apart | says: token of zeros
 # -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
 # +         y = wide / torch.sqrt(mean_square + self.eps) * self.weight
 # +         return y.masked_fill(mean_square == 0, 0.0).to(x.dtype)
@@ -254,7 +254,7 @@ class RMSNorm(nn.Module):
 # +         return (self.weight * (wide / root)).to(x.dtype)
 
 
-# %% wrong: root_from_a_copy_in_half | says: the gradient of x
+# %% wrong: root_from_a_copy_in_half | says: x in torch.float16.*gradient of x
 # In half precision, the root is a constant.
 # -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 # -         mean_square = (wide * wide).mean(dim=-1, keepdim=True)

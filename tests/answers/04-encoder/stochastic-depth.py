@@ -272,7 +272,7 @@ def drop_branch(x, branch, keep, keep_prob):
 # +     return x + torch.where(kept, branch.float() / keep_prob, 0)
 
 
-# %% wrong: decisions_of_the_first_call | says: kept|earlier|keep
+# %% wrong: decisions_of_the_first_call | says: earlier call|between calls
 # -     kept = keep[:, None, None]  # (B,) -> (B, 1, 1)
 # +     seen = drop_branch.__dict__.setdefault(len(keep), keep)
 # +     kept = seen[:, None, None]
@@ -292,7 +292,7 @@ def drop_branch(x, branch, keep, keep_prob):
     return x + torch.nan_to_num(branch) * keep[:, None, None] / keep_prob
 
 
-# %% wrong: one_is_evaluation | says: keep has no effect|still drops
+# %% wrong: one_is_evaluation | says: as with keep=None|still drops
 # A keep_prob of 1 counts as evaluation.
 def keep_probabilities(num_layers, last):
     """Return the probability of keeping a branch for each layer, first to last."""
