@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 LIBRARY = Path(__file__).parents[2] / "vendor" / "minisearch" / "minisearch.js"
 DATA = "course-sections.js"
-OTHERS = Path(__file__).with_suffix(".toml")
+OTHERS = "book/_ext/course_site/search.toml"
 INLINE = {"a", "b", "code", "em", "i", "kbd", "span", "strong", "sub", "sup"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 #: Code, pictures, controls; and of elements of a class: printed tables, links to claims.
@@ -96,19 +96,18 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     found = []
-    others = tomllib.loads(OTHERS.read_text(encoding="utf-8"))
+    path = Path(app.srcdir, OTHERS)
+    others = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name in sorted(app.env.found_docs):
         page = Path(app.builder.get_outfilename(name))
         if page.exists():
             own = others.pop(Path(name).name, {}) if name.startswith("book/") else {}
             new = list(sections(page, app.builder.get_target_uri(name), own))
             for missing in own.keys() - {one["url"].partition("#")[2] for one in new}:
-                logger.warning(
-                    "%s: %s has no section called %s", OTHERS.name, name, missing
-                )
+                logger.warning("%s: %s has no section called %s", OTHERS, name, missing)
             found += new
     for name in others:
-        logger.warning("%s: there is no page called %s", OTHERS.name, name)
+        logger.warning("%s: there is no page called %s", OTHERS, name)
     static = Path(app.outdir, "_static")
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     # In a script, "</script>" and the two line ends that JSON allows need care.
