@@ -126,6 +126,23 @@ def drawing(**mystnb: dict) -> dict:
     }
 
 
+def test_other_words_of_a_section_reach_the_search(build, tmp_path: Path) -> None:
+    """Of its own section; a page or a section that is not there is named."""
+    words = tmp_path / "book" / "_ext" / "course_site" / "search.toml"
+    words.parent.mkdir(parents=True)
+    words.write_text(
+        '[one]\nadding = ["skip connection"]\nlost = ["x"]\n[two]\na = ["y"]\n'
+    )
+    out, warnings = build(**{"book__one.md": "# One\n\nText.\n\n## Adding\n\nMore.\n"})
+    text = (out / "_static" / "course-sections.js").read_text(encoding="utf-8")
+    sections = json.loads(text.removeprefix("var courseSections = ").rstrip(";\n"))
+    terms = {one["heading"]: one["terms"] for one in sections}
+    assert terms["Adding"] == "skip connection"
+    assert terms["One"] == ""
+    assert "book/one has no section called lost" in warnings
+    assert "there is no page called two" in warnings
+
+
 def test_missing_alternative_text_names_page_and_figure(build) -> None:
     """A notebook's figure without alt is found although myst-nb fills in the file's path."""
     named = drawing(figure={"name": "fig-scores", "caption": "Scores"})
