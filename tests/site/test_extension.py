@@ -126,19 +126,28 @@ def drawing(**mystnb: dict) -> dict:
     }
 
 
-def test_other_words_of_a_section_reach_the_search(build, tmp_path: Path) -> None:
-    """Of its own section; a page or a section that is not there is named."""
+def test_other_words_of_a_section_are_searched(build, tmp_path: Path) -> None:
+    """They count as words that it introduces, of that section alone."""
+    from course_site.search import sections
+
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<article><section id=one><h1>One</h1><p>A <b>bold</b> <strong>word</strong>.</p>"
+        "<section id=adding><h2>Adding</h2><p>More.</p></section></section></article>"
+    )
+    found = sections(page, "page.html", {"adding": ["skip connection", "shortcut"]})
+    assert {one["heading"]: one["terms"] for one in found} == {
+        "One": "word",
+        "Adding": "skip connection, shortcut",
+    }
+
+
+def test_other_words_for_what_is_not_there_are_named(build, tmp_path: Path) -> None:
+    """A page, or a section of one, that a list of other words has."""
     words = tmp_path / "book" / "_ext" / "course_site" / "search.toml"
     words.parent.mkdir(parents=True)
-    words.write_text(
-        '[one]\nadding = ["skip connection"]\nlost = ["x"]\n[two]\na = ["y"]\n'
-    )
-    out, warnings = build(**{"book__one.md": "# One\n\nText.\n\n## Adding\n\nMore.\n"})
-    text = (out / "_static" / "course-sections.js").read_text(encoding="utf-8")
-    sections = json.loads(text.removeprefix("var courseSections = ").rstrip(";\n"))
-    terms = {one["heading"]: one["terms"] for one in sections}
-    assert terms["Adding"] == "skip connection"
-    assert terms["One"] == ""
+    words.write_text('[one]\nlost = ["x"]\n[two]\na = ["y"]\n')
+    _, warnings = build(**{"book__one.md": "# One\n\nText.\n"})
     assert "book/one has no section called lost" in warnings
     assert "there is no page called two" in warnings
 
