@@ -60,12 +60,15 @@ def _unknown(got, want, *arguments):
     return bool((got[1].isnan() & ~want[1].isnan()).any())
 
 
-_nan_weights = (
-    f"weights are NaN: exp of a large number is infinite, or all powers of a sentence "
-    f"are 0, beside a larger score of padding or of another sentence. torch.softmax "
-    f"takes the largest score of each row off first, and padding is filled with "
-    f"-math.inf before."
-)
+class _Says:
+    """What several parts say."""
+
+    nan_weights = (
+        f"weights are NaN: exp of a large number is infinite, or all powers of a "
+        f"sentence are 0, beside a larger score of padding or of another sentence. "
+        f"torch.softmax takes the largest score of each row off first, and padding is "
+        f"filled with -math.inf before."
+    )
 
 
 def _fills_with_infinity(says, make, state, *arguments, src_mask):
@@ -77,7 +80,7 @@ def _fills_with_infinity(says, make, state, *arguments, src_mask):
     module.load_state_dict({name: x.float() for name, x in state.items()})
     arguments = [x.float() if x.is_floating_point() else x for x in arguments]
     _, weights, *_ = _kit_attempt(says, module, *arguments, src_mask)
-    assert not weights.isnan().any(), f"{says}: {_nan_weights}"
+    assert not weights.isnan().any(), f"{says}: {_Says.nan_weights}"
     padded = ~src_mask if weights.dim() == 2 else ~src_mask[:, None]
     assert not ((weights > 0) & padded).any(), (
         f"{says}: padding gets weight. The forbidden scores are a large negative "
@@ -302,7 +305,7 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
         arguments=(f"query", f"memory", f"src_mask"),
         results=(f"context", f"weights"),
         gradients=(f"query", f"memory"),
-        signs={_nan_weights: _unknown},
+        signs={_Says.nan_weights: _unknown},
     )
     _query, _memory = _kit_normal(943 + _number, (3, 2, _d_s), (3, 4, _d_h))
     _contract.case(f"With a mask", _query, _memory, real(4, 0, 2))
@@ -1099,7 +1102,7 @@ _of_decoder = {
         ]
     },
     "signs": {
-        _nan_weights: _unknown,
+        _Says.nan_weights: _unknown,
         f"the columns that are padding in every sentence are cut off. They stay, and "
         f"their weights are 0.": lambda got, want, words, memory, src_mask: (
             got[1].shape[2] == src_mask.sum(1).max() < src_mask.shape[1]

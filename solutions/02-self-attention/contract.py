@@ -46,8 +46,10 @@ def _as_float32(values):
     ]
 
 
-#: Kinds of numbers whose sums and products lose few digits.
-_tame = ("plain", "plain", "ties", "equal", "small")
+class _Kinds:
+    """Kinds of numbers: tame, whose sums and products lose few digits."""
+
+    tame = ("plain", "plain", "ties", "equal", "small")
 
 
 def _mask_form(d, *shape):
@@ -163,7 +165,7 @@ _contract.case(
 )
 
 
-def _drawn_lookup(d, kinds=_tame):
+def _drawn_lookup(d, kinds=_Kinds.tame):
     """Draw a call; the temperature is left out now and then."""
     (t_k, d_k, d_v), heat = (
         _drawn_sizes(d, 3),
@@ -389,11 +391,11 @@ _contract.case(
 )
 
 
-def _drawn_attention(d, kinds=_tame):
+def _drawn_attention(d, kinds=_Kinds.tame):
     """Draw a call; mask and sink are left out now and then."""
     b, t_q, t_k, d_k, d_v = _drawn_sizes(d, 5)
     shapes = (b, t_q, d_k), (b, t_k, d_k), (b, t_k, d_v)
-    mask, sink = _mask_form(d, b, t_q, t_k), d.one(None, d.numbers(kinds=_tame))
+    mask, sink = _mask_form(d, b, t_q, t_k), d.one(None, d.numbers(kinds=_Kinds.tame))
     rest = d.one((mask, sink), (mask, sink), (mask,), ())
     return *[d.numbers(*shape, kinds=kinds) for shape in shapes], *rest
 
@@ -935,9 +937,9 @@ def _drawn_reading(d):
     """Draw a call with large sums; the memories of some sequences are empty."""
     b, t, d_k, d_v = _drawn_sizes(d, 4)
     full = 1e6 * d.mask(b).double()[:, None]
-    sums = full * (0.5 + d.numbers(b, d_k, kinds=_tame).abs())
-    memory = full[..., None] * d.numbers(b, d_k, d_v, kinds=_tame)
-    return d.numbers(b, t, d_k, kinds=_tame), memory, sums
+    sums = full * (0.5 + d.numbers(b, d_k, kinds=_Kinds.tame).abs())
+    memory = full[..., None] * d.numbers(b, d_k, d_v, kinds=_Kinds.tame)
+    return d.numbers(b, t, d_k, kinds=_Kinds.tame), memory, sums
 
 
 _contract.drawn(12, _drawn_reading, gradients=False)
@@ -1032,8 +1034,8 @@ _contract.case(_says, 9 + _query, 9 + _key, _value)
 def _drawn_reading(d):
     """Draw a call whose features aren't small."""
     b, t, d_k, d_v = _drawn_sizes(d, 4)
-    pair = [3 + d.numbers(b, t, d_k, kinds=_tame) for _ in range(2)]
-    return *pair, d.numbers(b, t, d_v, kinds=_tame)
+    pair = [3 + d.numbers(b, t, d_k, kinds=_Kinds.tame) for _ in range(2)]
+    return *pair, d.numbers(b, t, d_v, kinds=_Kinds.tame)
 
 
 _contract.drawn(13, _drawn_reading, tol=1e-7)
@@ -1143,13 +1145,13 @@ _contract.case(f"Seventy keys", *_inputs, _weights, _grad)
 _contract.case(f"A small loss", *_inputs, _weights, 1e-6 * _grad)
 
 
-def _drawn_backward(d, kinds=_tame):
+def _drawn_backward(d, kinds=_Kinds.tame):
     """Draw a call; some rows of the weights are 0, some weights alone in theirs."""
     b, t_q, t_k, d_k, d_v = _drawn_sizes(d, 5)
-    scores = d.one(1, 9, 999) * d.numbers(b, t_q, t_k, kinds=_tame)
+    scores = d.one(1, 9, 999) * d.numbers(b, t_q, t_k, kinds=_Kinds.tame)
     weights = torch.softmax(scores.masked_fill(~d.mask(b, t_q, t_k), -math.inf), -1)
     shapes = (b, t_q, d_k), (b, t_k, d_k), (b, t_k, d_v)
-    inputs = [d.numbers(*shape, kinds=_tame) for shape in shapes]
+    inputs = [d.numbers(*shape, kinds=_Kinds.tame) for shape in shapes]
     return *inputs, weights.nan_to_num(), d.numbers(b, t_q, d_v, kinds=kinds)
 
 
@@ -1442,7 +1444,7 @@ def _drawn_block(d):
     """Draw a state, of some keys or of none, and a block; its mask may be left out."""
     b, t_q, t, n, d_k, d_v = _drawn_sizes(d, 6)
     shapes = (b, t_q, d_k), (b, t, d_k), (b, t, d_v), (b, n, d_k), (b, n, d_v)
-    query, *old, key, value = [d.numbers(*shape, kinds=_tame) for shape in shapes]
+    query, *old, key, value = [d.numbers(*shape, kinds=_Kinds.tame) for shape in shapes]
     state = _seen(query, *old, d.one(None, d.mask(b, t_q, t)))
     mask = _mask_form(d, b, t_q, n)
     return state, query, key, value, *d.one((mask,), (mask,), (None,), ())

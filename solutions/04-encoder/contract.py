@@ -86,9 +86,13 @@ def _inner(x, layer):
     return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
 
 
-# Large numbers make rounding errors of what must be 0 large, and so do gradients of
-# equal ones.
-_calm, _smooth = ("plain", "plain", "ties", "equal", "small"), ("plain",)
+class _Kinds:
+    """Kinds of numbers: large ones make rounding errors of what must be 0 large.
+
+    So do gradients of equal ones.
+    """
+
+    calm, smooth = ("plain", "plain", "ties", "equal", "small"), ("plain",)
 
 
 def _tokens(d, size, **kinds):
@@ -96,7 +100,7 @@ def _tokens(d, size, **kinds):
     return d.numbers(*[d.whole(1, 4) for _ in range(d.whole(0, 3))], size, **kinds)
 
 
-def _drawn_stack(d, *count, kinds=_calm):
+def _drawn_stack(d, *count, kinds=_Kinds.calm):
     """Return x (B, T, D), a mask or None, and a layer's weights, drawn at random.
 
     count: how many layers, whose weights are stacked; none for those of a single one.
@@ -110,11 +114,11 @@ def _drawn_stack(d, *count, kinds=_calm):
     narrow, inner = d.whole(1, 3), d.whole(1, 5)
     shapes = [(heads, width, narrow)] * 3 + [(heads, narrow, width)]
     shapes += [(width, inner), (inner,), (inner, width), (width,)] + [(width,)] * 8
-    kind = d.one("plain", "plain", "plain", "ties") if kinds == _calm else "plain"
+    kind = d.one("plain", "plain", "plain", "ties") if kinds == _Kinds.calm else "plain"
     weights = [d.numbers(*count, *shape, kinds=(kind,)) for shape in shapes]
-    silent = d.one(None, None, None, 3, 6, 13)  # weights of zeros: gains as well
-    silent = silent if kinds == _calm else None
-    weights = [0 * w if n == silent else w for n, w in enumerate(weights)]
+    mute = d.one(None, None, None, 3, 6, 13)  # weights of zeros: gains as well
+    mute = mute if kinds == _Kinds.calm else None
+    weights = [0 * w if n == mute else w for n, w in enumerate(weights)]
     return x, mask, d.one(weights, weights, _untrained(weights))
 
 
@@ -173,7 +177,7 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
         _contract.case(f"A token of zeros", _x * torch.tensor([[0.0], [1.0]]))
     _any = {} if _eps else {"kinds": ("plain", "small", "large")}
     _contract.drawn(
-        401 + _n, lambda d, size=_d, any=_any: [_tokens(d, size, **any)], count=8
+        401 + _n, lambda d, size=_d, more=_any: [_tokens(d, size, **more)], count=8
     )
     _contract.again()
 _gain, _x = _kit_normal(1305, (5,), (3, 2, 5))
@@ -338,15 +342,15 @@ for _n, _shapes in enumerate(
     _contract.case(f"Other sizes", *_parts, _names[_n % 4])
 
 
-def _network(d, kinds=_calm):
+def _network(d, kinds=_Kinds.calm):
     """Return what the network is called with, drawn at random."""
     size, inner = d.whole(1, 5), d.one(d.whole(1, 6), d.whole(20, 70))
     x, shapes = _tokens(d, size, kinds=kinds), [(size, inner)] * 2 + [(inner, size)]
-    parts = [d.numbers(*shape, kinds=kinds) for shape in shapes]
-    return (x, *parts, *d.one(*[(name,) for name in _names], ()))
+    rest = [d.numbers(*shape, kinds=kinds) for shape in shapes]
+    return (x, *rest, *d.one(*[(name,) for name in _names], ()))
 
 
-_contract.drawn(406, lambda d: _network(d, _smooth), count=16)
+_contract.drawn(406, lambda d: _network(d, _Kinds.smooth), count=16)
 _contract.drawn(407, _network, gradients=False)  # relu at exactly 0 as well
 _contract.again()
 for _name in (
@@ -864,14 +868,14 @@ def _padded(d, **kinds):
     if training and valid.sum() < 2:
         valid[0, 0] = valid[-1, -1] = True
     x = torch.where(valid[..., None], x, d.one(x, 0 * x, math.nan * x, 1e30 + x))
-    state = [d.numbers(size, kinds=_calm) for _ in _entries]
+    state = [d.numbers(size, kinds=_Kinds.calm) for _ in _entries]
     state[3] = state[3].abs() + 0.01
     momentum = d.one(0.0, 1.0, 0.1, d.share())
     return x, valid, state, d.one(1e-5, 1e-3, 0.5, 2.0), momentum, training
 
 
 _contract.drawn(414, _padded, count=40, gradients=False, tol=1e-8)
-_contract.drawn(415, lambda d: _padded(d, kinds=_smooth), count=16)
+_contract.drawn(415, lambda d: _padded(d, kinds=_Kinds.smooth), count=16)
 _contract.again()
 for _name in _entries[2:]:
     assert _name not in _asking, (
@@ -1111,7 +1115,7 @@ for _n, (_shape, _dims) in enumerate(
             _deep_contract.case(_says, *_holes, *_norm, *_layers, gradients=False)
 
 
-def _drawn_place(d, *count, kinds=_calm):
+def _drawn_place(d, *count, kinds=_Kinds.calm):
     """Return what a layer is called with, or a stack of count, drawn at random."""
     x, mask, weights = _drawn_stack(d, *count, kinds=kinds)
     size = x.shape[-1]
@@ -1119,8 +1123,8 @@ def _drawn_place(d, *count, kinds=_calm):
     return x, mask, d.one(*_places), *(norm if count else ()), *weights
 
 
-for _n, _kinds in enumerate((_calm, _smooth)):
-    _how = {"count": 12, "gradients": _kinds == _smooth, "tol": 1e-8}
+for _n, _kinds in enumerate((_Kinds.calm, _Kinds.smooth)):
+    _how = {"count": 12, "gradients": _kinds == _Kinds.smooth, "tol": 1e-8}
     _contract.drawn(416 + _n, lambda d, k=_kinds: _drawn_place(d, kinds=k), **_how)
     _deep_contract.drawn(
         418 + _n, lambda d, k=_kinds: _drawn_place(d, d.whole(1, 3), kinds=k), **_how
@@ -1254,7 +1258,7 @@ _contract.case(f"A very small eps", _grad, _x, _gamma, 1e-12)
 _contract.case(f"A small gradient", 1e-6 * _grad, _x, _gamma, 0.4)
 
 
-def _behind(d, kinds=_calm):
+def _behind(d, kinds=_Kinds.calm):
     """Return what the backward pass is called with, drawn at random."""
     size = d.one(d.whole(1, 6), d.whole(1, 6), d.whole(20, 70))
     x = _tokens(d, size, kinds=(*kinds, "large"))
@@ -1263,7 +1267,7 @@ def _behind(d, kinds=_calm):
 
 
 _contract.drawn(420, _behind, gradients=False)
-_contract.drawn(421, lambda d: _behind(d, _smooth), count=12, tol=1e-8)
+_contract.drawn(421, lambda d: _behind(d, _Kinds.smooth), count=12, tol=1e-8)
 _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
@@ -1396,14 +1400,14 @@ for _n, (_shape, _dims) in enumerate(
         _contract.case(f"float32", *_single, gradients=False, tol=1e-4)
 
 
-def _drawn_parts(d, kinds=_calm):
+def _drawn_parts(d, kinds=_Kinds.calm):
     """Return what contributions is called with, drawn at random."""
     x, mask, weights = _drawn_stack(d, d.whole(1, 3), kinds=kinds)
     return x, mask, *weights
 
 
 _contract.drawn(422, _drawn_parts, count=12, gradients=False, tol=1e-8)
-_contract.drawn(423, lambda d: _drawn_parts(d, _smooth), count=12, tol=1e-8)
+_contract.drawn(423, lambda d: _drawn_parts(d, _Kinds.smooth), count=12, tol=1e-8)
 _contract.again()
 _twice = [_in_order(_layer_weights(1388, 1, sizes=(2, 4, 3, 2)), {})[0]] * 5
 _x = _kit_normal(1389, (20, 2, 4))
@@ -1426,12 +1430,12 @@ _variances = (
 )
 
 
-def _stream(d, is_odd, kinds=_calm):
+def _stream(d, is_odd, kinds=_Kinds.calm):
     """Return parts of a stream, a norm, a matrix and eps or not, drawn at random."""
     count, eps = d.one(d.whole(1, 6), d.whole(1, 30)), d.one((), 1e-5, 1e-3, 0.5, 1, 0)
     count, size = count - (count % 2 == 0) if is_odd else count, d.whole(1, 6)
     size = size + 2 if eps == 0 else size  # and features that differ
-    own = _smooth if eps == 0 else kinds
+    own = _Kinds.smooth if eps == 0 else kinds
     found = d.numbers(count, d.whole(1, 4), d.whole(1, 4), size, kinds=own)
     shapes = (size,), (size,), (size, d.whole(1, 6))
     last = [d.numbers(*shape, kinds=kinds) for shape in shapes]
@@ -1517,12 +1521,12 @@ for _call, _reference, _parts_of, _known, _seen in [
             _contract.case(f"float32", *_single, 0.5, gradients=False, tol=1e-4)
         _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 0.1)
     _lens = _call is logit_lens
-    for _n, _kinds in enumerate((_calm, _smooth)):
+    for _n, _kinds in enumerate((_Kinds.calm, _Kinds.smooth)):
         _contract.drawn(
             424 + 2 * _n + _lens,
             lambda d, odd=_lens, kinds=_kinds: _stream(d, odd, kinds),
             count=16,
-            gradients=_kinds == _smooth,
+            gradients=_kinds == _Kinds.smooth,
             tol=1e-8,
         )
     _contract.again()

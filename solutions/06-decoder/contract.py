@@ -69,8 +69,10 @@ def _as_float32(values):
     ]
 
 
-#: Kinds of numbers whose sums and products lose few digits.
-_tame = ("plain", "plain", "ties", "equal", "small")
+class _Kinds:
+    """Kinds of numbers: tame, whose sums and products lose few digits."""
+
+    tame = ("plain", "plain", "ties", "equal", "small")
 
 
 _Contract.may_refuse = False  # the conventions ask for float64
@@ -747,9 +749,9 @@ def _drawn_reading(d, width, h):
     """Draw a call; the memory may be shared, and its mask left out."""
     b, t, s = _drawn_sizes(d, 3)
     shared = d.one(b, b, 1)
-    pair = [d.numbers(shared, h, s, width // h, kinds=_tame) for _ in range(2)]
+    pair = [d.numbers(shared, h, s, width // h, kinds=_Kinds.tame) for _ in range(2)]
     mask = d.one((), (None,), *[(d.mask(shared, s),)] * 3)
-    return d.numbers(b, t, width, kinds=_tame), *pair, *mask
+    return d.numbers(b, t, width, kinds=_Kinds.tame), *pair, *mask
 
 
 for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
@@ -1138,8 +1140,10 @@ def _drawn_tokens(d, width, h, most):
     """Draw new tokens, behind old ones or alone."""
     b, seen = d.whole(1, 4), d.whole(0, min(most, 12) - 1)
     new = d.whole(1, min(most, 12) - seen)
-    pair = [d.numbers(b, h, seen, width // h, kinds=_tame) for _ in range(2)]
-    return d.numbers(b, new, width, kinds=_tame), *(pair if seen else (None, None))
+    pair = [d.numbers(b, h, seen, width // h, kinds=_Kinds.tame) for _ in range(2)]
+    return d.numbers(b, new, width, kinds=_Kinds.tame), *(
+        pair if seen else (None, None)
+    )
 
 
 for _number, (_d, _h, _length) in enumerate(
