@@ -212,7 +212,9 @@ def _feed(feed: Callable, value: object, seen: set[int]) -> None:
     if isinstance(value, torch.Tensor):
         plain = value.detach()
         feed(f"{plain.dtype}{tuple(plain.shape)}".encode())
-        feed(plain.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+        # One number may stand apart in memory and count as contiguous.
+        plain = plain.clone(memory_format=torch.contiguous_format).view(-1)
+        feed(plain.view(torch.uint8).numpy().tobytes())
     elif isinstance(value, torch.Generator):
         _feed(feed, value.get_state(), seen)
     elif isinstance(value, random.Random):
