@@ -42,7 +42,7 @@ def small(tmp_path):
     shutil.copytree(
         ROOT / "book",
         tmp_path / "book",
-        ignore=shutil.ignore_patterns("*.ipynb", "*.md", "__pycache__"),
+        ignore=shutil.ignore_patterns("*.ipynb", "*.md", "__pycache__", "search.toml"),
     )
     (tmp_path / "index.md").write_text("# A small book\n", encoding="utf-8")
     (tmp_path / "_toc.yml").write_text(
