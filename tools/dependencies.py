@@ -56,7 +56,8 @@ def digest(path):
     What lies in a folder like book/_ext makes the pages: no notebook reads it as data.
     """
     if path.is_dir():
-        names = (file.relative_to(path) for file in path.rglob("*"))
+        files = (file for file in path.rglob("*") if file.is_file())
+        names = (file.relative_to(path) for file in files)
         below = sorted(
             str(name)
             for name in names

@@ -11,7 +11,7 @@ import pytest
 from jupyter_cache import get_cache
 from jupyter_cache.cache.main import JupyterCacheBase
 
-from tools import build_book
+from tools import build_book, dependencies
 
 ROOT = Path(__file__).resolve().parents[2]
 V4 = nbformat.v4
@@ -341,3 +341,15 @@ def test_only_the_pages_that_changed_are_written_again(library):
     assert status == 0, text
     assert "All 2 notebooks are in the cache" in text
     assert "Renamed" in (site / "b.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_changes_with_its_data_alone(tmp_path):
+    """Not with what makes the pages, nor with what Python keeps; a file of data counts."""
+    (tmp_path / "deep").mkdir()
+    before = dependencies.digest(tmp_path)
+    for name in ("__pycache__", "_ext", "deep/__pycache__"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").touch()
+        assert dependencies.digest(tmp_path) == before, name
+    (tmp_path / "deep" / "table.csv").touch()
+    assert dependencies.digest(tmp_path) != before
