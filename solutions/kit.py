@@ -12,6 +12,8 @@ hidden lines and no other text. No message holds a number that was expected or t
 
 import torch
 
+from solutions.twins import _kit_relation, _KitTwins
+
 course_seed = 0  # the notebook's own, which grading sets
 
 
@@ -360,7 +362,7 @@ class _Contract:
         self.call, self.dtype, self.views = call, torch.float64, views
         self.ask = (lambda call: call) if ask is None else ask
         self.loose, self.apart, self.name = loose, apart, name
-        self.mistakes, self.asked = mistakes or {}, None
+        self.mistakes, self.asked, self.wrong = mistakes or {}, None, None
 
     def built(self):
         """Return a new module with the weights."""
@@ -434,6 +436,8 @@ class _Contract:
                 f"{problem} In train() mode it is right: does the code ask for "
                 f"self.training, or use what does?"
             )
+        elif problem is not None:
+            problem = self.with_twin(problem, values, tol)
         assert problem is None, problem
         if self.first is None:
             self.first = says, _kit_copy(list(values)), wants, tol
@@ -448,6 +452,7 @@ class _Contract:
     def tried(self, says, values, wants, tol, nearby):
         """Return what `plain` says, and what calls with other arguments tell of it."""
         results = stopped = None
+        self.wrong = None
         try:
             problem, results = self.plain(self.call, says, values, wants, tol)
         except AssertionError as error:
@@ -503,25 +508,63 @@ class _Contract:
                 continue  # of another form
         return None
 
+    def with_twin(self, problem, values, tol):
+        """Return what is wrong, and what a wrong program does that gives just this."""
+        if self.wrong is None or f"{self.wrong[0]}" != problem:
+            return problem
+        _, place, got, want = self.wrong
+        if isinstance(want, torch.Tensor):
+            few = want.numel() < (1 if want.is_floating_point() else 6)
+        else:
+            few = type(want) is not float and (
+                type(want) not in (list, tuple, dict) or len(want) < 2
+            )
+        if few:  # it may come by chance
+            return problem
+        given, state = self.precise(values)
+        twins = _KitTwins(self.reference, given, self.arguments, state)
+        found = []
+        for pair in twins.all():
+            if pair[0] not in found and self.known(place, got, want, tol, [pair]):
+                found.append(pair[0])
+            if len(found) > 2:
+                break  # it comes in many ways
+        if len(found) in (1, 2):
+            said = f"{found[0]}" if len(found) == 1 else f"{found[0]}, or {found[1]}"
+            return f"{problem} Just this comes if {said}."
+        more = isinstance(want, torch.Tensor) and _kit_relation(got, want, tol)
+        return f"{problem} What came: {more}" if more else problem
+
     def cut(self, values, name, got, tol):
         """Return the sentence of the cut that gives exactly this gradient, or None."""
         for sentence, wrong in self.cuts.items():
-            given, state = self.precise(values, True)
-            mine = self.leaves(given)
-            found = wrong(*([] if state is None else [state]), *mine.values())
-            found = list(found) if len(self.results) > 1 else [found]
-            loss = 0.0
-            for place, (result, want) in enumerate(
-                zip(self.results, found, strict=True)
-            ):
-                if result in self.through and want.requires_grad:
-                    loss = loss + (want * _kit_normal(97 + place, want.shape)).sum()
-            leaf = (state or {}).get(name, mine.get(name))
-            (slope,) = torch.autograd.grad(loss, leaf, allow_unused=True)
-            slope = torch.zeros_like(leaf) if slope is None else slope
-            if _kit_difference(f"", got, self.cast(slope), tol) is None:
+            slopes = self.slopes_of(wrong, values)
+            if slopes and _kit_difference(f"", got, slopes[name], tol) is None:
                 return sentence
         return None
+
+    def slopes_of(self, call, values):
+        """Return the gradients of a reference by name, or None if it has none."""
+        given, state = self.precise(values, True)
+        mine = self.leaves(given)
+        weights = [] if state is None else [state]
+        found = _KitTwins.safe(call, [*weights, *mine.values()])
+        if found is None:
+            return None
+        found, loss = list(found) if len(self.results) > 1 else [found], 0.0
+        for place, (name, want) in enumerate(zip(self.results, found, strict=True)):
+            if name in self.through and want.requires_grad:
+                loss = loss + (want * _kit_normal(97 + place, want.shape)).sum()
+        if not isinstance(loss, torch.Tensor):
+            return None
+        named = {name: mine[name] for name in self.gradients if name in mine}
+        named = {name: x for name, x in named.items() if x is not None}
+        named.update(state or {})
+        slopes = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
+        return {
+            name: self.cast(torch.zeros_like(leaf) if slope is None else slope)
+            for (name, leaf), slope in zip(named.items(), slopes, strict=True)
+        }
 
     def precise(self, values, learned=False):
         """Return copies of arguments and weights; of a float32 module's, in float64."""
@@ -757,6 +800,8 @@ class _Contract:
                     self.plain_problem(says, result, old[0], tol) is None
                 ):
                     return self.stale(f"{says}: the result", values, given), None
+            if problem is not None:
+                self.wrong = problem, 0, result, wants[0]
             return problem or self.borrowed(says, result, values), result
         got = [result]
         if len(self.results) > 1:
@@ -787,6 +832,7 @@ class _Contract:
                     same = same and not _kit_near(want, old[place], 1e-4)
                     if same and _kit_near(now, old[place], tol):
                         return self.stale(f"{says}: {name}", values, given), None
+                self.wrong = problem, place, now, want
                 return problem, None
             inside = now.untyped_storage().data_ptr()
             if (
@@ -804,13 +850,15 @@ class _Contract:
                 )
         return None, got
 
-    def known(self, place, got, want, tol):
+    def known(self, place, got, want, tol, mistakes=None):
         """Return the sentence of the mistake that gives exactly this, or None."""
-        given, state = self.precise(self.asked) if self.mistakes else ([], None)
-        for sentence, wrong in self.mistakes.items():
+        mistakes = self.mistakes.items() if mistakes is None else mistakes
+        given, state = self.precise(self.asked) if mistakes else ([], None)
+        for sentence, wrong in mistakes:
             asked = _kit_copy(given if state is None else [state, *given])
-            found = wrong(*asked)
-            found = found[place] if len(self.results) > 1 else found
+            found = _KitTwins.safe(wrong, asked)
+            if found is not None and len(self.results) > 1:
+                found = found[place]
             if found is None:
                 continue
             if self.plain_problem(f"", self.cast(found), want, tol) is None:
@@ -979,11 +1027,31 @@ class _Contract:
                 problem = _kit_difference(what, now, self.cast(want), 10 * tol)
                 known = problem and self.cut(values, name, now, 10 * tol)
                 assert not known, f"{what}: {known}"
+                if problem is not None and not now.isnan().any():
+                    came = dict(zip(names, found, strict=True))
+                    problem = self.with_cut(problem, values, name, came, want, 10 * tol)
                 assert problem is None or not now.isnan().any(), (
                     f"{problem} Is there a root of 0 inside, a division by 0 or an "
                     f"infinite exponential, if only in a branch that isn't taken?"
                 )
                 assert problem is None, problem
+
+    def with_cut(self, problem, values, name, found, want, tol):
+        """Return what is wrong with a gradient, and what program gives just this.
+
+        found: all gradients that came, by name.
+        """
+        given, state = self.precise(values)
+        twins = _KitTwins(self.reference, given, self.arguments, state)
+        for sentence, wrong in twins.of_steps(gradients=True):
+            slopes = self.slopes_of(wrong, values) or {}
+            if slopes and all(
+                now is not None and _kit_difference(f"", now, slopes[key], tol) is None
+                for key, now in found.items()
+            ):
+                return f"{problem} Just this comes if {sentence}."
+        more = _kit_relation(found[name], self.cast(want), tol)
+        return f"{problem} What came: {more}" if more else problem
 
     def leaves(self, values):
         """Return copies of arguments by name; those that get gradients ask for them."""

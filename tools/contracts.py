@@ -8,8 +8,8 @@
     # %% masked-attention--contract | points: 3
 
 What stands below, up to the next part, is the cell's text, under a title (tools/folding.py). A
-cell that isn't there yet comes last among its task's. The kit (solutions/kit.py, from `# %% kit`
-on) goes in hidden lines above the first of the parts, and behind it what stands below
+cell that isn't there yet comes last among its task's. The kit (solutions/kit.py and twins.py, from
+`# %% kit` on) goes in hidden lines above the first of the parts, and behind it what stands below
 `# %% shared`: definitions that several parts use. A part never uses another part's: where its
 task isn't solved, its cell stops before them. Imports above are for editors and linters only.
 """
@@ -31,7 +31,7 @@ from tools.folding import titled
 HEAD = re.compile(
     r"^# %% (?P<name>[a-z0-9-]+)(?: \| points: (?P<points>[\d.]+))?$", re.MULTILINE
 )
-KIT, CONTRACT = "kit.py", "contract.py"
+KIT, CONTRACT = ("kit.py", "twins.py"), "contract.py"
 #: Parts that are no test cells.
 KIT_PART, SHARED = "kit", "shared"
 
@@ -75,8 +75,8 @@ def parts(path: Path) -> list[Part]:
 
 def hidden(solutions: Path, own: list[Part]) -> str:
     """Return the kit and what an assignment's parts share, as hidden lines."""
-    (kit,) = parts(solutions / KIT)
-    texts = [kit.text, *(part.text for part in own if part.name == SHARED)]
+    kit = [part.text for name in KIT for part in parts(solutions / name)]
+    texts = [*kit, *(part.text for part in own if part.name == SHARED)]
     body = "\n\n\n".join(texts)
     return f"### BEGIN HIDDEN TESTS\n{body}\n\n\n### END HIDDEN TESTS\n"
 

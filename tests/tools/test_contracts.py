@@ -21,7 +21,8 @@ NAME = "01-rnn-attention"
 def course(tmp_path: Path) -> Path:
     """A course of one assignment with a contract."""
     shutil.copytree(ROOT / "solutions" / NAME, tmp_path / "solutions" / NAME)
-    shutil.copy(ROOT / "solutions" / "kit.py", tmp_path / "solutions")
+    for kit in contracts.KIT:
+        shutil.copy(ROOT / "solutions" / kit, tmp_path / "solutions")
     return tmp_path
 
 
@@ -35,7 +36,7 @@ def test_an_edited_contract_is_noticed_and_written(course: Path) -> None:
     """A change of the contract, or of the kit, differs until it is written."""
     for path in (
         course / "solutions" / NAME / "contract.py",
-        course / "solutions" / "kit.py",
+        *(course / "solutions" / kit for kit in contracts.KIT),
     ):
         path.write_text(path.read_text() + "_edited = 1\n")
         (problem,) = contracts.differences(course)

@@ -1,0 +1,613 @@
+"""Wrong programs made out of a contract's reference, to name the mistake that a student made.
+
+Where a result is wrong, and its contract knows no mistake that gives it, the kit looks for a twin:
+the reference with one of its arguments changed (left out, exchanged with another, its mask
+inverted), or with one of its steps changed (a division left out, a sum over another axis, a
+gradient cut off). A twin that gives exactly what the student's code gave, says in words what it
+does. So a sentence is true of the numbers, whatever the student's code looks like.
+
+It costs up to some hundred calls of the reference, and only where something is wrong.
+"""
+
+import torch
+
+from solutions.kit import _kit_copy, _kit_near, _kit_tensors
+
+# %% kit
+import inspect  # isort: skip
+import sys  # isort: skip
+
+
+class _KitStep(torch.overrides.TorchFunctionMode):
+    """Notes the steps of a reference, or changes one of them.
+
+    A step is a call of PyTorch at one place of the code, in each round of a loop.
+
+    site: the step that is changed; change: returns its result, from the function, its
+    arguments and the result that it has.
+    """
+
+    #: Calls of PyTorch that may be made before the search for a twin is given up.
+    most = 40_000
+
+    def __init__(self, site=None, change=None):
+        super().__init__()
+        self.site, self.change, self.calls = site, change, 0
+        self.steps, self.made = {}, {}
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        self.calls += 1
+        frame = sys._getframe(1)
+        while frame.f_globals.get("__name__", "").startswith("torch"):
+            frame = frame.f_back
+        name = getattr(func, "__name__", "").strip("_")
+        site = frame.f_code, frame.f_lasti, name
+        if self.site is not None:
+            changed = site == self.site
+            return self.change(func, args, kwargs, result) if changed else result
+        if type(result) is torch.Tensor:
+            self.steps.setdefault(site, (name, args, kwargs))
+            self.made[id(result)] = name, result  # kept, so that no id comes twice
+        return result
+
+
+def _kit_called(name):
+    """Return what a step is called, by PyTorch's name of it, or None."""
+    names = {
+        f"a division": (
+            "div",
+            "truediv",
+        ),
+        f"a multiplication": ("mul",),
+        f"an addition": (
+            "add",
+            "radd",
+        ),
+        f"a subtraction": (
+            "sub",
+            "rsub",
+        ),
+        f"exp": ("exp",),
+        f"the logarithm": ("log",),
+        f"a root": (
+            "sqrt",
+            "rsqrt",
+        ),
+        f"a power": ("pow",),
+        f"a square": ("square",),
+        f"tanh": ("tanh",),
+        f"the sigmoid": ("sigmoid",),
+        f"relu": ("relu",),
+        f"gelu": ("gelu",),
+        f"an absolute value": ("abs",),
+        f"a bound (clamp)": (
+            "clamp",
+            "clamp_min",
+        ),
+        f"rounding down": ("floor",),
+        f"rounding up": ("ceil",),
+        f"rounding": ("round",),
+        f"a minus sign": ("neg",),
+        f"a mask": ("masked_fill",),
+        f"the softmax": ("softmax",),
+        f"the log-softmax": ("log_softmax",),
+        f"a sum": ("sum",),
+        f"a mean": ("mean",),
+        f"a maximum": (
+            "amax",
+            "max",
+        ),
+        f"a minimum": (
+            "amin",
+            "min",
+        ),
+        f"a variance": ("var",),
+        f"a standard deviation": ("std",),
+        f"a length": ("norm",),
+        f"a running sum": ("cumsum",),
+        f"turning the order round": ("flip",),
+        f"a shift": ("roll",),
+        f"a product of matrices": (
+            "matmul",
+            "rmatmul",
+            "bmm",
+            "einsum",
+        ),
+        f"a product with weights": ("linear",),
+        f"a choice by a condition": ("where",),
+        f"the cosine": ("cos",),
+        f"the sine": ("sin",),
+        f"the causal triangle": (
+            "tril",
+            "triu",
+        ),
+    }
+    return next((said for said, own in names.items() if name in own), None)
+
+
+def _kit_other(name):
+    """Return the step that a mistaken program does in its place, and a sentence."""
+    other = {
+        "lt": ("le", f"an equal number counts on the other side of a comparison"),
+        "le": ("lt", f"an equal number counts on the other side of a comparison"),
+        "gt": ("ge", f"an equal number counts on the other side of a comparison"),
+        "ge": ("gt", f"an equal number counts on the other side of a comparison"),
+        "cos": ("sin", f"sine and cosine change places"),
+        "sin": ("cos", f"sine and cosine change places"),
+        "floor": ("round", f"a number is rounded to the nearest, not down"),
+        "round": ("floor", f"a number is rounded down, not to the nearest"),
+        "sum": ("mean", f"a mean stands in the place of a sum"),
+        "mean": ("sum", f"a sum stands in the place of a mean"),
+        "log_softmax": ("softmax", f"the logarithm after a softmax is left out"),
+    }
+    return other.get(name, (None, None))
+
+
+def _kit_one_of(name):
+    """Return the sentence for one of two conditions, by the step that joins them."""
+    if name in ("and", "bitwise_and", "logical_and"):
+        return f"one of two conditions that must both hold is left out"
+    if name in ("or", "bitwise_or", "logical_or"):
+        return f"one of two conditions, either of which is enough, is left out"
+    return None
+
+
+class _KitTwins:
+    """Makes the twins of a contract for the arguments of one call.
+
+    reference: what is changed; values: its arguments, in order; names: what they are
+    called; state: the weights by name, or None.
+    """
+
+    #: Steps whose second argument is a number to reckon with.
+    numbers = ("div", "truediv", "mul", "add", "radd", "sub", "rsub", "pow")
+    #: Steps that run along an axis.
+    along = (
+        "softmax",
+        "log_softmax",
+        "sum",
+        "mean",
+        "amax",
+        "amin",
+        "var",
+        "std",
+        "norm",
+        "cumsum",
+        "flip",
+        "roll",
+    )
+
+    def __init__(self, reference, values, names, state=None):
+        self.reference, self.names, self.state = reference, names, state
+        self.values = self.with_defaults(list(values))
+
+    @staticmethod
+    def safe(make, given):
+        """Return make(*given), or None if it stops with an error."""
+        try:
+            return make(*given)
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ):
+            return None
+
+    def defaults(self):
+        """Return the arguments' defaults in the reference, where they have one."""
+        found = list(inspect.signature(self.reference).parameters.values())
+        found = found[1:] if self.state is not None else found
+        return {
+            place: one.default
+            for place, one in enumerate(found[: len(self.names)])
+            if one.default is not one.empty
+        }
+
+    def with_defaults(self, values):
+        """Return arguments with the defaults of those that are left out at the end."""
+        defaults = self.defaults()
+        while len(values) in defaults:
+            values.append(_kit_copy(defaults[len(values)]))
+        return values
+
+    def all(self):
+        """Yield the twins: those of arguments and weights, then those of steps."""
+        yield from self.of_arguments()
+        yield from self.of_steps()
+
+    def of_arguments(self):
+        """Yield sentences, each with what to call instead of the reference.
+
+        What is called gets arguments as the reference does, and changes them.
+        """
+        defaults = self.defaults()
+        for place, (name, value) in enumerate(
+            zip(self.names, self.values, strict=False)
+        ):
+            for sentence, change in self.changes(name, value, place, defaults):
+                yield sentence, self.with_argument(place, change)
+        tensors = [
+            place
+            for place, value in enumerate(self.values[: len(self.names)])
+            if type(value) is torch.Tensor
+        ]
+        for number, one in enumerate(tensors):
+            for two in tensors[number + 1 :]:
+                a, b = self.values[one], self.values[two]
+                if a.shape == b.shape and a.dtype == b.dtype and not torch.equal(a, b):
+                    sentence = f"{self.names[one]} and {self.names[two]} change places"
+                    yield sentence, self.exchanged(one, two)
+        yield from self.of_weights()
+
+    def changes(self, name, value, place, defaults):
+        """Yield sentences and functions that change an argument."""
+        default = defaults.get(place, inspect)
+        if default is not inspect and type(value) is not torch.Tensor:
+            if type(value) in (int, float) and value == 0 and default != 0:
+                text = f"{name}=0 counts as not given (`if {name}`, `{name} or ...`)"
+                yield text, lambda x: default
+            elif value != default:
+                yield f"{name} is not used, and its default counts", lambda x: default
+        elif default is not inspect and default is None:
+            yield f"{name} is not used", lambda x: None
+        if type(value) is bool:
+            yield f"True and False of {name} change places", lambda x: not x
+        elif type(value) is int:
+            yield f"{name} counts as one more than it is", lambda x: x + 1
+            if value > 1:
+                yield f"{name} counts as one less than it is", lambda x: x - 1
+        elif type(value) is float and value > 0:
+            yield f"{name} counts as 1", lambda x: 1.0
+            yield f"the square of {name} is used", lambda x: x * x
+            yield f"the root of {name} is used", lambda x: x**0.5
+            yield f"1 / {name} is used", lambda x: 1 / x
+        elif type(value) in (list, tuple) and len(value) > 1:
+            yield f"the last of {name} is left out", lambda x: x[:-1]
+            yield f"the first of {name} is left out", lambda x: x[1:]
+            yield f"only the first of {name} is used", lambda x: x[:1]
+            yield f"{name} is read in the opposite order", lambda x: x[::-1]
+        elif type(value) is torch.Tensor:
+            yield from self.of_tensor(name, value)
+
+    @staticmethod
+    def of_tensor(name, value):
+        """Yield sentences and functions that change a tensor."""
+        if value.dtype == torch.bool and value.dim():
+            yield f"True and False of {name} change places", torch.logical_not
+            yield f"{name} counts as True throughout", torch.ones_like
+            yield f"{name} counts as False throughout", torch.zeros_like
+            yield (
+                f"{name} is taken for a number of entries that stand first",
+                lambda x: x.sort(dim=-1, descending=True)[0],
+            )
+            yield f"{name} is read in the opposite order", lambda x: x.flip(-1)
+        if value.dim() > 1 and len(value) > 1:
+            yield (
+                f"the first entry of {name} stands for all along its first axis",
+                lambda x: x[:1].expand_as(x).clone(),
+            )
+        if value.dim() > 1 and value.shape[-1] == value.shape[-2] > 1:
+            yield f"{name} is transposed", lambda x: x.mT.clone()
+        if value.is_floating_point() and value.dim():
+            yield f"{name} is not used (it counts as 0)", lambda x: x * 0
+            yield f"the sign of {name} is lost", lambda x: x.abs()
+            yield f"the sign of {name} is turned", lambda x: -x
+            yield f"{name} is read in the opposite order", lambda x: x.flip(0)
+        if value.dtype == torch.int64 and value.numel():
+            yield f"{name} counts as one more than it is", lambda x: x + 1
+            yield f"{name} counts as one less than it is", lambda x: x - 1
+
+    def with_argument(self, place, change):
+        """Return the reference with one argument changed."""
+
+        def twin(*given):
+            weights, given = self.parted(given)
+            given[place] = change(given[place])
+            return self.reference(*weights, *given)
+
+        return twin
+
+    def exchanged(self, one, two):
+        """Return the reference with two arguments exchanged."""
+
+        def twin(*given):
+            weights, given = self.parted(given)
+            given[one], given[two] = given[two], given[one]
+            return self.reference(*weights, *given)
+
+        return twin
+
+    def parted(self, given):
+        """Return the weights, if there are any, and all arguments, each as a list."""
+        many = 0 if self.state is None else 1
+        return list(given[:many]), self.with_defaults(list(given[many:]))
+
+    def of_weights(self):
+        """Yield sentences and references whose weights are changed."""
+        names = list(self.state or {})
+        for number, name in enumerate(names):
+            value = self.state[name]
+            yield f"{name} is not used (it counts as 0)", self.with_weight(name, 0)
+            if value.dim() > 1 and value.shape[-1] == value.shape[-2] > 1:
+                yield f"{name} is transposed", self.with_weight(name, None)
+            for other in names[number + 1 :]:
+                if self.state[other].shape == value.shape:
+                    sentence = f"{name} and {other} change places"
+                    yield sentence, self.with_weights_exchanged(name, other)
+
+    def with_weight(self, name, factor):
+        """Return the reference with a weight times a factor; None: transposed."""
+
+        def twin(state, *given):
+            weight = state[name]
+            weight = weight.mT if factor is None else factor * weight
+            return self.reference({**state, name: weight}, *given)
+
+        return twin
+
+    def with_weights_exchanged(self, one, two):
+        """Return the reference with two weights exchanged."""
+
+        def twin(state, *given):
+            turned = {**state, one: state[two], two: state[one]}
+            return self.reference(turned, *given)
+
+        return twin
+
+    def of_steps(self, gradients=False):
+        """Yield sentences, each with the reference with one step changed."""
+        notes = _KitStep()
+        given = _kit_copy(self.values)
+        given = given if self.state is None else [_kit_copy(self.state), *given]
+        with notes:
+            if self.safe(self.reference, given) is None:
+                return
+        most = _KitStep.most // max(notes.calls, 1)
+        for site, (name, args, kwargs) in notes.steps.items():
+            called = self.told(name, args, given, notes.made)
+            found = self.cuts(name, args, called, given, notes.made)
+            found = found if gradients else self.slips(name, args, kwargs, called)
+            for sentence, change in found:
+                most -= 1
+                if most < 0:
+                    return
+                yield sentence, self.with_step(site, change)
+
+    def with_step(self, site, change):
+        """Return the reference with one step changed."""
+
+        def twin(*given):
+            with _KitStep(site, change):
+                return self.reference(*given)
+
+        return twin
+
+    def told(self, name, args, given, made):
+        """Return what a step is called, with what goes into it; None if it isn't."""
+        called = _kit_called(name)
+        if called is None:
+            return None
+        kinds = (torch.Tensor, int, float) if name in self.numbers else torch.Tensor
+        into = [x for x in args[:2] if isinstance(x, kinds)]
+        into = [self.origin(x, given, made) for x in into]
+        into = [x for x in into if x is not None]
+        if len(into) == 2:
+            return f"{called} (of {into[0]} and {into[1]})"
+        return f"{called} (of {into[0]})" if into else called
+
+    def origin(self, value, given, made):
+        """Return where a number or a tensor comes from, or None."""
+        weights, named = (
+            (given[0], given[1:]) if self.state is not None else ({}, given)
+        )
+        named = {**dict(zip(self.names, named, strict=False)), **weights}
+        for name, one in named.items():
+            if type(value) is not torch.Tensor:
+                if type(value) is float and type(one) is float and value == one:
+                    return f"{name}"
+                continue
+            memory = value.untyped_storage().data_ptr()
+            if any(memory == x.untyped_storage().data_ptr() for x in _kit_tensors(one)):
+                return f"{name}"
+        if type(value) is torch.Tensor and id(value) in made:
+            return _kit_called(made[id(value)][0])
+        return f"a number" if type(value) in (int, float) else None
+
+    def cuts(self, name, args, called, given, made):
+        """Yield sentences and changes of a step that cut off gradients."""
+        if called is None:
+            return
+
+        def whole(func, args, kwargs, result):
+            return result.detach()
+
+        def part(place):
+            def cut(func, args, kwargs, result):
+                args = list(args)
+                args[place] = args[place].detach()
+                return func(*args, **kwargs)
+
+            return cut
+
+        yield f"the result of {called} is cut off (detach)", whole
+        for place, value in enumerate(args[:3]):
+            if isinstance(value, torch.Tensor) and value.is_floating_point():
+                into = self.origin(value, given, made)
+                what = f"{into} is cut off" if into else f"something is cut off"
+                yield f"{what} (detach) where it goes into {called}", part(place)
+
+    def slips(self, name, args, kwargs, called):
+        """Yield sentences and changes of a step that give other numbers."""
+        whole = (
+            "where",
+            "matmul",
+            "rmatmul",
+            "bmm",
+            "tril",
+            "triu",
+            "linear",
+            "einsum",
+        )
+        if called is not None and name not in (*whole, *self.along[2:]):
+            yield f"{called} is left out", self.left_out
+        if name in ("add", "radd", "sub", "rsub"):
+            yield f"plus and minus change places in {called}", self.sign_turned
+        if name in ("div", "truediv"):
+            yield f"{called} is a multiplication", self.multiplied
+        if name in self.along and args and isinstance(args[0], torch.Tensor):
+            for axis in range(args[0].dim()):
+                text = f"{called} runs along another axis"
+                yield text, self.along_axis(axis)
+            yield f"{called} runs over all axes", self.over_all
+        if name in ("var", "std"):
+            yield f"{called} divides by n - 1 in the place of n", self.corrected
+        if name in ("where", "masked_fill"):
+            yield f"a condition is inverted", self.inverted
+        if name in ("matmul", "rmatmul", "bmm"):
+            for place in (0, 1):
+                yield f"a factor in {called} is transposed", self.transposed(place)
+        if name in ("tril", "triu"):
+            for step in (-1, 1):
+                yield (
+                    f"{called} begins one place beside the diagonal where it begins",
+                    self.beside(step),
+                )
+        other, text = _kit_other(name)
+        if other is not None:
+            yield text, self.replaced(other)
+        text = _kit_one_of(name)
+        if text is not None:
+            for place in (0, 1):
+                yield text, self.one_of(place)
+
+    @staticmethod
+    def left_out(func, args, kwargs, result):
+        first = next(x for x in args if isinstance(x, torch.Tensor))
+        return first.expand(result.shape).to(result.dtype)
+
+    @staticmethod
+    def sign_turned(func, args, kwargs, result):
+        one, two = args[:2]
+        back = "sub" in func.__name__
+        return one + two if back else one - two
+
+    @staticmethod
+    def multiplied(func, args, kwargs, result):
+        return args[0] * args[1]
+
+    @staticmethod
+    def along_axis(axis):
+        def change(func, args, kwargs, result):
+            if "dim" in kwargs:
+                return func(*args, **{**kwargs, "dim": axis})
+            if func.__name__.strip("_") == "flip":
+                return func(args[0], [axis])
+            if len(args) > 1:
+                return func(args[0], axis, *args[2:], **kwargs)
+            return func(args[0], axis, **kwargs)
+
+        return change
+
+    @staticmethod
+    def over_all(func, args, kwargs, result):
+        return func(args[0]).expand(result.shape)
+
+    @staticmethod
+    def corrected(func, args, kwargs, result):
+        kwargs = {key: x for key, x in kwargs.items() if key != "unbiased"}
+        return func(args[0], *args[1:2], **{**kwargs, "correction": 1})
+
+    @staticmethod
+    def inverted(func, args, kwargs, result):
+        place = 1 if args[0].dtype != torch.bool else 0
+        args = list(args)
+        args[place] = ~args[place]
+        return func(*args, **kwargs)
+
+    @staticmethod
+    def transposed(place):
+        def change(func, args, kwargs, result):
+            args = list(args)
+            args[place] = args[place].mT
+            return func(*args, **kwargs)
+
+        return change
+
+    @staticmethod
+    def beside(step):
+        def change(func, args, kwargs, result):
+            if "diagonal" in kwargs:
+                return func(*args, **{**kwargs, "diagonal": kwargs["diagonal"] + step})
+            place = args[1] if len(args) > 1 else 0
+            return func(args[0], place + step, **kwargs)
+
+        return change
+
+    @staticmethod
+    def replaced(other):
+        def change(func, args, kwargs, result):
+            return getattr(torch, other)(*args, **kwargs)
+
+        return change
+
+    @staticmethod
+    def one_of(place):
+        def change(func, args, kwargs, result):
+            return torch.as_tensor(args[place]).expand(result.shape)
+
+        return change
+
+
+def _kit_relation(got, want, tol):
+    """Say how wrong numbers are related to the right ones, or return None."""
+    got, want = got.detach(), want.detach()
+    if got.shape != want.shape or got.numel() < 4 or not want.is_floating_point():
+        return None
+    got, want = got.double(), want.double()
+    if not (got.isfinite().all() and want.isfinite().all()):
+        return None
+    if _kit_near(-got, want, tol):
+        return f"the sign of every number is the opposite of the right one."
+    if got.std() <= tol * want.abs().max():
+        return f"all numbers are the same, where they differ."
+    large = want.abs() > 1e-3 * want.abs().max()
+    share = got[large] / want[large]
+    if large.sum() > 3 and _kit_near(got, want * share.median(), tol):
+        return (
+            f"every number is the right one times one and the same factor. Is a "
+            f"factor or a division left out, made twice, or by another size?"
+        )
+    if _kit_near(got, want + (got - want).mean(), tol):
+        return f"one and the same number is missing, or too much, in every entry."
+    if want.dim() > 1 and want.shape[-1] > 2:
+        scale = (got * want).sum(-1, keepdim=True) / (want * want).sum(-1, keepdim=True)
+        if _kit_near(got, want * scale.nan_to_num(), tol):
+            return (
+                f"each row is the right one times a factor of its own. By what is a "
+                f"row divided or multiplied?"
+            )
+        gap = (got - want).mean(-1, keepdim=True)
+        if _kit_near(got, want + gap, tol):
+            return f"each row is the right one plus a number of its own."
+    for axis in range(want.dim()):
+        size = want.shape[axis]
+        if size < 2:
+            continue
+        if _kit_near(got.flip(axis), want, tol):
+            return f"the right numbers, in the opposite order along axis {axis}."
+        if size > 2 and _kit_near(got.roll(1, axis), want, tol):
+            return f"the right numbers, one place too early along axis {axis}."
+        if size > 2 and _kit_near(got.roll(-1, axis), want, tol):
+            return f"the right numbers, one place too late along axis {axis}."
+    square = want.dim() > 1 and want.shape[-1] == want.shape[-2]
+    if square and _kit_near(got.mT, want, tol):
+        return f"the right numbers, with rows and columns exchanged."
+    if _kit_near(got.flatten().sort()[0], want.flatten().sort()[0], tol):
+        return f"the right numbers, at wrong places."
+    return None

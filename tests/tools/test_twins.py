@@ -1,0 +1,196 @@
+"""The kit says which wrong program gives exactly what came, and nothing where it isn't sure."""
+
+import re
+
+import pytest
+
+from tests.tools.kit import Kit
+
+ATTENTION = """
+def reference(x, key, mask=None, temperature=1.0, first=0):
+    scores = x @ key.mT / x.shape[-1]**0.5 / temperature
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return (torch.softmax(scores, -1) @ key)[..., first:, :]
+
+def answer(x, key, mask=None, temperature=1.0, first=0):
+    scores = x @ key.mT / x.shape[-1]**0.5 / temperature
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return (torch.softmax(scores, -1) @ key)[..., first:, :]
+
+contract = _Contract(
+    answer,
+    reference,
+    arguments=(f"x", f"key", f"mask", f"temperature", f"first"),
+    results=(f"output",),
+    gradients=(f"x", f"key"),
+)
+x, key = _kit_normal(1, (2, 4, 3), (2, 5, 3))
+mask = torch.tensor([True, True, False, True, True])
+contract.case(f"Plain", x, key, None, 2.0)
+contract.case(f"Masked", x, key, mask, 2.0)
+contract.case(f"Two left out", x, key, mask, 2.0, 2)
+contract.again()
+"""
+HEAD, TAIL = ATTENTION.split("def answer", 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            " / x.shape[-1]**0.5",
+            "",
+            "Plain.*: output: .* Just this comes if a division "
+            "\\(of a product of matrices and a number\\) is left out.$",
+        ),
+        ("scores, -1)", "scores, -2)", "the softmax .* runs along another axis"),
+        ("~mask", "mask", "Masked.* True and False of mask change places"),
+        (
+            "if mask is not None",
+            "if False",
+            "Masked.* differed only in mask: that has no effect",
+        ),
+        ("/ temperature", "/ temperature**2", "the square of temperature is used"),
+        ("/ temperature", "* temperature", "1 / temperature is used"),
+        ("first:", "first + 1:", "first counts as one more than it is"),
+        (
+            "-1) @ key)",
+            "-1).detach() @ key + 0 * x.sum())",
+            "gradient of x: .* the result "
+            "of a product of matrices \\(of x and key\\) is cut off",
+        ),
+        (
+            "x @ key.mT",
+            "x @ key.detach().mT",
+            "gradient of key: .* key is cut off \\(detach"
+            "\\) where it goes into a product of matrices \\(of x and key\\)",
+        ),
+        ("-1) @ key)", "-1) @ key * 1.5)", "every number is the right one times one"),
+        (
+            "torch.softmax(scores, -1)",
+            "scores.exp()",
+            "each row is the right one times a factor of its own",
+        ),
+        ("-1) @ key)", "-1) @ -key)", "the sign of every number is the opposite"),
+        ("-1) @ key)", "-1) @ key + 1)", "one and the same number is missing"),
+        ("-1) @ key)", "-1) @ key).roll(1, 1)", "one place too late along axis 1"),
+        ("-1) @ key)", "-1) @ key).sin()", "wrong, first at index .0, 0, 0..$"),
+    ],
+)
+def test_the_wrong_program_is_named(old: str, new: str, says: str) -> None:
+    """In words that a student is told, without a number that came or must come."""
+    assert old in TAIL
+    source = HEAD + "def answer" + TAIL.replace(old, new, 1)
+    message, told = Kit().run(source)
+    assert re.search(says, message), message
+    assert told == message
+
+
+WEIGHTS = """
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Parameter(torch.zeros(3, 3))
+        self.b = torch.nn.Parameter(torch.zeros(3, 3))
+    def forward(self, x):
+        return {answer}
+
+def reference(state, x):
+    return (x @ state["a"]).relu() @ state["b"]
+
+contract = _Contract(
+    make=Layer, reference=reference,
+    state=_kit_state(3, {{f"a": (3, 3), f"b": (3, 3)}}),
+    arguments=(f"x",), results=(f"y",), gradients=(f"x",),
+)
+contract.case(f"Rows", _kit_normal(1, (4, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("(x @ self.b).relu() @ self.a", "Just this comes if a and b change places"),
+        ("(x @ self.a.mT).relu() @ self.b", "Just this comes if a is transposed"),
+        ("x @ self.a @ self.b", "relu .*is left out"),
+        ("(x @ self.a).relu() @ self.b", "^$"),
+    ],
+)
+def test_weights_are_twins_as_well(answer: str, says: str) -> None:
+    """In float32 or float64, as the module is."""
+    message, told = Kit().run(WEIGHTS.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+PLAIN = """
+def reference(words, most=3, keep=0):
+    return [len(w) for w in words][keep:most]
+
+contract = _Contract(
+    {answer}, reference, arguments=(f"words", f"most", f"keep"), results=()
+)
+contract.case(f"Words", ["a", "bcd", "ef", "ghij", "k"], 3, 1)
+contract.case(f"None kept", ["a", "bcd", "ef", "ghij", "k"], 4, 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (
+            "lambda words, most=3, keep=0: [len(w) for w in words][(keep or 1):most]",
+            "None kept",
+        ),
+        (
+            "lambda words, most=3, keep=0: [len(w) for w in words][::-1][keep:most]",
+            "words is read in the opposite order",
+        ),
+        (
+            "lambda words, most=3, keep=0: [len(w) for w in words][keep:most + 1]",
+            "most counts as one more than it is",
+        ),
+    ],
+)
+def test_lists_have_twins(answer: str, says: str) -> None:
+    """What comes need not be a tensor."""
+    message, told = Kit().run(PLAIN.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+COINCIDENCE = """
+contract = _Contract(
+    lambda a, b: {answer}, lambda a, b: a * b, arguments=(f"a", f"b"), results=(f"c",)
+)
+contract.case(f"Zeros", torch.zeros(3).double(), torch.ones(3).double())
+contract.case(f"Any", *_kit_normal(1, (3,), (3,)))
+"""
+
+
+def test_what_many_programs_give_is_laid_at_no_door() -> None:
+    """Where more than two twins give it, none is named."""
+    message, _ = Kit().run(COINCIDENCE.format(answer="torch.zeros_like(a) + 1"))
+    assert message.startswith("Zeros")
+    assert "Just this comes" not in message
+
+
+def test_a_long_reference_does_not_hold_grading_up() -> None:
+    """The search ends after a number of calls of PyTorch that is the same everywhere."""
+    kit = Kit()
+    kit.run(
+        """
+def reference(x):
+    for _ in range(3000):
+        x = x * 1.0001 + 0.1
+        kit_calls.append(1)
+    return x
+kit_calls = []
+contract = _Contract(lambda x: x.sin(), reference, arguments=(f"x",), results=(f"y",))
+contract.case(f"Any", _kit_normal(1, (3,)))
+"""
+    )
+    calls = len(kit.names["kit_calls"]) / 3000
+    assert 3 < calls < 30
