@@ -272,8 +272,24 @@ class _KitTwins:
             yield f"the first of {name} is left out", lambda x: x[1:]
             yield f"only the first of {name} is used", lambda x: x[:1]
             yield f"{name} is read in the opposite order", lambda x: x[::-1]
+        elif type(value) is dict:
+            yield from self.of_entries(value)
         elif type(value) is torch.Tensor:
             yield from self.of_tensor(name, value)
+
+    @staticmethod
+    def of_entries(value):
+        """Yield sentences and functions that change a dictionary of tensors."""
+        names = [name for name, x in value.items() if type(x) is torch.Tensor]
+        for number, one in enumerate(names):
+            text = f"{one} is not used (it counts as 0)"
+            yield text, lambda x, one=one: {**x, one: x[one] * 0}
+            for two in names[number + 1 :]:
+                if value[one].shape == value[two].shape:
+                    yield (
+                        f"{one} and {two} change places",
+                        lambda x, one=one, two=two: {**x, one: x[two], two: x[one]},
+                    )
 
     @staticmethod
     def of_tensor(name, value):

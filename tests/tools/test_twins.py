@@ -161,6 +161,35 @@ def test_lists_have_twins(answer: str, says: str) -> None:
     assert told == message
 
 
+ENTRIES = """
+def reference(heads, x):
+    return x @ heads[f"W_q"] @ heads[f"W_k"]
+
+contract = _Contract(
+    {answer}, reference, arguments=(f"heads", f"x"), results=(f"scores",)
+)
+a, b, x = _kit_normal(1, (3, 3), (3, 3), (2, 3))
+contract.case(f"Any", {{f"W_q": a, f"W_k": b}}, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (
+            'lambda heads, x: x @ heads["W_k"] @ heads["W_q"]',
+            "W_q and W_k change places",
+        ),
+        ('lambda heads, x: x @ heads["W_q"] @ heads["W_k"]', "^$"),
+    ],
+)
+def test_entries_of_a_dictionary_change_places(answer: str, says: str) -> None:
+    """They are told by their names."""
+    message, told = Kit().run(ENTRIES.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
 COINCIDENCE = """
 contract = _Contract(
     lambda a, b: {answer}, lambda a, b: a * b, arguments=(f"a", f"b"), results=(f"c",)
