@@ -67,14 +67,14 @@ HEAD, TAIL = ATTENTION.split("def answer", 1)
             "gradient of key: .* key is cut off \\(detach"
             "\\) where it goes into a product of matrices \\(of x and key\\)",
         ),
-        ("-1) @ key)", "-1) @ key * 1.5)", "every number is the right one times one"),
+        ("-1) @ key)", "-1) @ key * 1.5)", "Every number is the right one times one"),
         (
             "torch.softmax(scores, -1)",
             "scores.exp()",
-            "each row is the right one times a factor of its own",
+            "Each row is the right one times a factor of its own",
         ),
-        ("-1) @ key)", "-1) @ -key)", "the sign of every number is the opposite"),
-        ("-1) @ key)", "-1) @ key + 1)", "one and the same number is missing"),
+        ("-1) @ key)", "-1) @ -key)", "The sign of every number is the opposite"),
+        ("-1) @ key)", "-1) @ key + 1)", "One and the same number is missing"),
         ("-1) @ key)", "-1) @ key).roll(1, 1)", "one place too late along axis 1"),
         ("-1) @ key)", "-1) @ key).sin()", "wrong, first at index .0, 0, 0..$"),
     ],
