@@ -14,8 +14,8 @@ import torch
 from solutions.kit import _kit_copy, _kit_near, _kit_tensors
 
 # %% kit
-import inspect  # isort: skip
-import sys  # isort: skip
+import inspect as _inspect  # isort: skip
+import sys as _sys  # isort: skip
 
 
 class _KitStep(torch.overrides.TorchFunctionMode):
@@ -39,7 +39,7 @@ class _KitStep(torch.overrides.TorchFunctionMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         self.calls += 1
-        frame = sys._getframe(1)
+        frame = _sys._getframe(1)
         while frame.f_globals.get("__name__", "").startswith("torch"):
             frame = frame.f_back
         name = getattr(func, "__name__", "").strip("_")
@@ -201,7 +201,7 @@ class _KitTwins:
 
     def defaults(self):
         """Return the arguments' defaults in the reference, where they have one."""
-        found = list(inspect.signature(self.reference).parameters.values())
+        found = list(_inspect.signature(self.reference).parameters.values())
         found = found[1:] if self.state is not None else found
         return {
             place: one.default
@@ -251,14 +251,14 @@ class _KitTwins:
 
     def changes(self, name, value, place, defaults):
         """Yield sentences and functions that change an argument."""
-        default = defaults.get(place, inspect)
-        if default is not inspect and type(value) is not torch.Tensor:
+        default = defaults.get(place, _inspect)
+        if default is not _inspect and type(value) is not torch.Tensor:
             if type(value) in (int, float) and value == 0 and default != 0:
                 text = f"{name}=0 counts as not given (`if {name}`, `{name} or ...`)"
                 yield text, lambda x: x if x else default
             elif value != default:
                 yield f"{name} is not used, and its default counts", lambda x: default
-        elif default is not inspect and default is None:
+        elif default is not _inspect and default is None:
             yield f"{name} is not used", lambda x: None
         if type(value) is bool:
             yield f"True and False of {name} change places", lambda x: not x
