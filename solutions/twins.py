@@ -14,8 +14,6 @@ import torch
 from solutions.kit import _kit_copy, _kit_near, _kit_tensors
 
 # %% kit
-import inspect as _inspect  # isort: skip
-import sys as _sys  # isort: skip
 
 
 class _KitStep(torch.overrides.TorchFunctionMode):
@@ -39,7 +37,10 @@ class _KitStep(torch.overrides.TorchFunctionMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         self.calls += 1
-        frame = _sys._getframe(1)
+        try:
+            raise LookupError
+        except LookupError as error:  # its frames say where this is called
+            frame = error.__traceback__.tb_frame.f_back
         while frame.f_globals.get("__name__", "").startswith("torch"):
             frame = frame.f_back
         name = getattr(func, "__name__", "").strip("_")
@@ -201,13 +202,12 @@ class _KitTwins:
 
     def defaults(self):
         """Return the arguments' defaults in the reference, where they have one."""
-        found = list(_inspect.signature(self.reference).parameters.values())
-        found = found[1:] if self.state is not None else found
-        return {
-            place: one.default
-            for place, one in enumerate(found[: len(self.names)])
-            if one.default is not one.empty
-        }
+        code = getattr(self.reference, "__code__", None)
+        given = getattr(self.reference, "__defaults__", None) or ()
+        if code is None:
+            return {}
+        first = code.co_argcount - len(given) - (0 if self.state is None else 1)
+        return {first + place: value for place, value in enumerate(given)}
 
     def with_defaults(self, values):
         """Return arguments with the defaults of those that are left out at the end."""
@@ -251,14 +251,14 @@ class _KitTwins:
 
     def changes(self, name, value, place, defaults):
         """Yield sentences and functions that change an argument."""
-        default = defaults.get(place, _inspect)
-        if default is not _inspect and type(value) is not torch.Tensor:
+        default, known = defaults.get(place), place in defaults
+        if known and type(value) is not torch.Tensor:
             if type(value) in (int, float) and value == 0 and default != 0:
                 text = f"{name}=0 counts as not given (`if {name}`, `{name} or ...`)"
                 yield text, lambda x: x if x else default
             elif value != default:
                 yield f"{name} is not used, and its default counts", lambda x: default
-        elif default is not _inspect and default is None:
+        elif known and default is None:
             yield f"{name} is not used", lambda x: None
         if type(value) is bool:
             yield f"True and False of {name} change places", lambda x: not x
@@ -658,10 +658,8 @@ def _kit_relation(got, want, tol):
     if (got == got.flatten()[0]).all() and (want != want.flatten()[0]).any():
         return f"All numbers that come are the same; they differ."
     for axis in range(want.dim()):
-        off = [
-            not _kit_near(a, b, tol)
-            for a, b in zip(got.unbind(axis), want.unbind(axis), strict=True)
-        ]
+        slices = zip(got.unbind(axis), want.unbind(axis), strict=True)
+        off = [not _kit_near(a, b, tol) for a, b in slices]
         if len(off) > 2 and sum(off) == 1 and (off[0] or off[-1]):
             end = f"first" if off[0] else f"last"
             return f"Only the {end} entry along axis {axis} is wrong, all others are right."
