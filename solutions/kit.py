@@ -513,7 +513,9 @@ class _Contract:
         if self.wrong is None or self.wrong[0] != problem:
             return problem
         _, place, got, want = self.wrong
-        if not _kit_is_telling(want):
+        few = isinstance(want, torch.Tensor) and not want.is_floating_point()
+        few = few and (got.shape != want.shape or (got != want).sum() < 3)
+        if few or not _kit_is_telling(want):
             return problem
         given, state = self.precise(values)
         twins = _KitTwins(self.reference, given, self.arguments, state)
@@ -585,7 +587,7 @@ class _Contract:
             return None
         return (
             f"Other numbers in {names} change nothing of what comes: have they no "
-            f"effect, or is something kept between calls?"
+            f"effect, or does something stay from another call?"
         )
 
     def agrees(self, twins, twin, place, tol):
@@ -951,7 +953,7 @@ class _Contract:
         if isinstance(want, float):
             if type(got) not in (int, float):
                 return f"{where} is a {type(got).__name__}, and no float."
-            if abs(got - want) <= tol * abs(want) + 1e-14:
+            if got == want or abs(got - want) <= tol * abs(want) + 1e-14 < float("inf"):
                 return None
             if abs(got - want) <= 2e-6 * abs(want):
                 return f"{where} is right to about seven digits only, as in float32."
@@ -1170,6 +1172,8 @@ def _kit_difference(says, got, want, tol, once_right=False):
     if want.is_floating_point() and got.isnan().any() and not want.isnan().any():
         return f"{says}: NaN where there must be none."
     if want.dtype == torch.float64 and _kit_near(got, want, 2e-6):
+        if f"?" in f"{says}":  # the case says what it asks
+            return f"{says}: right to about seven digits only."
         if once_right:
             return (
                 f"{says}: right to about seven digits only; other calls were right to "

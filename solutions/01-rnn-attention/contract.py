@@ -77,7 +77,9 @@ def _fills_with_infinity(says, make, state, *arguments, src_mask):
     are below any finite filling.
     """
     module = make()
-    module.load_state_dict({name: x.float() for name, x in state.items()})
+    module.load_state_dict(
+        {name: x.clamp(-4e35, 4e35).float() for name, x in state.items()}
+    )
     arguments = [x.float() if x.is_floating_point() else x for x in arguments]
     _, weights, *_ = _kit_attempt(says, module, *arguments, src_mask)
     assert not weights.isnan().any(), f"{says}: {_Says.nan_weights}"
@@ -359,7 +361,7 @@ _contract = _Contract(
     state={
         "query.weight": torch.ones(1, 1).double(),
         "memory.weight": torch.ones(1, 1).double(),
-        "v": torch.full((1,), 4e25).double(),
+        "v": torch.full((1,), 4e150, dtype=torch.float64),
     },
     reference=_additive,
     arguments=(f"query", f"memory", f"src_mask"),
@@ -581,20 +583,20 @@ def _pair_scores(query, key, U, V):
     return torch.einsum("bqs,sk,hk,bth->bqt", query, U, V, key)
 
 
-def _best_product(W, rank):
+def _best_product(W, rank, size=1.0):
     """Return the best product, from the eigenvectors of W and W' side by side."""
     rows, columns = W.shape
     whole = W.new_zeros(rows + columns, rows + columns, dtype=torch.float64)
     whole[:rows, rows:], whole[rows:, :rows] = W.detach(), W.detach().T
     sizes, vectors = torch.linalg.eigh(whole)  # of each singular value, and of -it
     left, right = vectors[:rows, -rank:], vectors[rows:, -rank:]
-    return (2 * left * sizes[-rank:].clamp(min=0) @ right.T).to(W.dtype)
+    return (2 * left * sizes[-rank:].clamp(min=0) @ right.T).to(W.dtype) / size
 
 
-def _product(W, rank):
-    """Return the product of the student's factors."""
+def _product(W, rank, size=1.0):
+    """Return the product of the student's factors, in units of this size."""
     U, V = low_rank_factors(W, rank)
-    return U @ V.T
+    return U @ V.T / size
 
 
 def _draw_factors(d):
@@ -605,11 +607,18 @@ def _draw_factors(d):
     return [d.numbers(*size) for size in sizes]
 
 
+def _draw_whole_bound(d):
+    """Return widths whose product is a multiple of their sum."""
+    one, two, times = d.whole(1, 9), d.whole(1, 9), d.whole(1, 40)
+    return times * one * (one + two), times * two * (one + two)
+
+
 def _draw_matrix(d):
     """Return a matrix whose singular values differ or are 0, and a rank."""
     size = d.whole(1, d.one(6, 6, 20)), d.whole(1, d.one(6, 6, 20))
     W = d.numbers(*size, kinds=("plain", "plain", "equal", "small", "large"))
-    return W, d.whole(1, min(size))
+    scale = d.one(1.0, 1.0, 1e-9)
+    return scale * W, d.whole(1, min(size)), scale
 
 
 _contract = _Contract(
@@ -645,7 +654,9 @@ _contract.case(f"Seventy sentences", *_many, *_parts[2:])
 _contract.drawn(8, _draw_factors, count=30)
 _contract.again()
 
-_contract = _Contract(_product, _best_product, (f"W", f"rank"), results=(f"U @ V.T",))
+_contract = _Contract(
+    _product, _best_product, (f"W", f"rank", f"size"), results=(f"U @ V.T",)
+)
 _W = _kit_normal(970, (5, 7))
 for _rank in (2, 1, 4, 5):
     _contract.case(f"Other ranks of one matrix", _W, _rank)
@@ -654,8 +665,9 @@ _contract.case(f"A tall matrix, transposed", _kit_apart(_kit_normal(972, (6, 3))
 _contract.case(f"One row", _kit_normal(973, (1, 4)), 1)
 _contract.case(f"One column", _kit_normal(974, (4, 1)), 1)
 _contract.case(f"float32", _kit_normal(975, (4, 6)).float(), 2, tol=1e-3)
-for _scale in (1e-6, 1e6):
-    _contract.case(f"Entries of about {_scale:g}", _scale * _W, 3)
+for _scale in (1e-12, 1e-6, 1e6):
+    _says = f"Small or large entries: is a small number added?"
+    _contract.case(_says, _scale * _W, 3, _scale)
 _thin = _kit_normal(1023, (5, 2)) @ _kit_normal(1024, (2, 7))
 _says = f"A rank above that of the matrix, which then has singular values of 0"
 _contract.case(_says, _thin, 4)
@@ -671,8 +683,15 @@ for _matrix in (_thin, 1e-9 * _W):
 _turn = torch.linalg.qr(_kit_normal(1025, (6, 6)))[0]
 _near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _turn.T
 _contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)
-_small = _turn * 10 ** -torch.arange(6).double() @ _turn.roll(1, 0).T
-_contract.case(f"Singular values from 1 to 1e-5, none of them cut off", _small, 6)
+_near = torch.tensor([1.0, 3e-4, 2.9999e-4, 1e-6, 0.0, 0.0]).double()
+_says = (
+    f"Two small singular values close to each other, beside a large one: W W' squares "
+    f"them, and loses half of the digits"
+)
+_contract.case(_says, _turn * _near @ _turn.roll(1, 0).T, 2)
+_small = _turn * 10 ** torch.linspace(0, -7.5, 6).double() @ _turn.roll(1, 0).T
+_says = f"Singular values from 1 down to tiny ones: none of them is cut off"
+_contract.case(_says, _small, 6)
 _contract.case(f"A parameter", _W.clone().requires_grad_(), 2)
 _near = _turn * torch.tensor([-3.0, 2.0, -1.0, 0.5, 0.2, -0.1]).double() @ _turn.T
 _says = f"A symmetric matrix with negative eigenvalues: their size counts"
@@ -700,6 +719,7 @@ for _sizes_of in [(4096, 4096), (512, 905), (12288, 4097), (3, 50000), (99999, 1
 for _sizes_of in integers(977, 2, 60, (6, 2)).tolist():
     _contract.case(f"Other widths", *_sizes_of)
 _contract.drawn(10, lambda d: [d.whole(1, d.one(9, 99, 10**5)) for _ in "ab"], 40)
+_contract.drawn(1110, _draw_whole_bound, count=150)
 _contract.again()
 ### END HIDDEN TESTS
 
@@ -983,7 +1003,7 @@ _contract = _Contract(
         "memory.weight": torch.ones(1, 1).double(),
         "filters.weight": torch.ones(1, 1, 1).double(),
         "location.weight": torch.ones(1, 1).double(),
-        "v": torch.full((1,), 4e25).double(),
+        "v": torch.full((1,), 4e150, dtype=torch.float64),
     },
     **_of_coverage,
 )
@@ -1184,7 +1204,7 @@ _contract = _Contract(
     state=_kit_state(1006, _decoder_shapes(3, 1, 1, 1)),
     **_of_decoder,
 )
-_contract.state["score.weight"] = torch.full((1, 1), 4e25).double()
+_contract.state["score.weight"] = torch.full((1, 1), 4e150, dtype=torch.float64)
 _memory = torch.tensor([[1.0, 1], [-1, -1], [1, -1], [-1, 1]]).double()
 _memory = _memory.repeat_interleave(torch.tensor([3, 2]), 1)
 _memory = (_memory * torch.tensor([0.9, 1, 0.8, 0.95, 0.85]).double())[:, :, None]

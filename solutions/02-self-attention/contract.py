@@ -947,6 +947,17 @@ _short = lambda d: _as_float32(_drawn_reading(d))  # noqa: E731
 _contract.drawn(25, _short, count=8, tol=1e-3, gradients=False)
 _contract.again()
 
+_early = _Contract(
+    lambda query, key, value: causal_linear_attention(query, key, value)[:, :2],
+    lambda query, key, value: _read_causal(query, key, value)[:, :2],
+    arguments=(f"query", f"key", f"value"),
+    results=(f"the first two positions",),
+)
+_query, _key, _value = _kit_normal(990, (2, 3, 4), (2, 3, 4), (2, 3, 5))
+_value[:, 2] *= 1e10
+_says = f"A large last value, which they don't see: is it added and taken away again?"
+_early.case(_says, 3 + _query, 3 + _key, _value)
+_early.again()
 _contract = _Contract(
     causal_linear_attention,
     _read_causal,

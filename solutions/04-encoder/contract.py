@@ -1530,4 +1530,18 @@ for _call, _reference, _parts_of, _known, _seen in [
             tol=1e-8,
         )
     _contract.again()
+_contract = _Contract(
+    lambda found, gamma, beta, W_u, eps: direct_logits(found, gamma, beta, W_u, eps)[
+        -1
+    ],
+    lambda found, gamma, beta, W_u, eps: (beta @ W_u).expand(*found.shape[1:3], -1),
+    arguments=(f"found", f"gamma", f"beta", f"W_u", f"eps"),
+    results=(f"the share of beta",),
+)
+_parts, *_weights = _kit_normal(1398, (3, 2, 4, 5), (5,), (5,), (5, 6))
+_parts[1] = 1e8 - _parts[0]
+_says = f"Large parts that cancel: is the share of beta what the other shares leave?"
+_contract.case(_says, 1e8 * _parts, *_weights, 1e-5)
+_contract.case(f"Other parts", _parts.flip(0), *_weights, 0.1)
+_contract.again()
 ### END HIDDEN TESTS

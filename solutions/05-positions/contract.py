@@ -551,6 +551,9 @@ _says = (
     f"multiplied with 1 / W?"
 )
 _contract.case(_says, 3, 107)
+for _sizes in [(1, 12), (11, 2), (2, 11), (12, 1), (1, 112), (11, 12), (112, 1)]:
+    _says = f"Sizes with the same digits as others"
+    _contract.case(_says, *_sizes)
 _contract.drawn(7, lambda d: [d.whole(1, d.one(6, 6, 31)) for _ in "HW"], count=30)
 _contract.again()
 ### END HIDDEN TESTS

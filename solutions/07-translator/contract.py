@@ -1105,6 +1105,7 @@ _contract.case(f"A merge over a space", "a da da d", [(97, 32), (256, 100)])
 _contract.case(f"Letters of four bytes", "🙂a🙂", [(240, 159), (256, 153)])
 _contract.case(f"Rows of equal letters", "zzzzzzz", [(122, 122), (256, 122)])
 _contract.case(f"One letter, a capital", "Z", _merges)
+_contract.case(f"One letter, whose two bytes are merged", "ü", [(195, 188)])
 _chain = [(97, 98), *((256 + _n, 98) for _n in range(499))]
 _contract.case(f"Hundreds of merges", "a" + "b" * 300, _chain[:300])
 _contract.case(f"An empty text", "", _merges)
@@ -1293,6 +1294,12 @@ _contract.case(f"One word on each side", _drawn, [0] * 6, [0] * 5)
 _contract.case(f"One token that is a word", _drawn, [-1] * 5 + [0], [-1, 0, -1, -1, -1])
 _contract.case(
     f"One head, rows that sum to 1", _drawn[:1].softmax(-1), _sources, [*range(5)]
+)
+_contract.case(
+    f"One head, rows that sum to nearly 1: they are divided all the same",
+    (1 + 1e-6) * _drawn[:1].softmax(-1),
+    [*range(6)],
+    [*range(5)],
 )
 _contract.case(f"One head, one token each", _drawn[:1, :1, :1], [0], [0])
 _contract.case(f"One target token", _drawn[:, 1:2], _sources, [0])

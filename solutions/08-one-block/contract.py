@@ -665,7 +665,7 @@ def _names_of(d, is_wide):
     state = {
         f"{first}key.weight": key,
         f"{first}{d.one('value.bias', 'value.0', 'key.b', 'value.key')}": bias,
-        f"{first}value.weight": value,
+        f"{first}value.{d.one('weight', 'weight', 'w-1', 'w 1', 'ü')}": value,
         f"{first}query.{d.one('a', 'value', 'weight')}": d.one(query, query.float()),
         d.one(f"keys.weight", f"b.norm_key.bias", f"Key.weight", f"key.norm.w"): query,
         d.one(f"key", f"value", f"x", f"keyvalue", f"key_value.w"): d.integers(0, 9, 3),
@@ -991,6 +991,13 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         )
         assert _kit_near(_y, _want, 1e-4 if _y.dtype == torch.float32 else 1e-9), (
             f"y after {_step} is wrong."
+        )
+        _learns = _number % 2 == 0 or all(
+            x.requires_grad == (name in ("down", "up"))
+            for name, x in _module.named_parameters()
+        )
+        assert _learns, (
+            f"After {_step} down and up ask for gradients again, weight and bias don't."
         )
 _weight, _bias, _x = _kit_normal(1200, (3, 2), (3,), (4, 2))
 _given = _weight.clone(), _bias, 2, 3.0

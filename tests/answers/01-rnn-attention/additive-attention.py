@@ -423,7 +423,7 @@ class AdditiveAttention(nn.Module):
         )
         ok = ok.unsqueeze(1).expand_as(e)
         top = (
-            torch.where(ok, e, torch.full_like(e, -1e30))
+            torch.where(ok, e, torch.full_like(e, -math.inf))
             .amax(-1, keepdim=True)
             .detach()
         )
@@ -451,3 +451,27 @@ class AdditiveAttention(nn.Module):
 # -             weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
 # +             powers = torch.exp(scores - scores.amax(-1, keepdim=True)) * mask
 # +             weights = powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1.0)
+
+
+# %% wrong: fill_below_large_scores | says: padding gets weight|sum to less than 1
+# Forbidden scores get -1e30, which stands above the scores of large weights.
+class AdditiveAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention):
+        super().__init__()
+        self.query = nn.Linear(d_query, d_attention, bias=False)
+        self.memory = nn.Linear(d_memory, d_attention, bias=False)
+        self.v = nn.Parameter(torch.empty(d_attention))
+        nn.init.uniform_(self.v, -1.0, 1.0)
+
+    def forward(self, query, memory, src_mask=None):
+        keys = self.memory(memory)
+        pairs = self.query(query).unsqueeze(2) + keys.unsqueeze(1)
+        scores = torch.tanh(pairs) @ self.v
+        if src_mask is None:
+            weights = torch.softmax(scores, dim=-1)
+        else:
+            empty = ~src_mask.any(dim=1)[:, None, None]
+            scores = scores.masked_fill(~src_mask.unsqueeze(1), -1e30)
+            scores = scores.masked_fill(empty, 0.0)
+            weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+        return weights @ memory, weights

@@ -442,3 +442,37 @@ class InputFeedingDecoder(nn.Module):
             looks.append(fed)
             weights.append(alpha)
         return self.output(torch.stack(looks, dim=1)), torch.stack(weights, dim=1)
+
+
+# %% wrong: lowest_float32 | says: Large scores
+# Forbidden scores get the lowest number of float32, which float64 scores of large
+# weights may pass.
+class InputFeedingDecoder(nn.Module):
+    def __init__(self, vocab_size, d_embedding, d_state, d_memory):
+        super().__init__()
+        self.d_state = d_state
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.cell = nn.GRUCell(d_embedding + d_state, d_state)
+        self.score = nn.Linear(d_memory, d_state, bias=False)
+        self.combine = nn.Linear(d_memory + d_state, d_state, bias=False)
+        self.output = nn.Linear(d_state, vocab_size)
+
+    def step(self, token, fed, state, memory, keys, closed):
+        state = self.cell(torch.hstack([self.embedding(token), fed]), state)
+        scores = torch.einsum("bd,bsd->bs", state, keys) + closed
+        weights = F.softmax(scores, dim=1)
+        context = torch.einsum("bs,bsd->bd", weights, memory)
+        fed = self.combine(torch.hstack([context, state])).tanh()
+        return fed, state, weights
+
+    def forward(self, decoder_input, memory, src_mask):
+        keys = self.score(memory)
+        closed = torch.zeros(src_mask.shape, dtype=memory.dtype)
+        closed = closed.masked_fill(~src_mask, torch.finfo(torch.float32).min)
+        fed = state = torch.zeros(len(memory), self.d_state, dtype=memory.dtype)
+        logits, all_weights = [], []
+        for token in decoder_input.unbind(dim=1):
+            fed, state, weights = self.step(token, fed, state, memory, keys, closed)
+            logits.append(self.output(fed))
+            all_weights.append(weights)
+        return torch.stack(logits, 1), torch.stack(all_weights, 1)

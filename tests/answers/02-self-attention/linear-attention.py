@@ -604,7 +604,7 @@ def causal_linear_attention(query, key, value):
     return w @ value / w.sum(-1, keepdim=True).clamp(min=1e-9)
 
 
-# %% wrong: all_less_what_comes_later | says: a first key, before large ones
+# %% wrong: all_less_what_comes_later | says: is it added and taken away again
 # Small features are lost beside large ones that are added and taken away again.
 # -     memory, normaliser = 0.0, 0.0
 # +     whole, sums = write_memory(key, value)
@@ -699,3 +699,32 @@ def causal_linear_attention(query, key, value):
 # -     return features @ memory / denominator.clamp(min=1e-9)  # -> (B, T_q, d_v)
 # +     denominator = (features @ normaliser[:, :, None]) / query.shape[-1]
 # +     return features @ memory / query.shape[-1] / denominator.clamp(min=1e-9)
+
+
+# %% wrong: whole_less_later | says: is it added and taken away again
+# The causal sums are the sum of everything minus what comes later, which loses digits
+# where a later value is large.
+def write_memory(key, value, valid=None):
+    features = phi(key)
+    if valid is not None:
+        features = features.masked_fill(~valid[:, :, None], 0.0)
+    return features.mT @ value, features.sum(dim=1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    top = features @ memory
+    bottom = features @ normaliser[:, :, None]
+    return top / bottom.clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    features = phi(key)
+    outer = features[..., None] * value[:, :, None, :]
+    later = outer.flip(1).cumsum(dim=1).flip(1) - outer
+    memory = outer.sum(dim=1, keepdim=True) - later
+    normaliser = features.cumsum(dim=1)
+    asked = phi(query)
+    top = torch.einsum("btk,btkv->btv", asked, memory)
+    bottom = (asked * normaliser).sum(dim=-1, keepdim=True)
+    return top / bottom

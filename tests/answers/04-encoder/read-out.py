@@ -475,3 +475,34 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # %% wrong: lens_eps_or_default | says: eps = 0 is taken for one that is left out
 # -     return layer_norm(streams, gamma, beta, eps) @ W_u  # -> (N + 1, B, T, V)
 # +     return layer_norm(streams, gamma, beta, eps or 1e-5) @ W_u
+
+
+# %% wrong: beta_is_the_rest | says: what the other shares leave
+# The share of beta is what is missing from the logits, which loses digits.
+def contributions(x, layers, mask=None):
+    parts_found = [x]
+    stream = x
+    for layer in layers:
+        read = layer_norm(stream, layer["gamma_1"], layer["beta_1"])
+        written, _ = attention(read, layer, mask)
+        stream = stream + written
+        parts_found.append(written)
+        read = layer_norm(stream, layer["gamma_2"], layer["beta_2"])
+        written = feed_forward(read, layer)
+        stream = stream + written
+        parts_found.append(written)
+    return torch.stack(parts_found)
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    stream = found.sum(dim=0)
+    root = torch.sqrt(stream.var(dim=-1, keepdim=True, unbiased=False) + eps)
+    centred = found - found.mean(dim=-1, keepdim=True)
+    shares = (gamma * centred / root) @ W_u
+    last = (layer_norm(stream, gamma, beta, eps) @ W_u - shares.sum(dim=0))[None]
+    return torch.cat([shares, last])
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    streams = found.cumsum(dim=0)[::2]
+    return layer_norm(streams, gamma, beta, eps) @ W_u

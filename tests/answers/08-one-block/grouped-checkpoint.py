@@ -305,3 +305,44 @@ def spread_keys(state, num_heads, num_kv_heads):
 # +             shared[name] = heads.mean(dim=1).flatten(0, 1)
 # +         else:
 # +             shared[name] = tensor.clone()
+
+
+# %% wrong: names_of_word_characters | says: Names of all kinds|no key
+# The last part of a name has to be letters, digits or underscores.
+import re
+
+
+def check(num_heads, num_kv_heads):
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
+        raise ValueError(f"num_kv_heads must divide {num_heads}, not {num_kv_heads}")
+
+
+def is_shared(name):
+    return re.search(r"(^|\.)(key|value)\.\w+$", name) is not None
+
+
+def share_keys(state, num_heads, num_kv_heads):
+    check(num_heads, num_kv_heads)
+    found = {}
+    for name, old in state.items():
+        if is_shared(name):
+            d_h = old.shape[0] // num_heads
+            parts = old.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, d_h))
+            found[name] = parts.mean(dim=1).flatten(0, 1)
+        else:
+            found[name] = old.clone()
+    return found
+
+
+def spread_keys(state, num_heads, num_kv_heads):
+    check(num_heads, num_kv_heads)
+    found = {}
+    for name, old in state.items():
+        if is_shared(name):
+            d_h = old.shape[0] // num_kv_heads
+            parts = old.unflatten(0, (num_kv_heads, d_h))
+            parts = parts.repeat_interleave(num_heads // num_kv_heads, dim=0)
+            found[name] = parts.flatten(0, 1)
+        else:
+            found[name] = old.clone()
+    return found
