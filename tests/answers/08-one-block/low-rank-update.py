@@ -340,3 +340,84 @@ class LowRankLinear(nn.Module):
 # -             return y
 # +         if self.is_merged or (not self.training and not self.up.any()):
 # +             return y
+
+
+# %% wrong: merged_in_float32 | says: weight after merge.*seven digits
+class LowRankLinear(nn.Module):
+    def __init__(self, weight, bias, rank, alpha):
+        super().__init__()
+        if rank < 1:
+            raise ValueError(f"rank must be at least 1, got {rank}")
+        n_out, n_in = weight.shape
+        dtype = weight.dtype
+        self.weight = nn.Parameter(weight.detach().clone(), requires_grad=False)
+        if bias is None:
+            self.register_parameter("bias", None)
+        else:
+            self.bias = nn.Parameter(
+                bias.detach().clone().to(dtype), requires_grad=False
+            )
+        self.down = nn.Parameter(nn.Linear(n_in, rank).weight.detach().to(dtype))
+        self.up = nn.Parameter(torch.zeros(n_out, rank, dtype=dtype))
+        self.scale = alpha / rank
+        self.merged = False
+
+    def forward(self, x):
+        y = F.linear(x, self.weight, self.bias)
+        if not self.merged:
+            y = y + self.scale * F.linear(F.linear(x, self.down), self.up)
+        return y
+
+    @torch.no_grad()
+    def merge(self):
+        if not self.merged:
+            self.weight += (self.scale * self.up.float() @ self.down.float()).to(
+                self.weight.dtype
+            )
+            self.merged = True
+
+    @torch.no_grad()
+    def unmerge(self):
+        if self.merged:
+            self.weight -= self.scale * self.up @ self.down
+            self.merged = False
+
+
+# %% wrong: flag_of_the_class | says: belongs to a module \(self\)
+class LowRankLinear(nn.Module):
+    def __init__(self, weight, bias, rank, alpha):
+        super().__init__()
+        if rank < 1:
+            raise ValueError(f"rank must be at least 1, got {rank}")
+        n_out, n_in = weight.shape
+        dtype = weight.dtype
+        self.weight = nn.Parameter(weight.detach().clone(), requires_grad=False)
+        if bias is None:
+            self.register_parameter("bias", None)
+        else:
+            self.bias = nn.Parameter(
+                bias.detach().clone().to(dtype), requires_grad=False
+            )
+        self.down = nn.Parameter(nn.Linear(n_in, rank).weight.detach().to(dtype))
+        self.up = nn.Parameter(torch.zeros(n_out, rank, dtype=dtype))
+        self.scale = alpha / rank
+
+    merged = False
+
+    def forward(self, x):
+        y = F.linear(x, self.weight, self.bias)
+        if not self.merged:
+            y = y + self.scale * F.linear(F.linear(x, self.down), self.up)
+        return y
+
+    @torch.no_grad()
+    def merge(self):
+        if not self.merged:
+            self.weight += self.scale * self.up @ self.down
+            type(self).merged = True
+
+    @torch.no_grad()
+    def unmerge(self):
+        if self.merged:
+            self.weight -= self.scale * self.up @ self.down
+            type(self).merged = False
