@@ -10,6 +10,7 @@ from solutions.kit import (
     _Contract,
     _kit_apart,
     _kit_attempt,
+    _kit_near,
     _kit_normal,
     _kit_refuses,
     _kit_tensors,
@@ -784,11 +785,40 @@ def _least(num_words, epsilon, spread):
     return torch.special.entr(q).sum().item()
 
 
-_padding_is_out = {
+def _is_bounded(got, wants, logits, labels, pad_id, epsilon, is_b=False):
+    """Tell whether a loss comes of log-probabilities that are cut off somewhere."""
+    part = epsilon / (logits.shape[2] - 2 * is_b)
+    shares = torch.full_like(logits, part)
+    word = labels.where(labels != pad_id, 0)[..., None]
+    shares.scatter_(2, word, 1 - epsilon + part * (not is_b))
+    if is_b:
+        shares[..., pad_id] = 0.0
+    shares = shares * (labels != pad_id)[..., None]
+    costs = -logits.double().log_softmax(-1)
+    least = [10.0**-n for n in (*range(3, 46), 100, 300)] + [2.0**-126, 2.0**-149]
+    found = [costs.clamp(max=10 * n) for n in range(2, 101)]
+    found += [costs.clamp(max=-math.log(x)) for x in least]
+    found += [-(x + (-costs).exp()).log() for x in least]
+    found = [(shares * x).sum() for x in found]
+    return any(
+        _kit_near(got[0], x, 1e-6) and not _kit_near(x, wants[0], 1e-5) for x in found
+    )
+
+
+_not_finite = {
     f"NaN, since padding's -inf went into a product or a sum: neither {0} * -inf nor "
     f"-inf - (-inf) is {0}. Leave its log-probability out, or fill it with {0} "
     f"before.": (
         lambda got, wants, logits, *_: got[0].isnan() and logits.isinf().any()
+    ),
+    f"the loss is infinite, or NaN. The exponential of a large logit is infinite, and "
+    f"a softmax may be {0}, whose logarithm is infinite: take both in one, by "
+    f"log_softmax.": (
+        lambda got, wants, logits, *_: (
+            not got[0].isfinite()
+            and logits.isfinite().all()
+            and (logits.softmax(-1) == 0).any()
+        )
     ),
 }
 
@@ -843,7 +873,15 @@ for _loss_name, _loss, _reference, _pads in [
                 logits, labels.masked_fill(labels == 0, pad_id), pad_id, epsilon
             ),
         },
-        signs=_padding_is_out,
+        signs=_not_finite
+        | {
+            f"log-probabilities are cut off at a bound (by clamp, max, or a small "
+            f"number beside a probability). Sum them as they are: log_softmax.": (
+                lambda *given, is_b=_loss is smoothed_loss_others: _is_bounded(
+                    *given, is_b
+                )
+            ),
+        },
     )
     _sizes_of = (3, 4, 7)
     _logits, _other = _kit_normal(1001, _sizes_of, _sizes_of)
@@ -868,7 +906,7 @@ for _loss_name, _loss, _reference, _pads in [
     _contract.case(f"One sentence", _logits[:1], _padded[3][:1], _pads[3], 0.2)
     _contract.case(f"One position", _other[:, 1:2], _padded[3][:, 1:2], _pads[3], 0.2)
     _contract.case(
-        f"Large logits, finite by log_softmax", 1e4 * _logits, _padded[3], _pads[3], 0.2
+        f"Large logits, whose loss is finite", 1e4 * _logits, _padded[3], _pads[3], 0.2
     )
     _contract.case(
         f"float32", _other.float(), _padded[0], _pads[0], 0.2, tol=1e-5, gradients=False
@@ -883,7 +921,7 @@ _contract = _Contract(
     results=(f"the loss",),
     gradients=(f"logits",),
     name=f"smoothed_loss_others",
-    signs=_padding_is_out,
+    signs=_not_finite,
 )
 _three = _kit_normal(1006, (2, 5, 3))
 _labels = _labelled(1007, (2, 5, 3), 1)

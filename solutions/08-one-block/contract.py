@@ -347,8 +347,8 @@ _contract.case(f"One patch of the whole image", _sets[0][..., :5].contiguous(), 
 _contract.case(f"Transposes", _kit_apart(_sets[0]), 2, 1)
 _contract.case(f"One image, one channel", _sets[0][:1, :1], 4, 3)
 _says = (
-    f"right where a patch is as large as the image, and wrong where it is larger. An "
-    f"image has one patch, however small it is."
+    f"right where an axis is as long as a patch, and wrong where it is shorter. Along "
+    f"it there is one patch, however short it is."
 )
 _more = {_says: (_sets[0][:, :, :2], 2, 1)}
 _contract.case(f"One row of pixels", _sets[0][:, :, :1], 2, 1, nearby=_more)
@@ -874,6 +874,9 @@ for _n, (_says, _log_scale) in enumerate(
     _groups = integers(1184 + _n, 0, 2, (2, 5))
     _contract.case(f"Groups", _images, _captions, _groups[0])
     _contract.case(f"No groups", _images, _captions, None)
+    _says = f"Groups may be any whole numbers, large and negative ones"
+    if _n == 0:
+        _contract.case(_says, _images, _captions, _groups[0] - 2)
     if _n in (1, 2, 3):
         _tol = 1e-13 if _n == 2 else None
         _contract.case(f"Other groups", _images, _captions, _groups[1], tol=_tol)
@@ -886,7 +889,6 @@ for _n, (_says, _log_scale) in enumerate(
         _contract.case(f"One pair and its group", *_few)
         _contract.case(f"One feature", _images[:, :1], _captions[:, :1], _groups[1])
         _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
-        _says = f"Groups may be any whole numbers, large and negative ones"
         _contract.case(_says, _images, _captions, 10**18 + _groups[0])
         _contract.case(_says, _images, _captions, -(10**18) - _groups[1])
         for _usual in (-100, -1):  # the numbers that often stand for nothing

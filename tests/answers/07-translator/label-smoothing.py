@@ -464,7 +464,7 @@ def smallest_loss(num_words, epsilon, spread):
 # -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
 # +         torch.tensor(-sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)).item()
 
-# %% wrong: log_p_clamped | says: loss_others: Large logits, finite by log_softmax
+# %% wrong: log_p_clamped | says: cut off at a bound
 # -     log_p = log_p.masked_fill(words == pad_id, 0.0)
 # +     log_p = log_p.clamp(min=-100.0).masked_fill(words == pad_id, 0.0)
 
@@ -566,7 +566,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +         wanted = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 1)
 
 
-# %% wrong: probs_log, of: plain | says: loss_all: Large logits, finite by log_softmax
+# %% wrong: probs_log, of: plain | says: loss_all: Large logits.*take both in one
 # Log of the softmax: not stable, -inf for large logits.
 
 #   def smoothed_loss_all(logits, labels, pad_id, epsilon):

@@ -321,7 +321,7 @@ def join_patches(rows, shape, patch, stride):
 # +     number = kept[key]
 
 
-# %% wrong: no_patch_for_small_ones | says: it has one, however small
+# %% wrong: no_patch_for_small_ones | says: however short the axis is
 def starts(size, patch, stride):
     return list(range(0, size - patch + stride, stride))
 
