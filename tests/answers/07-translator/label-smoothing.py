@@ -717,3 +717,29 @@ def smallest_loss(num_words, epsilon, spread):
     else:
         groups = [(1, 1 - epsilon), (num_words - 2, epsilon / (num_words - 2))]
     return float(sum(-count * p * math.log(p) for count, p in groups if p > 0))
+
+
+# %% wrong: spread_without_history | says: spread over all words is cut off
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = logits[real].log_softmax(-1)
+    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
+    return -(1 - epsilon) * sharp - epsilon * log_probs.detach().mean(-1).sum()
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = logits[real].log_softmax(-1)
+    wanted = torch.full_like(log_probs, epsilon / (logits.shape[-1] - 2))
+    wanted.scatter_(-1, labels[real][:, None], 1 - epsilon)
+    wanted[:, pad_id] = 0
+    padding = torch.arange(logits.shape[-1]) == pad_id
+    return -(wanted * log_probs.masked_fill(padding, 0.0)).sum()
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        groups = [(1, 1 - epsilon + epsilon / num_words), (num_words - 1, epsilon / num_words)]
+    else:
+        groups = [(1, 1 - epsilon), (num_words - 2, epsilon / (num_words - 2))]
+    return float(sum(-count * p * math.log(p) for count, p in groups if p > 0))
