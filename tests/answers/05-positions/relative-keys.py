@@ -232,7 +232,7 @@ def relative_values(weights, value, value_table, offset=0):
 # +     return (content + by_distance.gather(-1, where)) / root
 
 
-# %% wrong: columns_kept | says: only offset|kept|earlier|stopped
+# %% wrong: columns_kept | says: they are kept between calls
 # The columns of a number of queries and keys are kept.
 # -     return (keys[None, :] - queries[:, None]).clamp(-reach, reach) + reach
 # +     found = (keys[None, :] - queries[:, None]).clamp(-reach, reach) + reach
