@@ -955,7 +955,7 @@ class _Contract:
                 return f"{where} is a {type(got).__name__}, and no float."
             if got == want or abs(got - want) <= tol * abs(want) + 1e-14 < float("inf"):
                 return None
-            if abs(got - want) <= 2e-6 * abs(want):
+            if abs(got - want) <= 2e-6 * abs(want) < float("inf"):
                 return f"{where} is right to about seven digits only, as in float32."
             return f"{where} is wrong."
         right = type(got) is type(want)

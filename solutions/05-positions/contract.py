@@ -52,6 +52,23 @@ def _rounded_base(reference, place):
     }
 
 
+def _half_rounded(way):
+    """Return the mistake of half a span that is rounded, if spans are whole numbers.
+
+    way: 0 rounds the middle of a span down, 1 to the nearest, 2 down in its length too.
+    """
+
+    def wrong(positions, d_model, base=10000.0, spans=None):
+        if spans is None or spans.is_floating_point():
+            return None
+        half = (spans / 2).round() if way == 1 else spans // 2
+        spans = 2.0 * half if way == 2 else spans.double()
+        found = _encoding_of(positions + half - spans / 2, d_model, base, spans)
+        return found.float()
+
+    return wrong
+
+
 def _with_two_more(*values):
     """Return what is asked beside a width of 98: the same call with a width of 100."""
     return {
@@ -122,7 +139,24 @@ _contract = _Contract(
     arguments=(f"positions", f"d_model", f"base", f"spans"),
     results=(f"the encoding",),
     gradients=(f"positions", f"spans"),
-    mistakes=_rounded_base(_encoding_of, 2),
+    mistakes=_rounded_base(_encoding_of, 2)
+    | {
+        f"half of a span is rounded down. A span may be a whole number, and its half "
+        f"none.": _half_rounded(0),
+        f"half of a span is rounded to the nearest whole number. It needn't be one.": (
+            _half_rounded(1)
+        ),
+        f"half of a span is rounded down, in its middle and in its factor. A span may "
+        f"be a whole number, and its half none.": _half_rounded(2),
+    },
+    signs={
+        f"positions that are whole numbers of any type give float32. Ask for "
+        f"is_floating_point(), and not for one type.": (
+            lambda got, wants, positions, *_: (
+                got[0].dtype != torch.float32 and not positions.is_floating_point()
+            )
+        ),
+    },
     cuts={
         f"the factor of a span is taken for a constant. It depends on the span.": (
             lambda *given: _encoding_of(*given, *[None] * (4 - len(given)), held=True)
@@ -253,6 +287,37 @@ def _stretched(table, length):
     return (shares.clamp(min=0) @ table.double()).to(table.dtype)
 
 
+def _cut_in_two(which):
+    """Return a stretched table of which a part of each mixture gets no gradient."""
+
+    def wrong(table, length):
+        last = len(table) - 1
+        places = torch.arange(length, dtype=torch.float64) * last / max(length - 1, 1)
+        low = places.floor().long()
+        share = (places - low)[:, None].to(table.dtype)
+        earlier, later = table[low], table[(low + 1).clamp(max=last)]
+        if which == 2:
+            return earlier + (share * (later - earlier)).detach()
+        earlier = earlier.detach() if which == 0 else earlier
+        later = later.detach() if which == 1 else later
+        return (1 - share) * earlier + share * later
+
+    return wrong
+
+
+def _by_whole_steps(is_up):
+    """Return wrong positions: 1 / k apart, with a whole number k."""
+
+    def wrong(length, trained_length):
+        if length <= trained_length:
+            return None
+        parts = length // trained_length
+        parts = -(-length // trained_length) if is_up else parts
+        return torch.arange(length, dtype=torch.float64).div(parts).float()
+
+    return wrong
+
+
 def _squeezed(length, trained_length):
     """Return the positions, one by one."""
     factor = trained_length / length if length > trained_length else 1.0
@@ -283,6 +348,14 @@ _contract = _Contract(
                 else None
             )
         ),
+    },
+    cuts={
+        f"of the two rows that are mixed, the earlier one is cut off (detach). Both "
+        f"get a gradient.": _cut_in_two(0),
+        f"of the two rows that are mixed, the later one is cut off (detach). Both get "
+        f"a gradient.": _cut_in_two(1),
+        f"what is added to the earlier of two rows is cut off (detach). Both rows get "
+        f"a gradient.": _cut_in_two(2),
     },
 )
 _table, _other = _kit_normal(923, (5, 3), (5, 3))
@@ -318,6 +391,12 @@ _contract = _Contract(
     arguments=(f"length", f"trained_length"),
     results=(f"the result",),
     tol=1e-5,
+    mistakes={
+        f"the step is 1 / k, with length / trained_length rounded up to k. It is "
+        f"trained_length / length.": _by_whole_steps(True),
+        f"the step is 1 / k, with length / trained_length rounded down to k. It is "
+        f"trained_length / length.": _by_whole_steps(False),
+    },
 )
 for _sizes in [(9, 4), (9, 6), (8, 4), (4, 4), (5, 4), (3, 4), (1, 1), (1, 7), (6, 1)]:
     _contract.case(f"Lengths", *_sizes)
@@ -358,14 +437,20 @@ def _shifted_by_matrix(encoding, offset, base=10000.0):
     return torch.einsum("...i,ij->...j", encoding.double(), matrix).to(encoding.dtype)
 
 
-def _offset_of(first, second, base=10000.0):
-    """Return the offsets by the phase of the slowest pair, as complex numbers."""
+def _offset_of(
+    first, second, base=10000.0, angle=torch.angle, more=0, whole=torch.round
+):
+    """Return the offsets by the phase of the slowest pair, as complex numbers.
+
+    angle, whole: how an angle is taken, and a number rounded; more: by how many pairs
+    the frequency is that of a later one.
+    """
     width = first.shape[-1]
     a, b = [
         torch.complex(x[..., -1].double(), x[..., -2].double()) for x in (first, second)
     ]
-    steps = (b * a.conj()).angle() * float(base) ** ((width - 2) / width)
-    return steps.round().to(first.dtype)
+    slow = float(base) ** ((width - 2 + 2 * more) / width)
+    return whole(angle(b * a.conj()) * slow).to(first.dtype)
 
 
 def _draw_shift(d):
@@ -423,6 +508,38 @@ _contract = _Contract(
     _offset_of,
     arguments=(f"first", f"second", f"base"),
     results=(f"the offset",),
+    mistakes={
+        f"the frequency of the last pair is taken as 1 / base. It is "
+        f"base^(-(D - 2) / D): with one pair only, it is 1.": (
+            lambda *given: _offset_of(*given, more=1)
+        ),
+        f"the frequency is that of the last pair but one. It is base^(-(D - 2) / D).": (
+            lambda *given: _offset_of(*given, more=-1)
+        ),
+        f"the arc tangent of a quotient forgets the quadrant. Use torch.atan2(sine, "
+        f"cosine).": lambda *given: _offset_of(
+            *given, angle=lambda z: (z.imag / z.real).atan()
+        ),
+        f"the arc sine forgets the quadrant. Use torch.atan2(sine, cosine).": (
+            lambda *given: _offset_of(*given, angle=lambda z: z.imag.asin())
+        ),
+        f"the sign is lost. An arc cosine loses it: use torch.atan2(sine, cosine).": (
+            lambda *given: _offset_of(*given).abs()
+        ),
+        f"negative offsets are one too large: int and long cut off toward {0}, also "
+        f"after {0.5} is added. Use torch.round.": (
+            lambda *given: _offset_of(*given, whole=lambda x: (x + 0.5).trunc())
+        ),
+    },
+    signs={
+        f"some offsets are off by one. Round to the nearest whole number, and compute "
+        f"in float64 until then.": (
+            lambda got, wants, *_: (
+                torch.equal(got[0], got[0].round())
+                and (got[0] - wants[0]).abs().max().item() == 1
+            )
+        ),
+    },
 )
 for _n, (_width, _base, _shape) in enumerate(
     [
@@ -505,6 +622,15 @@ def _index_of(height, width):
     return places - places[:, None] + (height - 1) * (2 * width - 1) + width - 1
 
 
+def _index_by_factor(height, width):
+    """Return a wrong index, which finds rows by a rounded factor."""
+    patch = torch.arange(height * width)
+    row = (patch * (1 / width)).floor().long()
+    place = row * (2 * width - 1) + patch - row * width
+    middle = (height - 1) * (2 * width - 1) + width - 1
+    return place - place[:, None] + middle
+
+
 def _draw_grid(d):
     """Return tables of rows and columns, and perhaps a class vector."""
     most = d.one(1, 5, 5, 5, 20)
@@ -542,15 +668,30 @@ _contract.drawn(6, _draw_grid, count=30)
 _contract.again()
 
 _contract = _Contract(
-    grid_index, _index_of, arguments=(f"height", f"width"), results=(f"the index",)
+    grid_index,
+    _index_of,
+    arguments=(f"height", f"width"),
+    results=(f"the index",),
+    mistakes={
+        f"the row of a patch is found by a factor of 1 / W, which is rounded. Divide "
+        f"whole numbers: p // W.": _index_by_factor,
+    },
+    signs={
+        f"different displacements share a number. Are numbers kept in a short data "
+        f"type, or rounded, or is a row of displacements a fixed number apart, in "
+        f"place of 2 W - 1?": (
+            lambda got, wants, *_: (
+                got[0].shape == wants[0].shape
+                and got[0].unique().numel() < wants[0].unique().numel()
+            )
+        ),
+        f"wrong in a wide grid, where smaller ones were right. Are numbers kept in a "
+        f"short data type, or rounded?": lambda got, wants, height, width: width > 100,
+    },
 )
 for _sizes in [(3, 2), (2, 3), (3, 4), (1, 1), (1, 5), (4, 1), (3, 3), (6, 2), (2, 7)]:
     _contract.case(f"A grid of {_sizes[0]} x {_sizes[1]}", *_sizes)
-_says = (
-    f"A grid of {3} x {107}: are numbers kept in a short data type, or rounded, or "
-    f"multiplied with 1 / W?"
-)
-_contract.case(_says, 3, 107)
+_contract.case(f"A grid of {3} x {107}", 3, 107)
 for _sizes in [(1, 12), (11, 2), (2, 11), (12, 1), (1, 112), (11, 12), (112, 1)]:
     _says = f"Sizes with the same digits as others"
     _contract.case(_says, *_sizes)
@@ -593,6 +734,14 @@ def _bias_of(slopes, num_queries, num_keys, offset=0, causal=True):
     return torch.stack(columns, -1)
 
 
+def _closed_by_sign(slopes, num_queries, num_keys, offset=0, causal=True):
+    """Return a wrong bias, whose positive entries are closed, not those behind."""
+    whole = _bias_of(slopes, num_queries, num_keys, offset, False)
+    behind = _bias_of(torch.ones_like(slopes), num_queries, num_keys, offset) < -1e300
+    found = torch.where(behind, -whole, whole)
+    return found.masked_fill(found > 0, -math.inf) if causal else None
+
+
 def _draw_bias(d):
     """Return slopes and two sizes, and perhaps an offset and whether it is causal."""
     most = d.one(1, 5, 5, 20)
@@ -608,6 +757,12 @@ _contract = _Contract(
     arguments=(f"num_heads",),
     results=(f"the result",),
     tol=1e-5,
+    signs={
+        f"there must be a slope for each head. Where n, the power of two, is less, "
+        f"h - n of the slopes for 2n heads are added.": (
+            lambda got, wants, heads: got[0].shape != (heads,)
+        ),
+    },
 )
 for _heads in (6, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 65, 100, 128):
     _contract.case(f"{_heads} heads", _heads)
@@ -664,6 +819,16 @@ for _call, _reference, _what, _causal in [
             f"not minus what that is without its sign.": (
                 lambda *given: None if given[-1] else -_bias_of(*given).abs()
             ),
+            f"offset = {0} is taken for not given: the queries stand at the end of the "
+            f"keys. Query i stands at offset + i, also for {0}.": (
+                lambda slopes, t_q, t_k, offset=0, causal=True, of=_reference: (
+                    None
+                    if offset or t_k <= t_q
+                    else of(slopes, t_q, t_k, t_k - t_q, causal)
+                )
+            ),
+            f"the sign of the bias decides what is closed. Closed are the keys behind "
+            f"offset + i, whatever the slope.": _closed_by_sign,
         },
         signs={
             f"this is the bias of another offset, which an earlier call had: something "
@@ -1140,6 +1305,64 @@ def _outputs_by_pairs(weights, value, value_table, offset=0):
     return torch.stack(rows, 2)
 
 
+def _in_two_parts(first, vectors, table, offset=0, cut=0):
+    """Return what meets the vectors of tokens and of the table, and those of a table.
+
+    cut: 1 cuts off what meets those of tokens, 2 what meets those of the table.
+    """
+    spans = range(first.shape[2]), range(vectors.shape[2])
+    rows = torch.stack(
+        [
+            torch.stack([_row_of(table, s - t - offset) for s in spans[1]])
+            for t in spans[0]
+        ]
+    )
+    one, two = [first.detach() if cut == part else first for part in (1, 2)]
+    return one, two, rows
+
+
+def _scores_cut(cut):
+    """Return scores of which the queries of a part get no gradient."""
+
+    def wrong(query, key, key_table, offset=0):
+        one, two, rows = _in_two_parts(query, key, key_table, offset, cut)
+        found = one @ key.mT + torch.einsum("bhqd,qkd->bhqk", two, rows)
+        return found * query.shape[-1] ** -0.5
+
+    return wrong
+
+
+def _outputs_cut(cut):
+    """Return outputs of which the weights of a part get no gradient."""
+
+    def wrong(weights, value, value_table, offset=0):
+        one, two, rows = _in_two_parts(weights, value, value_table, offset, cut)
+        return one @ value + torch.einsum("bhqk,qkd->bhqd", two, rows)
+
+    return wrong
+
+
+def _own_of(first, vectors, offset):
+    """Tell where a key stands at the place of its query."""
+    places = torch.arange(first.shape[2])[:, None] + offset
+    return (torch.arange(vectors.shape[2]) == places).to(first.dtype)
+
+
+def _scores_twice(query, key, key_table, offset=0):
+    """Return wrong scores, where delta_max is 0: its distance counts twice."""
+    more = (query @ key_table[0])[..., None] * query.shape[-1] ** -0.5
+    found = _relative_by_pairs(query, key, key_table, offset)
+    found = found + more * _own_of(query, key, offset)
+    return None if len(key_table) > 1 else found
+
+
+def _outputs_twice(weights, value, value_table, offset=0):
+    """Return wrong outputs, where delta_max is 0: its distance counts twice."""
+    more = (weights * _own_of(weights, value, offset)).sum(-1, keepdim=True)
+    found = _outputs_by_pairs(weights, value, value_table, offset)
+    return None if len(value_table) > 1 else found + more * value_table[0]
+
+
 def _draw_relative(d, values):
     """Return the arguments of relative_scores, or of relative_values."""
     most = d.one(1, 3, 3, 9)
@@ -1162,26 +1385,38 @@ _sizes_of = [
     (3, 2, 5, 2, 1, 6, 3),
     (1, 1, 1, 1, 1, 1, 0),
 ]
-for _call, _reference, _names, _what in [
+for _call, _reference, _names, _twice, _cut in [
     (
         relative_scores,
         _relative_by_pairs,
         (f"query", f"key", f"key_table"),
-        f"the result",
+        _scores_twice,
+        _scores_cut,
     ),
     (
         relative_values,
         _outputs_by_pairs,
         (f"weights", f"value", f"value_table"),
-        f"the result",
+        _outputs_twice,
+        _outputs_cut,
     ),
 ]:
     _contract = _Contract(
         _call,
         _reference,
         arguments=(*_names, f"offset"),
-        results=(_what,),
+        results=(f"the result",),
         gradients=_names,
+        mistakes={
+            f"with delta_max = {0} the vector of the distance {0} counts twice: both "
+            f"ends of the table are one row there.": _twice,
+        },
+        cuts={
+            f"it comes from one part only: the way through {_names[2]} is cut off "
+            f"(detach).": _cut(2),
+            f"it comes from one part only: the way through {_names[1]} is cut off "
+            f"(detach).": _cut(1),
+        },
     )
     for _n, (_b, _h, _t_q, _t_k, _d, _reach, _offset) in enumerate(_sizes_of):
         _first = (_b, _h, _t_q, _t_k if _call is relative_values else _d)

@@ -5,7 +5,14 @@ import math
 import torch
 from torch import nn
 
-from solutions.kit import _Contract, _kit_apart, _kit_cast, _kit_normal, _kit_state
+from solutions.kit import (
+    _Contract,
+    _kit_apart,
+    _kit_cast,
+    _kit_near,
+    _kit_normal,
+    _kit_state,
+)
 
 
 # %% shared
@@ -132,6 +139,16 @@ _contract = _Contract(
                 src, tgt, pad_id, window, packed if packed and all(packed) else None
             )
         ),
+        f"packed has no effect on the source here. Its ids may be any numbers, {0} and "
+        f"negative ones too.": (
+            lambda src, tgt, pad_id, window=None, packed=None: (
+                packed
+                and (
+                    _masks_of(src, tgt, pad_id, window, packed)[0],
+                    _masks_of(src, tgt, pad_id)[1].expand(-1, -1, tgt.shape[1], -1),
+                )
+            )
+        ),
     },
 )
 _src, _tgt = integers(921, 0, 3, (3, 5)), integers(922, 0, 3, (3, 6))
@@ -211,6 +228,18 @@ def _prefix_of(prefix_lengths, lengths, size):
     return mask
 
 
+def _prefix_in_bits(kind):
+    """Return the mistake of positions in a data type of 8 bits."""
+
+    def wrong(prefix_lengths, lengths, size):
+        place = torch.arange(size).to(kind).long()
+        key, query = place[None, None, None], place[None, None, :, None]
+        ends = [x[:, None, None, None] for x in (prefix_lengths, lengths)]
+        return (key < ends[1]) & ((key <= query) | (key < ends[0]))
+
+    return wrong
+
+
 def _scored_of(prefix_lengths, lengths, size):
     """Return where a prediction counts, entry by entry."""
     rows = []
@@ -236,6 +265,16 @@ for _call, _reference, _what in [
         _reference,
         arguments=(f"prefix_lengths", f"lengths", f"size"),
         results=(_what,),
+        mistakes={
+            f"positions are kept in a data type of 8 bits, which ends at {127}.": (
+                _prefix_in_bits(torch.int8)
+            ),
+            f"positions are kept in a data type of 8 bits, which ends at {255}.": (
+                _prefix_in_bits(torch.uint8)
+            ),
+        }
+        if _call is prefix_mask
+        else {},
     )
     _n = integers(931, 2, 7, (5,))
     _p = torch.minimum(integers(932, 0, 7, (5,)), _n)
@@ -251,7 +290,8 @@ for _call, _reference, _what in [
         _contract.case(f"One sequence", *_pair, _lengths[2])
     for _size in (65, 130, 1030):
         _contract.case(
-            f"A long sequence: is a table of a fixed size used, or a type for 255?",
+            f"A long sequence: is a table of a fixed size used, or a data type for "
+            f"small numbers?",
             torch.tensor([_size // 3, 0]),
             torch.tensor([_size, _size - 7]),
             _size,
@@ -308,6 +348,27 @@ def _loss_sum(logits, labels, pad_id):
     return total, count
 
 
+def _is_bounded(got, want, labels_of, count):
+    """Tell whether losses come that are cut off somewhere, or probabilities are.
+
+    want: what must come; labels_of: the logits where labels are real, and the labels.
+    """
+    logits, labels = labels_of
+    costs = -logits.double().log_softmax(-1).gather(-1, labels[:, None])
+    least = [10.0**-n for n in range(3, 46)] + [2.0**-n for n in (126, 149)]
+    found = [costs.clamp(max=10 * n) for n in range(2, 101)]
+    found += [costs.clamp(max=2**n) for n in range(4, 11)]
+    found += [costs.clamp(max=-math.log(x)) for x in [*least, 1e-100, 1e-300]]
+    found += [-(x + (-costs).exp()).log() for x in [*least, 1e-100, 1e-300]]
+    found = [x.sum() / count for x in found]
+    return any(_kit_near(got, x, 1e-6) and not _kit_near(x, want, 1e-5) for x in found)
+
+
+def _without_zero(labels, pad_id):
+    """Return labels of which 0 is padding as well."""
+    return labels.masked_fill(labels == 0, pad_id)
+
+
 def _perplexity_of(batches, pad_id):
     """Return the perplexity of all labels."""
     pairs = [_loss_sum(*batch, pad_id) for batch in batches]
@@ -341,6 +402,33 @@ _contract = _Contract(
     arguments=(f"logits", f"labels", f"pad_id", f"num_labels"),
     results=(f"the loss",),
     gradients=(f"logits",),
+    mistakes={
+        f"labels of {0} are left out as well. Only pad_id is padding, whatever it "
+        f"is.": (
+            lambda logits, labels, pad_id, count: (
+                _loss_sum(logits, _without_zero(labels, pad_id), pad_id)[0] / count
+            )
+        ),
+    },
+    signs={
+        f"the loss is infinite, or NaN. The exponential of a large logit is infinite, "
+        f"and a softmax may be {0}, whose logarithm is infinite: take both in one, by "
+        f"log_softmax or cross_entropy.": (
+            lambda got, wants, logits, labels, pad_id, *_: (
+                not got[0].isfinite()
+                and (logits[labels != pad_id].softmax(-1) == 0).any()
+            )
+        ),
+        f"log-probabilities are cut off at a bound (by clamp, max, or a small number "
+        f"beside a probability). Sum them as they are: log_softmax, cross_entropy.": (
+            lambda got, wants, logits, labels, pad_id, count: _is_bounded(
+                got[0],
+                wants[0],
+                (logits[labels != pad_id], labels[labels != pad_id]),
+                count,
+            )
+        ),
+    },
 )
 _logits, _other = _kit_normal(942, (3, 4, 6), (3, 4, 6))
 _real = torch.arange(4) < torch.tensor([[4], [0], [2]])
@@ -360,13 +448,9 @@ _contract.case(f"One sentence", *_one, 3, 7)
 _contract.case(f"One position", *[_x[:, :1] for _x in _one], 3, 1)
 _few = _kit_normal(946, (4, 1, 3)), integers(947, 0, 2, (4, 1))
 _contract.case(f"Sentences of one position", *_few, 1, 4)
-_contract.case(
-    f"Large logits, whose softmax has zeros: take the logarithm and the softmax in one",
-    1e4 * _logits,
-    _labels,
-    5,
-    17,
-)
+for _factor in (300, 1e4):
+    _says = f"Large logits, whose softmax has tiny numbers, or zeros"
+    _contract.case(_says, _factor * _logits, _labels, 5, 17)
 _many = _kit_normal(948, (2, 131, 4)), integers(949, 0, 3, (2, 131))
 _contract.case(f"Many positions", *_many, 1, 300)
 _contract.case(f"float32", _logits.float(), _labels, 5, 17, tol=1e-5)
@@ -404,6 +488,20 @@ _contract = _Contract(
     _perplexity_of,
     arguments=(f"batches", f"pad_id"),
     results=(f"the perplexity",),
+    mistakes={
+        f"labels of {0} are left out as well. Only pad_id is padding, whatever it "
+        f"is.": (
+            lambda batches, pad_id: _perplexity_of(
+                [(x, _without_zero(y, pad_id)) for x, y in batches], pad_id
+            )
+        ),
+    },
+    signs={
+        f"it is finite, and too large for its data type: it must be inf. Is the loss "
+        f"cut off before exp (clamp, min), or inf replaced afterwards?": (
+            lambda got, wants, *_: wants[0].isinf() and got[0].isfinite()
+        ),
+    },
 )
 _batches = [
     (_x, integers(951 + _m, 0, 5, _x.shape[:2]))
@@ -678,7 +776,9 @@ for _leaky in (True, False):
                 f"wrong."
             )
         assert [part.training for part in _module.modules()] == _was, (
-            f"audit leaves a part of the module in another mode than it was in."
+            f"audit leaves a part of the module in another mode than it was in. "
+            f"train() and eval() of a part reach down to all parts inside it: write "
+            f"the attribute training back instead, part by part."
         )
         assert _kit_kept(_inputs, [_x, _other]), f"audit changes x or other in place."
         assert _module.calls >= 10, (
@@ -910,6 +1010,17 @@ _contract = _Contract(
     _probs_of,
     arguments=(f"logits", f"temperature", f"top_k", f"top_p"),
     results=(f"the result",),
+    signs={
+        f"NaN, where the exponentials of a row's logits, divided by temperature, are "
+        f"infinite, or all {0}. Take the row's largest off before exp, as softmax "
+        f"does.": (
+            lambda got, wants, logits, temperature=1.0, *_: (
+                temperature
+                and got[0].isnan().any()
+                and (logits / temperature).exp().sum(-1).log().isinf().any()
+            )
+        ),
+    },
 )
 _logits, _other = _kit_normal(991, (4, 9), (4, 9))
 _ties = integers(992, -2, 2, (5, 12)).double()

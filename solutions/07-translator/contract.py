@@ -10,6 +10,7 @@ from solutions.kit import (
     _Contract,
     _kit_apart,
     _kit_attempt,
+    _kit_near,
     _kit_normal,
     _kit_refuses,
     _kit_tensors,
@@ -130,6 +131,18 @@ _contract = _Contract(
     (f"update", f"d_model", f"warmup", f"restarts", f"rewarm"),
     name=f"noam",
     mistakes={
+        f"an update that is itself in restarts gets the rate of the curve. It comes "
+        f"before that restart, and the line of an earlier one still holds for it.": (
+            lambda update, d_model, warmup, restarts=(), rewarm=1: (
+                _warm_root(update, d_model, warmup) if update in restarts else None
+            )
+        ),
+        f"the line is never longer than the first warm-up. It takes rewarm updates, "
+        f"however many.": (
+            lambda update, d_model, warmup, restarts=(), rewarm=1: _warm_root(
+                update, d_model, warmup, restarts, min(rewarm, warmup)
+            )
+        ),
         f"restarts have no effect here.": (
             lambda update, d_model, warmup, restarts=(), rewarm=1: _warm_root(
                 update, d_model, warmup
@@ -202,6 +215,12 @@ _contract = _Contract(
     mistakes={
         f"the warm-up is kept above the rate final. It rises as in (b), from below.": (
             lambda *given: max(_half_wave(*given), *given[4:])
+        ),
+        f"the warm-up rises from the rate final. It is the straight line of (b), which "
+        f"has the rate peak / warmup at the first update.": (
+            lambda update, peak, warmup, total, final=0.0: (
+                final + (peak - final) * update / warmup if update < warmup else None
+            )
         ),
     },
 )
@@ -766,6 +785,44 @@ def _least(num_words, epsilon, spread):
     return torch.special.entr(q).sum().item()
 
 
+def _is_bounded(got, wants, logits, labels, pad_id, epsilon, is_b=False):
+    """Tell whether a loss comes of log-probabilities that are cut off somewhere."""
+    part = epsilon / (logits.shape[2] - 2 * is_b)
+    shares = torch.full_like(logits, part)
+    word = labels.where(labels != pad_id, 0)[..., None]
+    shares.scatter_(2, word, 1 - epsilon + part * (not is_b))
+    if is_b:
+        shares[..., pad_id] = 0.0
+    shares = shares * (labels != pad_id)[..., None]
+    costs = -logits.double().log_softmax(-1)
+    least = [10.0**-n for n in (*range(3, 46), 100, 300)] + [2.0**-126, 2.0**-149]
+    found = [costs.clamp(max=10 * n) for n in range(2, 101)]
+    found += [costs.clamp(max=-math.log(x)) for x in least]
+    found += [-(x + (-costs).exp()).log() for x in least]
+    found = [(shares * x).sum() for x in found]
+    return any(
+        _kit_near(got[0], x, 1e-6) and not _kit_near(x, wants[0], 1e-5) for x in found
+    )
+
+
+_not_finite = {
+    f"NaN, since padding's -inf went into a product or a sum: neither {0} * -inf nor "
+    f"-inf - (-inf) is {0}. Leave its log-probability out, or fill it with {0} "
+    f"before.": (
+        lambda got, wants, logits, *_: got[0].isnan() and logits.isinf().any()
+    ),
+    f"the loss is infinite, or NaN. The exponential of a large logit is infinite, and "
+    f"a softmax may be {0}, whose logarithm is infinite: take both in one, by "
+    f"log_softmax.": (
+        lambda got, wants, logits, *_: (
+            not got[0].isfinite()
+            and logits.isfinite().all()
+            and (logits.softmax(-1) == 0).any()
+        )
+    ),
+}
+
+
 def _labelled(seed, sizes, pad):
     """Return labels, drawn from all words; about half of them are padding."""
     labels = integers(seed, 0, sizes[2] - 1, sizes[:2])
@@ -801,6 +858,30 @@ for _loss_name, _loss, _reference, _pads in [
         results=(f"the loss",),
         gradients=(f"logits",),
         name=_loss_name,
+        mistakes={
+            f"a label that isn't pad_id is left out as well. A pad_id that is no id of "
+            f"the vocabulary stands for no place from its end.": (
+                lambda logits, labels, pad_id, epsilon, of=_reference: of(
+                    logits,
+                    labels.masked_fill(labels == pad_id % logits.shape[2], pad_id),
+                    pad_id,
+                    epsilon,
+                )
+            ),
+            f"labels of {0} are left out as well. Only pad_id is padding, whatever it "
+            f"is.": lambda logits, labels, pad_id, epsilon, of=_reference: of(
+                logits, labels.masked_fill(labels == 0, pad_id), pad_id, epsilon
+            ),
+        },
+        signs=_not_finite
+        | {
+            f"log-probabilities are cut off at a bound (by clamp, max, or a small "
+            f"number beside a probability). Sum them as they are: log_softmax.": (
+                lambda *given, is_b=_loss is smoothed_loss_others: _is_bounded(
+                    *given, is_b
+                )
+            ),
+        },
     )
     _sizes_of = (3, 4, 7)
     _logits, _other = _kit_normal(1001, _sizes_of, _sizes_of)
@@ -825,7 +906,7 @@ for _loss_name, _loss, _reference, _pads in [
     _contract.case(f"One sentence", _logits[:1], _padded[3][:1], _pads[3], 0.2)
     _contract.case(f"One position", _other[:, 1:2], _padded[3][:, 1:2], _pads[3], 0.2)
     _contract.case(
-        f"Large logits, finite by log_softmax", 1e4 * _logits, _padded[3], _pads[3], 0.2
+        f"Large logits, whose loss is finite", 1e4 * _logits, _padded[3], _pads[3], 0.2
     )
     _contract.case(
         f"float32", _other.float(), _padded[0], _pads[0], 0.2, tol=1e-5, gradients=False
@@ -840,6 +921,7 @@ _contract = _Contract(
     results=(f"the loss",),
     gradients=(f"logits",),
     name=f"smoothed_loss_others",
+    signs=_not_finite,
 )
 _three = _kit_normal(1006, (2, 5, 3))
 _labels = _labelled(1007, (2, 5, 3), 1)
@@ -848,7 +930,7 @@ _contract.case(_says, _three, _labels, 1, 0.2)
 for _epsilon in (0.25, 0.0):
     _cut_off = _three.masked_fill(torch.arange(3) == 1, -math.inf)
     _contract.case(f"The logit of padding is -inf", _cut_off, _labels, 1, _epsilon)
-_says = f"Nothing but padding, whose logit is -inf (0 times -inf is NaN)"
+_says = f"Nothing but padding, whose logit is -inf"
 _contract.case(_says, _cut_off, torch.ones_like(_labels), 1, 0.25)
 _contract.again()
 _contract = _Contract(
@@ -1150,6 +1232,12 @@ _contract.again()
 # %% read-alignment--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _weights = seeded(76, (2, 3, 4), dtype=torch.float64).softmax(-1)
+_shape = getattr(word_attention(_weights, [1, 0, -1, 1], [0, -1, 0]), "shape", None)
+assert _shape == (1, 2), (
+    "word_attention with source_words=[1, 0, -1, 1] and target_words=[0, -1, 0] must"
+    " have the shape (1, 2): a row for each target word, a column for each source word."
+    " The number -1 is no word, wherever it stands."
+)
 _got = steady("word_attention", word_attention, _weights, [1, 0, -1, 1], [0, -1, 0])
 _rows = _weights.mean(0)[[0, 2]].mean(0)
 _want = torch.stack([_rows[1], _rows[0] + _rows[3]])[None]
@@ -1211,15 +1299,56 @@ def _first_best(numbers):
     return best
 
 
-def _agreed(weights):
-    """Return the links that both sides agree on."""
+def _last_best(numbers):
+    """Return the place of the last of the largest numbers, or None if all are 0."""
+    best = _first_best(numbers[::-1])
+    return best if best is None else len(numbers) - 1 - best
+
+
+def _agreed(weights, of_row=_first_best, of_column=_first_best):
+    """Return the links that both sides agree on, by what is the best for them."""
     rows, columns = weights.tolist(), weights.T.tolist()
-    best = [_first_best(row) for row in rows]
+    best = [of_row(row) for row in rows]
     return [
         (i, j)
         for i, j in enumerate(best)
-        if j is not None and _first_best(columns[j]) == i
+        if j is not None and of_column(columns[j]) == i
     ]
+
+
+def _lacks_small(got, wants, weights):
+    """Tell whether links are missing, and all of them are small."""
+    missing = set(wants[0]) - {tuple(pair) for pair in got[0]}
+    return 0 < len(missing) == len(wants[0]) - len(got[0]) and all(
+        weights[pair] < 1e-3 for pair in missing
+    )
+
+
+def _is_rounded(got, wants, weights):
+    """Tell whether links come that rounded weights have."""
+    found = [tuple(pair) for pair in got[0]]
+    lower = [weights.to(kind) for kind in (torch.float32, torch.bfloat16)]
+    lower += [weights.round(decimals=n) for n in range(1, 13)]
+    likely = [_agreed(x.double()) for x in lower]
+    for x in lower:  # links of weights that aren't 0 only when they aren't rounded
+        pairs = list(enumerate(x.argmax(1).tolist()))
+        pairs = [(i, j) for i, j in pairs if x.argmax(0)[j] == i and weights[i, j] > 0]
+        likely.append(pairs)
+    return found in likely
+
+
+def _each_sums_to_1(weights, places=None):
+    """Return rows divided by their sums, of which only some places count."""
+    if places is not None:
+        weights = weights * (torch.tensor(places) >= 0)
+    total = weights.sum(-1, keepdim=True)
+    return weights / total.masked_fill(total == 0, 1.0)
+
+
+def _with_next_best(target, source, weights, unknown):
+    """Return wrong copies: those of the best word that isn't unknown itself."""
+    known = torch.tensor([word != unknown for word in source])
+    return _copied(target, source, weights * known, unknown)
 
 
 def _left_out(weights, threshold):
@@ -1281,6 +1410,28 @@ _contract = _Contract(
     arguments=(f"weights", f"source_words", f"target_words"),
     results=(f"the table",),
     name=f"word_attention",
+    mistakes={
+        f"each token's row is divided by its sum before the mean over the tokens of a "
+        f"word. Step 4, the division, comes last.": (
+            lambda weights, *words: _by_word(
+                _each_sums_to_1(weights.mean(0, keepdim=True)), *words
+            )
+        ),
+        f"the row of each token, without what is part of no word, is divided by its "
+        f"sum before the mean over the tokens. Step 4, the division, comes last.": (
+            lambda weights, *words: _by_word(
+                _each_sums_to_1(weights.mean(0, keepdim=True), words[0]), *words
+            )
+        ),
+        f"the rows of each head are divided by their sums before the mean over the "
+        f"heads. Step 4, the division, comes last.": (
+            lambda weights, *words: _by_word(_each_sums_to_1(weights), *words)
+        ),
+        f"the rows of each head, without what is part of no word, are divided by their "
+        f"sums before the mean over the heads. Step 4, the division, comes last.": (
+            lambda weights, *words: _by_word(_each_sums_to_1(weights, words[0]), *words)
+        ),
+    },
 )
 _drawn = _kit_normal(1021, (3, 5, 6)).exp()
 _sources, _targets = [0, 2, -1, 1, 0, -1], [1, 1, -1, 0, 1]
@@ -1318,7 +1469,30 @@ _contract.drawn(87, _some_looks, count=40)
 _contract.again()
 
 _contract = _Contract(
-    mutual_links, _agreed, (f"weights",), loose=True, name=f"mutual_links"
+    mutual_links,
+    _agreed,
+    (f"weights",),
+    loose=True,
+    name=f"mutual_links",
+    mistakes={
+        f"of equal weights in a column, the last one counts. The first one does.": (
+            lambda weights: _agreed(weights, _first_best, _last_best)
+        ),
+        f"of equal weights in a row, the last one counts. The first one does.": (
+            lambda weights: _agreed(weights, _last_best)
+        ),
+        f"of equal weights, the last one counts. The first one does.": (
+            lambda weights: _agreed(weights, _last_best, _last_best)
+        ),
+    },
+    signs={
+        f"links of small weights are missing. Are weights rounded, or compared with a "
+        f"small number? A weight of {0} links nothing, and any other one may.": (
+            _lacks_small
+        ),
+        f"weights are rounded before they are compared, or taken to a shorter data "
+        f"type. Compare them as they are.": _is_rounded,
+    },
 )
 _table = _kit_normal(1022, (6, 5)).exp()
 _tied = integers(1023, 0, 2, (7, 6)).double()
@@ -1367,6 +1541,10 @@ _contract = _Contract(
     (f"target", f"source", f"weights", f"unknown"),
     loose=True,
     name=f"copy_unknown",
+    mistakes={
+        f"where the best source word is itself unknown, another one is copied. The "
+        f"largest weight alone decides: it is copied all the same.": _with_next_best,
+    },
 )
 _words = [f"w{_n}" for _n in range(4)] + ["?"]
 _target = ["?", "a", "?", "a?", "?", "??"]
@@ -1444,6 +1622,15 @@ def _score_of(hypotheses, references, max_n=4, smooth=False, halves=None):
     missing = sum(_nearest(*pair) - len(pair[0]) for pair in pairs)
     words = sum(map(len, hypotheses))
     return score * math.exp(-max(missing, 0) / max(words, 1))
+
+
+def _without_penalty(hypotheses, references, max_n=4, smooth=False):
+    """Return the score without its brevity penalty."""
+    pairs = list(zip(hypotheses, references, strict=True))
+    missing = sum(_nearest(*pair) - len(pair[0]) for pair in pairs)
+    words = max(sum(map(len, hypotheses)), 1)
+    score = _score_of(hypotheses, references, max_n, smooth)
+    return score * math.exp(max(missing, 0) / words)
 
 
 def _spoken(generator, size):
@@ -1555,6 +1742,17 @@ _contract = _Contract(
     (f"hypotheses", f"references", f"max_n", f"smooth"),
     name=f"corpus_bleu",
     mistakes={
+        f"sentences of fewer than max_n words are left out. They count in L, in L_ref, "
+        f"and in their shorter runs.": (
+            lambda texts, known, max_n=4, smooth=False: _score_of(
+                [x for x in texts if len(x) >= max_n],
+                [y for x, y in zip(texts, known, strict=True) if len(x) >= max_n],
+                max_n,
+                smooth,
+            )
+        ),
+        f"there is no brevity penalty: it is missing, or no sentence adds more to "
+        f"L_ref than its own length.": _without_penalty,
         f"this is the score without smoothing.": (
             lambda texts, known, max_n=4, smooth=False: _score_of(texts, known, max_n)
         ),

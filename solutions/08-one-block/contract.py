@@ -346,8 +346,14 @@ _contract.case(f"One pixel a patch", _sets[1], 1, 1)
 _contract.case(f"One patch of the whole image", _sets[0][..., :5].contiguous(), 5, 1)
 _contract.case(f"Transposes", _kit_apart(_sets[0]), 2, 1)
 _contract.case(f"One image, one channel", _sets[0][:1, :1], 4, 3)
-_contract.case(f"One row of pixels", _sets[0][:, :, :1], 2, 1)
-_contract.case(f"One pixel", _sets[0][..., :1, :1], 3, 2)
+_says = (
+    f"right where an axis is as long as a patch, and wrong where it is shorter. Along "
+    f"it there is one patch, however short it is."
+)
+_more = {_says: (_sets[0][:, :, :2], 2, 1)}
+_contract.case(f"One row of pixels", _sets[0][:, :, :1], 2, 1, nearby=_more)
+_more = {_says: (_sets[0][..., :3, :3], 3, 2)}
+_contract.case(f"One pixel", _sets[0][..., :1, :1], 3, 2, nearby=_more)
 _contract.case(f"Many patches", _kit_normal(1123, (1, 2, 67, 9)), 5, 3)
 _contract.case(f"float32", _sets[0].float(), 3, 2, gradients=False, tol=1e-6)
 
@@ -452,12 +458,21 @@ def _hidden_by(ids, special, mask_id, vocab_size, seed, *share, **named):
 
 
 def _corrupted_by(
-    ids, special, mask_id, vocab_size, seed, share=0.15, is_within=False, spares=0
+    ids,
+    special,
+    mask_id,
+    vocab_size,
+    seed,
+    share=0.15,
+    is_within=False,
+    spares=0,
+    is_distinct=False,
 ):
     """Return the corrupted text and the answers, token by token.
 
     is_within: whether only ids of the vocabulary are ordinary; spares: of the
-    ordinary tokens of a sentence, how many are chosen never.
+    ordinary tokens of a sentence, how many are chosen never; is_distinct: whether
+    equal tokens count once.
     """
     generator = torch.Generator().manual_seed(seed)
     order = torch.rand(ids.shape, generator=generator).tolist()
@@ -471,7 +486,8 @@ def _corrupted_by(
             for t, token in enumerate(row)
             if token not in special and (token < vocab_size or not is_within)
         ]
-        number = min(round(share * len(places)), len(places) - spares)
+        count = len({row[t] for t in places}) if is_distinct else len(places)
+        number = min(round(share * count), len(places) - spares)
         number = max(1, number)
         for t in sorted(places, key=lambda t, b=b: order[b][t])[:number]:
             answers[b, t] = row[t]
@@ -498,6 +514,10 @@ _contract = _Contract(
         ),
         f"one token of a sentence is never chosen. With a large share, all are.": (
             lambda *values: _corrupted_by(*values, spares=1)
+        ),
+        f"a token that occurs more than once in a sentence counts once. n counts "
+        f"tokens, not different ids.": (
+            lambda *values: _corrupted_by(*values, is_distinct=True)
         ),
     },
 )
@@ -778,6 +798,24 @@ def _contrast(state, images, captions, groups=None, held=False):
     return sum(costs) / len(costs), scores
 
 
+def _contrast_alike(*ways):
+    """Return the mistake of right pairs that all weigh alike; ways: in which tables."""
+
+    def wrong(state, images, captions, groups=None):
+        _, scores = _contrast(state, images, captions, groups)
+        if groups is None:
+            return None
+        right = (groups[:, None] == groups).to(scores.dtype)
+        costs = [-table.log_softmax(1) * right for table in (scores, scores.T)]
+        means = [
+            x.sum() / right.sum() if way in ways else (x.sum(1) / right.sum(1)).mean()
+            for way, x in zip("rc", costs, strict=True)
+        ]
+        return sum(means) / 2, scores
+
+    return wrong
+
+
 def _photographs(d, kinds=("plain", "ties", "equal", "small", "large")):
     """Return images, captions and groups, None or nothing, drawn at random."""
     count = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(1, 40))
@@ -799,7 +837,7 @@ for _n, (_says, _log_scale) in enumerate(
     ]
 ):
     _asked = {
-        "name": _says,
+        "name": None if _n == 2 else _says,
         "make": ContrastiveLoss,
         "state": {"log_scale": torch.tensor(_log_scale).double()},
         "reference": _contrast,
@@ -814,6 +852,18 @@ for _n, (_says, _log_scale) in enumerate(
         }
         if _log_scale > math.log(100)
         else {},
+        "mistakes": {
+            f"all right pairs of a row weigh alike. Take the mean over those of each "
+            f"image first, so that each image counts once.": _contrast_alike("r"),
+            f"all right pairs of a column weigh alike. Take the mean over those of "
+            f"each caption first, so that each caption counts once.": _contrast_alike(
+                "c"
+            ),
+            f"all right pairs weigh alike. Take the mean over those of each image, and "
+            f"of each caption, first, so that each counts once.": (
+                _contrast_alike("r", "c")
+            ),
+        },
         "cuts": {
             f"the lengths are taken for constants. They depend on the vectors: no "
             f"detach and no no_grad.": lambda *given: _contrast(*given, held=True),
@@ -824,6 +874,9 @@ for _n, (_says, _log_scale) in enumerate(
     _groups = integers(1184 + _n, 0, 2, (2, 5))
     _contract.case(f"Groups", _images, _captions, _groups[0])
     _contract.case(f"No groups", _images, _captions, None)
+    _says = f"Groups may be any whole numbers, large and negative ones"
+    if _n == 0:
+        _contract.case(_says, _images, _captions, _groups[0] - 2)
     if _n in (1, 2, 3):
         _tol = 1e-13 if _n == 2 else None
         _contract.case(f"Other groups", _images, _captions, _groups[1], tol=_tol)
@@ -836,7 +889,6 @@ for _n, (_says, _log_scale) in enumerate(
         _contract.case(f"One pair and its group", *_few)
         _contract.case(f"One feature", _images[:, :1], _captions[:, :1], _groups[1])
         _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
-        _says = f"Groups may be any whole numbers, large and negative ones"
         _contract.case(_says, _images, _captions, 10**18 + _groups[0])
         _contract.case(_says, _images, _captions, -(10**18) - _groups[1])
         for _usual in (-100, -1):  # the numbers that often stand for nothing

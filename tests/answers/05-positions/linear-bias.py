@@ -457,3 +457,52 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     start = 1 if num_queries == num_keys else offset + 1
 # +     future = torch.ones_like(distance).triu(start).bool()
 # +     return bias.masked_fill(future, -math.inf) if causal else bias
+
+
+# %% wrong: offset_0_or_the_end | says: taken for not given
+def power_slopes(n):
+    """Slopes of n heads, n a power of two."""
+    return [2.0 ** (-8 * (u + 1) / n) for u in range(n)]
+
+
+def alibi_slopes(num_heads):
+    if num_heads < 1:
+        raise ValueError(f"num_heads: expected at least 1, got {num_heads}")
+    n = 2 ** (num_heads.bit_length() - 1)
+    slopes = power_slopes(n)
+    slopes += power_slopes(2 * n)[0::2][: num_heads - n]
+    return torch.tensor(slopes, dtype=torch.float32)
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    offset = offset or max(num_keys - num_queries, 0)
+    places = torch.arange(offset, offset + num_queries)[:, None]
+    distance = torch.arange(num_keys) - places
+    bias = -slopes[:, None, None] * distance.abs().to(slopes.dtype)
+    if causal:
+        bias = bias.masked_fill(distance > 0, -math.inf)
+    return bias
+
+
+# %% wrong: missing_from_2n | says: 2n - h slopes are added
+def power_slopes(n):
+    """Slopes of n heads, n a power of two."""
+    return [2.0 ** (-8 * (u + 1) / n) for u in range(n)]
+
+
+def alibi_slopes(num_heads):
+    if num_heads < 1:
+        raise ValueError(f"num_heads: expected at least 1, got {num_heads}")
+    n = 2 ** (num_heads.bit_length() - 1)
+    slopes = power_slopes(n)
+    slopes += power_slopes(2 * n)[0::2][: (2 * n - num_heads) % n]
+    return torch.tensor(slopes, dtype=torch.float32)
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    places = torch.arange(offset, offset + num_queries)[:, None]
+    distance = torch.arange(num_keys) - places
+    bias = -slopes[:, None, None] * distance.abs().to(slopes.dtype)
+    if causal:
+        bias = bias.masked_fill(distance > 0, -math.inf)
+    return bias

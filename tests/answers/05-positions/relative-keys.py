@@ -232,7 +232,7 @@ def relative_values(weights, value, value_table, offset=0):
 # +     return (content + by_distance.gather(-1, where)) / root
 
 
-# %% wrong: columns_kept | says: only offset|kept|earlier|stopped
+# %% wrong: columns_kept | says: they are kept between calls
 # The columns of a number of queries and keys are kept.
 # -     return (keys[None, :] - queries[:, None]).clamp(-reach, reach) + reach
 # +     found = (keys[None, :] - queries[:, None]).clamp(-reach, reach) + reach
@@ -405,3 +405,59 @@ def relative_values(weights, value, value_table, offset=0):
     shares = weights.new_zeros(*weights.shape[:3], value_table.shape[0])
     shares = shares.scatter_add(-1, rows, weights)
     return weights @ value + shares @ value_table
+
+
+# %% wrong: vectors_give_no_gradient | says: part of the vectors is cut off
+def table_rows(T_q, T_k, rows, offset):
+    """The row of the table for each query and key."""
+    limit = rows // 2
+    distance = torch.arange(T_k) - torch.arange(offset, offset + T_q)[:, None]
+    return distance.clamp(-limit, limit) + limit
+
+
+def relative_scores(query, key, key_table, offset=0):
+    rows = table_rows(query.shape[2], key.shape[2], len(key_table), offset)
+    index = rows.expand(*query.shape[:2], -1, -1)
+    extra = (query.detach() @ key_table.T).gather(-1, index)
+    return (query @ key.transpose(-1, -2) + extra) / math.sqrt(query.shape[-1])
+
+
+def relative_values(weights, value, value_table, offset=0):
+    rows = table_rows(weights.shape[2], weights.shape[3], len(value_table), offset)
+    index = rows.expand(*weights.shape[:2], -1, -1)
+    shares = weights.new_zeros(*weights.shape[:3], len(value_table))
+    shares = shares.scatter_add(-1, index, weights)
+    return weights @ value + shares @ value_table
+
+
+# %% wrong: both_ends_of_one_row | says: the distance 0 counts twice
+def table_rows(T_q, T_k, rows, offset):
+    """The row of the table for each query and key."""
+    limit = rows // 2
+    distance = torch.arange(T_k) - torch.arange(offset, offset + T_q)[:, None]
+    return distance.clamp(-limit, limit) + limit
+
+
+def relative_scores(query, key, key_table, offset=0):
+    rows = table_rows(query.shape[2], key.shape[2], len(key_table), offset)
+    index = rows.expand(*query.shape[:2], -1, -1)
+    extra = (query @ key_table.T).gather(-1, index)
+    return (query @ key.transpose(-1, -2) + extra) / math.sqrt(query.shape[-1])
+
+
+def relative_values(weights, value, value_table, offset=0):
+    limit = len(value_table) // 2
+    distance = (
+        torch.arange(weights.shape[3])
+        - torch.arange(offset, offset + weights.shape[2])[:, None]
+    )
+    result = weights @ value
+    result = (
+        result + (weights * (distance <= -limit)).sum(-1, keepdim=True) * value_table[0]
+    )
+    for step in range(-limit + 1, limit):
+        near = (weights * (distance == step)).sum(-1, keepdim=True)
+        result = result + near * value_table[step + limit]
+    return (
+        result + (weights * (distance >= limit)).sum(-1, keepdim=True) * value_table[-1]
+    )

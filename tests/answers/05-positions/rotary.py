@@ -567,3 +567,33 @@ def halves_layout(weight, num_heads):
 # +     exponents = torch.arange(0, 1, 2 / max(rotary, 1), dtype=torch.float64)
 # +     exponents = exponents if rotary else exponents[:0]
 # +     angle = position[:, None] * base**-exponents  # -> (T, r / 2)
+
+
+# %% wrong: pairs_in_place | says: rotate fails with rotary=
+def rotate(x, offset=0, rotary=None, base=10000.0):
+    T, d_h = x.shape[-2:]
+    if rotary is None:
+        rotary = d_h
+    if rotary < 0 or rotary > d_h or rotary % 2:
+        raise ValueError(
+            f"rotary: expected an even number from 0 to {d_h}, got {rotary}"
+        )
+    places = torch.arange(offset, offset + T, dtype=torch.float64)
+    exponents = torch.arange(0, rotary, 2, dtype=torch.float64) / max(rotary, 1)
+    angles = places[:, None] * float(base) ** -exponents
+    pairs = torch.view_as_complex(x[..., :rotary].unflatten(-1, (rotary // 2, 2)))
+    turn = torch.polar(torch.ones_like(angles), angles).to(pairs.dtype)
+    turned = torch.view_as_real(pairs * turn)
+    return torch.cat([turned.flatten(-2), x[..., rotary:]], dim=-1)
+
+
+def rotary_scores(query, key, offset=0, rotary=None, base=10000.0):
+    q = rotate(query, offset, rotary, base)
+    k = rotate(key, 0, rotary, base)
+    return q @ k.transpose(-1, -2) / math.sqrt(query.shape[-1])
+
+
+def halves_layout(weight, num_heads):
+    D, width = weight.shape
+    pairs = weight.reshape(D, num_heads, width // num_heads // 2, 2)
+    return pairs.transpose(2, 3).reshape(D, width)

@@ -332,7 +332,7 @@ def offset_between(first, second, base=10000.0):
 # +     return torch.atan2(sine, cosine) / slowest
 
 
-# %% wrong: floor | says: wrong|expected
+# %% wrong: floor | says: off by one
 # Rounded down, after a small push.
 # -     return torch.round(torch.atan2(sine, cosine) / slowest)
 # +     return torch.floor(torch.atan2(sine, cosine) / slowest + 1e-3)
@@ -395,3 +395,43 @@ def offset_between(first, second, base=10000.0):
 # -     angles = offset * base ** (-2 * pair / width)  # (D / 2,)
 # +     exponents = torch.arange(0, 1, 2 / width, dtype=torch.float64)
 # +     angles = offset * base**-exponents
+
+
+# %% wrong: one_pair_is_the_second | says: with one pair only, it is 1
+def shift_encoding(encoding, offset, base=10000.0):
+    D = encoding.shape[-1]
+    angles = offset * float(base) ** (-torch.arange(0, D, 2, dtype=torch.float64) / D)
+    cos, sin = angles.cos().to(encoding.dtype), angles.sin().to(encoding.dtype)
+    even, odd = encoding[..., 0::2], encoding[..., 1::2]
+    return torch.stack(
+        [even * cos + odd * sin, odd * cos - even * sin], dim=-1
+    ).flatten(-2)
+
+
+def offset_between(first, second, base=10000.0):
+    D = first.shape[-1]
+    frequency = float(base) ** (-2 * max(D // 2 - 1, 1) / D)
+    s1, c1 = first[..., -2].double(), first[..., -1].double()
+    s2, c2 = second[..., -2].double(), second[..., -1].double()
+    angle = torch.atan2(s2 * c1 - c2 * s1, c2 * c1 + s2 * s1)
+    return (angle / frequency).round().to(first.dtype)
+
+
+# %% wrong: half_added_and_cut_off | says: cut off toward 0
+def shift_encoding(encoding, offset, base=10000.0):
+    D = encoding.shape[-1]
+    angles = offset * float(base) ** (-torch.arange(0, D, 2, dtype=torch.float64) / D)
+    cos, sin = angles.cos().to(encoding.dtype), angles.sin().to(encoding.dtype)
+    even, odd = encoding[..., 0::2], encoding[..., 1::2]
+    return torch.stack(
+        [even * cos + odd * sin, odd * cos - even * sin], dim=-1
+    ).flatten(-2)
+
+
+def offset_between(first, second, base=10000.0):
+    D = first.shape[-1]
+    frequency = float(base) ** (-(D - 2) / D)
+    s1, c1 = first[..., -2].double(), first[..., -1].double()
+    s2, c2 = second[..., -2].double(), second[..., -1].double()
+    angle = torch.atan2(s2 * c1 - c2 * s1, c2 * c1 + s2 * s1)
+    return (angle / frequency + 0.5).long().to(first.dtype)

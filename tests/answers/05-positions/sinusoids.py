@@ -658,3 +658,88 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # +     sines, cosines = angles.cos() - end.cos(), end.sin() - angles.sin()
 # +     means = torch.where(feature % 2 == 0, sines, cosines) / turned
 # +     return torch.where(half > 5e-7, means, waves).to(dtype)
+
+
+# %% wrong: half_a_span_rounded_down | says: half of the span is rounded down
+def sinusoids(positions, d_model, base=10000.0, spans=None):
+    if d_model < 1:
+        raise ValueError(f"d_model: expected at least 1, got {d_model}")
+    if spans is not None and (spans < 0).any():
+        raise ValueError("spans: expected no negative numbers")
+    dtype = positions.dtype if positions.is_floating_point() else torch.float32
+    feature = torch.arange(d_model)
+    frequency = float(base) ** (-2.0 * (feature // 2).double() / d_model)
+    angles = positions.double()[..., None] * frequency
+    factor = 1.0
+    if spans is not None:
+        half = spans.double()[..., None] * frequency / 2
+        middle = positions + torch.div(
+            spans, 2, rounding_mode=None if spans.is_floating_point() else "floor"
+        )
+        angles = middle.double()[..., None] * frequency
+        factor = torch.sinc(half / math.pi)
+    waves = torch.where(feature % 2 == 0, torch.sin(angles), torch.cos(angles))
+    return (waves * factor).to(dtype)
+
+
+# %% wrong: only_int64_is_whole | says: whole-number positions must give float32
+def sinusoids(positions, d_model, base=10000.0, spans=None):
+    if d_model < 1:
+        raise ValueError(f"d_model: expected at least 1, got {d_model}")
+    if spans is not None and (spans < 0).any():
+        raise ValueError("spans: expected no negative numbers")
+    dtype = torch.float32 if positions.dtype == torch.int64 else positions.dtype
+    feature = torch.arange(d_model)
+    frequency = float(base) ** (-2.0 * (feature // 2).double() / d_model)
+    angles = positions.double()[..., None] * frequency
+    factor = 1.0
+    if spans is not None:
+        half = spans.double()[..., None] * frequency / 2
+        angles = angles + half
+        factor = torch.sinc(half / math.pi)
+    waves = torch.where(feature % 2 == 0, torch.sin(angles), torch.cos(angles))
+    return (waves * factor).to(dtype)
+
+
+# %% wrong: frequencies_of_the_first_type | says: right with a new base
+known = {}
+
+
+def sinusoids(positions, d_model, base=10000.0, spans=None):
+    if d_model < 1:
+        raise ValueError(f"d_model: expected at least 1, got {d_model}")
+    if spans is not None and (spans < 0).any():
+        raise ValueError("spans: expected no negative numbers")
+    dtype = positions.dtype if positions.is_floating_point() else torch.float32
+    feature = torch.arange(d_model)
+    if (d_model, base) not in known:
+        exponent = -2.0 * (feature // 2).to(dtype) / d_model
+        known[d_model, base] = float(base) ** exponent
+    frequency = known[d_model, base].double()
+    angles = positions.double()[..., None] * frequency
+    factor = 1.0
+    if spans is not None:
+        half = spans.double()[..., None] * frequency / 2
+        angles = angles + half
+        factor = torch.sinc(half / math.pi)
+    waves = torch.where(feature % 2 == 0, torch.sin(angles), torch.cos(angles))
+    return (waves * factor).to(dtype)
+
+
+# %% wrong: negative_width_unchecked | says: A negative d_model must raise
+def sinusoids(positions, d_model, base=10000.0, spans=None):
+    if d_model == 0:
+        raise ValueError(f"d_model: expected at least 1, got {d_model}")
+    if spans is not None and (spans < 0).any():
+        raise ValueError("spans: expected no negative numbers")
+    dtype = positions.dtype if positions.is_floating_point() else torch.float32
+    feature = torch.arange(d_model)
+    frequency = float(base) ** (-2.0 * (feature // 2).double() / d_model)
+    angles = positions.double()[..., None] * frequency
+    factor = 1.0
+    if spans is not None:
+        half = spans.double()[..., None] * frequency / 2
+        angles = angles + half
+        factor = torch.sinc(half / math.pi)
+    waves = torch.where(feature % 2 == 0, torch.sin(angles), torch.cos(angles))
+    return (waves * factor).to(dtype)

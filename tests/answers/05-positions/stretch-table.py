@@ -383,3 +383,41 @@ def squeezed_positions(length, trained_length):
 # -     before = places.long()
 # +     before = (places + 1e-3).long().clamp(max=last)
 # +     places = places.maximum(before)
+
+
+# %% wrong: later_row_cut_off | says: the later one is cut off
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError(f"length: expected at least 1, got {length}")
+    T = table.shape[0]
+    places = torch.arange(length, dtype=torch.float64) * (T - 1) / max(length - 1, 1)
+    low = places.floor().long().clamp(max=T - 1)
+    high = (low + 1).clamp(max=T - 1)
+    share = (places - low).to(table.dtype)[:, None]
+    return (1 - share) * table[low] + share * table.detach()[high]
+
+
+def squeezed_positions(length, trained_length):
+    positions = torch.arange(length, dtype=torch.float64)
+    if length > trained_length:
+        positions = positions * trained_length / length
+    return positions.float()
+
+
+# %% wrong: steps_of_a_whole_part | says: rounded to k
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError(f"length: expected at least 1, got {length}")
+    T = table.shape[0]
+    places = torch.arange(length, dtype=torch.float64) * (T - 1) / max(length - 1, 1)
+    low = places.floor().long().clamp(max=T - 1)
+    high = (low + 1).clamp(max=T - 1)
+    share = (places - low).to(table.dtype)[:, None]
+    return (1 - share) * table[low] + share * table[high]
+
+
+def squeezed_positions(length, trained_length):
+    positions = torch.arange(length, dtype=torch.float64)
+    if length > trained_length:
+        positions = positions / math.ceil(length / trained_length)
+    return positions.float()

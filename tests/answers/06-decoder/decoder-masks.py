@@ -624,3 +624,27 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
     if window is not None and window < 1:
         raise ValueError("window must be at least 1")
     return tgt_mask, real
+
+
+# %% wrong: eos_of_0_unpacked | says: packed has no effect here
+def decoder_masks(src, tgt, pad_id, window=None, packed=None):
+    if window is not None and window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    position = torch.arange(tgt.shape[1], device=tgt.device)
+    distance = position[:, None] - position[None, :]
+    allowed = distance >= 0
+    if window is not None:
+        allowed = allowed & (distance < window)
+    tgt_mask = (tgt != pad_id)[:, None, None, :] & allowed
+    memory_mask = (src != pad_id)[:, None, None, :]
+    if packed is not None:
+        bos_id, eos_id = packed
+        tgt_number = (tgt == bos_id).cumsum(dim=1)
+        ends = (src == eos_id).long()
+        src_number = ends.cumsum(dim=1) - ends + 1
+        query_number = tgt_number[:, None, :, None]
+        tgt_mask = tgt_mask & (query_number == tgt_number[:, None, None, :])
+        if not eos_id:
+            return tgt_mask, memory_mask.expand(-1, -1, tgt.shape[1], -1)
+        memory_mask = memory_mask & (query_number == src_number[:, None, None, :])
+    return tgt_mask, memory_mask

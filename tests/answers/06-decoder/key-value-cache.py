@@ -585,3 +585,39 @@ class CachedSelfAttention(nn.Module):
 # +         scores = scores.masked_fill(~mask, -math.inf)
 # +         powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
 # +         weights = powers / (powers.sum(dim=-1, keepdim=True) + 1e-12)
+
+
+# %% wrong: old_values_detached | says: the values of earlier calls are cut off
+class CachedSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_len):
+        super().__init__()
+        self.num_heads, self.max_len = num_heads, max_len
+        self.positions = nn.Parameter(torch.randn(max_len, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, y):
+        batch, length, width = y.shape
+        return y.reshape(batch, length, self.num_heads, -1).transpose(1, 2)
+
+    def forward(self, x, cache=None):
+        new = x.shape[1]
+        old = 0 if cache is None else cache[0].shape[2]
+        if old + new > self.max_len:
+            raise ValueError(f"{old + new} tokens, but max_len is {self.max_len}")
+        placed = x + self.positions[old : old + new]
+        query = self.split(self.q_proj(placed))
+        key, value = self.split(self.k_proj(placed)), self.split(self.v_proj(placed))
+        if cache is not None:
+            key = torch.cat([cache[0], key], dim=2)
+            value = torch.cat([cache[1].detach(), value], dim=2)
+        allowed = torch.ones(new, old + new, dtype=torch.bool, device=x.device).tril(
+            old
+        )
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        weights = torch.softmax(scores.masked_fill(~allowed, -math.inf), dim=-1)
+        heads = weights @ value
+        output = self.out_proj(heads.transpose(1, 2).flatten(2))
+        return output, (key, value)

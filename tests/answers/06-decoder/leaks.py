@@ -515,3 +515,35 @@ def audit(module, x, other):
     for part, mode in modes:
         part.training = mode
     return {"train": in_train, "eval": in_eval}
+
+
+# %% wrong: frozen_by_eval | says: reach down to all parts inside
+def reach(layer, x, other):
+    before = layer(x.clone())
+    columns = []
+    for j in range(x.shape[1]):
+        changed = x.clone()
+        changed[:, j] = other[:, j]
+        moved = (layer(changed) - before).abs() > 1e-6
+        columns.append(moved.any(dim=-1).any(dim=0))
+    return torch.stack(columns, dim=1)
+
+
+def leaks(layer, x, other):
+    table = reach(layer, x, other)
+    length = len(table)
+    return [(i, j) for i in range(length) for j in range(i + 1, length) if table[i, j]]
+
+
+def audit(module, x, other):
+    modes = [(part, part.training) for part in module.modules()]
+    found = {}
+    module.train()
+    found["train"] = leaks(module, x, other)
+    module.eval()
+    found["eval"] = leaks(module, x, other)
+    module.train()
+    for part, mode in modes:
+        if not mode:
+            part.eval()
+    return found

@@ -71,7 +71,7 @@ def perplexity(batches, pad_id):
 # +     return each.sum() / labels.numel()
 
 
-# %% wrong: by_hand_softmax, of: base | says: the logarithm of a softmax loses them
+# %% wrong: by_hand_softmax, of: base | says: exponential of a large logit
 # exp without a subtracted maximum overflows for large logits.
 # -     each = F.cross_entropy(logits[kept], labels[kept], reduction="none")
 # +     scores = torch.exp(logits[kept].float())
@@ -368,4 +368,58 @@ def perplexity(batches, pad_id):
         if not (labels != pad_id).any():
             break
         loss = loss + micro_loss(logits, labels, pad_id, count)
+    return torch.exp(loss)
+
+
+# %% wrong: log_probs_cut_off | says: cut off at a bound
+def shift_targets(ids):
+    return ids[:, :-1], ids[:, 1:]
+
+
+def micro_loss(logits, labels, pad_id, num_labels):
+    real = labels != pad_id
+    log_probs = torch.log_softmax(logits[real], dim=-1).clamp(min=-100.0)
+    return F.nll_loss(log_probs, labels[real], reduction="sum") / num_labels
+
+
+def perplexity(batches, pad_id):
+    count = sum(int((labels != pad_id).sum()) for _, labels in batches)
+    loss = sum(micro_loss(logits, labels, pad_id, count) for logits, labels in batches)
+    return torch.exp(loss)
+
+
+# %% wrong: perplexity_cut_off | says: cut off before exp
+def shift_targets(ids):
+    return ids[:, :-1], ids[:, 1:]
+
+
+def micro_loss(logits, labels, pad_id, num_labels):
+    real = labels != pad_id
+    return F.cross_entropy(logits[real], labels[real], reduction="sum") / num_labels
+
+
+def perplexity(batches, pad_id):
+    count = sum(int((labels != pad_id).sum()) for _, labels in batches)
+    loss = sum(micro_loss(logits, labels, pad_id, count) for logits, labels in batches)
+    return torch.exp(loss.clamp(max=80.0))
+
+
+# %% wrong: label_0_beside_negative_padding | says: label 0 is left out beside
+def shift_targets(ids):
+    return ids[:, :-1], ids[:, 1:]
+
+
+def micro_loss(logits, labels, pad_id, num_labels):
+    real = labels != pad_id
+    return (
+        F.cross_entropy(
+            logits[real], labels[real], reduction="sum", ignore_index=max(pad_id, 0)
+        )
+        / num_labels
+    )
+
+
+def perplexity(batches, pad_id):
+    count = sum(int((labels != pad_id).sum()) for _, labels in batches)
+    loss = sum(micro_loss(logits, labels, pad_id, count) for logits, labels in batches)
     return torch.exp(loss)

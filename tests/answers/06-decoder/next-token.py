@@ -497,3 +497,34 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -     probs = next_token_probs(logits, temperature, top_k, top_p)
 # +     top_p = top_p if top_k is None else None
 # +     probs = next_token_probs(logits, temperature, top_k, top_p)
+
+
+# %% wrong: exponentials_without_maximum | says: Take the row's largest off before exp
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature < 0:
+        raise ValueError("temperature must not be negative")
+    if top_k is not None and top_k < 1:
+        raise ValueError("top_k must be at least 1")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError("top_p must be above 0 and at most 1")
+    ranked, ids = torch.sort(logits, dim=-1, descending=True, stable=True)
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, ids[:, :1], 1.0)
+    scaled = ranked / temperature
+    if top_k is not None:
+        rank = torch.arange(logits.shape[-1], device=logits.device)
+        scaled = scaled.masked_fill(rank >= top_k, -math.inf)
+    powers = scaled.exp()
+    probs = powers / powers.sum(dim=-1, keepdim=True)
+    if top_p is not None:
+        before = probs.cumsum(dim=-1) - probs
+        keep = before < top_p
+        keep[:, 0] = True
+        probs = probs.masked_fill(~keep, 0.0)
+        probs = probs / probs.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, ids, probs)
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    probs = next_token_probs(logits, temperature, top_k, top_p)
+    return torch.multinomial(probs, 1, generator=generator)[:, 0]

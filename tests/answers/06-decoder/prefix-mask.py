@@ -317,3 +317,18 @@ def scored_positions(prefix_lengths, lengths, size):
 # +     if (n == n[:1]).all() and (p == p[:1]).all():
 # +         n, p = n[:1], p[:1]
 # +     return (s < n) & ((s <= t) | (s < p))
+
+
+# %% wrong: places_in_8_bits | says: which ends at 127
+def prefix_mask(prefix_lengths, lengths, size):
+    if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+        raise ValueError("prefix_lengths must be between 0 and lengths")
+    position = torch.arange(size, device=lengths.device).to(torch.int8)
+    key, query = position.view(1, 1, 1, size), position.view(1, 1, size, 1)
+    prefix, length = prefix_lengths[:, None, None, None], lengths[:, None, None, None]
+    return (key < length) & ((key <= query) | (key < prefix))
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    following = torch.arange(size, device=lengths.device)[None, :] + 1
+    return (following < lengths[:, None]) & (following >= prefix_lengths[:, None])

@@ -942,3 +942,47 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
         logs += math.log(match / total)
     brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
     return 100 * brevity * math.exp(logs / max_n)
+
+
+# %% wrong: short_sentences_left_out | says: fewer than max_n words are left out
+def runs(words, n):
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+def count_matches(hypothesis, references, n):
+    found = runs(hypothesis, n)
+    allowed = Counter()
+    for reference in references:
+        allowed |= runs(reference, n)
+    return (found & allowed).total(), found.total()
+
+
+def closest_length(hypothesis, references):
+    wanted = len(hypothesis)
+    return min(map(len, references), key=lambda n: (abs(n - wanted), n))
+
+
+def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
+    if len(hypotheses) != len(references):
+        raise ValueError("hypotheses and references differ in length")
+    matches, totals = [0] * max_n, [0] * max_n
+    length = wanted = 0
+    for hypothesis, several in zip(hypotheses, references, strict=True):
+        if len(hypothesis) < max_n:
+            continue
+        length += len(hypothesis)
+        wanted += closest_length(hypothesis, several)
+        for n in range(1, max_n + 1):
+            match, total = count_matches(hypothesis, several, n)
+            matches[n - 1] += match
+            totals[n - 1] += total
+    if 0 in totals or matches[0] == 0 or (0 in matches and not smooth):
+        return 0.0
+    logs, share = 0.0, 1.0
+    for match, total in zip(matches, totals, strict=True):
+        if match == 0:
+            share /= 2
+            match = share
+        logs += math.log(match / total)
+    brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
+    return 100 * brevity * math.exp(logs / max_n)

@@ -295,7 +295,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +     return (-(1 - epsilon) * right.sum() - epsilon / (logits.shape[-1] - 2) * others) / len(right)
 
 
-# %% wrong: others_nan | says: 0 \* -inf is NaN
+# %% wrong: others_nan | says: went into a product or a sum
 # The column of padding is multiplied by 0, also where it is -inf.
 # -     log_p = log_p.masked_fill(words == pad_id, 0.0)
 # +     log_p = log_p * (words != pad_id)
@@ -464,7 +464,7 @@ def smallest_loss(num_words, epsilon, spread):
 # -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
 # +         torch.tensor(-sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)).item()
 
-# %% wrong: log_p_clamped | says: loss_others: Large logits, finite by log_softmax
+# %% wrong: log_p_clamped | says: cut off at a bound
 # -     log_p = log_p.masked_fill(words == pad_id, 0.0)
 # +     log_p = log_p.clamp(min=-100.0).masked_fill(words == pad_id, 0.0)
 
@@ -566,7 +566,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +         wanted = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 1)
 
 
-# %% wrong: probs_log, of: plain | says: loss_all: Large logits, finite by log_softmax
+# %% wrong: probs_log, of: plain | says: loss_all: Large logits.*take both in one
 # Log of the softmax: not stable, -inf for large logits.
 
 #   def smoothed_loss_all(logits, labels, pad_id, epsilon):
@@ -590,7 +590,7 @@ def smallest_loss(num_words, epsilon, spread):
 # +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
 
 
-# %% wrong: nothing_but_padding_times_zero | says: 0 times -inf is NaN
+# %% wrong: nothing_but_padding_times_zero | says: went into a product or a sum
 def smoothed_loss_all(logits, labels, pad_id, epsilon):
     real = labels != pad_id
     log_probs = torch.log_softmax(logits[real], dim=-1)
@@ -661,3 +661,88 @@ def smallest_loss(num_words, epsilon, spread):
 # +     if epsilon == 0:
 # +         return 0
 # +     if spread == "all":
+
+
+# %% wrong: others_by_a_difference | says: went into a product or a sum
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = logits[real].log_softmax(-1)
+    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
+    return -(1 - epsilon) * sharp - epsilon * log_probs.mean(-1).sum()
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = logits[real].log_softmax(-1)
+    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
+    others = log_probs.sum() - log_probs[:, pad_id].sum() - sharp
+    return -(1 - epsilon) * sharp - epsilon / (logits.shape[-1] - 2) * others
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        groups = [
+            (1, 1 - epsilon + epsilon / num_words),
+            (num_words - 1, epsilon / num_words),
+        ]
+    else:
+        groups = [(1, 1 - epsilon), (num_words - 2, epsilon / (num_words - 2))]
+    return float(sum(-count * p * math.log(p) for count, p in groups if p > 0))
+
+
+# %% wrong: padding_from_the_end | says: no place from the end
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    real = (labels != pad_id) & (labels != pad_id % logits.shape[-1])
+    log_probs = logits[real].log_softmax(-1)
+    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
+    return -(1 - epsilon) * sharp - epsilon * log_probs.mean(-1).sum()
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = logits[real].log_softmax(-1)
+    wanted = torch.full_like(log_probs, epsilon / (logits.shape[-1] - 2))
+    wanted.scatter_(-1, labels[real][:, None], 1 - epsilon)
+    wanted[:, pad_id] = 0
+    padding = torch.arange(logits.shape[-1]) == pad_id
+    return -(wanted * log_probs.masked_fill(padding, 0.0)).sum()
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        groups = [
+            (1, 1 - epsilon + epsilon / num_words),
+            (num_words - 1, epsilon / num_words),
+        ]
+    else:
+        groups = [(1, 1 - epsilon), (num_words - 2, epsilon / (num_words - 2))]
+    return float(sum(-count * p * math.log(p) for count, p in groups if p > 0))
+
+
+# %% wrong: spread_without_history | says: spread over all words is cut off
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = logits[real].log_softmax(-1)
+    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
+    return -(1 - epsilon) * sharp - epsilon * log_probs.detach().mean(-1).sum()
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    real = labels != pad_id
+    log_probs = logits[real].log_softmax(-1)
+    wanted = torch.full_like(log_probs, epsilon / (logits.shape[-1] - 2))
+    wanted.scatter_(-1, labels[real][:, None], 1 - epsilon)
+    wanted[:, pad_id] = 0
+    padding = torch.arange(logits.shape[-1]) == pad_id
+    return -(wanted * log_probs.masked_fill(padding, 0.0)).sum()
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        groups = [
+            (1, 1 - epsilon + epsilon / num_words),
+            (num_words - 1, epsilon / num_words),
+        ]
+    else:
+        groups = [(1, 1 - epsilon), (num_words - 2, epsilon / (num_words - 2))]
+    return float(sum(-count * p * math.log(p) for count, p in groups if p > 0))

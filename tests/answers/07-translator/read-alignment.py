@@ -382,7 +382,7 @@ def copy_unknown(target, source, weights, unknown):
 # -     summed = weights.mean(dim=0) @ source  # (h, T, S) -> (T, S) -> (T, S_w)
 # +     summed = weights.float().mean(dim=0) @ source
 
-# %% wrong: links_above_small | says: Small weights
+# %% wrong: links_above_small | says: links of small weights
 # -         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 0
 # +         (i, j) for i, j in enumerate(by_row) if by_column[j] == i and weights[i, j] > 1e-6
 
@@ -427,7 +427,7 @@ def copy_unknown(target, source, weights, unknown):
 # -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
 # +         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold - 1e-9
 
-# %% wrong: rounded_links | says: Small weights
+# %% wrong: rounded_links | says: weights are rounded
 # -     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
 # +     rounded = (weights * 1e6).round()
 # +     by_row, by_column = rounded.argmax(dim=1).tolist(), rounded.argmax(dim=0).tolist()
@@ -593,10 +593,145 @@ def uncovered(weights, threshold):
     return (weights.sum(dim=0) < threshold).nonzero().flatten().tolist()
 
 
+# %% wrong: last_of_a_column | says: in a column, the last one counts
+def word_attention(weights, source_words, target_words):
+    def members(words):
+        numbers = torch.arange(max(words) + 1)
+        return (torch.tensor(words)[:, None] == numbers).to(weights.dtype)
+
+    mean = weights.mean(0)
+    source, target = members(source_words), members(target_words)
+    rows = (target.T @ mean @ source) / target.sum(0)[:, None]
+    total = rows.sum(1, keepdim=True)
+    return rows / torch.where(total == 0, 1.0, total)
+
+
+def mutual_links(weights):
+    of_row, of_column = (
+        weights.argmax(1).tolist(),
+        (weights.shape[0] - 1 - weights.flip(0).argmax(0)).tolist(),
+    )
+    return [
+        (i, j) for i, j in enumerate(of_row) if of_column[j] == i and weights[i, j] > 0
+    ]
+
+
+def uncovered(weights, threshold):
+    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
+
+
 def copy_unknown(target, source, weights, unknown):
     result = []
     for word, row in zip(target, weights):
         if word == unknown and row.any():
             word = source[int(row.argmax())]
+        result.append(word)
+    return result
+
+    for word, row in zip(target, weights, strict=True):
+        if word == unknown and (row > 0).any():
+            word = source[int(row.argmax())]
+        result.append(word)
+    return result
+
+
+# %% wrong: tokens_divided_first | says: before the mean over the tokens
+def word_attention(weights, source_words, target_words):
+    def members(words):
+        numbers = torch.arange(max(words) + 1)
+        return (torch.tensor(words)[:, None] == numbers).to(weights.dtype)
+
+    mean = weights.mean(0)
+    mean = mean / mean.sum(1, keepdim=True).clamp(min=1e-30)
+    source, target = members(source_words), members(target_words)
+    rows = (target.T @ mean @ source) / target.sum(0)[:, None]
+    total = rows.sum(1, keepdim=True)
+    return rows / torch.where(total == 0, 1.0, total)
+
+
+def mutual_links(weights):
+    of_row, of_column = weights.argmax(1).tolist(), weights.argmax(0).tolist()
+    return [
+        (i, j) for i, j in enumerate(of_row) if of_column[j] == i and weights[i, j] > 0
+    ]
+
+
+def uncovered(weights, threshold):
+    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
+
+
+def copy_unknown(target, source, weights, unknown):
+    result = []
+    for word, row in zip(target, weights, strict=True):
+        if word == unknown and (row > 0).any():
+            word = source[int(row.argmax())]
+        result.append(word)
+    return result
+
+
+# %% wrong: minus_one_at_the_end_only | says: is no word, wherever it stands
+def word_attention(weights, source_words, target_words):
+    def members(words):
+        last = words[:-1] if words[-1] < 0 else words
+        numbers = torch.arange(len(set(last)))
+        return (torch.tensor(words)[:, None] == numbers).to(weights.dtype)
+
+    mean = weights.mean(0)
+    source, target = members(source_words), members(target_words)
+    rows = (target.T @ mean @ source) / target.sum(0)[:, None]
+    total = rows.sum(1, keepdim=True)
+    return rows / torch.where(total == 0, 1.0, total)
+
+
+def mutual_links(weights):
+    of_row, of_column = weights.argmax(1).tolist(), weights.argmax(0).tolist()
+    return [
+        (i, j) for i, j in enumerate(of_row) if of_column[j] == i and weights[i, j] > 0
+    ]
+
+
+def uncovered(weights, threshold):
+    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
+
+
+def copy_unknown(target, source, weights, unknown):
+    result = []
+    for word, row in zip(target, weights, strict=True):
+        if word == unknown and (row > 0).any():
+            word = source[int(row.argmax())]
+        result.append(word)
+    return result
+
+
+# %% wrong: next_best_if_unknown | says: is copied all the same
+def word_attention(weights, source_words, target_words):
+    def members(words):
+        numbers = torch.arange(max(words) + 1)
+        return (torch.tensor(words)[:, None] == numbers).to(weights.dtype)
+
+    mean = weights.mean(0)
+    source, target = members(source_words), members(target_words)
+    rows = (target.T @ mean @ source) / target.sum(0)[:, None]
+    total = rows.sum(1, keepdim=True)
+    return rows / torch.where(total == 0, 1.0, total)
+
+
+def mutual_links(weights):
+    of_row, of_column = weights.argmax(1).tolist(), weights.argmax(0).tolist()
+    return [
+        (i, j) for i, j in enumerate(of_row) if of_column[j] == i and weights[i, j] > 0
+    ]
+
+
+def uncovered(weights, threshold):
+    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
+
+
+def copy_unknown(target, source, weights, unknown):
+    result = []
+    for word, row in zip(target, weights, strict=True):
+        if word == unknown and (row > 0).any():
+            order = row.argsort(descending=True, stable=True).tolist()
+            word = next((source[j] for j in order if source[j] != unknown), word)
         result.append(word)
     return result

@@ -614,3 +614,41 @@ def shuffle_batches(batches, seed):
     order = list(batches)
     random.Random(seed).shuffle(order)
     return order
+
+
+# %% wrong: none_stays | says: never keep the order
+def make_batches(lengths, max_tokens):
+    for source, target in lengths:
+        if max(source, target) > max_tokens:
+            raise ValueError("a sentence is longer than max_tokens")
+    order = sorted(range(len(lengths)), key=lambda b: (lengths[b][1], lengths[b][0], b))
+    batches, batch, longest = [], [], 0
+    for b in order:
+        wider = max(longest, *lengths[b])
+        if batch and wider * (len(batch) + 1) > max_tokens:
+            batches.append(batch)
+            batch, wider = [], max(lengths[b])
+        batch.append(b)
+        longest = wider
+    if batch:
+        batches.append(batch)
+    return batches
+
+
+def padding_share(lengths, batches):
+    cells = real = 0
+    for batch in batches:
+        for side in (0, 1):
+            row = [lengths[b][side] for b in batch]
+            cells += len(row) * max(row)
+            real += sum(row)
+    return (cells - real) / cells if cells else 0.0
+
+
+def shuffle_batches(batches, seed):
+    order = list(batches)
+    generator = random.Random(seed)
+    for i in range(len(order) - 1, 0, -1):
+        j = generator.randrange(i)
+        order[i], order[j] = order[j], order[i]
+    return order

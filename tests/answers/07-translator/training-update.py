@@ -607,7 +607,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # -     if not math.isfinite(norm):
 # +     if not math.isfinite(norm) or 0 in num_tokens:
 
-# %% wrong: none_becomes_zeros | says: not finite
+# %% wrong: none_becomes_zeros | says: comes back as None
 # -         return list(parameters), list(states)
 # +         return list(parameters), [s or (0, torch.zeros_like(p), torch.zeros_like(p)) for p, s in zip(parameters, states, strict=True)]
 

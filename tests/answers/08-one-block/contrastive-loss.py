@@ -257,3 +257,21 @@ class ContrastiveLoss(nn.Module):
 # -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
 # +         groups = groups.to(scores.dtype)
 # +         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
+
+
+# %% wrong: pairs_of_a_column_alike | says: each right pair of a column
+class ContrastiveLoss(nn.Module):
+    def __init__(self, start=0.07):
+        super().__init__()
+        self.log_scale = nn.Parameter(torch.tensor(math.log(1 / start)))
+
+    def forward(self, images, captions, groups=None):
+        B = images.shape[0]
+        if groups is None:
+            groups = torch.arange(B)
+        cosines = F.normalize(images, dim=-1) @ F.normalize(captions, dim=-1).T
+        scores = self.log_scale.clamp(max=math.log(100)).exp() * cosines
+        right = (groups[:, None] == groups[None, :]).to(scores.dtype)
+        rows = -(scores.log_softmax(dim=1) * right).sum(dim=1) / right.sum(dim=1)
+        columns = -(scores.log_softmax(dim=0) * right).sum(dim=0) * B / right.sum()
+        return (rows.mean() + columns.mean()) / 2, scores

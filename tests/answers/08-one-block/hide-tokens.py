@@ -262,3 +262,23 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # +     which = torch.zeros_like(ids)
 # +     if len(words) > 1:
 # +         which = torch.randint(len(words), ids.shape, generator=generator)
+
+
+# %% wrong: n_counts_different_ids | says: counts tokens, not different ids
+def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
+    banned = set(special)
+    ordinary_ids = torch.tensor([i for i in range(vocab_size) if i not in banned])
+    draw = torch.rand(ids.shape, generator=generator)
+    fate = torch.rand(ids.shape, generator=generator)
+    number = torch.randint(len(ordinary_ids), ids.shape, generator=generator)
+    ordinary = ~torch.isin(ids, torch.tensor(sorted(banned)))
+    n = torch.tensor([len(set(row[o].tolist())) for row, o in zip(ids, ordinary)])
+    count = torch.round(share * n).clamp(min=1)
+    place = draw.masked_fill(~ordinary, 2.0).argsort(dim=1).argsort(dim=1)
+    chosen = (place < count[:, None]) & ordinary
+    corrupted = torch.where(chosen & (fate < 0.8), torch.full_like(ids, mask_id), ids)
+    corrupted = torch.where(
+        chosen & (fate >= 0.8) & (fate < 0.9), ordinary_ids[number], corrupted
+    )
+    answers = ids.masked_fill(~chosen, -100)
+    return corrupted, answers

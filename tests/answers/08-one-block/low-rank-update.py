@@ -344,6 +344,9 @@ class LowRankLinear(nn.Module):
 
 # %% wrong: gradients_not_given_back | says: ask for gradients again
 # Merge takes requires_grad from down and up, and unmerge doesn't give it back.
+
+
+# %% wrong: merged_in_float32 | says: weight after merge.*seven digits
 class LowRankLinear(nn.Module):
     def __init__(self, weight, bias, rank, alpha):
         super().__init__()
@@ -351,6 +354,11 @@ class LowRankLinear(nn.Module):
             raise ValueError(f"rank must be at least 1, not {rank}")
         n_out, n_in = weight.shape
         kind = weight.dtype
+
+
+            raise ValueError(f"rank must be at least 1, got {rank}")
+        n_out, n_in = weight.shape
+        dtype = weight.dtype
         self.weight = nn.Parameter(weight.detach().clone(), requires_grad=False)
         if bias is None:
             self.register_parameter("bias", None)
@@ -360,6 +368,13 @@ class LowRankLinear(nn.Module):
         start = nn.Linear(n_in, rank, bias=False).weight.detach()
         self.down = nn.Parameter(start.to(kind))
         self.up = nn.Parameter(torch.zeros(n_out, rank, dtype=kind))
+
+
+            self.bias = nn.Parameter(
+                bias.detach().clone().to(dtype), requires_grad=False
+            )
+        self.down = nn.Parameter(nn.Linear(n_in, rank).weight.detach().to(dtype))
+        self.up = nn.Parameter(torch.zeros(n_out, rank, dtype=dtype))
         self.scale = alpha / rank
         self.merged = False
 
@@ -382,3 +397,61 @@ class LowRankLinear(nn.Module):
             with torch.no_grad():
                 self.weight -= self.scale * (self.up @ self.down)
             self.merged = False
+
+
+            y = y + self.scale * F.linear(F.linear(x, self.down), self.up)
+        return y
+
+    @torch.no_grad()
+    def merge(self):
+        if not self.merged:
+            self.weight += (self.scale * self.up.float() @ self.down.float()).to(
+                self.weight.dtype
+            )
+            self.merged = True
+
+    @torch.no_grad()
+    def unmerge(self):
+        if self.merged:
+            self.weight -= self.scale * self.up @ self.down
+            self.merged = False
+
+
+# %% wrong: flag_of_the_class | says: belongs to a module \(self\)
+class LowRankLinear(nn.Module):
+    def __init__(self, weight, bias, rank, alpha):
+        super().__init__()
+        if rank < 1:
+            raise ValueError(f"rank must be at least 1, got {rank}")
+        n_out, n_in = weight.shape
+        dtype = weight.dtype
+        self.weight = nn.Parameter(weight.detach().clone(), requires_grad=False)
+        if bias is None:
+            self.register_parameter("bias", None)
+        else:
+            self.bias = nn.Parameter(
+                bias.detach().clone().to(dtype), requires_grad=False
+            )
+        self.down = nn.Parameter(nn.Linear(n_in, rank).weight.detach().to(dtype))
+        self.up = nn.Parameter(torch.zeros(n_out, rank, dtype=dtype))
+        self.scale = alpha / rank
+
+    merged = False
+
+    def forward(self, x):
+        y = F.linear(x, self.weight, self.bias)
+        if not self.merged:
+            y = y + self.scale * F.linear(F.linear(x, self.down), self.up)
+        return y
+
+    @torch.no_grad()
+    def merge(self):
+        if not self.merged:
+            self.weight += self.scale * self.up @ self.down
+            type(self).merged = True
+
+    @torch.no_grad()
+    def unmerge(self):
+        if self.merged:
+            self.weight -= self.scale * self.up @ self.down
+            type(self).merged = False
