@@ -9,6 +9,7 @@ from solutions.kit import (
     _kit_apart,
     _kit_attempt,
     _kit_difference,
+    _kit_near,
     _kit_normal,
     _kit_refuses,
 )
@@ -286,6 +287,28 @@ def _gated(x, W_gate, W_up, W_down, activation="silu"):
     return y
 
 
+def _with_root(root, x, W_gate, W_up, W_down):
+    """Return the network with gelu and another number for the root of 2."""
+    a = torch.einsum("...d,df->...f", x, W_gate)
+    passed = a * (1 + torch.erf(a / root)) / 2
+    return (passed * torch.einsum("...d,df->...f", x, W_up)) @ W_down
+
+
+def _has_short_root(got, want, *given):
+    """Tell whether a root of 2 with too few digits gives just what came, with gelu."""
+    if given[4:] != ("gelu",) or got[0].dtype != torch.float64:
+        return False
+    root, found = 2**0.5, got[0].detach()
+    for _ in range(3):  # by Newton's steps
+        now = _with_root(root, *given[:4])
+        slope = (_with_root(root + 1e-5, *given[:4]) - now) / 1e-5
+        if not slope.any():
+            return False
+        root = root + (((found - now) * slope).sum() / slope.square().sum()).item()
+    close = _kit_near(found, _with_root(root, *given[:4]), 1e-11)
+    return close and 1e-9 < abs(root - 2**0.5) < 0.1
+
+
 def _up_from(share):
     """Return the width that a rounded share gives, as a whole number of multiples."""
     return lambda d_ff, multiple=1: math.ceil(share(d_ff) / multiple) * multiple
@@ -305,6 +328,12 @@ _contract = _Contract(
     arguments=(f"x", f"W_gate", f"W_up", f"W_down", f"activation"),
     results=(f"the output",),
     gradients=(f"x", f"W_gate", f"W_up", f"W_down"),
+    signs={
+        f"this is gelu with another number for the root of 2, or for one divided by "
+        f"it: a constant is written with too few digits. Take math.sqrt(2).": (
+            _has_short_root
+        ),
+    },
 )
 _names = f"sigmoid", f"relu", f"gelu", f"silu"
 _shapes = (3, 2, 4), (4, 5), (4, 5), (5, 4)
@@ -560,12 +589,17 @@ def _line(num_layers, last):
     return found[1:]
 
 
-def _dropped(x, branch, keep, keep_prob):
-    """Return the stream, sequence by sequence."""
+def _dropped(x, branch, keep, keep_prob, held=()):
+    """Return the stream, sequence by sequence.
+
+    held: where no gradient reaches x, True where a branch is kept, False elsewhere.
+    """
     if keep is None:
         return torch.stack([a + b for a, b in zip(x, branch, strict=True)])
-    kept = keep.tolist()
-    found = [x[n] + branch[n] / keep_prob if kept[n] else x[n] for n in range(len(x))]
+    found = []
+    for n, kept in enumerate(keep.tolist()):
+        stream = x[n].detach() if kept in held else x[n]
+        found.append(stream + branch[n] / keep_prob if kept else stream)
     return torch.stack(found)
 
 
@@ -599,10 +633,29 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x", f"branch"),
     mistakes={
+        f"all is kept, and x + branch comes, as in evaluation. Where keep is given, "
+        f"what it keeps is divided by keep_prob, also in a batch of one and where "
+        f"nothing is dropped.": (
+            lambda x, branch, keep, keep_prob: (
+                None
+                if keep is None or not keep.all()
+                else _dropped(x, branch, None, keep_prob)
+            )
+        ),
         f"this is x + branch, as with keep=None. Where keep is given, it says what is "
         f"dropped, and what it keeps is divided by keep_prob, whatever these hold.": (
             lambda x, branch, keep, keep_prob: _dropped(x, branch, None, keep_prob)
         ),
+    },
+    cuts={
+        f"x is cut off (detach, .data) where the branch is {_what}. The stream passes "
+        f"every sublayer, and so do gradients.": (
+            lambda *given, held=_held: _dropped(*given, held)
+        )
+        for _what, _held in (
+            (f"dropped", (False,)),
+            (f"kept", (True,)),
+        )
     },
 )
 for _n, (_batch, _size, _d) in enumerate(
@@ -1187,10 +1240,11 @@ assert _dx.requires_grad, (
 
 
 ### BEGIN HIDDEN TESTS
-def _by_jacobian(grad, x, gamma, eps, held=()):
+def _by_jacobian(grad, x, gamma, eps, held=(), bare=""):
     """Return the three gradients, token by token, with the whole Jacobian.
 
-    held: what is taken for a constant: "root", "mean" or "dgamma".
+    held: what is taken for a constant: "root", "mean" or "dgamma". bare: on which path
+    eps is left out: that of the "variance", or on "all", where all is divided.
     """
     size = x.shape[-1]
     dx, dgamma, dbeta = [], torch.zeros_like(gamma), torch.zeros_like(gamma)
@@ -1200,7 +1254,11 @@ def _by_jacobian(grad, x, gamma, eps, held=()):
         power = ((centred**2).sum() / size + eps) ** -0.5
         power = power.detach() if "root" in held else power
         jacobian = power * (torch.eye(size, dtype=x.dtype) - 1 / size)
-        jacobian = jacobian - power**3 * torch.outer(centred, centred) / size
+        least = (centred**2).sum() / size
+        third = power / least if bare == "variance" else power**3
+        jacobian = jacobian - third * torch.outer(centred, centred) / size
+        if bare == "all":
+            jacobian = jacobian / power * least**-0.5
         dx.append(jacobian @ (up * gamma))
         normed = centred * power
         normed = normed.detach() if "dgamma" in held else normed
@@ -1214,6 +1272,16 @@ _contract = _Contract(
     arguments=(f"grad", f"x", f"gamma", f"eps"),
     results=(f"dx", f"dgamma", f"dbeta"),
     gradients=(f"grad", f"x", f"gamma"),
+    mistakes={
+        f"eps is missing on the path through the variance. The root is sqrt(variance + "
+        f"eps) on all three paths.": lambda *given: _by_jacobian(
+            *given, bare="variance"
+        ),
+        f"eps is missing in the root by which the sum of the paths is divided. It is "
+        f"sqrt(variance + eps) there as well.": lambda *given: _by_jacobian(
+            *given, bare="all"
+        ),
+    },
     cuts={
         f"the root is taken for a constant. It depends on x: no detach, no no_grad.": (
             lambda *given: _by_jacobian(*given, held=("root",))
@@ -1321,9 +1389,9 @@ def _summands(x, mask, *values):
     return torch.stack([now - before for now, before in pairs])
 
 
-def _shares(found, gamma, beta, W_u, eps=1e-5):
-    """Return the shares in the logits, part by part."""
-    whole = sum(part for part in found)
+def _shares(found, gamma, beta, W_u, eps=1e-5, some=None):
+    """Return the shares in the logits, part by part; some: what parts give the root."""
+    whole = sum(part for part in (found if some is None else some(found)))
     mean = whole.sum(-1, keepdim=True) / whole.shape[-1]
     root = (((whole - mean) ** 2).sum(-1, keepdim=True) / whole.shape[-1] + eps) ** 0.5
     rows = [(part - part.mean(-1, keepdim=True)) / root * gamma for part in found]
@@ -1463,6 +1531,19 @@ for _call, _reference, _parts_of, _known, _seen in [
         {
             _variances: _shares_apart,
             _absent: lambda *given: _shares(*given[:4], (*given[4:], 1e-5)[0] or 1e-5),
+            **{
+                f"the root is that of {_what}. It is that of the sum of all parts, "
+                f"however many there are.": (
+                    lambda *given, some=_some: _shares(*given, some=some)
+                )
+                for _what, _some in (
+                    (f"all parts but the last", lambda found: found[:-1]),
+                    (f"all parts but the first", lambda found: found[1:]),
+                    (f"the first part alone", lambda found: found[:1]),
+                    (f"the last part alone", lambda found: found[-1:]),
+                    (f"the mean of the parts", lambda found: found / len(found)),
+                )
+            },
         },
         {_root: _has_other_root},
     ),

@@ -317,3 +317,42 @@ def local_mask(valid, window, causal=False):
     if valid.all():
         return windows_made[name]
     return windows_made[name] & valid[:, None, :]
+
+
+# %% wrong: empty_before_the_first | says: rows of tokens in front of the first real one are empty
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    length = valid.shape[1]
+    position = torch.arange(length, device=valid.device)
+    offset = position[None, :] - position[:, None]
+    if causal:
+        first, last = 1 - window, 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    near = (offset >= first) & (offset <= last)
+    start = valid.int().argmax(dim=1)
+    late = torch.arange(length)[None, :, None] - start[:, None, None]
+    reach = (offset[None] >= first) & (offset[None] <= last) & (late >= 0)
+    return reach & valid[:, None, :]
+
+
+# %% wrong: kept_by_the_shape | says: kept between calls
+masks_by_size = {}
+
+
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    length = valid.shape[1]
+    position = torch.arange(length, device=valid.device)
+    offset = position[None, :] - position[:, None]
+    if causal:
+        first, last = 1 - window, 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    near = (offset >= first) & (offset <= last)
+    name = (*valid.shape, window, causal)
+    if name not in masks_by_size:
+        masks_by_size[name] = near & valid[:, None, :]
+    return masks_by_size[name].clone()

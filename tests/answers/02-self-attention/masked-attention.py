@@ -438,3 +438,21 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # -     scores = scores / math.sqrt(query.shape[-1])
 # +     scores = scores / math.sqrt(query.shape[-1])
 # +     scores = scores - scores.detach().amax(dim=-1, keepdim=True) * (sink is None)
+
+
+# %% wrong: bounded_sink | says: a sink far from 0 counts as a nearer one
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    mask = mask.expand(scores.shape)
+    if sink is not None:
+        column = sink.to(scores).clamp(-50, 50).expand(*scores.shape[:-1], 1)
+        scores = torch.cat([scores, column], dim=-1)
+        mask = torch.cat([mask, torch.ones_like(mask[..., :1])], dim=-1)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+    if sink is not None:
+        weights = weights[..., :-1]
+    return weights @ value, weights

@@ -467,7 +467,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     streams = (found.sum(dim=0) - later)[::2]
 
 
-# %% wrong: root_without_last_part | says: the root isn't that of the whole stream
+# %% wrong: root_without_last_part | says: the root is that of all parts but the last
 # -     stream = found.sum(dim=0)  # (count, B, T, D) -> (B, T, D)
 # +     stream = found[: len(found) - (len(found) % 2 == 0)].sum(dim=0)
 
