@@ -277,7 +277,8 @@ _contract.case(
     f"A vocabulary of one word: its probability is 1",
     *(_kit_normal(1045, (2, 3, 1)), _padded(1046, (3, 1), 3, -100, 1), -100),
 )
-_contract.case(f"Large logits", 1e4 * _logits, _labels, 6)
+_says = f"Large logits, where log of a softmax is -inf, and log_softmax isn't"
+_contract.case(_says, 1e4 * _logits, _labels, 6)
 _contract.case(f"Tiny logits", 1e-4 * _logits, _labels, 6)
 _long = _padded(1018, (140, 65), 140, 6, 6)
 _contract.case(f"Hundreds of labels", _kit_normal(1019, (2, 140, 6)), _long, 6)
@@ -540,8 +541,11 @@ def _counted(found, sure, possible, unite=None, once=True, flat=False):
     return (1.0 - right / total if total else 0.0), total
 
 
-def _miscounted(name):
-    """Return a mistake by its name; None comes of few links, and where others agree."""
+def _miscounted(*names):
+    """Return a mistake by its name; None comes of few links, and where others agree.
+
+    Several names: one that gives what another of them gives, and none beside them.
+    """
 
     def wrong(found, sure, possible):
         given = found, sure, possible
@@ -554,9 +558,14 @@ def _miscounted(name):
             "flat": _counted(*given, flat=True),
             "mean": (sum(rate for rate, _ in each) / max(len(each), 1), 99),
         }
-        rate = rates[name][0]
-        alike = sum(abs(rate - other) < 1e-9 for other, _ in rates.values())
-        return rate if alike == 1 and sum(map(len, found + sure)) > 9 else None
+        if sum(map(len, found + sure)) < 10:
+            return None
+        for one in names:
+            rate = rates[one][0]
+            alike = {own for own, (x, _) in rates.items() if abs(rate - x) < 1e-9}
+            if alike <= {*names} and (len(names) == 1 or len(alike) > 1):
+                return rate
+        return None
 
     return wrong
 
@@ -585,6 +594,23 @@ _contract = _Contract(
     read_links,
     _linked,
     arguments=(f"weights", f"threshold"),
+    mistakes={
+        f"weights just below the threshold count as links. Compare them as they are: "
+        f"no rounding, no other data type and no tolerance.": (
+            lambda weights, threshold: _linked(weights, threshold - 1e-8)
+        ),
+        f"weights that are equal to the threshold count as no links. They are at least "
+        f"as large as it is.": (
+            lambda weights, threshold: _linked(
+                weights, math.nextafter(threshold, math.inf)
+            )
+        ),
+        f"weights of exactly 0 count as no links, whatever the threshold is.": (
+            lambda weights, threshold: [
+                (i, j) for i, j in _linked(weights, threshold) if weights[i, j] != 0
+            ]
+        ),
+    },
     signs={
         f"the links are right, and not in ascending order: first by the target's "
         f"number, then by the source's.": (
@@ -633,6 +659,10 @@ _contract = _Contract(
         ),
         f"where a sentence has links in `possible`, its sure links aren't possible. "
         f"They always are.": _miscounted("instead"),
+        f"some sure links don't count as possible, those that `possible` doesn't "
+        f"repeat. Every sure link does, repeated or not.": (
+            _miscounted("alone", "beside", "instead")
+        ),
         f"a link that is listed twice counts twice. They are sets.": (
             _miscounted("twice")
         ),
@@ -722,6 +752,8 @@ def _is_near(got, want, *given):
 def _is_right_apart(got, want, W, rank):
     """Tell whether it is nearly the best, and the best of values that lie apart."""
     left, sizes, right = torch.linalg.svd(W.detach().double(), full_matrices=False)
+    if rank == len(sizes) or sizes[rank] < max(0.1 * sizes[rank - 1], 1e-3 * sizes[0]):
+        return False  # no two that are close decide what is left out
     sizes = sizes.max() * 10.0 ** -torch.arange(len(sizes))
     other = (left * sizes @ right).to(W.dtype)
     return _is_near(got, want) and _kit_near(
@@ -1034,6 +1066,12 @@ def _covered(state, query, memory, coverage, src_mask, held=False, most=math.inf
     return tuple(torch.stack(part) for part in zip(*found, strict=True))
 
 
+def _of_two(found, old, cut=False):
+    """Return context, weights and the sum of coverage and weights; cut: as numbers."""
+    context, weights, _ = found
+    return context, weights, old + (weights.detach() if cut else weights)
+
+
 def _draw_step(d, d_s, d_h):
     """Return the arguments of one step; the coverage of padding is 0."""
     b, size = d.whole(1, 4), d.whole(1, d.one(5, 5, 12))
@@ -1055,9 +1093,14 @@ _of_coverage = {
         f"coverage is 0.": lambda *given: _covered(*given, held=True),
         f"that of padding is cut off, where the coverage is masked before the filters. "
         f"It is 0 there: leave it as it is.": (
-            lambda state, query, memory, old, mask: (
-                *_covered(state, query, memory, old * mask, mask)[:2],
-                _covered(state, query, memory, old, mask)[2],
+            lambda state, query, memory, old, mask: _of_two(
+                _covered(state, query, memory, old * mask, mask), old
+            )
+        ),
+        f"the weights are cut off where they are added to the coverage. The new "
+        f"coverage depends on them.": (
+            lambda state, query, memory, old, mask: _of_two(
+                _covered(state, query, memory, old, mask), old, cut=True
             )
         ),
         f"that of padding is cut off, where the new coverage is masked. It is 0 there: "

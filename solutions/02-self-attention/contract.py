@@ -294,6 +294,12 @@ _contract = _Contract(
     gradients=(f"query", f"key", f"value", f"sink"),
     mistakes={
         _Says.for_each: _of_each,
+        f"the sink is left out here. It takes its share of every row, also beside one "
+        f"key, and where nothing is allowed.": (
+            lambda query, key, value, mask=None, sink=None: (
+                None if sink is None else _attended(query, key, value, mask)
+            )
+        ),
         f"a sink far from 0 counts as a nearer one. Is it cut off at a bound (clamp)? "
         f"Use it as it is, beside scores of any size.": (
             lambda query, key, value, mask=None, sink=None: (
@@ -482,9 +488,9 @@ assert torch.equal(_mask, torch.diag_embed(_valid)), (
 
 
 ### BEGIN HIDDEN TESTS
-def _local(valid, window, causal=False):
-    """Return the mask by how far each position lies ahead."""
-    places = torch.arange(valid.shape[1])
+def _local(valid, window, causal=False, places=torch.int64):
+    """Return the mask by how far each position lies ahead; places: their data type."""
+    places = torch.arange(valid.shape[1]).to(places)
     ahead = places - places[:, None]
     left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
     return (ahead >= -left) & (ahead <= right) & valid[:, None, :]
@@ -538,6 +544,14 @@ _contract = _Contract(
                 (f"all padding tokens", {"others": True}),
             )
         },
+        f"in a text of one token, the key counts as real. It may be padding, too.": (
+            lambda valid, *given: (
+                torch.ones_like(valid)[..., None] if valid.shape[1] == 1 else None
+            )
+        ),
+        f"positions are counted in 8 bits, which end at 127.": (
+            lambda valid, *given: _local(valid, *given, places=torch.int8)
+        ),
         f"all keys behind the first padding are taken for padding. It may stand "
         f"anywhere: valid says of each key whether it is real.": (
             lambda valid, *given: _local(valid.long().cumprod(1).bool(), *given)
@@ -588,6 +602,11 @@ for _window in (0, -1, -8):
 # Called again, and with the smallest sizes.
 _first = copies(*lookback_head(3, 5, 1))
 lookback_head(3, 5, 2)
+_size = len(lookback_head(4, 5, 1)[0])
+assert _size == 9, (
+    f"W_q of four symbols and five positions has {_size} rows, expected 9, after a "
+    "call with three symbols: is something kept from it?"
+)
 assert untouched(lookback_head(3, 5, 1), _first), (
     "lookback_head(3, 5, 1) gives something else after lookback_head(3, 5, 2)."
 )
@@ -906,6 +925,16 @@ def _written(key, value, valid=None):
     return memory, normaliser
 
 
+def _leaves_trace(got, want, key, value, valid=None):
+    """Tell whether larger values of padding change a memory that is nearly right."""
+    if valid is None:
+        return False
+    large = torch.where(valid[..., None], value, 1e9 * value)
+    gap = (got[0] - want[0]).abs().max()
+    more = (write_memory(key, large, valid)[0] - want[0]).abs().max()
+    return bool(gap < 1e-3 * want[0].abs().max() and more > 1e3 * gap and more > 1e-6)
+
+
 def _read(query, memory, normaliser, least=0.0):
     """Return what is read, with zeros from an empty memory; least: what counts as 0."""
     top = torch.einsum("bqf,bfv->bqv", _features(query), memory)
@@ -942,6 +971,20 @@ _contract = _Contract(
     arguments=(f"key", f"value", f"valid"),
     results=(f"memory", f"normaliser"),
     gradients=(f"key", f"value"),
+    mistakes={
+        f"a sequence of nothing but padding is written as though all of it were real. "
+        f"It leaves no trace: its memory is 0.": (
+            lambda key, value, valid=None: (
+                None
+                if valid is None
+                else _written(key, value, valid | ~valid.any(1, keepdim=True))
+            )
+        ),
+    },
+    signs={
+        f"padding leaves a small trace. Its features are 0, and not only small: "
+        f"multiply them by valid.": _leaves_trace,
+    },
 )
 _sets = [_kit_normal(981 + _n, (3, 5, 2), (3, 5, 4)) for _n in range(2)]
 _valid = _kit_normal(983, (3, 5)) > 0

@@ -66,9 +66,28 @@ def _overflows(got, want, first, second, *rest):
     return bool(seen.any() and first.abs().max() * second.abs().max() > 1e3)
 
 
+def _mask_of_each(attend, place):
+    """Return the mistake that takes a mask with three axes for one of each sequence.
+
+    place: that of the mask among the arguments.
+    """
+
+    def wrong(*given):
+        mask = given[place] if len(given) > place else None
+        if mask is None or mask.dim() != 3 or len(mask) not in (1, len(given[0])):
+            return None
+        return attend(*given[:place], mask[:, None])
+
+    return wrong
+
+
 class _Says:
     """What several parts say."""
 
+    of_each = (
+        f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
+        f"its axes are (h, T_q, T_k), one for each head."
+    )
     nan = (
         f"NaN where scores are large: exp of a large number is infinite, or all powers "
         f"of a row are 0. Take off the largest score of the row itself, of the keys "
@@ -619,6 +638,7 @@ _contract = _Contract(
         f"as they are.": (
             lambda *given: _grouped(*given, *[None] * (4 - len(given)), 1e4)
         ),
+        _Says.of_each: _mask_of_each(_grouped, 3),
     },
     signs={
         f"a query whose scores lie far below another one's gets 0. Take off the "
@@ -745,7 +765,14 @@ _layer = nn.MultiheadAttention(6, 3, kdim=4, vdim=5, bias=False)
 _state = {name: tensor.clone() for name, tensor in _layer.state_dict().items()}
 _old = dict(zip(_state, copies(*_state.values()), strict=True))
 for _ in range(2):
-    _heads = read_heads(_state, 3)
+    try:
+        _heads = read_heads(_state, 3)
+    except (RuntimeError, ValueError) as _error:
+        raise AssertionError(
+            f"read_heads stops for a layer of D = 6, kdim = 4 and vdim = 5, without"
+            f" biases: {_error}. W_q has D rows, W_k has kdim and W_v has vdim; b_q,"
+            " b_k and b_v are zeros (h, d_h), whatever these widths are."
+        ) from None
     assert list(_state) == list(_old), (
         "read_heads changes the entries of the state dict."
     )
@@ -1050,6 +1077,7 @@ _contract = _Contract(
     arguments=(f"query", f"key", f"value", f"bias", f"mask"),
     results=(f"the output",),
     gradients=(f"query", f"key", f"value", f"bias"),
+    mistakes={_Says.of_each: _mask_of_each(_all_heads, 4)},
     signs={_Says.nan: _overflows},
 )
 _shapes = (3, 2, 4, 6), (3, 2, 5, 6), (3, 2, 5, 1), (2, 4, 5)
@@ -1401,13 +1429,28 @@ _contract = _Contract(
         f"as they are.": (
             lambda *given: _circled(*given, *[None] * (7 - len(given)), 1e4)
         ),
+        f"a mask with two axes is taken for one row of keys of each sequence. As it "
+        f"broadcasts, its axes are those of queries and keys, the same for all.": (
+            lambda x, *given: (
+                None
+                if given[5:] in ((), (None,))
+                or given[5].dim() != 2
+                or len(given[5]) not in (1, len(x))
+                else _circled(x, *given[:5], given[5][:, None, None])
+            )
+        ),
+        _Says.of_each: _mask_of_each(_circled, 6),
     },
     cuts={
         f"the tokens are cut off where they are the keys.": (
             lambda *given: _circled(*given, cut=True)
         ),
     },
-    signs={_Says.nan: _overflows},
+    signs={
+        _Says.nan: lambda got, want, x, QK, *_: _overflows(
+            got, want, x, QK * x.abs().max()
+        ),
+    },
 )
 _shapes = (3, 5, 4), (2, 4, 4), (2, 4), (2, 4, 4), (4,)
 _sets = [_kit_normal(1240 + _n, *_shapes) for _n in range(2)]

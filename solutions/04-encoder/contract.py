@@ -1273,6 +1273,12 @@ _contract = _Contract(
     results=(f"dx", f"dgamma", f"dbeta"),
     gradients=(f"grad", f"x", f"gamma"),
     mistakes={
+        f"a token of equal features gets a gradient of 0. The formula holds for it as "
+        f"for every other: eps is under the root.": lambda grad, x, gamma, eps: (
+            _by_jacobian(grad, x, gamma, eps)[0] * (x != x[..., :1]).any(-1)[..., None],
+            None,
+            None,
+        ),
         f"eps is missing on the path through the variance. The root is sqrt(variance + "
         f"eps) on all three paths.": lambda *given: _by_jacobian(
             *given, bare="variance"
@@ -1375,12 +1381,16 @@ def _added(x, mask, *values, **named):
     return contributions(x, _in_order(values, named), mask)
 
 
-def _summands(x, mask, *values):
-    """Return the parts of the stream, from the streams after each sublayer."""
+def _summands(x, mask, *values, eps=(1e-5, 1e-5)):
+    """Return the parts of the stream, from the streams after each sublayer.
+
+    eps: of norm 1 and norm 2.
+    """
     streams = [0 * x, x]
     for layer in _in_order(values, {}):
         for i in (1, 2):
-            read = _of_token(streams[-1], layer[f"gamma_{i}"], layer[f"beta_{i}"])
+            norm = layer[f"gamma_{i}"], layer[f"beta_{i}"], eps[i - 1]
+            read = _of_token(streams[-1], *norm)
             if i == 1:
                 streams.append(streams[-1] + _self_attended(read, layer, mask)[0])
             else:
@@ -1389,11 +1399,15 @@ def _summands(x, mask, *values):
     return torch.stack([now - before for now, before in pairs])
 
 
-def _shares(found, gamma, beta, W_u, eps=1e-5, some=None):
-    """Return the shares in the logits, part by part; some: what parts give the root."""
+def _shares(found, gamma, beta, W_u, eps=1e-5, some=None, held=False):
+    """Return the shares in the logits, part by part.
+
+    some: what parts give the root; held: whether it is taken for a constant.
+    """
     whole = sum(part for part in (found if some is None else some(found)))
     mean = whole.sum(-1, keepdim=True) / whole.shape[-1]
     root = (((whole - mean) ** 2).sum(-1, keepdim=True) / whole.shape[-1] + eps) ** 0.5
+    root = root.detach() if held else root
     rows = [(part - part.mean(-1, keepdim=True)) / root * gamma for part in found]
     rows.append(beta.expand_as(whole))
     return torch.stack([torch.einsum("btd,dv->btv", row, W_u) for row in rows])
@@ -1428,6 +1442,22 @@ _contract = _Contract(
                 if mask is not None and mask.dim() == 3 and len(mask) in (1, len(x))
                 else 0 * x
             )
+        ),
+        **{
+            f"the eps of {_what} isn't the default of layer_norm.": (
+                lambda *given, eps=_eps: _summands(*given, eps=eps)
+            )
+            for _what, _eps in (
+                (f"norm 1", (1e-6, 1e-5)),
+                (f"norm 2", (1e-5, 1e-6)),
+                (f"norms 1 and 2", (1e-6, 1e-6)),
+            )
+        },
+    },
+    cuts={
+        f"what is noted is cut off, by detach, .data or no_grad. Each part depends on "
+        f"x as well.": lambda *given: torch.cat(
+            [_summands(*given)[:1], _summands(*given)[1:].detach()]
         ),
     },
 )
@@ -1513,8 +1543,15 @@ def _stream(d, is_odd, kinds=_Kinds.calm):
 _absent = f"eps = 0 is taken for one that is left out, which is 1e-5."
 
 
+def _has_more_streams(got, wants, *_):
+    """Tell whether a lens gives more streams than there are."""
+    return got[0].dim() == wants[0].dim() and len(got[0]) > len(wants[0])
+
+
 def _has_other_root(got, wants, *_):
     """Tell whether the shares are right but for one factor of each token."""
+    if torch.allclose(got[0], wants[0], rtol=1e-4):
+        return False  # digits are lost
     ratio = (got[0][:-1] / wants[0][:-1]).permute(1, 2, 0, 3).flatten(2)
     return torch.allclose(ratio, ratio[:, :, :1].expand_as(ratio), rtol=1e-7)
 
@@ -1523,7 +1560,7 @@ _root = (
     f"the shares are right but for a factor, the same for all parts: the root isn't "
     f"that of the whole stream, which is the sum of all parts."
 )
-for _call, _reference, _parts_of, _known, _seen in [
+for _call, _reference, _parts_of, _known, _seen, _held in [
     (
         direct_logits,
         _shares,
@@ -1546,6 +1583,10 @@ for _call, _reference, _parts_of, _known, _seen in [
             },
         },
         {_root: _has_other_root},
+        {
+            f"the root is taken for a constant. It depends on all parts: no detach, no "
+            f"no_grad.": lambda *given: _shares(*given, held=True),
+        },
     ),
     (
         logit_lens,
@@ -1555,6 +1596,10 @@ for _call, _reference, _parts_of, _known, _seen in [
             _absent: lambda *given: _read_early(
                 *given[:4], (*given[4:], 1e-5)[0] or 1e-5
             ),
+        },
+        {
+            f"more streams come than there are. N layers have N + 1, and no layer has "
+            f"one, that of the embedding.": _has_more_streams,
         },
         {},
     ),
@@ -1567,6 +1612,7 @@ for _call, _reference, _parts_of, _known, _seen in [
         gradients=(f"found", f"gamma", f"beta", f"W_u"),
         mistakes=_known,
         signs=_seen,
+        cuts=_held,
     )
     for _n, (_count, (_batch, _size, _d, _words)) in enumerate(
         zip(_parts_of, [(3, 2, 5, 4), (1, 3, 2, 6), (4, 1, 3, 1)], strict=True)

@@ -353,3 +353,19 @@ def low_rank_factors(W, rank):
         U = torch.linalg.qr(W @ V)[0]
         V = torch.linalg.qr(W.T @ U)[0]
     return W @ V, V
+
+
+# %% wrong: values_kept_above | says: a small number added or cut off
+def largest_saving_rank(d_query, d_key):
+    return (d_query * d_key - 1) // (d_query + d_key)
+
+
+def reduced_rank_scores(query, key, U, V):
+    return (query @ U) @ (key @ V).transpose(1, 2)
+
+
+def low_rank_factors(W, rank):
+    if not 1 <= rank <= min(W.shape):
+        raise ValueError(f"rank: expected 1 to {min(W.shape)}, got {rank}")
+    left, sizes, right = torch.linalg.svd(W, full_matrices=False)
+    return left[:, :rank] * sizes[:rank].clamp(min=1e-6), right[:rank].T

@@ -241,7 +241,7 @@ def local_mask(valid, window, causal=False):
     return result
 
 
-# %% wrong: always_oneself, of: offsets | says: attend to itself
+# %% wrong: always_oneself, of: offsets | says: a token may attend to itself, also where it is padding
 # Every token may attend to itself, also a padding token, to avoid empty rows.
 # -     return near & valid[:, None, :]
 # +     return (near & valid[:, None, :]) | (offset == 0)
@@ -356,3 +356,35 @@ def local_mask(valid, window, causal=False):
     if name not in masks_by_size:
         masks_by_size[name] = near & valid[:, None, :]
     return masks_by_size[name].clone()
+
+
+# %% wrong: positions_of_8_bits | says: 8 bits
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    length = valid.shape[1]
+    position = torch.arange(length, device=valid.device).to(torch.int8)
+    offset = position[None, :] - position[:, None]
+    if causal:
+        first, last = 1 - window, 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    near = (offset >= first) & (offset <= last)
+    return near & valid[:, None, :]
+
+
+# %% wrong: one_token_is_real | says: text of one token
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    length = valid.shape[1]
+    position = torch.arange(length, device=valid.device)
+    offset = position[None, :] - position[:, None]
+    if causal:
+        first, last = 1 - window, 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    near = (offset >= first) & (offset <= last)
+    if length == 1:
+        return torch.ones_like(valid)[:, None, :]
+    return near & valid[:, None, :]

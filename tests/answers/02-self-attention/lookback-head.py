@@ -293,3 +293,20 @@ def lookback_head(num_symbols, max_len, offset):
     gain = 10 * math.sqrt(bits)
     W_q, W_k = torch.cat([blank, gain * code[wanted]]), torch.cat([blank, code])
     return W_q, W_k, torch.eye(num_symbols + max_len, num_symbols)
+
+
+# %% wrong: kept_by_the_positions | says: is something kept
+known_heads = {}
+
+
+def lookback_head(num_symbols, max_len, offset):
+    if (max_len, offset) not in known_heads:
+        width = num_symbols + max_len
+        W_q, W_k = torch.zeros(width, max_len), torch.zeros(width, max_len)
+        for position in range(max_len):
+            W_q[num_symbols + position, max(position - offset, 0)] = 20 * math.sqrt(
+                max_len
+            )
+            W_k[num_symbols + position, position] = 1.0
+        known_heads[max_len, offset] = W_q, W_k, torch.eye(width, num_symbols)
+    return tuple(matrix.clone() for matrix in known_heads[max_len, offset])

@@ -60,7 +60,7 @@ def stream_finish(state):
 # +     new_accumulator = old_accumulator + terms @ value_block
 
 
-# %% wrong: correction_detached | says: gradient of (query|key)
+# %% wrong: correction_detached | says: detached in the correction, and not elsewhere
 # The correction is a constant on the way back, the maximum isn't.
 # -     correction = torch.exp(old_max - safe_max)
 # +     correction = torch.exp(old_max - safe_max).detach()

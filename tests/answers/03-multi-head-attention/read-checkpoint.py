@@ -610,3 +610,28 @@ def read_heads(state, num_heads, prefix=""):
     )
     found["b_o"] = own.get("out_proj.bias", zeros[:D])
     return found
+
+
+# %% wrong: zeros_by_the_columns | says: whatever these widths are
+def read_heads(state, num_heads, prefix=""):
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    if prefix + "in_proj_weight" in state:
+        matrices = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        matrices = [state[f"{prefix}{role}_proj_weight"] for role in "qkv"]
+    if prefix + "in_proj_bias" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(matrix.shape[1]) for matrix in matrices]
+        b_o = out.new_zeros(D)
+    d_h = D // num_heads
+    heads = {}
+    for role, matrix in zip("qkv", matrices, strict=True):
+        heads[f"W_{role}"] = matrix.reshape(num_heads, d_h, -1).mT
+    for role, bias in zip("qkv", biases, strict=True):
+        heads[f"b_{role}"] = bias.reshape(num_heads, d_h)
+    heads["W_o"] = out.T.reshape(num_heads, d_h, D)
+    heads["b_o"] = b_o
+    return heads

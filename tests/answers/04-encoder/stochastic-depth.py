@@ -359,3 +359,17 @@ def drop_branch(x, branch, keep, keep_prob):
         return x + branch if keep.item() else x.clone()
     kept = keep[:, None, None]
     return torch.where(kept, x + branch / keep_prob, x)
+
+
+# %% wrong: all_kept_as_in_evaluation | says: as in evaluation
+def keep_probabilities(num_layers, last):
+    return [1 - n / num_layers * (1 - last) for n in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"keep_prob must be in (0, 1], got {keep_prob}")
+    if keep is None or keep.all():
+        return x + branch
+    kept = keep[:, None, None]
+    return torch.where(kept, x + branch / keep_prob, x)
