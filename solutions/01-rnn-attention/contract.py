@@ -601,11 +601,14 @@ _contract = _Contract(
         ),
         f"weights that are equal to the threshold count as no links. They are at least "
         f"as large as it is.": (
-            lambda weights, threshold: _linked(
-                weights, math.nextafter(threshold, math.inf)
+            lambda weights, threshold: (
+                _linked(weights, math.nextafter(threshold, math.inf))
+                if threshold > 0
+                else None
             )
         ),
-        f"weights of exactly 0 count as no links, whatever the threshold is.": (
+        f"weights of exactly 0 count as no links. They reach a threshold of 0 or "
+        f"below.": (
             lambda weights, threshold: [
                 (i, j) for i, j in _linked(weights, threshold) if weights[i, j] != 0
             ]

@@ -419,7 +419,7 @@ def _in_few_bits(reach, bits, signed=True):
 
 
 def _with_own(valid, reaches, empty=False):
-    """Return masks in which each query sees itself; empty: those alone that see none."""
+    """Return masks in which queries see themselves; empty: only those that see none."""
     masks = _reached(valid, reaches)
     own = torch.eye(valid.shape[1]).bool()
     return masks | (own & ~masks.any(-1, keepdim=True) if empty else own)
@@ -910,7 +910,7 @@ _contract.case(f"D = 1", *_checkpoint(1182, "", 1), 1, "")
 _contract.case(f"bias=False", *_checkpoint(1183, "", 8, bias=False), 4, "")
 for _n, _widths in enumerate([(5, 7), (6, 3), (3, 6), (4, 4), (6, 6), (1, 1)]):
     _near = {
-        f"with vdim = kdim it is right. W_q has D rows, W_k kdim rows, W_v vdim rows.": (
+        f"with vdim = kdim it is right. W_q has D rows, W_k has kdim, W_v has vdim.": (
             *_checkpoint(1184 + _n, "", 6, _widths[:1] * 2),
             2,
             "",
