@@ -437,7 +437,7 @@ class _Contract:
                 f"self.training, or use what does?"
             )
         elif problem is not None:
-            problem = self.with_twin(problem, values, tol)
+            problem = self.with_twin(problem, says, values, tol)
         assert problem is None, problem
         if self.first is None:
             self.first = says, _kit_copy(list(values)), wants, tol
@@ -508,32 +508,106 @@ class _Contract:
                 continue  # of another form
         return None
 
-    def with_twin(self, problem, values, tol):
+    def with_twin(self, problem, says, values, tol):
         """Return what is wrong, and what a wrong program does that gives just this."""
-        if self.wrong is None or f"{self.wrong[0]}" != problem:
+        if self.wrong is None or self.wrong[0] != problem:
             return problem
         _, place, got, want = self.wrong
-        if isinstance(want, torch.Tensor):
-            few = want.numel() < (1 if want.is_floating_point() else 6)
-        else:
-            few = type(want) is not float and (
-                type(want) not in (list, tuple, dict) or len(want) < 2
-            )
-        if few:  # it may come by chance
+        if not _kit_is_telling(want):
             return problem
         given, state = self.precise(values)
         twins = _KitTwins(self.reference, given, self.arguments, state)
         found = []
-        for pair in twins.all():
-            if pair[0] not in found and self.known(place, got, want, tol, [pair]):
-                found.append(pair[0])
+        for sentence, twin in twins.all(_kit_is_telling(want, exactly=True)):
+            known = self.known(place, got, want, tol, [(sentence, twin)])
+            if known and f"{sentence}" not in [said for said, _ in found]:
+                sure = self.agrees(twins, twin, place, tol)
+                found.extend([] if sure is None else [(sentence, sure)])
             if len(found) > 2:
-                break  # it comes in many ways
-        if len(found) in (1, 2):
-            said = f"{found[0]}" if len(found) == 1 else f"{found[0]}, or {found[1]}"
-            return f"{problem} Just this comes if {said}."
-        more = isinstance(want, torch.Tensor) and _kit_relation(got, want, tol)
-        return f"{problem} What came: {more}" if more else problem
+                return problem  # it comes in many ways
+        found = [one for one in found if one[1]] or found
+        if found:
+            said = found[0][0]
+            said = said if len(found) == 1 else f"{said}, or {found[1][0]}"
+            here = (
+                f"Just this comes" if found[0][1] else f"In this call, just this comes"
+            )
+            problem = f"{problem} {here} if {said}."
+            if "is not used" not in said and "throughout" not in said:
+                return problem
+        if not found and (f": " in f"{says}" or f"?" in f"{says}"):
+            return problem  # the case says what it asks
+        more = self.idle(twins, place, got, want, tol)
+        if more is None and not found and isinstance(want, torch.Tensor):
+            more = _kit_relation(got, want, tol)
+        return f"{problem} {more}" if more else problem
+
+    def again_with(self, values, place):
+        """Return a result of the answer for other arguments, or None."""
+        if self.dtype == torch.float32:
+            values = [_kit_cast(x, self.dtype) for x in values]
+        try:
+            result = self.ask(self.call)(*_kit_copy(list(values)))
+        except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError):
+            return None
+        except (AttributeError, NotImplementedError, ValueError):
+            return None
+        many = len(self.results) > 1
+        if many and not (isinstance(result, (tuple, list)) and len(result) > place):
+            return None
+        return result[place] if many else result
+
+    def right_for(self, twins, call, values, place):
+        """Return a result of the reference, or of a twin, or None."""
+        weights = [] if twins.state is None else [_kit_copy(twins.state)]
+        found = _KitTwins.safe(call, [*weights, *_kit_copy(list(values))])
+        if found is None:
+            return None
+        return self.cast(found[place] if len(self.results) > 1 else found)
+
+    def idle(self, twins, place, got, want, tol):
+        """Say that other numbers in an argument change nothing, or return None."""
+        names, given = f"", twins.values
+        if isinstance(want, torch.Tensor):
+            same = got.dtype == want.dtype and got.shape == want.shape
+            if not same or not got.isfinite().all() or got.unique().numel() < 2:
+                return None  # another problem, or by chance
+        before = self.right_for(twins, self.reference, given, place)
+        for number, name in enumerate(self.arguments[: len(given)]):
+            others = _kit_otherwise(given, number)
+            want = others and self.right_for(twins, self.reference, others, place)
+            if want is None or self.plain_problem(f"", want, before, tol) is None:
+                continue
+            now = self.again_with(others, place)
+            if now is not None and self.plain_problem(f"", now, got, 0.0) is None:
+                names = f"{names} and {name}" if names else f"{name}"
+        if not names:
+            return None
+        return (
+            f"Other numbers in {names} change nothing of what comes: have they no "
+            f"effect, or is something kept between calls?"
+        )
+
+    def agrees(self, twins, twin, place, tol):
+        """Tell whether a twin gives what the answer gives, for other arguments as well.
+
+        Returns: True; False, if only for whole numbers as they are; None, if not.
+        """
+        given, sure = twins.values, []
+        for others in (_kit_otherwise(given), _kit_otherwise(given, whole=1)):
+            want = others and self.right_for(twins, self.reference, others, place)
+            if want is None:
+                sure.append(None)
+                continue
+            twins_own = self.right_for(twins, twin, others, place)
+            now = self.again_with(others, place)
+            alike = twins_own is not None and now is not None
+            alike = alike and self.plain_problem(f"", now, twins_own, 10 * tol) is None
+            sure.append(alike)
+        numbers, whole = sure
+        if numbers is False or (numbers is None and not whole):
+            return None
+        return whole is not False
 
     def cut(self, values, name, got, tol):
         """Return the sentence of the cut that gives exactly this gradient, or None."""
@@ -1051,7 +1125,7 @@ class _Contract:
             ):
                 return f"{problem} Just this comes if {sentence}."
         more = _kit_relation(found[name], self.cast(want), tol)
-        return f"{problem} What came: {more}" if more else problem
+        return f"{problem} {more}" if more else problem
 
     def leaves(self, values):
         """Return copies of arguments by name; those that get gradients ask for them."""

@@ -14,8 +14,6 @@ import torch
 from solutions.kit import _kit_copy, _kit_near, _kit_tensors
 
 # %% kit
-import inspect  # isort: skip
-import sys  # isort: skip
 
 
 class _KitStep(torch.overrides.TorchFunctionMode):
@@ -39,7 +37,10 @@ class _KitStep(torch.overrides.TorchFunctionMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         self.calls += 1
-        frame = sys._getframe(1)
+        try:
+            raise LookupError
+        except LookupError as error:  # its frames say where this is called
+            frame = error.__traceback__.tb_frame.f_back
         while frame.f_globals.get("__name__", "").startswith("torch"):
             frame = frame.f_back
         name = getattr(func, "__name__", "").strip("_")
@@ -201,13 +202,12 @@ class _KitTwins:
 
     def defaults(self):
         """Return the arguments' defaults in the reference, where they have one."""
-        found = list(inspect.signature(self.reference).parameters.values())
-        found = found[1:] if self.state is not None else found
-        return {
-            place: one.default
-            for place, one in enumerate(found[: len(self.names)])
-            if one.default is not one.empty
-        }
+        code = getattr(self.reference, "__code__", None)
+        given = getattr(self.reference, "__defaults__", None) or ()
+        if code is None:
+            return {}
+        first = code.co_argcount - len(given) - (0 if self.state is None else 1)
+        return {first + place: value for place, value in enumerate(given)}
 
     def with_defaults(self, values):
         """Return arguments with the defaults of those that are left out at the end."""
@@ -216,8 +216,12 @@ class _KitTwins:
             values.append(_kit_copy(defaults[len(values)]))
         return values
 
-    def all(self):
-        """Yield the twins: those of arguments and weights, then those of steps."""
+    def all(self, exactly):
+        """Yield the twins: those of arguments and weights, then those of steps.
+
+        exactly: whether results have digits, which don't come by chance.
+        """
+        self.exactly = exactly
         yield from self.of_arguments()
         yield from self.of_steps()
 
@@ -247,14 +251,14 @@ class _KitTwins:
 
     def changes(self, name, value, place, defaults):
         """Yield sentences and functions that change an argument."""
-        default = defaults.get(place, inspect)
-        if default is not inspect and type(value) is not torch.Tensor:
+        default, known = defaults.get(place), place in defaults
+        if known and type(value) is not torch.Tensor:
             if type(value) in (int, float) and value == 0 and default != 0:
                 text = f"{name}=0 counts as not given (`if {name}`, `{name} or ...`)"
-                yield text, lambda x: default
+                yield text, lambda x: x if x else default
             elif value != default:
                 yield f"{name} is not used, and its default counts", lambda x: default
-        elif default is not inspect and default is None:
+        elif known and default is None:
             yield f"{name} is not used", lambda x: None
         if type(value) is bool:
             yield f"True and False of {name} change places", lambda x: not x
@@ -262,7 +266,7 @@ class _KitTwins:
             yield f"{name} counts as one more than it is", lambda x: x + 1
             if value > 1:
                 yield f"{name} counts as one less than it is", lambda x: x - 1
-        elif type(value) is float and value > 0:
+        elif type(value) is float and value > 0 and self.exactly:
             yield f"{name} counts as 1", lambda x: 1.0
             yield f"the square of {name} is used", lambda x: x * x
             yield f"the root of {name} is used", lambda x: x**0.5
@@ -272,8 +276,24 @@ class _KitTwins:
             yield f"the first of {name} is left out", lambda x: x[1:]
             yield f"only the first of {name} is used", lambda x: x[:1]
             yield f"{name} is read in the opposite order", lambda x: x[::-1]
+        elif type(value) is dict:
+            yield from self.of_entries(value)
         elif type(value) is torch.Tensor:
             yield from self.of_tensor(name, value)
+
+    @staticmethod
+    def of_entries(value):
+        """Yield sentences and functions that change a dictionary of tensors."""
+        names = [name for name, x in value.items() if type(x) is torch.Tensor]
+        for number, one in enumerate(names):
+            text = f"{one} is not used (it counts as 0)"
+            yield text, lambda x, one=one: {**x, one: x[one] * 0}
+            for two in names[number + 1 :]:
+                if value[one].shape == value[two].shape:
+                    yield (
+                        f"{one} and {two} change places",
+                        lambda x, one=one, two=two: {**x, one: x[two], two: x[one]},
+                    )
 
     @staticmethod
     def of_tensor(name, value):
@@ -439,6 +459,8 @@ class _KitTwins:
         for place, value in enumerate(args[:3]):
             if isinstance(value, torch.Tensor) and value.is_floating_point():
                 into = self.origin(value, given, made)
+                if into and into not in (*self.names, *(self.state or {})):
+                    into = f"the result of {into}"
                 what = f"{into} is cut off" if into else f"something is cut off"
                 yield f"{what} (detach) where it goes into {called}", part(place)
 
@@ -564,50 +586,117 @@ class _KitTwins:
         return change
 
 
+def _kit_is_telling(want, exactly=False):
+    """Tell whether a result is unlikely to come by chance; exactly: by its digits."""
+    if isinstance(want, torch.Tensor):
+        digits = want.is_floating_point()
+        return digits if exactly else digits or want.numel() > 5
+    if type(want) is float:
+        return True
+    parts = list(want.values()) if type(want) is dict else want
+    if type(want) not in (list, tuple, dict):
+        return False
+    digits = any(_kit_is_telling(part, exactly=True) for part in parts)
+    return digits if exactly else digits or len(parts) > 1
+
+
+def _kit_otherwise(values, only=None, whole=0):
+    """Return other arguments of the same form, or None if there are none.
+
+    only: the place of the one that is changed; whole: what is added to whole numbers.
+    """
+    generator = torch.Generator().manual_seed(7)
+
+    def changed(value):
+        if type(value) is torch.Tensor and value.numel() > 1:
+            if value.is_floating_point():
+                noise = torch.randn(value.shape, generator=generator).to(value.dtype)
+                return 0.8 * value + 0.05 * noise * value.abs().nan_to_num(0, 0, 0)
+            if value.dtype == torch.bool:
+                if torch.equal(value, value.sort(dim=-1, descending=True)[0]):
+                    more = value.sum(-1, keepdim=True) > 1  # lengths: one less each
+                    next_one = torch.cat([value[..., 1:], value[..., :1] & False], -1)
+                    return value & (next_one | ~more)
+                order = torch.randperm(value.shape[-1], generator=generator)
+                moved = value[..., order]
+                return moved if not torch.equal(moved, value) else value.flip(-1)
+        if type(value) is dict:
+            return {name: changed(part) for name, part in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(changed(part) for part in value)
+        return value
+
+    found = [
+        changed(x) if only in (None, place) else x for place, x in enumerate(values)
+    ]
+    if whole:
+        found = [x + whole if type(x) is int else x for x in found]
+    same = [
+        torch.equal(a, b)
+        for a, b in zip(_kit_tensors(found), _kit_tensors(values), strict=True)
+    ]
+    plain = [x for x in found if type(x) is int] == [
+        x for x in values if type(x) is int
+    ]
+    return None if all(same) and plain else found
+
+
 def _kit_relation(got, want, tol):
     """Say how wrong numbers are related to the right ones, or return None."""
     got, want = got.detach(), want.detach()
+    if got.dtype != want.dtype:
+        return None
     if got.shape != want.shape or got.numel() < 4 or not want.is_floating_point():
         return None
     got, want = got.double(), want.double()
     if not (got.isfinite().all() and want.isfinite().all()):
         return None
     if _kit_near(-got, want, tol):
-        return f"the sign of every number is the opposite of the right one."
-    if got.std() <= tol * want.abs().max():
-        return f"all numbers are the same, where they differ."
+        return f"The sign of every number is the opposite of the right one."
+    if _kit_near(got, want, 2e-6):
+        return None  # the digits say what it is
+    if (got == got.flatten()[0]).all() and (want != want.flatten()[0]).any():
+        return f"All numbers that come are the same; they differ."
+    for axis in range(want.dim()):
+        slices = zip(got.unbind(axis), want.unbind(axis), strict=True)
+        off = [not _kit_near(a, b, tol) for a, b in slices]
+        if len(off) > 2 and sum(off) == 1 and (off[0] or off[-1]):
+            end = f"first" if off[0] else f"last"
+            return f"Only the {end} entry along axis {axis} is wrong."
     large = want.abs() > 1e-3 * want.abs().max()
     share = got[large] / want[large]
     if large.sum() > 3 and _kit_near(got, want * share.median(), tol):
         return (
-            f"every number is the right one times one and the same factor. Is a "
+            f"Every number is the right one times one and the same factor. Is a "
             f"factor or a division left out, made twice, or by another size?"
         )
     if _kit_near(got, want + (got - want).mean(), tol):
-        return f"one and the same number is missing, or too much, in every entry."
+        return f"One and the same number is missing, or too much, in every entry."
     if want.dim() > 1 and want.shape[-1] > 2:
         scale = (got * want).sum(-1, keepdim=True) / (want * want).sum(-1, keepdim=True)
         if _kit_near(got, want * scale.nan_to_num(), tol):
             return (
-                f"each row is the right one times a factor of its own. By what is a "
+                f"Each row is the right one times a factor of its own. By what is a "
                 f"row divided or multiplied?"
             )
         gap = (got - want).mean(-1, keepdim=True)
         if _kit_near(got, want + gap, tol):
-            return f"each row is the right one plus a number of its own."
+            return f"Each row is the right one plus a number of its own."
     for axis in range(want.dim()):
         size = want.shape[axis]
         if size < 2:
             continue
         if _kit_near(got.flip(axis), want, tol):
-            return f"the right numbers, in the opposite order along axis {axis}."
+            return (
+                f"They are the right numbers, in the opposite order along axis {axis}."
+            )
         if size > 2 and _kit_near(got.roll(1, axis), want, tol):
-            return f"the right numbers, one place too early along axis {axis}."
+            return f"They are the right numbers, one place too early along axis {axis}."
         if size > 2 and _kit_near(got.roll(-1, axis), want, tol):
-            return f"the right numbers, one place too late along axis {axis}."
+            return f"They are the right numbers, one place too late along axis {axis}."
     square = want.dim() > 1 and want.shape[-1] == want.shape[-2]
     if square and _kit_near(got.mT, want, tol):
-        return f"the right numbers, with rows and columns exchanged."
+        return f"They are the right numbers, with rows and columns exchanged."
     if _kit_near(got.flatten().sort()[0], want.flatten().sort()[0], tol):
-        return f"the right numbers, at wrong places."
+        return f"They are the right numbers, at wrong places."
     return None

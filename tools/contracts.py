@@ -73,10 +73,14 @@ def parts(path: Path) -> list[Part]:
     return found
 
 
+def kit(solutions: Path) -> list[str]:
+    """Return the kit, file by file, as it goes into hidden lines."""
+    return [part.text for name in KIT for part in parts(solutions / name)]
+
+
 def hidden(solutions: Path, own: list[Part]) -> str:
     """Return the kit and what an assignment's parts share, as hidden lines."""
-    kit = [part.text for name in KIT for part in parts(solutions / name)]
-    texts = [*kit, *(part.text for part in own if part.name == SHARED)]
+    texts = [*kit(solutions), *(part.text for part in own if part.name == SHARED)]
     body = "\n\n\n".join(texts)
     return f"### BEGIN HIDDEN TESTS\n{body}\n\n\n### END HIDDEN TESTS\n"
 

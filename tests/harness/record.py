@@ -15,7 +15,7 @@ from grading.course.notebooks import ROOT
 from tests.harness.assignment import Assignment, BankError
 from tests.harness.bank import Answer, code_lines, read_bank
 from tests.harness.listed import Listed, read_listed
-from tools.contracts import KIT, KIT_PART, parts
+from tools.contracts import KIT, kit
 
 FILE = ROOT / "tests" / "mutants.json"
 COMMON = "rules and kit"
@@ -28,7 +28,8 @@ def digest(*texts: str) -> str:
 
 def common() -> str:
     """Return the digest of what all tasks have in common."""
-    files = (Path(__file__).with_name("mutation.py"), ROOT / "solutions" / KIT)
+    solutions = ROOT / "solutions"
+    files = (Path(__file__).with_name("mutation.py"), *(solutions / x for x in KIT))
     return digest(*(path.read_text(encoding="utf-8") for path in files))
 
 
@@ -44,10 +45,12 @@ def of_task(
 ) -> str:
     """Return the digest of a task: comments and docstrings of answers do not count."""
     own = assignment.tasks[task]
-    (kit,) = (p.text for p in parts(ROOT / "solutions" / KIT) if p.name == KIT_PART)
     texts = ["\n".join(code_lines(assignment.cells[own.index].source))]
     for test in own.tests:
-        texts += [test.grade_id, f"{test.points:g}", test.full.replace(kit, "")]
+        full = test.full
+        for text in kit(ROOT / "solutions"):
+            full = full.replace(text, "")
+        texts += [test.grade_id, f"{test.points:g}", full]
     for answer in bank:
         if answer.task == task and answer.is_right:
             texts += [answer.name, "\n".join(code_lines(answer.source))]

@@ -67,14 +67,14 @@ HEAD, TAIL = ATTENTION.split("def answer", 1)
             "gradient of key: .* key is cut off \\(detach"
             "\\) where it goes into a product of matrices \\(of x and key\\)",
         ),
-        ("-1) @ key)", "-1) @ key * 1.5)", "every number is the right one times one"),
+        ("-1) @ key)", "-1) @ key * 1.5)", "Every number is the right one times one"),
         (
             "torch.softmax(scores, -1)",
             "scores.exp()",
-            "each row is the right one times a factor of its own",
+            "Each row is the right one times a factor of its own",
         ),
-        ("-1) @ key)", "-1) @ -key)", "the sign of every number is the opposite"),
-        ("-1) @ key)", "-1) @ key + 1)", "one and the same number is missing"),
+        ("-1) @ key)", "-1) @ -key)", "The sign of every number is the opposite"),
+        ("-1) @ key)", "-1) @ key + 1)", "One and the same number is missing"),
         ("-1) @ key)", "-1) @ key).roll(1, 1)", "one place too late along axis 1"),
         ("-1) @ key)", "-1) @ key).sin()", "wrong, first at index .0, 0, 0..$"),
     ],
@@ -157,6 +157,35 @@ contract.case(f"None kept", ["a", "bcd", "ef", "ghij", "k"], 4, 0)
 def test_lists_have_twins(answer: str, says: str) -> None:
     """What comes need not be a tensor."""
     message, told = Kit().run(PLAIN.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+ENTRIES = """
+def reference(heads, x):
+    return x @ heads[f"W_q"] @ heads[f"W_k"]
+
+contract = _Contract(
+    {answer}, reference, arguments=(f"heads", f"x"), results=(f"scores",)
+)
+a, b, x = _kit_normal(1, (3, 3), (3, 3), (2, 3))
+contract.case(f"Any", {{f"W_q": a, f"W_k": b}}, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (
+            'lambda heads, x: x @ heads["W_k"] @ heads["W_q"]',
+            "W_q and W_k change places",
+        ),
+        ('lambda heads, x: x @ heads["W_q"] @ heads["W_k"]', "^$"),
+    ],
+)
+def test_entries_of_a_dictionary_change_places(answer: str, says: str) -> None:
+    """They are told by their names."""
+    message, told = Kit().run(ENTRIES.format(answer=answer))
     assert re.search(says, message), message
     assert told == message
 
