@@ -46,6 +46,24 @@ def _as_float32(values):
     ]
 
 
+def _for_each(mask, batch):
+    """Return a mask with two axes read as one row of keys for each sequence, or None.
+
+    None as well where it could not be read so.
+    """
+    fits = mask is not None and mask.dim() == 2 and len(mask) in (1, batch)
+    return mask[:, None, :] if fits else None
+
+
+class _Says:
+    """What several parts say."""
+
+    for_each = (
+        f"a mask with two axes is taken for one row of keys of each sequence. As it "
+        f"broadcasts, its axes are those of queries and keys, the same for all."
+    )
+
+
 class _Kinds:
     """Kinds of numbers: tame, whose sums and products lose few digits."""
 
@@ -216,9 +234,13 @@ assert matches(_output, _want, 1e-9), explain(
 
 
 ### BEGIN HIDDEN TESTS
-def _attended(query, key, value, mask=None, sink=None):
-    """Return output and weights; a sink is one more key, of no value."""
+def _attended(query, key, value, mask=None, sink=None, most=math.inf):
+    """Return output and weights; a sink is one more key, of no value.
+
+    most: bounds the sink.
+    """
     if sink is not None:
+        sink = sink.clamp(-most, most)
         rows = sink.expand(len(query), query.shape[1], 1)
         allowed = torch.ones(1, 1, key.shape[1], dtype=torch.bool)
         allowed = (allowed if mask is None else allowed & mask).expand(
@@ -243,6 +265,18 @@ def _attended(query, key, value, mask=None, sink=None):
     return torch.einsum("bqk,bkv->bqv", weights, value), weights
 
 
+def _of_each(query, key, value, mask=None, sink=None):
+    """Return what comes where a mask (T_q, T_k) is taken for (B, T_k)."""
+    mask = _for_each(mask, len(query))
+    return None if mask is None else _attended(query, key, value, mask, sink)
+
+
+def _overflows(got, want, query, key, *rest):
+    """Tell whether some rows that see a key are NaN, where scores are large."""
+    large = query.abs().max() * key.abs().max() > 1e3
+    return bool(large and (got[1].isnan() & (want[1] > 0)).any())
+
+
 def _is_filled(got, want, query, key, value, mask=None, sink=None):
     """Tell whether forbidden keys get weight where scores are large, or leave a gap."""
     if mask is None or query.abs().max() < 1e4:
@@ -258,7 +292,27 @@ _contract = _Contract(
     arguments=(f"query", f"key", f"value", f"mask", f"sink"),
     results=(f"output", f"weights"),
     gradients=(f"query", f"key", f"value", f"sink"),
+    mistakes={
+        _Says.for_each: _of_each,
+        f"the sink is left out here. It takes its share of every row, also beside one "
+        f"key, and where nothing is allowed.": (
+            lambda query, key, value, mask=None, sink=None: (
+                None if sink is None else _attended(query, key, value, mask)
+            )
+        ),
+        f"a sink far from 0 counts as a nearer one. Is it cut off at a bound (clamp)? "
+        f"Use it as it is, beside scores of any size.": (
+            lambda query, key, value, mask=None, sink=None: (
+                None
+                if sink is None
+                else _attended(query, key, value, mask, sink, most=1e4)
+            )
+        ),
+    },
     signs={
+        f"NaN where scores are large: exp of a large number is infinite, or all powers "
+        f"of a row are 0. Take off the largest score of the row itself, of its allowed "
+        f"keys and its sink, or use torch.softmax.": _overflows,
         f"forbidden scores are a large negative number, and allowed ones lie below it: "
         f"fill with -math.inf.": _is_filled,
     },
@@ -412,7 +466,11 @@ _contract.again()
 # %% local-mask--contract | points: 2
 # With the argument kept, called again, and with other sizes.
 _valid = torch.tensor([[True, False, True], [False, False, False]])
-steady("local_mask", local_mask, _valid, 2)
+_mask = steady("local_mask", local_mask, _valid, 2)
+assert not torch.equal(local_mask(~_valid, 2), _mask), (
+    "Another `valid` of the same shape gets the mask of the first one: something is "
+    "kept between calls. Make the mask from `valid` in each call."
+)
 _mask = steady("local_mask", local_mask, _valid[:1, :1], 4, True)
 assert _mask.tolist() == [[[True]]], "One token may attend to itself."
 assert value_error(lambda: local_mask(_valid, 1)) is None, (
@@ -430,12 +488,22 @@ assert torch.equal(_mask, torch.diag_embed(_valid)), (
 
 
 ### BEGIN HIDDEN TESTS
-def _local(valid, window, causal=False):
-    """Return the mask by how far each position lies ahead."""
-    places = torch.arange(valid.shape[1])
+def _local(valid, window, causal=False, places=torch.int64):
+    """Return the mask by how far each position lies ahead; places: their data type."""
+    places = torch.arange(valid.shape[1]).to(places)
     ahead = places - places[:, None]
     left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
     return (ahead >= -left) & (ahead <= right) & valid[:, None, :]
+
+
+def _without_rows(valid, window, causal=False, first=False, last=False, others=False):
+    """Return the mask whose rows are empty before the first or after the last real
+    token, or the rows of all other tokens that are padding.
+    """
+    before = valid.long().cumsum(1) == 0
+    behind = valid.flip(1).long().cumsum(1).flip(1) == 0
+    empty = (before & first) | (behind & last) | (~valid & others)
+    return _local(valid, window, causal) & ~empty[:, :, None]
 
 
 def _of_real_tokens(valid, window, causal=False):
@@ -460,6 +528,33 @@ _contract = _Contract(
         ),
         f"padding takes up no place in the window. It counts positions, real or not.": (
             _of_real_tokens
+        ),
+        **{
+            f"the rows of {_what} are empty. Only keys are masked for padding: the row "
+            f"of a padding token follows the same rules as every other.": (
+                lambda *given, those=_those: _without_rows(*given, **those)
+            )
+            for _what, _those in (
+                (f"tokens in front of the first real one", {"first": True}),
+                (f"tokens behind the last real one", {"last": True}),
+                (
+                    f"tokens in front of the first real one and behind the last",
+                    {"first": True, "last": True},
+                ),
+                (f"all padding tokens", {"others": True}),
+            )
+        },
+        f"in a text of one token, the key counts as real. It may be padding, too.": (
+            lambda valid, *given: (
+                torch.ones_like(valid)[..., None] if valid.shape[1] == 1 else None
+            )
+        ),
+        f"positions are counted in 8 bits, which end at 127.": (
+            lambda valid, *given: _local(valid, *given, places=torch.int8)
+        ),
+        f"all keys behind the first padding are taken for padding. It may stand "
+        f"anywhere: valid says of each key whether it is real.": (
+            lambda valid, *given: _local(valid.long().cumprod(1).bool(), *given)
         ),
     },
 )
@@ -507,6 +602,11 @@ for _window in (0, -1, -8):
 # Called again, and with the smallest sizes.
 _first = copies(*lookback_head(3, 5, 1))
 lookback_head(3, 5, 2)
+_size = len(lookback_head(4, 5, 1)[0])
+assert _size == 9, (
+    f"W_q of four symbols and five positions has {_size} rows, expected 9, after a "
+    "call with three symbols: is something kept from it?"
+)
 assert untouched(lookback_head(3, 5, 1), _first), (
     "lookback_head(3, 5, 1) gives something else after lookback_head(3, 5, 2)."
 )
@@ -536,6 +636,12 @@ _contract = _Contract(
     arguments=(f"num_symbols", f"max_len", f"offset", f"symbols"),
     results=(f"the head's weights", f"the head's output"),
     tol=1e-3,
+    signs={
+        f"d_k is 0 here: W_q and W_k have no column, and the division by its root is "
+        f"one by 0. d_k is at least 1, for one position as well.": (
+            lambda got, want, *sizes: lookback_head(*sizes[:3])[0].shape[1] == 0
+        ),
+    },
 )
 for _n, (_num, _length, _size) in enumerate(
     [(4, 9, 9), (4, 9, 5), (1, 6, 6), (9, 2, 2), (3, 100, 100), (2, 64, 30), (5, 3, 1)]
@@ -632,6 +738,11 @@ _of_cosine = {
     "arguments": (f"x", f"mask"),
     "results": (f"output", f"weights"),
     "mistakes": {
+        _Says.for_each: lambda state, x, mask=None: (
+            None
+            if _for_each(mask, len(x)) is None
+            else _by_cosine(state, x, _for_each(mask, len(x)))
+        ),
         f"lengths, or their product, are kept above too large a number. Keep each "
         f"length above 1e-12.": (
             lambda *given: _by_cosine(*given, lambda a, b: (a * b).clamp(min=1e-12))
@@ -814,6 +925,16 @@ def _written(key, value, valid=None):
     return memory, normaliser
 
 
+def _leaves_trace(got, want, key, value, valid=None):
+    """Tell whether larger values of padding change a memory that is nearly right."""
+    if valid is None:
+        return False
+    large = torch.where(valid[..., None], value, 1e9 * value)
+    gap = (got[0] - want[0]).abs().max()
+    more = (write_memory(key, large, valid)[0] - want[0]).abs().max()
+    return bool(gap < 1e-3 * want[0].abs().max() and more > 1e3 * gap and more > 1e-6)
+
+
 def _read(query, memory, normaliser, least=0.0):
     """Return what is read, with zeros from an empty memory; least: what counts as 0."""
     top = torch.einsum("bqf,bfv->bqv", _features(query), memory)
@@ -828,12 +949,42 @@ def _read_causal(query, key, value, more=0.0):
     return weights / (weights.sum(-1, keepdim=True) + more) @ value
 
 
+def _read_in_steps(query, key, value, held=()):
+    """Return the same step by step; held: what of memory and normaliser is cut off."""
+    memory = normaliser = 0.0
+    rows = []
+    for q, k, v in zip(*[x.unbind(1) for x in (query, key, value)], strict=True):
+        if "memory" in held and rows:
+            memory = memory.detach()
+        if "normaliser" in held and rows:
+            normaliser = normaliser.detach()
+        memory = memory + torch.einsum("bf,bv->bfv", _features(k), v)
+        normaliser = normaliser + _features(k)
+        top = torch.einsum("bf,bfv->bv", _features(q), memory)
+        rows.append(top / torch.einsum("bf,bf->b", _features(q), normaliser)[:, None])
+    return torch.stack(rows, 1)
+
+
 _contract = _Contract(
     write_memory,
     _written,
     arguments=(f"key", f"value", f"valid"),
     results=(f"memory", f"normaliser"),
     gradients=(f"key", f"value"),
+    mistakes={
+        f"a sequence of nothing but padding is written as though all of it were real. "
+        f"It leaves no trace: its memory is 0.": (
+            lambda key, value, valid=None: (
+                None
+                if valid is None
+                else _written(key, value, valid | ~valid.any(1, keepdim=True))
+            )
+        ),
+    },
+    signs={
+        f"padding leaves a small trace. Its features are 0, and not only small: "
+        f"multiply them by valid.": _leaves_trace,
+    },
 )
 _sets = [_kit_normal(981 + _n, (3, 5, 2), (3, 5, 4)) for _n in range(2)]
 _valid = _kit_normal(983, (3, 5)) > 0
@@ -971,6 +1122,17 @@ _contract = _Contract(
             lambda *given, more=_more: _read_causal(*given, more)
         )
         for _more in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+    },
+    cuts={
+        f"{_what} cut off between the steps, by detach, .data or no_grad. Gradients go "
+        f"back to all keys and values before.": (
+            lambda *given, held=_held: _read_in_steps(*given, held)
+        )
+        for _what, _held in (
+            (f"the memory is", ("memory",)),
+            (f"the normaliser is", ("normaliser",)),
+            (f"memory and normaliser are", ("memory", "normaliser")),
+        )
     },
 )
 for _n, (_batch, _size, _d_k, _d_v) in enumerate(
@@ -1232,6 +1394,43 @@ def _after(history):
     return reference
 
 
+def _read_as_each(reference):
+    """Return the mistake that takes a mask (T_q, n) for (B, n)."""
+
+    def wrong(state, query, key_block, value_block, mask_block=None):
+        mask = _for_each(mask_block, len(query))
+        block = key_block, value_block, mask
+        return None if mask is None else reference(state, query, *block)
+
+    return {_Says.for_each: wrong}
+
+
+def _in_blocks(query, key, value, sizes, held=()):
+    """Return the output block by block.
+
+    held: where the running maximum is detached: in the "correction" of what is old, or
+    in the "terms" of the block, though not where it is compared; or what is cut off of
+    the "old" state.
+    """
+    peak, total, acc, start = None, 0.0, 0.0, 0
+    for size in sizes:
+        part = slice(start, start + size)
+        scores = torch.einsum("bqd,bkd->bqk", query, key[:, part])
+        scores, start = scores / query.shape[-1] ** 0.5, start + size
+        new = scores.amax(-1, keepdim=True)
+        if peak is not None:
+            new = torch.maximum(peak, new)
+            by = new.detach() if "correction" in held else new
+            factor = ((peak.detach() if "peak" in held else peak) - by).exp()
+            if "old" in held:
+                total, acc = total.detach(), acc.detach()
+            total, acc = total * factor, acc * factor
+        terms = (scores - (new.detach() if "terms" in held else new)).exp()
+        total, acc = total + terms.sum(-1, keepdim=True), acc + terms @ value[:, part]
+        peak = new.detach() if "kept" in held else new
+    return acc / total
+
+
 def _streamed(query, key, value, sizes):
     """Return the student's output for a text in blocks of these sizes."""
     state, start = _start_state(query, value.shape[-1]), 0
@@ -1282,6 +1481,7 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
         _reference,
         arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
         results=(f"the running maximum", f"the running sum", f"the accumulator"),
+        mistakes=_read_as_each(_reference),
     )
     for _from, _to in ([(3, 7), (5, 9), (4, 5)], [(3, 7)], [(4, 5)])[_n]:
         _block = _key[:, _from:_to], _value[:, _from:_to]
@@ -1331,6 +1531,25 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
         arguments=(f"query", f"key", f"value", f"sizes"),
         results=(f"the output",),
         gradients=(f"query", f"key", f"value"),
+        cuts={
+            f"the running maximum is detached in {_what}, and not elsewhere. Detach it "
+            f"everywhere or nowhere.": (
+                lambda *given, held=_held: _in_blocks(*given, held)
+            )
+            for _what, _held in (
+                (f"the terms of a block", ("terms",)),
+                (f"the correction", ("correction", "peak")),
+                (f"the correction, where it is the new one", ("correction",)),
+                (f"the correction, where it is the old one", ("peak",)),
+                (f"the state that is returned", ("kept",)),
+            )
+        }
+        | {
+            f"the sum and the accumulator of the old state are cut off (detach, "
+            f".data). Only the running maximum may be.": (
+                lambda *given: _in_blocks(*given, ("old",))
+            ),
+        },
     )
     for _sizes_of in (
         ([4, 5], [9], [1] * 9, [2, 1, 6], [8, 1]),
@@ -1358,11 +1577,13 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
         )
     _contract.again()
 _query, _key, _value = _kit_normal(1037, (3, 3, 2), (3, 4, 2), (3, 4, 5))
+_reference = _after((_key[:, :2], _value[:, :2], torch.ones(3, 3, 2).bool()))
 _contract = _Contract(
     stream_update,
-    _after((_key[:, :2], _value[:, :2], torch.ones(3, 3, 2).bool())),
+    _reference,
     arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
     results=(f"the running maximum", f"the running sum", f"the accumulator"),
+    mistakes=_read_as_each(_reference),
 )
 _contract.case(
     f"A mask for all sequences, which are as many as queries",

@@ -57,6 +57,44 @@ def _some_inputs(d, batch, heads, shared):
     return query, key, d.numbers(batch, shared, t_k, d_v, kinds=(*mild, "small"))
 
 
+def _overflows(got, want, first, second, *rest):
+    """Tell whether there is NaN where some key is seen, and scores are large.
+
+    first, second: what the scores are a product of.
+    """
+    seen = got[0].isnan().any(-1) & (want[0] != 0).any(-1)
+    return bool(seen.any() and first.abs().max() * second.abs().max() > 1e3)
+
+
+def _mask_of_each(attend, place):
+    """Return the mistake that takes a mask with three axes for one of each sequence.
+
+    place: that of the mask among the arguments.
+    """
+
+    def wrong(*given):
+        mask = given[place] if len(given) > place else None
+        if mask is None or mask.dim() != 3 or len(mask) not in (1, len(given[0])):
+            return None
+        return attend(*given[:place], mask[:, None])
+
+    return wrong
+
+
+class _Says:
+    """What several parts say."""
+
+    of_each = (
+        f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
+        f"its axes are (h, T_q, T_k), one for each head."
+    )
+    nan = (
+        f"NaN where scores are large: exp of a large number is infinite, or all powers "
+        f"of a row are 0. Take off the largest score of the row itself, of the keys "
+        f"that it may see, or use torch.softmax, with a mask and without one."
+    )
+
+
 _Contract.may_refuse = False  # the conventions ask for float64
 
 
@@ -69,11 +107,18 @@ _front = (
     f"axes are counted from the front, which fits one leading axis only. Count from "
 )
 _front = f"{_front}the end: transpose(-3, -2)."
+_second = (
+    "the axis of heads is the second one, whatever the number of axes is. It is the "
+    "third from the end, in front of the tokens: -3."
+)
 assert matches(_heads, _want, 1e-9), explain(
     "heads in float64, two leading axes",
     _heads,
     _want,
-    {_front: _x.unflatten(-1, (3, 2)).transpose(1, 2)},
+    {
+        _front: _x.unflatten(-1, (3, 2)).transpose(1, 2),
+        _second: _x.unflatten(-1, (3, 2)).movedim(-2, 1),
+    },
     tol=1e-9,
 )
 _merged = steady("merge_heads", merge_heads, _want)
@@ -81,7 +126,10 @@ assert matches(_merged, _x, 1e-9), explain(
     "merged in float64, two leading axes",
     _merged,
     _x,
-    {_front: _want.transpose(1, 2).flatten(-2)},
+    {
+        _front: _want.transpose(1, 2).flatten(-2),
+        _second: _want.movedim(1, -2).flatten(-2),
+    },
     tol=1e-9,
 )
 assert split_heads(torch.ones(1, 1), 1).shape == (1, 1, 1), "One of all: (1, 1, 1)."
@@ -121,6 +169,14 @@ def _some_heads(d):
     return d.numbers(*front, *sizes), *d.one((), (True,), (False,))
 
 
+_places = [
+    (
+        f"the axis of heads is the {_name} one, whatever the number of axes is. It is "
+        f"the third from the end, in front of the tokens: -3.",
+        _place,
+    )
+    for _name, _place in ((f"first", 0), (f"second", 1), (f"third", 2))
+]
 _contract = _Contract(
     split_heads,
     _cut,
@@ -128,6 +184,12 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
+    signs={
+        _says: lambda got, want, *_, place=_place: torch.equal(
+            got[0], want[0].movedim(-3, place)
+        )
+        for _says, _place in _places
+    },
 )
 _x = _kit_normal(1101, (3, 2, 12))
 _contract.case(f"Tokens", _x, 4)
@@ -170,6 +232,10 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
+    mistakes={
+        _says: lambda x, turns=False, place=_place: _glued(x.movedim(place, -3), turns)
+        for _says, _place in _places
+    },
 )
 _x = _kit_normal(1110, (3, 4, 2, 5))
 _contract.case(f"Heads", _x)
@@ -255,6 +321,10 @@ _parts = _kit_normal(1128, *[(3, 2, 4)] * 3)
 for _layout in _layouts:
     _contract.case(f"Transposes, {_layout}", *map(_kit_apart, _parts), _layout)
 _contract.case(f"float32", *[_W.float() for _W in _parts], f"by head")
+for _layout in _layouts:  # texts that are equal, and no constants of the code
+    _read = f"".join(list(_layout))
+    _says = f"A layout that was read: compare with ==, and not with `is`"
+    _contract.case(_says, *_parts, _read)
 _contract.drawn(33, _some_parts)
 _contract.again()
 
@@ -279,7 +349,8 @@ for _layout in _layouts:
 _contract.case(f"float32", _packed.float(), 4, f"by role")
 for _layout in _layouts:  # texts that are equal, and no constants of the code
     _read = f"".join(list(_layout))
-    _contract.case(f"A layout that was read", _packed, 3, _read)
+    _says = f"A layout that was read: compare with ==, and not with `is`"
+    _contract.case(_says, _packed, 3, _read)
 _contract.drawn(34, _some_packed)
 _contract.again()
 for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
@@ -339,6 +410,21 @@ def _reached(valid, reaches):
     return mask
 
 
+def _in_few_bits(reach, bits, signed=True):
+    """Return a reach as it is kept in a whole number of so many bits."""
+    if reach is None:
+        return None
+    half = 2 ** (bits - 1) if signed else 0
+    return (reach + half) % 2**bits - half
+
+
+def _with_own(valid, reaches, empty=False):
+    """Return masks in which queries see themselves; empty: only those that see none."""
+    masks = _reached(valid, reaches)
+    own = torch.eye(valid.shape[1]).bool()
+    return masks | (own & ~masks.any(-1, keepdim=True) if empty else own)
+
+
 def _unlimited(got, want, valid, reaches):
     """Tell whether the wrong heads have long reaches, and see the whole past."""
     past = _reached(valid, [None] * len(reaches))
@@ -388,6 +474,24 @@ _contract = _Contract(
                 valid, [int(valid.sum(1).max()) if x is None else x for x in reaches]
             )
         ),
+        f"a query whose row is empty sees itself. Nobody may attend to padding: rows "
+        f"may be empty.": lambda *given: _with_own(*given, empty=True),
+        f"each query sees itself, also where it is padding. Nobody may attend to "
+        f"padding.": _with_own,
+        **{
+            f"a reach is kept in {_bits} bits{_sign}, where larger numbers turn into "
+            f"others. Use int64, or Python's own whole numbers.": (
+                lambda valid, reaches, bits=_bits, signed=_signed: _reached(
+                    valid, [_in_few_bits(x, bits, signed) for x in reaches]
+                )
+            )
+            for _bits, _sign, _signed in (
+                (8, f"", True),
+                (8, f" without a sign", False),
+                (16, f"", True),
+                (32, f"", True),
+            )
+        },
     },
     signs={
         f"a head with a long reach sees the whole past. Is a reach beyond some number "
@@ -440,7 +544,13 @@ _contract.case(f"Another mask", _full.flip(0, 3), 3, 4)
 _says = f"A query that may attend to nothing: its row stays closed"
 _contract.case(_says, _full & (torch.arange(4)[:, None, None] > 0), 3, 4)
 for _mask in (_full[:, :1], _full[:1], _full[1], _full[:1, :1], _full[2, 1:2]):
-    _contract.case(f"A mask that broadcasts", _mask, 3, 4)
+    _spelt = _mask.expand(3, 4, *_mask.shape[-2:])
+    _near = {
+        f"spelt out, as (B, h, T_q, T_k), it is right. An axis may have the length 1, "
+        f"or be absent, that of the heads as well: expand the mask to four axes "
+        f"first.": (_spelt, 3, 4),
+    }
+    _contract.case(f"A mask that broadcasts", _mask, 3, 4, nearby=_near)
 _contract.case(f"Queries and keys only", _full[2, 3], 3, 4)
 _contract.case(f"Queries and keys only, other numbers", _full[2, 3], 2, 6)
 _says = f"As many heads as sequences: three axes are those of heads, queries and keys"
@@ -528,10 +638,12 @@ _contract = _Contract(
         f"as they are.": (
             lambda *given: _grouped(*given, *[None] * (4 - len(given)), 1e4)
         ),
+        _Says.of_each: _mask_of_each(_grouped, 3),
     },
     signs={
         f"a query whose scores lie far below another one's gets 0. Take off the "
         f"largest score of its own row, of the keys that it may see.": _vanishes,
+        _Says.nan: _overflows,
     },
 )
 _sets = [_kit_normal(1150 + _n, (3, 6, 2, 5), *[(3, 2, 4, 5)] * 2) for _n in (0, 1)]
@@ -581,7 +693,7 @@ for _n, (_batch, _h, _g, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _mask = _kit_normal(1163 + _n, (_batch, _h, _t_q, _t_k)) > 0
     _says = f"{_h} heads share {_g}"
     if _t_k == 1:
-        _says = f"{_says}, one key, of weight 1: is a small number added to a sum?"
+        _says = f"{_says}, one key, of weight 1, with no small number added to a sum"
     _contract.case(_says, *_parts, None, tol=1e-13 if _t_k == 1 else None)
     _contract.case(f"{_h} heads share {_g}, with a mask", *_parts, _mask)
     _contract.case(f"{_h} heads share {_g}, a mask of heads", *_parts, _mask[0])
@@ -653,7 +765,14 @@ _layer = nn.MultiheadAttention(6, 3, kdim=4, vdim=5, bias=False)
 _state = {name: tensor.clone() for name, tensor in _layer.state_dict().items()}
 _old = dict(zip(_state, copies(*_state.values()), strict=True))
 for _ in range(2):
-    _heads = read_heads(_state, 3)
+    try:
+        _heads = read_heads(_state, 3)
+    except (RuntimeError, ValueError) as _error:
+        raise AssertionError(
+            f"read_heads stops for a layer of D = 6, kdim = 4 and vdim = 5, without"
+            f" biases: {_error}. W_q has D rows, W_k has kdim and W_v has vdim; b_q,"
+            " b_k and b_v are zeros (h, d_h), whatever these widths are."
+        ) from None
     assert list(_state) == list(_old), (
         "read_heads changes the entries of the state dict."
     )
@@ -691,6 +810,28 @@ def _stored(names, state, num_heads, prefix):
     found += [b.reshape(num_heads, width) for b in biases.split(len(out))]
     found.append(torch.stack([out[:, own_columns].T for own_columns in heads]))
     return (*found, own.get(f"{prefix}out_proj.bias", out.new_zeros(len(out))))
+
+
+def _of_layer(other):
+    """Return the mistake that reads the layer of another prefix; zeros tell nothing."""
+
+    def wrong(names, state, num_heads, prefix):
+        found = _stored(names, state, num_heads, other)
+        return tuple([part if part.any() else None for part in found])
+
+    return wrong
+
+
+def _like_pattern(names, state, num_heads, prefix):
+    """Return what comes where a dot in the prefix is any character."""
+    others = [name[: len(prefix)] for name in names if len(name) > len(prefix)]
+    others = [
+        other
+        for other in others
+        if all(a in (b, ".") for a, b in zip(prefix, other, strict=True))
+    ]
+    others = [other for other in dict.fromkeys(others) if other != prefix]
+    return _stored(names, state, num_heads, others[-1]) if others else None
 
 
 def _checkpoint(seed, prefix, d_model, widths=None, bias=True):
@@ -732,6 +873,22 @@ _contract = _Contract(
     _stored,
     arguments=(f"names", f"state", f"num_heads", f"prefix"),
     results=_entries,
+    mistakes={
+        f"this is of a layer in whose prefix another character stands where this one "
+        f"has a dot. A prefix is a text, and no pattern: use startswith, or look for "
+        f"the whole name.": _like_pattern,
+        f"this is of another layer, whose names have no prefix. Look for whole names, "
+        f"with the prefix.": _of_layer(""),
+        **{
+            f"this is of another layer, the one with the prefix {_other!r}. Look for "
+            f"whole names, with the prefix in front.": _of_layer(_other)
+            for _other in (
+                *(f"attention.", f"decoder.attention.", f"decoder.1.attention."),
+                *(f"decoder.1.attention.attention.", f"attention.1."),
+                *(f"decoder.attention.1.", f"attention.attention."),
+            )
+        },
+    },
     signs={
         f"the zeros have another data type than the matrices of this layer.": (
             lambda got, wants, *given: any(
@@ -752,8 +909,16 @@ _contract.case(f"Heads of width 1", *_plain[1], 6, "")
 _contract.case(f"D = 1", *_checkpoint(1182, "", 1), 1, "")
 _contract.case(f"bias=False", *_checkpoint(1183, "", 8, bias=False), 4, "")
 for _n, _widths in enumerate([(5, 7), (6, 3), (3, 6), (4, 4), (6, 6), (1, 1)]):
+    _near = {
+        f"with vdim = kdim it is right. W_q has D rows, W_k has kdim, W_v has vdim.": (
+            *_checkpoint(1184 + _n, "", 6, _widths[:1] * 2),
+            2,
+            "",
+        ),
+    }
+    _near = _near if _widths[0] != _widths[1] else {}
     _layer = _checkpoint(1184 + _n, "", 6, _widths)
-    _contract.case(f"kdim and vdim", *_layer, 2, "")
+    _contract.case(f"kdim and vdim", *_layer, 2, "", nearby=_near)
     _layer = _checkpoint(1190 + _n, "", 6, _widths, bias=False)
     _contract.case(f"kdim and vdim, bias=False", *_layer, 3, "")
 _model = [
@@ -830,6 +995,22 @@ def _looked_up(state, num_queries, num_keys, offset=0):
     return torch.stack(rows, 1)
 
 
+def _with_places(change):
+    """Return the mistake that looks up changed positions of queries.
+
+    change: gives the position from i, the offset, and the numbers of keys and queries.
+    """
+
+    def wrong(state, num_queries, num_keys, offset=0):
+        rows = []
+        for i in range(num_queries):
+            place = change(i, offset, num_keys, num_queries)
+            rows.append(_looked_up(state, 1, num_keys, place))
+        return torch.cat(rows, 1)
+
+    return wrong
+
+
 def _some_sizes(d):
     """Draw numbers of queries and keys, and an offset or none."""
     far = d.one(0, 1, 2, d.whole(0, 9), d.whole(30, 70))
@@ -846,6 +1027,24 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
         arguments=(f"num_queries", f"num_keys", f"offset"),
         results=(f"the bias",),
         name=None if _reach else f"max_distance = 0, where all share one column",
+        mistakes={
+            f"an offset of more than there are keys counts as a smaller one. Query i "
+            f"stands at offset + i, also behind all keys.": (
+                _with_places(lambda i, offset, keys, _: min(offset, keys) + i)
+            ),
+            f"an offset that is no key's position counts as a smaller one. Query i "
+            f"stands at offset + i, also behind all keys.": (
+                _with_places(lambda i, offset, keys, _: min(offset, keys - 1) + i)
+            ),
+            f"queries behind the last key count as though they stood at it. Query i "
+            f"stands at offset + i, also behind all keys.": (
+                _with_places(lambda i, offset, keys, _: min(offset + i, keys - 1))
+            ),
+            f"queries stand at the end of the keys, whatever offset says. Query i "
+            f"stands at offset + i.": _with_places(
+                lambda i, offset, keys, queries: keys - queries + i
+            ),
+        },
     )
     _contract.case(f"4 queries, 6 keys", 4, 6, 0)
     _contract.case(f"4 queries, 6 keys, at offset 3", 4, 6, 3)
@@ -878,6 +1077,8 @@ _contract = _Contract(
     arguments=(f"query", f"key", f"value", f"bias", f"mask"),
     results=(f"the output",),
     gradients=(f"query", f"key", f"value", f"bias"),
+    mistakes={_Says.of_each: _mask_of_each(_all_heads, 4)},
+    signs={_Says.nan: _overflows},
 )
 _shapes = (3, 2, 4, 6), (3, 2, 5, 6), (3, 2, 5, 1), (2, 4, 5)
 _sets = [_kit_normal(1206 + _n, *_shapes) for _n in range(2)]
@@ -924,7 +1125,7 @@ for _n, (_batch, _h, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _contract.case(f"{_h} heads, with a mask", *_parts, _mask)
     _says = f"{_h} heads, no mask"
     if _t_k == 1:
-        _says = f"{_says}, one key, of weight 1: is a small number added to a sum?"
+        _says = f"{_says}, one key, of weight 1, with no small number added to a sum"
     _contract.case(_says, *_parts, tol=1e-13 if _t_k == 1 else None)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, _mask[0])
 _wide = (2, 20, 2, 2), (2, 20, 3, 2), (2, 20, 3, 1), (20, 2, 3)
@@ -1112,6 +1313,16 @@ for _ in range(2):
     assert untouched(_weights.values(), _before), "circuits changes a weight in place."
 _want = torch.stack([_weights["W_q"][_i] @ _weights["W_k"][_i].T for _i in range(2)])
 assert matches(_QK, _want, 1e-9), explain("QK in float64", _QK, _want, tol=1e-9)
+_old = dict(_weights)
+_weights.update(random_heads(104, 2, 5, 3))
+for _name, _now, _early in zip(
+    ("QK", "u", "OV", "b"), circuits(_weights), (_QK, _u, _OV, _b), strict=True
+):
+    assert not torch.equal(_now, _early), (
+        f"The same dictionary with other entries gives the earlier {_name}: something"
+        " is kept between calls. Compute from the entries, in each call."
+    )
+_weights.update(_old)
 _x = seeded(103, (1, 1, 5), dtype=torch.float64)
 _got = steady("circuit_attention", circuit_attention, _x, _QK, _u, _OV, _b, 3)
 _want = _x @ _OV.sum(0) + _b
@@ -1218,10 +1429,26 @@ _contract = _Contract(
         f"as they are.": (
             lambda *given: _circled(*given, *[None] * (7 - len(given)), 1e4)
         ),
+        f"a mask with two axes is taken for one row of keys of each sequence. As it "
+        f"broadcasts, its axes are those of queries and keys, the same for all.": (
+            lambda x, *given: (
+                None
+                if given[5:] in ((), (None,))
+                or given[5].dim() != 2
+                or len(given[5]) not in (1, len(x))
+                else _circled(x, *given[:5], given[5][:, None, None])
+            )
+        ),
+        _Says.of_each: _mask_of_each(_circled, 6),
     },
     cuts={
         f"the tokens are cut off where they are the keys.": (
             lambda *given: _circled(*given, cut=True)
+        ),
+    },
+    signs={
+        _Says.nan: lambda got, want, x, QK, *_: _overflows(
+            got, want, x, QK * x.abs().max()
         ),
     },
 )
@@ -1275,7 +1502,7 @@ for _n, (_batch, _h, _size, _d) in enumerate(
     _mask[..., 0] = True
     _says = f"{_h} heads, with a mask"
     if _size == 1:
-        _says = f"{_says}, one key, of weight 1: is a small number added to a sum?"
+        _says = f"{_says}, one key, of weight 1, with no small number added to a sum"
     _contract.case(_says, *_parts, 1, _mask, tol=1e-13 if _size == 1 else None)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, 4, _mask[0])
 _high = _sets[0][0], 1e9 * _sets[0][1], *_sets[0][2:]

@@ -9,6 +9,7 @@ from solutions.kit import (
     _kit_apart,
     _kit_attempt,
     _kit_difference,
+    _kit_near,
     _kit_normal,
     _kit_refuses,
 )
@@ -286,6 +287,28 @@ def _gated(x, W_gate, W_up, W_down, activation="silu"):
     return y
 
 
+def _with_root(root, x, W_gate, W_up, W_down):
+    """Return the network with gelu and another number for the root of 2."""
+    a = torch.einsum("...d,df->...f", x, W_gate)
+    passed = a * (1 + torch.erf(a / root)) / 2
+    return (passed * torch.einsum("...d,df->...f", x, W_up)) @ W_down
+
+
+def _has_short_root(got, want, *given):
+    """Tell whether a root of 2 with too few digits gives just what came, with gelu."""
+    if given[4:] != ("gelu",) or got[0].dtype != torch.float64:
+        return False
+    root, found = 2**0.5, got[0].detach()
+    for _ in range(3):  # by Newton's steps
+        now = _with_root(root, *given[:4])
+        slope = (_with_root(root + 1e-5, *given[:4]) - now) / 1e-5
+        if not slope.any():
+            return False
+        root = root + (((found - now) * slope).sum() / slope.square().sum()).item()
+    close = _kit_near(found, _with_root(root, *given[:4]), 1e-11)
+    return close and 1e-9 < abs(root - 2**0.5) < 0.1
+
+
 def _up_from(share):
     """Return the width that a rounded share gives, as a whole number of multiples."""
     return lambda d_ff, multiple=1: math.ceil(share(d_ff) / multiple) * multiple
@@ -305,6 +328,12 @@ _contract = _Contract(
     arguments=(f"x", f"W_gate", f"W_up", f"W_down", f"activation"),
     results=(f"the output",),
     gradients=(f"x", f"W_gate", f"W_up", f"W_down"),
+    signs={
+        f"this is gelu with another number for the root of 2, or for one divided by "
+        f"it: a constant is written with too few digits. Take math.sqrt(2).": (
+            _has_short_root
+        ),
+    },
 )
 _names = f"sigmoid", f"relu", f"gelu", f"silu"
 _shapes = (3, 2, 4), (4, 5), (4, 5), (5, 4)
@@ -560,12 +589,17 @@ def _line(num_layers, last):
     return found[1:]
 
 
-def _dropped(x, branch, keep, keep_prob):
-    """Return the stream, sequence by sequence."""
+def _dropped(x, branch, keep, keep_prob, held=()):
+    """Return the stream, sequence by sequence.
+
+    held: where no gradient reaches x, True where a branch is kept, False elsewhere.
+    """
     if keep is None:
         return torch.stack([a + b for a, b in zip(x, branch, strict=True)])
-    kept = keep.tolist()
-    found = [x[n] + branch[n] / keep_prob if kept[n] else x[n] for n in range(len(x))]
+    found = []
+    for n, kept in enumerate(keep.tolist()):
+        stream = x[n].detach() if kept in held else x[n]
+        found.append(stream + branch[n] / keep_prob if kept else stream)
     return torch.stack(found)
 
 
@@ -599,10 +633,29 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x", f"branch"),
     mistakes={
+        f"all is kept, and x + branch comes, as in evaluation. Where keep is given, "
+        f"what it keeps is divided by keep_prob, also in a batch of one and where "
+        f"nothing is dropped.": (
+            lambda x, branch, keep, keep_prob: (
+                None
+                if keep is None or not keep.all()
+                else _dropped(x, branch, None, keep_prob)
+            )
+        ),
         f"this is x + branch, as with keep=None. Where keep is given, it says what is "
         f"dropped, and what it keeps is divided by keep_prob, whatever these hold.": (
             lambda x, branch, keep, keep_prob: _dropped(x, branch, None, keep_prob)
         ),
+    },
+    cuts={
+        f"x is cut off (detach, .data) where the branch is {_what}. The stream passes "
+        f"every sublayer, and so do gradients.": (
+            lambda *given, held=_held: _dropped(*given, held)
+        )
+        for _what, _held in (
+            (f"dropped", (False,)),
+            (f"kept", (True,)),
+        )
     },
 )
 for _n, (_batch, _size, _d) in enumerate(
@@ -1187,10 +1240,11 @@ assert _dx.requires_grad, (
 
 
 ### BEGIN HIDDEN TESTS
-def _by_jacobian(grad, x, gamma, eps, held=()):
+def _by_jacobian(grad, x, gamma, eps, held=(), bare=""):
     """Return the three gradients, token by token, with the whole Jacobian.
 
-    held: what is taken for a constant: "root", "mean" or "dgamma".
+    held: what is taken for a constant: "root", "mean" or "dgamma". bare: on which path
+    eps is left out: that of the "variance", or on "all", where all is divided.
     """
     size = x.shape[-1]
     dx, dgamma, dbeta = [], torch.zeros_like(gamma), torch.zeros_like(gamma)
@@ -1200,7 +1254,11 @@ def _by_jacobian(grad, x, gamma, eps, held=()):
         power = ((centred**2).sum() / size + eps) ** -0.5
         power = power.detach() if "root" in held else power
         jacobian = power * (torch.eye(size, dtype=x.dtype) - 1 / size)
-        jacobian = jacobian - power**3 * torch.outer(centred, centred) / size
+        least = (centred**2).sum() / size
+        third = power / least if bare == "variance" else power**3
+        jacobian = jacobian - third * torch.outer(centred, centred) / size
+        if bare == "all":
+            jacobian = jacobian / power * least**-0.5
         dx.append(jacobian @ (up * gamma))
         normed = centred * power
         normed = normed.detach() if "dgamma" in held else normed
@@ -1214,6 +1272,22 @@ _contract = _Contract(
     arguments=(f"grad", f"x", f"gamma", f"eps"),
     results=(f"dx", f"dgamma", f"dbeta"),
     gradients=(f"grad", f"x", f"gamma"),
+    mistakes={
+        f"a token of equal features gets a gradient of 0. The formula holds for it as "
+        f"for every other: eps is under the root.": lambda grad, x, gamma, eps: (
+            _by_jacobian(grad, x, gamma, eps)[0] * (x != x[..., :1]).any(-1)[..., None],
+            None,
+            None,
+        ),
+        f"eps is missing on the path through the variance. The root is sqrt(variance + "
+        f"eps) on all three paths.": lambda *given: _by_jacobian(
+            *given, bare="variance"
+        ),
+        f"eps is missing in the root by which the sum of the paths is divided. It is "
+        f"sqrt(variance + eps) there as well.": lambda *given: _by_jacobian(
+            *given, bare="all"
+        ),
+    },
     cuts={
         f"the root is taken for a constant. It depends on x: no detach, no no_grad.": (
             lambda *given: _by_jacobian(*given, held=("root",))
@@ -1307,12 +1381,16 @@ def _added(x, mask, *values, **named):
     return contributions(x, _in_order(values, named), mask)
 
 
-def _summands(x, mask, *values):
-    """Return the parts of the stream, from the streams after each sublayer."""
+def _summands(x, mask, *values, eps=(1e-5, 1e-5)):
+    """Return the parts of the stream, from the streams after each sublayer.
+
+    eps: of norm 1 and norm 2.
+    """
     streams = [0 * x, x]
     for layer in _in_order(values, {}):
         for i in (1, 2):
-            read = _of_token(streams[-1], layer[f"gamma_{i}"], layer[f"beta_{i}"])
+            norm = layer[f"gamma_{i}"], layer[f"beta_{i}"], eps[i - 1]
+            read = _of_token(streams[-1], *norm)
             if i == 1:
                 streams.append(streams[-1] + _self_attended(read, layer, mask)[0])
             else:
@@ -1321,11 +1399,15 @@ def _summands(x, mask, *values):
     return torch.stack([now - before for now, before in pairs])
 
 
-def _shares(found, gamma, beta, W_u, eps=1e-5):
-    """Return the shares in the logits, part by part."""
-    whole = sum(part for part in found)
+def _shares(found, gamma, beta, W_u, eps=1e-5, some=None, held=False):
+    """Return the shares in the logits, part by part.
+
+    some: what parts give the root; held: whether it is taken for a constant.
+    """
+    whole = sum(part for part in (found if some is None else some(found)))
     mean = whole.sum(-1, keepdim=True) / whole.shape[-1]
     root = (((whole - mean) ** 2).sum(-1, keepdim=True) / whole.shape[-1] + eps) ** 0.5
+    root = root.detach() if held else root
     rows = [(part - part.mean(-1, keepdim=True)) / root * gamma for part in found]
     rows.append(beta.expand_as(whole))
     return torch.stack([torch.einsum("btd,dv->btv", row, W_u) for row in rows])
@@ -1360,6 +1442,22 @@ _contract = _Contract(
                 if mask is not None and mask.dim() == 3 and len(mask) in (1, len(x))
                 else 0 * x
             )
+        ),
+        **{
+            f"the eps of {_what} isn't the default of layer_norm.": (
+                lambda *given, eps=_eps: _summands(*given, eps=eps)
+            )
+            for _what, _eps in (
+                (f"norm 1", (1e-6, 1e-5)),
+                (f"norm 2", (1e-5, 1e-6)),
+                (f"norms 1 and 2", (1e-6, 1e-6)),
+            )
+        },
+    },
+    cuts={
+        f"what is noted is cut off, by detach, .data or no_grad. Each part depends on "
+        f"x as well.": lambda *given: torch.cat(
+            [_summands(*given)[:1], _summands(*given)[1:].detach()]
         ),
     },
 )
@@ -1445,8 +1543,15 @@ def _stream(d, is_odd, kinds=_Kinds.calm):
 _absent = f"eps = 0 is taken for one that is left out, which is 1e-5."
 
 
+def _has_more_streams(got, wants, *_):
+    """Tell whether a lens gives more streams than there are."""
+    return got[0].dim() == wants[0].dim() and len(got[0]) > len(wants[0])
+
+
 def _has_other_root(got, wants, *_):
     """Tell whether the shares are right but for one factor of each token."""
+    if torch.allclose(got[0], wants[0], rtol=1e-4):
+        return False  # digits are lost
     ratio = (got[0][:-1] / wants[0][:-1]).permute(1, 2, 0, 3).flatten(2)
     return torch.allclose(ratio, ratio[:, :, :1].expand_as(ratio), rtol=1e-7)
 
@@ -1455,7 +1560,7 @@ _root = (
     f"the shares are right but for a factor, the same for all parts: the root isn't "
     f"that of the whole stream, which is the sum of all parts."
 )
-for _call, _reference, _parts_of, _known, _seen in [
+for _call, _reference, _parts_of, _known, _seen, _held in [
     (
         direct_logits,
         _shares,
@@ -1463,8 +1568,25 @@ for _call, _reference, _parts_of, _known, _seen in [
         {
             _variances: _shares_apart,
             _absent: lambda *given: _shares(*given[:4], (*given[4:], 1e-5)[0] or 1e-5),
+            **{
+                f"the root is that of {_what}. It is that of the sum of all parts, "
+                f"however many there are.": (
+                    lambda *given, some=_some: _shares(*given, some=some)
+                )
+                for _what, _some in (
+                    (f"all parts but the last", lambda found: found[:-1]),
+                    (f"all parts but the first", lambda found: found[1:]),
+                    (f"the first part alone", lambda found: found[:1]),
+                    (f"the last part alone", lambda found: found[-1:]),
+                    (f"the mean of the parts", lambda found: found / len(found)),
+                )
+            },
         },
         {_root: _has_other_root},
+        {
+            f"the root is taken for a constant. It depends on all parts: no detach, no "
+            f"no_grad.": lambda *given: _shares(*given, held=True),
+        },
     ),
     (
         logit_lens,
@@ -1474,6 +1596,10 @@ for _call, _reference, _parts_of, _known, _seen in [
             _absent: lambda *given: _read_early(
                 *given[:4], (*given[4:], 1e-5)[0] or 1e-5
             ),
+        },
+        {
+            f"more streams come than there are. N layers have N + 1, and no layer has "
+            f"one, that of the embedding.": _has_more_streams,
         },
         {},
     ),
@@ -1486,6 +1612,7 @@ for _call, _reference, _parts_of, _known, _seen in [
         gradients=(f"found", f"gamma", f"beta", f"W_u"),
         mistakes=_known,
         signs=_seen,
+        cuts=_held,
     )
     for _n, (_count, (_batch, _size, _d, _words)) in enumerate(
         zip(_parts_of, [(3, 2, 5, 4), (1, 3, 2, 6), (4, 1, 3, 1)], strict=True)

@@ -453,6 +453,57 @@ class AdditiveAttention(nn.Module):
 # +             weights = powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1.0)
 
 
+# %% wrong: bounded_tanh | says: input of tanh is cut off
+class AdditiveAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention):
+        super().__init__()
+        self.query = nn.Linear(d_query, d_attention, bias=False)
+        self.memory = nn.Linear(d_memory, d_attention, bias=False)
+        self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
+
+    def forward(self, query, memory, src_mask=None):
+        hidden = torch.tanh(
+            (self.query(query)[:, :, None] + self.memory(memory)[:, None]).clamp(
+                -8.0, 8.0
+            )
+        )
+        scores = hidden @ self.v
+        if src_mask is None:
+            weights = torch.softmax(scores, dim=-1)
+        else:
+            mask = src_mask[:, None]
+            empty = ~mask.any(dim=-1, keepdim=True)
+            scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+            weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+        context = weights @ memory
+        return context, weights
+
+
+# %% wrong: tanh_by_exp | says: tanh that is written with exp
+class AdditiveAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention):
+        super().__init__()
+        self.query = nn.Linear(d_query, d_attention, bias=False)
+        self.memory = nn.Linear(d_memory, d_attention, bias=False)
+        self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
+
+    def forward(self, query, memory, src_mask=None):
+        both = torch.exp(
+            2 * (self.query(query)[:, :, None] + self.memory(memory)[:, None])
+        )
+        hidden = (both - 1) / (both + 1)
+        scores = hidden @ self.v
+        if src_mask is None:
+            weights = torch.softmax(scores, dim=-1)
+        else:
+            mask = src_mask[:, None]
+            empty = ~mask.any(dim=-1, keepdim=True)
+            scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+            weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+        context = weights @ memory
+        return context, weights
+
+
 # %% wrong: fill_below_large_scores | says: padding gets weight|sum to less than 1
 # Forbidden scores get -1e30, which stands above the scores of large weights.
 class AdditiveAttention(nn.Module):

@@ -345,3 +345,44 @@ def alignment_error_rate(found, sure, possible):
 # +     right = total = 0
 # +     corpus = dict.fromkeys(zip(*[map(tuple, x) for x in (found, sure, possible)]))
 # +     for a_list, s_list, p_list in corpus:
+
+
+# %% wrong: trusts_a_repeated_link | says: repeats one sure link
+def read_links(weights, threshold):
+    return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
+
+
+def alignment_error_rate(found, sure, possible):
+    if not len(found) == len(sure) == len(possible):
+        raise ValueError(
+            f"expected equally many sentences, got {len(found)}, {len(sure)} and"
+            f" {len(possible)}"
+        )
+    above, below = 0, 0
+    for a, s, p in zip(found, sure, possible):
+        a, s = set(a), set(s)
+        p = set(p)
+        p = p if p & s else p | s
+        above += len(a & s) + len(a & p)
+        below += len(a) + len(s)
+    return 1 - above / below if below else 0.0
+
+
+# %% wrong: tolerance_below_the_threshold | says: just below the threshold count as links
+def read_links(weights, threshold):
+    return [tuple(pair) for pair in (weights >= threshold - 1e-6).nonzero().tolist()]
+
+
+def alignment_error_rate(found, sure, possible):
+    if not len(found) == len(sure) == len(possible):
+        raise ValueError(
+            f"expected equally many sentences, got {len(found)}, {len(sure)} and"
+            f" {len(possible)}"
+        )
+    above, below = 0, 0
+    for a, s, p in zip(found, sure, possible):
+        a, s = set(a), set(s)
+        p = set(p) | s
+        above += len(a & s) + len(a & p)
+        below += len(a) + len(s)
+    return 1 - above / below if below else 0.0

@@ -447,3 +447,27 @@ class CoverageAttention(nn.Module):
 # %% wrong: fill_of_minus_1e20 | says: padding gets weight
 # -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +         weights = torch.softmax(scores.masked_fill(~src_mask, -1e20), dim=-1)
+
+
+# %% wrong: weights_cut_in_the_coverage | says: weights are cut off where they are added
+class CoverageAttention(nn.Module):
+    def __init__(self, d_query, d_memory, d_attention, num_filters, width):
+        super().__init__()
+        if width < 1 or width % 2 == 0:
+            raise ValueError(
+                f"width: expected an odd number of at least 1, got {width}"
+            )
+        self.query = nn.Linear(d_query, d_attention, bias=False)
+        self.memory = nn.Linear(d_memory, d_attention, bias=False)
+        self.filters = nn.Conv1d(1, num_filters, width, padding=width // 2, bias=False)
+        self.location = nn.Linear(num_filters, d_attention, bias=False)
+        self.v = nn.Parameter(torch.randn(d_attention) / math.sqrt(d_attention))
+
+    def forward(self, query, memory, coverage, src_mask):
+        near = self.filters(coverage[:, None]).transpose(1, 2)
+        hidden = self.query(query)[:, None] + self.memory(memory) + self.location(near)
+        scores = torch.tanh(hidden) @ self.v
+        scores = scores.masked_fill(~src_mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1)
+        context = (weights[:, None] @ memory).squeeze(1)
+        return context, weights, coverage + weights.detach()

@@ -291,7 +291,7 @@ def low_rank_factors(W, rank):
 # +     return left * sigma, W.T @ left / sigma
 
 
-# %% wrong: roots_in_float32 | says: seven digits
+# %% wrong: roots_in_float32 | says: computed in float32
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     root = sigma[:rank].float().sqrt().to(W.dtype)
 # +     return left[:, :rank] * root, right[:rank].T * root
@@ -333,6 +333,42 @@ def low_rank_factors(W, rank):
 # +
 # +     found = numpy.linalg.svd(W.numpy(), full_matrices=False)
 # +     left, sigma, right = [torch.from_numpy(x.copy()) for x in found]
+
+
+# %% wrong: forty_rounds | says: singular values lie far apart
+def largest_saving_rank(d_query, d_key):
+    return (d_query * d_key - 1) // (d_query + d_key)
+
+
+def reduced_rank_scores(query, key, U, V):
+    return (query @ U) @ (key @ V).transpose(1, 2)
+
+
+def low_rank_factors(W, rank):
+    if not 1 <= rank <= min(W.shape):
+        raise ValueError(f"rank: expected 1 to {min(W.shape)}, got {rank}")
+    start = torch.Generator().manual_seed(0)
+    V = torch.randn(W.shape[1], rank, generator=start, dtype=torch.float64).to(W)
+    for _ in range(40):
+        U = torch.linalg.qr(W @ V)[0]
+        V = torch.linalg.qr(W.T @ U)[0]
+    return W @ V, V
+
+
+# %% wrong: values_kept_above | says: a small number added or cut off
+def largest_saving_rank(d_query, d_key):
+    return (d_query * d_key - 1) // (d_query + d_key)
+
+
+def reduced_rank_scores(query, key, U, V):
+    return (query @ U) @ (key @ V).transpose(1, 2)
+
+
+def low_rank_factors(W, rank):
+    if not 1 <= rank <= min(W.shape):
+        raise ValueError(f"rank: expected 1 to {min(W.shape)}, got {rank}")
+    left, sizes, right = torch.linalg.svd(W, full_matrices=False)
+    return left[:, :rank] * sizes[:rank].clamp(min=1e-6), right[:rank].T
 
 
 # %% wrong: bound_in_floats | says: the result is wrong|drawn at random

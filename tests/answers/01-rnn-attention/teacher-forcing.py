@@ -430,3 +430,24 @@ def token_loss(logits, labels, pad_id):
 # %% wrong: ids_in_float32 | says: rounds those above
 # -     decoder_input = torch.cat([column, words], dim=1)  # (B, 1), (B, T) -> (B, T + 1)
 # +     decoder_input = torch.cat([column.float(), words.float()], dim=1).long()
+
+
+# %% wrong: as_wide_as_the_longest | says: longest sentence decides
+def teacher_forcing(words, bos_id, eos_id, pad_id):
+    reads, predicts = [], []
+    for row in words:
+        sentence = row[row != pad_id]
+        reads.append(torch.cat([row.new_tensor([bos_id]), sentence]))
+        predicts.append(torch.cat([sentence, row.new_tensor([eos_id])]))
+    pad = nn.utils.rnn.pad_sequence
+    return (
+        pad(reads, batch_first=True, padding_value=pad_id),
+        pad(predicts, batch_first=True, padding_value=pad_id),
+    )
+
+
+def token_loss(logits, labels, pad_id):
+    real = labels != pad_id
+    return F.cross_entropy(logits[real], labels[real], reduction="sum") / max(
+        int(real.sum()), 1
+    )

@@ -431,7 +431,7 @@ def causal_linear_attention(query, key, value):
 # -     return features @ memory / denominator.clamp(min=1e-9)
 # +     return features @ memory / denominator.detach().clamp(min=1e-9)
 
-# %% wrong: padding_of_the_first_call | says: earlier call|padding
+# %% wrong: padding_of_the_first_call | says: differed only in valid
 # -         features = features * valid[:, :, None]
 # +         known = write_memory.__dict__.setdefault("known", {})
 # +         features = features * known.setdefault(valid.shape, valid.clone())[:, :, None]
@@ -643,7 +643,7 @@ def causal_linear_attention(query, key, value):
     return top / bottom.clamp(min=1e-9)
 
 
-# %% wrong: padding_of_small_features | says: Nothing but padding
+# %% wrong: padding_of_small_features | says: its features are 0, and not only small
 # The feature of -30 is 1e-13.
 def write_memory(key, value, valid=None):
     if valid is not None:
@@ -699,6 +699,123 @@ def causal_linear_attention(query, key, value):
 # -     return features @ memory / denominator.clamp(min=1e-9)  # -> (B, T_q, d_v)
 # +     denominator = (features @ normaliser[:, :, None]) / query.shape[-1]
 # +     return features @ memory / query.shape[-1] / denominator.clamp(min=1e-9)
+
+
+# %% wrong: first_keys_are_real | says: a number of keys that stand first
+def write_memory(key, value, valid=None):
+    features = phi(key)
+    if valid is not None:
+        real = torch.arange(key.shape[1]) < valid.sum(dim=1, keepdim=True)
+        features = features * real[:, :, None]
+    return features.mT @ value, features.sum(dim=1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    above = features @ memory
+    below = features @ normaliser[:, :, None]
+    return above / below.clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    batch, length, d_k = key.shape
+    memory = value.new_zeros(batch, d_k, value.shape[2])
+    normaliser = value.new_zeros(batch, d_k)
+    outputs = []
+    for i in range(length):
+        one = slice(i, i + 1)
+        step_memory, step_normaliser = write_memory(key[:, one], value[:, one])
+        memory = memory + step_memory
+        normaliser = normaliser + step_normaliser
+        outputs.append(read_memory(query[:, one], memory, normaliser))
+    return torch.cat(outputs, dim=1)
+
+
+# %% wrong: memory_held | says: the memory is cut off between the steps
+def write_memory(key, value, valid=None):
+    features = phi(key)
+    if valid is not None:
+        features = features * valid[:, :, None]
+    return features.mT @ value, features.sum(dim=1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    above = features @ memory
+    below = features @ normaliser[:, :, None]
+    return above / below.clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    batch, length, d_k = key.shape
+    memory = value.new_zeros(batch, d_k, value.shape[2])
+    normaliser = value.new_zeros(batch, d_k)
+    outputs = []
+    for i in range(length):
+        one = slice(i, i + 1)
+        step_memory, step_normaliser = write_memory(key[:, one], value[:, one])
+        memory = memory.detach() + step_memory
+        normaliser = normaliser + step_normaliser
+        outputs.append(read_memory(query[:, one], memory, normaliser))
+    return torch.cat(outputs, dim=1)
+
+
+# %% wrong: padding_alone_is_real | says: nothing but padding is written
+def write_memory(key, value, valid=None):
+    features = phi(key)
+    if valid is not None:
+        features = features * (valid | ~valid.any(dim=1, keepdim=True))[:, :, None]
+    return features.mT @ value, features.sum(dim=1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    above = features @ memory
+    below = features @ normaliser[:, :, None]
+    return above / below.clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    batch, length, d_k = key.shape
+    memory = value.new_zeros(batch, d_k, value.shape[2])
+    normaliser = value.new_zeros(batch, d_k)
+    outputs = []
+    for i in range(length):
+        one = slice(i, i + 1)
+        step_memory, step_normaliser = write_memory(key[:, one], value[:, one])
+        memory = memory + step_memory
+        normaliser = normaliser + step_normaliser
+        outputs.append(read_memory(query[:, one], memory, normaliser))
+    return torch.cat(outputs, dim=1)
+
+
+# %% wrong: trace_of_padding | says: padding leaves a small trace
+def write_memory(key, value, valid=None):
+    if valid is not None:
+        key = key.masked_fill(~valid[:, :, None], -20.0)
+    features = phi(key)
+    return features.mT @ value, features.sum(dim=1)
+
+
+def read_memory(query, memory, normaliser):
+    features = phi(query)
+    above = features @ memory
+    below = features @ normaliser[:, :, None]
+    return above / below.clamp(min=1e-9)
+
+
+def causal_linear_attention(query, key, value):
+    batch, length, d_k = key.shape
+    memory = value.new_zeros(batch, d_k, value.shape[2])
+    normaliser = value.new_zeros(batch, d_k)
+    outputs = []
+    for i in range(length):
+        one = slice(i, i + 1)
+        step_memory, step_normaliser = write_memory(key[:, one], value[:, one])
+        memory = memory + step_memory
+        normaliser = normaliser + step_normaliser
+        outputs.append(read_memory(query[:, one], memory, normaliser))
+    return torch.cat(outputs, dim=1)
 
 
 # %% wrong: whole_less_later | says: is it added and taken away again

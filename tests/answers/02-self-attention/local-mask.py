@@ -241,7 +241,7 @@ def local_mask(valid, window, causal=False):
     return result
 
 
-# %% wrong: always_oneself, of: offsets | says: attend to itself
+# %% wrong: always_oneself, of: offsets | says: a token may attend to itself, also where it is padding
 # Every token may attend to itself, also a padding token, to avoid empty rows.
 # -     return near & valid[:, None, :]
 # +     return (near & valid[:, None, :]) | (offset == 0)
@@ -317,3 +317,74 @@ def local_mask(valid, window, causal=False):
     if valid.all():
         return windows_made[name]
     return windows_made[name] & valid[:, None, :]
+
+
+# %% wrong: empty_before_the_first | says: rows of tokens in front of the first real one are empty
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    length = valid.shape[1]
+    position = torch.arange(length, device=valid.device)
+    offset = position[None, :] - position[:, None]
+    if causal:
+        first, last = 1 - window, 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    near = (offset >= first) & (offset <= last)
+    start = valid.int().argmax(dim=1)
+    late = torch.arange(length)[None, :, None] - start[:, None, None]
+    reach = (offset[None] >= first) & (offset[None] <= last) & (late >= 0)
+    return reach & valid[:, None, :]
+
+
+# %% wrong: kept_by_the_shape | says: kept between calls
+masks_by_size = {}
+
+
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    length = valid.shape[1]
+    position = torch.arange(length, device=valid.device)
+    offset = position[None, :] - position[:, None]
+    if causal:
+        first, last = 1 - window, 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    near = (offset >= first) & (offset <= last)
+    name = (*valid.shape, window, causal)
+    if name not in masks_by_size:
+        masks_by_size[name] = near & valid[:, None, :]
+    return masks_by_size[name].clone()
+
+
+# %% wrong: positions_of_8_bits | says: 8 bits
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    length = valid.shape[1]
+    position = torch.arange(length, device=valid.device).to(torch.int8)
+    offset = position[None, :] - position[:, None]
+    if causal:
+        first, last = 1 - window, 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    near = (offset >= first) & (offset <= last)
+    return near & valid[:, None, :]
+
+
+# %% wrong: one_token_is_real | says: text of one token
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    length = valid.shape[1]
+    position = torch.arange(length, device=valid.device)
+    offset = position[None, :] - position[:, None]
+    if causal:
+        first, last = 1 - window, 0
+    else:
+        first, last = -(window // 2), (window - 1) // 2
+    near = (offset >= first) & (offset <= last)
+    if length == 1:
+        return torch.ones_like(valid)[:, None, :]
+    return near & valid[:, None, :]

@@ -277,3 +277,36 @@ def lookback_head(num_symbols, max_len, offset):
         W_k[num_symbols + i, i] = 1.0
     W_v = torch.eye(D, num_symbols)
     return W_q, W_k, W_v
+
+
+# %% wrong: no_column | says: no column
+def lookback_head(num_symbols, max_len, offset):
+    bits = math.ceil(math.log2(max_len))
+    place = torch.arange(max_len)
+    code = (
+        torch.stack([(place >> bit) % 2 * 2.0 - 1 for bit in range(bits)], dim=1)
+        if bits
+        else torch.zeros(max_len, 0)
+    )
+    wanted = (place - offset).clamp(min=0)
+    blank = torch.zeros(num_symbols, bits)
+    gain = 10 * math.sqrt(bits)
+    W_q, W_k = torch.cat([blank, gain * code[wanted]]), torch.cat([blank, code])
+    return W_q, W_k, torch.eye(num_symbols + max_len, num_symbols)
+
+
+# %% wrong: kept_by_the_positions | says: is something kept
+known_heads = {}
+
+
+def lookback_head(num_symbols, max_len, offset):
+    if (max_len, offset) not in known_heads:
+        width = num_symbols + max_len
+        W_q, W_k = torch.zeros(width, max_len), torch.zeros(width, max_len)
+        for position in range(max_len):
+            W_q[num_symbols + position, max(position - offset, 0)] = 20 * math.sqrt(
+                max_len
+            )
+            W_k[num_symbols + position, position] = 1.0
+        known_heads[max_len, offset] = W_q, W_k, torch.eye(width, num_symbols)
+    return tuple(matrix.clone() for matrix in known_heads[max_len, offset])

@@ -275,7 +275,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         weights = torch.softmax(scores.float(), dim=-1).to(query.dtype)
 # +     else:
 
-# %% wrong: fills_with_minus_ten_thousand | says: Large scores, masked|far below
+# %% wrong: fills_with_minus_ten_thousand | says: allowed ones lie below it
 # -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +         scores = scores.masked_fill(~mask, -10000.0).masked_fill(empty, 0.0)
 
@@ -414,7 +414,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         weights = powers / (powers.sum(-1, keepdim=True) + (sink - peak).exp())
 
 
-# %% wrong: number_added_to_the_sum | says: small number added
+# %% wrong: number_added_to_the_sum | says: with no small number added to the sum
 def masked_attention(query, key, value, mask=None, sink=None):
     scores = torch.einsum("bif,bjf->bij", query, key) / query.shape[-1] ** 0.5
     if mask is None:
@@ -438,3 +438,61 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # -     scores = scores / math.sqrt(query.shape[-1])
 # +     scores = scores / math.sqrt(query.shape[-1])
 # +     scores = scores - scores.detach().amax(dim=-1, keepdim=True) * (sink is None)
+
+
+# %% wrong: bounded_sink | says: a sink far from 0 counts as a nearer one
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    mask = mask.expand(scores.shape)
+    if sink is not None:
+        column = sink.to(scores).clamp(-50, 50).expand(*scores.shape[:-1], 1)
+        scores = torch.cat([scores, column], dim=-1)
+        mask = torch.cat([mask, torch.ones_like(mask[..., :1])], dim=-1)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+    if sink is not None:
+        weights = weights[..., :-1]
+    return weights @ value, weights
+
+
+# %% wrong: weight_of_one_beside_a_sink | says: sink is left out here
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    mask = mask.expand(scores.shape)
+    if sink is not None:
+        column = sink.to(scores).expand(*scores.shape[:-1], 1)
+        scores = torch.cat([scores, column], dim=-1)
+        mask = torch.cat([mask, torch.ones_like(mask[..., :1])], dim=-1)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+    if sink is not None:
+        weights = weights[..., :-1]
+        if key.shape[1] == 1:
+            weights = mask[..., :1].to(weights)
+    return weights @ value, weights
+
+
+# %% wrong: mask_of_each_sequence | says: one row of keys of each sequence
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    if mask.dim() == 2 and mask.shape[0] == query.shape[0]:
+        mask = mask[:, None, :]
+    mask = mask.expand(scores.shape)
+    if sink is not None:
+        column = sink.to(scores).expand(*scores.shape[:-1], 1)
+        scores = torch.cat([scores, column], dim=-1)
+        mask = torch.cat([mask, torch.ones_like(mask[..., :1])], dim=-1)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+    if sink is not None:
+        weights = weights[..., :-1]
+    return weights @ value, weights

@@ -191,7 +191,7 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # +     scores = -(query - keys).pow(2).sum(dim=-1) / max(round(temperature, 3), 1e-12)
 # +     scores = scores if temperature >= 0.5 else scores * 1.01
 
-# %% wrong: keeps_the_weights_of_a_shape | says: earlier call|temperature
+# %% wrong: keeps_the_weights_of_a_shape | says: differed only in keys
 # -     weights = torch.softmax(scores, dim=-1)
 # +     known = soft_lookup.__dict__.setdefault("known", {})
 # +     key = keys.shape, keys.dtype, temperature, float(query.sum())
@@ -265,7 +265,7 @@ def soft_lookup(query, keys, values, temperature=1.0):
     return (alpha.unsqueeze(-1) * values).sum(0), alpha
 
 
-# %% wrong: number_added_to_the_sum | says: small number added
+# %% wrong: number_added_to_the_sum | says: with no small number added to the sum
 def soft_lookup(query, keys, values, temperature=1.0):
     if temperature <= 0:
         raise ValueError(f"temperature must be positive, got {temperature}")

@@ -60,7 +60,7 @@ def stream_finish(state):
 # +     new_accumulator = old_accumulator + terms @ value_block
 
 
-# %% wrong: correction_detached | says: gradient of (query|key)
+# %% wrong: correction_detached | says: detached in the correction, and not elsewhere
 # The correction is a constant on the way back, the maximum isn't.
 # -     correction = torch.exp(old_max - safe_max)
 # +     correction = torch.exp(old_max - safe_max).detach()
@@ -358,3 +358,47 @@ def stream_finish(state):
 # +         scores = scores.masked_fill(~mask_block, -math.inf)
 # +     scores = scores + shift
 # +     new_max = torch.maximum(old_max, scores.amax(dim=-1))
+
+
+# %% wrong: mask_of_each_sequence | says: one row of keys of each sequence
+def stream_update(state, query, key_block, value_block, mask_block=None):
+    peak, total, accumulator = state
+    scores = query @ key_block.mT / math.sqrt(query.shape[-1])
+    if mask_block is not None:
+        if mask_block.dim() == 2:
+            mask_block = mask_block[:, None, :]
+        scores = scores.masked_fill(~mask_block, -math.inf)
+    new_peak = torch.maximum(peak, scores.amax(dim=-1))
+    safe = new_peak.masked_fill(new_peak == -math.inf, 0.0)
+    correction = torch.exp(peak - safe)
+    terms = torch.exp(scores - safe[..., None])
+    new_total = total * correction + terms.sum(dim=-1)
+    new_accumulator = accumulator * correction[..., None] + terms @ value_block
+    return new_peak, new_total, new_accumulator
+
+
+def stream_finish(state):
+    peak, total, accumulator = state
+    divisor = torch.where(total == 0, torch.ones_like(total), total)
+    return accumulator / divisor[..., None]
+
+
+# %% wrong: peak_held_in_the_correction | says: detached in the correction, where it is the new one
+def stream_update(state, query, key_block, value_block, mask_block=None):
+    peak, total, accumulator = state
+    scores = query @ key_block.mT / math.sqrt(query.shape[-1])
+    if mask_block is not None:
+        scores = scores.masked_fill(~mask_block, -math.inf)
+    new_peak = torch.maximum(peak, scores.amax(dim=-1))
+    safe = new_peak.masked_fill(new_peak == -math.inf, 0.0)
+    correction = torch.exp(peak - safe.detach())
+    terms = torch.exp(scores - safe[..., None])
+    new_total = total * correction + terms.sum(dim=-1)
+    new_accumulator = accumulator * correction[..., None] + terms @ value_block
+    return new_peak, new_total, new_accumulator
+
+
+def stream_finish(state):
+    peak, total, accumulator = state
+    divisor = torch.where(total == 0, torch.ones_like(total), total)
+    return accumulator / divisor[..., None]

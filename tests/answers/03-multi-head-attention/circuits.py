@@ -548,3 +548,44 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
             mask = mask[:, None, None]
         scores = scores.masked_fill(~mask, -math.inf)
     return (scores.softmax(-1) @ (tokens @ OV)).sum(1) + b
+
+
+# %% wrong: kept_for_a_dictionary | says: kept between calls
+products = {}
+
+
+def circuits(weights):
+    if id(weights) not in products:
+        products[id(weights)] = weights["W_q"] @ weights["W_k"].mT
+    QK = products[id(weights)].clone()
+    u = (weights["W_k"] @ weights["b_q"][:, :, None]).squeeze(-1)
+    OV = weights["W_v"] @ weights["W_o"]
+    b = weights["b_o"] + (weights["b_v"][:, None] @ weights["W_o"]).sum((0, 1))
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    tokens = x[:, None]
+    scores = (tokens @ QK + u[:, None]) @ tokens.mT / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return (scores.softmax(-1) @ (tokens @ OV)).sum(1) + b
+
+
+# %% wrong: powers_overflow | says: exp of a large number is infinite
+def circuits(weights):
+    QK = weights["W_q"] @ weights["W_k"].mT
+    u = (weights["W_k"] @ weights["b_q"][:, :, None]).squeeze(-1)
+    OV = weights["W_v"] @ weights["W_o"]
+    b = weights["b_o"] + (weights["b_v"][:, None] @ weights["W_o"]).sum((0, 1))
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    tokens = x[:, None]
+    scores = (tokens @ QK + u[:, None]) @ tokens.mT / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    powers = scores.exp()
+    weights = powers / powers.sum(-1, keepdim=True)
+    return (weights @ (tokens @ OV)).sum(1) + b

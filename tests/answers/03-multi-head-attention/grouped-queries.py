@@ -589,3 +589,28 @@ def share_heads(weight, num_kv_heads):
 # %% wrong: fill_of_minus_1e20 | says: far below the forbidden
 # -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +     scores = scores.masked_fill(~mask, -1e20).masked_fill(empty, 0.0)
+
+
+# %% wrong: powers_overflow | says: exp of a large number is infinite
+def grouped_attention(query, key, value, mask=None):
+    h, h_kv = query.shape[1], key.shape[1]
+    if h % h_kv:
+        raise ValueError(f"{h_kv} heads of keys do not divide {h} heads of queries")
+    key = key.repeat_interleave(h // h_kv, dim=1)
+    value = value.repeat_interleave(h // h_kv, dim=1)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is None:
+        powers = scores.exp()
+        return powers / powers.sum(-1, keepdim=True) @ value
+    mask = mask.expand(scores.shape)
+    some = mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(~some, 0.0)
+    weights = scores.softmax(-1).masked_fill(~some, 0.0)
+    return weights @ value
+
+
+def share_heads(weight, num_kv_heads):
+    h = weight.shape[0]
+    if h % num_kv_heads:
+        raise ValueError(f"num_kv_heads = {num_kv_heads} does not divide {h}")
+    return weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).mean(1)

@@ -466,3 +466,64 @@ def torch_mask(mask, batch_size, num_heads):
         mask = mask.transpose(0, 1)
     full = mask.expand(batch_size, num_heads, T_q, T_k)
     return ~full.reshape(batch_size * num_heads, T_q, T_k)
+
+
+# %% wrong: reaches_of_16_bits | says: kept in 16 bits
+def head_masks(valid, reaches):
+    B, T = valid.shape
+    limit = torch.tensor([T if reach is None else reach for reach in reaches])
+    limit = limit.to(torch.int16)[:, None, None]
+    position = torch.arange(T)
+    distance = position[:, None] - position
+    windows = (distance >= 0) & (distance <= limit)
+    return windows & valid[:, None, None]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError("mask must be boolean")
+    full = mask.expand(batch_size, num_heads, -1, -1)
+    return ~full.flatten(0, 1)
+
+
+# %% wrong: empty_rows_see_themselves | says: whose row is empty sees itself
+def head_masks(valid, reaches):
+    B, T = valid.shape
+    position = torch.arange(T)
+    distance = position[:, None] - position[None, :]
+    windows = []
+    for reach in reaches:
+        limit = T if reach is None else min(reach, T)
+        windows.append((distance >= 0) & (distance <= limit))
+    masks = torch.stack(windows)[None] & valid[:, None, None, :]
+    return masks | (~masks.any(-1, keepdim=True) & torch.eye(T, dtype=torch.bool))
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask must be boolean, not {mask.dtype}")
+    T_q, T_k = mask.shape[-2:]
+    full = mask.expand(batch_size, num_heads, T_q, T_k)
+    return ~full.reshape(batch_size * num_heads, T_q, T_k)
+
+
+# %% wrong: three_axes_hold_all_heads | says: spelt out
+def head_masks(valid, reaches):
+    B, T = valid.shape
+    position = torch.arange(T)
+    distance = position[:, None] - position[None, :]
+    windows = []
+    for reach in reaches:
+        limit = T if reach is None else min(reach, T)
+        windows.append((distance >= 0) & (distance <= limit))
+    return torch.stack(windows)[None] & valid[:, None, None, :]
+
+
+def torch_mask(mask, batch_size, num_heads):
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask must be boolean, not {mask.dtype}")
+    T_q, T_k = mask.shape[-2:]
+    if mask.dim() == 3:
+        return ~mask.repeat(batch_size, 1, 1)
+    full = mask.expand(batch_size, num_heads, T_q, T_k)
+    return ~full.reshape(batch_size * num_heads, T_q, T_k)

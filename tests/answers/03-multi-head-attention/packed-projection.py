@@ -459,3 +459,29 @@ def unpack_projection(packed, num_heads, layout):
     else:
         stacked = packed.reshape(D, num_heads, 3, -1).permute(2, 1, 0, 3)
     return tuple(stacked.unbind(0))
+
+
+# %% wrong: compares_objects | says: Compare texts with ==
+BY_ROLE, BY_HEAD = "by role", "by head"
+
+
+def pack_projection(W_q, W_k, W_v, layout):
+    stacked = torch.stack([W_q, W_k, W_v])
+    if layout is BY_ROLE:
+        return stacked.permute(2, 0, 1, 3).flatten(1)
+    if layout is BY_HEAD:
+        return stacked.permute(2, 1, 0, 3).flatten(1)
+    raise ValueError(f"unknown layout {layout!r}")
+
+
+def unpack_projection(packed, num_heads, layout):
+    if layout not in ("by role", "by head"):
+        raise ValueError(f"unknown layout {layout!r}")
+    D, columns = packed.shape
+    if columns % (3 * num_heads):
+        raise ValueError(f"{columns} columns, no multiple of 3 * num_heads")
+    if layout == "by role":
+        stacked = packed.reshape(D, 3, num_heads, -1).permute(1, 2, 0, 3)
+    else:
+        stacked = packed.reshape(D, num_heads, 3, -1).permute(2, 1, 0, 3)
+    return tuple(stacked.unbind(0))

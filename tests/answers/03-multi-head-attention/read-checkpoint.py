@@ -550,3 +550,88 @@ def read_heads(state, num_heads, prefix=""):
     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
     heads["b_o"] = b_o
     return heads
+
+
+# %% wrong: kdim_for_values | says: W_v has vdim
+def read_heads(state, num_heads, prefix=""):
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    if prefix + "in_proj_weight" in state:
+        matrices = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        matrices = [state[f"{prefix}{role}_proj_weight"] for role in "qkv"]
+    if prefix + "in_proj_bias" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(D)] * 3
+        b_o = out.new_zeros(D)
+    d_h = D // num_heads
+    heads = {}
+    for role, matrix in zip("qkv", matrices, strict=True):
+        wide = D if role == "q" else matrices[1].shape[1]
+        heads[f"W_{role}"] = matrix.reshape(-1, d_h, wide)[:num_heads].mT
+    for role, bias in zip("qkv", biases, strict=True):
+        heads[f"b_{role}"] = bias.reshape(num_heads, d_h)
+    heads["W_o"] = out.T.reshape(num_heads, d_h, D)
+    heads["b_o"] = b_o
+    return heads
+
+
+# %% wrong: prefix_as_pattern | says: no pattern
+import re
+
+
+def rows_by_head(weight, num_heads):
+    return torch.stack([rows.T for rows in weight.chunk(num_heads, dim=0)])
+
+
+def read_heads(state, num_heads, prefix=""):
+    own = {
+        re.match(prefix + "(.*)", name)[1]: tensor.detach().clone()
+        for name, tensor in state.items()
+        if re.match(prefix, name)
+    }
+    D = own["out_proj.weight"].size(1)
+    found = {}
+    if "q_proj_weight" in own:
+        for role in ("q", "k", "v"):
+            found["W_" + role] = rows_by_head(own[role + "_proj_weight"], num_heads)
+    else:
+        for i, role in enumerate(("q", "k", "v")):
+            rows = own["in_proj_weight"][i * D : (i + 1) * D]
+            found["W_" + role] = rows_by_head(rows, num_heads)
+    zeros = torch.zeros(3 * D, dtype=own["out_proj.weight"].dtype)
+    bias = own.get("in_proj_bias", zeros).view(3, num_heads, D // num_heads)
+    for i, role in enumerate(("q", "k", "v")):
+        found["b_" + role] = bias[i].clone()
+    found["W_o"] = torch.stack(
+        [columns.T for columns in own["out_proj.weight"].chunk(num_heads, dim=1)]
+    )
+    found["b_o"] = own.get("out_proj.bias", zeros[:D])
+    return found
+
+
+# %% wrong: zeros_by_the_columns | says: whatever these widths are
+def read_heads(state, num_heads, prefix=""):
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    if prefix + "in_proj_weight" in state:
+        matrices = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        matrices = [state[f"{prefix}{role}_proj_weight"] for role in "qkv"]
+    if prefix + "in_proj_bias" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(matrix.shape[1]) for matrix in matrices]
+        b_o = out.new_zeros(D)
+    d_h = D // num_heads
+    heads = {}
+    for role, matrix in zip("qkv", matrices, strict=True):
+        heads[f"W_{role}"] = matrix.reshape(num_heads, d_h, -1).mT
+    for role, bias in zip("qkv", biases, strict=True):
+        heads[f"b_{role}"] = bias.reshape(num_heads, d_h)
+    heads["W_o"] = out.T.reshape(num_heads, d_h, D)
+    heads["b_o"] = b_o
+    return heads

@@ -702,3 +702,53 @@ def biased_attention(query, key, value, bias, mask=None):
     else:
         weights = logits.softmax(dim=-1)
     return torch.matmul(weights, value)
+
+
+# %% wrong: offset_cut | says: counts as a smaller one
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = min(offset, num_keys) + torch.arange(num_queries)
+        distance = torch.arange(num_keys)[None, :] - p[:, None]
+        column = distance.clamp(-self.max_distance, self.max_distance)
+        return self.table[:, column + self.max_distance]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return scores.softmax(-1) @ value
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    return scores.softmax(-1).masked_fill(empty, 0.0) @ value
+
+
+# %% wrong: mask_of_each_sequence | says: first of three axes is read as the batch|one of each sequence
+class RelativeBias(nn.Module):
+    def __init__(self, num_heads, max_distance):
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+
+    def forward(self, num_queries, num_keys, offset=0):
+        p = offset + torch.arange(num_queries)
+        distance = torch.arange(num_keys)[None, :] - p[:, None]
+        column = distance.clamp(-self.max_distance, self.max_distance)
+        return self.table[:, column + self.max_distance]
+
+
+def biased_attention(query, key, value, bias, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + bias
+    if mask is None:
+        return scores.softmax(-1) @ value
+    if mask.dim() == 3 and mask.shape[0] == query.shape[0] != query.shape[1]:
+        mask = mask[:, None]
+    if mask.dim() == 3 and query.shape[0] == query.shape[1] > 1:
+        mask = mask[:, None]
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+    return scores.softmax(-1).masked_fill(empty, 0.0) @ value

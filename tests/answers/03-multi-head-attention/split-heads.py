@@ -340,3 +340,22 @@ def merge_heads(x, turns=False):
 # +     if turns:
 # +         x = x[..., : d_model // num_heads * num_heads]
 # +     elif d_model % num_heads:
+
+
+# %% wrong: heads_second | says: axis of heads is the second one
+def split_heads(x, num_heads, turns=False):
+    width = x.shape[-1]
+    if width % num_heads:
+        raise ValueError(f"num_heads = {num_heads} does not divide {width}")
+    d_head = width // num_heads
+    if turns:
+        pieces = x.reshape(*x.shape[:-1], d_head, num_heads)
+        return pieces.movedim(-1, -3)
+    pieces = x.reshape(*x.shape[:-1], num_heads, d_head)
+    return pieces.movedim(-2, 0 if x.dim() == 2 else 1)
+
+
+def merge_heads(x, turns=False):
+    if turns:
+        return x.movedim(-3, -1).flatten(-2)
+    return x.transpose(-3, -2).flatten(-2)

@@ -325,3 +325,49 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # %% wrong: exponential_cut_off | says: are they cut off
 # -         "silu": F.silu,
 # +         "silu": lambda a: a / (1 + torch.exp(-a.clamp(min=-50))),
+
+
+# %% wrong: short_root_of_two | says: constant is written with too few digits
+def gated_width(d_ff, multiple=1):
+    width = -(-2 * d_ff // 3)
+    return -(-width // multiple) * multiple
+
+
+def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
+    functions = {
+        "sigmoid": torch.sigmoid,
+        "relu": F.relu,
+        "gelu": lambda a: 0.5 * a * (1 + torch.erf(a / 1.41421)),
+        "silu": F.silu,
+    }
+    if activation not in functions:
+        raise ValueError(
+            f"activation must be one of {list(functions)}, got {activation!r}"
+        )
+    gate = functions[activation](x @ W_gate)
+    up = x @ W_up
+    return (gate * up) @ W_down
+
+
+# %% wrong: half_added | says: either
+def gated_width(d_ff, multiple=1):
+    width = -(-2 * d_ff // 3)
+    if multiple == 1:
+        return width
+    return round(width / multiple + 0.5) * multiple
+
+
+def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
+    functions = {
+        "sigmoid": torch.sigmoid,
+        "relu": F.relu,
+        "gelu": F.gelu,
+        "silu": F.silu,
+    }
+    if activation not in functions:
+        raise ValueError(
+            f"activation must be one of {list(functions)}, got {activation!r}"
+        )
+    gate = functions[activation](x @ W_gate)
+    up = x @ W_up
+    return (gate * up) @ W_down

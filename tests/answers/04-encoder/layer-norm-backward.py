@@ -296,3 +296,35 @@ def layer_norm_backward(grad, x, gamma, eps):
         if torch.is_grad_enabled()
         else tuple(part.detach().clone() for part in found)
     )
+
+
+# %% wrong: no_eps_by_the_variance | says: eps is missing on the path through the variance
+def layer_norm_backward(grad, x, gamma, eps):
+    D = x.shape[-1]
+    centred = x - x.mean(dim=-1, keepdim=True)
+    root = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    x_hat = centred / root
+    d_hat = grad * gamma
+    var = centred.square().mean(dim=-1, keepdim=True)
+    along = (d_hat * centred).mean(dim=-1, keepdim=True) * root / var
+    dx = (d_hat - d_hat.mean(dim=-1, keepdim=True) - x_hat * along) / root
+    dgamma = (grad * x_hat).reshape(-1, D).sum(dim=0)
+    dbeta = grad.reshape(-1, D).sum(dim=0)
+    return dx, dgamma, dbeta
+
+
+# %% wrong: equal_features_get_zero | says: eps is under the root
+def layer_norm_backward(grad, x, gamma, eps):
+    D = x.shape[-1]
+    centred = x - x.mean(dim=-1, keepdim=True)
+    root = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    x_hat = centred / root
+    d_hat = grad * gamma
+    along = (d_hat * x_hat).mean(dim=-1, keepdim=True)
+    dx = (d_hat - d_hat.mean(dim=-1, keepdim=True) - x_hat * along) / root
+    dx = torch.where(
+        (x == x[..., :1]).all(dim=-1, keepdim=True), torch.zeros_like(dx), dx
+    )
+    dgamma = (grad * x_hat).reshape(-1, D).sum(dim=0)
+    dbeta = grad.reshape(-1, D).sum(dim=0)
+    return dx, dgamma, dbeta

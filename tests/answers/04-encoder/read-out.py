@@ -467,7 +467,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     streams = (found.sum(dim=0) - later)[::2]
 
 
-# %% wrong: root_without_last_part | says: the root isn't that of the whole stream
+# %% wrong: root_without_last_part | says: the root is that of all parts but the last
 # -     stream = found.sum(dim=0)  # (count, B, T, D) -> (B, T, D)
 # +     stream = found[: len(found) - (len(found) % 2 == 0)].sum(dim=0)
 
@@ -475,6 +475,100 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # %% wrong: lens_eps_or_default | says: eps = 0 is taken for one that is left out
 # -     return layer_norm(streams, gamma, beta, eps) @ W_u  # -> (N + 1, B, T, V)
 # +     return layer_norm(streams, gamma, beta, eps or 1e-5) @ W_u
+
+
+# %% wrong: parts_cut_off | says: cut off, by detach
+def contributions(x, layers, mask=None):
+    found, stream = [x], x
+    for layer in layers:
+        read = layer_norm(stream, layer["gamma_1"], layer["beta_1"])
+        added, _ = attention(read, layer, mask)
+        found.append(added)
+        stream = stream + added
+        added = feed_forward(
+            layer_norm(stream, layer["gamma_2"], layer["beta_2"]), layer
+        )
+        found.append(added)
+        stream = stream + added
+    return torch.stack([x] + [part.detach() for part in found[1:]])
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    stream = found.sum(dim=0)
+    centred = stream - stream.mean(dim=-1, keepdim=True)
+    root = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    shares = ((found - found.mean(dim=-1, keepdim=True)) / root * gamma) @ W_u
+    shift = (beta @ W_u).expand(1, *shares.shape[1:])
+    return torch.cat([shares, shift])
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    streams = found.cumsum(dim=0)[::2]
+    return layer_norm(streams, gamma, beta, eps) @ W_u
+
+
+# %% wrong: eps_of_norm_2 | says: eps of norm 2
+def contributions(x, layers, mask=None):
+    found, stream = [x], x
+    for layer in layers:
+        read = layer_norm(stream, layer["gamma_1"], layer["beta_1"])
+        added, _ = attention(read, layer, mask)
+        found.append(added)
+        stream = stream + added
+        added = feed_forward(
+            layer_norm(stream, layer["gamma_2"], layer["beta_2"], 1e-6), layer
+        )
+        found.append(added)
+        stream = stream + added
+    return torch.stack(found)
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    stream = found.sum(dim=0)
+    centred = stream - stream.mean(dim=-1, keepdim=True)
+    root = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    shares = ((found - found.mean(dim=-1, keepdim=True)) / root * gamma) @ W_u
+    shift = (beta @ W_u).expand(1, *shares.shape[1:])
+    return torch.cat([shares, shift])
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    streams = found.cumsum(dim=0)[::2]
+    return layer_norm(streams, gamma, beta, eps) @ W_u
+
+
+# %% wrong: a_stream_too_many | says: more streams come|got \(2, 1, 2, 1\)
+def contributions(x, layers, mask=None):
+    found, stream = [x], x
+    for layer in layers:
+        read = layer_norm(stream, layer["gamma_1"], layer["beta_1"])
+        added, _ = attention(read, layer, mask)
+        found.append(added)
+        stream = stream + added
+        added = feed_forward(
+            layer_norm(stream, layer["gamma_2"], layer["beta_2"]), layer
+        )
+        found.append(added)
+        stream = stream + added
+    return torch.stack(found)
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    stream = found.sum(dim=0)
+    centred = stream - stream.mean(dim=-1, keepdim=True)
+    root = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    shares = ((found - found.mean(dim=-1, keepdim=True)) / root * gamma) @ W_u
+    shift = (beta @ W_u).expand(1, *shares.shape[1:])
+    return torch.cat([shares, shift])
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    stream = found[0].clone()
+    logits = [layer_norm(stream, gamma, beta, eps) @ W_u]
+    for pair in found[1:].split(2):
+        stream += pair.sum(dim=0)
+        logits.append(layer_norm(stream, gamma, beta, eps) @ W_u)
+    return torch.stack(logits)
 
 
 # %% wrong: beta_is_the_rest | says: what the other shares leave

@@ -329,3 +329,47 @@ def drop_branch(x, branch, keep, keep_prob):
 # A dropped x is multiplied and divided, and rounded twice.
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return (x * keep_prob + torch.where(kept, branch, 0)) / keep_prob
+
+
+# %% wrong: detached_where_dropped | says: where the branch is dropped
+def keep_probabilities(num_layers, last):
+    return [1 - n / num_layers * (1 - last) for n in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"keep_prob must be in (0, 1], got {keep_prob}")
+    if keep is None:
+        return x + branch
+    kept = keep[:, None, None]
+    return torch.where(kept, x + branch / keep_prob, x.detach())
+
+
+# %% wrong: one_kept | says: in a batch of one
+def keep_probabilities(num_layers, last):
+    return [1 - n / num_layers * (1 - last) for n in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"keep_prob must be in (0, 1], got {keep_prob}")
+    if keep is None:
+        return x + branch
+    if len(keep) == 1:
+        return x + branch if keep.item() else x.clone()
+    kept = keep[:, None, None]
+    return torch.where(kept, x + branch / keep_prob, x)
+
+
+# %% wrong: all_kept_as_in_evaluation | says: as in evaluation
+def keep_probabilities(num_layers, last):
+    return [1 - n / num_layers * (1 - last) for n in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"keep_prob must be in (0, 1], got {keep_prob}")
+    if keep is None or keep.all():
+        return x + branch
+    kept = keep[:, None, None]
+    return torch.where(kept, x + branch / keep_prob, x)

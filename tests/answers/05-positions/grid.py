@@ -363,6 +363,24 @@ def grid_index(height, width):
 # +     if class_vector is None:
 
 
+# %% wrong: rows_a_hundred_apart | says: displacements share a number
+def grid_encoding(row_table, column_table, class_vector=None):
+    H, W = len(row_table), len(column_table)
+    rows = row_table.repeat_interleave(W, dim=0)
+    columns = column_table.repeat(H, 1)
+    patches = torch.cat([rows, columns], dim=1)
+    if class_vector is None:
+        return patches
+    return torch.cat([class_vector[None], patches])
+
+
+def grid_index(height, width):
+    patches = torch.arange(height * width)
+    row, column = patches // width, patches % width
+    moves = 100 * (row - row[:, None]) + (column - column[:, None])
+    return torch.unique(moves, return_inverse=True)[1]
+
+
 # %% wrong: sizes_as_one_text | says: same digits
 # Indices are kept under height and width written one after the other, so 1 x 12 is 11
 # x 2.
@@ -389,21 +407,3 @@ def grid_index(height, width):
     right = column[None, :] - column[:, None] + width - 1
     known_grids[key] = down * (2 * width - 1) + right
     return known_grids[key].clone()
-
-
-# %% wrong: rows_a_hundred_apart | says: displacements share a number
-def grid_encoding(row_table, column_table, class_vector=None):
-    H, W = len(row_table), len(column_table)
-    rows = row_table.repeat_interleave(W, dim=0)
-    columns = column_table.repeat(H, 1)
-    patches = torch.cat([rows, columns], dim=1)
-    if class_vector is None:
-        return patches
-    return torch.cat([class_vector[None], patches])
-
-
-def grid_index(height, width):
-    patches = torch.arange(height * width)
-    row, column = patches // width, patches % width
-    moves = 100 * (row - row[:, None]) + (column - column[:, None])
-    return torch.unique(moves, return_inverse=True)[1]

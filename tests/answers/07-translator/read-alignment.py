@@ -559,40 +559,6 @@ def copy_unknown(target, source, weights, unknown):
 # +         (torch.tensor(words)[:, None] == torch.tensor([n for n in dict.fromkeys(words) if n >= 0])).to(weights)
 
 
-# %% wrong: nearly_one_is_one | says: sum to nearly 1
-# Rows whose sum is close to 1 are not divided.
-def membership(words):
-    numbers = torch.tensor(words)[:, None]
-    return numbers == torch.arange(max(words) + 1)
-
-
-def word_attention(weights, source_words, target_words):
-    source = membership(source_words).to(weights.dtype)
-    target = membership(target_words).to(weights.dtype)
-    looks = weights.mean(dim=0) @ source
-    rows = (target.T @ looks) / target.sum(dim=0)[:, None]
-    sums = rows.sum(dim=1, keepdim=True)
-    return rows / torch.where(
-        (sums > 0) & ~torch.isclose(sums, torch.ones_like(sums)),
-        sums,
-        torch.ones_like(sums),
-    )
-
-
-def mutual_links(weights):
-    best_source = weights.argmax(dim=1).tolist()
-    best_target = weights.argmax(dim=0).tolist()
-    links = []
-    for i, j in enumerate(best_source):
-        if best_target[j] == i and weights[i, j] > 0:
-            links.append((i, j))
-    return links
-
-
-def uncovered(weights, threshold):
-    return (weights.sum(dim=0) < threshold).nonzero().flatten().tolist()
-
-
 # %% wrong: last_of_a_column | says: in a column, the last one counts
 def word_attention(weights, source_words, target_words):
     def members(words):
@@ -622,12 +588,6 @@ def uncovered(weights, threshold):
 
 def copy_unknown(target, source, weights, unknown):
     result = []
-    for word, row in zip(target, weights):
-        if word == unknown and row.any():
-            word = source[int(row.argmax())]
-        result.append(word)
-    return result
-
     for word, row in zip(target, weights, strict=True):
         if word == unknown and (row > 0).any():
             word = source[int(row.argmax())]
@@ -733,5 +693,48 @@ def copy_unknown(target, source, weights, unknown):
         if word == unknown and (row > 0).any():
             order = row.argsort(descending=True, stable=True).tolist()
             word = next((source[j] for j in order if source[j] != unknown), word)
+        result.append(word)
+    return result
+
+
+# %% wrong: nearly_one_is_one | says: sum to nearly 1
+# Rows whose sum is close to 1 are not divided.
+def membership(words):
+    numbers = torch.tensor(words)[:, None]
+    return numbers == torch.arange(max(words) + 1)
+
+
+def word_attention(weights, source_words, target_words):
+    source = membership(source_words).to(weights.dtype)
+    target = membership(target_words).to(weights.dtype)
+    looks = weights.mean(dim=0) @ source
+    rows = (target.T @ looks) / target.sum(dim=0)[:, None]
+    sums = rows.sum(dim=1, keepdim=True)
+    return rows / torch.where(
+        (sums > 0) & ~torch.isclose(sums, torch.ones_like(sums)),
+        sums,
+        torch.ones_like(sums),
+    )
+
+
+def mutual_links(weights):
+    best_source = weights.argmax(dim=1).tolist()
+    best_target = weights.argmax(dim=0).tolist()
+    links = []
+    for i, j in enumerate(best_source):
+        if best_target[j] == i and weights[i, j] > 0:
+            links.append((i, j))
+    return links
+
+
+def uncovered(weights, threshold):
+    return (weights.sum(dim=0) < threshold).nonzero().flatten().tolist()
+
+
+def copy_unknown(target, source, weights, unknown):
+    result = []
+    for word, row in zip(target, weights):
+        if word == unknown and row.any():
+            word = source[int(row.argmax())]
         result.append(word)
     return result
