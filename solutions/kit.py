@@ -515,8 +515,9 @@ class _Contract:
         _, place, got, want = self.wrong
         few = isinstance(want, torch.Tensor) and not want.is_floating_point()
         few = few and (got.shape != want.shape or (got != want).sum() < 3)
+        few = few or (isinstance(got, (list, tuple, dict)) and len(got) < 2)
         if few or not _kit_is_telling(want):
-            return problem
+            return problem  # it may come by chance
         given, state = self.precise(values)
         twins = _KitTwins(self.reference, given, self.arguments, state)
         found = []

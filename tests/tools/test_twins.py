@@ -76,6 +76,11 @@ HEAD, TAIL = ATTENTION.split("def answer", 1)
         ("-1) @ key)", "-1) @ -key)", "The sign of every number is the opposite"),
         ("-1) @ key)", "-1) @ key + 1)", "One and the same number is missing"),
         ("-1) @ key)", "-1) @ key).roll(1, 1)", "one place too late along axis 1"),
+        (
+            "(torch.softmax(scores, -1) @ key)",
+            "(torch.softmax(scores, -1) @ key * (x[..., :1] > 0))",
+            "Some rows come as 0, and the others are right",
+        ),
         ("-1) @ key)", "-1) @ key).sin()", "wrong, first at index .0, 0, 0..$"),
     ],
 )
