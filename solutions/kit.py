@@ -550,10 +550,8 @@ class _Contract:
         if self.dtype == torch.float32:
             values = [_kit_cast(x, self.dtype) for x in values]
         try:
-            result = self.ask(self.call)(*_kit_copy(list(values)))
-        except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError):
-            return None
-        except (AttributeError, NotImplementedError, ValueError):
+            result = _kit_attempt(f"", self.ask(self.call), *_kit_copy(list(values)))
+        except (AssertionError, NotImplementedError):
             return None
         many = len(self.results) > 1
         if many and not (isinstance(result, (tuple, list)) and len(result) > place):
@@ -1120,7 +1118,8 @@ class _Contract:
         """
         given, state = self.precise(values)
         twins = _KitTwins(self.reference, given, self.arguments, state)
-        for sentence, wrong in twins.of_steps(gradients=True):
+        notes = twins.noted()
+        for sentence, wrong in twins.of_steps(notes, True) if notes else ():
             slopes = self.slopes_of(wrong, values) or {}
             if slopes and all(
                 now is not None and _kit_difference(f"", now, slopes[key], tol) is None

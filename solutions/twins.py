@@ -31,7 +31,7 @@ class _KitStep(torch.overrides.TorchFunctionMode):
     def __init__(self, site=None, change=None):
         super().__init__()
         self.site, self.change, self.calls = site, change, 0
-        self.steps, self.made = {}, {}
+        self.steps, self.made, self.given = {}, {}, []
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -222,8 +222,22 @@ class _KitTwins:
         exactly: whether results have digits, which don't come by chance.
         """
         self.exactly = exactly
-        yield from self.of_arguments()
-        yield from self.of_steps()
+        notes = self.noted()
+        if notes is None:
+            return
+        for number, pair in enumerate(self.of_arguments()):
+            if number * notes.calls > _KitStep.most:
+                return
+            yield pair
+        yield from self.of_steps(notes)
+
+    def noted(self):
+        """Return the steps of the reference, or None if it stops."""
+        notes, values = _KitStep(), _kit_copy(self.values)
+        notes.given = values if self.state is None else [_kit_copy(self.state), *values]
+        with notes:
+            found = self.safe(self.reference, notes.given)
+        return None if found is None else notes
 
     def of_arguments(self):
         """Yield sentences, each with what to call instead of the reference.
@@ -380,18 +394,12 @@ class _KitTwins:
 
         return twin
 
-    def of_steps(self, gradients=False):
-        """Yield sentences, each with the reference with one step changed."""
-        notes = _KitStep()
-        given = _kit_copy(self.values)
-        given = given if self.state is None else [_kit_copy(self.state), *given]
-        with notes:
-            if self.safe(self.reference, given) is None:
-                return
+    def of_steps(self, notes, gradients=False):
+        """Yield sentences, each with the reference with one of its steps changed."""
         most = _KitStep.most // max(notes.calls, 1)
         for site, (name, args, kwargs) in notes.steps.items():
-            called = self.told(name, args, given, notes.made)
-            found = self.cuts(name, args, called, given, notes.made)
+            called = self.told(name, args, notes)
+            found = self.cuts(name, args, called, notes)
             found = found if gradients else self.slips(name, args, kwargs, called)
             for sentence, change in found:
                 most -= 1
@@ -408,14 +416,14 @@ class _KitTwins:
 
         return twin
 
-    def told(self, name, args, given, made):
+    def told(self, name, args, notes):
         """Return what a step is called, with what goes into it; None if it isn't."""
         called = _kit_called(name)
         if called is None:
             return None
         kinds = (torch.Tensor, int, float) if name in self.numbers else torch.Tensor
         into = [x for x in args[:2] if isinstance(x, kinds)]
-        into = [self.origin(x, given, made) for x in into]
+        into = [self.origin(x, notes) for x in into]
         into = [x for x in into if x is not None]
         if not into or into == [f"a number"]:
             return called
@@ -423,12 +431,11 @@ class _KitTwins:
             return f"{called} (of {into[0]} and {into[1]})"
         return f"{called} (of {into[0]})"
 
-    def origin(self, value, given, made):
+    def origin(self, value, notes):
         """Return where a number or a tensor comes from, or None."""
-        weights, named = (
-            (given[0], given[1:]) if self.state is not None else ({}, given)
-        )
-        named = {**dict(zip(self.names, named, strict=False)), **weights}
+        values = notes.given if self.state is None else notes.given[1:]
+        named = dict(zip(self.names, values, strict=False))
+        named.update({} if self.state is None else notes.given[0])
         for name, one in named.items():
             if type(value) is not torch.Tensor:
                 if type(value) is float and type(one) is float and value == one:
@@ -437,11 +444,11 @@ class _KitTwins:
             memory = value.untyped_storage().data_ptr()
             if any(memory == x.untyped_storage().data_ptr() for x in _kit_tensors(one)):
                 return f"{name}"
-        if type(value) is torch.Tensor and id(value) in made:
-            return _kit_called(made[id(value)][0])
+        if type(value) is torch.Tensor and id(value) in notes.made:
+            return _kit_called(notes.made[id(value)][0])
         return f"a number" if type(value) in (int, float) else None
 
-    def cuts(self, name, args, called, given, made):
+    def cuts(self, name, args, called, notes):
         """Yield sentences and changes of a step that cut off gradients."""
         if called is None:
             return
@@ -460,7 +467,7 @@ class _KitTwins:
         yield f"the result of {called} is cut off (detach)", whole
         for place, value in enumerate(args[:3]):
             if isinstance(value, torch.Tensor) and value.is_floating_point():
-                into = self.origin(value, given, made)
+                into = self.origin(value, notes)
                 if into and into not in (*self.names, *(self.state or {})):
                     into = f"the result of {into}"
                 what = f"{into} is cut off" if into else f"something is cut off"
