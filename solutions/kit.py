@@ -12,7 +12,13 @@ hidden lines and no other text. No message holds a number that was expected or t
 
 import torch
 
-from solutions.twins import _kit_relation, _KitTwins
+from solutions.twins import (
+    _kit_digits,
+    _kit_is_telling,
+    _kit_otherwise,
+    _kit_relation,
+    _KitTwins,
+)
 
 course_seed = 0  # the notebook's own, which grading sets
 
@@ -436,6 +442,13 @@ class _Contract:
                 f"{problem} In train() mode it is right: does the code ask for "
                 f"self.training, or use what does?"
             )
+        elif problem is not None and self.is_right_side_by_side(
+            says, values, wants, tol
+        ):
+            problem = (
+                f"{problem} With the same numbers side by side in memory it is right: "
+                f"an argument may be a slice or a transpose of another one."
+            )
         elif problem is not None:
             problem = self.with_twin(problem, says, values, tol)
         assert problem is None, problem
@@ -595,7 +608,11 @@ class _Contract:
         Returns: True; False, if only for whole numbers as they are; None, if not.
         """
         given, sure = twins.values, []
-        for others in (_kit_otherwise(given), _kit_otherwise(given, whole=1)):
+        for others in (
+            _kit_otherwise(given),
+            _kit_otherwise(given, whole=1),
+            _kit_otherwise(given, share=0.37),
+        ):
             want = others and self.right_for(twins, self.reference, others, place)
             if want is None:
                 sure.append(None)
@@ -605,8 +622,8 @@ class _Contract:
             alike = twins_own is not None and now is not None
             alike = alike and self.plain_problem(f"", now, twins_own, 10 * tol) is None
             sure.append(alike)
-        numbers, whole = sure
-        if numbers is False or (numbers is None and not whole):
+        numbers, whole, share = sure
+        if False in (numbers, share) or (numbers is None and not whole):
             return None
         return whole is not False
 
@@ -748,6 +765,15 @@ class _Contract:
             return False
         finally:
             self.number = number
+
+    def is_right_side_by_side(self, says, values, wants, tol):
+        """Tell whether arguments that are laid out in order make a call right."""
+        apart = [x for x in _kit_tensors(list(values)) if not x.is_contiguous()]
+        ordered = [
+            x.contiguous() if type(x) is torch.Tensor and x.is_leaf else x
+            for x in values
+        ]
+        return bool(apart) and self.told(says, values, wants, tol, ordered) is None
 
     def drawn(self, seed, draw, count=24, tol=None, gradients=True):
         """Ask calls more, of arguments that draw(_Draw) returns; small ones first.
@@ -1172,20 +1198,11 @@ def _kit_difference(says, got, want, tol, once_right=False):
     if want.is_floating_point() and got.isnan().any() and not want.isnan().any():
         return f"{says}: NaN where there must be none."
     if want.dtype == torch.float64 and _kit_near(got, want, 2e-6):
+        says = f"{says}: right to about seven digits only"
+        says = f"{says}; other calls were right to the last one" if once_right else says
         if f"?" in f"{says}":  # the case says what it asks
-            return f"{says}: right to about seven digits only."
-        if once_right:
-            return (
-                f"{says}: right to about seven digits only; other calls were right to "
-                f"the last one. Is a constant written with too few digits here, a "
-                f"small number cut off or added, a finite number used for -inf, or "
-                f"something computed in float32?"
-            )
-        return (
-            f"{says}: right to about seven digits only. Is something inside computed "
-            f"in float32, a constant written with too few digits, a small number cut "
-            f"off or added, or a finite number used for -inf?"
-        )
+            return f"{says}."
+        return f"{says}. {_kit_digits(got.detach(), want)}"
     wrong = got.detach() != want
     if want.is_floating_point():
         wrong = ~torch.isclose(got.detach(), want, rtol=tol, atol=tol)

@@ -609,10 +609,11 @@ def _kit_is_telling(want, exactly=False):
     return digits if exactly else digits or len(parts) > 1
 
 
-def _kit_otherwise(values, only=None, whole=0):
+def _kit_otherwise(values, only=None, whole=0, share=None):
     """Return other arguments of the same form, or None if there are none.
 
-    only: the place of the one that is changed; whole: what is added to whole numbers.
+    only: the place of the one that is changed; whole: what is added to whole numbers;
+    share: what stands in the place of each number above 0 that isn't whole.
     """
     generator = torch.Generator().manual_seed(7)
 
@@ -638,6 +639,10 @@ def _kit_otherwise(values, only=None, whole=0):
     found = [
         changed(x) if only in (None, place) else x for place, x in enumerate(values)
     ]
+    if share is not None:
+        if not any(type(x) is float and x > 0 for x in values):
+            return None
+        found = [share if type(x) is float and x > 0 else x for x in found]
     if whole:
         found = [x + whole if type(x) is int else x for x in found]
     same = [
@@ -648,6 +653,38 @@ def _kit_otherwise(values, only=None, whole=0):
         x for x in values if type(x) is int
     ]
     return None if all(same) and plain else found
+
+
+def _kit_digits(got, want):
+    """Say where digits probably go that are missing behind the seventh."""
+    if got.isfinite().all() and want.isfinite().all() and want.numel() > 1:
+        exact = torch.isclose(got, want, rtol=1e-12, atol=0.0)
+        if torch.equal(got.float().double(), got):
+            return (
+                f"The numbers that come are those of float32: is the result computed "
+                f"in float32, or put into a tensor of it?"
+            )
+        if exact.double().mean() > 0.3:
+            return (
+                f"Only some numbers are off: is something cut off at a small number, "
+                f"or a small number added, or a finite number used for -inf?"
+            )
+        share = got / want
+        if share.std() < 1e-3 * (share - 1).abs().max():
+            return (
+                f"All numbers are off by the same share: is a constant written with "
+                f"too few digits or computed in float32, or a small number added to "
+                f"what they are divided by?"
+            )
+        if want.dim() > 1 and want.shape[-1] > 1 and (share < 1).all():
+            return (
+                f"All numbers are too small: is a small number added to what they are "
+                f"divided by?"
+            )
+    return (
+        f"Is something inside computed in float32 (a tensor made without the data type "
+        f"of an argument), or a constant written with too few digits?"
+    )
 
 
 def _kit_relation(got, want, tol):

@@ -305,8 +305,8 @@ def _has_short_root(got, want, *given):
         if not slope.any():
             return False
         root = root + (((found - now) * slope).sum() / slope.square().sum()).item()
-    close = _kit_near(found, _with_root(root, *given[:4]), 1e-11)
-    return close and 1e-9 < abs(root - 2**0.5) < 0.1
+    near = _kit_near(found, _with_root(root, *given[:4]), 1e-11)
+    return near and 1e-9 < abs(root - 2**0.5) < 0.1
 
 
 def _up_from(share):
