@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 import yaml
 from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Error, sync_playwright
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 
 from tools import build_book, chromium
 
@@ -200,10 +200,34 @@ def first_pages(pdf: Path, pages: list[str]) -> dict[str, int]:
     }
 
 
+def fonts(page: PageObject) -> list[dict]:
+    """Return the fonts of a page, descendants in place of composite ones."""
+    found = []
+    for reference in page.get("/Resources", {}).get("/Font", {}).values():
+        font = reference.get_object()
+        inner = font.get("/DescendantFonts")
+        found.append(inner[0].get_object() if inner else font)
+    return found
+
+
+def not_embedded(reader: PdfReader) -> list[str]:
+    """Name the fonts that a reader's machine must have, each with its first page."""
+    found: dict[str, int] = {}
+    for number, page in enumerate(reader.pages, start=1):
+        for font in fonts(page):
+            # The glyphs of a Type 3 font are drawings in the file.
+            keys = font.get("/FontDescriptor", {}).keys()
+            inside = {"/FontFile", "/FontFile2", "/FontFile3"} & set(keys)
+            if font["/Subtype"] != "/Type3" and not inside:
+                found.setdefault(str(font["/BaseFont"]), number)
+    return [f"{name} (page {number})" for name, number in found.items()]
+
+
 def make(root: Path, site: Path, out: Path, page: object) -> int:
     """Print the site of a course by an open page of Chromium; return the number of pages.
 
-    ``out`` appears when it is whole. Raises PdfError where the site lacks a page.
+    ``out`` appears when it is whole. Raises PdfError where the site lacks a page, or a font isn't
+    in the file.
     """
     config, toc = (
         yaml.safe_load((root / name).read_text(encoding="utf-8"))
@@ -217,11 +241,14 @@ def make(root: Path, site: Path, out: Path, page: object) -> int:
             source.write_text(html, encoding="utf-8")
             print_document(page, source, draft)
             numbers = first_pages(draft, pages)
+        reader = PdfReader(draft)
+        if lacking := not_embedded(reader):
+            raise PdfError(f"fonts that aren't in the file: {', '.join(lacking)}")
         draft.replace(out)
     finally:
         source.unlink(missing_ok=True)
         draft.unlink(missing_ok=True)
-    return len(PdfReader(out).pages)
+    return len(reader.pages)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pypdf import PageObject, PdfReader
-from pypdf.generic import IndirectObject
+from pypdf import PageObject, PdfReader, PdfWriter
+from pypdf.generic import DictionaryObject, IndirectObject, NameObject
 
 from tests.site.pages import ROOT
 from tools import pdf
@@ -66,25 +66,33 @@ def outline(items: list, level: int = 1) -> list[tuple[int, object]]:
     return found
 
 
-def fonts(page: PageObject) -> list[dict]:
-    """Return the fonts of a page, descendants in place of composite ones."""
-    resources = page["/Resources"].get("/Font", {})
-    found = []
-    for reference in resources.values():
-        font = reference.get_object()
-        inner = font.get("/DescendantFonts")
-        found.append(inner[0].get_object() if inner else font)
-    return found
-
-
 def test_every_font_is_embedded(printed: PdfReader) -> None:
-    found = [font for page in printed.pages for font in fonts(page)]
-    assert found
-    for font in found:
-        if font["/Subtype"] == "/Type3":  # its glyphs are drawings in the file
-            continue
-        keys = font["/FontDescriptor"].get_object().keys()
-        assert {"/FontFile", "/FontFile2", "/FontFile3"} & set(keys), font["/BaseFont"]
+    assert any(pdf.fonts(page) for page in printed.pages)
+    assert pdf.not_embedded(printed) == []
+
+
+def test_a_font_that_is_not_embedded_is_named(
+    site: Path, browser, tmp_path: Path, monkeypatch
+) -> None:
+    def typewritten(page: object, source: Path, out: Path) -> None:
+        """Write a PDF with a font that each reader is thought to have."""
+        sheet = PageObject.create_blank_page(width=595, height=842)
+        font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Courier"}
+        name, one = NameObject("/F1"), DictionaryObject()
+        one.update({NameObject(k): NameObject(v) for k, v in font.items()})
+        inner = DictionaryObject({name: one})
+        resources = DictionaryObject({NameObject("/Font"): inner})
+        sheet[NameObject("/Resources")] = resources
+        writer = PdfWriter()
+        writer.add_page(sheet)
+        writer.write(out)
+
+    monkeypatch.setattr(pdf, "print_document", typewritten)
+    monkeypatch.setattr(pdf, "first_pages", lambda *_: {})
+    root = course(tmp_path, PAGES[:1])
+    with pytest.raises(pdf.PdfError, match=r"aren't in the file: /Courier \(page 1\)"):
+        pdf.make(root, site, tmp_path / "course.pdf", browser.new_page())
+    assert not list(tmp_path.glob("*course*"))
 
 
 def test_nothing_reaches_into_the_right_margin(printed: PdfReader) -> None:
