@@ -35,6 +35,8 @@ class _KitStep(torch.overrides.TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if func == torch.Tensor.T.__get__ and args[0].dim() != 2:
+            raise ValueError  # PyTorch would warn of it
         result = func(*args, **kwargs)
         self.calls += 1
         try:
@@ -188,7 +190,8 @@ class _KitTwins:
     def safe(make, given):
         """Return make(*given), or None if it stops with an error."""
         try:
-            return make(*given)
+            with _KitStep(site=()):  # no step is changed
+                return make(*given)
         except (
             ArithmeticError,
             AssertionError,
@@ -235,9 +238,12 @@ class _KitTwins:
         """Return the steps of the reference, or None if it stops."""
         notes, values = _KitStep(), _kit_copy(self.values)
         notes.given = values if self.state is None else [_kit_copy(self.state), *values]
-        with notes:
-            found = self.safe(self.reference, notes.given)
-        return None if found is None else notes
+
+        def noting(*given):
+            with notes:
+                return self.reference(*given)
+
+        return None if self.safe(noting, notes.given) is None else notes
 
     def of_arguments(self):
         """Yield sentences, each with what to call instead of the reference.

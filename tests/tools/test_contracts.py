@@ -414,7 +414,10 @@ EXP = "return factor * x.exp()"
             "return factor * x.exp() * (1 + 1e-7 * (x.numel() > 6))",
             "^Long rows.*seven digits only; other calls were right.*constant",
         ),
-        ("return factor * x.exp() * (1 + 1e-7)", "^Some.*seven digits only. Is"),
+        (
+            "return factor * x.exp() * (1 + 1e-7)",
+            "^Some.*seven digits only. All numbers are off by the same share",
+        ),
     ],
 )
 def test_what_a_result_shows_is_told(answer: str, says: str) -> None:
