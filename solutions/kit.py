@@ -536,7 +536,7 @@ class _Contract:
         found = []
         for sentence, twin in twins.all(_kit_is_telling(want, exactly=True)):
             known = self.known(place, got, want, tol, [(sentence, twin)])
-            if known and f"{sentence}" not in [said for said, _ in found]:
+            if known and sentence not in [said for said, _ in found]:
                 sure = self.agrees(twins, twin, place, tol)
                 found.extend([] if sure is None else [(sentence, sure)])
             if len(found) > 2:

@@ -655,9 +655,9 @@ def _kit_otherwise(values, only=None, whole=0, share=None):
         torch.equal(a, b)
         for a, b in zip(_kit_tensors(found), _kit_tensors(values), strict=True)
     ]
-    plain = [x for x in found if type(x) is int] == [
-        x for x in values if type(x) is int
-    ]
+    plain = all(
+        a == b for a, b in zip(found, values, strict=True) if type(b) in (int, float)
+    )
     return None if all(same) and plain else found
 
 
@@ -688,8 +688,8 @@ def _kit_digits(got, want):
                 f"divided by?"
             )
     return (
-        f"Is something inside computed in float32 (a tensor made without the data type "
-        f"of an argument), or a constant written with too few digits?"
+        f"Is something inside computed in float32, a constant written with too few "
+        f"digits, a small number cut off or added, or a finite number used for -inf?"
     )
 
 

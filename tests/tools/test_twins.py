@@ -131,7 +131,7 @@ def test_weights_are_twins_as_well(answer: str, says: str) -> None:
 
 
 PLAIN = """
-def reference(words, most=3, keep=0):
+def reference(words, most=3, keep=1):
     return [len(w) for w in words][keep:most]
 
 contract = _Contract(
@@ -146,15 +146,15 @@ contract.case(f"None kept", ["a", "bcd", "ef", "ghij", "k"], 4, 0)
     ("answer", "says"),
     [
         (
-            "lambda words, most=3, keep=0: [len(w) for w in words][(keep or 1):most]",
-            "None kept",
+            "lambda words, most=3, keep=1: [len(w) for w in words][(keep or 1):most]",
+            "None kept.* keep=0 counts as not given",
         ),
         (
-            "lambda words, most=3, keep=0: [len(w) for w in words][::-1][keep:most]",
+            "lambda words, most=3, keep=1: [len(w) for w in words][::-1][keep:most]",
             "words is read in the opposite order",
         ),
         (
-            "lambda words, most=3, keep=0: [len(w) for w in words][keep:most + 1]",
+            "lambda words, most=3, keep=1: [len(w) for w in words][keep:most + 1]",
             "most counts as one more than it is",
         ),
     ],
