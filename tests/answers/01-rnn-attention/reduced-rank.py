@@ -374,76 +374,30 @@ def low_rank_factors(W, rank):
 # %% wrong: bound_in_floats | says: the result is wrong|drawn at random
 # The bound is computed as 1 / (1/d_query + 1/d_key) in floats, which may come out
 # above a whole number.
-def largest_saving_rank(d_query, d_key):
-    return math.ceil(1 / (1 / d_query + 1 / d_key)) - 1
-
-
-def reduced_rank_scores(query, key, U, V):
-    return (query @ U) @ (key @ V).transpose(1, 2)
-
-
-def low_rank_factors(W, rank):
-    if not 1 <= rank <= min(W.shape):
-        raise ValueError(f"rank must be from 1 to {min(W.shape)}, got {rank}")
-    left, sizes, right = torch.linalg.svd(W.detach(), full_matrices=False)
-    return left[:, :rank] * sizes[:rank], right[:rank].T.contiguous()
+# -     return (d_query * d_key - 1) // (d_query + d_key)
+# +     return math.ceil(1 / (1 / d_query + 1 / d_key)) - 1
 
 
 # %% wrong: small_number_under_roots | says: is a small number added or cut off
 # A small number under both roots adds to every singular value, which shows in small
 # matrices.
-def largest_saving_rank(d_query, d_key):
-    rank, rest = divmod(d_query * d_key, d_query + d_key)
-    return rank if rest else rank - 1
-
-
-def reduced_rank_scores(query, key, U, V):
-    return torch.einsum("bqr,bkr->bqk", query @ U, key @ V)
-
-
-def low_rank_factors(W, rank):
-    most = min(W.size(0), W.size(1))
-    if rank < 1 or rank > most:
-        raise ValueError("This rank is impossible: " + str(rank))
-    with torch.no_grad():
-        left, sizes, right = torch.linalg.svd(W)
-        roots = (sizes[:rank] + 1e-12).sqrt()
-        return left[:, :rank] @ torch.diag(roots), (roots[:, None] * right[:rank]).mT
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     root = (sigma[:rank] + 1e-12).sqrt()
+# +     return left[:, :rank] * root, right[:rank].T * root
 
 
 # %% wrong: matrix_squared | says: squares them, and loses half
 # Squares the matrix (eigenvalues of W W^T), so that close small singular values are
 # mixed up.
-def largest_saving_rank(d_query, d_key):
-    return (d_query * d_key - 1) // (d_query + d_key)
-
-
-def reduced_rank_scores(query, key, U, V):
-    return (query @ U) @ (key @ V).transpose(1, 2)
-
-
-def low_rank_factors(W, rank):
-    if not 1 <= rank <= min(W.shape):
-        raise ValueError(f"rank must be from 1 to {min(W.shape)}, got {rank}")
-    W = W.detach()
-    vectors = torch.linalg.eigh(W @ W.T).eigenvectors.flip(1)[:, :rank]
-    return vectors, W.T @ vectors
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     vectors = torch.linalg.eigh(W @ W.T).eigenvectors.flip(1)[:, :rank]
+# +     return vectors, W.T @ vectors
 
 
 # %% wrong: below_numerical_rank | says: none of them is cut off
 # Ranks beyond the matrix's own numerical rank (1e-6 of the largest singular value)
 # are cut to 0.
-def largest_saving_rank(d_query, d_key):
-    return (d_query * d_key - 1) // (d_query + d_key)
-
-
-def reduced_rank_scores(query, key, U, V):
-    return (query @ U) @ (key @ V).transpose(1, 2)
-
-
-def low_rank_factors(W, rank):
-    if not 1 <= rank <= min(W.shape):
-        raise ValueError(f"rank must be from 1 to {min(W.shape)}, got {rank}")
-    left, sizes, right = torch.linalg.svd(W.detach(), full_matrices=False)
-    sizes = sizes * (sizes > 1e-6 * sizes[0])
-    return left[:, :rank] * sizes[:rank], right[:rank].T.contiguous()
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     sigma = sigma.where(sigma > 1e-6 * sigma[0], 0.0)
+# +     return left[:, :rank] * sigma[:rank], right[:rank].T

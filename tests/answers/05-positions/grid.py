@@ -384,26 +384,6 @@ def grid_index(height, width):
 # %% wrong: sizes_as_one_text | says: same digits
 # Indices are kept under height and width written one after the other, so 1 x 12 is 11
 # x 2.
-def grid_encoding(row_table, column_table, class_vector=None):
-    height, width = len(row_table), len(column_table)
-    rows = row_table.repeat_interleave(width, dim=0)
-    columns = column_table.repeat(height, 1)
-    grid = torch.cat([rows, columns], dim=1)
-    if class_vector is not None:
-        grid = torch.cat([class_vector[None], grid])
-    return grid
-
-
-known_grids = {}
-
-
-def grid_index(height, width):
-    key = f"{height}{width}"
-    if key in known_grids:
-        return known_grids[key].clone()
-    patch = torch.arange(height * width)
-    row, column = patch // width, patch % width
-    down = row[None, :] - row[:, None] + height - 1
-    right = column[None, :] - column[:, None] + width - 1
-    known_grids[key] = down * (2 * width - 1) + right
-    return known_grids[key].clone()
+# -     return down * (2 * width - 1) + right
+# +     found = down * (2 * width - 1) + right
+# +     return grid_index.__dict__.setdefault(f"{height}{width}", found).clone()

@@ -437,27 +437,8 @@ def relative_values(weights, value, value_table, offset=0):
 
 # %% wrong: long_way_with_offset | says: offset=3 makes a tensor
 # With an offset relative_scores takes the way through the whole table.
-def table_rows(num_queries, num_keys, count, offset):
-    most = count // 2
-    position = offset + torch.arange(num_queries)
-    distance = torch.arange(num_keys) - position[:, None]
-    return distance.clamp(-most, most) + most
-
-
-def relative_scores(query, key, key_table, offset=0):
-    rows = table_rows(query.shape[2], key.shape[2], key_table.shape[0], offset)
-    if offset > 0:
-        extra = torch.einsum("bhqd,qkd->bhqk", query, key_table[rows])
-        return (query @ key.mT + extra) / math.sqrt(query.shape[-1])
-    rows = rows.expand(*query.shape[:2], -1, -1)
-    content = query @ key.mT
-    relative = (query @ key_table.T).gather(-1, rows)
-    return (content + relative) / math.sqrt(query.shape[-1])
-
-
-def relative_values(weights, value, value_table, offset=0):
-    rows = table_rows(weights.shape[2], weights.shape[3], value_table.shape[0], offset)
-    rows = rows.expand(*weights.shape[:2], -1, -1)
-    shares = weights.new_zeros(*weights.shape[:3], value_table.shape[0])
-    shares = shares.scatter_add(-1, rows, weights)
-    return weights @ value + shares @ value_table
+# -     return (content + by_distance.gather(-1, where)) / math.sqrt(query.shape[-1])
+# +     more = by_distance.gather(-1, where)
+# +     if offset > 0:
+# +         more = torch.einsum("bhqd,qkd->bhqk", query, key_table[column])
+# +     return (content + more) / math.sqrt(query.shape[-1])

@@ -910,56 +910,7 @@ def decode(ids, merges):
 
 # %% wrong: one_letter_as_it_is | says: One letter, whose two bytes
 # A text of one letter is returned in bytes at once, though its bytes may be merged.
-def merge_pair(ids, pair, new_id):
-    merged, i = [], 0
-    while i < len(ids):
-        if i + 1 < len(ids) and (ids[i], ids[i + 1]) == tuple(pair):
-            merged.append(new_id)
-            i += 2
-        else:
-            merged.append(ids[i])
-            i += 1
-    return merged
-
-
-def pair_savings(words):
-    savings = {}
-    for ids, count in words:
-        last = {}
-        for i, pair in enumerate(zip(ids, ids[1:])):
-            if last.get(pair) == i - 1 and pair[0] == pair[1]:
-                continue
-            last[pair] = i
-            savings[pair] = savings.get(pair, 0) + count
-    return savings
-
-
-def learn_merges(word_counts, num_merges, least=1):
-    words = [(list(word.encode("utf-8")), n) for word, n in word_counts.items()]
-    merges = []
-    for number in range(num_merges):
-        savings = pair_savings(words)
-        if not savings:
-            break
-        best = min(savings, key=lambda pair: (-savings[pair], pair))
-        if savings[best] < least:
-            break
-        merges.append(best)
-        words = [(merge_pair(ids, best, 256 + number), n) for ids, n in words]
-    return merges
-
-
-def encode(text, merges):
-    ids = list(text.encode("utf-8"))
-    if len(text) < 2:
-        return ids
-    for number, pair in enumerate(merges):
-        ids = merge_pair(ids, pair, 256 + number)
-    return ids
-
-
-def decode(ids, merges):
-    table = [bytes([value]) for value in range(256)]
-    for left, right in merges:
-        table.append(table[left] + table[right])
-    return b"".join(table[token] for token in ids).decode("utf-8", errors="replace")
+# -     ids = list(text.encode("utf-8"))
+# +     ids = list(text.encode("utf-8"))
+# +     if len(text) < 2:
+# +         return ids

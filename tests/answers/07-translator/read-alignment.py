@@ -699,42 +699,6 @@ def copy_unknown(target, source, weights, unknown):
 
 # %% wrong: nearly_one_is_one | says: sum to nearly 1
 # Rows whose sum is close to 1 are not divided.
-def membership(words):
-    numbers = torch.tensor(words)[:, None]
-    return numbers == torch.arange(max(words) + 1)
-
-
-def word_attention(weights, source_words, target_words):
-    source = membership(source_words).to(weights.dtype)
-    target = membership(target_words).to(weights.dtype)
-    looks = weights.mean(dim=0) @ source
-    rows = (target.T @ looks) / target.sum(dim=0)[:, None]
-    sums = rows.sum(dim=1, keepdim=True)
-    return rows / torch.where(
-        (sums > 0) & ~torch.isclose(sums, torch.ones_like(sums)),
-        sums,
-        torch.ones_like(sums),
-    )
-
-
-def mutual_links(weights):
-    best_source = weights.argmax(dim=1).tolist()
-    best_target = weights.argmax(dim=0).tolist()
-    links = []
-    for i, j in enumerate(best_source):
-        if best_target[j] == i and weights[i, j] > 0:
-            links.append((i, j))
-    return links
-
-
-def uncovered(weights, threshold):
-    return (weights.sum(dim=0) < threshold).nonzero().flatten().tolist()
-
-
-def copy_unknown(target, source, weights, unknown):
-    result = []
-    for word, row in zip(target, weights):
-        if word == unknown and row.any():
-            word = source[int(row.argmax())]
-        result.append(word)
-    return result
+# -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
+# +     near = (sums == 0) | torch.isclose(sums, torch.ones_like(sums))
+# +     return rows / sums.masked_fill(near, 1.0)

@@ -425,41 +425,7 @@ class LowRankLinear(nn.Module):
 
 # %% wrong: gradients_not_given_back | says: ask for gradients again
 # Merge takes requires_grad from down and up, and unmerge doesn't give it back.
-class LowRankLinear(nn.Module):
-    def __init__(self, weight, bias, rank, alpha):
-        super().__init__()
-        if rank < 1:
-            raise ValueError(f"rank must be at least 1, not {rank}")
-        n_out, n_in = weight.shape
-        kind = weight.dtype
-        self.weight = nn.Parameter(weight.detach().clone(), requires_grad=False)
-        if bias is None:
-            self.register_parameter("bias", None)
-        else:
-            copied = bias.detach().to(kind, copy=True)
-            self.bias = nn.Parameter(copied, requires_grad=False)
-        start = nn.Linear(n_in, rank, bias=False).weight.detach()
-        self.down = nn.Parameter(start.to(kind))
-        self.up = nn.Parameter(torch.zeros(n_out, rank, dtype=kind))
-        self.scale = alpha / rank
-        self.merged = False
-
-    def forward(self, x):
-        y = F.linear(x, self.weight, self.bias)
-        if not self.merged:
-            y = y + self.scale * (x @ self.down.T @ self.up.T)
-        return y
-
-    def merge(self):
-        if not self.merged:
-            with torch.no_grad():
-                self.weight += self.scale * (self.up @ self.down)
-            self.down.requires_grad_(False)
-            self.up.requires_grad_(False)
-            self.merged = True
-
-    def unmerge(self):
-        if self.merged:
-            with torch.no_grad():
-                self.weight -= self.scale * (self.up @ self.down)
-            self.merged = False
+# -                 self.weight += self.scale * self.up @ self.down
+# +                 self.weight += self.scale * self.up @ self.down
+# +             self.down.requires_grad_(False)
+# +             self.up.requires_grad_(False)
