@@ -89,7 +89,8 @@ def test_all_heads_off_and_on_again(page: object) -> None:
         page.select_option(".live-kind", kind)
         for layer in range(page.locator(".live-layer option").count()):
             page.select_option(".live-layer", str(layer))
-            page.locator(".live-switch").tap()
+            # Not a tap: the translation scrolls into view, and the button from under it.
+            page.locator(".live-switch").dispatch_event("click")
     sizes = page.evaluate("LiveData.manifest.model")
     heads = sizes["heads"] * (sizes["encoderLayers"] + 2 * sizes["decoderLayers"])
     page.wait_for_function(
@@ -117,8 +118,14 @@ def test_another_word_again_and_again(page: object) -> None:
     assert page.locator(".live-token.is-chosen").count() == 1
 
 
-def test_the_penalty_moves_while_a_sentence_is_written(page: object) -> None:
+@pytest.mark.parametrize("off", [False, True], ids=["all heads", "some off"])
+def test_the_penalty_moves_while_a_sentence_is_written(page: object, off: bool) -> None:
     """The sentence is written to its end, and the beam searches then."""
+    if off:  # then the text is translated with all heads first, to be compared
+        ask(page, "Guten Tag!")
+        page.evaluate(f"{STATUS} = ''")
+        page.locator(".live-switch").tap()
+        wait_for_status(page, "Translated: ")
     whole = ask(page, "Ich glaube nicht, dass er heute noch zur Arbeit kommt.")
     ask(page, "Guten Morgen!")
     page.fill(".live-text", "Ich glaube nicht, dass er heute noch zur Arbeit kommt.")
@@ -133,6 +140,9 @@ def test_the_penalty_moves_while_a_sentence_is_written(page: object) -> None:
     wait_for_status(page, "The beam's best: ")
     assert page.inner_text(".live-output") == whole.removeprefix("Translated: ")
     assert page.inner_text(".live-hypotheses caption").endswith("0.0")
+    if off:
+        page.locator(".live-all-on").tap()
+        wait_for_status(page, "Translated: ")
 
 
 def test_without_a_network_it_goes_on(page: object) -> None:

@@ -196,8 +196,10 @@ class LivePage {
 
   end({ text, ended, chrf, perToken }) {
     if (this.isSilent) {
+      const { waiting, isToBeSeen } = this;
       this.withAllHeads = { key: this.asked, text };
-      this.ask({ focus: this.focusAt });
+      this.ask({ focus: this.focusAt, scroll: isToBeSeen });
+      this.waiting = waiting;
       return;
     }
     const none = text ? "" : "(nothing)";
