@@ -104,10 +104,15 @@ def _kit_state(seed, shapes, scale=1.0):
 
 
 def _kit_apart(tensor):
-    """Return a copy whose numbers don't stand side by side in memory."""
+    """Return a copy whose numbers don't stand side by side in memory.
+
+    Its axes lie there in the reverse order, so that no two of them can be joined.
+    """
     if tensor.dim() < 2:
         return torch.stack([tensor, tensor], dim=-1)[..., 0]
-    return tensor.transpose(-1, -2).clone(memory_format=torch.contiguous_format).mT
+    turned = range(tensor.dim())[::-1]
+    copied = tensor.permute(*turned).clone(memory_format=torch.contiguous_format)
+    return copied.permute(*turned)
 
 
 def _kit_moved(value):

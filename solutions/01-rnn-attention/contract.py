@@ -704,6 +704,8 @@ _contract.case(_says, _pairs, _pairs[::-1], _pairs[5:] + _pairs[:5])
 for _size in (10, 100, 128, 256, 1000, 1024):
     _says = f"Long sentences: (0, {_size}) and (1, 0) are two links"
     _contract.case(_says, [[(0, _size)]], [[(1, 0)]], [[(2, 5)]])
+_says = f"(1, 11) and (11, 1) are two links: compare pairs of numbers, not texts"
+_contract.case(_says, [[(1, 11)], [(2, 12)]], [[(11, 1)], [(21, 2)]], [[], [(2, 1)]])
 _contract.drawn(7, _draw_links, count=40)
 _contract.again()
 _lists = [[(0, 0)]], [[(0, 0)], []], [[(1, 1)], []]
@@ -868,6 +870,9 @@ _says = (
     f"them, and loses half of the digits"
 )
 _contract.case(_says, _turn * _near @ _turn.roll(1, 0).T, 2)
+_near = torch.tensor([1.0, 2e-3, 1e-3, 1e-5, 0.0, 0.0]).double()
+_near = (_turn * _near @ _turn.roll(1, 0).T).float()
+_contract.case(f"float32. {_says}", _near, 2, tol=5e-6)
 _small = _turn * 10 ** torch.linspace(0, -7.5, 6).double() @ _turn.roll(1, 0).T
 _says = f"Singular values from 1 down to tiny ones: none of them is cut off"
 _contract.case(_says, _small, 6)

@@ -649,7 +649,7 @@ for _n, (_num, _length, _size) in enumerate(
     _num += integers(1031 + _n, 1, 30)
     _length = min(_length + integers(1041 + _n, 1, 30), 128)
     _symbols = integers(951 + _n, 0, _num - 1, (_size,))
-    for _offset in (1, 0, 2, _length - 1, _length, (1 + _n) * _length + 7):
+    for _offset in (1, 0, 2, _length - 1, _length, (1 + _n) * _length + 7, 10**9):
         _says = f"An offset beyond the text, even many times: all read position 0"
         _says = f"An offset within the text" if _offset < _length else _says
         _contract.case(_says, _num, _length, _offset, _symbols)

@@ -217,7 +217,13 @@ _contract.case(f"In turns, no leading axis", _kit_normal(1102, (5, 6)), 2, True)
 _contract.case(f"No turns", _x, 4, False)
 _contract.drawn(31, _some_features)
 _contract.again()
-for _shape, _count in [((2, 3, 10), 4), ((5, 9), 6), ((1, 1, 2, 6), 12), ((2, 8), 3)]:
+for _shape, _count in [
+    ((2, 3, 10), 4),
+    ((5, 9), 6),
+    ((1, 1, 2, 6), 12),
+    ((2, 8), 3),
+    ((2, 4, 6), 4),  # a divisor of all numbers together
+]:
     _kit_refuses(
         f"A number of heads that doesn't divide the features",
         split_heads,
@@ -1472,6 +1478,7 @@ for _mask in (
     _each[:, None, None],
     _each[:2, None],
     _each[None, :2, None],
+    _masks[0, 0, :1],
     _masks[0, :1],
     _masks[0, :1, :1],
     torch.ones(5, 1).bool(),

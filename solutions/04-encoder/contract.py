@@ -709,11 +709,12 @@ def _skipped(d):
 _contract.drawn(413, _skipped, count=30)
 _contract.again()
 _spoilt = torch.where(_keep[:, None, None], _branch, math.nan)
-_got = drop_branch(1e9 * _x, 1e9 * _spoilt, _keep, 0.7)
-assert torch.equal(_got[~_keep], 1e9 * _x[~_keep]), (
-    f"Where keep is False, the result is x exactly: nothing is added to it, and it is "
-    f"neither multiplied nor divided."
-)
+for _scale, _part in ((1e9, 1e9 * _spoilt), (1.0, 1e9 * _branch)):
+    _got = drop_branch(_scale * _x, _part, _keep, 0.7)
+    assert torch.equal(_got[~_keep], _scale * _x[~_keep]), (
+        f"Where keep is False, the result is x exactly: nothing is added to it, and it "
+        f"is neither multiplied nor divided."
+    )
 for _p in (0, 0.0, -0.5, 1.0000001, 2, math.inf):
     _kit_refuses(f"keep_prob = {_p}", drop_branch, *_inputs, _p, word="keep_prob")
     _kit_refuses(

@@ -567,6 +567,10 @@ for _n, (_width, _base, _shape) in enumerate(
         assert torch.equal(_whole, _steps.double()), (
             f"The offset must be exactly a whole number: round it."
         )
+_steps = torch.tensor([1, -2, 3, 0, -1]).double()
+_pair = [_encoding_of(7.5 + k, 4, 1e16) for k in (0 * _steps, _steps)]
+_says = f"Short offsets beside a long wave, whose cosine is 1 but for its last digits"
+_contract.case(_says, *_pair, 1e16)
 _pair = [_encoding_of(_from.float() + k, 6, 90.0) for k in (0, 5)]
 _contract.case(f"float32", *_pair, 90.0)
 _pair = [_encoding_of(k + _from, 6, 90.0).requires_grad_() for k in (0, 5)]

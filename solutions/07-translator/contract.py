@@ -237,6 +237,7 @@ for _other in (1, 2, 3):
     _contract.case(f"The shortest warmup and wave", _other, 2.0, 1, 2, 0.5)
 for _other in (_w, _total, _total + 1):
     _contract.case(f"Rates that are an int", _other, 2, _w, _total, 1)
+    _contract.case(f"A peak of 0", _other, 0.0, _w, _total, 0.0)
 _contract.drawn(73, _some_wave, count=40)
 _contract.again()
 
@@ -254,7 +255,10 @@ _contract.case(f"Another accumulation", _n, 8)
 for _other in (6 * 10**7 - 1, 6 * 10**7 + 1):
     _contract.case(f"Numbers that float32 can't tell apart", _other, 6)
 _says = f"Whole numbers, for which a rounded quotient, 1 / accumulation, is too coarse"
-for _other, _count in ((49, 49), (524, 75), (10**9 - 1, 10**9), (10**9, 10**9)):
+for _other, _count in (
+    *((49, 49), (524, 75), (10**9 - 1, 10**9), (10**9, 10**9)),
+    (4 * 10**7, 2),
+):
     _contract.case(_says, _other, _count)
 _contract.case(f"No accumulation", _n, 1)
 _contract.case(f"One long update", _n, _n + 1)
@@ -1558,6 +1562,9 @@ _contract.case(f"Another mark", _target, _words, _table, "a")
 _contract.case(f"Another source", _target, _words[::-1], _table, "?")
 _contract.case(f"Another sentence", _target[::-1], _words, _table, "?")
 _contract.case(f"Nothing unknown", _target, _words, _table, "<unk>")
+_says = f"A mark that was read from a file: compare words with ==, and not with `is`"
+_read = ["".join(["<", "unk", ">"]) for _ in range(2)]
+_contract.case(_says, [_read[0], "a"], _words, _table[:2], _read[1])
 _says = f"Words that are equal in a normal form only"
 _contract.case(_says, ["e\u0301", "\u00e9", "e"], ["x"], _table[:3, :1], "\u00e9")
 _contract.case(f"A mark in capitals", ["UNK", "unk"], ["x"], _table[:2, :1], "unk")

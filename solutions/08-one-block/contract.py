@@ -265,6 +265,9 @@ for _n, (_batch, _size, _most) in enumerate(
     _turned = _labels.flip(0, 1).where(_labels.flip(0, 1) != 1, -(10**12))
     _contract.case(f"ignore is any whole number", _turned, -(10**12))
     _contract.case(f"A transpose", _kit_apart(_labels), -100)
+_says = f"A large number is ignored: compare numbers with ==, and not with `is`"
+_few = _labels % 5
+_contract.case(_says, _few.where(_few != 1, 10**6), 10**6)
 _contract.drawn(803, lambda d: _asked_of(d, 2 * d.whole(1, 5)), count=40)
 _contract.again()
 ### END HIDDEN TESTS
@@ -688,7 +691,9 @@ def _names_of(d, is_wide):
         f"{first}value.{d.one('weight', 'weight', 'w-1', 'w 1', 'ü')}": value,
         f"{first}query.{d.one('a', 'value', 'weight')}": d.one(query, query.float()),
         d.one(f"keys.weight", f"b.norm_key.bias", f"Key.weight", f"key.norm.w"): query,
-        d.one(f"key", f"value", f"x", f"keyvalue", f"key_value.w"): d.integers(0, 9, 3),
+        d.one(f"key", f"value", f"x", f"keyvalue", f"key_value.w"): d.one(
+            d.integers(0, 9, 3), d.mask(3)
+        ),
     }
     items = list(state.items())
     return dict(d.one(items, items[::-1])), *sizes
@@ -891,6 +896,8 @@ for _n, (_says, _log_scale) in enumerate(
         _contract.case(f"Transposes", *map(_kit_apart, (_images, _captions)), None)
         _contract.case(_says, _images, _captions, 10**18 + _groups[0])
         _contract.case(_says, _images, _captions, -(10**18) - _groups[1])
+        _contract.case(_says, _images, _captions, 2**32 * _groups[0])
+        _contract.case(_says, _images, _captions, 2**62 * _groups[1] - 2**62)
         for _usual in (-100, -1):  # the numbers that often stand for nothing
             _own = torch.tensor([_usual, 3, _usual, 0, 3])
             _contract.case(_says, _images, _captions, _own)

@@ -386,3 +386,10 @@ def alignment_error_rate(found, sure, possible):
         above += len(a & s) + len(a & p)
         below += len(a) + len(s)
     return 1 - above / below if below else 0.0
+
+
+# %% wrong: links_as_texts | says: compare pairs of numbers, not texts
+# -         a, s = set(map(tuple, a_list)), set(map(tuple, s_list))
+# -         p = s | set(map(tuple, p_list))
+# +         a, s, p = [{f"{i}{j}" for i, j in x} for x in (a_list, s_list, p_list)]
+# +         p = s | p

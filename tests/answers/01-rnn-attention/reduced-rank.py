@@ -31,9 +31,10 @@ def reduced_rank_scores(query, key, U, V):
 def low_rank_factors(W, rank):
     if not 0 < rank <= min(W.shape):
         raise ValueError(f"no such rank: {rank}")
-    # Project the rows of W onto the strongest eigenvectors of W'W, which ascend.
-    _, vectors = torch.linalg.eigh(W.T @ W)
-    V = vectors[:, -rank:]
+    # Project the rows of W onto the strongest eigenvectors of W'W, which ascend; squares need
+    # twice as many digits.
+    _, vectors = torch.linalg.eigh(W.T.double() @ W.double())
+    V = vectors[:, -rank:].to(W.dtype)
     return W @ V, V
 
 
@@ -401,3 +402,10 @@ def low_rank_factors(W, rank):
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     sigma = sigma.where(sigma > 1e-6 * sigma[0], 0.0)
 # +     return left[:, :rank] * sigma[:rank], right[:rank].T
+
+
+# %% wrong: eigenvectors_of_the_square | says: squares them, and loses half of the digits
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     right = torch.linalg.eigh(W.T @ W)[1][:, -rank:]
+# +     return W @ right, right

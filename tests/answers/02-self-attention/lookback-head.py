@@ -310,3 +310,13 @@ def lookback_head(num_symbols, max_len, offset):
             W_k[num_symbols + position, position] = 1.0
         known_heads[max_len, offset] = W_q, W_k, torch.eye(width, num_symbols)
     return tuple(matrix.clone() for matrix in known_heads[max_len, offset])
+
+
+# %% wrong: squared_distance_to_a_far_place | says: many times: all read position 0
+def lookback_head(num_symbols, max_len, offset):
+    j = torch.arange(float(max_len))
+    t, one = j - offset, torch.ones(max_len)
+    query = 100 * torch.stack([-t * t, 2 * t, -one], dim=1)
+    key, blank = torch.stack([one, j, j * j], dim=1), torch.zeros(num_symbols, 3)
+    value = torch.eye(num_symbols + max_len, num_symbols)
+    return torch.cat([blank, query]), torch.cat([blank, key]), value

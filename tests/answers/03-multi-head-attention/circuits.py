@@ -589,3 +589,10 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
     powers = scores.exp()
     weights = powers / powers.sum(-1, keepdim=True)
     return (weights @ (tokens @ OV)).sum(1) + b
+
+
+# %% wrong: one_mask_for_all_heads_by_index | says: A mask that broadcasts
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         if mask.dim() == 3:
+# +             mask = torch.stack([mask[i] for i in range(len(QK))])
+# +         scores = scores.masked_fill(~mask, -math.inf)

@@ -527,3 +527,8 @@ def torch_mask(mask, batch_size, num_heads):
         return ~mask.repeat(batch_size, 1, 1)
     full = mask.expand(batch_size, num_heads, T_q, T_k)
     return ~full.reshape(batch_size * num_heads, T_q, T_k)
+
+
+# %% wrong: view_of_a_turned_mask | says: reshape where you use view
+# -     return ~every.flatten(0, 1)  # (B, h, T_q, T_k) -> (B * h, T_q, T_k)
+# +     return (~every).view(batch_size * num_heads, *mask.shape[-2:])

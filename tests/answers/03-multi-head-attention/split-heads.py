@@ -359,3 +359,16 @@ def merge_heads(x, turns=False):
     if turns:
         return x.movedim(-3, -1).flatten(-2)
     return x.transpose(-3, -2).flatten(-2)
+
+
+# %% wrong: the_error_of_reshape | says: must raise ValueError; no error came
+# What doesn't divide the features may divide all numbers together.
+# -     d_model = x.shape[-1]
+# -     if d_model % num_heads:
+# -         raise ValueError(f"num_heads: expected a divisor of {d_model}, got {num_heads}")
+# +     d_h = x.shape[-1] // num_heads
+# +     try:
+# +         x.reshape(*x.shape[:-2], -1, num_heads, d_h)
+# +     except RuntimeError:
+# +         raise ValueError("num_heads doesn't divide the features") from None
+# +     x = x.reshape(*x.shape[:-2], -1, num_heads * d_h)

@@ -373,3 +373,10 @@ def drop_branch(x, branch, keep, keep_prob):
         return x + branch
     kept = keep[:, None, None]
     return torch.where(kept, x + branch / keep_prob, x)
+
+
+# %% wrong: subtracted_again | says: Where keep is False, the result is x exactly
+# -     return x + torch.where(kept, branch / keep_prob, 0)
+# +     part = branch / keep_prob
+# +     back = torch.where(part.isfinite(), x + part - part, x)
+# +     return torch.where(kept, x + part, back)

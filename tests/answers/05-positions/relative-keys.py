@@ -442,3 +442,10 @@ def relative_values(weights, value, value_table, offset=0):
 # +     if offset > 0:
 # +         more = torch.einsum("bhqd,qkd->bhqk", query, key_table[column])
 # +     return (content + more) / math.sqrt(query.shape[-1])
+
+
+# %% wrong: sentences_and_heads_by_view | says: reshape where you use view
+# -     content = query @ key.mT  # -> (B, h, T_q, T_k)
+# +     b, h, t, d = query.shape
+# +     content = query.view(b * h, t, d) @ key.view(b * h, -1, d).mT
+# +     content = content.view(b, h, t, -1)

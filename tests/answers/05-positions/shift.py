@@ -435,3 +435,9 @@ def offset_between(first, second, base=10000.0):
     s2, c2 = second[..., -2].double(), second[..., -1].double()
     angle = torch.atan2(s2 * c1 - c2 * s1, c2 * c1 + s2 * s1)
     return (angle / frequency + 0.5).long().to(first.dtype)
+
+
+# %% wrong: arc_cosine_with_a_sign | says: Short offsets beside a long wave
+# -     return torch.round(torch.atan2(sine, cosine) / slowest)
+# +     angle = torch.sign(sine) * torch.acos(cosine.clamp(-1, 1))
+# +     return torch.round(angle / slowest)

@@ -702,3 +702,8 @@ def copy_unknown(target, source, weights, unknown):
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     near = (sums == 0) | torch.isclose(sums, torch.ones_like(sums))
 # +     return rows / sums.masked_fill(near, 1.0)
+
+
+# %% wrong: words_by_identity | says: compare words with ==
+# -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
+# +         source[int(row.argmax())] if word is unknown and row.max() > 0 else word

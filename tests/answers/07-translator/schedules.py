@@ -752,3 +752,14 @@ def warmup_cosine(update, peak, warmup, total, final=0.0):
 
 def update_of(micro_batch, accumulation):
     return micro_batch // accumulation + 1
+
+
+# %% wrong: final_as_a_share | says: ZeroDivisionError
+# -     return final + (peak - final) * (1 + math.cos(math.pi * x)) / 2
+# +     low = final / peak
+# +     return peak * (low + (1 - low) * (1 + math.cos(math.pi * x)) / 2)
+
+
+# %% wrong: a_little_before_rounding_up | says: too coarse
+# -     return micro_batch // accumulation + 1
+# +     return math.ceil(micro_batch / accumulation + 1e-9)

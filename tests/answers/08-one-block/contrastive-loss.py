@@ -275,3 +275,8 @@ class ContrastiveLoss(nn.Module):
         rows = -(scores.log_softmax(dim=1) * right).sum(dim=1) / right.sum(dim=1)
         columns = -(scores.log_softmax(dim=0) * right).sum(dim=0) * B / right.sum()
         return (rows.mean() + columns.mean()) / 2, scores
+
+
+# %% wrong: squared_difference_of_groups | says: large and negative ones
+# -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
+# +         right = ((groups[:, None] - groups).square() == 0).to(scores.dtype)

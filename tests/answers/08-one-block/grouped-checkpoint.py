@@ -346,3 +346,8 @@ def spread_keys(state, num_heads, num_kv_heads):
         else:
             found[name] = old.clone()
     return found
+
+
+# %% wrong: copied_by_a_multiplication | says: data type
+# -             shared[name] = tensor.clone()
+# +             shared[name] = tensor * 1

@@ -354,3 +354,9 @@ def join_patches(rows, shape, patch, stride):
             canvas[:, :, top : top + patch, left : left + patch] += pieces[:, i, j]
             count[top : top + patch, left : left + patch] += 1
     return (canvas / count)[:, :, :H, :W].clone()
+
+
+# %% wrong: images_and_channels_by_view | says: reshape where you use view
+# -     padded = F.pad(images, (0, beside, 0, below))
+# +     padded = images.view(-1, height, width)
+# +     padded = F.pad(padded, (0, beside, 0, below)).unflatten(0, images.shape[:2])
