@@ -346,3 +346,10 @@ def spread_keys(state, num_heads, num_kv_heads):
         else:
             found[name] = old.clone()
     return found
+
+
+# %% wrong: last_part_is_a_word | says: other characters than letters
+# -         if name.split(".")[-2:-1] in (["key"], ["value"]):
+# +         last = name.split(".")[-1].replace("_", "a")
+# +         if name.split(".")[-2:-1] in (["key"], ["value"]) and last.isalnum():
+#               heads = tensor.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, -1))
