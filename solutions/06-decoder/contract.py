@@ -1099,7 +1099,7 @@ _contract = _Contract(
         f"it. The place in the ranking decides, where logits are equal as well.": (
             _with_ties
         ),
-        f"the result is greedy, as at a temperature of {0}. Only {0} is greedy: divide "
+        f"it is greedy, as at a temperature of {0}. Only {0} is greedy: divide "
         f"by any other temperature, however small.": _greedy,
     },
     signs={

@@ -537,7 +537,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +         probs = probs.masked_fill(ranked < least, 0.0)
 
 
-# %% wrong: below_a_hundredth_is_greedy | says: the result is greedy
+# %% wrong: below_a_hundredth_is_greedy | says: it is greedy, as at
 # -     if temperature == 0:
 # +     if temperature < 1e-2:
 

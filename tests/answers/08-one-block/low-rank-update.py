@@ -310,7 +310,7 @@ class LowRankLinear(nn.Module):
 # +         return y + (update if self.training else update.detach())
 
 
-# %% wrong: first_update_kept | says: a second merge, with other weights
+# %% wrong: first_update_kept | says: update of the first merge
 # The update of the first merge serves for all later ones.
 #           if not self.is_merged:
 #               with torch.no_grad():
@@ -429,16 +429,6 @@ class LowRankLinear(nn.Module):
 # +                 self.weight += self.scale * self.up @ self.down
 # +             self.down.requires_grad_(False)
 # +             self.up.requires_grad_(False)
-
-
-# %% wrong: first_update_kept | says: update of the first merge
-# -                 self.weight += self.scale * self.up @ self.down
-# +                 if not hasattr(self, "update"):
-# +                     self.update = self.scale * self.up @ self.down
-# +                 self.weight += self.update
-
-# -                 self.weight -= self.scale * self.up @ self.down
-# +                 self.weight -= self.update
 
 
 # %% wrong: first_weight_kept | says: from before the first merge
