@@ -204,8 +204,8 @@ _contract = _Contract(
                 got[0].dtype != torch.float32 and not positions.is_floating_point()
             )
         ),
-        f"where it is off, a short span counts as one of {0}, with the factor {1}. Only "
-        f"a span of {0} has it: near {0} the factor is just below.": (
+        f"where it is off, a short span counts as one of {0}, with the factor {1}. "
+        f"Only a span of {0} has it: near {0} the factor is just below.": (
             _short_span(lambda middle, half: middle)
         ),
         f"where it is off, a span is short, and its factor a series that is broken off "

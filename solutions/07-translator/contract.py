@@ -952,8 +952,8 @@ _contract = _Contract(
     (f"num_words", f"epsilon", f"spread"),
     name=f"smallest_loss",
     signs={
-        f"right to about seven digits only, and a number of float32, which torch.tensor "
-        f"makes of floats. Compute with Python's floats, or in float64.": (
+        f"right to about seven digits only, and a number of float32, which "
+        f"torch.tensor makes of floats. Compute with Python's floats, or in float64.": (
             lambda got, wants, *given: (
                 math.isclose(got[0], wants[0], rel_tol=2e-6)
                 and torch.tensor(got[0]).item() == got[0]
