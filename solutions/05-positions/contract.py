@@ -38,17 +38,65 @@ def _encoding_of(positions, d_model, base=10000.0, spans=None, held=False):
     return torch.stack(features, -1).to(torch.float32 if whole else positions.dtype)
 
 
-def _rounded_base(reference, place):
-    """Return the mistake of a base in float32; place: its number as an argument."""
+def _rounded_number(reference, place, name):
+    """Return the mistake of a number in float32; place, name: of the argument."""
 
     def wrong(*given):
         given, here = list(given), slice(place, place + 1)
-        given[here] = [torch.tensor(float(base)).item() for base in given[here]]
+        given[here] = [torch.tensor(float(number)).item() for number in given[here]]
         return reference(*given)
 
     return {
-        f"the base is rounded to float32, as torch.tensor(base) does. Use the number "
-        f"as it comes, or a tensor of float64.": wrong
+        f"the {name} is rounded to float32, as torch.tensor({name}) does. Use the "
+        f"number as it comes, or a tensor of float64.": wrong
+    }
+
+
+def _short_span(wave):
+    """Return the sign of numbers that are wrong only where a span is short.
+
+    wave: returns what comes there instead, from the mean and from half the angle.
+    """
+
+    def shows(got, wants, positions, d_model, base=10000.0, spans=None):
+        if spans is None or got[0].dtype != torch.float64:
+            return False
+        rates = [float(base) ** ((j % 2 - j) / d_model) for j in range(d_model)]
+        half = spans[..., None] / 2 * torch.tensor(rates, dtype=torch.float64)
+        zeros = torch.zeros_like(spans)
+        middle = _encoding_of(positions + spans / 2, d_model, base, zeros)
+        off = (got[0] - wants[0]).abs() > 1e-12
+        gap = (got[0] - wave(middle, half)).abs()
+        return bool(off.any() and half[off].max() < 0.1 and (gap[off] < 1e-13).all())
+
+    return shows
+
+
+def _kept_in_float32(call, reference, place):
+    """Return the sign of what is kept in the data type of an earlier call.
+
+    The call is made with numbers nobody has asked for yet: in float64 alone, and in
+    float64 after float32; place: of the argument that gets them.
+    """
+    new = iter(range(5003, 10**6))
+
+    def shows(got, wants, *given):
+        if got[0].dtype != torch.float64 or not _kit_near(got[0], wants[0], 2e-6):
+            return False
+        right = []
+        for kinds in ([torch.float64], [torch.float32, torch.float64]):
+            asked = list(given)
+            asked[place] = next(new)
+            for kind in kinds:
+                found = call(
+                    *[x.to(kind) if isinstance(x, torch.Tensor) else x for x in asked]
+                )
+            right.append(_kit_near(found, reference(*asked), 1e-8))
+        return right == [True, False]
+
+    return {
+        f"right to about seven digits after the same call in float32, and to the last "
+        f"one without it: what is kept from there has its data type.": shows
     }
 
 
@@ -139,7 +187,7 @@ _contract = _Contract(
     arguments=(f"positions", f"d_model", f"base", f"spans"),
     results=(f"the encoding",),
     gradients=(f"positions", f"spans"),
-    mistakes=_rounded_base(_encoding_of, 2)
+    mistakes=_rounded_number(_encoding_of, 2, f"base")
     | {
         f"half of a span is rounded down. A span may be a whole number, and its half "
         f"none.": _half_rounded(0),
@@ -155,6 +203,14 @@ _contract = _Contract(
             lambda got, wants, positions, *_: (
                 got[0].dtype != torch.float32 and not positions.is_floating_point()
             )
+        ),
+        f"where it is off, a short span counts as one of {0}, with the factor {1}. "
+        f"Only a span of {0} has it: near {0} the factor is just below.": (
+            _short_span(lambda middle, half: middle)
+        ),
+        f"where it is off, a span is short, and its factor a series that is broken off "
+        f"too early. Take a term more, or torch.sinc.": (
+            _short_span(lambda middle, half: middle * (1 - half**2 / 6))
         ),
     },
     cuts={
@@ -349,6 +405,16 @@ _contract = _Contract(
             )
         ),
     },
+    signs={
+        f"all rows that come are rows of the table as they stand there. What lies "
+        f"between two of them is interpolated, also where the table gets shorter.": (
+            lambda got, wants, table, length: (
+                got[0].shape == wants[0].shape
+                and all((table == row).all(1).any() for row in got[0])
+                and not all((table == row).all(1).any() for row in wants[0])
+            )
+        ),
+    },
     cuts={
         f"of the two rows that are mixed, the earlier one is cut off (detach). Both "
         f"get a gradient.": _cut_in_two(0),
@@ -437,6 +503,19 @@ def _shifted_by_matrix(encoding, offset, base=10000.0):
     return torch.einsum("...i,ij->...j", encoding.double(), matrix).to(encoding.dtype)
 
 
+def _by_the_rest(period_of):
+    """Return the shift by the rest of the offset, divided by a whole number.
+
+    period_of: returns the number, not yet rounded, from the width and the base.
+    """
+
+    def wrong(encoding, offset, base=10000.0):
+        period = round(period_of(encoding.shape[-1], float(base)))
+        return _shifted_by_matrix(encoding, offset % period, base)
+
+    return wrong
+
+
 def _offset_of(
     first, second, base=10000.0, angle=torch.angle, more=0, whole=torch.round
 ):
@@ -481,7 +560,20 @@ _contract = _Contract(
     results=(f"the encoding",),
     gradients=(f"encoding",),
     views=True,
-    mistakes=_rounded_base(_shifted_by_matrix, 2),
+    mistakes=_rounded_number(_shifted_by_matrix, 2, f"base")
+    | _rounded_number(_shifted_by_matrix, 1, f"offset")
+    | {
+        f"this is the shift by the offset modulo 2 pi base, rounded to a whole number. "
+        f"That isn't whole: take the offset as it is.": (
+            _by_the_rest(lambda width, base: 2 * math.pi * base)
+        ),
+        f"this is the shift by the offset modulo the longest wavelength, rounded to a "
+        f"whole number. Wavelengths aren't whole: take the offset as it is.": (
+            _by_the_rest(
+                lambda width, base: 2 * math.pi * base ** ((width - 2) / width)
+            )
+        ),
+    },
 )
 _x, _other = _kit_normal(931, (2, 3, 6), (2, 3, 6))
 _contract.case(f"A shift by 4", _x, 4, 30.1)
@@ -635,6 +727,11 @@ def _index_by_factor(height, width):
     return place - place[:, None] + middle
 
 
+def _index_in(kind):
+    """Return a wrong index, computed in a short data type."""
+    return lambda height, width: _index_of(height, width).to(kind).long()
+
+
 def _draw_grid(d):
     """Return tables of rows and columns, and perhaps a class vector."""
     most = d.one(1, 5, 5, 5, 20)
@@ -679,6 +776,12 @@ _contract = _Contract(
     mistakes={
         f"the row of a patch is found by a factor of 1 / W, which is rounded. Divide "
         f"whole numbers: p // W.": _index_by_factor,
+        f"the numbers are those of int8, which is too short. Compute in int64 from "
+        f"the start.": _index_in(torch.int8),
+        f"the numbers are those of uint8, which is too short. Compute in int64 from "
+        f"the start.": _index_in(torch.uint8),
+        f"the numbers are those of int16, which is too short. Compute in int64 from "
+        f"the start.": _index_in(torch.int16),
     },
     signs={
         f"different displacements share a number. Are numbers kept in a short data "
@@ -960,7 +1063,8 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
-    mistakes=_rounded_base(_rotated, 3),
+    mistakes=_rounded_number(_rotated, 3, f"base"),
+    signs=_kept_in_float32(rotate, _rotated, 1),
 )
 _x, _other = _kit_normal(971, (2, 3, 4, 6), (2, 3, 4, 6))
 _contract.case(f"All features", _x, 3, None, 90.1)
@@ -1097,6 +1201,18 @@ def _bucket(distance, num_buckets, max_distance, bidirectional=True):
     return first + min(exact + int(place + 1e-9), half - 1), near
 
 
+def _is_raised(got, wants, distance, num_buckets, max_distance, bidirectional=True):
+    """Tell whether nothing is wrong but far distances just below a border."""
+    half = num_buckets // 2 if bidirectional else num_buckets
+    exact = half // 2
+    delta = (distance.abs() if bidirectional else -distance).clamp(min=exact).double()
+    place = (delta / exact).log() / math.log(max_distance / exact) * (half - exact)
+    off = got[0] != wants[0]
+    return bool(
+        (got[0] - wants[0])[off].eq(1).all() and (-place % 1)[off].max() < 0.0501
+    )
+
+
 def _buckets_of(distance, *rest):
     """Return the buckets of a tensor."""
     found = [_bucket(d, *rest)[0] for d in distance.flatten().tolist()]
@@ -1178,6 +1294,10 @@ _contract = _Contract(
         f"a distance of n / 2 falls into the bucket before. Divide by n / 2: a product "
         f"with 2 / n may be less than 1, a difference of rounded logarithms less than "
         f"0.": _one_before,
+    },
+    signs={
+        f"a distance just below a border comes into the next bucket. Is something "
+        f"rounded, or a number added, before the floor?": _is_raised,
     },
 )
 for _n, (_buckets, _largest) in enumerate(
@@ -1414,6 +1534,12 @@ for _call, _reference, _names, _twice, _cut in [
         mistakes={
             f"with delta_max = {0} the vector of the distance {0} counts twice: both "
             f"ends of the table are one row there.": _twice,
+            f"a table of one row is not used. With delta_max = {0}, row {0} is added "
+            f"for every key.": (
+                lambda one, two, table, offset=0, of=_reference: (
+                    of(one, two, 0 * table, offset) if len(table) == 1 else None
+                )
+            ),
         },
         cuts={
             f"it comes from one part only: the way through {_names[2]} is cut off "

@@ -33,9 +33,15 @@ def _joined_heads(state, weights, value):
     )
 
 
-def _attention_rows(scores, allowed):
-    """Return the weights of scores, zeros where nothing is allowed."""
+def _attention_rows(scores, allowed, closed=None):
+    """Return the weights of scores, zeros where nothing is allowed.
+
+    closed: the number that stands for -inf in a wrong program.
+    """
     allowed = allowed.expand_as(scores)
+    if closed is not None:
+        weights = scores.masked_fill(~allowed, closed).softmax(-1)
+        return weights * allowed.any(-1, keepdim=True)
     low = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True)
     low = low.masked_fill(low == -math.inf, 0.0).detach()
     powers = (
@@ -43,6 +49,44 @@ def _attention_rows(scores, allowed):
     )
     total = powers.sum(-1, keepdim=True)
     return powers / total.masked_fill(total == 0, 1.0)
+
+
+def _scale_of(query, is_short=False):
+    """Return 1 / sqrt(d_h); is_short: in the digits of float32."""
+    scale = query.shape[-1] ** -0.5
+    root = torch.tensor(query.shape[-1]).sqrt().item()
+    return 1 / root if is_short else scale
+
+
+def _closed_by_numbers(reference):
+    """Return the sign of a number in the place of -inf.
+
+    reference: returns what a module gives, from the number.
+    """
+
+    def shows(got, wants, *values):
+        _, state = _contract.precise([])
+        for closed in (*[-(10.0**n) for n in range(2, 13)], -(2.0**15), -65504.0):
+            found = reference(closed)(state, *values)[0]
+            right = _kit_near(found, wants[0], 1e-6)
+            if not right and _kit_near(got[0], found, 1e-6):
+                return True
+        return False
+
+    return {
+        f"a large negative number stands for -inf in forbidden scores, and allowed "
+        f"ones are as low. Set them to -inf.": shows
+    }
+
+
+def _overflows(scores, allowed, rows):
+    """Tell whether rows (B, T) are some whose exponentials are infinite, or all 0.
+
+    scores: (B, h, T, S), in the data type in which they are computed.
+    """
+    total = (scores.exp() * allowed).nan_to_num(math.inf, math.inf).sum(-1)
+    bad = (total.isinf() | (total == 0)).any(1)
+    return bool(rows.any() and not (rows & ~bad).any())
 
 
 def _projections(d, d_m):
@@ -830,16 +874,20 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _asked_memory(h):
-    """Return the reference of forward for h heads."""
+def _asked_memory(h, is_short=False, closed=None):
+    """Return the reference of forward for h heads.
+
+    is_short: whether its scale is in float32; closed: what stands for -inf, if not it.
+    """
 
     def reference(state, x, key, value, memory_mask=None):
         query = _projected_heads(state, "q_proj", x, h)
         key, value = [y.expand(len(x), *y.shape[1:]) for y in (key, value)]
-        scores = torch.einsum("bhtd,bhsd->bhts", query, key) * query.shape[-1] ** -0.5
+        scores = torch.einsum("bhtd,bhsd->bhts", query, key)
+        scores = scores * _scale_of(query, is_short)
         mask = torch.ones(1, key.shape[2], dtype=torch.bool)
         mask = (mask if memory_mask is None else memory_mask)[:, None, None]
-        weights = _attention_rows(scores, mask)
+        weights = _attention_rows(scores, mask, closed)
         return _joined_heads(state, weights, value), weights
 
     return reference
@@ -885,6 +933,11 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
         arguments=(f"x", f"key", f"value", f"memory_mask"),
         results=(f"output", f"weights"),
         gradients=(f"x", f"key", f"value"),
+        mistakes={
+            f"the square root of d_h has the digits of float32, as in torch.tensor(d_h)"
+            f".sqrt(). Use math.sqrt.": _asked_memory(_h, True)
+        },
+        signs=_closed_by_numbers(lambda closed, h=_h: _asked_memory(h, False, closed)),
     )
     _x, _key, _value = _kit_normal(
         977 + _number, (3, 2, _d), (3, _h, 5, _d // _h), (3, _h, 5, _d // _h)
@@ -927,6 +980,7 @@ _contract = _Contract(
     reference=_asked_memory(1),
     arguments=(f"x", f"key", f"value", f"memory_mask"),
     results=(f"output", f"weights"),
+    signs=_closed_by_numbers(lambda closed: _asked_memory(1, False, closed)),
 )
 _x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
 _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
@@ -1005,12 +1059,52 @@ def _probs_of(logits, temperature=1.0, top_k=None, top_p=None):
     return found
 
 
+def _with_ties(logits, temperature=1.0, top_k=None, top_p=None):
+    """Return wrong probabilities: what is as probable as the last token stays, too."""
+    found = _probs_of(logits, temperature, top_k, top_p)
+    whole = _probs_of(logits, temperature, None if top_p is None else top_k, None)
+    least = logits.masked_fill(found == 0, math.inf).amin(-1, keepdim=True)
+    whole = whole * (logits >= least)
+    whole = whole / whole.sum(-1, keepdim=True)
+    return whole if temperature else None
+
+
+def _greedy(logits, temperature=1.0, *_):
+    """Return the result at a temperature of 0 for a small one, or None."""
+    return _probs_of(logits, 0) if 0 < temperature < 0.1 else None
+
+
+def _is_warmer(got, wants, logits, temperature=1.0, top_k=None, top_p=None):
+    """Tell whether the result is that of another temperature, above a small one."""
+    if not 0 < temperature < 0.1:
+        return False
+    for row, probs in zip(logits, got[0], strict=True):
+        kept = (probs > 1e-200).nonzero()[:, 0]
+        one, two = kept[probs[kept].argmax()], kept[probs[kept].argmin()]
+        if row[one] == row[two]:
+            continue
+        other = (row[one] - row[two]) / (probs[one] / probs[two]).log()
+        right = _probs_of(logits, other.item(), top_k, top_p)
+        return bool(other > 1.00001 * temperature) and _kit_near(got[0], right, 1e-6)
+    return False
+
+
 _contract = _Contract(
     next_token_probs,
     _probs_of,
     arguments=(f"logits", f"temperature", f"top_k", f"top_p"),
     results=(f"the result",),
+    mistakes={
+        f"tokens stay that are as probable as the last one to stay, and come behind "
+        f"it. The place in the ranking decides, where logits are equal as well.": (
+            _with_ties
+        ),
+        f"it is greedy, as at a temperature of {0}. Only {0} is greedy: divide "
+        f"by any other temperature, however small.": _greedy,
+    },
     signs={
+        f"this comes of a higher temperature: is a small one kept above a bound, or a "
+        f"small number added to it? Divide by it as it is.": _is_warmer,
         f"NaN, where the exponentials of a row's logits, divided by temperature, are "
         f"infinite, or all {0}. Take the row's largest off before exp, as softmax "
         f"does.": (
@@ -1217,8 +1311,12 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _gone_on(h):
-    """Return the reference of a call with h heads: output, key, value."""
+def _gone_on(h, is_short=False, closed=None):
+    """Return the reference of a call with h heads: output, key, value.
+
+    is_short: whether the scale has the digits of float32; closed: what stands for
+    -inf, if not it.
+    """
 
     def reference(state, x, key=None, value=None):
         seen, new = 0 if key is None else key.shape[2], x.shape[1]
@@ -1227,13 +1325,27 @@ def _gone_on(h):
         if key is not None:
             own = [torch.cat(pair, 2) for pair in zip((key, value), own, strict=True)]
         key, value = own
-        scores = torch.einsum("bhtd,bhsd->bhts", query, key) * query.shape[-1] ** -0.5
+        scores = torch.einsum("bhtd,bhsd->bhts", query, key)
+        scores = scores * _scale_of(query, is_short)
         sees = torch.tensor(
             [[s <= seen + i for s in range(seen + new)] for i in range(new)]
         )
-        return _joined_heads(state, _attention_rows(scores, sees), value), key, value
+        weights = _attention_rows(scores, sees, closed)
+        return _joined_heads(state, weights, value), key, value
 
     return reference
+
+
+def _has_overflown(got, wants, x, key=None, value=None):
+    """Tell whether NaN comes where exponentials are infinite, or all 0."""
+    _, state = _contract.precise([])
+    h, seen = got[1].shape[1], 0 if key is None else key.shape[2]
+    x = x + state["positions"][seen : seen + x.shape[1]]
+    query, new = [_projected_heads(state, f"{name}_proj", x, h) for name in "qk"]
+    key = new if key is None else torch.cat([key, new], 2)
+    scores = query @ key.mT * _scale_of(query)
+    allowed = torch.ones(scores.shape[2:]).tril(seen)
+    return _overflows(scores.to(got[0].dtype), allowed, got[0].isnan().any(-1))
 
 
 def _with_cache(module):
@@ -1270,6 +1382,17 @@ for _number, (_d, _h, _length) in enumerate(
         gradients=(f"x", f"key", f"value"),
         views=True,
         ask=_with_cache,
+        mistakes={
+            f"the square root of d_h has the digits of float32, as in torch.tensor(d_h)"
+            f".sqrt(). Use math.sqrt.": _gone_on(_h, True)
+        },
+        signs=_closed_by_numbers(lambda closed, h=_h: _gone_on(h, False, closed))
+        | {
+            f"NaN, where the exponentials of a token's scores are infinite, or all "
+            f"{0}. Take its largest score off before exp, as softmax does.": (
+                _has_overflown
+            ),
+        },
     )
     _x, _key, _value = _kit_normal(
         1004 + _number, (3, 2, _d), (3, _h, 3, _d // _h), (3, _h, 3, _d // _h)
@@ -1384,6 +1507,17 @@ def _beam(log_probs, bos_id, eos_id, beam_size, max_len, alpha, digits=(None, No
     return sorted(pairs, key=lambda pair: (-rounded(pair[1], digits[1]), pair[0]))
 
 
+def _ends_early(got, wants, log_probs, bos_id, eos_id, beam_size, max_len, alpha):
+    """Tell whether a hypothesis comes that should have gone on, beside ended ones."""
+    lists = [tokens for tokens, _ in got[0]]
+    return any(tokens[-1:] == [eos_id] for tokens in lists) and any(
+        len(tokens) < max_len
+        and tokens[-1:] != [eos_id]
+        and (log_probs[[bos_id, *tokens][-1]] > -math.inf).any()
+        for tokens in lists
+    )
+
+
 def _found_by(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
     """Return what beam_search finds, as a list of tuples."""
     found = beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha)
@@ -1421,6 +1555,11 @@ _contract = _Contract(
         f"as they are: not rounded, in no shorter data type, with no tolerance.": (
             lambda *values: _beam(*values, digits=(6, 6))
         ),
+    },
+    signs={
+        f"a hypothesis comes back that could go on: it doesn't end in eos, and is "
+        f"shorter than max_len. Nothing ends the search but max_len steps, or that "
+        f"nothing is alive.": _ends_early,
     },
 )
 _table, _other = [  # sums are exact, in any order

@@ -809,6 +809,15 @@ def _is_bounded(got, wants, logits, labels, pad_id, epsilon, is_b=False):
     )
 
 
+def _is_raised(got, wants, logits, labels, pad_id, epsilon, of=None):
+    """Tell whether the loss is that of logits, of which none is below a bound."""
+    for bound in (*[10.0**n for n in range(1, 12)], 50.0, 500.0, 2.0**15, 65504.0):
+        found = of(logits.clamp(min=-bound), labels, pad_id, epsilon)
+        if _kit_near(got[0], found, 1e-7) and not _kit_near(found, wants[0], 1e-6):
+            return True
+    return False
+
+
 _not_finite = {
     f"NaN, since padding's -inf went into a product or a sum: neither {0} * -inf nor "
     f"-inf - (-inf) is {0}. Leave its log-probability out, or fill it with {0} "
@@ -879,6 +888,10 @@ for _loss_name, _loss, _reference, _pads in [
         },
         signs=_not_finite
         | {
+            f"logits below a bound are raised to it, by clamp or max. They count as "
+            f"they are, however low; only padding's own needs care.": (
+                lambda *given, of=_reference: _is_raised(*given, of)
+            ),
             f"log-probabilities are cut off at a bound (by clamp, max, or a small "
             f"number beside a probability). Sum them as they are: log_softmax.": (
                 lambda *given, is_b=_loss is smoothed_loss_others: _is_bounded(
@@ -938,7 +951,19 @@ _says = f"Nothing but padding, whose logit is -inf"
 _contract.case(_says, _cut_off, torch.ones_like(_labels), 1, 0.25)
 _contract.again()
 _contract = _Contract(
-    smallest_loss, _least, (f"num_words", f"epsilon", f"spread"), name=f"smallest_loss"
+    smallest_loss,
+    _least,
+    (f"num_words", f"epsilon", f"spread"),
+    name=f"smallest_loss",
+    signs={
+        f"right to about seven digits only, and a number of float32, which "
+        f"torch.tensor makes of floats. Compute with Python's floats, or in float64.": (
+            lambda got, wants, *given: (
+                math.isclose(got[0], wants[0], rel_tol=2e-6)
+                and torch.tensor(got[0]).item() == got[0]
+            )
+        ),
+    },
 )
 _size = integers(1008, 5, 900)
 for _spread in ("all", "others"):
@@ -1279,8 +1304,11 @@ steady("copy_unknown", copy_unknown, ["?", "b", "?"], list("wxyz"), _table, "?")
 
 
 ### BEGIN HIDDEN TESTS
-def _by_word(weights, source_words, target_words):
-    """Return the table, weight by weight."""
+def _by_word(weights, source_words, target_words, spared=0.0):
+    """Return the table, weight by weight.
+
+    spared: how far from 1 the sum of a row may be that isn't divided by it.
+    """
     table = torch.zeros(
         max(target_words) + 1, max(source_words) + 1, dtype=weights.dtype
     )
@@ -1290,7 +1318,8 @@ def _by_word(weights, source_words, target_words):
                 if min(i, j) >= 0:
                     table[i, j] += weight / len(weights) / target_words.count(i)
     for row in table:
-        row.copy_(row / row.sum() if row.any() else row)
+        is_kept = not row.any() or 0 < (row.sum() - 1).abs() <= spared
+        row.copy_(row if is_kept else row / row.sum())
     return table
 
 
@@ -1435,6 +1464,8 @@ _contract = _Contract(
         f"sums before the mean over the heads. Step 4, the division, comes last.": (
             lambda weights, *words: _by_word(_each_sums_to_1(weights, words[0]), *words)
         ),
+        f"a row whose sum is nearly {1} is not divided by it. Each row is, unless its "
+        f"sum is {0}.": lambda *given: _by_word(*given, spared=2e-5),
     },
 )
 _drawn = _kit_normal(1021, (3, 5, 6)).exp()
@@ -1443,7 +1474,16 @@ _contract.case(f"Weights of any sum", _drawn, _sources, _targets)
 _contract.case(f"Other source words", _drawn, [2, 0, 1, -1, 1, 0], _targets)
 _contract.case(f"Other target words", _drawn, _sources, [0, -1, 1, 1, 2])
 _contract.case(f"Other weights", _drawn.flip(1), _sources, _targets)
-_contract.case(f"Each token a word", _drawn, [*range(6)], [*range(5)])
+_hint = {
+    f"with one token more on each side, of the number -1, it is right. The number of "
+    f"words is the largest number plus {1}, whether or not there is a -1.": (
+        torch.cat([_drawn, _drawn[:, :1]], 1)[:, :, [0, 1, 2, 3, 4, 5, 5]],
+        [*range(6), -1],
+        [*range(5), -1],
+    ),
+}
+_says = f"Each token a word"
+_contract.case(_says, _drawn, [*range(6)], [*range(5)], nearby=_hint)
 _contract.case(f"Each token a word, from the end", _drawn, [*range(6)][::-1], _targets)
 _contract.case(f"One word on each side", _drawn, [0] * 6, [0] * 5)
 _contract.case(f"One token that is a word", _drawn, [-1] * 5 + [0], [-1, 0, -1, -1, -1])
@@ -1631,6 +1671,17 @@ def _score_of(hypotheses, references, max_n=4, smooth=False, halves=None):
     return score * math.exp(-max(missing, 0) / max(words, 1))
 
 
+def _with_long_ones(least):
+    """Return the score of the sentences of at least so many words; None: max_n."""
+
+    def wrong(texts, known, max_n=4, smooth=False):
+        most = max_n if least is None else least
+        known = [y for x, y in zip(texts, known, strict=True) if len(x) >= most]
+        return _score_of([x for x in texts if len(x) >= most], known, max_n, smooth)
+
+    return wrong
+
+
 def _without_penalty(hypotheses, references, max_n=4, smooth=False):
     """Return the score without its brevity penalty."""
     pairs = list(zip(hypotheses, references, strict=True))
@@ -1749,15 +1800,10 @@ _contract = _Contract(
     (f"hypotheses", f"references", f"max_n", f"smooth"),
     name=f"corpus_bleu",
     mistakes={
+        f"empty hypotheses are left out, and the lengths of their references with "
+        f"them. L_ref has the closest length of each sentence.": _with_long_ones(1),
         f"sentences of fewer than max_n words are left out. They count in L, in L_ref, "
-        f"and in their shorter runs.": (
-            lambda texts, known, max_n=4, smooth=False: _score_of(
-                [x for x in texts if len(x) >= max_n],
-                [y for x, y in zip(texts, known, strict=True) if len(x) >= max_n],
-                max_n,
-                smooth,
-            )
-        ),
+        f"and in their shorter runs.": _with_long_ones(None),
         f"there is no brevity penalty: it is missing, or no sentence adds more to "
         f"L_ref than its own length.": _without_penalty,
         f"this is the score without smoothing.": (

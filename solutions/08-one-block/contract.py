@@ -62,6 +62,8 @@ _contract.case(f"Transposes", *map(_kit_apart, (_sets[0], _rights[0])), 4)
 _contract.case(f"One query", _sets[0][:1], _rights[0, :1], 2)
 _one = _sets[0][:, :1], _rights[0, :, :1]
 _contract.case(f"One candidate", *_one, 1, tol=1e-13)
+_says = f"No query has a right answer"
+_contract.case(_says, _sets[1], _rights[0] & False, 3)
 _contract.case(f"k beyond n", _sets[0], _rights[1], 12)
 _contract.case(f"Similarities of 1e9 and -1e9", 1e9 * _sets[0], _rights[0], 2)
 _contract.case(f"Similarities far below 0", _sets[0] - 50, _rights[0], 3)
@@ -130,10 +132,11 @@ assert _spans == [[(0, 2, 1), (2, 3, 1), (3, 4, 2), (4, 5, 2)]], (
 
 
 ### BEGIN HIDDEN TESTS
-def _span_loss(scores, labels, ignore=-100, is_free=True, is_sure=True):
+def _span_loss(scores, labels, ignore=-100, is_free=True, is_sure=True, most=None):
     """Return the loss, token by token.
 
-    is_free, is_sure: whether sentences, and tokens, count that cost exactly 0.
+    is_free, is_sure: whether sentences, and tokens, count that cost exactly 0; most:
+    what a token costs at most.
     """
     means = []
     for rows, row in zip(scores, labels.tolist(), strict=True):
@@ -143,9 +146,20 @@ def _span_loss(scores, labels, ignore=-100, is_free=True, is_sure=True):
             if label != ignore
         ]
         costs = costs if is_sure else [cost for cost in costs if cost]
+        costs = costs if most is None else [cost.clamp(max=most) for cost in costs]
         if costs and (is_free or any(costs)):
             means.append(sum(costs) / len(costs))
     return sum(means) / len(means) if means else (scores * 0).sum()
+
+
+def _is_bounded(got, wants, scores, labels, ignore=-100):
+    """Tell whether no token costs more than a small probability does."""
+    least = [10.0**-n for n in (*range(3, 46), 100, 300)] + [2.0**-126, 2.0**-149]
+    least += [torch.finfo(kind).eps for kind in (torch.float32, torch.float64)]
+    found = [_span_loss(scores, labels, ignore, most=-math.log(x)) for x in least]
+    return any(
+        _kit_near(got[0], x, 1e-6) and not _kit_near(x, wants[0], 1e-5) for x in found
+    )
 
 
 def _spans_of(labels, ignore=-100):
@@ -181,6 +195,10 @@ _contract = _Contract(
         f"a token that costs exactly 0 isn't counted. Each token counts whose label "
         f"isn't ignore.": lambda *given: _span_loss(*given, is_sure=False),
     },
+    signs={
+        f"the cost of a token is bounded: probabilities are cut off at a small number "
+        f"(clamp, max), or one is added to them. log_softmax needs none.": _is_bounded,
+    },
 )
 _sets = [_kit_normal(1101 + _n, (4, 5, 6)) for _n in range(2)]
 _labels = integers(1103, 0, 5, (2, 4, 5))
@@ -199,7 +217,14 @@ _first = _first.where(_first > 0, 0)
 _contract.case(f"One token each", _sets[0][:, :1], _first, 0, tol=1e-13)
 _contract.case(f"One label", _sets[0][..., :1], 0 * _labels[1], -100)
 _says = f"Large scores, whose softmax has zeros: take the logarithm and it in one"
-_contract.case(_says, 1e4 * _sets[0], _labels[0], -100)
+_large = 1e4 * _sets[0]
+_hint = {
+    f"right, if the largest score of each token is taken off before. Take it off "
+    f"inside, and not the largest of all tokens: log_softmax does.": (
+        (_large - _large.amax(-1, keepdim=True), _labels[0], -100)
+    )
+}
+_contract.case(_says, _large, _labels[0], -100, nearby=_hint)
 _sure = 1e4 * F.one_hot(_labels[1, :1].clamp(min=0), 6) + _sets[1][:1]
 _says = f"A sentence that costs exactly 0"
 _contract.case(_says, torch.cat([_sure, _sets[0][1:]]), _labels[1], -100)
@@ -470,18 +495,20 @@ def _corrupted_by(
     is_within=False,
     spares=0,
     is_distinct=False,
+    taken=None,
 ):
     """Return the corrupted text and the answers, token by token.
 
     is_within: whether only ids of the vocabulary are ordinary; spares: of the
     ordinary tokens of a sentence, how many are chosen never; is_distinct: whether
-    equal tokens count once.
+    equal tokens count once; taken: returns how many ids draw 3 leaves out.
     """
     generator = torch.Generator().manual_seed(seed)
     order = torch.rand(ids.shape, generator=generator).tolist()
     fate = torch.rand(ids.shape, generator=generator)
     words = sorted(set(range(vocab_size)) - set(special))
-    which = torch.randint(len(words), ids.shape, generator=generator)
+    many = vocab_size - taken(special, vocab_size) if taken else len(words)
+    which = torch.randint(many, ids.shape, generator=generator)
     corrupted, answers = ids.clone(), torch.full_like(ids, -100)
     for b, row in enumerate(ids.tolist()):
         places = [
@@ -521,6 +548,24 @@ _contract = _Contract(
         f"a token that occurs more than once in a sentence counts once. n counts "
         f"tokens, not different ids.": (
             lambda *values: _corrupted_by(*values, is_distinct=True)
+        ),
+        f"draw {3} is made for too few ids: one that stands in special twice takes the "
+        f"place of one, not of two.": (
+            lambda *values: _corrupted_by(
+                *values, taken=lambda special, size: sum(x < size for x in special)
+            )
+        ),
+        f"draw {3} is made for too few ids: a special id beyond the vocabulary takes "
+        f"no place in it.": (
+            lambda *values: _corrupted_by(
+                *values, taken=lambda special, size: len(set(special))
+            )
+        ),
+        f"draw {3} is made for too few ids: len(special) isn't how many there are in "
+        f"the vocabulary. One may stand there twice, or lie beyond.": (
+            lambda *values: _corrupted_by(
+                *values, taken=lambda special, size: len(special)
+            )
         ),
     },
 )
@@ -699,6 +744,33 @@ def _names_of(d, is_wide):
     return dict(d.one(items, items[::-1])), *sizes
 
 
+def _left_alone(kind):
+    """Return the sign of entries that stay as they are and shouldn't.
+
+    kind: tells of the parts of a name whether it is one of these.
+    """
+
+    def shows(got, wants, state, *_):
+        names = [
+            name
+            for name, want in wants[0].items()
+            if got[0][name].shape != want.shape or not torch.equal(got[0][name], want)
+        ]
+        kept = [name for name in names if torch.equal(got[0][name], state[name])]
+        return names and kept == names and all(kind(x.split(".")) for x in names)
+
+    return shows
+
+
+def _changed_too(got, wants, state, *_):
+    """Tell whether an entry that must stay comes in another shape."""
+    return any(
+        want.shape == state[name].shape != got[0][name].shape
+        for name, want in wants[0].items()
+        if name.split(".")[-2:-1] not in ([f"key"], [f"value"])
+    )
+
+
 for _function, _reference, _is_wide in (
     (share_keys, _means, True),
     (spread_keys, _repeated, False),
@@ -757,6 +829,22 @@ for _function, _reference, _is_wide in (
         arguments=(f"state", f"num_heads", f"num_kv_heads"),
         apart=True,
         name=f"Names of all kinds, of which the last part but one decides",
+        signs={
+            f"an entry stays as it was whose last part has other characters than "
+            f"letters, digits and _. It may be any text.": _left_alone(
+                lambda parts: not parts[-1].replace("_", "a").isalnum()
+            ),
+            f"an entry stays as it was whose last part is neither weight nor bias. It "
+            f"may be any text.": _left_alone(
+                lambda parts: parts[-1] not in ("weight", "bias")
+            ),
+            f"an entry stays as it was whose name begins with key or value. They may "
+            f"stand first, too.": _left_alone(lambda parts: len(parts) == 2),
+            f"an entry stays as it was, though the last part but one of its name is "
+            f"key or value.": _left_alone(lambda parts: True),
+            f"an entry is changed, though the last part but one of its name is neither "
+            f"key nor value.": _changed_too,
+        },
     )
     _contract.drawn(809 + _is_wide, lambda d, w=_is_wide: _names_of(d, w))
     _contract.again()
@@ -980,7 +1068,12 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
         arguments=(f"x",),
         results=(f"y",),
         name=None if _alpha else f"alpha = 0",
-        mistakes={}
+        mistakes={
+            f"alpha / rank has the digits of float32, as torch.tensor of a float has. "
+            f"Keep it as a number of Python, or in the weight's data type.": (
+                _updated(_rank * torch.tensor(_alpha / _rank).item())
+            ),
+        }
         if _alpha
         else {f"it is taken for one that isn't given.": _updated(_rank)},
     )
@@ -1027,6 +1120,7 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
             _module.load_state_dict(
                 {name: 0.5 - x for name, x in _module.state_dict().items()}
             )
+            _first = _merged - _kept["weight"], _kept["weight"]
             _kept = {name: 0.5 - x for name, x in _kept.items()}
             _merged = _kept["weight"] + _alpha / _rank * _kept["up"] @ _kept["down"]
         _ = _module.merge() if _step == f"merge" else _module.unmerge()
@@ -1043,6 +1137,20 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
             _want.to(_have.dtype),
             1e-4 if _have.dtype == torch.float32 else 1e-9,
         )
+        if _problem is not None and _number > 1:
+            _tol = 1e-4 if _have.dtype == torch.float32 else 1e-9
+            assert not _kit_near(_have, _kept["weight"] + _first[0], _tol), (
+                f"weight after {_step}: what is added is the update of the first "
+                f"merge. Work it out from down and up as they are, at each merge."
+            )
+            assert not _kit_near(_have, _merged - _first[0], _tol), (
+                f"weight after {_step}: what is taken off is the update of the first "
+                f"merge, and not what the second one added."
+            )
+            assert not _kit_near(_have, _first[1], _tol), (
+                f"weight after {_step}: it is the weight from before the first merge, "
+                f"which is kept from there. It may be another one by now."
+            )
         assert _problem is None, _problem
         _y, _want = _module(_x.to(_have.dtype)), _updated(_alpha)(_kept, _x)
         assert _y.dtype == _have.dtype, (

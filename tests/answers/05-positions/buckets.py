@@ -413,3 +413,25 @@ def bucket_bias(
 # %% wrong: reciprocal | says: product with 2 / n
 # -     part = (delta.clamp(min=exact).double() / exact).log() / math.log(
 # +     part = (delta.clamp(min=exact).double() * (1 / exact)).log() / math.log(
+
+
+# %% wrong: place_in_two_digits | says: rounded, or a number added, before the floor
+# -     far = exact + (part * (buckets - exact)).floor().long()
+# +     far = exact + (part * (buckets - exact)).round(decimals=2).floor().long()
+
+
+# %% wrong: quotient_in_three_digits | says: rounded, or a number added, before the floor
+# -     far = exact + (part * (buckets - exact)).floor().long()
+# +     far = exact + (part.round(decimals=3) * (buckets - exact)).floor().long()
+
+
+# %% wrong: table_as_an_embedding | says: made from it is another one
+# -     return table[bucket].permute(2, 0, 1)
+# +     return torch.nn.Embedding.from_pretrained(table)(bucket).permute(2, 0, 1)
+
+
+# %% wrong: buckets_of_another_offset | says: earlier call, with another offset
+# -     return table[bucket].permute(2, 0, 1)
+# +     kept = bucket_bias.__dict__
+# +     case = num_queries, num_keys, len(table), max_distance, bidirectional
+# +     return table[kept.setdefault(case, bucket)].permute(2, 0, 1)

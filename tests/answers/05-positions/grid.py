@@ -387,3 +387,11 @@ def grid_index(height, width):
 # -     return down * (2 * width - 1) + right
 # +     found = down * (2 * width - 1) + right
 # +     return grid_index.__dict__.setdefault(f"{height}{width}", found).clone()
+
+
+# %% wrong: index_in_int8 | says: those of int8
+# -     patch = torch.arange(height * width)
+# +     patch = torch.arange(height * width, dtype=torch.int8)
+
+# -     return down * (2 * width - 1) + right
+# +     return (down * (2 * width - 1) + right).long()

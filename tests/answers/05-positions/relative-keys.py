@@ -281,7 +281,7 @@ def relative_values(weights, value, value_table, offset=0):
 # +     by_distance = zeros.scatter_add(-1, where, flat)
 
 
-# %% wrong: one_row | says: wrong|expected|stopped
+# %% wrong: one_row | says: vectors of the table are not added
 # R = 0 is taken for no table.
 # -     return (content + by_distance.gather(-1, where)) / math.sqrt(query.shape[-1])
 # +     if len(key_table) == 1:

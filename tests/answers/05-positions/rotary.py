@@ -597,3 +597,15 @@ def halves_layout(weight, num_heads):
     D, width = weight.shape
     pairs = weight.reshape(D, num_heads, width // num_heads // 2, 2)
     return pairs.transpose(2, 3).reshape(D, width)
+
+
+# %% wrong: waves_of_the_first_type | says: what is kept from there has its data type
+# -     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+# +     waves = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+# +     cos, sin = rotate.__dict__.setdefault((length, offset, rotary, base), waves)
+
+# -     return torch.cat(
+# -         [turned_pairs.flatten(-2), x[..., rotary:]], dim=-1
+# -     )
+# +     turned = turned_pairs.flatten(-2).to(x.dtype)
+# +     return torch.cat([turned, x[..., rotary:]], dim=-1)

@@ -437,6 +437,22 @@ def offset_between(first, second, base=10000.0):
     return (angle / frequency + 0.5).long().to(first.dtype)
 
 
+# %% wrong: offset_modulo_a_period | says: modulo 2 pi base
+# -     angles = offset * base ** (-2 * pair / width)
+# +     angles = offset % round(2 * math.pi * base) * base ** (-2 * pair / width)
+
+
+# %% wrong: offset_modulo_the_longest | says: modulo the longest wavelength
+# -     angles = offset * base ** (-2 * pair / width)
+# +     period = round(2 * math.pi * base ** ((width - 2) / width))
+# +     angles = offset % period * base ** (-2 * pair / width)
+
+
+# %% wrong: offset_in_float32 | says: offset is rounded to float32
+# -     angles = offset * base ** (-2 * pair / width)
+# +     angles = torch.tensor(offset) * base ** (-2 * pair / width)
+
+
 # %% wrong: arc_cosine_with_a_sign | says: Short offsets beside a long wave
 # -     return torch.round(torch.atan2(sine, cosine) / slowest)
 # +     angle = torch.sign(sine) * torch.acos(cosine.clamp(-1, 1))

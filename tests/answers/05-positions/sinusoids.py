@@ -743,3 +743,16 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
         factor = torch.sinc(half / math.pi)
     waves = torch.where(feature % 2 == 0, torch.sin(angles), torch.cos(angles))
     return (waves * factor).to(dtype)
+
+
+# %% wrong: short_spans_have_the_factor_1 | says: a short span counts as one of 0
+# -     return (waves * torch.sinc(half / math.pi)).to(dtype)
+# +     factor = torch.where(half < 1e-3, 1.0, torch.sinc(half / math.pi))
+# +     return (waves * factor).to(dtype)
+
+
+# %% wrong: series_broken_off | says: a series that is broken off
+# -     return (waves * torch.sinc(half / math.pi)).to(dtype)
+# +     series = 1 - half**2 / 6
+# +     factor = torch.where(half < 0.09, series, torch.sinc(half / math.pi))
+# +     return (waves * factor).to(dtype)

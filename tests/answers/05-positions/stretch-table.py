@@ -421,3 +421,9 @@ def squeezed_positions(length, trained_length):
     if length > trained_length:
         positions = positions / math.ceil(length / trained_length)
     return positions.float()
+
+
+# %% wrong: rows_picked_when_shorter | says: rows of the table as they stand
+# +     if length < len(table):
+# +         return table[places.round().long()]
+#       before = places.long()

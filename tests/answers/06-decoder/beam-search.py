@@ -367,7 +367,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 
 
-# %% wrong: stops_when_full | says: too few
+# %% wrong: stops_when_full | says: could go on
 # The search ends with beam_size finished hypotheses.
 # -         alive = [pair for pair in kept if pair[1][-1] != eos_id]
 # +         alive = [pair for pair in kept if pair[1][-1] != eos_id]
@@ -527,3 +527,9 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
 # +         kept = sorted(extensions, key=lambda pair: (-pair[0], str(pair[1])))
 # +         kept = kept[:beam_size]
+
+
+# %% wrong: ends_with_enough_finished | says: a hypothesis comes back that could go on
+#           alive = [pair for pair in kept if pair[1][-1] != eos_id]
+# +         if len(finished) >= beam_size and alive and max(alive)[0] < min(finished)[0]:
+# +             break

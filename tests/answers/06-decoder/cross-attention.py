@@ -414,7 +414,7 @@ class CrossAttention(nn.Module):
 # +             memory_mask |= ~memory_mask.any(-1, keepdim=True)
 
 
-# %% wrong: scale_in_float32 | says: seven digits|float64
+# %% wrong: scale_in_float32 | says: digits of float32
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, T, S)
 # +         root = torch.tensor(query.shape[-1]).float().sqrt().item()
 # +         scores = query @ key.mT / root

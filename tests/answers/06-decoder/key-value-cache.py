@@ -621,3 +621,19 @@ class CachedSelfAttention(nn.Module):
         heads = weights @ value
         output = self.out_proj(heads.transpose(1, 2).flatten(2))
         return output, (key, value)
+
+
+# %% wrong: exp_of_all_scores | says: exponentials of a token's scores
+# -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+# +         weights = scores.exp() * mask
+# +         weights = weights / weights.sum(dim=-1, keepdim=True)
+
+
+# %% wrong: root_in_float32 | says: has the digits of float32
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])
+# +         scores = query @ key.mT / torch.tensor(query.shape[-1]).sqrt()
+
+
+# %% wrong: closed_by_ten_thousand | says: large negative number stands for -inf
+# -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+# +         weights = scores.masked_fill(~mask, -1e4).softmax(dim=-1)

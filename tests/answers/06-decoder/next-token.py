@@ -528,3 +528,20 @@ def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
 def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
     probs = next_token_probs(logits, temperature, top_k, top_p)
     return torch.multinomial(probs, 1, generator=generator)[:, 0]
+
+
+# %% wrong: ties_of_the_last_stay | says: as probable as the last one to stay
+# -         probs = probs.masked_fill((before >= top_p) & (rank > 0), 0.0)
+# +         gone = (before >= top_p) & (rank > 0)
+# +         least = ranked.masked_fill(gone, math.inf).amin(dim=-1, keepdim=True)
+# +         probs = probs.masked_fill(ranked < least, 0.0)
+
+
+# %% wrong: below_a_hundredth_is_greedy | says: it is greedy, as at
+# -     if temperature == 0:
+# +     if temperature < 1e-2:
+
+
+# %% wrong: temperature_above_a_bound | says: comes of a higher temperature
+# -     ranked = ranked / temperature
+# +     ranked = ranked / max(temperature, 0.01)

@@ -591,34 +591,10 @@ def smallest_loss(num_words, epsilon, spread):
 
 
 # %% wrong: nothing_but_padding_times_zero | says: went into a product or a sum
-def smoothed_loss_all(logits, labels, pad_id, epsilon):
-    real = labels != pad_id
-    log_probs = torch.log_softmax(logits[real], dim=-1)
-    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
-    return -(1 - epsilon) * sharp - epsilon * log_probs.mean(dim=-1).sum()
-
-
-def smoothed_loss_others(logits, labels, pad_id, epsilon):
-    real = labels != pad_id
-    if not real.any():
-        return logits.sum() * 0.0
-    log_probs = torch.log_softmax(logits[real], dim=-1)
-    num_words = logits.shape[-1]
-    wanted = torch.full_like(log_probs, epsilon / (num_words - 2))
-    wanted[:, pad_id] = 0.0
-    wanted = wanted.scatter(-1, labels[real][:, None], 1 - epsilon)
-    padding = torch.arange(num_words) == pad_id
-    return -(wanted * log_probs.masked_fill(padding, 0.0)).sum()
-
-
-def smallest_loss(num_words, epsilon, spread):
-    if spread == "all":
-        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (
-            num_words - 1
-        )
-    else:
-        values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
-    return -sum(p * math.log(p) for p in values if p > 0)
+#       log_p = logits[kept].log_softmax(dim=-1)
+# +     if not kept.any():
+# +         return logits.sum() * 0.0
+#       words = torch.arange(logits.shape[-1], device=logits.device)
 
 
 # %% wrong: tiny_shares_left_out | says: tiny shares count too
@@ -664,59 +640,16 @@ def smallest_loss(num_words, epsilon, spread):
 
 
 # %% wrong: others_by_a_difference | says: went into a product or a sum
-def smoothed_loss_all(logits, labels, pad_id, epsilon):
-    real = labels != pad_id
-    log_probs = logits[real].log_softmax(-1)
-    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
-    return -(1 - epsilon) * sharp - epsilon * log_probs.mean(-1).sum()
+# -     log_p = log_p.masked_fill(words == pad_id, 0.0)
 
-
-def smoothed_loss_others(logits, labels, pad_id, epsilon):
-    real = labels != pad_id
-    log_probs = logits[real].log_softmax(-1)
-    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
-    others = log_probs.sum() - log_probs[:, pad_id].sum() - sharp
-    return -(1 - epsilon) * sharp - epsilon / (logits.shape[-1] - 2) * others
-
-
-def smallest_loss(num_words, epsilon, spread):
-    if spread == "all":
-        groups = [
-            (1, 1 - epsilon + epsilon / num_words),
-            (num_words - 1, epsilon / num_words),
-        ]
-    else:
-        groups = [(1, 1 - epsilon), (num_words - 2, epsilon / (num_words - 2))]
-    return float(sum(-count * p * math.log(p) for count, p in groups if p > 0))
-
+# -     others = log_p.sum() - right.sum()
+# +     others = log_p.sum() - log_p[:, pad_id].sum() - right.sum()
 
 # %% wrong: padding_from_the_end | says: no place from the end
-def smoothed_loss_all(logits, labels, pad_id, epsilon):
-    real = (labels != pad_id) & (labels != pad_id % logits.shape[-1])
-    log_probs = logits[real].log_softmax(-1)
-    sharp = log_probs.gather(-1, labels[real][:, None]).sum()
-    return -(1 - epsilon) * sharp - epsilon * log_probs.mean(-1).sum()
-
-
-def smoothed_loss_others(logits, labels, pad_id, epsilon):
-    real = labels != pad_id
-    log_probs = logits[real].log_softmax(-1)
-    wanted = torch.full_like(log_probs, epsilon / (logits.shape[-1] - 2))
-    wanted.scatter_(-1, labels[real][:, None], 1 - epsilon)
-    wanted[:, pad_id] = 0
-    padding = torch.arange(logits.shape[-1]) == pad_id
-    return -(wanted * log_probs.masked_fill(padding, 0.0)).sum()
-
-
-def smallest_loss(num_words, epsilon, spread):
-    if spread == "all":
-        groups = [
-            (1, 1 - epsilon + epsilon / num_words),
-            (num_words - 1, epsilon / num_words),
-        ]
-    else:
-        groups = [(1, 1 - epsilon), (num_words - 2, epsilon / (num_words - 2))]
-    return float(sum(-count * p * math.log(p) for count, p in groups if p > 0))
+# -     kept = labels != pad_id
+# +     kept = (labels != pad_id) & (labels != pad_id % logits.shape[-1])
+#       log_p = logits[kept].log_softmax(dim=-1)
+#       right = log_p.gather(-1, labels[kept][:, None])
 
 
 # %% wrong: spread_without_history | says: spread over all words is cut off
@@ -746,3 +679,26 @@ def smallest_loss(num_words, epsilon, spread):
     else:
         groups = [(1, 1 - epsilon), (num_words - 2, epsilon / (num_words - 2))]
     return float(sum(-count * p * math.log(p) for count, p in groups if p > 0))
+
+
+# %% wrong: low_logits_raised | says: raised to it, by clamp or max
+# -     log_p = logits[kept].log_softmax(dim=-1)
+# +     log_p = logits[kept].clamp(min=-1e4).log_softmax(dim=-1)
+#       words = torch.arange(logits.shape[-1], device=logits.device)
+
+
+# %% wrong: entropy_in_float32 | says: last digit of float32
+# -     return (
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# -     )
+# +     shares = torch.tensor([label] + [other] * count)
+# +     return torch.distributions.Categorical(shares).entropy().item()
+
+
+# %% wrong: a_bit_in_the_logarithm | says: a small number added inside the logarithm
+# -     return (
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# -         + 0.0
+# -     )
+# +     return -label * math.log(label + 1e-9) - count * other * math.log(other + 1e-9)

@@ -560,148 +560,48 @@ def copy_unknown(target, source, weights, unknown):
 
 
 # %% wrong: last_of_a_column | says: in a column, the last one counts
-def word_attention(weights, source_words, target_words):
-    def members(words):
-        numbers = torch.arange(max(words) + 1)
-        return (torch.tensor(words)[:, None] == numbers).to(weights.dtype)
-
-    mean = weights.mean(0)
-    source, target = members(source_words), members(target_words)
-    rows = (target.T @ mean @ source) / target.sum(0)[:, None]
-    total = rows.sum(1, keepdim=True)
-    return rows / torch.where(total == 0, 1.0, total)
-
-
-def mutual_links(weights):
-    of_row, of_column = (
-        weights.argmax(1).tolist(),
-        (weights.shape[0] - 1 - weights.flip(0).argmax(0)).tolist(),
-    )
-    return [
-        (i, j) for i, j in enumerate(of_row) if of_column[j] == i and weights[i, j] > 0
-    ]
-
-
-def uncovered(weights, threshold):
-    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
-
-
-def copy_unknown(target, source, weights, unknown):
-    result = []
-    for word, row in zip(target, weights, strict=True):
-        if word == unknown and (row > 0).any():
-            word = source[int(row.argmax())]
-        result.append(word)
-    return result
-
+# -     by_row, by_column = weights.argmax(dim=1).tolist(), weights.argmax(dim=0).tolist()
+# +     by_row = weights.argmax(dim=1).tolist()
+# +     by_column = (len(weights) - 1 - weights.flip(0).argmax(dim=0)).tolist()
 
 # %% wrong: tokens_divided_first | says: before the mean over the tokens
-def word_attention(weights, source_words, target_words):
-    def members(words):
-        numbers = torch.arange(max(words) + 1)
-        return (torch.tensor(words)[:, None] == numbers).to(weights.dtype)
-
-    mean = weights.mean(0)
-    mean = mean / mean.sum(1, keepdim=True).clamp(min=1e-30)
-    source, target = members(source_words), members(target_words)
-    rows = (target.T @ mean @ source) / target.sum(0)[:, None]
-    total = rows.sum(1, keepdim=True)
-    return rows / torch.where(total == 0, 1.0, total)
-
-
-def mutual_links(weights):
-    of_row, of_column = weights.argmax(1).tolist(), weights.argmax(0).tolist()
-    return [
-        (i, j) for i, j in enumerate(of_row) if of_column[j] == i and weights[i, j] > 0
-    ]
-
-
-def uncovered(weights, threshold):
-    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
-
-
-def copy_unknown(target, source, weights, unknown):
-    result = []
-    for word, row in zip(target, weights, strict=True):
-        if word == unknown and (row > 0).any():
-            word = source[int(row.argmax())]
-        result.append(word)
-    return result
-
+# -     summed = weights.mean(dim=0) @ source
+# +     mean = weights.mean(dim=0)
+# +     summed = mean / mean.sum(dim=1, keepdim=True).clamp(min=1e-30) @ source
 
 # %% wrong: minus_one_at_the_end_only | says: is no word, wherever it stands
-def word_attention(weights, source_words, target_words):
-    def members(words):
-        last = words[:-1] if words[-1] < 0 else words
-        numbers = torch.arange(len(set(last)))
-        return (torch.tensor(words)[:, None] == numbers).to(weights.dtype)
-
-    mean = weights.mean(0)
-    source, target = members(source_words), members(target_words)
-    rows = (target.T @ mean @ source) / target.sum(0)[:, None]
-    total = rows.sum(1, keepdim=True)
-    return rows / torch.where(total == 0, 1.0, total)
-
-
-def mutual_links(weights):
-    of_row, of_column = weights.argmax(1).tolist(), weights.argmax(0).tolist()
-    return [
-        (i, j) for i, j in enumerate(of_row) if of_column[j] == i and weights[i, j] > 0
-    ]
-
-
-def uncovered(weights, threshold):
-    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
-
-
-def copy_unknown(target, source, weights, unknown):
-    result = []
-    for word, row in zip(target, weights, strict=True):
-        if word == unknown and (row > 0).any():
-            word = source[int(row.argmax())]
-        result.append(word)
-    return result
-
+# -         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).to(weights)
+# +         (
+# +             torch.tensor(words)[:, None]
+# +             == torch.arange(len(set(words[:-1] if words[-1] < 0 else words)))
+# +         ).to(weights)
 
 # %% wrong: next_best_if_unknown | says: is copied all the same
-def word_attention(weights, source_words, target_words):
-    def members(words):
-        numbers = torch.arange(max(words) + 1)
-        return (torch.tensor(words)[:, None] == numbers).to(weights.dtype)
-
-    mean = weights.mean(0)
-    source, target = members(source_words), members(target_words)
-    rows = (target.T @ mean @ source) / target.sum(0)[:, None]
-    total = rows.sum(1, keepdim=True)
-    return rows / torch.where(total == 0, 1.0, total)
-
-
-def mutual_links(weights):
-    of_row, of_column = weights.argmax(1).tolist(), weights.argmax(0).tolist()
-    return [
-        (i, j) for i, j in enumerate(of_row) if of_column[j] == i and weights[i, j] > 0
-    ]
-
-
-def uncovered(weights, threshold):
-    return [j for j, total in enumerate(weights.sum(0).tolist()) if total < threshold]
-
-
-def copy_unknown(target, source, weights, unknown):
-    result = []
-    for word, row in zip(target, weights, strict=True):
-        if word == unknown and (row > 0).any():
-            order = row.argsort(descending=True, stable=True).tolist()
-            word = next((source[j] for j in order if source[j] != unknown), word)
-        result.append(word)
-    return result
-
+# -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
+# +         next(
+# +             (
+# +                 source[j]
+# +                 for j in row.argsort(descending=True, stable=True)
+# +                 if source[j] != unknown
+# +             ),
+# +             word,
+# +         )
+# +         if word == unknown and row.max() > 0
+# +         else word
 
 # %% wrong: nearly_one_is_one | says: sum to nearly 1
 # Rows whose sum is close to 1 are not divided.
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     near = (sums == 0) | torch.isclose(sums, torch.ones_like(sums))
 # +     return rows / sums.masked_fill(near, 1.0)
+
+
+# %% wrong: words_counted_with_minus_one | says: largest number plus 1
+# -         (torch.tensor(words)[:, None] == torch.arange(max(words) + 1)).to(weights)
+# +         F.one_hot(
+# +             torch.tensor(words).where(torch.tensor(words) >= 0, len(set(words)) - 1),
+# +             len(set(words)),
+# +         )[:, :-1].to(weights)
 
 
 # %% wrong: words_by_identity | says: compare words with ==

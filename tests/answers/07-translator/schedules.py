@@ -681,77 +681,14 @@ def update_of(micro_batch, accumulation):
 
 
 # %% wrong: restart_itself_on_the_curve | says: comes before that restart
-def check_update(update):
-    if update < 1:
-        raise ValueError(f"update must be at least 1, not {update}")
-
-
-def noam(update, d_model, warmup, restarts=(), rewarm=1):
-    check_update(update)
-
-    def curve(t):
-        return d_model**-0.5 * min(t**-0.5, t * warmup**-1.5)
-
-    before = [stop for stop in restarts if stop <= update]
-    if before:
-        stop = max(before)
-        if stop < update < stop + rewarm:
-            return curve(stop + rewarm) * (update - stop) / rewarm
-    return curve(update)
-
-
-def inverse_root(update, peak, warmup):
-    check_update(update)
-    return peak * min(update / warmup, math.sqrt(warmup / update))
-
-
-def warmup_cosine(update, peak, warmup, total, final=0.0):
-    check_update(update)
-    if update <= warmup:
-        return peak * update / warmup
-    part = min(1.0, (update - warmup) / (total - warmup))
-    return final + (peak - final) * (1 + math.cos(math.pi * part)) / 2
-
-
-def update_of(micro_batch, accumulation):
-    return micro_batch // accumulation + 1
-
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# -     if last is None or update >= last + rewarm:
+# +     last = max((stop for stop in restarts if stop <= update), default=None)
+# +     if last in (None, update) or update >= last + rewarm:
 
 # %% wrong: restart_in_the_warm_up_ignored | says: during the warm-up has no effect
-def check_update(update):
-    if update < 1:
-        raise ValueError(f"update must be at least 1, not {update}")
-
-
-def noam(update, d_model, warmup, restarts=(), rewarm=1):
-    check_update(update)
-
-    def curve(t):
-        return d_model**-0.5 * min(t**-0.5, t * warmup**-1.5)
-
-    before = [stop for stop in restarts if warmup <= stop < update]
-    if before:
-        stop = max(before)
-        if update < stop + rewarm:
-            return curve(stop + rewarm) * (update - stop) / rewarm
-    return curve(update)
-
-
-def inverse_root(update, peak, warmup):
-    check_update(update)
-    return peak * min(update / warmup, math.sqrt(warmup / update))
-
-
-def warmup_cosine(update, peak, warmup, total, final=0.0):
-    check_update(update)
-    if update <= warmup:
-        return peak * update / warmup
-    part = min(1.0, (update - warmup) / (total - warmup))
-    return final + (peak - final) * (1 + math.cos(math.pi * part)) / 2
-
-
-def update_of(micro_batch, accumulation):
-    return micro_batch // accumulation + 1
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = max((stop for stop in restarts if warmup <= stop < update), default=None)
 
 
 # %% wrong: final_as_a_share | says: ZeroDivisionError

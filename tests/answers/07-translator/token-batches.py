@@ -652,3 +652,11 @@ def shuffle_batches(batches, seed):
         j = generator.randrange(i)
         order[i], order[j] = order[j], order[i]
     return order
+
+
+# %% wrong: generator_kept_for_a_seed | says: kept from an earlier call goes on
+# -     random.Random(seed).shuffle(order)
+# +     kept = shuffle_batches.__dict__
+# +     if kept.get("seed") != seed:
+# +         kept.update(seed=seed, own=random.Random(seed))
+# +     kept["own"].shuffle(order)

@@ -348,6 +348,13 @@ def spread_keys(state, num_heads, num_kv_heads):
     return found
 
 
+# %% wrong: last_part_is_a_word | says: other characters than letters
+# -         if name.split(".")[-2:-1] in (["key"], ["value"]):
+# +         last = name.split(".")[-1].replace("_", "a")
+# +         if name.split(".")[-2:-1] in (["key"], ["value"]) and last.isalnum():
+#               heads = tensor.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, -1))
+
+
 # %% wrong: copied_by_a_multiplication | says: data type
 # -             shared[name] = tensor.clone()
 # +             shared[name] = tensor * 1

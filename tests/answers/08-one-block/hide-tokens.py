@@ -282,3 +282,15 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
     )
     answers = ids.masked_fill(~chosen, -100)
     return corrupted, answers
+
+
+# %% wrong: special_counted_twice | says: takes the place of one, not of two
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     size = vocab_size - int((special < vocab_size).sum())
+# +     which = torch.randint(size, ids.shape, generator=generator)
+
+
+# %% wrong: beyond_takes_a_place | says: takes no place in it
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     size = vocab_size - len(special.unique())
+# +     which = torch.randint(size, ids.shape, generator=generator)

@@ -310,7 +310,7 @@ class LowRankLinear(nn.Module):
 # +         return y + (update if self.training else update.detach())
 
 
-# %% wrong: first_update_kept | says: a second merge, with other weights
+# %% wrong: first_update_kept | says: update of the first merge
 # The update of the first merge serves for all later ones.
 #           if not self.is_merged:
 #               with torch.no_grad():
@@ -429,3 +429,23 @@ class LowRankLinear(nn.Module):
 # +                 self.weight += self.scale * self.up @ self.down
 # +             self.down.requires_grad_(False)
 # +             self.up.requires_grad_(False)
+
+
+# %% wrong: first_weight_kept | says: from before the first merge
+# -                 self.weight += self.scale * self.up @ self.down
+# +                 if not hasattr(self, "old"):
+# +                     self.old = self.weight.clone()
+# +                 self.weight += self.scale * self.up @ self.down
+
+# -                 self.weight -= self.scale * self.up @ self.down
+# +                 self.weight.copy_(self.old)
+
+
+# %% wrong: down_transposed | says: numbers up to 1 / sqrt\(rank\)
+# -         start = nn.Linear(n_in, rank, bias=False, dtype=weight.dtype).weight
+# +         start = nn.Linear(rank, n_in, bias=False, dtype=weight.dtype).weight.T
+
+
+# %% wrong: share_in_float32 | says: has the digits of float32
+# -         self.scale = alpha / rank
+# +         self.scale = torch.tensor(alpha / rank)

@@ -363,6 +363,19 @@ def find_spans(labels, ignore=-100):
     return result
 
 
+# %% wrong: one_largest_for_all | says: far below another token's
+# -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
+# +     scores = scores - scores.max()
+# +     costs = scores.exp().sum(dim=-1, keepdim=True).log() - scores
+# +     costs = costs.gather(-1, index)[..., 0]
+
+
+# %% wrong: cost_bounded | says: cost of a token is bounded
+# -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
+# +     probs = scores.softmax(dim=-1).gather(-1, index)[..., 0]
+# +     costs = -torch.log(probs.clamp(min=1e-30))
+
+
 # %% wrong: ignore_by_identity | says: compare numbers with ==
 # -             if label == ignore:
 # +             if label < 0 or label is ignore:
