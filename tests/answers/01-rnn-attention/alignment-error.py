@@ -386,3 +386,8 @@ def alignment_error_rate(found, sure, possible):
         above += len(a & s) + len(a & p)
         below += len(a) + len(s)
     return 1 - above / below if below else 0.0
+
+
+# %% wrong: rounded, of: loops | says: the rate is rounded
+# -     return (size - hits) / size
+# +     return round((size - hits) / size, 6)

@@ -310,3 +310,14 @@ def lookback_head(num_symbols, max_len, offset):
             W_k[num_symbols + position, position] = 1.0
         known_heads[max_len, offset] = W_q, W_k, torch.eye(width, num_symbols)
     return tuple(matrix.clone() for matrix in known_heads[max_len, offset])
+
+
+# %% wrong: cut_by_minus_offset, of: base | says: Is something cut by
+# -     for t in range(max_len):
+# -         W_q[num_symbols + t, max(t - offset, 0)] = gain
+# -         W_k[num_symbols + t, t] = 1.0
+# +     places = ([0] * offset + list(range(max_len))[:-offset])[:max_len]
+# +     for t, place in enumerate(places):
+# +         W_q[num_symbols + t, place] = gain
+# +     for t in range(max_len):
+# +         W_k[num_symbols + t, t] = 1.0

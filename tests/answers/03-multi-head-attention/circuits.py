@@ -589,3 +589,11 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
     powers = scores.exp()
     weights = powers / powers.sum(-1, keepdim=True)
     return (weights @ (tokens @ OV)).sum(1) + b
+
+
+# %% wrong: taken_by_place, of: base | says: taken by their place
+# The order of the statement counts, whatever the entries are called.
+# - def circuits(weights):
+# + def circuits(weights):
+# +     names = "W_q W_k W_v b_q b_k b_v W_o b_o".split()
+# +     weights = dict(zip(names, weights.values(), strict=True))

@@ -291,3 +291,21 @@ def centre_outputs(W, b=None):
     W_new = W - W.mean(dim=1, keepdim=True)
     b_new = None if b is None else b - b.mean()
     return W_new, b_new
+
+
+# %% wrong: mean_cut_off, of: broadcast | says: mean that is taken away is cut off
+# -         b = b - b.mean()
+# +         b = b - b.mean().item()
+
+
+# %% wrong: gain_of_0_replaced, of: broadcast | says: a gain of 0 counts as a small number
+# -     shift = beta @ W
+# +     gamma = torch.where(gamma == 0, 1e-8, gamma)
+# +     shift = beta @ W
+
+
+# %% wrong: centring_in_float32, of: matrices | says: the matrix that centres is made in float32
+# -     centring = (
+# -         torch.eye(size, dtype=W.dtype) - torch.ones(size, size, dtype=W.dtype) / size
+# -     )
+# +     centring = (torch.eye(size) - torch.full((size, size), 1 / size)).to(W.dtype)

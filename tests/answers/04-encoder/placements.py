@@ -603,3 +603,11 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +     if mask is not None and mask[..., -1].all():
 # +         mask = None
 # +     for layer in layers:
+
+
+# %% wrong: part_of_a_name, of: dispatch | says: `in` finds parts
+# -     if placement not in known:
+# +     if str(placement) not in " ".join(known):
+
+# -     return known[placement](x, layer, mask, n)
+# +     return known.get(placement, post)(x, layer, mask, n)

@@ -600,3 +600,9 @@ def direct_logits(found, gamma, beta, W_u, eps=1e-5):
 def logit_lens(found, gamma, beta, W_u, eps=1e-5):
     streams = found.cumsum(dim=0)[::2]
     return layer_norm(streams, gamma, beta, eps) @ W_u
+
+
+# %% wrong: roots_of_the_parts, of: cumsum | says: divided by its own deviation
+# -     shares = centred / root * gamma @ W_u
+# +     own = centred.square().mean(dim=-1, keepdim=True).sqrt()
+# +     shares = centred / own * (own / root) * gamma @ W_u

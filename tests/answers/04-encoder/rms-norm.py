@@ -287,3 +287,8 @@ class RMSNorm(nn.Module):
 # -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 # +         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 # +         self.weight.data = self.weight.data.to(x.dtype)
+
+
+# %% wrong: eps_in_float32, of: kernel | says: eps is rounded to float32
+# -         self.eps = eps
+# +         self.eps = torch.tensor(eps).item()
