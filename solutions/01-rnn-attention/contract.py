@@ -74,12 +74,12 @@ def _unknown_if_empty(got, want, *arguments):
     return bool(got[1][empty].isnan().any() and not got[1][~empty].isnan().any())
 
 
-def _alike_if_empty(got, want, *arguments):
-    """Tell whether just weights of sentences without a word are wrong: all alike."""
+def _weights_if_empty(got, want, *arguments):
+    """Tell whether just the weights of sentences without a word are wrong."""
     empty = ~(want[1] > 0).any(-1)
     rows = got[1][empty]
-    alike = bool(empty.any() and rows.any() and (rows == rows[..., :1]).all())
-    return alike and torch.allclose(got[1][~empty], want[1][~empty])
+    some = bool(empty.any() and rows.any() and rows.isfinite().all())
+    return some and torch.allclose(got[1][~empty], want[1][~empty])
 
 
 def _with_bounds(reference):
@@ -104,10 +104,10 @@ class _Says:
         f"weights of a sentence that is nothing but padding are NaN, and those of all "
         f"others are not. They are 0: a softmax of nothing but -inf is NaN."
     )
-    alike_if_empty = (
-        f"the weights of a sentence that is nothing but padding are all alike, and "
-        f"must be 0. Look for such sentences one by one, not in the batch as a whole, "
-        f"and set their weights to 0 after the softmax."
+    weights_if_empty = (
+        f"a sentence that is nothing but padding gets weights, and they must be 0. "
+        f"Look for such sentences one by one, not in the batch as a whole, and set "
+        f"their weights to 0 after the softmax."
     )
     low_softmax = (
         f"right to about seven digits only: the softmax is computed in float32. Leave "
@@ -393,7 +393,7 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
             _Says.low_softmax: lambda *given: _additive(*given, low=True),
         },
         signs={
-            _Says.alike_if_empty: _alike_if_empty,
+            _Says.weights_if_empty: _weights_if_empty,
             _Says.nan_if_empty: _unknown_if_empty,
             _Says.nan_of_tanh: _unknown_of_tanh,
         },

@@ -220,13 +220,13 @@ class MaskedBatchNorm(nn.Module):
 #           normed = (real - mean) / torch.sqrt(var + self.eps)
 
 
-# %% wrong: statistics_detached, of: masked_sums | says: gradient
+# %% wrong: statistics_detached, of: masked_sums | says: Mean and variance depend on x
 # Mean and variance are treated as constants.
 # +         mean, var = mean.detach(), var.detach()
 #           normed = (real - mean) / torch.sqrt(var + self.eps)
 
 
-# %% wrong: times_zero, of: masked_sums | says: NaN
+# %% wrong: times_zero, of: masked_sums | says: NaN stays NaN
 # Padding is removed by multiplying with 0, which keeps NaN.
 # -         real = x.masked_fill(~mask, 0)
 # +         real = x * mask
@@ -365,7 +365,7 @@ class MaskedBatchNorm(nn.Module):
 # +             self.seen = mean.clone(), var.clone()
 
 
-# %% wrong: variance_detached | says: gradient
+# %% wrong: variance_detached | says: the variance is taken for a constant
 # -         normed = centred / torch.sqrt(var + self.eps)
 # +         normed = centred / torch.sqrt(var.detach() + self.eps)
 

@@ -211,7 +211,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     centred = found
 
 
-# %% wrong: own_root, of: cumsum | says: divided by its own
+# %% wrong: own_root, of: cumsum | says: divided by its own root
 # Each part is divided by its own standard deviation.
 # -     root = torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=False) + eps)
 # +     root = torch.sqrt(found.var(dim=-1, keepdim=True, unbiased=False) + eps)

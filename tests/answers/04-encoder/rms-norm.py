@@ -40,7 +40,7 @@ class RMSNorm(nn.Module):
 # +         mean_square = wide.pow(2).mean(dim=2, keepdim=True)
 
 
-# %% wrong: detached, of: rsqrt | says: gradient
+# %% wrong: detached, of: rsqrt | says: it has a part along x
 # The root is treated as a constant.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.detach().pow(2).mean(dim=-1, keepdim=True)
