@@ -6,6 +6,9 @@ inverted), or with one of its steps changed (a division left out, a sum over ano
 gradient cut off). A twin that gives exactly what the student's code gave, says in words what it
 does. So a sentence is true of the numbers, whatever the student's code looks like.
 
+Before that the kit looks for another form of the same arguments that is right (a mask spelt out,
+a dictionary's entries in another order), and for one that has two entries where these have one.
+
 It costs up to some hundred calls of the reference, and only where something is wrong.
 """
 
@@ -659,6 +662,101 @@ def _kit_otherwise(values, only=None, whole=0, share=None):
         a == b for a, b in zip(found, values, strict=True) if type(b) in (int, float)
     )
     return None if all(same) and plain else found
+
+
+def _kit_forms(names, values, means, orders):
+    """Yield sentences, each with arguments in another form than those of a wrong call.
+
+    The sentence is true where these are right. means: whether arguments mean the same,
+    by the reference; orders: arguments of earlier calls, whose dictionaries say in
+    which order entries came.
+    """
+
+    def put(place, value):
+        return [*values[:place], value, *values[place + 1 :]]
+
+    named = list(enumerate(zip(names, values, strict=False)))
+    for place, (name, value) in named:
+        if type(value) is torch.Tensor and value.dtype == torch.bool:
+            yield from _kit_spelt(name, value, lambda x, n=place: put(n, x), means)
+        if type(value) is dict and len(value) > 1:
+            known = [given[place] for given in orders if len(given) > place]
+            known = [list(given) for given in known if type(given) is dict]
+            for order in (list(value)[::-1], *known):
+                if {*order} != {*value} or order == list(value):
+                    continue
+                turned = put(place, {entry: value[entry] for entry in order})
+                if means(turned):
+                    yield (
+                        f"With the entries of {name} in another order it is right: "
+                        f"they are taken by their place. Take them by their names.",
+                        turned,
+                    )
+    single = [
+        (place, axis, axis - value.dim())
+        for place, (_, value) in named
+        if type(value) is torch.Tensor
+        for axis, size in enumerate(value.shape)
+        if size == 1
+    ]
+    groups = [[one] for one in single]
+    for way in (1, 2):  # axes that stand at the same place, from the front or the end
+        alike = [[x for x in single if x[way] == one[way]] for one in single]
+        groups += [group for group in alike if group not in groups]
+    for group in groups:
+        others, said = list(values), f""
+        for place, axis, _ in group:
+            others[place] = others[place].detach().repeat_interleave(2, axis)
+            more = f"axis {axis} of {names[place]}"
+            said = f"{said} and {more}" if said else f"{more}"
+        yield (
+            f"With two entries along {said}, in the place of one, it is right: is an "
+            f"axis of length 1 squeezed away, or taken for another one?",
+            others,
+        )
+
+
+def _kit_spelt(name, mask, put, means):
+    """Yield sentences, each with arguments in which a mask is spelt out.
+
+    put: gives arguments with another mask; means: whether they mean the same.
+    """
+    sizes = {n for x in _kit_tensors(put(mask)) for n in x.shape}
+    sizes |= {x for x in put(mask) if type(x) is int and x < 1000}
+
+    def grown(mask, axis):
+        for size in sorted(n for n in sizes if n > 1):
+            shape = [*mask.shape[:axis], size, *mask.shape[axis + 1 :]]
+            if means(put(mask.expand(shape).clone())):
+                return mask.expand(shape).clone()
+        return mask
+
+    for axis, size in enumerate(mask.shape):
+        longer = grown(mask, axis) if size == 1 else mask
+        if longer is not mask:
+            yield (
+                f"With {name} spelt out along axis {axis}, which has the length 1 "
+                f"here, it is right. One entry there stands for all, whatever {name} "
+                f"is used for: expand it first.",
+                put(longer),
+            )
+    whole = mask
+    while whole.dim() < 4 and means(put(whole[None])):
+        whole = whole[None]
+    if whole is not mask:
+        yield (
+            f"With more axes in front of those of {name}, of length 1, it is right. "
+            f"It may have fewer axes; they are counted from the last one.",
+            put(whole),
+        )
+    for axis in range(whole.dim()):
+        whole = grown(whole, axis) if whole.shape[axis] == 1 else whole
+    if whole is not mask:
+        yield (
+            f"With {name} spelt out to its full size it is right. An axis of it may "
+            f"have the length 1, or be absent: expand it first.",
+            put(whole),
+        )
 
 
 def _kit_digits(got, want):

@@ -74,6 +74,14 @@ def _unknown_if_empty(got, want, *arguments):
     return bool(got[1][empty].isnan().any() and not got[1][~empty].isnan().any())
 
 
+def _weights_if_empty(got, want, *arguments):
+    """Tell whether just the weights of sentences without a word are wrong."""
+    empty = ~(want[1] > 0).any(-1)
+    rows = got[1][empty]
+    some = bool(empty.any() and rows.any() and rows.isfinite().all())
+    return some and torch.allclose(got[1][~empty], want[1][~empty])
+
+
 def _with_bounds(reference):
     """Return the mistakes of a network of words whose tanh gets a bounded input."""
     return {
@@ -95,6 +103,15 @@ class _Says:
     nan_if_empty = (
         f"weights of a sentence that is nothing but padding are NaN, and those of all "
         f"others are not. They are 0: a softmax of nothing but -inf is NaN."
+    )
+    weights_if_empty = (
+        f"a sentence that is nothing but padding gets weights, and they must be 0. "
+        f"Look for such sentences one by one, not in the batch as a whole, and set "
+        f"their weights to 0 after the softmax."
+    )
+    low_softmax = (
+        f"right to about seven digits only: the softmax is computed in float32. Leave "
+        f"it in the data type of the scores."
     )
     nan_weights = (
         f"weights are NaN: exp of a large number is infinite, or all powers of a "
@@ -173,6 +190,13 @@ def _mean_loss(logits, labels, pad_id):
     return total / max(count, 1)
 
 
+def _counts_empty(logits, labels, pad_id):
+    """Return the loss where a sentence without a label counts as one."""
+    real_ones = labels != pad_id
+    count, empty = real_ones.sum().item(), (~real_ones.any(1)).sum().item()
+    return _mean_loss(logits, labels, pad_id) * (count / (count + empty))
+
+
 def _padded(seed, lengths, size, pad, high):
     """Return random whole numbers below high, padded."""
     words = integers(seed, 0, high - 1, (len(lengths), size))
@@ -249,6 +273,10 @@ _contract = _Contract(
     arguments=(f"logits", f"labels", f"pad_id"),
     results=(f"the loss",),
     gradients=(f"logits",),
+    mistakes={
+        f"a sentence that is nothing but padding counts as one label. It has none: "
+        f"count the labels that aren't padding, in the whole batch.": _counts_empty,
+    },
 )
 _logits, _labels = _kit_normal(927, (3, 4, 6)), _padded(928, (4, 1, 2), 4, 6, 6)
 _contract.case(f"Ragged labels", _logits, _labels, 6)
@@ -315,8 +343,11 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _additive(state, query, memory, src_mask=None, most=math.inf):
-    """Return context and weights, query by query and key by key; most: bounds tanh."""
+def _additive(state, query, memory, src_mask=None, most=math.inf, low=False):
+    """Return context and weights, query by query and key by key.
+
+    most: bounds tanh; low: whether the softmax is computed in float32.
+    """
     rows = []
     for b in range(len(query)):
         for s in query[b]:
@@ -329,6 +360,9 @@ def _additive(state, query, memory, src_mask=None, most=math.inf):
             top = scores[allowed.bool()].max().detach()
             powers = torch.exp((scores - top).masked_fill(~allowed.bool(), -math.inf))
             rows.append(powers / powers.sum())
+            if low:
+                scores = scores.masked_fill(~allowed.bool(), -math.inf)
+                rows[-1] = scores.float().softmax(-1).double()
     weights = torch.stack(rows).reshape(*query.shape[:2], -1)
     return torch.einsum("bqk,bkd->bqd", weights, memory), weights
 
@@ -354,8 +388,12 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
         arguments=(f"query", f"memory", f"src_mask"),
         results=(f"context", f"weights"),
         gradients=(f"query", f"memory"),
-        mistakes=_with_bounds(_additive),
+        mistakes={
+            **_with_bounds(_additive),
+            _Says.low_softmax: lambda *given: _additive(*given, low=True),
+        },
         signs={
+            _Says.weights_if_empty: _weights_if_empty,
             _Says.nan_if_empty: _unknown_if_empty,
             _Says.nan_of_tanh: _unknown_of_tanh,
         },
@@ -676,6 +714,12 @@ _contract = _Contract(
             _miscounted("mean")
         ),
     },
+    signs={
+        f"the rate is rounded. No rounding is asked.": lambda got, want, *_: any(
+            0 < got[0] < 1 and got[0] == round(want[0], digits)
+            for digits in range(2, 13)
+        ),
+    },
 )
 _corpus = []
 for _number, _high in enumerate((2, 4, 1)):
@@ -842,7 +886,14 @@ _W = _kit_normal(970, (5, 7))
 for _rank in (2, 1, 4, 5):
     _contract.case(f"Other ranks of one matrix", _W, _rank)
 _contract.case(f"Another matrix of that shape", _kit_normal(971, (5, 7)), 2)
-_contract.case(f"A tall matrix, transposed", _kit_apart(_kit_normal(972, (6, 3))), 2)
+_tall = _kit_normal(972, (6, 3))
+_near = {
+    f"right for a matrix with fewer rows than columns. With more, torch.linalg.svd "
+    f"gives a left matrix with more columns than there are singular values: ask for "
+    f"full_matrices=False, or cut it to rank columns before you scale.": (_tall.mT, 2),
+}
+_says = f"A tall matrix, transposed"
+_contract.case(_says, _kit_apart(_tall), 2, nearby=_near)
 _contract.case(f"One row", _kit_normal(973, (1, 4)), 1)
 _contract.case(f"One column", _kit_normal(974, (4, 1)), 1)
 _contract.case(f"float32", _kit_normal(975, (4, 6)).float(), 2, tol=1e-3)
@@ -924,10 +975,11 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _read_both_ways(state, x, src_mask, held=()):
+def _read_both_ways(state, x, src_mask, held=(), deaf=()):
     """Return annotations and summary, word by word; padding changes no state.
 
-    held: the networks whose half of the summary gets no gradient.
+    held: the networks whose half of the summary gets no gradient; deaf: those through
+    which none leads back to x.
     """
     sides, ends = [], []
     for side, step in [("forward", 1), ("backward", -1)]:
@@ -936,7 +988,8 @@ def _read_both_ways(state, x, src_mask, held=()):
         h, found = x.new_zeros(len(x), state[names[1]].shape[1]), {}
         for j in range(x.shape[1])[::step]:
             real_word = src_mask[:, j, None]
-            h = torch.where(real_word, _gru_step(state, names, x[:, j], h), h)
+            word = x[:, j].detach() if side in deaf else x[:, j]
+            h = torch.where(real_word, _gru_step(state, names, word, h), h)
             found[j] = torch.where(real_word, h, 0.0)
         sides.append(torch.stack([found[j] for j in range(x.shape[1])], 1))
         ends.append(h.detach() if side in held else h)
@@ -979,6 +1032,12 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
             f"the summary is cut off, by detach or .data.": (
                 lambda *given: _read_both_ways(*given, held=("forward", "backward"))
             )
+        }
+        | {
+            f"what the {half} network reads is cut off from x, by detach or .data.": (
+                lambda *given, half=half: _read_both_ways(*given, deaf=(half,))
+            )
+            for half in (f"forward", f"backward")
         },
     )
     _x, _other = _kit_normal(982 + _number, (4, 5, _d), (4, 5, _d))
@@ -1282,10 +1341,11 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _fed(state, decoder_input, memory, src_mask, held=""):
+def _fed(state, decoder_input, memory, src_mask, held="", low=False):
     """Return logits and weights, step by step.
 
-    held: "state", "fed", or both, for what gets no gradient from the next step.
+    held: "state", "fed", or both, for what gets no gradient from the next step; low:
+    whether the softmax is computed in float32.
     """
     names = [
         f"cell.{kind}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -1301,6 +1361,7 @@ def _fed(state, decoder_input, memory, src_mask, held=""):
         scores = scores.masked_fill(~src_mask, -math.inf)
         powers = torch.exp(scores - scores.max(-1, keepdim=True)[0].detach())
         weights = powers / powers.sum(-1, keepdim=True)
+        weights = scores.float().softmax(-1).double() if low else weights
         c = torch.einsum("bj,bjh->bh", weights, memory)
         o = torch.tanh(torch.cat([c, s], -1) @ state["combine.weight"].T)
         logits.append(o @ state["output.weight"].T + state["output.bias"])
@@ -1313,6 +1374,7 @@ _of_decoder = {
     "arguments": (f"decoder_input", f"memory", f"src_mask"),
     "results": (f"logits", f"weights"),
     "gradients": (f"memory",),
+    "mistakes": {_Says.low_softmax: lambda *given: _fed(*given, low=True)},
     "cuts": {
         f"{what} is cut off between the steps, by detach or .data.": (
             lambda *given, held=held: _fed(*given, held=held)

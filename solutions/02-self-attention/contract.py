@@ -425,7 +425,8 @@ _contract.case(
     gradients=False,
     tol=1e-3,
 )
-_contract.case(f"A sink far above all scores", *_sets[0], _masks[0], -_beside / 20)
+_says = f"A sink far above all scores: does it take part in the largest of them?"
+_contract.case(_says, *_sets[0], _masks[0], -_beside / 20)
 _contract.case(
     f"A sink and allowed scores far below the forbidden ones",
     *_low,
@@ -641,6 +642,12 @@ _contract = _Contract(
         f"one by 0. d_k is at least 1, for one position as well.": (
             lambda got, want, *sizes: lookback_head(*sizes[:3])[0].shape[1] == 0
         ),
+        f"W_q is all zeros for an offset of 0. Is something cut by [:-offset]? For 0 "
+        f"that is empty.": (
+            lambda got, want, *sizes: (
+                sizes[2] == 0 and not lookback_head(*sizes[:3])[0].any()
+            )
+        ),
     },
 )
 for _n, (_num, _length, _size) in enumerate(
@@ -742,6 +749,13 @@ _of_cosine = {
             None
             if _for_each(mask, len(x)) is None
             else _by_cosine(state, x, _for_each(mask, len(x)))
+        ),
+        f"the mask of the first sequence is used for all. Each has its own.": (
+            lambda state, x, mask=None: (
+                None
+                if mask is None or mask.dim() < 3
+                else _by_cosine(state, x, mask[:1])
+            )
         ),
         f"lengths, or their product, are kept above too large a number. Keep each "
         f"length above 1e-12.": (
@@ -1565,16 +1579,15 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _contract.case(_says, _query, _key[:, :1], _value[:, :1], [1], tol=1e-13)
     _wide = _kit_normal(1052, (40, 2, 2), (40, 3, 2), (40, 3, 3))
     _contract.case(f"Forty sequences", *_wide, [2, 1])
-    for _factor in (100.0, -100.0):
-        _contract.case(
-            f"Scores as large as 10 000",
-            torch.full_like(_query, _factor),
-            torch.full_like(_key, 100.0 * _d_k**-0.5),
-            _value,
-            [3, 6],
-            gradients=False,
-            tol=1e-6,
-        )
+    _large = torch.full_like(_query, 100.0)
+    _rest = torch.full_like(_key, 100.0 * _d_k**-0.5), _value, [3, 6]
+    _how = {"gradients": False, "tol": 1e-6}
+    _contract.case(f"Scores as large as 10 000", _large, *_rest, **_how)
+    _near = {
+        f"right with scores of 10 000. Is what is subtracted kept above some number? "
+        f"It may lie far below 0.": (_large, *_rest),
+    }
+    _contract.case(f"Scores of -10 000", -_large, *_rest, **_how, nearby=_near)
     _contract.again()
 _query, _key, _value = _kit_normal(1037, (3, 3, 2), (3, 4, 2), (3, 4, 5))
 _reference = _after((_key[:, :2], _value[:, :2], torch.ones(3, 3, 2).bool()))
@@ -1633,9 +1646,12 @@ _contract = _Contract(
     arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
     results=(f"the running maximum", f"the running sum", f"the accumulator"),
 )
-_contract.case(
-    f"Allowed scores of -10 000", _old, _query.double(), _key.double(), _value, _mask
-)
+_near = {
+    f"right with scores of 10 000. Is what is subtracted kept above some number? It "
+    f"may lie far below 0.": (_old, _query.double(), -_key.double(), _value, _mask),
+}
+_largest = _old, _query.double(), _key.double(), _value, _mask
+_contract.case(f"Allowed scores of -10 000", *_largest, nearby=_near)
 _contract.case(
     f"Scores of 10 000", _old, _query.double(), -_key.double(), _value, _mask
 )

@@ -81,6 +81,46 @@ def _mask_of_each(attend, place):
     return wrong
 
 
+def _mask_of_keys(attend, place):
+    """Return the mistake that takes a mask with two axes for the keys of sequences.
+
+    place: that of the mask among the arguments.
+    """
+
+    def wrong(*given):
+        mask = given[place] if len(given) > place else None
+        if mask is None or mask.dim() != 2 or len(mask) not in (1, len(given[0])):
+            return None
+        return attend(*given[:place], mask[:, None, None])
+
+    return wrong
+
+
+def _far_apart(query, key, mask):
+    """Return how far the best score of all keys lies above that of the allowed ones."""
+    more = query.shape[1] // key.shape[1]
+    scores = query @ key.repeat_interleave(more, 1).mT / query.shape[-1] ** 0.5
+    allowed = scores.masked_fill(~mask, -math.inf).amax(-1)
+    return scores.amax(-1) - allowed, allowed > -math.inf
+
+
+def _lost_to_forbidden(got, want, query, key, value, *rest):
+    """Tell whether just those queries get 0 whose best score is a forbidden one."""
+    gap, sees = _far_apart(query, key, rest[-1])
+    lost = (got[0] == 0).all(-1) & (want[0] != 0).any(-1) & sees
+    return bool(
+        lost.any() and (gap[lost] > 700).all() and lost[(gap > 800) & sees].all()
+    )
+
+
+def _of_forbidden(query, key, value, *rest):
+    """Return what comes where all scores lie below that of forbidden keys."""
+    mask = rest[-1] if rest else None
+    if mask is None or query.abs().max() < 1e10:
+        return None
+    return _all_heads(0 * query, 0 * key, value, None, ~mask)
+
+
 class _Says:
     """What several parts say."""
 
@@ -92,6 +132,19 @@ class _Says:
         f"NaN where scores are large: exp of a large number is infinite, or all powers "
         f"of a row are 0. Take off the largest score of the row itself, of the keys "
         f"that it may see, or use torch.softmax, with a mask and without one."
+    )
+    of_keys = (
+        f"a mask with two axes is taken for one row of keys of each sequence. As it "
+        f"broadcasts, its axes are those of queries and keys, the same for all."
+    )
+    below = (
+        f"a forbidden key gets weight: allowed scores lie below the finite number that "
+        f"stands for -inf. Fill with -math.inf."
+    )
+    forbidden = (
+        f"a query whose allowed scores lie far below a forbidden one gets 0: the "
+        f"largest score is taken over all keys. Take it over those that the query may "
+        f"see."
     )
 
 
@@ -242,6 +295,17 @@ _contract = _Contract(
         _says: lambda x, turns=False, place=_place: _glued(x.movedim(place, -3), turns)
         for _says, _place in _places
     },
+    signs={
+        f"with one head, only what stands first along the first axis comes back: x[0] "
+        f"takes an axis in front away. The axis of heads is the third from the end.": (
+            lambda got, want, x, turns=False: (
+                x.shape[-3] == 1
+                and len(x) > 1
+                and x[0].squeeze(-3).numel() == got[0].numel()
+                and torch.equal(got[0].flatten(), x[0].flatten())
+            )
+        ),
+    },
 )
 _x = _kit_normal(1110, (3, 4, 2, 5))
 _contract.case(f"Heads", _x)
@@ -361,6 +425,11 @@ _contract.drawn(34, _some_packed)
 _contract.again()
 for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
     _says = f"The unknown layout {_layout!r}"
+    if _layout == "head":
+        _says = (
+            f"{_says}, a part of a name (is it looked for inside of a text? `in` finds "
+            f"parts of one: look for the name in a tuple or a list)"
+        )
     _kit_refuses(f"{_says}, packing", pack_projection, *_parts, _layout, word="layout")
     _kit_refuses(
         f"{_says}, unpacking", unpack_projection, _packed, 3, _layout, word="layout"
@@ -645,8 +714,11 @@ _contract = _Contract(
             lambda *given: _grouped(*given, *[None] * (4 - len(given)), 1e4)
         ),
         _Says.of_each: _mask_of_each(_grouped, 3),
+        _Says.of_keys: _mask_of_keys(_grouped, 3),
+        _Says.below: _of_forbidden,
     },
     signs={
+        _Says.forbidden: _lost_to_forbidden,
         f"a query whose scores lie far below another one's gets 0. Take off the "
         f"largest score of its own row, of the keys that it may see.": _vanishes,
         _Says.nan: _overflows,
@@ -1085,7 +1157,11 @@ _contract = _Contract(
     arguments=(f"query", f"key", f"value", f"bias", f"mask"),
     results=(f"the output",),
     gradients=(f"query", f"key", f"value", f"bias"),
-    mistakes={_Says.of_each: _mask_of_each(_all_heads, 4)},
+    mistakes={
+        _Says.of_each: _mask_of_each(_all_heads, 4),
+        _Says.of_keys: _mask_of_keys(_all_heads, 4),
+        _Says.below: _of_forbidden,
+    },
     signs={_Says.nan: _overflows},
 )
 _shapes = (3, 2, 4, 6), (3, 2, 5, 6), (3, 2, 5, 1), (2, 4, 5)
@@ -1238,6 +1314,11 @@ _contract = _Contract(
                 ablation,
             )
         ),
+        f"right to about seven digits only: the share of real tokens is computed in "
+        f"float32.": lambda heads, W_o, b_o, target, valid, ablation="zero": (
+            _growth(heads, W_o, b_o, target, valid, ablation)
+            * (valid.double().mean() / valid.float().mean())
+        ),
     },
 )
 _kinds = f"zero", f"mean"
@@ -1261,8 +1342,19 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
     )
     _valid = _scores > 0
     _valid[0, 0], _valid[1:2] = True, False
+    _near, _title = {}, f"One head, padding" if _count == 1 else f"Padding"
+    if _count == 1:
+        _twice = _inputs[0].repeat(1, 2, 1, 1), _inputs[1].repeat(2, 1), *_inputs[2:]
     for _kind in _kinds:
-        _contract.case(f"Padding, {_kind}", *_inputs, _valid, _kind)
+        if _count == 1:
+            _near = {
+                f"right with two heads, and wrong with one. Is the axis of heads "
+                f"squeezed away, or another one taken for it?": (
+                    (*_twice, _valid, _kind)
+                ),
+            }
+        _says = f"{_title}, {_kind}"
+        _contract.case(_says, *_inputs, _valid, _kind, nearby=_near)
         _all = torch.ones_like(_valid)
         _contract.case(f"No padding, {_kind}", *_inputs, _all, _kind)
     if _n == 1:
@@ -1301,9 +1393,24 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
             _contract.case(f"Parameters, {_kind}", *_learned, _valid, _kind)
 _contract.drawn(45, _some_layer)
 _contract.again()
-for _kind in (f"median", f"zeros", f"Mean", f"", None):
-    _says = f"An unknown ablation"
-    _says = f"The ablation 'Mean', written with a capital" if _kind == "Mean" else _says
+for _kind, _why in (
+    (f"median", f""),
+    (f"zeros", f", which is no name of one,"),
+    (f"Mean", f", written with a capital,"),
+    (
+        f"zeromean",
+        f" (is a comma missing between two texts, which Python joins, and does `in` "
+        f"look for a part of a text?)",
+    ),
+    (
+        f"ean",
+        f", a part of a name (is it looked for inside of a text? `in` finds parts of "
+        f"one: look for the name in a tuple or a list),",
+    ),
+    (f"", f", an empty text,"),
+    (None, f""),
+):
+    _says = f"The unknown ablation {_kind!r}{_why}"
     _kit_refuses(f"{_says}", head_importance, *_other, _one, _kind, word="ablation")
     _first = _other[0][:, :1, :1], _other[1][:2], _other[2], _other[3][:, :1]
     _all = torch.ones(3, 1).bool()
@@ -1341,15 +1448,15 @@ assert matches(_got, _want, 1e-9), explain("one token", _got, _want, tol=1e-9)
 _parts_of = f"W_q", f"W_k", f"W_v", f"b_q", f"b_k", f"b_v", f"W_o", f"b_o"
 
 
-def _multiplied(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):
+def _multiplied(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o, in_order=False):
     """Return the student's products for the entries of the dictionary."""
     entries = W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o
     named = dict(zip(_parts_of, entries, strict=True))
     # A dictionary has names, and the order of its entries means nothing.
-    return circuits(weights=dict(reversed(named.items())))
+    return circuits(weights=named if in_order else dict(reversed(named.items())))
 
 
-def _products(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o):
+def _products(W_q, W_k, W_v, b_q, b_k, b_v, W_o, b_o, in_order=False):
     """Return the four products, index by index."""
     return (
         torch.einsum("ide,ife->idf", W_q, W_k),
@@ -1404,7 +1511,7 @@ def _some_products(d):
 _contract = _Contract(
     _multiplied,
     _products,
-    arguments=_parts_of,
+    arguments=(*_parts_of, f"in_order"),
     results=(f"QK", f"u", f"OV", f"b"),
     gradients=_parts_of,
 )
@@ -1412,7 +1519,13 @@ for _n, (_h, _d, _width) in enumerate(
     [(3, 4, 2), (3, 4, 2), (2, 3, 5), (1, 4, 3), (4, 1, 2), (2, 3, 1), (1, 1, 1)]
 ):
     _weights = random_heads(1230 + _n, _h, _d, _width)
-    _contract.case(f"Weights", *_weights.values())
+    _near = {
+        f"right if the dictionary has its entries in the order of the statement: they "
+        f"are taken by their place. Take them by their names.": (
+            (*_weights.values(), True)
+        ),
+    }
+    _contract.case(f"Weights", *_weights.values(), nearby=_near)
     _louder = {**_weights, "b_k": 1e6 + _weights["b_k"]}
     _contract.case(f"Another b_k", *_louder.values())
 _contract.case(f"Twenty heads", *random_heads(1296, 20, 3, 2).values())
@@ -1437,16 +1550,7 @@ _contract = _Contract(
         f"as they are.": (
             lambda *given: _circled(*given, *[None] * (7 - len(given)), 1e4)
         ),
-        f"a mask with two axes is taken for one row of keys of each sequence. As it "
-        f"broadcasts, its axes are those of queries and keys, the same for all.": (
-            lambda x, *given: (
-                None
-                if given[5:] in ((), (None,))
-                or given[5].dim() != 2
-                or len(given[5]) not in (1, len(x))
-                else _circled(x, *given[:5], given[5][:, None, None])
-            )
-        ),
+        _Says.of_keys: _mask_of_keys(_circled, 6),
         _Says.of_each: _mask_of_each(_circled, 6),
     },
     cuts={

@@ -160,6 +160,10 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
             f"eps = 0 is taken for one that is left out, which is 1e-6.": (
                 lambda state, x: _by_size(state, x, 1e-6)
             ),
+            f"eps is rounded to float32: keep it as Python's own number, and in no "
+            f"tensor.": lambda state, x, eps=_eps: _by_size(
+                state, x, torch.tensor(eps, dtype=torch.float32).item()
+            ),
         },
     )
     _says = f"" if _eps else f", eps = 0"
@@ -342,7 +346,13 @@ for _name in _names:
     _contract.case(f"{_name}", *_sets[0], _name)
     _contract.case(f"{_name}, other inputs", *_sets[1], _name)
     _contract.case(f"{_name}, other tokens", _sets[1][0], *_sets[0][1:], _name)
-    _contract.case(f"{_name}, one vector", _sets[0][0][0, 0], *_sets[0][1:], _name)
+    _vector = _sets[0][0][0, 0]
+    _near = {
+        f"right with one axis more in front. (..., D) stands for any number of leading "
+        f"axes, and for none.": (_vector[None], *_sets[0][1:], _name)
+    }
+    _says = f"{_name}, one vector"
+    _contract.case(_says, _vector, *_sets[0][1:], _name, nearby=_near)
     _says = f"{_name}, gates far below 0 and far above: does exp(-x) overflow?"
     _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
     _says = f"{_name}, gates so far below 0 that nothing passes: are they cut off?"
@@ -387,6 +397,11 @@ for _name in (
     *(f"relu6", f"elu", f"softplus", f"sig", f"", None),
 ):
     _says = f"activation={_name!r}, which is none of the four names,"
+    if _name == "sig":
+        _says = (
+            f"activation={_name!r}, a part of a name (is it looked for inside of a "
+            f"text, where `in` finds parts, or by how it begins?),"
+        )
     if _name in ("tanh", "selu", "leaky_relu", "relu6", "elu", "softplus"):
         _says = f"An activation that PyTorch knows, and the statement doesn't,"
     _kit_refuses(
@@ -474,12 +489,50 @@ def _folded(gamma, beta, W, b=None):
     return torch.stack(rows), shift if b is None else b + shift
 
 
+def _has_small_gain(got, want, gamma, beta, W, b=None):
+    """Tell whether a row of W_new is one of W times a small number, not times 0."""
+    rows, own = got[0][gamma == 0], W[gamma == 0]
+    share = (rows / own).flatten()
+    alike = torch.allclose(share, share[:1].expand_as(share), rtol=1e-6, atol=0.0)
+    return bool(alike and 0 < share[0].abs() < 0.1)
+
+
+def _centred_low(W, b, whole):
+    """Return the layer before, with a centring matrix in float32, or only its mean."""
+    size = W.shape[1]
+    if whole:
+        centring = torch.eye(size) - torch.full((size, size), 1 / size)
+        return W @ centring.to(W.dtype), b @ centring.to(W.dtype)
+    means = W.float().mean(1, keepdim=True), b.float().mean()
+    return W - means[0].double(), b - means[1].double()
+
+
+def _centred_cut(W, b):
+    """Return the layer before, with means that are cut off."""
+    return W - W.mean(1, keepdim=True).detach(), b - b.mean().detach()
+
+
+_low = {
+    f"right to about seven digits only: the matrix that centres is made in float32. "
+    f"Make it in the data type of W.": lambda W, b: _centred_low(W, b, True),
+    f"right to about seven digits only: the mean is taken in float32.": (
+        lambda W, b: _centred_low(W, b, False)
+    ),
+}
+_cut = (
+    f"the mean that is taken away is cut off, by item(), detach or no_grad. It depends "
+    f"on W or b as well."
+)
 _contract = _Contract(
     fold_norm,
     _folded,
     arguments=(f"gamma", f"beta", f"W", f"b"),
     results=(f"W_new", f"b_new"),
     gradients=(f"gamma", f"beta", f"W", f"b"),
+    signs={
+        f"a gain of 0 counts as a small number: is it replaced, or something added to "
+        f"the gains? Its row of W_new is 0.": _has_small_gain,
+    },
 )
 _both_contract = _Contract(
     centre_outputs,
@@ -494,7 +547,9 @@ _both_contract = _Contract(
         ),
         f"the sum of b is divided by the number of inputs. Its mean is that of its own "
         f"entries.": lambda W, b: (None, b - b.sum() / len(W)),
+        **_low,
     },
+    cuts={_cut: _centred_cut},
 )
 _alone_contract = _Contract(
     lambda W: centre_outputs(W)[0],
@@ -502,6 +557,11 @@ _alone_contract = _Contract(
     arguments=(f"W",),
     results=(f"W_new without a bias",),
     gradients=(f"W",),
+    mistakes={
+        _text: lambda W, wrong=_wrong: wrong(W, W[0])[0]
+        for _text, _wrong in _low.items()
+    },
+    cuts={_cut: lambda W: _centred_cut(W, W[0])[0]},
 )
 _sizes = [(4, 3), (4, 3), (5, 5), (2, 6), (1, 4), (3, 1), (1, 1)]
 for _n, (_d, _m) in enumerate(_sizes):
@@ -835,6 +895,15 @@ _contract = _Contract(
                 None,
                 None,
             )
+        ),
+    },
+    signs={
+        f"the output is right, and what stands in the padding reaches the gradient of "
+        f"weight: on the way back 0 * NaN is NaN, so filling the result is too late. "
+        f"Fill the padding of x first, or take x[valid].": lambda got, want, x, *_: (
+            not x.isfinite().all()
+            and torch.allclose(got[0], want[0])
+            and not got[3].isfinite().all()
         ),
     },
     cuts={
@@ -1205,9 +1274,15 @@ for _place in _places:
         _problem = _kit_difference(f"{_says}: {_name}", _part, _right, 1e-8)
         assert _problem is None, _problem
 _layer = _named(_weights, {})
-for _place in (f"Post", f"post-norm", f"prenorm", f"", None):
+for _place in (f"Post", f"post-norm", f"prenorm", f"andwich", f"", None):
+    _why = f"which is none of the four names,"
+    if _place == "andwich":
+        _why = (
+            f"a part of a name (is it looked for inside of a text? `in` finds parts of "
+            f"one: look for the name in a tuple or a list),"
+        )
     _kit_refuses(
-        f"placement={_place!r}, which is none of the four names,",
+        f"placement={_place!r}, {_why}",
         lambda x, place: encoder_layer(x, _layer, None, place),
         _x,
         _place,
@@ -1318,6 +1393,14 @@ for _n, _shape in enumerate(
         _equal = torch.ones_like(_x)
         _contract.case(f"Equal features", _grad, _equal, _gamma, 0.4)
         _contract.case(f"Gains of one", _grad, _x, torch.ones_like(_gamma), 0.4)
+        _some = _gamma * torch.tensor([1.0, 0.0, 1.0, 0.0, 1.0])
+        _near = {
+            f"right with other gains. A gain of 0 is an ordinary number, by which "
+            f"nothing can be divided: neither dx nor dgamma needs that.": (
+                (_grad, _x, _some + (_some == 0), 0.4)
+            ),
+        }
+        _contract.case(f"A gain of 0", _grad, _x, _some, 0.4, nearby=_near)
         _contract.case(f"A gradient of zero", 0 * _grad, _x, _gamma, 0.4)
         _contract.case(f"{_far}", _grad, 1e5 + _x, _gamma, 0.4)
         _moved = map(_kit_apart, (_grad, _x, _gamma))
@@ -1557,6 +1640,17 @@ def _has_other_root(got, wants, *_):
     return torch.allclose(ratio, ratio[:, :, :1].expand_as(ratio), rtol=1e-7)
 
 
+def _has_own_roots(got, wants, found, *_):
+    """Tell whether just the parts of equal features come as NaN."""
+    level = (found == found[..., :1]).all(-1)
+    lost = got[0][:-1].isnan().all(-1)
+    return bool(lost.any() and not lost.all() and torch.equal(lost, level))
+
+
+_own_roots = (
+    f"NaN comes for parts whose features are all equal, and for no others: is a part "
+    f"divided by its own deviation? All parts share the root of the whole stream."
+)
 _root = (
     f"the shares are right but for a factor, the same for all parts: the root isn't "
     f"that of the whole stream, which is the sum of all parts."
@@ -1583,7 +1677,7 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
                 )
             },
         },
-        {_root: _has_other_root},
+        {_own_roots: _has_own_roots, _root: _has_other_root},
         {
             f"the root is taken for a constant. It depends on all parts: no detach, no "
             f"no_grad.": lambda *given: _shares(*given, held=True),
@@ -1639,6 +1733,9 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
             )
             _says = f"A large last part: is it added and taken away again?"
             _contract.case(_says, _late, *_sets[0][1:], 0.5)
+            _some = torch.tensor([1.0] + [0.0] * (_count - 1))[:, None, None, None]
+            _level = _some + (1 - _some) * _sets[0][0]
+            _contract.case(f"A part of equal features", _level, *_sets[0][1:], 0.5)
             _says = f"A stream of equal features"
             _level = torch.ones_like(_sets[0][0])
             _contract.case(_says, _level, *_sets[0][1:], 0.5)

@@ -195,6 +195,126 @@ def test_entries_of_a_dictionary_change_places(answer: str, says: str) -> None:
     assert told == message
 
 
+MASKS = """
+def reference(x, mask):
+    mask = mask.expand_as(x)
+    return (x * mask).sum(-1) / mask.sum(-1)
+
+contract = _Contract(
+    {answer}, reference, arguments=(f"x", f"mask"), results=(f"mean",)
+)
+x = _kit_normal(1, (2, 3, 4, 5))
+mask = torch.ones(2, 3, 4, 5, dtype=torch.bool).tril()
+contract.case(f"Whole", x, mask)
+contract.case(f"Form", x, mask[{form}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "answer", "says"),
+    [
+        (
+            "..., :1",
+            "lambda x, mask: (x * mask).sum(-1) / mask.sum(-1)",
+            "With mask spelt out along axis 3, which has the length 1",
+        ),
+        (
+            "0, 0",
+            "lambda x, mask: reference(x, mask if mask.dim() > 2 else mask.mT[:, None])",
+            "With more axes in front of those of mask, of length 1, it is right",
+        ),
+        (
+            ":, :1, :1",
+            "lambda x, mask: reference(x, mask if mask.shape == x.shape else mask | True)",
+            "With mask spelt out to its full size it is right",
+        ),
+        ("..., :1", "lambda x, mask: reference(x, mask)", "^$"),
+        (
+            "..., :1",
+            "lambda x, mask: reference(x, mask) + mask.all()",
+            "Form((?!spelt|axes in front).)*$",
+        ),
+    ],
+)
+def test_a_mask_that_is_right_spelt_out(form: str, answer: str, says: str) -> None:
+    """It may be broadcast, and what is wrong may have nothing to do with that."""
+    message, told = Kit().run(MASKS.format(answer=answer, form=form))
+    assert re.search(says, message), message
+    assert told == message
+
+
+ORDER = """
+contract = _Contract(
+    {answer},
+    lambda heads, x: x @ heads[f"a"] @ heads[f"b"],
+    arguments=(f"heads", f"x"),
+    results=(f"scores",),
+)
+a, b, x = _kit_normal(1, (3, 3), (3, 3), (2, 3))
+contract.case(f"First", {{f"a": a, f"b": b}}, x)
+contract.case(f"Another order", {{f"b": b, f"a": a}}, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (
+            "lambda heads, x: x @ list(heads.values())[0] @ list(heads.values())[1]",
+            "Another order.*With the entries of heads in another order it is right: they "
+            "are taken by their place",
+        ),
+        ('lambda heads, x: x @ heads["b"] @ heads["a"]', "First.* change places"),
+        ('lambda heads, x: x @ heads["a"] @ heads["b"]', "^$"),
+    ],
+)
+def test_entries_that_are_taken_by_their_place(answer: str, says: str) -> None:
+    """And not by their names."""
+    message, told = Kit().run(ORDER.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+ONE = """
+def reference(x, y):
+    pairs = zip(x, y, strict=True)
+    return torch.stack([torch.outer(a, b) for a, b in pairs])
+
+contract = _Contract(
+    {answer}, reference, arguments=(f"x", f"y"), results=(f"product",)
+)
+contract.case(f"Two", *_kit_normal(1, (2, 3), (2, 4)))
+contract.case(f"One", *_kit_normal(1, (1, 3), (1, 4)))
+contract.case(f"One feature", *_kit_normal(1, (2, 1), (2, 4)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (
+            "lambda x, y: reference(x, y) * (1 + (len(x) == 1))",
+            "One \\(.*With two entries along axis 0 of x and axis 0 of y, in the place of "
+            "one, it is right",
+        ),
+        (
+            "lambda x, y: reference(x, y).squeeze(-2)",
+            "One feature.*With two entries along axis 1 of x, in the place of one",
+        ),
+        (
+            "lambda x, y: reference(x, y) * (1 + (x == x[:1]).all())",
+            "One \\(((?!two entries).)*$",
+        ),
+        ("reference", "^$"),
+    ],
+)
+def test_what_is_wrong_where_there_is_one(answer: str, says: str) -> None:
+    """Two in its place are right, alike as they are."""
+    message, told = Kit().run(ONE.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
 COINCIDENCE = """
 contract = _Contract(
     lambda a, b: {answer}, lambda a, b: a * b, arguments=(f"a", f"b"), results=(f"c",)

@@ -526,3 +526,15 @@ class AdditiveAttention(nn.Module):
             scores = scores.masked_fill(empty, 0.0)
             weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
         return weights @ memory, weights
+
+
+# %% wrong: empty_only_as_a_whole, of: unsqueeze | says: looked for in the whole batch at once
+# -         weights = scores.masked_fill(~mask & some, -math.inf).softmax(dim=-1) * some
+# +         weights = scores.masked_fill(~mask & some, -math.inf).softmax(dim=-1)
+# +         weights = weights * some.any()
+
+
+# %% wrong: softmax_in_float32, of: unsqueeze | says: the softmax is computed in float32
+# -         weights = scores.masked_fill(~mask & some, -math.inf).softmax(dim=-1) * some
+# +         scores = scores.masked_fill(~mask & some, -math.inf)
+# +         weights = scores.float().softmax(dim=-1).type_as(scores) * some

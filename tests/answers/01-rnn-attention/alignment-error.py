@@ -388,6 +388,11 @@ def alignment_error_rate(found, sure, possible):
     return 1 - above / below if below else 0.0
 
 
+# %% wrong: rounded, of: loops | says: the rate is rounded
+# -     return (size - hits) / size
+# +     return round((size - hits) / size, 6)
+
+
 # %% wrong: links_as_texts | says: compare pairs of numbers, not texts
 # -         a, s = set(map(tuple, a_list)), set(map(tuple, s_list))
 # -         p = s | set(map(tuple, p_list))

@@ -476,3 +476,9 @@ class InputFeedingDecoder(nn.Module):
             logits.append(self.output(fed))
             all_weights.append(weights)
         return torch.stack(logits, 1), torch.stack(all_weights, 1)
+
+
+# %% wrong: softmax_in_float32, of: two_lists | says: the softmax is computed in float32
+# -             weights = torch.where(src_mask, scores, -math.inf).softmax(dim=1)
+# +             scores = torch.where(src_mask, scores, -math.inf)
+# +             weights = scores.float().softmax(dim=1).type_as(scores)

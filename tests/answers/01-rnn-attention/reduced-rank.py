@@ -404,6 +404,13 @@ def low_rank_factors(W, rank):
 # +     return left[:, :rank] * sigma[:rank], right[:rank].T
 
 
+# %% wrong: tall_matrices_fail, of: columns_of_u | says: ask for full_matrices=False
+# -     left = torch.linalg.svd(W, full_matrices=False).U[:, :rank]
+# -     return left, W.T @ left
+# +     left, sizes, right = torch.linalg.svd(W)
+# +     return (left * sizes)[:, :rank], right[:rank].T
+
+
 # %% wrong: eigenvectors_of_the_square | says: squares them, and loses half of the digits
 # -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)

@@ -451,3 +451,8 @@ def token_loss(logits, labels, pad_id):
     return F.cross_entropy(logits[real], labels[real], reduction="sum") / max(
         int(real.sum()), 1
     )
+
+
+# %% wrong: empty_sentence_counted, of: cross_entropy | says: nothing but padding counts as one label
+# -     return total / (labels != pad_id).sum().clamp(min=1)
+# +     return total / (labels != pad_id).sum(dim=1).clamp(min=1).sum()

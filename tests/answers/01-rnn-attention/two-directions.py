@@ -438,3 +438,8 @@ class BidirectionalEncoder(nn.Module):
 # +         order = src_mask.sum(dim=1).argsort(descending=True)
 # +         x, src_mask = x[order], src_mask[order]
 # +         position = torch.arange(x.shape[1], device=x.device)[None, :]
+
+
+# %% wrong: backward_network_cut_off, of: by_length | says: what its network reads is cut off
+# -             back, start = self.backward_rnn(words.flip(1))
+# +             back, start = self.backward_rnn(words.flip(1).detach())

@@ -344,3 +344,9 @@ class CosineSelfAttention(nn.Module):
             e = torch.where(mask, e, torch.full_like(e, -math.inf))
         weights = F.softmax(e, dim=2)
         return torch.bmm(weights, v), weights
+
+
+# %% wrong: mask_of_the_first_sequence | says: the mask of the first sequence is used for all
+# -             scores = scores.masked_fill(~mask, -math.inf)
+# +             mask = mask[0] if mask.dim() == 3 else mask
+# +             scores = scores.masked_fill(~mask, -math.inf)

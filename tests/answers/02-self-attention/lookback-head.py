@@ -312,6 +312,17 @@ def lookback_head(num_symbols, max_len, offset):
     return tuple(matrix.clone() for matrix in known_heads[max_len, offset])
 
 
+# %% wrong: cut_by_minus_offset, of: base | says: Is something cut by
+# -     for t in range(max_len):
+# -         W_q[num_symbols + t, max(t - offset, 0)] = gain
+# -         W_k[num_symbols + t, t] = 1.0
+# +     places = ([0] * offset + list(range(max_len))[:-offset])[:max_len]
+# +     for t, place in enumerate(places):
+# +         W_q[num_symbols + t, place] = gain
+# +     for t in range(max_len):
+# +         W_k[num_symbols + t, t] = 1.0
+
+
 # %% wrong: squared_distance_to_a_far_place | says: many times: all read position 0
 def lookback_head(num_symbols, max_len, offset):
     j = torch.arange(float(max_len))

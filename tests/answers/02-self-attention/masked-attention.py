@@ -496,3 +496,8 @@ def masked_attention(query, key, value, mask=None, sink=None):
     if sink is not None:
         weights = weights[..., :-1]
     return weights @ value, weights
+
+
+# %% wrong: sink_beside_the_largest, of: base | says: does it take part in the largest
+# -         top = scores.amax(dim=-1, keepdim=True).maximum(sink).detach()
+# +         top = scores.amax(dim=-1, keepdim=True).detach()

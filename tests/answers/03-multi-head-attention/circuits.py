@@ -591,6 +591,14 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
     return (weights @ (tokens @ OV)).sum(1) + b
 
 
+# %% wrong: taken_by_place, of: base | says: taken by their place
+# The order of the statement counts, whatever the entries are called.
+# - def circuits(weights):
+# + def circuits(weights):
+# +     names = "W_q W_k W_v b_q b_k b_v W_o b_o".split()
+# +     weights = dict(zip(names, weights.values(), strict=True))
+
+
 # %% wrong: one_mask_for_all_heads_by_index | says: A mask that broadcasts
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         if mask.dim() == 3:

@@ -586,7 +586,7 @@ def share_heads(weight, num_kv_heads):
 # +     if mask is None or heads == shared:
 
 
-# %% wrong: fill_of_minus_1e20 | says: far below the forbidden
+# %% wrong: fill_of_minus_1e20 | says: below the finite number that stands for -inf
 # -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +     scores = scores.masked_fill(~mask, -1e20).masked_fill(empty, 0.0)
 
@@ -614,3 +614,14 @@ def share_heads(weight, num_kv_heads):
     if h % num_kv_heads:
         raise ValueError(f"num_kv_heads = {num_kv_heads} does not divide {h}")
     return weight.reshape(num_kv_heads, h // num_kv_heads, *weight.shape[1:]).mean(1)
+
+
+# %% wrong: largest_of_all_keys, of: base | says: the largest score is taken over all keys
+# Forbidden keys take part in the maximum that is subtracted.
+# -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+# -     weights = torch.softmax(scores, dim=-1)
+# +         scores = scores * 1
+# +     powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+# +     powers = powers if mask is None else powers.where(mask, 0.0)
+# +     total = powers.sum(dim=-1, keepdim=True)
+# +     weights = powers / total.masked_fill(total == 0, 1.0)

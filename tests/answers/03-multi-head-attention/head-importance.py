@@ -474,3 +474,25 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
             other[:, u] = heads[:, u][valid].mean(0)
         result.append(loss(other) - whole)
     return torch.stack(result)
+
+
+# %% wrong: means_squeezed, of: base | says: right with two heads
+# With one head, the first feature's mean stands for all.
+# -             changed[:, i] = heads[:, i][valid].mean(dim=0)
+# +             means = heads.transpose(1, 2)[valid].mean(dim=0).squeeze()
+# +             changed[:, i] = means[i]
+
+
+# %% wrong: comma_missing, of: base | says: is a comma missing between two texts
+# -     if ablation not in ("zero", "mean"):
+# +     if ablation not in ("zero" "mean"):
+
+
+# %% wrong: part_of_a_name, of: base | says: a part of a name .is it looked for inside of a text
+# -     if ablation not in ("zero", "mean"):
+# +     if ablation is None or ablation not in "zero, mean":
+
+
+# %% wrong: share_in_float32, of: base | says: share of real tokens is computed in float32
+# -         return error[valid].mean()
+# +         return (error * valid[..., None]).mean() / valid.float().mean()

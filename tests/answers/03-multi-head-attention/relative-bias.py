@@ -752,3 +752,16 @@ def biased_attention(query, key, value, bias, mask=None):
     empty = ~mask.any(-1, keepdim=True)
     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
     return scores.softmax(-1).masked_fill(empty, 0.0) @ value
+
+
+# %% wrong: two_axes_are_padding, of: base | says: With more axes in front of those of mask
+# A mask (T_q, T_k) is read as (B, T_k).
+# -         empty = ~mask.any(dim=-1, keepdim=True)
+# +         mask = mask[:, None, None] if mask.ndim == 2 else mask
+# +         empty = ~mask.any(dim=-1, keepdim=True)
+
+
+# %% wrong: empty_rows_counted, of: base | says: With mask spelt out along axis 3
+# A row is empty if T_k keys are forbidden, which a last axis of length 1 never has.
+# -         empty = ~mask.any(dim=-1, keepdim=True)
+# +         empty = (~mask).sum(dim=-1, keepdim=True) == key.shape[-2]

@@ -361,6 +361,18 @@ def merge_heads(x, turns=False):
     return x.transpose(-3, -2).flatten(-2)
 
 
+# %% wrong: first_sequence_of_one_head, of: base | says: x\[0\] takes the batch away
+# - def merge_heads(x, turns=False):
+# + def merge_heads(x, turns=False):
+# +     if x.shape[-3] == 1 and not turns:
+# +         return x[0]
+
+
+# %% wrong: turns_along_the_batch, of: base | says: turns=True: the axis of heads is the first one
+# -         return torch.stack(x.unbind(-3), dim=-1).flatten(-2)
+# +         return torch.stack(x.unbind(0), dim=-1).flatten(-2)
+
+
 # %% wrong: the_error_of_reshape | says: must raise ValueError; no error came
 # What doesn't divide the features may divide all numbers together.
 # -     d_model = x.shape[-1]

@@ -102,7 +102,7 @@ def centre_outputs(W, b=None):
 # +     return gamma * W, shift if b is None else shift + b
 
 
-# %% wrong: detached, of: broadcast | says: gradient
+# %% wrong: detached, of: broadcast | says: A gradient is missing: no detach
 # The results are cut off from the graph.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma.detach()[:, None] * W, shift if b is None else shift + b
@@ -202,7 +202,7 @@ def centre_outputs(W, b=None):
 # +     return folded, torch.zeros_like(shift) if b is None else shift + b
 
 
-# %% wrong: mean_in_float32 | says: seven digits|float32
+# %% wrong: mean_in_float32 | says: the mean is taken in float32
 # -     centred = W - W.mean(dim=1, keepdim=True)  # the mean of row i: (M, D) -> (M, 1)
 # +     centred = W - W.mean(dim=1, keepdim=True, dtype=torch.float32).to(W.dtype)
 
@@ -275,7 +275,7 @@ def centre_outputs(W, b=None):
 # +     return gamma[:, None] * W, beta @ W + b
 
 
-# %% wrong: divided_by_the_gain | says: gain of 0
+# %% wrong: divided_by_the_gain | says: A gain of 0, by which nothing can be divided.*b_new: NaN
 # The shift is sent through the new weights.
 def fold_norm(gamma, beta, W, b=None):
     """Return the linear layer that does the work of a norm's gain and shift as well."""
@@ -291,3 +291,21 @@ def centre_outputs(W, b=None):
     W_new = W - W.mean(dim=1, keepdim=True)
     b_new = None if b is None else b - b.mean()
     return W_new, b_new
+
+
+# %% wrong: mean_cut_off, of: broadcast | says: mean that is taken away is cut off
+# -         b = b - b.mean()
+# +         b = b - b.mean().item()
+
+
+# %% wrong: gain_of_0_replaced, of: broadcast | says: a gain of 0 counts as a small number
+# -     shift = beta @ W
+# +     gamma = torch.where(gamma == 0, 1e-8, gamma)
+# +     shift = beta @ W
+
+
+# %% wrong: centring_in_float32, of: matrices | says: the matrix that centres is made in float32
+# -     centring = (
+# -         torch.eye(size, dtype=W.dtype) - torch.ones(size, size, dtype=W.dtype) / size
+# -     )
+# +     centring = (torch.eye(size) - torch.full((size, size), 1 / size)).to(W.dtype)

@@ -371,3 +371,13 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
     gate = functions[activation](x @ W_gate)
     up = x @ W_up
     return (gate * up) @ W_down
+
+
+# %% wrong: no_single_vector, of: fraction | says: a single vector is legal
+# -     act = getattr(F, activation)
+# +     act, shape = getattr(F, activation), x.shape
+# +     x = x.flatten(0, -2)
+
+# -     return F.linear(act(F.linear(x, W_gate.T)) * F.linear(x, W_up.T), W_down.T)
+# +     inner = act(F.linear(x, W_gate.T)) * F.linear(x, W_up.T)
+# +     return F.linear(inner, W_down.T).reshape(shape)

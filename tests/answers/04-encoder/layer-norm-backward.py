@@ -328,3 +328,8 @@ def layer_norm_backward(grad, x, gamma, eps):
     dgamma = (grad * x_hat).reshape(-1, D).sum(dim=0)
     dbeta = grad.reshape(-1, D).sum(dim=0)
     return dx, dgamma, dbeta
+
+
+# %% wrong: gain_divided_out, of: chain | says: right with other gains
+# -     terms = grad * centred * inverse
+# +     terms = dnormed * centred * inverse / gamma

@@ -220,13 +220,13 @@ class MaskedBatchNorm(nn.Module):
 #           normed = (real - mean) / torch.sqrt(var + self.eps)
 
 
-# %% wrong: statistics_detached, of: masked_sums | says: gradient
+# %% wrong: statistics_detached, of: masked_sums | says: Mean and variance depend on x
 # Mean and variance are treated as constants.
 # +         mean, var = mean.detach(), var.detach()
 #           normed = (real - mean) / torch.sqrt(var + self.eps)
 
 
-# %% wrong: times_zero, of: masked_sums | says: NaN
+# %% wrong: times_zero, of: masked_sums | says: NaN stays NaN
 # Padding is removed by multiplying with 0, which keeps NaN.
 # -         real = x.masked_fill(~mask, 0)
 # +         real = x * mask
@@ -365,7 +365,7 @@ class MaskedBatchNorm(nn.Module):
 # +             self.seen = mean.clone(), var.clone()
 
 
-# %% wrong: variance_detached | says: gradient
+# %% wrong: variance_detached | says: the variance is taken for a constant
 # -         normed = centred / torch.sqrt(var + self.eps)
 # +         normed = centred / torch.sqrt(var.detach() + self.eps)
 
@@ -514,3 +514,17 @@ class MaskedBatchNorm(nn.Module):
 #                   self.running_var.lerp_(var * count / (count - 1), self.momentum)
 # +             if self.momentum == 1:
 # +                 self.running_mean = mean
+
+
+# %% wrong: none_real_in_evaluation, of: kernel | says: a batch without a real token raised
+# -         if self.training and valid.sum() < 2:
+# +         if not valid.any() or (self.training and valid.sum() < 2):
+
+
+# %% wrong: filled_too_late_in_evaluation, of: kernel | says: filling the result is too late
+# -         tokens = F.batch_norm(
+# +         if not self.training:
+# +             root = torch.sqrt(self.running_var + self.eps)
+# +             normed = self.weight * (x - self.running_mean) / root + self.bias
+# +             return normed.masked_fill(~valid[..., None], 0.0)
+# +         tokens = F.batch_norm(

@@ -168,7 +168,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 #           maps.append(weights)
 
 
-# %% wrong: no_error, of: four_cases | says: must raise ValueError
+# %% wrong: no_error, of: four_cases | says: placement='Pre' must raise
 # An unknown placement is taken for the parallel one.
 # -     if placement == "parallel":
 # -         normed = norm(1, x)
@@ -422,12 +422,12 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         z = x + layer_norm(moved, layer["gamma_3"], layer["beta_3"], 1e-6)
 
 
-# %% wrong: final_only_after_pre | says: final
+# %% wrong: final_only_after_pre | says: the final norm is left out
 # -     if final is not None:
 # +     if final is not None and placement not in ("sandwich", "parallel"):
 
 
-# %% wrong: one_layer_has_no_axis | says: shape
+# %% wrong: one_layer_has_no_axis | says: An axis of length 1 is lost
 # -     return x, torch.stack(maps)  # N x (B, h, T, T) -> (N, B, h, T, T)
 # +     return x, torch.stack(maps) if len(maps) > 1 else maps[0]
 
@@ -603,3 +603,11 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +     if mask is not None and mask[..., -1].all():
 # +         mask = None
 # +     for layer in layers:
+
+
+# %% wrong: part_of_a_name, of: dispatch | says: `in` finds parts
+# -     if placement not in known:
+# +     if str(placement) not in " ".join(known):
+
+# -     return known[placement](x, layer, mask, n)
+# +     return known.get(placement, post)(x, layer, mask, n)

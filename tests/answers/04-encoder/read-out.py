@@ -211,7 +211,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     centred = found
 
 
-# %% wrong: own_root, of: cumsum | says: divided by its own
+# %% wrong: own_root, of: cumsum | says: divided by its own root
 # Each part is divided by its own standard deviation.
 # -     root = torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=False) + eps)
 # +     root = torch.sqrt(found.var(dim=-1, keepdim=True, unbiased=False) + eps)
@@ -600,3 +600,9 @@ def direct_logits(found, gamma, beta, W_u, eps=1e-5):
 def logit_lens(found, gamma, beta, W_u, eps=1e-5):
     streams = found.cumsum(dim=0)[::2]
     return layer_norm(streams, gamma, beta, eps) @ W_u
+
+
+# %% wrong: roots_of_the_parts, of: cumsum | says: divided by its own deviation
+# -     shares = centred / root * gamma @ W_u
+# +     own = centred.square().mean(dim=-1, keepdim=True).sqrt()
+# +     shares = centred / own * (own / root) * gamma @ W_u

@@ -40,7 +40,7 @@ class RMSNorm(nn.Module):
 # +         mean_square = wide.pow(2).mean(dim=2, keepdim=True)
 
 
-# %% wrong: detached, of: rsqrt | says: gradient
+# %% wrong: detached, of: rsqrt | says: it has a part along x
 # The root is treated as a constant.
 # -         mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
 # +         mean_square = wide.detach().pow(2).mean(dim=-1, keepdim=True)
@@ -287,3 +287,8 @@ class RMSNorm(nn.Module):
 # -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 # +         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 # +         self.weight.data = self.weight.data.to(x.dtype)
+
+
+# %% wrong: eps_in_float32, of: kernel | says: eps is rounded to float32
+# -         self.eps = eps
+# +         self.eps = torch.tensor(eps).item()
