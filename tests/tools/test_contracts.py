@@ -448,7 +448,10 @@ contract.again()
             "x * y[0]",
             "wrong further on. Is something used for all that belongs to index",
         ),
-        ("x.clone()", "wrong further on.$"),  # by chance: y begins with 1
+        (  # by chance: y begins with 1
+            "x.clone()",
+            "wrong further on. Just this comes if a multiplication .* is left out.$",
+        ),
     ],
 )
 def test_the_first_of_the_batch_is_suspected_with_a_reason(
