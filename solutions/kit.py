@@ -1158,8 +1158,8 @@ class _Contract:
                 continue
             factor, flows = way
             assert now.requires_grad or not flows, (
-                f"{says}: no gradient leads back from {name}: it is cut off, for example "
-                f"by detach, .data, .item(), torch.no_grad or a new torch.tensor(...)."
+                f"{says}: no gradient leads back from {name}: it is cut off, for "
+                f"example by detach, .data, .item(), torch.no_grad or a new tensor."
             )
             loss = loss + (now * factor.to(now.dtype)).sum()
         found = [None] * len(given)
