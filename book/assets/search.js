@@ -5,16 +5,17 @@ const SEARCH = { boost: { heading: 6, terms: 4, page: 2, text: 1 }, most: 30, ar
 // Of a question, these say nothing about what is asked.
 const FILLERS = new Set("a an and are can do does for how i in is it of on the to what when where which why with".split(" "));
 
-// "Heads" finds "head", "normalization" finds "normalisation".
+// "Heads" finds "head", "penalty" finds "penalties", "normalization" finds "normalisation".
 function searchTerm(word) {
   const lower = word.toLowerCase().replace(/[’']s$/, "").replace(/iz(?=e|ing|ation)/, "is");
-  return lower.length > 3 ? lower.replace(/([^su])s$/, "$1") : lower;
+  const one = lower.replace(/(?<=..)ies$/, "y").replace(/(ss|sh|ch|x|z)es$/, "$1");
+  return lower.length > 3 ? one.replace(/([^su])s$/, "$1") : lower;
 }
 
-// A word with a hyphen is found in one word, too: warm-up, warmup.
+// A word with a hyphen or an underscore is found in one word, too: warm-up, warmup, W_O.
 function searchWords(text) {
-  const joined = text.match(/\p{L}+(?:[-‐]\p{L}+)+/gu) || [];
-  return [...text.split(/[^\p{L}\p{N}]+/u), ...joined.map((word) => word.replace(/[-‐]/g, ""))];
+  const joined = text.match(/\p{L}+(?:[-‐_]\p{L}+)+/gu) || [];
+  return [...text.split(/[^\p{L}\p{N}]+/u), ...joined.map((word) => word.replace(/[-‐_]/g, ""))];
 }
 
 // Chapters explain; traps, exercises and pages for teachers come after them.
@@ -25,14 +26,19 @@ function weightOf(url) {
 }
 
 function makeIndex(sections) {
+  const known = new Set(); // these words aren't misspelt
   const index = new MiniSearch({
     fields: ["heading", "terms", "page", "text"],
     tokenize: searchWords,
-    processTerm: searchTerm,
+    processTerm: (word) => {
+      const term = searchTerm(word);
+      known.add(term);
+      return term;
+    },
     searchOptions: {
       boost: SEARCH.boost,
       prefix: (word) => word.length > 2,
-      fuzzy: (word) => (word.length > 5 ? 0.15 : false),
+      fuzzy: (word) => (word.length > 5 && !known.has(word) ? 0.15 : false),
       boostDocument: (id) => weightOf(sections[id].url),
     },
   });
@@ -54,6 +60,7 @@ function findSections(index, sections, query) {
     one.score *= (one.queryTerms.length / most) ** 3;
     const { heading, text, terms: introduced } = sections[one.id];
     if (introduced.split(", ").some((term) => terms(term) === asked)) one.score *= 3;
+    if (sections.filter((section) => section.heading === heading).length > 3) one.score *= 0.4; // Summary
     if (words(heading).includes(phrase)) one.score *= 3;
     else if (words(text).includes(phrase)) one.score *= 1.5;
   }

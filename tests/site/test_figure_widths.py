@@ -6,14 +6,16 @@ what needs more than a phone's column scrolls in its box.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 from bs4 import BeautifulSoup, Tag
 
 from tests.site.pages import ROOT, documents, soup
+from tests.site.test_pages import TOO_WIDE
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +62,21 @@ def test_no_figure_is_wider_than_a_phones_column(images: ModuleType) -> None:
         if name not in EXCEPTIONS
     ]
     assert not problems, "\n".join(problems)
+
+
+def test_no_figure_scrolls_on_a_narrow_phone(site: Path, new_context: Callable) -> None:
+    """Of 360 pixels: there a drawing takes the margins of the page, too."""
+    phone = {"viewport": {"width": 360, "height": 740}, "is_mobile": True}
+    page = new_context(**phone, has_touch=True).new_page()
+    for name in documents():
+        page.goto(f"{site.as_uri()}/{name}.html")
+        wide = page.evaluate(
+            """() => [...document.querySelectorAll(".figure-box")]
+              .filter((box) => box.scrollWidth > box.clientWidth + 1)
+              .map((box) => box.parentElement.id)"""
+        )
+        assert not wide, name
+        assert not page.evaluate(TOO_WIDE), name
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,17 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.site.pages import documents, soup
+from tests.site.document import run_with_document
+from tests.site.pages import ROOT, documents, soup
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
+QUESTIONS = ROOT / "tests" / "site" / "queries.tsv"
+FIND = """(queries) => {
+  const index = makeIndex(courseSections);
+  const found = (query) => findSections(index, courseSections, query);
+  return queries.map((query) => found(query).map(({ id }) => courseSections[id].url));
+}"""
 #: What somebody types, and where the answer stands: a page, or a section of it.
 QUERIES = {
     "positional encoding": "book/05-positions.html",
@@ -90,6 +97,27 @@ def test_the_right_section_is_first_or_second(
             missed[query] = links
     assert not missed
     assert page.locator(".search-sections mark").count()
+
+
+def test_questions_of_a_stranger_find_their_section(site: Path) -> None:
+    """Most of them, in the first place or the first three.
+
+    queries.tsv: what somebody typed who knew the pages, and neither the search nor its words, with
+    one or two sections that answer it. It measures the rules of search.js: no word of search.toml
+    may come from there.
+    """
+    static = site / "_static"
+    names = ("minisearch.js", "course-sections.js", "search.js")
+    rows = [line.split("\t") for line in QUESTIONS.read_text("utf-8").splitlines()]
+    with run_with_document([static / name for name in names]) as node:
+        found = node.evaluate(FIND, [query for query, *_ in rows])
+    places = []
+    for urls, (_, *answers) in zip(found, rows, strict=True):
+        right = {f"book/{one.replace('#', '.html#')}" for one in answers if one}
+        places.append(next((n for n, url in enumerate(urls, 1) if url in right), 99))
+    first, three = sum(n == 1 for n in places), sum(n <= 3 for n in places)
+    assert len(places) == 80
+    assert (first >= 0.75 * 80, three >= 0.85 * 80) == (True, True), (first, three)
 
 
 def test_what_nobody_wrote_is_not_found(server: str, new_context: Callable) -> None:
