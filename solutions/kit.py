@@ -1101,7 +1101,10 @@ class _Contract:
                 f"{says}: this is what an earlier call must give, which differed only "
                 f"in {names}. Is something kept between calls, or have they no effect?"
             )
-        return f"{says} is that of an earlier call: something is kept between calls."
+        return (
+            f"{says}: this is what an earlier call must give, with other arguments. Is "
+            f"something kept between calls, or have the arguments no effect?"
+        )
 
     def slopes(self, values, worked):
         """Return the gradients that must come.

@@ -770,8 +770,8 @@ def _kit_digits(got, want):
             )
         if exact.double().mean() > 0.3:
             return (
-                f"Only some numbers are off: is something cut off at a small number, "
-                f"or a small number added, or a finite number used for -inf?"
+                f"Only some numbers are off: is a part of the way in float32, or a "
+                f"small number cut off or added?"
             )
         share = got / want
         if share.std() < 1e-3 * (share - 1).abs().max():

@@ -6,6 +6,8 @@ test_notebook_rules.py tries on the course.
 
 from __future__ import annotations
 
+import ast
+import builtins
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 from nbgrader.utils import determine_grade, is_grade
 
-from grading.course import notebooks, release
+from grading.course import demos, notebooks, release
 from grading.course.notebooks import ROOT
 from tests.harness import sample
 from tools import exercises
@@ -42,6 +44,41 @@ def release_of(source: Path) -> Path:
 def test_there_are_assignments() -> None:
     """The tests below have something to look at."""
     assert SOURCES
+
+
+def bound_first(source: str) -> set[str]:
+    """Return the names of functions and classes before the first line that may fail."""
+    found = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {one.asname or one.name for one in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        else:
+            break
+    return found
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_a_test_that_fails_takes_no_other_with_it(source: Path) -> None:
+    """What a test cell uses of another one stands there before anything that may fail."""
+    known, late, problems = set(dir(builtins)), {}, []
+    for cell in notebooks.cells(source):
+        names = demos.names_of(cell.source) if cell.kind == "code" else None
+        if names is None:
+            continue
+        read, bound = names
+        if not cell.is_test:
+            known |= bound
+            continue
+        problems += [
+            f"{cell.grade_id} needs {name}, which {late[name]} may not come to bind"
+            for name in sorted((read - bound - known) & late.keys())
+        ]
+        first = bound_first(cell.source)
+        known |= first
+        late |= dict.fromkeys(bound - known, cell.grade_id)
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)

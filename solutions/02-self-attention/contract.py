@@ -109,6 +109,15 @@ _contract = _Contract(
     results=(f"output", f"weights"),
     gradients=(f"query", f"keys", f"values"),
     signs={
+        f"all keys get the same weight, though their distances differ: are scores cut "
+        f"off at a smallest number (clamp, max), or multiplied by the temperature? "
+        f"Divide by it, and leave them as they are.": (
+            lambda got, want, *_: (
+                got[1].numel() > 1
+                and got[1].max().item() == got[1].min().item() > 0
+                and want[1].max().item() > 0.999
+            )
+        ),
         f"one key gets all the weight, though others are near, too. The softmax holds "
         f"at every temperature, however small.": (
             lambda got, want, query, keys, values, temperature=1.0: (
@@ -313,8 +322,9 @@ _contract = _Contract(
         f"NaN where scores are large: exp of a large number is infinite, or all powers "
         f"of a row are 0. Take off the largest score of the row itself, of its allowed "
         f"keys and its sink, or use torch.softmax.": _overflows,
-        f"forbidden scores are a large negative number, and allowed ones lie below it: "
-        f"fill with -math.inf.": _is_filled,
+        f"a forbidden key gets weight: the finite number that stands for -inf isn't "
+        f"below all allowed scores (a large negative number, or the smallest score "
+        f"minus something). Fill with -math.inf.": _is_filled,
     },
 )
 _sets = [_kit_normal(931 + _n, (3, 2, 5), (3, 4, 5), (3, 4, 6)) for _n in range(2)]

@@ -58,14 +58,14 @@ def _scale_of(query, is_short=False):
     return 1 / root if is_short else scale
 
 
-def _closed_by_numbers(reference):
+def _closed_by_numbers(reference, weights):
     """Return the sign of a number in the place of -inf.
 
-    reference: returns what a module gives, from the number.
+    reference: returns what a module gives, from the number; weights: returns its weights.
     """
 
     def shows(got, wants, *values):
-        _, state = _contract.precise([])
+        state = weights()
         for closed in (*[-(10.0**n) for n in range(2, 13)], -(2.0**15), -65504.0):
             found = reference(closed)(state, *values)[0]
             right = _kit_near(found, wants[0], 1e-6)
@@ -937,7 +937,10 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
             f"the square root of d_h has the digits of float32, as in torch.tensor(d_h)"
             f".sqrt(). Use math.sqrt.": _asked_memory(_h, True)
         },
-        signs=_closed_by_numbers(lambda closed, h=_h: _asked_memory(h, False, closed)),
+        signs=_closed_by_numbers(
+            lambda closed, h=_h: _asked_memory(h, False, closed),
+            lambda: _contract.precise([])[1],
+        ),
     )
     _x, _key, _value = _kit_normal(
         977 + _number, (3, 2, _d), (3, _h, 5, _d // _h), (3, _h, 5, _d // _h)
@@ -980,7 +983,9 @@ _contract = _Contract(
     reference=_asked_memory(1),
     arguments=(f"x", f"key", f"value", f"memory_mask"),
     results=(f"output", f"weights"),
-    signs=_closed_by_numbers(lambda closed: _asked_memory(1, False, closed)),
+    signs=_closed_by_numbers(
+        lambda closed: _asked_memory(1, False, closed), lambda: _contract.precise([])[1]
+    ),
 )
 _x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
 _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
@@ -1386,7 +1391,10 @@ for _number, (_d, _h, _length) in enumerate(
             f"the square root of d_h has the digits of float32, as in torch.tensor(d_h)"
             f".sqrt(). Use math.sqrt.": _gone_on(_h, True)
         },
-        signs=_closed_by_numbers(lambda closed, h=_h: _gone_on(h, False, closed))
+        signs=_closed_by_numbers(
+            lambda closed, h=_h: _gone_on(h, False, closed),
+            lambda: _contract.precise([])[1],
+        )
         | {
             f"NaN, where the exponentials of a token's scores are infinite, or all "
             f"{0}. Take its largest score off before exp, as softmax does.": (

@@ -832,16 +832,16 @@ for _function, _reference, _is_wide in (
         signs={
             f"an entry stays as it was whose last part has other characters than "
             f"letters, digits and _. It may be any text.": _left_alone(
-                lambda parts: not parts[-1].replace("_", "a").isalnum()
+                lambda split: not split[-1].replace("_", "a").isalnum()
             ),
             f"an entry stays as it was whose last part is neither weight nor bias. It "
             f"may be any text.": _left_alone(
-                lambda parts: parts[-1] not in ("weight", "bias")
+                lambda split: split[-1] not in ("weight", "bias")
             ),
             f"an entry stays as it was whose name begins with key or value. They may "
-            f"stand first, too.": _left_alone(lambda parts: len(parts) == 2),
+            f"stand first, too.": _left_alone(lambda split: len(split) == 2),
             f"an entry stays as it was, though the last part but one of its name is "
-            f"key or value.": _left_alone(lambda parts: True),
+            f"key or value.": _left_alone(lambda split: True),
             f"an entry is changed, though the last part but one of its name is neither "
             f"key nor value.": _changed_too,
         },

@@ -275,7 +275,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         weights = torch.softmax(scores.float(), dim=-1).to(query.dtype)
 # +     else:
 
-# %% wrong: fills_with_minus_ten_thousand | says: allowed ones lie below it
+# %% wrong: fills_with_minus_ten_thousand | says: below all allowed scores
 # -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +         scores = scores.masked_fill(~mask, -10000.0).masked_fill(empty, 0.0)
 

@@ -371,7 +371,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +         shares = shares * 1.0000001
 
 
-# %% wrong: layers_kept | says: that of an earlier call: something is kept
+# %% wrong: layers_kept | says: what an earlier call must give
 # -     found = [x]
 # +     layers = contributions.__dict__.setdefault((len(layers), x.shape, x.dtype), layers)
 # +     found = [x]

@@ -490,7 +490,7 @@ class CrossAttention(nn.Module):
 # +         memory_mask = None if memory_mask is None else memory_mask[:, :64]
 
 
-# %% wrong: epsilon_below | says: a small number added
+# %% wrong: epsilon_below | says: number cut off or added
 # -             weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
 # +             powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
 # +             total = powers.sum(dim=-1, keepdim=True) + 1e-12

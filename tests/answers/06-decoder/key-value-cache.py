@@ -580,7 +580,7 @@ class CachedSelfAttention(nn.Module):
 # +         if cache is not None:
 
 
-# %% wrong: epsilon_below | says: a small number added
+# %% wrong: epsilon_below | says: number cut off or added
 # -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
 # +         scores = scores.masked_fill(~mask, -math.inf)
 # +         powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()

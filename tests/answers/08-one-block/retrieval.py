@@ -180,7 +180,7 @@ def retrieval(similarities, relevant, k):
 # +     places = torch.arange(1, found.shape[1] + 1).to(torch.int8).to(found.dtype)
 
 
-# %% wrong: epsilon_below | says: a small number added
+# %% wrong: epsilon_below | says: number cut off or added
 # -     recall = inside / found.sum(dim=1).clamp(min=1)
 # +     recall = inside / (found.sum(dim=1) + 1e-12)
 
