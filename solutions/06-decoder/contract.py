@@ -61,7 +61,8 @@ def _scale_of(query, is_short=False):
 def _closed_by_numbers(reference, weights):
     """Return the sign of a number in the place of -inf.
 
-    reference: returns what a module gives, from the number; weights: returns its weights.
+    reference: returns what a module gives, from the number; weights: returns its
+    weights.
     """
 
     def shows(got, wants, *values):
@@ -874,6 +875,11 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
+def _current_state():
+    """Return the weights of the contract that is asked, in float64."""
+    return _contract.precise([])[1]
+
+
 def _asked_memory(h, is_short=False, closed=None):
     """Return the reference of forward for h heads.
 
@@ -939,7 +945,7 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
         },
         signs=_closed_by_numbers(
             lambda closed, h=_h: _asked_memory(h, False, closed),
-            lambda: _contract.precise([])[1],
+            _current_state,
         ),
     )
     _x, _key, _value = _kit_normal(
@@ -984,7 +990,7 @@ _contract = _Contract(
     arguments=(f"x", f"key", f"value", f"memory_mask"),
     results=(f"output", f"weights"),
     signs=_closed_by_numbers(
-        lambda closed: _asked_memory(1, False, closed), lambda: _contract.precise([])[1]
+        lambda closed: _asked_memory(1, False, closed), _current_state
     ),
 )
 _x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
@@ -1341,9 +1347,14 @@ def _gone_on(h, is_short=False, closed=None):
     return reference
 
 
+def _current_state():
+    """Return the weights of the contract that is asked, in float64."""
+    return _contract.precise([])[1]
+
+
 def _has_overflown(got, wants, x, key=None, value=None):
     """Tell whether NaN comes where exponentials are infinite, or all 0."""
-    _, state = _contract.precise([])
+    state = _current_state()
     h, seen = got[1].shape[1], 0 if key is None else key.shape[2]
     x = x + state["positions"][seen : seen + x.shape[1]]
     query, new = [_projected_heads(state, f"{name}_proj", x, h) for name in "qk"]
@@ -1393,7 +1404,7 @@ for _number, (_d, _h, _length) in enumerate(
         },
         signs=_closed_by_numbers(
             lambda closed, h=_h: _gone_on(h, False, closed),
-            lambda: _contract.precise([])[1],
+            _current_state,
         )
         | {
             f"NaN, where the exponentials of a token's scores are infinite, or all "
