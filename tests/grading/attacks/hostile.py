@@ -175,7 +175,8 @@ class Class:
     def check_honest(self, student: str) -> None:
         """Assert that an honest student has all points, and nobody wonders about anything."""
         result = self.results[student]
-        assert (str(result.state), result.reasons) == ("graded", []), student
+        found = str(result.state), result.reasons
+        assert found == ("graded", []), f"{student}: {found}"
         assert result.total == self.most, (student, result.messages)
 
     def check_shown(self, student: str) -> None:
