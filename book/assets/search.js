@@ -67,9 +67,9 @@ function findSections(index, sections, query) {
   return found.sort((a, b) => b.score - a.score).slice(0, SEARCH.most);
 }
 
-// A pattern of words that begin with one of the terms.
+// A pattern of words that begin with one of the terms, or with its plural.
 function patternOf(terms) {
-  const escaped = terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const escaped = terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/y$/, "(?:y|ies)"));
   return new RegExp(`(?<![\\p{L}\\d])((?:${escaped.join("|")})[\\p{L}\\d]*)`, "iu");
 }
 

@@ -6,6 +6,7 @@ test_search.py has it in a browser, with the sections of the site.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -117,12 +118,20 @@ def test_spellings_of_one_word_are_one_term(process: Node) -> None:
         "loss": "loss",
         "bus": "bus",
         "size": "sise",
+        "Penalties": "penalty",
+        "dies": "die",
+        "classes": "class",
+        "batches": "batch",
     }
     assert process.evaluate("(all) => all.map(searchTerm)", list(terms)) == [
         *terms.values()
     ]
-    words = process.evaluate("(text) => searchWords(text)", "a warm-up, 2 x")
-    assert [word for word in words if word] == ["a", "warm", "up", "2", "x", "warmup"]
+    words = process.evaluate("(text) => searchWords(text)", "a warm-up, 2 W_O")
+    assert [word for word in words if word] == [
+        *("a", "warm", "up", "2", "W", "O", "warmup", "WO")
+    ]
+    pattern = process.evaluate("(terms) => patternOf(terms).source", ["penalty"])
+    assert re.search(pattern.replace("\\p{L}", "a-z"), "Two penalties", re.I)
 
 
 def test_the_excerpt_is_cut_around_the_word(search: Callable) -> None:
