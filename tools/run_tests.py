@@ -23,11 +23,12 @@ NBVAL = [
     "--nbval-sanitize-with",
     "tests/nbval_sanitize.cfg",
 ]
-PARALLEL = ["-n", "2", "--dist", "loadscope"]
+# The plugin: xdist's own scheduler waits for ever after a test that ends its worker.
+SCHEDULED = ["-p", "tests.harness.scheduling", "--dist", "loadscope"]
+PARALLEL = ["-n", "2", *SCHEDULED]
 # Many tests wait, for a browser or a time limit: a third process uses what two leave idle.
 # conftest.py has the longest files first; xdist by itself begins with those of many tests.
-WAITING = ["-n", "3", "--dist", "loadscope", "--no-loadscope-reorder"]
-
+WAITING = ["-n", "3", *SCHEDULED, "--no-loadscope-reorder"]
 
 # Which room may import which; no folder of its own beside the others.
 QUIET = ["--no-cache", "--no-logo"]
