@@ -371,7 +371,7 @@ class _Contract:
         self.through = results if through is None else through
         self.tol, self.first, self.number = tol, None, 0
         self.earlier, self.waiting, self.weights = [], [], None
-        self.cases = []
+        self.cases, self.lower = [], False
         self.call, self.dtype, self.views = call, torch.float64, views
         self.ask = (lambda call: call) if ask is None else ask
         self.loose, self.apart, self.name = loose, apart, name
@@ -470,6 +470,7 @@ class _Contract:
             results = [x if x.is_leaf else x.detach() for x in results]
         self.earlier.append((says, results, _kit_copy(results), wants, values))
         self.cases.append((says, wants, tol, values))
+        self.lower |= any(x.dtype == torch.float32 for x in _kit_tensors(list(values)))
         self.number += 1
         if learns:
             self.waiting.append((says, values, tol, worked))
@@ -844,12 +845,7 @@ class _Contract:
 
     def before_in_float32(self, says, values):
         """Call in float32, if that is asked at all, for what may be kept of it."""
-        asked = any(
-            x.dtype == torch.float32
-            for *_, given in self.cases
-            for x in _kit_tensors(given)
-        )
-        if asked and any(x.dtype == torch.float64 for x in _kit_tensors(values)):
+        if self.lower and any(x.dtype == torch.float64 for x in _kit_tensors(values)):
             lower = [_kit_cast(x, torch.float32) for x in _kit_copy(list(values))]
             try:
                 _kit_attempt(says, self.ask(self.call), *lower)

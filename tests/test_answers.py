@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +38,25 @@ def test_every_bank_is_read_and_complete(folder: Path) -> None:
         loaded, found, answers.Rules(), ROOT / "tests" / "answers"
     )
     assert not problems, "\n".join(["", *problems])
+
+
+@pytest.mark.slow
+def test_what_is_worked_out_once_changes_no_outcome() -> None:
+    """Right answers and wrong ones end as they do where each run works out all by itself."""
+    loaded = assignment.load(FOLDERS[-1])
+    found, _ = bank.read_bank(loaded, ROOT / "tests" / "answers")
+    mixes = answers.mixed([answer for answer in found if answer.is_right])[:2]
+    some = random.Random(0).sample([one for one in found if not one.is_right], 8)
+    jobs = [
+        runner.Job({answer.task: answer.source for answer in mix})
+        for mix in (*mixes, *([one] for one in some))
+    ]
+    assert len(jobs) >= runner.SOME
+    kept, anew = (
+        [outcome.cells for outcome in runner.run(loaded, jobs, remember=remember)[1]]
+        for remember in (True, False)
+    )
+    assert kept == anew
 
 
 def test_assignments_and_banks_belong_together() -> None:
