@@ -174,7 +174,8 @@ def _serve(
         children = _Children(Path(folder), processes, limit)
         notebook = _Notebook(assignment, Path(folder) / "stderr")
         if remember and sum(not job.visible_only for job in jobs) >= SOME:
-            _remember(notebook, children, Path(folder))
+            notebook.memory = Memory()
+            _remember(notebook, children, limit, Path(folder))
         for position, cell in enumerate(assignment.cells):
             if cell.is_solution:
                 here = starts.count(order.index(cell.grade_id))
@@ -195,25 +196,39 @@ def _serve(
     return notebook.outcome, done
 
 
-def _remember(notebook: _Notebook, children: _Children, folder: Path) -> None:
+def _remember(
+    notebook: _Notebook, children: _Children, limit: int, folder: Path
+) -> None:
     """Have a child run the reference, and keep here what its tests worked out.
 
     Where it doesn't come to its end, each job works it out for itself.
     """
     place = folder / "memory"
-    child = children.context.Process(target=_work_out, args=(notebook, place))
+    child = children.context.Process(target=_work_out, args=(notebook, limit, place))
     child.start()
     child.join()
     if place.exists():
-        notebook.memory.cells = pickle.loads(place.read_bytes())
+        notebook.memory.cells = {
+            source: {number: pickle.loads(one) for number, one in kept.items()}
+            for source, kept in pickle.loads(place.read_bytes()).items()
+        }
 
 
-def _work_out(notebook: _Notebook, place: Path) -> None:
+def _work_out(notebook: _Notebook, limit: int, place: Path) -> None:
     """In a child: execute the reference notebook, and write what its tests worked out."""
     for cell in notebook.assignment.cells:
+        signal.alarm(limit)
         notebook.execute(cell)
+    written: dict[str, dict[int, bytes]] = {}
+    for source, kept in notebook.memory.cells.items():
+        written[source] = {}
+        for number, one in kept.items():
+            with contextlib.suppress(AttributeError, TypeError, pickle.PicklingError):
+                text = pickle.dumps(one)  # not what holds a lambda
+                if b"__main__" not in text:  # nor what the notebook defines
+                    written[source][number] = text
     partial = place.with_suffix(".partial")
-    partial.write_bytes(pickle.dumps(notebook.memory.cells))
+    partial.write_bytes(pickle.dumps(written))
     partial.rename(place)
 
 
@@ -254,7 +269,7 @@ class _Notebook:
         self.assignment = assignment
         self.job = Job({})
         self.outcome = Outcome()
-        self.memory = Memory()
+        self.memory: Memory | None = None
         # As in a kernel, user code is the module __main__.
         module = types.ModuleType("__main__")
         module.__dict__.update(__builtins__=builtins, display=lambda *_, **__: None)
@@ -282,7 +297,7 @@ class _Notebook:
             source = test.visible if self.job.visible_only else test.full
         elif cell.is_solution:
             source = self.job.answers.get(name, source)
-        if test is not None:
+        if test is not None and self.memory is not None:
             self.memory.begin(source)
             self.namespace["course_memory"] = self.memory
         before = self.stderr.stat().st_size
