@@ -8,6 +8,7 @@ output of a `Bridge`: its backward asks the side that computed it.
 from __future__ import annotations
 
 import builtins
+import contextlib
 
 import torch
 
@@ -18,6 +19,8 @@ from grading.bridge.wire import Channel, WireError
 #: Arguments with a history, of calls that are over, that are still found by a later call.
 REMEMBERED = 64
 DEEPEST_CALLS = 24
+#: What can be a default data type, by name.
+DEFAULTS = frozenset(name for name, one in DTYPES.items() if one.is_floating_point)
 LONGEST_TEXT = 10_000
 
 
@@ -167,8 +170,7 @@ class Peer(Codec):
             handler = getattr(self, f"on_{message['request']}", None)
             if handler is None:
                 raise WireError(f"a request for {message['request']!r:.40}")
-            grad, inference, dtype = message["modes"]
-            with Modes(bool(grad), bool(inference), DTYPES[dtype]):
+            with modes_of(message):
                 value = handler(message)
                 return self.compose(
                     dict(reply), {**self.changes(), "value": value}, reply=True
@@ -421,21 +423,32 @@ class Modes:
         self.grad, self.inference, self.dtype = grad, inference, dtype
 
     def __enter__(self) -> None:
-        self.before = torch.is_grad_enabled(), torch.get_default_dtype()
-        self.other = None
-        if torch.is_inference_mode_enabled() != self.inference:
-            self.other = torch.inference_mode(self.inference)
-            self.other.__enter__()
-        torch._C._set_grad_enabled(self.grad)
-        if self.dtype is not self.before[1]:
-            torch.set_default_dtype(self.dtype)
+        # What is done is undone where the rest can't be done.
+        with contextlib.ExitStack() as stack:
+            stack.callback(torch._C._set_grad_enabled, torch.is_grad_enabled())
+            if torch.is_inference_mode_enabled() != self.inference:
+                stack.enter_context(torch.inference_mode(self.inference))
+            torch._C._set_grad_enabled(self.grad)
+            if self.dtype is not torch.get_default_dtype():
+                stack.callback(torch.set_default_dtype, torch.get_default_dtype())
+                torch.set_default_dtype(self.dtype)
+            self.undo = stack.pop_all()
 
     def __exit__(self, *_: object) -> None:
-        if self.dtype is not self.before[1]:
-            torch.set_default_dtype(self.before[1])
-        if self.other is not None:
-            self.other.__exit__(None, None, None)
-        torch._C._set_grad_enabled(self.before[0])
+        self.undo.close()
+
+
+def modes_of(message: dict) -> Modes:
+    """Return the modes of the side that sends a message.
+
+    Raises:
+        WireError: if no side has such modes.
+
+    """
+    match message["modes"]:
+        case [bool(grad), bool(inference), str(name)] if name in DEFAULTS:
+            return Modes(grad, inference, DTYPES[name])
+    raise WireError("modes that no process has")
 
 
 def describe_error(error: BaseException) -> dict:

@@ -26,10 +26,14 @@ def _canary_code(check: str) -> types.CodeType:
 
 
 def canary() -> str:
-    """Return which assert that must fail did not, or "".
+    """Return which assert that must fail did not, or what is switched otherwise, or "".
 
     Student code can't reach this process. If it could, it would first of all make asserts pass.
     """
+    if not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
+        return "gradients are switched off"
+    if torch.get_default_dtype() is not torch.float32:
+        return f"the default data type is {torch.get_default_dtype()}"
     for check in CANARIES:
         token = secrets.token_hex(8)
         names = {

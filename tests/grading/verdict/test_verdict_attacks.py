@@ -1,6 +1,7 @@
 """Attacks on the verdict: none gains a point, each ends in a defined state, nothing leaks."""
 
 import pytest
+import torch
 
 from grading.bridge import proxies
 from grading.verdict.cells import run_test_cell
@@ -377,6 +378,65 @@ assert module.training
     with submission(spy) as student:
         result = run_test_cell(student, test)
     assert result.passed, result.message
+
+
+@pytest.mark.parametrize(
+    "modes",
+    [
+        [False, False, "int64"],
+        [False, True, "int64"],
+        [False, False, "bool"],
+        [False, False, "complex64"],
+        [False, False, "no type"],
+        [0, 0, "float32"],
+        [False, False],
+    ],
+    ids=str,
+)
+def test_modes_that_no_process_has_switch_nothing_off_here(modes):
+    """Else all who are graded afterwards would lose what asks for a gradient."""
+    spy = f"""
+def f(function):
+    peer = function._wire_peer
+    peer.prepare = lambda message: message.update(modes={modes!r})
+    try: function(1)
+    except Exception: pass
+"""
+    with submission(spy) as student:
+        result = run_test_cell(student, "f(lambda x: x)")
+    assert torch.is_grad_enabled()
+    assert not torch.is_inference_mode_enabled()
+    assert torch.get_default_dtype() is torch.float32
+    assert (result.passed, result.error_name) == (False, "StudentLost")
+    assert "modes that no process has" in result.message
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_modes_last_as_long_as_a_call(dtype):
+    """A submission's own hold where it calls back, and are undone."""
+    spy = f"""
+def f(function):
+    torch.set_default_dtype({dtype})
+    with torch.inference_mode():
+        return function()
+"""
+    test = f"""
+def modes():
+    return str(torch.get_default_dtype()), torch.is_grad_enabled()
+assert f(modes) == ({str(dtype)!r}, False)
+assert modes() == ("torch.float32", True)
+"""
+    with submission(spy) as student:
+        result = run_test_cell(student, test)
+    assert result.passed, result.message
+
+
+def test_a_verdict_where_gradients_are_off_is_worth_nothing():
+    """Whatever switched them off: it is told, and the next submission has them."""
+    with submission("def f(): return 1") as student:
+        result = run_test_cell(student, "torch.set_grad_enabled(False)\nassert f()")
+    torch.set_grad_enabled(True)
+    assert result.tampered == "gradients are switched off"
 
 
 def test_a_function_of_a_test_is_only_called():
