@@ -66,6 +66,9 @@ CODE_SCROLLS = """
 () => [...document.querySelectorAll("article .cell_input .highlight pre")]
   .filter((e) => e.scrollWidth > e.clientWidth && !e.closest(".admonition"))
   .map((e) => e.textContent.slice(0, 60))"""
+TWO_COLUMNS_SCROLL = """
+() => [...document.querySelectorAll(".table-scroll:not(:has(th:nth-child(3)))")]
+  .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.slice(0, 60))"""
 # The theme makes what scrolls focusable, a moment after a page has got another width.
 SCROLLS_BY_KEYBOARD = """
 () => [...document.querySelectorAll(".highlight pre")]
@@ -157,6 +160,7 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         if first is PHONE:  # what is folded counts too
             page.evaluate(UNFOLD)
             assert not page.evaluate(TOO_WIDE), "with everything unfolded"
+            assert not page.evaluate(TWO_COLUMNS_SCROLL)
             page.wait_for_function(SCROLLS_BY_KEYBOARD)
         page.set_viewport_size(second)
         assert not page.evaluate(TOO_WIDE), (theme, second)
