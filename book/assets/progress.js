@@ -23,18 +23,29 @@ function sentenceOf({ done, all, read }) {
 
 const begun = (progress) => progress.read || progress.done > 0;
 
+// A heading as one reads it: a formula once, and no link to itself.
+const titleOf = (heading) =>
+  [...heading.childNodes]
+    .map((node) => {
+      if (node.matches?.(".headerlink, .katex-html")) return "";
+      const text = node.childNodes?.length ? titleOf(node) : node.textContent;
+      return node.localName === "msqrt" ? `√${text}` : text;
+    })
+    .join("");
+
 // In a chapter: where the reader is. It is read when its end and most of its headings were in view, on
 // whatever visit: a link to its end alone does not make it so.
 function followReader(page) {
   const address = addressOf(page);
-  const headings = [...document.querySelectorAll("article section > :is(h1, h2)")];
-  const ids = new Map(headings.map((heading) => [heading, heading.parentElement.id]));
+  const places = [...document.querySelectorAll("article section > :is(h1, h2, h3)")];
+  const headings = places.filter((heading) => heading.localName !== "h3");
+  const ids = new Map(places.map((heading) => [heading, heading.parentElement.id]));
   const seen = new Set(seenOf(page));
   const watch = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
       const id = ids.get(target);
-      localStorage.setItem(HERE, JSON.stringify({ page, id, title: target.firstChild.textContent }));
+      localStorage.setItem(HERE, JSON.stringify({ page, id, title: titleOf(target) }));
       seen.add(id);
     }
     localStorage.setItem(SEEN + address, JSON.stringify([...seen]));
@@ -42,7 +53,7 @@ function followReader(page) {
     if (ofThese.includes(headings.at(-1)) && ofThese.length > headings.length / 2) localStorage.setItem(READ + address, "1");
     markSidebar();
   });
-  headings.forEach((heading) => watch.observe(heading));
+  places.forEach((heading) => watch.observe(heading));
   document.querySelector("article").addEventListener("submit", () => setTimeout(markSidebar));
 }
 

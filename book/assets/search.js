@@ -58,10 +58,11 @@ function findSections(index, sections, query) {
   const asked = terms(query);
   for (const one of found) {
     one.score *= (one.queryTerms.length / most) ** 3;
-    const { heading, text, terms: introduced } = sections[one.id];
-    if (introduced.split(", ").some((term) => terms(term) === asked)) one.score *= 3;
+    const { url, heading, text, terms: introduced } = sections[one.id];
+    const isChapter = url.startsWith("book/0"); // elsewhere, what is bold is no new word
+    if (isChapter && introduced.split(", ").some((term) => terms(term) === asked)) one.score *= 3;
     if (sections.filter((section) => section.heading === heading).length > 3) one.score *= 0.4; // Summary
-    if (words(heading).includes(phrase)) one.score *= 3;
+    if (words(heading).includes(phrase)) one.score *= url.startsWith("exercises") ? 6 : 3;
     else if (words(text).includes(phrase)) one.score *= 1.5;
   }
   return found.sort((a, b) => b.score - a.score).slice(0, SEARCH.most);

@@ -33,6 +33,20 @@ STOPS_IN_MATHS = """
 () => [...document.querySelectorAll("article .math [tabindex]")]
   .filter((e) => e.scrollWidth <= e.clientWidth)
   .map((e) => e.textContent)"""
+# axe leaves it open whether these are to be read.
+INVISIBLE = """
+() => [...document.querySelectorAll("article *")].filter((e) => {
+    const text = [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim());
+    const isSeen = e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    if (!text || !isSeen) return false;
+    const { color } = getComputedStyle(e);
+    for (let behind = e; behind; behind = behind.parentElement) {
+      const { backgroundColor, backgroundImage } = getComputedStyle(behind);
+      if (backgroundImage !== "none") return false;
+      if (backgroundColor !== "rgba(0, 0, 0, 0)") return backgroundColor === color;
+    }
+    return false;
+  }).map((e) => e.outerHTML.slice(0, 200)).slice(0, 5)"""
 TOO_WIDE = """
 () => {
   const width = document.documentElement.clientWidth;
@@ -47,6 +61,14 @@ TOO_WIDE = """
     .map((e) => `${e.tagName}.${e.className} ${e.textContent.slice(0, 60)}`).slice(0, 5)
     .concat(`page ${document.documentElement.scrollWidth} px wide in ${width} px`);
 }"""
+# Code of 88 columns stands whole beside both sidebars; not so inside another box.
+CODE_SCROLLS = """
+() => [...document.querySelectorAll("article .cell_input .highlight pre")]
+  .filter((e) => e.scrollWidth > e.clientWidth && !e.closest(".admonition"))
+  .map((e) => e.textContent.slice(0, 60))"""
+TWO_COLUMNS_SCROLL = """
+() => [...document.querySelectorAll(".table-scroll:not(:has(th:nth-child(3)))")]
+  .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.slice(0, 60))"""
 # The theme makes what scrolls focusable, a moment after a page has got another width.
 SCROLLS_BY_KEYBOARD = """
 () => [...document.querySelectorAll(".highlight pre")]
@@ -97,6 +119,7 @@ def look(page: object) -> None:
     assert not page.evaluate(LATEX), "raw LaTeX"
     assert not page.evaluate(STOPS_IN_MATHS), "a formula that fits is no stop"
     assert not page.evaluate(TOO_WIDE)
+    assert not page.evaluate(INVISIBLE), "text in the colour behind it"
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +154,13 @@ def test_page(name: str, server: str, site: Path, contexts: dict[str, object]) -
         page.goto(where, wait_until="load")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         look(page)
+        if first is DESKTOP and name.startswith("book/0"):
+            page.evaluate(UNFOLD)
+            assert not page.evaluate(CODE_SCROLLS)
         if first is PHONE:  # what is folded counts too
             page.evaluate(UNFOLD)
             assert not page.evaluate(TOO_WIDE), "with everything unfolded"
+            assert not page.evaluate(TWO_COLUMNS_SCROLL)
             page.wait_for_function(SCROLLS_BY_KEYBOARD)
         page.set_viewport_size(second)
         assert not page.evaluate(TOO_WIDE), (theme, second)

@@ -27,8 +27,11 @@ PANEL = """<section class="course-progress" hidden><a data-progress-continue hid
 <button type="button" data-progress-forget>Forget all</button>
 <p data-progress-status></p></section><ol class="syllabus">
 <li><span class="state"></span></li><li><span class="state"></span></li></ol>"""
-CHAPTER = """<article><section id="alpha"><h1>1. Alpha<a>#</a></h1><section id="middle">
-<h2>Middle</h2></section><section id="end"><h2>End</h2></section></section></article>"""
+CHAPTER = """<article><section id="alpha"><h1>1. Alpha<a class="headerlink">#</a></h1>
+<section id="middle"><h2>Middle</h2><section id="root"><h3>Why <em>divide</em> by
+<span class="katex"><math><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></math>
+<span class="katex-html">dk</span></span>?<a class="headerlink">#</a></h3></section></section>
+<section id="end"><h2>End</h2></section></section></article>"""
 A, B = "https://example.org/book/01-a.html", "https://example.org/index.html"
 
 
@@ -86,11 +89,17 @@ SEEN = """(names) => {
 def test_reading_is_followed(show: Callable) -> None:
     """The place that was seen last; "read" when the last heading and most others came into view."""
     node = show(CHAPTER, A)
-    assert node("() => dom.watched.length") == 3
+    assert node("() => dom.watched.length") == 4
     assert node(MARKS) == ["1. Alpha", "2. Beta", "Traps"]
     node(SEEN, ["alpha", "middle"])
     place = {"page": "book/01-a", "id": "middle", "title": "Middle"}
     assert json.loads(node("() => localStorage.getItem('progress:here')")) == place
+    node(SEEN, ["root"])
+    here = json.loads(node("() => localStorage.getItem('progress:here')"))
+    assert here["id"] == "root"
+    assert "".join(here["title"].split()) == "Whydivideby√dk?", (
+        "a part of it, too, whole"
+    )
     assert node(MARKS)[0] == "1. Alpha", "neither read nor answered"
     node("() => forget()")
     node = show(CHAPTER, A)

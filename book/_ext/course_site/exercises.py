@@ -13,7 +13,6 @@ from sphinx.util.osutil import relative_uri
 
 FOLDER = "exercises/"
 BOX = "course-exercise-box"
-TEACHING = "book/teaching"
 
 
 def label_cells(app: Sphinx, doctree: nodes.document) -> None:
@@ -48,13 +47,17 @@ def fold(cell: nodes.container, text: str) -> None:
     cell.append(nodes.raw("", "</details>", format="html"))
 
 
-def explain_placeholder(context: dict[str, Any]) -> None:
-    """Lead to the teaching page where a launch address still is the placeholder (example.org)."""
+def leave_out_placeholder(context: dict[str, Any]) -> None:
+    """Offer no hub whose address still is the placeholder (example.org): it isn't there."""
     for group in context.get("header_buttons", []):
-        for button in group.get("buttons", []):
-            if (urlparse(button.get("url", "")).hostname or "").endswith("example.org"):
-                button["url"] = context["pathto"](TEACHING) + "#teaching-launch"
-                button["text"] += " (name yours)"
+        if "buttons" in group:
+            group["buttons"] = [
+                button
+                for button in group["buttons"]
+                if not (urlparse(button.get("url", "")).hostname or "").endswith(
+                    "example.org"
+                )
+            ]
 
 
 def find_links(context: dict[str, Any]) -> dict[str, str]:
@@ -91,7 +94,7 @@ def add_box(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Put the box under the page's title."""
-    explain_placeholder(context)
+    leave_out_placeholder(context)
     body = context.get("body")
     if not body or not pagename.startswith(FOLDER):
         return

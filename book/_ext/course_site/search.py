@@ -82,7 +82,10 @@ def text_of(element: html.HtmlElement, bold: list[str] | None = None) -> str:
 
 def formula(element: html.HtmlElement) -> str:
     """Return a short formula's characters, and dots for a long one."""
-    text = "".join(element.xpath(".//math/semantics/*[1]//text()"))
+    parts = element.xpath(
+        ".//math/semantics/*[1]//text() | .//math/semantics/*[1]//msqrt"
+    )
+    text = "".join(part if isinstance(part, str) else "√" for part in parts)
     return text if len(text) <= SHORT else "…"
 
 
