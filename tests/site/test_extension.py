@@ -142,6 +142,16 @@ def test_other_words_of_a_section_are_searched(build, tmp_path: Path) -> None:
     }
 
 
+def test_an_excerpt_has_spaces_where_a_reader_needs_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """None before a mark, but one before a name that begins with a dot."""
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    from course_site.search import plain
+
+    assert plain("( one )\n , two : a type .ipynb .") == "( one), two: a type .ipynb."
+
+
 def test_other_words_for_what_is_not_there_are_named(build, tmp_path: Path) -> None:
     """A page, or a section of one, that a list of other words has."""
     words = tmp_path / "book" / "_ext" / "course_site" / "search.toml"

@@ -1,7 +1,9 @@
-"""Panels that stand side by side stand below each other on a phone: no text may say "left".
+"""What a phone shows otherwise: panels below each other, the rows of a table as cards.
 
-course_site.images shows such a figure in parts. Captions, descriptions and the text around them
-name a panel by its title, or by its place in the order of reading, which is the same in both.
+course_site.images shows a figure in parts. Each needs its own numbers and names, and no text may
+say "left": captions, descriptions and the text around them name a panel by its title, or by its
+place in the order of reading, which is the same in both. Nor may the text beside a table speak of
+rows and columns, where course_site.tables makes cards of it.
 """
 
 from __future__ import annotations
@@ -10,15 +12,18 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
+from bs4 import BeautifulSoup, Tag
 
-from tests.site.pages import documents
+from tests.site.pages import documents, soup
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 FIGURE = re.compile(r"<figure\b.*?</figure>", re.DOTALL)
 NAME = re.compile(r'\bid="(fig-[\w-]+)"')
+IMAGE = re.compile(r'_images/([^"]+)"')
 ALT = re.compile(r'\balt="([^"]+)"')
 CAPTION = re.compile(r'<span class="caption-text">(.*)</span>', re.DOTALL)
 PARAGRAPH = re.compile(r"<(p|li)>((?:(?!<(?:p|li)>).)*?)</\1>", re.DOTALL)
@@ -32,6 +37,11 @@ SIDE = re.compile(
     r"|\b(?:left|right|middle) (?:panel|chart|plot|grid|heatmap|map|picture)\b"
     r"|\b(?:left|middle) (?:table|drawing|one)\b"
 )
+#: Words for a place in a table that cards do not have.
+IN_TABLE = re.compile(
+    r"\b(?:first|last|same|next|two|three|four|five) (?:\w+ )?(?:rows?|columns?)\b"
+)
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def plain(html: str) -> str:
@@ -125,3 +135,87 @@ def test_a_side_is_found(where: str, says: str) -> None:
 def test_right_answers_are_no_side(says: str) -> None:
     """Nor is what is left, or a direction within a panel."""
     assert not list(sides(PAGE.format(**CALM | {"caption": says}), {"fig-x"}))
+
+
+def bare(drawing: Path) -> Iterator[str]:
+    """Yield the panels that have ticks on their y axis, and neither numbers nor names at them."""
+    for group in ET.parse(drawing).iter(f"{SVG}g"):
+        if not group.get("id", "").startswith("axes_"):
+            continue
+        parts = [
+            part
+            for tick in group.iter(f"{SVG}g")
+            if tick.get("id", "").startswith("ytick_")
+            for part in tick.iter(f"{SVG}g")
+        ]
+        if parts and not any(part.get("id", "").startswith("text_") for part in parts):
+            yield group.get("id")
+
+
+def test_each_part_has_its_numbers(site: Path) -> None:
+    """A panel that shares its y axis with the one before stands alone on a phone."""
+    problems = [
+        f"{page}: {name}: {panel} has no labels at its y ticks: "
+        "ax.tick_params(labelleft=True)"
+        for page in documents()
+        for name, figure in in_parts(
+            (site / f"{page}.html").read_text(encoding="utf-8")
+        ).items()
+        for panel in bare(site / "_images" / IMAGE.search(figure)[1])
+    ]
+    assert not problems, "\n".join(problems)
+
+
+def test_a_shared_axis_is_found(tmp_path: Path) -> None:
+    """Also empty names; an axis without ticks needs none."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 4, sharey=True)
+    axes[2].tick_params(labelleft=True)
+    axes[3].remove()
+    figure.add_subplot(144, yticks=[])
+    figure.savefig(tmp_path / "shared.svg")
+    plt.close(figure)
+    assert list(bare(tmp_path / "shared.svg")) == ["axes_2"]
+
+
+def beside_cards(page: Tag) -> Iterator[str]:
+    """Yield what the paragraphs before and after a table say that is untrue of cards."""
+    for table in page.select("table.is-cards"):
+        box = table
+        while box.parent.select(":scope > *") == [box]:
+            box = box.parent
+        for text in (box.find_previous_sibling(), box.find_next_sibling()):
+            said = " ".join(text.get_text().split()) if text else ""
+            if text and text.name == "p" and (match := IN_TABLE.search(said)):
+                yield f"{match[0]!r} in “{said[:90]}”"
+
+
+@pytest.mark.usefixtures("site")
+def test_no_text_speaks_of_rows_where_cards_may_stand() -> None:
+    """On all pages."""
+    problems = [
+        f"{name}: {problem}"
+        for name in documents()
+        for problem in beside_cards(soup(name))
+    ]
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize(
+    ("says", "is_wrong"),
+    [
+        ("Read the last column.", True),
+        ("As in the paper in the same row.", True),
+        ("The last three rows are new.", True),
+        ("Numbers are sections of the model's paper.", False),
+    ],
+)
+def test_a_place_in_a_table_is_found(says: str, is_wrong: bool) -> None:
+    """Before and after it, also when the table stands in boxes."""
+    table = '<div><div><table class="{}"></table></div></div>'
+    for order in ("<p>{0}</p>{1}", "{1}<p>{0}</p>"):
+        html = f"<main>{order.format(says, table.format('is-cards'))}</main>"
+        assert bool([*beside_cards(BeautifulSoup(html, "html.parser"))]) is is_wrong
+        html = html.replace("is-cards", "")
+        assert not [*beside_cards(BeautifulSoup(html, "html.parser"))]

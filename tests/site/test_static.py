@@ -177,6 +177,20 @@ def test_images_have_text_alternatives(name: str) -> None:
 
 
 @every_document
+def test_drawings_turn_dark(name: str) -> None:
+    """Screenshots keep their colours; what a cell draws is an SVG, which follows the theme."""
+    kept = soup(name).select(".cell img.keeps-colours")
+    assert not kept, "set_style() of book.figures makes it an SVG"
+
+
+@every_document
+def test_folds_say_what_is_inside(name: str) -> None:
+    """By `code_prompt_show`, where course_site.folds can read no more than that it is code."""
+    said = [fold.text.strip() for fold in soup(name).select("details > summary")]
+    assert not [words for words in said if words.startswith("Show the code (")]
+
+
+@every_document
 def test_headings_skip_no_level(name: str) -> None:
     """h1, h2, h3: in order, so that the outline can be read."""
     levels = [

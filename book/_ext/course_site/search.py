@@ -90,8 +90,8 @@ def formula(element: html.HtmlElement) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text on one line, no space before a mark."""
-    return re.sub(r" ([.,;:?!)])", r"\1", " ".join(text.split()))
+    """Return a text on one line, no space before a mark that ends a word."""
+    return re.sub(r" ([.,;:?!)])(?!\w)", r"\1", " ".join(text.split()))
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
