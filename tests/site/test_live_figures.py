@@ -367,22 +367,46 @@ def test_scale(opened: Callable) -> None:
 
 
 def test_split(opened: Callable) -> None:
-    """What each head gets: view and transpose, or view alone, which mixes up words."""
+    """Each step's shape and numbers: view and transpose, or view alone, which mixes up words."""
     data = FIGURES["split"].data
     x = torch.tensor(data["x"])
     page, mixed = opened("split"), 0
-    turns = [(h, way) for way in (0, 1) for h in range(len(data["heads"]))] * 3
-    for number, way in turns[:INPUTS]:
+    turns = list(itertools.product(range(len(data["heads"])), range(2), range(3)))
+    assert len(turns) >= INPUTS
+    random.Random(0).shuffle(turns)
+    for number, way, step in turns:
         choose(page, "Heads", number)
         choose(page, "By", way)
+        choose(page, "After", step)
         h = data["heads"][number]
-        right = x.view(len(x), h, -1).transpose(0, 1)
-        heads = x.reshape(h, len(x), -1) if way else right
-        expected = [row for head in heads.tolist() for row in head]
-        assert [[int(n) for n in row[1:]] for row in numbers(page)] == expected
-        strange = not torch.equal(heads, right)
+        viewed = x.view(len(x), h, -1)  # (T, D) -> (T, h, d_h)
+        steps = [x, viewed, viewed.transpose(0, 1)]
+        alone = x.reshape(h, len(x), -1)  # (T, D) -> (h, T, d_h)
+        parts = [x, alone, alone][step] if way else steps[step]
+        names = [["word"], ["word", "head"], ["head", "word"]][
+            min(2, step + step * way)
+        ]
+        rows = numbers(page)
+        assert [[int(n) for n in row[1:]] for row in rows] == parts.flatten(
+            0, -2
+        ).tolist()
+        assert [row[0] for row in rows] == [
+            ", ".join(f"{name} {i + 1}" for name, i in zip(names, place, strict=True))
+            for place in itertools.product(*map(range, parts.shape[:-1]))
+        ]
+        drawn = page.locator(".live-part .live-chips").evaluate_all(
+            "all => all.map((row) => [...row.children].map((box) => box.innerText))"
+        )
+        boxes = parts.view(len(parts), -1, parts.shape[-1]) if step else x[:, None]
+        assert [[[int(n) for n in box.split()] for box in row] for row in drawn] == (
+            boxes.tolist()
+        )
+        line = says(page)
+        assert str(tuple(parts.shape)) in line
+        strange = step > 0 and way == 1 and not torch.equal(alone, steps[2])
         mixed += strange
-        assert ("of another word" in says(page)) == strange
+        assert ("of another word" in line) == strange
+        assert ("No transpose follows" in line) == (way == 1 and step == 2)
     assert mixed
 
 
