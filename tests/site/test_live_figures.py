@@ -335,6 +335,11 @@ def test_wheel(opened: Callable) -> None:
         degrees, factor = rng.randrange(72), 0 if turn == 0 else rng.randrange(41)
         slide(page, "Query", degrees)
         slide(page, "Factor", factor)
+        told = page.locator(
+            ".live-slider:has-text('1 / temperature') output"
+        ).inner_text()
+        heat = float(told.split("temperature ")[1].replace("∞", "inf"))
+        assert heat == pytest.approx(1 / factor if factor else math.inf, rel=0.05)
         scores = torch.cos(torch.deg2rad(5 * degrees - turns))
         weights = torch.softmax(factor * scores, dim=-1)
         *rows, mixture = numbers(page)
