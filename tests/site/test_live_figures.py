@@ -95,6 +95,12 @@ LONELY = """figure => {
     for (const other of [...e.parentElement.children]) if (other !== e) other.remove();
 }"""
 ALL_IDS = "() => [...document.querySelectorAll('[id]')].map((e) => e.id)"
+#: Fields whose text leaves less than a pixel to their border, at either side.
+OVERFULL = """all => all.filter((field) => {
+  const text = document.createRange();
+  text.selectNodeContents(field);
+  return text.getBoundingClientRect().width > field.getBoundingClientRect().width - 2;
+}).map((field) => field.textContent)"""
 every_figure = pytest.mark.parametrize("name", FIGURES)
 #: Takes a page's other figures away, so that a test meets this one alone.
 ALONE = """name => document.querySelectorAll(".live-figure")
@@ -174,6 +180,13 @@ def shown(values: torch.Tensor) -> list[str]:
 def minus(text: str) -> str:
     """Return a number with Python's minus."""
     return text.replace("\N{MINUS SIGN}", "-")
+
+
+def percent(probability: float) -> str:
+    """Return a probability as the figures say it."""
+    hundredths = math.floor(100 * probability + 0.5)
+    ends = {0: "under 1 %", 100: "over 99 %"}
+    return ends.get(hundredths, f"{hundredths} %")
 
 
 def press(page: object, number: int) -> None:
@@ -294,8 +307,11 @@ def test_decoding(opened: Callable) -> None:
         if at != "end":
             three = [math.exp(one["logp"]) for one in data["steps"][at]]
             buttons = page.locator(".live-body .live-button").all_inner_texts()[:3]
-            assert [text.split()[-1] for text in buttons] == [f"{p:.2f}" for p in three]
-            assert f"sees {len(path) + 1} key" in says(page)
+            line = says(page)
+            assert f"sees {len(path) + 1} key" in line
+            assert f"Likeliest: {', '.join(buttons)}." in line
+            for text, p in zip(buttons, three, strict=True):
+                assert text.endswith(percent(p))
             assert page.locator(".live-fields td:text-is('●')").count() == sum(
                 range(len(path) + 2)
             )
@@ -715,6 +731,8 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
         )
         assert not low
         assert not page.evaluate(TOO_WIDE), (size, theme)
+        fields = figure.locator(".live-fields :is(td:not(:has(button)), tbody button)")
+        assert fields.evaluate_all(OVERFULL) == [], (size, theme)
         frame = page.locator(f".text_html:has(> .live-figure[data-live={name}])")
         background = frame.evaluate("e => getComputedStyle(e).backgroundColor")
         assert background == "rgba(0, 0, 0, 0)" or theme == "light"
