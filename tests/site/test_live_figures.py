@@ -745,6 +745,29 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
     assert not watch.problems
 
 
+def test_on_a_phone_the_way_back_up_covers_no_fold(new_context: Callable) -> None:
+    """Neither a figure's nor another's: the button stands beside the words that one taps."""
+    page = new_context(viewport=PHONE).new_page()
+    page.goto(FIGURES["wheel"].url)
+    guess(page, FIGURES["wheel"])
+    page.locator(".live-figure[data-live=wheel] summary").wait_for()
+    page.mouse.wheel(0, 3000)
+    page.wait_for_function("scrollY > 1500")
+    page.mouse.wheel(0, -300)
+    button = page.locator("#pst-back-to-top")
+    button.wait_for()
+    covered = button.evaluate(
+        """(button) => [...document.querySelectorAll(".live-table summary")].filter((fold) => {
+          const words = document.createRange();
+          words.selectNodeContents(fold);
+          const { right, width } = words.getBoundingClientRect();
+          return width && right > button.getBoundingClientRect().left;
+        }).map((fold) => fold.textContent)"""
+    )
+    assert not covered
+    assert not page.evaluate(TOO_WIDE)
+
+
 @every_figure
 def test_a_grid_is_one_tab_stop(name: str, opened: Callable) -> None:
     """Tab leaves it; Home, End and the arrow keys move inside, and stay inside."""
