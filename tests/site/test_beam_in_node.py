@@ -111,6 +111,24 @@ def number(text: str) -> float:
     return float(text.replace("\N{MINUS SIGN}", "-"))
 
 
+def test_a_text_that_was_found_twice_is_marked(node: Callable) -> None:
+    """The same letters from other tokens; one that has no end is another."""
+    texts = [("a b", True), ("a b", True), ("c", True), ("a b", False), ("c", True)]
+    rows = node(
+        """(texts) => {
+          const one = { parent: -1, id: 3, text: "a", logP: -1, length: 1, fate: "kept" };
+          const found = { node: 0, tokens: [3], logP: -1, score: -1 };
+          const view = new BeamView(root, () => {});
+          const hypotheses = texts.map(([text, ended]) => ({ ...found, text, ended }));
+          view.show({ alpha: 0, nodes: [one], hypotheses });
+          return dom.all(".live-hypotheses tbody th").map((cell) => cell.textContent);
+        }""",
+        texts,
+    )
+    again = " (cut into tokens differently)"
+    assert rows == ["a b", f"a b{again}", "c", "a b … (no end)", f"c{again}"]
+
+
 def test_the_penalty_changes_who_is_best(beam: Callable) -> None:
     """Log-probability, length and score of each; another α by the slider, another order."""
     for alpha, order in ((0, ["a", "a c"]), (2, ["a c", "a"])):

@@ -361,3 +361,16 @@ def test_the_focus_is_seen_at_every_stop(
             unseen.add(stop[1])
     assert stops > 100
     assert not unseen
+
+
+def test_nothing_fades_where_motion_is_unwanted(
+    server: str, new_context: Callable
+) -> None:
+    """The pairs of the landing page's drawing are lit at once."""
+    page = new_context().new_page()
+    page.goto(server)
+    pair = page.locator("svg.alignment .pair").first
+    lasts = "e => getComputedStyle(e).transitionDuration"
+    assert pair.evaluate(lasts) == "0s"
+    page.emulate_media(reduced_motion="no-preference")
+    assert pair.evaluate(lasts) == "0.2s"

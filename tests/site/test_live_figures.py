@@ -95,6 +95,12 @@ LONELY = """figure => {
     for (const other of [...e.parentElement.children]) if (other !== e) other.remove();
 }"""
 ALL_IDS = "() => [...document.querySelectorAll('[id]')].map((e) => e.id)"
+#: Fields whose text leaves less than a pixel to their border, at either side.
+OVERFULL = """all => all.filter((field) => {
+  const text = document.createRange();
+  text.selectNodeContents(field);
+  return text.getBoundingClientRect().width > field.getBoundingClientRect().width - 2;
+}).map((field) => field.textContent)"""
 every_figure = pytest.mark.parametrize("name", FIGURES)
 #: Takes a page's other figures away, so that a test meets this one alone.
 ALONE = """name => document.querySelectorAll(".live-figure")
@@ -174,6 +180,13 @@ def shown(values: torch.Tensor) -> list[str]:
 def minus(text: str) -> str:
     """Return a number with Python's minus."""
     return text.replace("\N{MINUS SIGN}", "-")
+
+
+def percent(probability: float) -> str:
+    """Return a probability as the figures say it."""
+    hundredths = math.floor(100 * probability + 0.5)
+    ends = {0: "under 1 %", 100: "over 99 %"}
+    return ends.get(hundredths, f"{hundredths} %")
 
 
 def press(page: object, number: int) -> None:
@@ -294,8 +307,11 @@ def test_decoding(opened: Callable) -> None:
         if at != "end":
             three = [math.exp(one["logp"]) for one in data["steps"][at]]
             buttons = page.locator(".live-body .live-button").all_inner_texts()[:3]
-            assert [text.split()[-1] for text in buttons] == [f"{p:.2f}" for p in three]
-            assert f"sees {len(path) + 1} key" in says(page)
+            line = says(page)
+            assert f"sees {len(path) + 1} key" in line
+            assert f"Likeliest: {', '.join(buttons)}." in line
+            for text, p in zip(buttons, three, strict=True):
+                assert text.endswith(percent(p))
             assert page.locator(".live-fields td:text-is('●')").count() == sum(
                 range(len(path) + 2)
             )
@@ -335,6 +351,11 @@ def test_wheel(opened: Callable) -> None:
         degrees, factor = rng.randrange(72), 0 if turn == 0 else rng.randrange(41)
         slide(page, "Query", degrees)
         slide(page, "Factor", factor)
+        told = page.locator(
+            ".live-slider:has-text('1 / temperature') output"
+        ).inner_text()
+        heat = float(told.split("temperature ")[1].replace("∞", "inf"))
+        assert heat == pytest.approx(1 / factor if factor else math.inf, rel=0.05)
         scores = torch.cos(torch.deg2rad(5 * degrees - turns))
         weights = torch.softmax(factor * scores, dim=-1)
         *rows, mixture = numbers(page)
@@ -367,22 +388,46 @@ def test_scale(opened: Callable) -> None:
 
 
 def test_split(opened: Callable) -> None:
-    """What each head gets: view and transpose, or view alone, which mixes up words."""
+    """Each step's shape and numbers: view and transpose, or view alone, which mixes up words."""
     data = FIGURES["split"].data
     x = torch.tensor(data["x"])
     page, mixed = opened("split"), 0
-    turns = [(h, way) for way in (0, 1) for h in range(len(data["heads"]))] * 3
-    for number, way in turns[:INPUTS]:
+    turns = list(itertools.product(range(len(data["heads"])), range(2), range(3)))
+    assert len(turns) >= INPUTS
+    random.Random(0).shuffle(turns)
+    for number, way, step in turns:
         choose(page, "Heads", number)
         choose(page, "By", way)
+        choose(page, "After", step)
         h = data["heads"][number]
-        right = x.view(len(x), h, -1).transpose(0, 1)
-        heads = x.reshape(h, len(x), -1) if way else right
-        expected = [row for head in heads.tolist() for row in head]
-        assert [[int(n) for n in row[1:]] for row in numbers(page)] == expected
-        strange = not torch.equal(heads, right)
+        viewed = x.view(len(x), h, -1)  # (T, D) -> (T, h, d_h)
+        steps = [x, viewed, viewed.transpose(0, 1)]
+        alone = x.reshape(h, len(x), -1)  # (T, D) -> (h, T, d_h)
+        parts = [x, alone, alone][step] if way else steps[step]
+        names = [["word"], ["word", "head"], ["head", "word"]][
+            min(2, step + step * way)
+        ]
+        rows = numbers(page)
+        assert [[int(n) for n in row[1:]] for row in rows] == parts.flatten(
+            0, -2
+        ).tolist()
+        assert [row[0] for row in rows] == [
+            ", ".join(f"{name} {i + 1}" for name, i in zip(names, place, strict=True))
+            for place in itertools.product(*map(range, parts.shape[:-1]))
+        ]
+        drawn = page.locator(".live-part .live-chips").evaluate_all(
+            "all => all.map((row) => [...row.children].map((box) => box.innerText))"
+        )
+        boxes = parts.view(len(parts), -1, parts.shape[-1]) if step else x[:, None]
+        assert [[[int(n) for n in box.split()] for box in row] for row in drawn] == (
+            boxes.tolist()
+        )
+        line = says(page)
+        assert str(tuple(parts.shape)) in line
+        strange = step > 0 and way == 1 and not torch.equal(alone, steps[2])
         mixed += strange
-        assert ("of another word" in says(page)) == strange
+        assert ("of another word" in line) == strange
+        assert ("No transpose follows" in line) == (way == 1 and step == 2)
     assert mixed
 
 
@@ -686,6 +731,8 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
         )
         assert not low
         assert not page.evaluate(TOO_WIDE), (size, theme)
+        fields = figure.locator(".live-fields :is(td:not(:has(button)), tbody button)")
+        assert fields.evaluate_all(OVERFULL) == [], (size, theme)
         frame = page.locator(f".text_html:has(> .live-figure[data-live={name}])")
         background = frame.evaluate("e => getComputedStyle(e).backgroundColor")
         assert background == "rgba(0, 0, 0, 0)" or theme == "light"
@@ -696,6 +743,29 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
     for size, theme in looks():
         assert not violations(page, f".live-figure[data-live={name}]"), (size, theme)
     assert not watch.problems
+
+
+def test_on_a_phone_the_way_back_up_covers_no_fold(new_context: Callable) -> None:
+    """Neither a figure's nor another's: the button stands beside the words that one taps."""
+    page = new_context(viewport=PHONE).new_page()
+    page.goto(FIGURES["wheel"].url)
+    guess(page, FIGURES["wheel"])
+    page.locator(".live-figure[data-live=wheel] summary").wait_for()
+    page.mouse.wheel(0, 3000)
+    page.wait_for_function("scrollY > 1500")
+    page.mouse.wheel(0, -300)
+    button = page.locator("#pst-back-to-top")
+    button.wait_for()
+    covered = button.evaluate(
+        """(button) => [...document.querySelectorAll(".live-table summary")].filter((fold) => {
+          const words = document.createRange();
+          words.selectNodeContents(fold);
+          const { right, width } = words.getBoundingClientRect();
+          return width && right > button.getBoundingClientRect().left;
+        }).map((fold) => fold.textContent)"""
+    )
+    assert not covered
+    assert not page.evaluate(TOO_WIDE)
 
 
 @every_figure

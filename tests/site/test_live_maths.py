@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tests.site.node import run_in_node
-from tests.site.pages import ROOT
+from tests.site.pages import ROOT, soup
 from transformer.attention import padding_mask
 from translator import grammar
 from translator.data.cleaning import normalise
@@ -254,6 +254,14 @@ def test_logits_and_attention_are_pytorchs_for_many(
     """The same for forty sentences."""
     for text in sentences(40):
         check_numbers(in_browser, translator, text)
+
+
+def test_the_page_states_these_tolerances() -> None:
+    """In digits, as they stand above."""
+    about = soup("book/translate").find("article").get_text()
+    bounds = [f"{bound:.5f}".rstrip("0") for bound in (LOGITS, WEIGHTS, SCORES)]
+    for words, bound in zip(("logits agree", "weights", "scores"), bounds, strict=True):
+        assert f"{words} within {bound}" in " ".join(about.split())
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

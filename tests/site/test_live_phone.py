@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.site.test_live_page import NAME, STATUS, wait_for_status
-from tests.site.test_pages import PHONE, TOO_WIDE
+from tests.site.test_pages import DESKTOP, PHONE, TOO_WIDE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -80,6 +80,21 @@ def test_what_is_pasted_is_text_line_by_line(page: object) -> None:
     assert page.locator(".live-translator :is(img, b)").count() == 0
     ask(page, "Donaudampfschifffahrtsgesellschaftskapitän " * 2)
     assert not page.evaluate(TOO_WIDE)
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_long_sentences_to_choose_from_widen_nothing(page: object, size: dict) -> None:
+    """The list of sentences is as wide as its longest one, and is cut off at the page's edge."""
+    page.set_viewport_size(size)
+    nested = "Der Mann, der den Hund, der die Katze gebissen hat, gekauft hat, wohnt"
+    ask(
+        page,
+        f"{nested} seit vielen Jahren in einem kleinen Dorf am Rhein. Er ist nett.",
+    )
+    assert page.locator(".live-sentence option").count() == 2
+    too_wide = page.evaluate(TOO_WIDE)
+    page.set_viewport_size(PHONE)
+    assert not too_wide
 
 
 def test_all_heads_off_and_on_again(page: object) -> None:

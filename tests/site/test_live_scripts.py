@@ -6,6 +6,7 @@ import json
 import math
 import random
 import subprocess
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import torch
 from tests.site.node import NODE, run_in_node
 from tests.site.pages import ROOT
 from transformer.attention import masked_softmax
+from translator.data.cleaning import normalise
 from translator.decoding.lines import translate_lines
 from translator.decoding.model_folder import load_translator
 from translator.decoding.search import DecodingOptions, decode_ids
@@ -97,6 +99,16 @@ def test_softmax_over_what_is_allowed(node: Callable) -> None:
     torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), expected)
 
 
+#: Capitals that are tokens only with a space or a word around them, umlauts of two characters,
+#: and the hyphens that one copies from a page and doesn't see.
+NO_DOUBT = (
+    "Ich esse drei Äpfel.",
+    "Über den Wolken.",
+    unicodedata.normalize("NFD", "Die schöne Frau läuft über die Brücke."),
+    "Die un\u00adsicht\u00adba\u00adre Hand hat heute viel Ar\u00adbeit.",
+)
+
+
 def test_what_is_doubtful_is_noted(node: Callable) -> None:
     """Few known words, characters of bytes alone, and nothing that the model could read."""
     found = node(
@@ -110,13 +122,16 @@ def test_what_is_doubtful_is_noted(node: Callable) -> None:
             ["12, 13!", []],
             ["ICH HABE EINEN HUND.", ["Ich habe einen Hund."]],
             ["Ich habe xyzxyz zyxzyx.", ["Ich habe xyzxyz zyxzyx 🦔."]],
+            *[[text, [normalise(text)]] for text in (*NO_DOUBT, "5 € für 田中")],
         ],
     )
-    nothing, good, half = found
+    nothing, good, half, *as_read, bytes_alone = found
     assert nothing == ["There is nothing to translate: it stays as it is."]
     assert good == []
     assert half[0].startswith("Only 2 of 4 words")
     assert "🦔" in half[1]
+    assert as_read == [[]] * len(NO_DOUBT)
+    assert "no token for € 田 中, only" in bytes_alone[-1]
 
 
 def test_expected_grade_is_a_line_through_the_calibration(node: Callable) -> None:

@@ -114,7 +114,7 @@ def translate_lines(
 def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[_Piece]:
     """Yield the pieces of a line; joined with the space after each, they are the line."""
     lexicon = translator.lexicon
-    if foreign := foreign_warning(line, lexicon):
+    if foreign := foreign_warning(normalise(line), lexicon):
         warnings.append(foreign)
     longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
 

@@ -37,14 +37,16 @@ class BeamView {
     this.result = result;
     this.results.hidden = false;
     const head = ["", "translation", "log-probability", "tokens", "score"];
+    const texts = result.hypotheses.map((one) => (one.ended ? one.text : `${one.text} … (no end)`));
     const rows = result.hypotheses.map((one, rank) => {
+      const again = texts.indexOf(texts[rank]) < rank ? " (cut into tokens differently)" : "";
       const length = one.tokens.length + (one.ended ? 1 : 0);
       const cells = [fixed(one.logP, 2), length, fixed(one.score, 3)];
       return make(
         "tr",
         {},
         make("td", {}, `${rank + 1}.`),
-        make("th", { scope: "row" }, one.ended ? one.text : `${one.text} … (no end)`),
+        make("th", { scope: "row" }, texts[rank] + again),
         ...cells.map((text) => make("td", {}, String(text))),
       );
     });

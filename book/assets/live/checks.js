@@ -4,14 +4,20 @@
 function notesOn(text, sentences, tokenizer, lexicon) {
   const notes = [];
   if (!sentences.length) notes.push("There is nothing to translate: it stays as it is.");
-  const words = Lexicon.words(text);
+  const words = Lexicon.words(normalise(text)); // combining marks cut words, and soft hyphens
   const found = words.filter((word) => lexicon?.knows(word)).length;
   if (lexicon && sentences.length && found < 0.7 * words.length) {
     notes.push(`Only ${found} of ${words.length} words were in the training. Is this German?`);
   }
-  const strange = [...new Set(sentences.join(""))].filter((char) => tokenizer.encode(char).length > 1);
-  if (strange.length) {
-    notes.push(`The vocabulary has no token for ${strange.slice(0, 5).join(" ")}, only for the bytes.`);
+  // Runs of tokens that are parts of characters: Ä alone is two of them, in a known word it's none.
+  const runs = [[]];
+  for (const id of sentences.flatMap((one) => [...tokenizer.encode(one), Tokenizer.EOS])) {
+    if (tokenizer.readable(id).startsWith("<0x")) runs.at(-1).push(id);
+    else runs.push([]);
+  }
+  const strange = new Set(runs.flatMap((ids) => [...strip(tokenizer.decode(ids))]));
+  if (strange.size) {
+    notes.push(`The vocabulary has no token for ${[...strange].slice(0, 5).join(" ")}, only for the bytes.`);
   }
   return notes;
 }

@@ -80,6 +80,14 @@ def test_german_lines_with_unknown_names_are_not(lexicon):
     assert [line for line in lines if foreign_warning(line, lexicon)] == []
 
 
+def test_hyphens_that_nobody_sees_cut_no_words(root):
+    translator = load_translator(root / "models" / "de-en")
+    (line,) = translate_lines(
+        translator, ["Un\u00adsicht\u00adba\u00adre Stri\u00adche."]
+    )
+    assert [said for said in line.warnings if "German" in said] == []
+
+
 def test_without_a_lexicon_letters_alone_decide():
     assert foreign_warning("Where is the station?", None) == "this looks like English"
     assert foreign_warning("Wo ist der Bahnhof?", None) is None

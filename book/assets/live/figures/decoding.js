@@ -60,7 +60,7 @@ liveFigures.decoding = (figure) => {
     text.replaceChildren("English: ", ...path.map((one) => make(one.rank ? "mark" : "span", {}, chosen(one).token)));
     picks.forEach((pick, rank) => {
       const one = isOver() ? null : steps[at()][rank];
-      pick.textContent = one ? `${spoken(one.token)} ${probability(one).toFixed(2)}` : "–";
+      pick.textContent = one ? `${spoken(one.token)} ${percent(probability(one))}` : "–";
       pick.setAttribute("aria-disabled", String(!canPick(rank)));
     });
     back.setAttribute("aria-disabled", String(!path.length));

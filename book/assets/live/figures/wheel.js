@@ -16,7 +16,8 @@ liveFigures.wheel = (figure) => {
     degrees = value;
     draw();
   });
-  figure.slider("Factor of the scores", { min: 0, max: 40, step: 1, value: sharpness }, String, (value) => {
+  const heat = (factor) => `${factor}, temperature ${factor ? Number((1 / factor).toPrecision(2)) : "∞"}`;
+  figure.slider("Factor of the scores (1\u00a0/\u00a0temperature)", { min: 0, max: 40, step: 1, value: sharpness }, heat, (value) => {
     sharpness = value;
     draw();
   });
