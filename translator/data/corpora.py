@@ -149,10 +149,6 @@ def load_corpus(
         return _own_files(_stem(path), read_tsv(path), [path])
     if kind == "text" and rest.count(",") == 1:
         source, target = map(Path, rest.split(","))
-        if source.is_file() and target.is_file() and sha256(source) == sha256(target):
-            raise CorpusError(
-                f"{target}: has the same contents as {source}: give the file of the other language"
-            )
         return _own_files(
             _stem(source), read_parallel(source, target), [source, target]
         )
@@ -362,9 +358,14 @@ def read_tsv(path: str | Path) -> Pairs:
 def read_parallel(source: str | Path, target: str | Path) -> Pairs:
     """Read two files in which line i of one translates line i of the other.
 
-    Raises CorpusError as `read_lines`, and where the numbers of lines differ.
+    Raises CorpusError as `read_lines`, where the numbers of lines differ, and where both files
+    say the same.
     """
     one, other = read_lines(source), read_lines(target)
+    if one == other:
+        raise CorpusError(
+            f"{target}: has the same contents as {source}: give the file of the other language"
+        )
     if len(one) != len(other):
         raise CorpusError(
             f"{target}: expected {len(one)} lines, as many as {source}, got {len(other)}"

@@ -130,7 +130,16 @@ def test_two_files_of_unequal_length(tmp_path: Path) -> None:
         CorpusError, match=r"a\.en: expected 2 lines, as many as .*a\.de, got 1"
     ):
         read_parallel(one, other)
-    assert read_parallel(one, one) == [("eins", "eins"), ("zwei", "zwei")]
+    other.write_text("one\ntwo\n", encoding="utf-8")
+    assert read_parallel(one, other) == [("eins", "one"), ("zwei", "two")]
+
+
+def test_one_file_is_not_both_sides(tmp_path: Path) -> None:
+    one = write(tmp_path / "a.de", "eins\nzwei\n")
+    again = write(tmp_path / "a.en.gz", gzip.compress(b"eins\nzwei\n"))
+    for other in (one, again):
+        with pytest.raises(CorpusError, match=r"the same contents as .*a\.de: give"):
+            read_parallel(one, other)
 
 
 # -- own files -------------------------------------------------------------------------------
@@ -412,6 +421,10 @@ SHORT = (
     ["Der Hund schläft.", "Ich mag das nicht.", "Komm bitte herein."] * 20,
     ["The dog is asleep.", "I do not like it.", "Please come inside."] * 20,
 )
+LONG = (
+    [" ".join(GERMAN[:6])],
+    [" ".join(f"The old man bought {n} books in the town." for n in range(6))],
+)
 ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range(30)]
 
 
@@ -428,20 +441,33 @@ ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range
             (ENGLISH, [line.replace("old", "young") for line in ENGLISH]),
             "English on both",
         ),
-        ((ENGLISH[:10], GERMAN[:10]), None),
+        ((ENGLISH[:4], GERMAN[:4]), None),  # too few words to say
+        ((ENGLISH[:6], GERMAN[:6]), "exchange the columns, or the two files"),
+        ((GERMAN[:6], GERMAN[1:7]), "German on both"),
+        ((GERMAN[:5] + ENGLISH[:1], ENGLISH[:5] + GERMAN[:1]), None),
+        ((LONG[1] * 2, LONG[0] * 2), "exchange the columns"),
+        ((LONG[1], LONG[0]), None),  # one text
+        ((SHORT[1][:30], SHORT[0][:30]), "exchange the columns"),
         ((["Hallo Tom"] * 30, ["Hello Tom"] * 30), None),
         ((SHORT[1], SHORT[0]), "exchange the columns"),
         (SHORT, None),
         (
             (GERMAN * 9 + ENGLISH, ENGLISH * 9 + GERMAN),
-            "in 1.% of what was looked at: exchange the columns",
+            "in 1.% of the pairs that were looked at, such as 'The old man bought 0",
         ),
         (
             (
                 [text for pair in zip(GERMAN, ENGLISH, strict=True) for text in pair],
                 [text for pair in zip(ENGLISH, GERMAN, strict=True) for text in pair],
             ),
-            "in 50% of what was looked at: exchange the columns",
+            "in 50% of the pairs .*: exchange the sides of these, or leave them out",
+        ),
+        (  # neighbours are read together, and each is the other way round
+            (
+                [text for rows in zip(*SHORT, strict=True) for text in rows],
+                [text for rows in zip(*SHORT[::-1], strict=True) for text in rows],
+            ),
+            "in 50% of the pairs",
         ),
     ],
 )
