@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write the record."""
-    from translator.data.corpora import read_parallel
+    from translator.data.pair_files import read_parallel
     from translator.data.prepared import load_prepared
     from translator.decoding.evaluation import best_alpha, calibrate, evaluate
     from translator.decoding.model_folder import RECORD, load_translator

@@ -11,17 +11,16 @@ Of Tatoeba all files that are there are read, and no pair with a sentence that i
 
 from __future__ import annotations
 
-import gzip
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from translator import grammar
 from translator.config import DataConfig
 from translator.data.held_out import HELD_OUT, read_digests, without_held_out
+from translator.data.pair_files import Pairs, read_parallel, read_tsv, read_zip
 from translator.data.spelling import as_sentence
 from translator.download import download
 from translator.errors import CorpusError, DownloadError
@@ -34,8 +33,6 @@ NAMES = ("grammar", "tatoeba", "multi30k")
 #: The names that a folder's files of each split may have.
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "val", "dev"), "test": ("test",)}
 
-Pairs = list[tuple[str, str]]
-
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
@@ -43,8 +40,8 @@ class Corpus:
 
     pairs: to be split, where the corpus has no splits of its own. splits: its own training,
     validation and test pairs. inputs: the SHA-256 of each file. as_published: whether the files
-    are the published ones, None where nobody published a hash. dropped: how many pairs of the
-    files are in neither, and why.
+    have the SHA-256 that is known of them, None where none is. unlike: the names of those that
+    have another. dropped: how many pairs of the files are in neither, and why.
     """
 
     name: str
@@ -54,6 +51,7 @@ class Corpus:
     splits: Mapping[str, Pairs] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     as_published: bool | None = None
+    unlike: tuple[str, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -118,14 +116,15 @@ MULTI30K = {
 }
 #: This file grows with Tatoeba: the hash of the first download is recorded and checked later.
 TATOEBA = Remote("https://www.manythings.org/anki/deu-eng.zip")
-#: The files of Tatoeba that are read from a local folder, as many of them as are there.
-TATOEBA_LOCAL = (
-    "deu-eng.tsv",
-    "deu-eng.tsv.gz",
-    "deu-eng-2018.tsv",
-    "deu-eng-2018.tsv.gz",
-    "deu-eng.zip",
-)
+#: The files of Tatoeba that are read from a local folder, as many of them as are there, and the
+#: SHA-256 of those that the translators of `models/` were trained on.
+TATOEBA_LOCAL = {
+    "deu-eng.tsv": "03aaaf86280508880aa06b105d989821cf2fd7a8f5f1445b74d10da66e5aa582",
+    "deu-eng.tsv.gz": None,
+    "deu-eng-2018.tsv": None,
+    "deu-eng-2018.tsv.gz": "cdc7870aa11b09d94cb1f9cafa81e03993afadc3fdc6b1ae679abd83b790e04f",
+    "deu-eng.zip": None,
+}
 
 
 def load_corpus(
@@ -216,20 +215,22 @@ def _tatoeba(folder: Path | None) -> Corpus:
     if folder is None:
         paths = [_fetch("tatoeba", TATOEBA)]
     else:
-        paths = _find_all(folder, "tatoeba", TATOEBA_LOCAL)
+        paths = _find_all(folder, "tatoeba", tuple(TATOEBA_LOCAL))
     pairs: Pairs = []
     for path in paths:
         if path.suffix == ".zip":
-            pairs += _swapped(_lines_of_zip(path, "deu.txt"), f"{path}, deu.txt")
+            pairs += read_zip(path, "deu.txt")
         else:
             pairs += read_tsv(path)
     kept = without_held_out(pairs, read_digests(HELD_OUT))
+    inputs = {path.name: sha256(path) for path in paths}
     return Corpus(
         "tatoeba",
         **about,
+        **_compared(inputs, TATOEBA_LOCAL),
         pairs=kept,
         dropped={"held out": len(pairs) - len(kept)},
-        inputs={path.name: sha256(path) for path in (*paths, HELD_OUT)},
+        inputs={**inputs, HELD_OUT.name: sha256(HELD_OUT)},
     )
 
 
@@ -240,7 +241,8 @@ def _multi30k(folder: Path | None) -> Corpus:
         else _find(folder, "multi30k", (file.name, file.name.removesuffix(".gz")))
         for key, file in MULTI30K.items()
     }
-    found = {key: sha256(path) for key, path in paths.items()}
+    inputs = {path.name: sha256(path) for path in paths.values()}
+    known = {paths[key].name: file.sha256 for key, file in MULTI30K.items()}
     return Corpus(
         "multi30k",
         "none stated; the captions derive from Flickr30k: for research and education",
@@ -249,9 +251,23 @@ def _multi30k(folder: Path | None) -> Corpus:
             split: read_parallel(paths[split, "de"], paths[split, "en"])
             for split in ("train", "valid", "test")
         },
-        inputs={paths[key].name: found[key] for key in paths},
-        as_published=all(found[key] == file.sha256 for key, file in MULTI30K.items()),
+        inputs=inputs,
+        **_compared(inputs, known),
     )
+
+
+def _compared(
+    inputs: Mapping[str, str], known: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Return what a corpus says of its files, by the SHA-256 that is known of some."""
+    unlike = tuple(
+        name for name, digest in inputs.items() if known[name] not in (None, digest)
+    )
+    all_known = all(known[name] for name in inputs)
+    return {
+        "unlike": unlike,
+        "as_published": False if unlike else True if all_known else None,
+    }
 
 
 def _own_files(name: str, pairs: Pairs, paths: Sequence[Path]) -> Corpus:
@@ -318,101 +334,3 @@ def _fetch(corpus: str, file: Remote) -> Path:
 
 def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name
-
-
-# -- reading files ---------------------------------------------------------------------------
-
-
-def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a UTF-8 file, which may be compressed by gzip.
-
-    Raises CorpusError for a missing or empty file, a damaged archive, and bytes that are not
-    UTF-8, with the number of the line.
-    """
-    path = Path(path)
-    try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except FileNotFoundError:
-        raise CorpusError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise CorpusError(f"{path}: expected a file, got a folder") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise CorpusError(f"{path}: damaged gzip file: {error}") from None
-    return _decode(data, str(path))
-
-
-def read_tsv(path: str | Path) -> Pairs:
-    """Read a source, a tab and a target from each line.
-
-    An empty line is an empty pair, which cleaning drops and counts. Raises CorpusError as
-    `read_lines`, and for a line of more or fewer than two columns, with its number.
-    """
-    return [
-        _columns(line, 2, f"{path}, line {n}")
-        for n, line in enumerate(read_lines(path), 1)
-    ]
-
-
-def read_parallel(source: str | Path, target: str | Path) -> Pairs:
-    """Read two files in which line i of one translates line i of the other.
-
-    Raises CorpusError as `read_lines`, where the numbers of lines differ, and where both files
-    say the same.
-    """
-    one, other = read_lines(source), read_lines(target)
-    if one == other:
-        raise CorpusError(
-            f"{target}: has the same contents as {source}: give the file of the other language"
-        )
-    if len(one) != len(other):
-        raise CorpusError(
-            f"{target}: expected {len(one)} lines, as many as {source}, got {len(other)}"
-        )
-    return list(zip(one, other, strict=True))
-
-
-def _swapped(lines: Sequence[str], name: str) -> Pairs:
-    """Read English, tab, German, tab, attribution; return German and English."""
-    pairs = [_columns(line, 3, f"{name}, line {n}") for n, line in enumerate(lines, 1)]
-    return [(german, english) for english, german in pairs]
-
-
-def _columns(line: str, number: int, where: str) -> tuple[str, str]:
-    columns = line.split("\t") if line else [""] * number
-    if len(columns) != number:
-        raise CorpusError(
-            f"{where}: expected {number} columns separated by tabs, got {len(columns)}: "
-            f"{line[:60]!r}"
-        )
-    return columns[0], columns[1]
-
-
-def _lines_of_zip(path: Path, name: str) -> list[str]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _decode(archive.read(name), f"{path}, {name}")
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise CorpusError(f"{path}: damaged zip file: {error}") from None
-    except KeyError:
-        raise CorpusError(f"{path}: expected a file {name} in it, found none") from None
-
-
-def _decode(data: bytes, name: str) -> list[str]:
-    """Split bytes at line feeds and decode them; a byte-order mark and carriage returns go."""
-    if not data.strip():
-        raise CorpusError(f"{name}: expected lines of text, got an empty file")
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise CorpusError(f"{name}: expected UTF-8, got UTF-16; convert the file first")
-    lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
-    out = []
-    for number, line in enumerate(lines, 1):
-        try:
-            out.append(line.decode("utf-8").removesuffix("\r"))
-        except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"{name}, line {number}: expected UTF-8, got byte 0x{line[error.start]:02X} "
-                f"at column {error.start + 1}; is the file Latin-1 or Windows-1252?"
-            ) from None
-    return out

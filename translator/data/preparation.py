@@ -87,6 +87,12 @@ def prepare(
             f"corpora: expected different names, got {twice[0]} more than once"
         )
     corpora = [load_corpus(spec, settings, data_dir) for spec in settings.corpora]
+    for corpus in corpora:
+        if corpus.unlike:
+            say(
+                f"{corpus.name}: another SHA-256 than the book's records are of: "
+                f"{', '.join(corpus.unlike)}; with other pairs, expect other scores"
+            )
     _check_inputs(corpora, any_languages)
     if not drop_duplicates:
         _check_duplicates(corpora, settings.group_by)
@@ -349,7 +355,10 @@ def _is_there(out: Path, wanted: dict[str, Any], force: bool) -> bool:
         return False
     stats = read_stats(out)
     different = [
-        key for key in {**wanted, GIVEN: None} if stats.get(key) != wanted.get(key)
+        key
+        for key in {**wanted, GIVEN: None}
+        # It follows from the inputs, and from which of them this version knows.
+        if key != "as published" and stats.get(key) != wanted.get(key)
     ]
     if not different:
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import json
 import zipfile
 from pathlib import Path
 
@@ -18,11 +19,9 @@ from translator.data.corpora import (
     corpus_name,
     load_corpus,
     local_folder,
-    read_lines,
-    read_parallel,
-    read_tsv,
 )
 from translator.data.held_out import HELD_OUT
+from translator.data.pair_files import read_lines, read_parallel, read_tsv
 from translator.data.preparation import clean_and_split, prepare
 from translator.data.spelling import as_sentence
 from translator.errors import CorpusError, DownloadError
@@ -255,6 +254,36 @@ def test_tatoeba_in_a_local_folder(tmp_path: Path) -> None:
     assert (
         load_corpus("tatoeba", data_dir=tmp_path / "tatoeba") == corpus
     )  # the folder itself
+
+
+def test_files_of_tatoeba_that_the_records_are_not_of_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read all the same: today's export is as good."""
+    lines = "".join(f"Es sind {i}.\tThere are {i}.\n" for i in range(40))
+    path = write(tmp_path / "deu-eng.tsv", lines)
+    write(tmp_path / "deu-eng-2018.tsv", "Lauf!\tRun!\n")  # nothing is known of this
+    settings = DataConfig(corpora=("tatoeba",), valid=2, test=2, vocab_size=300)
+    said: list[str] = []
+    made = prepare(settings, tmp_path / "out", data_dir=tmp_path, say=said.append)
+    assert made.stats["as published"] == {"tatoeba": False}
+    assert any("records are of: deu-eng.tsv; with other pairs" in line for line in said)
+    known = {**corpora.TATOEBA_LOCAL, "deu-eng.tsv": sha256(path)}
+    monkeypatch.setattr(corpora, "TATOEBA_LOCAL", known)
+    assert load_corpus("tatoeba", data_dir=tmp_path).as_published is None
+    again: list[str] = []  # the inputs are the same, and so is what was made of them
+    prepare(settings, tmp_path / "out", data_dir=tmp_path, say=again.append)
+    assert again[1:] == [f"{tmp_path / 'out'} was prepared from the same inputs before"]
+    (tmp_path / "deu-eng-2018.tsv").unlink()
+    assert load_corpus("tatoeba", data_dir=tmp_path).as_published is True
+
+
+@pytest.mark.parametrize("name", ["de-en", "de-en-cpu"])
+def test_known_files_of_tatoeba_are_those_of_the_records(name: str) -> None:
+    record = Path("models") / name / "record.json"
+    inputs = json.loads(record.read_text())["data"]["stats"]["inputs"]["tatoeba"]
+    known = {file: digest for file, digest in corpora.TATOEBA_LOCAL.items() if digest}
+    assert {file: inputs[file] for file in known} == known
 
 
 def test_all_files_of_tatoeba_are_read_and_a_pair_of_two_files_counts_once(
