@@ -6,13 +6,14 @@ for training, validation and test). Files may be compressed by gzip.
 
 Public corpora are looked for in the folder that is given, or in the one that the environment
 variable TRANSLATOR_DATA names, under the corpus's name; without either they are downloaded once.
-Of Tatoeba all files that are there are read, and no pair with a sentence that is test data.
+Of Tatoeba all files that are there are read. Neither of it nor of anybody's files is a pair read
+with a sentence that is test data, except where those are for validation or test.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -222,16 +223,8 @@ def _tatoeba(folder: Path | None) -> Corpus:
             pairs += read_zip(path, "deu.txt")
         else:
             pairs += read_tsv(path)
-    kept = without_held_out(pairs, read_digests(HELD_OUT))
-    inputs = {path.name: sha256(path) for path in paths}
-    return Corpus(
-        "tatoeba",
-        **about,
-        **_compared(inputs, TATOEBA_LOCAL),
-        pairs=kept,
-        dropped={"held out": len(pairs) - len(kept)},
-        inputs={**inputs, HELD_OUT.name: sha256(HELD_OUT)},
-    )
+    compared = _compared(_inputs(paths), TATOEBA_LOCAL)
+    return Corpus("tatoeba", **about, **compared, **_filtered(pairs, paths))
 
 
 def _multi30k(folder: Path | None) -> Corpus:
@@ -241,7 +234,7 @@ def _multi30k(folder: Path | None) -> Corpus:
         else _find(folder, "multi30k", (file.name, file.name.removesuffix(".gz")))
         for key, file in MULTI30K.items()
     }
-    inputs = {path.name: sha256(path) for path in paths.values()}
+    inputs = _inputs(paths.values())
     known = {paths[key].name: file.sha256 for key, file in MULTI30K.items()}
     return Corpus(
         "multi30k",
@@ -270,9 +263,22 @@ def _compared(
     }
 
 
+def _inputs(paths: Iterable[Path]) -> dict[str, str]:
+    return {path.name: sha256(path) for path in paths}
+
+
+def _filtered(pairs: Pairs, paths: Sequence[Path]) -> dict[str, Any]:
+    """Return what a corpus of these files has without the sentences that are test data."""
+    kept = without_held_out(pairs, read_digests(HELD_OUT))
+    return {
+        "pairs": kept,
+        "dropped": {"held out": len(pairs) - len(kept)},
+        "inputs": _inputs((*paths, HELD_OUT)),
+    }
+
+
 def _own_files(name: str, pairs: Pairs, paths: Sequence[Path]) -> Corpus:
-    inputs = {path.name: sha256(path) for path in paths}
-    return Corpus(name, "not stated", "local files", pairs=pairs, inputs=inputs)
+    return Corpus(name, "not stated", "local files", **_filtered(pairs, paths))
 
 
 def _own_folder(folder: Path) -> Corpus:
@@ -300,9 +306,10 @@ def _own_folder(folder: Path) -> Corpus:
                 f"{names[0]}.{TARGET}, found none; what has no files of its own for validation "
                 "and test is split by prepare --tsv or --text"
             )
-    inputs = {path.name: sha256(path) for path in paths}
+    found = _filtered(splits["train"], paths)
+    splits["train"] = found.pop("pairs")
     name = folder.resolve().name
-    return Corpus(name, "not stated", "local files", splits=splits, inputs=inputs)
+    return Corpus(name, "not stated", "local files", splits=splits, **found)
 
 
 def _find(folder: Path, corpus: str, names: Sequence[str]) -> Path:

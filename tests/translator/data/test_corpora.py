@@ -148,14 +148,14 @@ def test_own_files(tmp_path: Path) -> None:
     tsv = write(tmp_path / "mine.tsv.gz", gzip.compress(b"Geh.\tGo.\n", mtime=0))
     corpus = load_corpus(f"tsv:{tsv}")
     assert (corpus.name, corpus.pairs) == ("mine", [("Geh.", "Go.")])
-    assert corpus.inputs == {"mine.tsv.gz": sha256(tsv)}
+    assert corpus.inputs["mine.tsv.gz"] == sha256(tsv)
     one, other = (
         write(tmp_path / "two.de", "Geh.\n"),
         write(tmp_path / "two.en", "Go.\n"),
     )
     corpus = load_corpus(f"text:{one},{other}")
     assert (corpus.name, corpus.pairs) == ("two", [("Geh.", "Go.")])
-    assert set(corpus.inputs) == {"two.de", "two.en"}
+    assert set(corpus.inputs) == {"two.de", "two.en", HELD_OUT.name}
     assert corpus_name(f"text:{one},{other}") == "two"
     assert corpus_name("tatoeba") == "tatoeba"
 
