@@ -21,12 +21,12 @@ from typing import Any
 from translator import grammar
 from translator.config import DataConfig
 from translator.data.held_out import HELD_OUT, read_digests, without_held_out
-from translator.data.pair_files import Pairs, read_parallel, read_tsv, read_zip
 from translator.data.spelling import as_sentence
 from translator.download import download
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
 from translator.languages import SOURCE, TARGET
+from translator.pair_files import Pairs, read_parallel, read_tsv, read_zip
 
 ENVIRONMENT = "TRANSLATOR_DATA"
 DOWNLOADS = Path("data") / "downloads"

@@ -21,12 +21,12 @@ from translator.data.corpora import (
     local_folder,
 )
 from translator.data.held_out import HELD_OUT
-from translator.data.pair_files import read_lines, read_parallel, read_tsv
 from translator.data.preparation import clean_and_split, prepare
 from translator.data.spelling import as_sentence
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
 from translator.languages import check_languages
+from translator.pair_files import read_lines, read_parallel, read_tsv
 
 SMALL = DataConfig(grammar_pairs=200, valid=30, test=30)
 
