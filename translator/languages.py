@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -89,7 +90,7 @@ def check_languages(
     if found[TARGET, SOURCE] < enough and not alike:
         return
     # Joined neighbours of which one is exchanged look alike: each pair by itself tells more.
-    alone = pairs[:: -(-len(pairs) // LOOKED_AT)]
+    alone = random.Random(0).sample(pairs, min(LOOKED_AT, len(pairs)))
     ways = list(map(_languages, alone))
     exchanged, right = ways.count((TARGET, SOURCE)), ways.count((SOURCE, TARGET))
     mended = f"; if it is meant so, give {command} --any-languages"

@@ -482,7 +482,7 @@ ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range
         (SHORT, None),
         (
             (GERMAN * 9 + ENGLISH, ENGLISH * 9 + GERMAN),
-            "in 1.% of the pairs that were looked at, such as 'The old man bought 0",
+            "in 1.% of the pairs that were looked at, such as 'The old man bought ",
         ),
         (
             (
@@ -493,10 +493,10 @@ ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range
         ),
         (  # neighbours are read together, and each is the other way round
             (
-                [text for rows in zip(*SHORT, strict=True) for text in rows],
-                [text for rows in zip(*SHORT[::-1], strict=True) for text in rows],
+                [text for rows in zip(*SHORT, strict=True) for text in rows] * 4,
+                [text for rows in zip(*SHORT[::-1], strict=True) for text in rows] * 4,
             ),
-            "in 50% of the pairs",
+            "in [45].% of the pairs",
         ),
     ],
 )
