@@ -482,7 +482,7 @@ ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range
         (SHORT, None),
         (
             (GERMAN * 9 + ENGLISH, ENGLISH * 9 + GERMAN),
-            "in 1.% of the pairs that were looked at, such as 'The old man bought ",
+            "in (8|9|1.)% of the pairs that were looked at, such as 'The old man bought ",
         ),
         (
             (
@@ -493,8 +493,8 @@ ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range
         ),
         (  # neighbours are read together, and each is the other way round
             (
-                [text for rows in zip(*SHORT, strict=True) for text in rows] * 4,
-                [text for rows in zip(*SHORT[::-1], strict=True) for text in rows] * 4,
+                [text for rows in zip(*SHORT, strict=True) for text in rows] * 2,
+                [text for rows in zip(*SHORT[::-1], strict=True) for text in rows] * 2,
             ),
             "in [45].% of the pairs",
         ),
