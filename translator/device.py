@@ -24,8 +24,11 @@ def choose_device(name: str = "auto") -> torch.device:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).strip().splitlines()[0]
+        if name.startswith("cuda") and not torch.backends.cuda.is_built():
+            reason += "; `make env GPU=1` installs what a GPU needs"
         raise TranslatorError(
-            f"--device: {name} cannot be used here: {reason}"
+            f"--device: {name} cannot be used here: {reason}; without --device, a GPU is taken "
+            "where there is one"
         ) from error
     return device
 

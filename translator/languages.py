@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -25,9 +26,12 @@ LANGUAGES = {
     "tr": "Turkish",
 }
 SOURCE, TARGET = "de", "en"
-#: Texts of a corpus that are looked at, at least so many, of so many words on both sides.
-LOOKED_AT, AT_LEAST, WORDS = 200, 20, 5
-#: The share of them at which sides are exchanged, and at which both are in one language.
+#: Texts of a corpus that are looked at, each of so many words on both sides.
+LOOKED_AT, WORDS = 200, 5
+#: Words on both sides below which a corpus says too little; texts below which they are few.
+LEAST_WORDS, FEW = 50, 20
+#: The share of them at which sides are exchanged (of few: most, and two), and at which both are
+#: in one language.
 EXCHANGED, ALIKE = 0.05, 0.6
 
 
@@ -70,34 +74,52 @@ def check_languages(
     """Raise CorpusError where source and target are exchanged, or in the same language.
 
     name, command: of the corpus, and of what reads it, for the message. Pairs from all over the
-    corpus are looked at, short ones together with their neighbours; a corpus of less than a hundred
-    words says too little.
+    corpus are looked at, short ones together with their neighbours; a corpus of less than fifty
+    words on a side says too little.
     """
+    pairs = list(pairs)
     texts = list(_long_enough(pairs))
-    if len(texts) < AT_LEAST:
+    if min(_words(texts)) < LEAST_WORDS:
         return
     chosen = texts[:: -(-len(texts) // LOOKED_AT)]
-    found = Counter(
-        (language_of(source), language_of(target)) for source, target in chosen
-    )
+    found = Counter(map(_languages, chosen))
+    few = len(chosen) < FEW
+    enough = max(2, len(chosen) // 2 + 1) if few else EXCHANGED * len(chosen)
+    same = max(LANGUAGES, key=lambda language: found[language, language])
+    alike = found[same, same] >= max(2, ALIKE * len(chosen))
+    if found[TARGET, SOURCE] < enough and not alike:
+        return
+    # Joined neighbours of which one is exchanged look alike: each pair by itself tells more.
+    alone = random.Random(0).sample(pairs, min(LOOKED_AT, len(pairs)))
+    ways = list(map(_languages, alone))
+    exchanged, right = ways.count((TARGET, SOURCE)), ways.count((SOURCE, TARGET))
     mended = f"; if it is meant so, give {command} --any-languages"
-    exchanged = found[TARGET, SOURCE] / len(chosen)
-    if exchanged >= EXCHANGED:
-        where = (
-            ""
-            if exchanged > 1 - EXCHANGED
-            else f" in {exchanged:.0%} of what was looked at"
-        )
+    if alike and ways.count((same, same)) >= exchanged + right:
         raise CorpusError(
-            f"{name}: expected {LANGUAGES[SOURCE]} before {LANGUAGES[TARGET]}, got them the other "
-            f"way round{where}: exchange the columns, or the two files{mended}"
+            f"{name}: expected two languages, got {LANGUAGES[same]} on both sides: look for the "
+            f"file of the other language{mended}"
         )
-    for language, title in LANGUAGES.items():
-        if found[language, language] >= ALIKE * len(chosen):
-            raise CorpusError(
-                f"{name}: expected two languages, got {title} on both sides: look for the file of "
-                f"the other language{mended}"
-            )
+    where = ": exchange the columns, or the two files"
+    if right > EXCHANGED * exchanged and exchanged:
+        source, target = (text[:40] for text in alone[ways.index((TARGET, SOURCE))])
+        where = (
+            f" in {exchanged / (exchanged + right):.0%} of the pairs that were looked at, such "
+            f"as {source!r}, {target!r}: exchange the sides of these, or leave them out"
+        )
+    raise CorpusError(
+        f"{name}: expected {LANGUAGES[SOURCE]} before {LANGUAGES[TARGET]}, got them the other "
+        f"way round{where}{mended}"
+    )
+
+
+def _languages(pair: tuple[str, str]) -> tuple[str | None, str | None]:
+    return language_of(pair[0]), language_of(pair[1])
+
+
+def _words(pairs: Iterable[tuple[str, str]]) -> list[int]:
+    """Count the words of each side."""
+    sides = zip(*pairs, strict=True)
+    return [sum(len(text.split()) for text in side) for side in sides] or [0]
 
 
 def _long_enough(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -241,3 +241,14 @@ def test_the_environment_is_made_once(tmp_path: Path, monkeypatch):
     (tmp_path / "cache" / "installed.txt").write_text("joeynmt==0\n")
     bench.joey_python(tmp_path / "cache")
     assert len(ran) == 4, "other versions are asked for"
+
+
+def test_the_readme_has_the_rows_of_the_record():
+    """With the precision of each, which the scores cannot be read without."""
+    record = json.loads((bench.ROOT / "benchmarks" / "translator.json").read_text())
+    readme = (bench.ROOT / "translator" / "README.md").read_text(encoding="utf-8")
+    for row in record["rows"]:
+        name = f"`torch.{TORCH}`" if row["name"] == TORCH else row["name"]
+        precision = row.get("precision", "not recorded")
+        bleu = row["bleu"]["beam"]["score"]
+        assert f"| {name} | {precision} | {row['updates']:,} | {bleu:.1f} |\n" in readme

@@ -18,6 +18,7 @@ from translator.cli import command, command_names, main
 from translator.config import DataConfig, load_config
 from translator.data import preparation, prepared
 from translator.data.cleaning import normalise
+from translator.data.held_out import HELD_OUT
 from translator.data.preparation import prepare
 from translator.data.prepared import DATA_FILES, load_prepared, read_examples
 from translator.data.splitting import SPLITS, group_key
@@ -71,7 +72,8 @@ def test_a_folder_with_everything(tsv: Path, tmp_path: Path, capsys) -> None:
     assert dropped["duplicate"] >= 1
     assert stats["counts"]["pairs"]["normalised"] == 1
     assert sum(dropped.values()) + sum(len(getattr(made, s)) for s in SPLITS) == read
-    assert stats["inputs"] == {"pairs": {"pairs.tsv": files.sha256(tsv)}}
+    inputs = {path.name: files.sha256(path) for path in (tsv, HELD_OUT)}
+    assert stats["inputs"] == {"pairs": inputs}
     for split in SPLITS:
         ids, texts = getattr(made, split), made.texts(split)
         assert len(ids) == len(texts) == stats["splits"][split]["pairs"]
@@ -412,7 +414,7 @@ def test_own_files_for_each_split(folder: Path) -> None:
     assert made.texts("test")[1] == ("Satz cc.", "Sentence cc.", "mine")
     assert made.texts("valid")[0].source == "Satz b."
     named = {"train.de", "train.en", "val.de.gz", "val.en.gz", "test.tsv"}
-    assert set(made.stats["inputs"]["mine"]) == named
+    assert set(made.stats["inputs"]["mine"]) == {*named, HELD_OUT.name}
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write the record."""
-    from translator.data.corpora import read_parallel
     from translator.data.prepared import load_prepared
     from translator.decoding.evaluation import best_alpha, calibrate, evaluate
     from translator.decoding.model_folder import RECORD, load_translator
@@ -97,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.errors import TranslatorError
     from translator.files import sha256, write_text
     from translator.languages import check_languages
+    from translator.pair_files import read_parallel
     from translator.training.lineage import earlier_trainings
     from translator.training.log import read_log
 

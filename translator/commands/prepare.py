@@ -206,8 +206,6 @@ def report(made: PreparedCorpus) -> str:
         )
         lines += [f"  dropped {n:>8,}  {rule}" for rule, n in found["dropped"].items()]
         lines.append(f"  licence: {stats['licences'][corpus]}")
-        if stats["as published"][corpus] is False:
-            lines.append("  note: these are not the published files (another SHA-256)")
     row = "{:<6} {:>9} {:>13} {:>13} {:>13} {:>13}"
     lines.append(
         row.format("split", "pairs", "source words", "tokens", "target words", "tokens")

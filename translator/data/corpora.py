@@ -6,18 +6,17 @@ for training, validation and test). Files may be compressed by gzip.
 
 Public corpora are looked for in the folder that is given, or in the one that the environment
 variable TRANSLATOR_DATA names, under the corpus's name; without either they are downloaded once.
-Of Tatoeba all files that are there are read, and no pair with a sentence that is test data.
+Of Tatoeba all files that are there are read. Neither of it nor of anybody's files is a pair read
+with a sentence that is test data, except where those are for validation or test.
 """
 
 from __future__ import annotations
 
-import gzip
 import os
-import zipfile
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from translator import grammar
 from translator.config import DataConfig
@@ -27,14 +26,13 @@ from translator.download import download
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
 from translator.languages import SOURCE, TARGET
+from translator.pair_files import Pairs, read_parallel, read_tsv, read_zip
 
 ENVIRONMENT = "TRANSLATOR_DATA"
 DOWNLOADS = Path("data") / "downloads"
 NAMES = ("grammar", "tatoeba", "multi30k")
 #: The names that a folder's files of each split may have.
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "val", "dev"), "test": ("test",)}
-
-Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +41,8 @@ class Corpus:
 
     pairs: to be split, where the corpus has no splits of its own. splits: its own training,
     validation and test pairs. inputs: the SHA-256 of each file. as_published: whether the files
-    are the published ones, None where nobody published a hash. dropped: how many pairs of the
-    files are in neither, and why.
+    have the SHA-256 that is known of them, None where none is. unlike: the names of those that
+    have another. dropped: how many pairs of the files are in neither, and why.
     """
 
     name: str
@@ -54,6 +52,7 @@ class Corpus:
     splits: Mapping[str, Pairs] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     as_published: bool | None = None
+    unlike: tuple[str, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -118,14 +117,15 @@ MULTI30K = {
 }
 #: This file grows with Tatoeba: the hash of the first download is recorded and checked later.
 TATOEBA = Remote("https://www.manythings.org/anki/deu-eng.zip")
-#: The files of Tatoeba that are read from a local folder, as many of them as are there.
-TATOEBA_LOCAL = (
-    "deu-eng.tsv",
-    "deu-eng.tsv.gz",
-    "deu-eng-2018.tsv",
-    "deu-eng-2018.tsv.gz",
-    "deu-eng.zip",
-)
+#: The files of Tatoeba that are read from a local folder, as many of them as are there, and the
+#: SHA-256 of those that the translators of `models/` were trained on.
+TATOEBA_LOCAL = {
+    "deu-eng.tsv": "03aaaf86280508880aa06b105d989821cf2fd7a8f5f1445b74d10da66e5aa582",
+    "deu-eng.tsv.gz": None,
+    "deu-eng-2018.tsv": None,
+    "deu-eng-2018.tsv.gz": "cdc7870aa11b09d94cb1f9cafa81e03993afadc3fdc6b1ae679abd83b790e04f",
+    "deu-eng.zip": None,
+}
 
 
 def load_corpus(
@@ -149,10 +149,6 @@ def load_corpus(
         return _own_files(_stem(path), read_tsv(path), [path])
     if kind == "text" and rest.count(",") == 1:
         source, target = map(Path, rest.split(","))
-        if source.is_file() and target.is_file() and sha256(source) == sha256(target):
-            raise CorpusError(
-                f"{target}: has the same contents as {source}: give the file of the other language"
-            )
         return _own_files(
             _stem(source), read_parallel(source, target), [source, target]
         )
@@ -220,21 +216,15 @@ def _tatoeba(folder: Path | None) -> Corpus:
     if folder is None:
         paths = [_fetch("tatoeba", TATOEBA)]
     else:
-        paths = _find_all(folder, "tatoeba", TATOEBA_LOCAL)
+        paths = _find_all(folder, "tatoeba", tuple(TATOEBA_LOCAL))
     pairs: Pairs = []
     for path in paths:
         if path.suffix == ".zip":
-            pairs += _swapped(_lines_of_zip(path, "deu.txt"), f"{path}, deu.txt")
+            pairs += read_zip(path, "deu.txt")
         else:
             pairs += read_tsv(path)
-    kept = without_held_out(pairs, read_digests(HELD_OUT))
-    return Corpus(
-        "tatoeba",
-        **about,
-        pairs=kept,
-        dropped={"held out": len(pairs) - len(kept)},
-        inputs={path.name: sha256(path) for path in (*paths, HELD_OUT)},
-    )
+    compared = _compared(_inputs(paths), TATOEBA_LOCAL)
+    return Corpus("tatoeba", **about, **compared, **_filtered(pairs, paths))
 
 
 def _multi30k(folder: Path | None) -> Corpus:
@@ -244,7 +234,8 @@ def _multi30k(folder: Path | None) -> Corpus:
         else _find(folder, "multi30k", (file.name, file.name.removesuffix(".gz")))
         for key, file in MULTI30K.items()
     }
-    found = {key: sha256(path) for key, path in paths.items()}
+    inputs = _inputs(paths.values())
+    known = {paths[key].name: file.sha256 for key, file in MULTI30K.items()}
     return Corpus(
         "multi30k",
         "none stated; the captions derive from Flickr30k: for research and education",
@@ -253,14 +244,41 @@ def _multi30k(folder: Path | None) -> Corpus:
             split: read_parallel(paths[split, "de"], paths[split, "en"])
             for split in ("train", "valid", "test")
         },
-        inputs={paths[key].name: found[key] for key in paths},
-        as_published=all(found[key] == file.sha256 for key, file in MULTI30K.items()),
+        inputs=inputs,
+        **_compared(inputs, known),
     )
 
 
+def _compared(
+    inputs: Mapping[str, str], known: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Return what a corpus says of its files, by the SHA-256 that is known of some."""
+    unlike = tuple(
+        name for name, digest in inputs.items() if known[name] not in (None, digest)
+    )
+    all_known = all(known[name] for name in inputs)
+    return {
+        "unlike": unlike,
+        "as_published": False if unlike else True if all_known else None,
+    }
+
+
+def _inputs(paths: Iterable[Path]) -> dict[str, str]:
+    return {path.name: sha256(path) for path in paths}
+
+
+def _filtered(pairs: Pairs, paths: Sequence[Path]) -> dict[str, Any]:
+    """Return what a corpus of these files has without the sentences that are test data."""
+    kept = without_held_out(pairs, read_digests(HELD_OUT))
+    return {
+        "pairs": kept,
+        "dropped": {"held out": len(pairs) - len(kept)},
+        "inputs": _inputs((*paths, HELD_OUT)),
+    }
+
+
 def _own_files(name: str, pairs: Pairs, paths: Sequence[Path]) -> Corpus:
-    inputs = {path.name: sha256(path) for path in paths}
-    return Corpus(name, "not stated", "local files", pairs=pairs, inputs=inputs)
+    return Corpus(name, "not stated", "local files", **_filtered(pairs, paths))
 
 
 def _own_folder(folder: Path) -> Corpus:
@@ -288,9 +306,10 @@ def _own_folder(folder: Path) -> Corpus:
                 f"{names[0]}.{TARGET}, found none; what has no files of its own for validation "
                 "and test is split by prepare --tsv or --text"
             )
-    inputs = {path.name: sha256(path) for path in paths}
+    found = _filtered(splits["train"], paths)
+    splits["train"] = found.pop("pairs")
     name = folder.resolve().name
-    return Corpus(name, "not stated", "local files", splits=splits, inputs=inputs)
+    return Corpus(name, "not stated", "local files", splits=splits, **found)
 
 
 def _find(folder: Path, corpus: str, names: Sequence[str]) -> Path:
@@ -322,96 +341,3 @@ def _fetch(corpus: str, file: Remote) -> Path:
 
 def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name
-
-
-# -- reading files ---------------------------------------------------------------------------
-
-
-def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a UTF-8 file, which may be compressed by gzip.
-
-    Raises CorpusError for a missing or empty file, a damaged archive, and bytes that are not
-    UTF-8, with the number of the line.
-    """
-    path = Path(path)
-    try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except FileNotFoundError:
-        raise CorpusError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise CorpusError(f"{path}: expected a file, got a folder") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise CorpusError(f"{path}: damaged gzip file: {error}") from None
-    return _decode(data, str(path))
-
-
-def read_tsv(path: str | Path) -> Pairs:
-    """Read a source, a tab and a target from each line.
-
-    An empty line is an empty pair, which cleaning drops and counts. Raises CorpusError as
-    `read_lines`, and for a line of more or fewer than two columns, with its number.
-    """
-    return [
-        _columns(line, 2, f"{path}, line {n}")
-        for n, line in enumerate(read_lines(path), 1)
-    ]
-
-
-def read_parallel(source: str | Path, target: str | Path) -> Pairs:
-    """Read two files in which line i of one translates line i of the other.
-
-    Raises CorpusError as `read_lines`, and where the numbers of lines differ.
-    """
-    one, other = read_lines(source), read_lines(target)
-    if len(one) != len(other):
-        raise CorpusError(
-            f"{target}: expected {len(one)} lines, as many as {source}, got {len(other)}"
-        )
-    return list(zip(one, other, strict=True))
-
-
-def _swapped(lines: Sequence[str], name: str) -> Pairs:
-    """Read English, tab, German, tab, attribution; return German and English."""
-    pairs = [_columns(line, 3, f"{name}, line {n}") for n, line in enumerate(lines, 1)]
-    return [(german, english) for english, german in pairs]
-
-
-def _columns(line: str, number: int, where: str) -> tuple[str, str]:
-    columns = line.split("\t") if line else [""] * number
-    if len(columns) != number:
-        raise CorpusError(
-            f"{where}: expected {number} columns separated by tabs, got {len(columns)}: "
-            f"{line[:60]!r}"
-        )
-    return columns[0], columns[1]
-
-
-def _lines_of_zip(path: Path, name: str) -> list[str]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _decode(archive.read(name), f"{path}, {name}")
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise CorpusError(f"{path}: damaged zip file: {error}") from None
-    except KeyError:
-        raise CorpusError(f"{path}: expected a file {name} in it, found none") from None
-
-
-def _decode(data: bytes, name: str) -> list[str]:
-    """Split bytes at line feeds and decode them; a byte-order mark and carriage returns go."""
-    if not data.strip():
-        raise CorpusError(f"{name}: expected lines of text, got an empty file")
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise CorpusError(f"{name}: expected UTF-8, got UTF-16; convert the file first")
-    lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
-    out = []
-    for number, line in enumerate(lines, 1):
-        try:
-            out.append(line.decode("utf-8").removesuffix("\r"))
-        except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"{name}, line {number}: expected UTF-8, got byte 0x{line[error.start]:02X} "
-                f"at column {error.start + 1}; is the file Latin-1 or Windows-1252?"
-            ) from None
-    return out

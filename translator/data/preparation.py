@@ -18,7 +18,7 @@ from translator.config import DataConfig, plain
 from translator.data.augmentation import join_pairs, reverse_pairs
 from translator.data.cleaning import RULES, Rules, TextPair, clean, normalise
 from translator.data.corpora import Corpus, corpus_name, load_corpus
-from translator.data.held_out import described, shared_rows
+from translator.data.held_out import HELD_OUT, described, shared_rows
 from translator.data.prepared import (
     STATS,
     Example,
@@ -45,7 +45,7 @@ from translator.languages import check_languages
 
 #: Beside the rules of cleaning: what else is taken away, and why.
 LEAKS = {
-    "held out": "a sentence is in the list of test data that is applied to every Tatoeba file",
+    "held out": "a sentence is in the list of test data; only splits as published stay",
     "in valid or test": "a training pair with a sentence of another split",
     "in test": "a validation pair with a sentence of the test",
 }
@@ -87,6 +87,12 @@ def prepare(
             f"corpora: expected different names, got {twice[0]} more than once"
         )
     corpora = [load_corpus(spec, settings, data_dir) for spec in settings.corpora]
+    for corpus in corpora:
+        if corpus.unlike:
+            say(
+                f"{corpus.name}: another SHA-256 than the book's records are of: "
+                f"{', '.join(corpus.unlike)}; with other pairs, expect other scores"
+            )
     _check_inputs(corpora, any_languages)
     if not drop_duplicates:
         _check_duplicates(corpora, settings.group_by)
@@ -124,7 +130,7 @@ def _check_inputs(corpora: Sequence[Corpus], any_languages: bool) -> None:
     files: dict[str, str] = {}
     for corpus in corpora:
         for name, digest in corpus.inputs.items():
-            if digest in files:
+            if digest in files and name != HELD_OUT.name:
                 raise CorpusError(
                     f"{corpus.name}: {name} has the same contents as {files[digest]}: "
                     "give each file once"
@@ -349,7 +355,10 @@ def _is_there(out: Path, wanted: dict[str, Any], force: bool) -> bool:
         return False
     stats = read_stats(out)
     different = [
-        key for key in {**wanted, GIVEN: None} if stats.get(key) != wanted.get(key)
+        key
+        for key in {**wanted, GIVEN: None}
+        # It follows from the inputs, and from which of them this version knows.
+        if key != "as published" and stats.get(key) != wanted.get(key)
     ]
     if not different:
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import json
 import zipfile
 from pathlib import Path
 
@@ -18,9 +19,6 @@ from translator.data.corpora import (
     corpus_name,
     load_corpus,
     local_folder,
-    read_lines,
-    read_parallel,
-    read_tsv,
 )
 from translator.data.held_out import HELD_OUT
 from translator.data.preparation import clean_and_split, prepare
@@ -28,6 +26,7 @@ from translator.data.spelling import as_sentence
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
 from translator.languages import check_languages
+from translator.pair_files import read_lines, read_parallel, read_tsv
 
 SMALL = DataConfig(grammar_pairs=200, valid=30, test=30)
 
@@ -130,7 +129,16 @@ def test_two_files_of_unequal_length(tmp_path: Path) -> None:
         CorpusError, match=r"a\.en: expected 2 lines, as many as .*a\.de, got 1"
     ):
         read_parallel(one, other)
-    assert read_parallel(one, one) == [("eins", "eins"), ("zwei", "zwei")]
+    other.write_text("one\ntwo\n", encoding="utf-8")
+    assert read_parallel(one, other) == [("eins", "one"), ("zwei", "two")]
+
+
+def test_one_file_is_not_both_sides(tmp_path: Path) -> None:
+    one = write(tmp_path / "a.de", "eins\nzwei\n")
+    again = write(tmp_path / "a.en.gz", gzip.compress(b"eins\nzwei\n"))
+    for other in (one, again):
+        with pytest.raises(CorpusError, match=r"the same contents as .*a\.de: give"):
+            read_parallel(one, other)
 
 
 # -- own files -------------------------------------------------------------------------------
@@ -140,14 +148,14 @@ def test_own_files(tmp_path: Path) -> None:
     tsv = write(tmp_path / "mine.tsv.gz", gzip.compress(b"Geh.\tGo.\n", mtime=0))
     corpus = load_corpus(f"tsv:{tsv}")
     assert (corpus.name, corpus.pairs) == ("mine", [("Geh.", "Go.")])
-    assert corpus.inputs == {"mine.tsv.gz": sha256(tsv)}
+    assert corpus.inputs["mine.tsv.gz"] == sha256(tsv)
     one, other = (
         write(tmp_path / "two.de", "Geh.\n"),
         write(tmp_path / "two.en", "Go.\n"),
     )
     corpus = load_corpus(f"text:{one},{other}")
     assert (corpus.name, corpus.pairs) == ("two", [("Geh.", "Go.")])
-    assert set(corpus.inputs) == {"two.de", "two.en"}
+    assert set(corpus.inputs) == {"two.de", "two.en", HELD_OUT.name}
     assert corpus_name(f"text:{one},{other}") == "two"
     assert corpus_name("tatoeba") == "tatoeba"
 
@@ -246,6 +254,36 @@ def test_tatoeba_in_a_local_folder(tmp_path: Path) -> None:
     assert (
         load_corpus("tatoeba", data_dir=tmp_path / "tatoeba") == corpus
     )  # the folder itself
+
+
+def test_files_of_tatoeba_that_the_records_are_not_of_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read all the same: today's export is as good."""
+    lines = "".join(f"Es sind {i}.\tThere are {i}.\n" for i in range(40))
+    path = write(tmp_path / "deu-eng.tsv", lines)
+    write(tmp_path / "deu-eng-2018.tsv", "Lauf!\tRun!\n")  # nothing is known of this
+    settings = DataConfig(corpora=("tatoeba",), valid=2, test=2, vocab_size=300)
+    said: list[str] = []
+    made = prepare(settings, tmp_path / "out", data_dir=tmp_path, say=said.append)
+    assert made.stats["as published"] == {"tatoeba": False}
+    assert any("records are of: deu-eng.tsv; with other pairs" in line for line in said)
+    known = {**corpora.TATOEBA_LOCAL, "deu-eng.tsv": sha256(path)}
+    monkeypatch.setattr(corpora, "TATOEBA_LOCAL", known)
+    assert load_corpus("tatoeba", data_dir=tmp_path).as_published is None
+    again: list[str] = []  # the inputs are the same, and so is what was made of them
+    prepare(settings, tmp_path / "out", data_dir=tmp_path, say=again.append)
+    assert again[1:] == [f"{tmp_path / 'out'} was prepared from the same inputs before"]
+    (tmp_path / "deu-eng-2018.tsv").unlink()
+    assert load_corpus("tatoeba", data_dir=tmp_path).as_published is True
+
+
+@pytest.mark.parametrize("name", ["de-en", "de-en-cpu"])
+def test_known_files_of_tatoeba_are_those_of_the_records(name: str) -> None:
+    record = Path("models") / name / "record.json"
+    inputs = json.loads(record.read_text())["data"]["stats"]["inputs"]["tatoeba"]
+    known = {file: digest for file, digest in corpora.TATOEBA_LOCAL.items() if digest}
+    assert {file: inputs[file] for file in known} == known
 
 
 def test_all_files_of_tatoeba_are_read_and_a_pair_of_two_files_counts_once(
@@ -412,6 +450,10 @@ SHORT = (
     ["Der Hund schläft.", "Ich mag das nicht.", "Komm bitte herein."] * 20,
     ["The dog is asleep.", "I do not like it.", "Please come inside."] * 20,
 )
+LONG = (
+    [" ".join(GERMAN[:6])],
+    [" ".join(f"The old man bought {n} books in the town." for n in range(6))],
+)
 ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range(30)]
 
 
@@ -428,20 +470,33 @@ ENGLISH = [f"The old man bought {n} books in the town yesterday." for n in range
             (ENGLISH, [line.replace("old", "young") for line in ENGLISH]),
             "English on both",
         ),
-        ((ENGLISH[:10], GERMAN[:10]), None),
+        ((ENGLISH[:4], GERMAN[:4]), None),  # too few words to say
+        ((ENGLISH[:6], GERMAN[:6]), "exchange the columns, or the two files"),
+        ((GERMAN[:6], GERMAN[1:7]), "German on both"),
+        ((GERMAN[:5] + ENGLISH[:1], ENGLISH[:5] + GERMAN[:1]), None),
+        ((LONG[1] * 2, LONG[0] * 2), "exchange the columns"),
+        ((LONG[1], LONG[0]), None),  # one text
+        ((SHORT[1][:30], SHORT[0][:30]), "exchange the columns"),
         ((["Hallo Tom"] * 30, ["Hello Tom"] * 30), None),
         ((SHORT[1], SHORT[0]), "exchange the columns"),
         (SHORT, None),
         (
             (GERMAN * 9 + ENGLISH, ENGLISH * 9 + GERMAN),
-            "in 1.% of what was looked at: exchange the columns",
+            "in (8|9|1.)% of the pairs that were looked at, such as 'The old man bought ",
         ),
         (
             (
                 [text for pair in zip(GERMAN, ENGLISH, strict=True) for text in pair],
                 [text for pair in zip(ENGLISH, GERMAN, strict=True) for text in pair],
             ),
-            "in 50% of what was looked at: exchange the columns",
+            "in 50% of the pairs .*: exchange the sides of these, or leave them out",
+        ),
+        (  # neighbours are read together, and each is the other way round
+            (
+                [text for rows in zip(*SHORT, strict=True) for text in rows] * 2,
+                [text for rows in zip(*SHORT[::-1], strict=True) for text in rows] * 2,
+            ),
+            "in [45].% of the pairs",
         ),
     ],
 )

@@ -19,7 +19,7 @@ from translator.data.held_out import (
     read_digests,
     without_held_out,
 )
-from translator.data.preparation import clean_and_split
+from translator.data.preparation import clean_and_split, prepare
 from translator.errors import CorpusError
 from translator.files import sha256
 
@@ -29,7 +29,7 @@ GERMAN, ENGLISH = "Öfter übt der Müller Flöte.", "The miller often plays the
 @pytest.fixture
 def held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a list of one German and one English sentence in the place of the real one."""
-    path = tmp_path / "list.sha256"
+    path = tmp_path / HELD_OUT.name
     path.write_text(f"{digest(GERMAN)}\n{digest('An English sentence, held out.')}\n")
     monkeypatch.setattr(corpora, "HELD_OUT", path)
     monkeypatch.delenv("TRANSLATOR_DATA", raising=False)
@@ -73,7 +73,7 @@ def test_the_drop_is_counted_and_the_list_is_in_the_record(
     (tmp_path / "deu-eng.tsv").write_text("".join(lines), encoding="utf-8")
     corpus = load_corpus("tatoeba", data_dir=tmp_path)
     assert len(corpus.pairs) == 20
-    assert corpus.inputs["list.sha256"] == sha256(held_out)
+    assert corpus.inputs[HELD_OUT.name] == sha256(held_out)
     splits, counts = clean_and_split([corpus], DataConfig(valid=2, test=2))
     assert counts["tatoeba"]["read"] == 22
     assert counts["tatoeba"]["dropped"] == {"held out": 2}
@@ -94,6 +94,44 @@ def test_a_download_is_filtered_too(
     corpus = load_corpus("tatoeba")
     assert corpus.pairs == [("Geh.", "Go.")]
     assert corpus.dropped == {"held out": 1}
+
+
+def test_own_files_are_filtered_too_and_own_test_pairs_stay(
+    held_out: Path, tmp_path: Path
+) -> None:
+    lines = [f"Satz {i} geht.\tSentence {i} goes.\n" for i in range(40)]
+    lines.append(f"{GERMAN}\t{ENGLISH}\n")
+    path = tmp_path / "mine.tsv"
+    path.write_text("".join(lines), encoding="utf-8")
+    sides = [tmp_path / name for name in ("own.de", "own.en")]
+    for side, file in enumerate(sides):
+        text = "".join(line.rstrip("\n").split("\t")[side] + "\n" for line in lines)
+        file.write_text(text, encoding="utf-8")
+    for spec in (f"tsv:{path}", f"text:{sides[0]},{sides[1]}"):
+        corpus = load_corpus(spec)
+        assert (len(corpus.pairs), corpus.dropped) == (40, {"held out": 1})
+        assert corpus.inputs[HELD_OUT.name] == sha256(held_out)
+    for name in ("train", "valid", "test"):
+        (tmp_path / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+    corpus = load_corpus(f"folder:{tmp_path}")
+    assert {name: len(pairs) for name, pairs in corpus.splits.items()} == {
+        "train": 40,
+        "valid": 41,
+        "test": 41,
+    }
+    settings = DataConfig(
+        corpora=("tatoeba", f"tsv:{path}"),
+        valid=2,
+        test=2,
+        vocab_size=300,
+        group_by="exact",
+    )
+    more = [f"Noch {i} kommen.\t{i} more come.\n" for i in range(40)]
+    (tmp_path / "deu-eng.tsv").write_text("".join(more) + lines[-1] * 2)
+    made = prepare(settings, tmp_path / "out", data_dir=tmp_path)  # the list, twice
+    counts = made.stats["counts"]
+    assert counts["tatoeba"]["dropped"]["held out"] == 2
+    assert counts["mine"]["dropped"]["held out"] == 1
 
 
 def test_the_list_of_the_repository_is_whole() -> None:

@@ -294,11 +294,14 @@ def test_any_further_test_set_by_its_two_files(tmp_path, capsys, monkeypatch):
     save_translator(folder, Translator(model.eval(), data.tokenizer, config()))
     record = {"length_penalty": {"alpha": 1.4, "tried": [{"alpha": 1.4, "bleu": 1.0}]}}
     write_record(folder / "record.json", record)
-    text = "".join(f"{line}\n" for line in REFERENCES)
-    for name in ("extra.de.gz", "extra.en.gz"):
+    for name, lines in (("extra.de.gz", SOURCES), ("extra.en.gz", REFERENCES)):
+        text = "".join(f"{line}\n" for line in lines)
         (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+    given = dict(zip(SOURCES, REFERENCES, strict=True))
     monkeypatch.setattr(
-        Translator, "translate", lambda self, texts, options: list(texts)
+        Translator,
+        "translate",
+        lambda self, texts, options: [given.get(text, text) for text in texts],
     )
     command = ["evaluate", "--model", str(folder), "--device", "cpu"]
     command += ["--source", str(tmp_path / "extra.de.gz")]
@@ -315,8 +318,11 @@ def test_any_further_test_set_by_its_two_files(tmp_path, capsys, monkeypatch):
     assert "short.en" in capsys.readouterr().err
     assert main(command) == 2
     assert "--source and --reference go together" in capsys.readouterr().err
-    for name in ("extra.de.gz", "extra.en.gz"):
-        lines = "The old man bought five books yesterday.\n" * 30
+    same = ["--reference", str(tmp_path / "extra.de.gz")]
+    assert main([*command, *same, "--any-languages"]) == 2
+    assert "extra.de.gz: has the same contents as" in capsys.readouterr().err
+    for name, books in (("extra.de.gz", "five"), ("extra.en.gz", "six")):
+        lines = f"The old man bought {books} books yesterday.\n" * 10
         (tmp_path / name).write_bytes(gzip.compress(lines.encode()))
     command += ["--reference", str(tmp_path / "extra.en.gz")]
     assert main(command) == 2

@@ -25,7 +25,8 @@ from translator.decoding.model_folder import (
     load_translator,
     save_translator,
 )
-from translator.device import describe_device, supports_bf16
+from translator.device import choose_device, describe_device, supports_bf16
+from translator.errors import TranslatorError
 from translator.training import checkpoints
 from translator.training.checkpoints import CheckpointError
 from translator.training.log import read_log
@@ -275,7 +276,7 @@ def test_a_longer_training_goes_on_from_before_the_fall_of_the_rate(
     for name, tensor in wanted["model"].items():
         assert torch.equal(tensor, found["model"][name]), name
     assert losses(tmp_path / "long") == losses(tmp_path / "whole")
-    capsys.readouterr()
+    assert "% padding, cpu, fp32\n" in capsys.readouterr().err
     assert main([*command, "--from", str(tmp_path), "--restart"]) == 2
     assert "--longer and --from exclude each other" in capsys.readouterr().err
 
@@ -785,3 +786,17 @@ def test_a_precision_that_is_not_there_is_said(data, tmp_path, monkeypatch, caps
     _, summary = train(data, tmp_path, max_steps=1, precision="bf16")
     assert summary["precision"] == "fp32"
     assert "has no bf16, trains in fp32" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("built", "said"),
+    [(False, "`make env GPU=1` installs"), (True, "no driver; without --device")],
+)
+def test_a_gpu_that_is_not_there_is_said_with_what_to_do(monkeypatch, built, said):
+    def none(*_, **__):
+        raise RuntimeError("no driver\nand more")
+
+    monkeypatch.setattr(torch, "empty", none)
+    monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: built)
+    with pytest.raises(TranslatorError, match=f"--device: cuda cannot .*{said}"):
+        choose_device("cuda")
