@@ -149,6 +149,36 @@ def test_what_is_left_out_is_said(capsys):
     assert all(mark in err for mark in missing)
 
 
+@pytest.mark.parametrize(
+    ("line", "stays"),
+    [
+        ("Ich mag 寿司 sehr.", ["寿司"]),
+        ("ich mag русский.", ["русский"]),
+        ("Der Buchstabe Ж ist kyrillisch.", ["Ж"]),
+        ("Ich wohne in der Nähe von 北京 und spreche русский.", ["北京", "русский"]),
+        ("Das Wort слово ist russisch.", ["слово"]),
+        ("Mein Freund Иван kommt morgen.", ["Иван"]),
+    ],
+)
+def test_letters_that_are_not_latin_stay(line, stays, capsys):
+    (out,), err = translated(capsys, line)
+    assert all(text in out for text in stays)
+    assert "not in the translation" not in err
+
+
+def test_names_and_letters_that_did_not_survive_are_said(monkeypatch, capsys):
+    found = [("Nothing.", Hypothesis([5], -0.1, -0.1, ended=True))]
+    monkeypatch.setattr(
+        "translator.decoding.lines._hypotheses",
+        lambda _, texts, __: [found] * len(texts),
+    )
+    lines = ["Ich mag 寿司.", "Ich kenne Tom und Solveig.", "Ich mag dich."]
+    _, err = translated(capsys, *lines)
+    assert "line 1: low confidence: not in the translation: 寿司\n" in err
+    assert "line 2: low confidence: not in the translation: Tom; Solveig\n" in err
+    assert "line 3" not in err
+
+
 def test_lines_of_a_text_end_as_those_of_a_file(tmp_path, capsys):
     text = "?\r\n\r\n12\r\n"
     path = tmp_path / "text"

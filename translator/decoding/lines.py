@@ -90,7 +90,8 @@ def translate_lines(
     A line is translated sentence by sentence. A sentence longer than those in training is cut at
     commas. Text without letters stays as it is; names, long numbers and addresses that the model
     does not copy are put in their places. A line in capitals is read and written as such.
-    Emoji come after the sentence that they are in, letters that are not Latin stay as they are.
+    Emoji come after the sentence that they are in. Words in letters that are not Latin are copied
+    like names. Of names, numbers, addresses and markup a warning says which are lost.
     n_best: how many candidates at most; the i-th of a line is made of the i-th of its sentences.
     Raises TranslatorError for n_best below 1 or above the size of the beam.
     """
@@ -209,11 +210,16 @@ def _decode(
 
 def _lost(piece: _Piece, translation: str) -> tuple[int, int]:
     """Return how many numbers of a piece a translation lacks, and how many other spans."""
-    others = [span for span in piece.spans if not span.is_number]
     return (
         len(lost_numbers(piece.to_translate, translation)),
-        sum(not is_copied(span, translation) for span in others),
+        len(_lost_texts(piece, translation)),
     )
+
+
+def _lost_texts(piece: _Piece, translation: str) -> list[str]:
+    """Return the names and addresses of a piece that a translation does not have."""
+    others = [span for span in piece.spans if not span.is_number]
+    return [span.text for span in others if not is_copied(span, translation)]
 
 
 def _hypotheses(
@@ -262,7 +268,8 @@ def _assembled(
                     written = piece.source
                     if not i:
                         warnings.append(f"not translated: {piece.source[:40]}")
-                lost = lost_numbers(piece.to_translate, written)
+                lost = _lost_texts(piece, written)
+                lost += lost_numbers(piece.to_translate, written)
                 lost += lost_markup(piece.to_translate, written)
                 if lost and not i:
                     warnings.append(

@@ -1,4 +1,4 @@
-// Names, numbers and addresses that a translation should copy: translator/decoding/copying.py in
+// Names, numbers, addresses and letters that are not Latin: translator/decoding/copying.py in
 // JavaScript. A span is {begin, end, text, isNumber, isTime}.
 
 class Copying {
@@ -84,17 +84,19 @@ class Copying {
   }
 
   // The addresses, numbers and, given a lexicon, names of a sentence, in order.
+  // Words in letters that are not Latin are among them.
   static spansToCopy(sentence, lexicon) {
     const span = (begin, end) => ({ begin, end, text: sentence.slice(begin, end), isNumber: false, isTime: false });
-    const spans = [...sentence.matchAll(Lexicon.ADDRESS)].map((one) => span(one.index, one.index + one[0].length));
+    const spans = [...sentence.matchAll(Lexicon.UNTRANSLATED)].map((one) => span(one.index, one.index + one[0].length));
     const endOf = (found) => found.index + found[0].length;
-    const isFree = (found) => spans.every((one) => endOf(found) <= one.begin || one.end <= found.index);
+    const isFree = (begin, end) => spans.every((one) => end <= one.begin || one.end <= begin);
     for (const number of Copying.numbers(sentence)) {
       const around = [sentence.slice(0, number.begin), sentence.slice(number.end)];
       const isInWord = /[\p{L}\p{N}_]$/u.test(around[0]) || /^[\p{L}\p{N}_]/u.test(around[1]);
-      if (number.text.length > (number.isTime ? 2 : 1) && !isInWord) spans.push(number);
+      const isLong = number.text.length > (number.isTime ? 2 : 1);
+      if (isLong && isFree(number.begin, number.end) && !isInWord) spans.push(number);
     }
-    const words = lexicon ? [...sentence.matchAll(Lexicon.WORD)].filter(isFree) : [];
+    const words = lexicon ? [...sentence.matchAll(Lexicon.WORD)].filter((one) => isFree(one.index, endOf(one))) : [];
     const names = [];
     words.forEach((found, i) => {
       const word = found[0];

@@ -122,8 +122,14 @@ class LineTranslator {
 
   // How many numbers of a piece a translation lacks, and how many other spans.
   lost(piece, translation) {
-    const others = piece.spans.filter((span) => !span.isNumber && !Copying.isCopied(span, translation));
-    return [Copying.lostNumbers(piece.toTranslate, translation).length, others.length];
+    const texts = LineTranslator.lostTexts(piece, translation);
+    return [Copying.lostNumbers(piece.toTranslate, translation).length, texts.length];
+  }
+
+  // The names and addresses of a piece that a translation does not have.
+  static lostTexts(piece, translation) {
+    const lost = piece.spans.filter((span) => !span.isNumber && !Copying.isCopied(span, translation));
+    return lost.map((span) => span.text);
   }
 
   // What the beam finds for a sentence, as {text, hypothesis}, the best first.
@@ -158,7 +164,8 @@ class LineTranslator {
 
   assembled(pieces, warnings) {
     let [total, length] = [0, 0];
-    for (const { found, source, toTranslate } of pieces) {
+    for (const piece of pieces) {
+      const { found, source, toTranslate } = piece;
       if (!found.length) continue;
       const [{ text, hypothesis }] = found;
       total += hypothesis.logP;
@@ -166,7 +173,11 @@ class LineTranslator {
       if (!hypothesis.ended) warnings.push(`no end was found for: ${LineTranslator.begin(source)}`);
       if (!text) warnings.push(`not translated: ${LineTranslator.begin(source)}`);
       const written = text || source;
-      const lost = [...Copying.lostNumbers(toTranslate, written), ...Copying.lostMarkup(toTranslate, written)];
+      const lost = [
+        ...LineTranslator.lostTexts(piece, written),
+        ...Copying.lostNumbers(toTranslate, written),
+        ...Copying.lostMarkup(toTranslate, written),
+      ];
       if (lost.length) warnings.push(`low confidence: not in the translation: ${lost.join("; ")}`);
       const [words, others] = [toTranslate, written].map((one) => Lexicon.words(one).length);
       if (words >= 6 && others <= 0.5 * words) {

@@ -56,6 +56,11 @@ LEXICON = Lexicon.learn(
         ("Er hat 12 Euro, sie 48213 und 3.500.", ["12", "48213", "3.500"]),
         ("Ich gebe -5 oder −12,5 und 3-5.", ["-5", "−12,5", "3-5"]),
         ("Die U-96 und 7 -4.", ["96", "-4"]),
+        ("Ich sehe 寿司 und das слово.", ["寿司", "слово"]),
+        ("Das heißt добрый день, αβ.", ["добрый день", "αβ"]),
+        ("Er sagt हिन्दी und ١٢٣.", ["हिन्दी", "١٢٣"]),
+        ("Die α-Strahlen sind 5 μm lang.", ["α", "μm"]),
+        ("Das sind 5 µm und № 12, Ⅷ, Ŵ.", ["12"]),
     ],
 )
 def test_what_is_to_be_copied(sentence: str, expected: list[str] | int) -> None:
