@@ -166,6 +166,32 @@ def test_letters_that_are_not_latin_stay(line, stays, capsys):
     assert "not in the translation" not in err
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Berlin", "Berlin"),
+        ("Tom", "Tom"),
+        ("Solveig", "Solveig"),
+        ("Montag", "Monday"),
+        ("Das Haus", "The house"),
+        ("Guten Morgen", "Good morning"),
+        ("Wo bist du", "Where are you"),
+        ("- Wasser", "- Water"),
+        ("HILFE", "HELP"),
+    ],
+)
+def test_what_has_no_end_mark_gets_none(line, expected, capsys):
+    assert translated(capsys, line)[0] == [expected]
+
+
+def test_the_readme_shows_where_the_model_fails_as_it_does(capsys):
+    table = (ROOT / "models" / "de-en" / "README.md").read_text(encoding="utf-8")
+    rows = [row.split(" | ") for row in table.splitlines() if row.startswith("| ")]
+    german, english = zip(*[(row[1], row[2]) for row in rows[2:]], strict=True)
+    assert "Und du?" in german
+    assert translated(capsys, *german)[0] == list(english)
+
+
 def test_names_and_letters_that_did_not_survive_are_said(monkeypatch, capsys):
     found = [("Nothing.", Hypothesis([5], -0.1, -0.1, ended=True))]
     monkeypatch.setattr(

@@ -74,6 +74,7 @@ class _Piece:
     source: str
     to_translate: str = ""  # empty: the source stands
     shouted: bool = False
+    unended: bool = False  # the full stop in to_translate is ours
     spans: list[Span] = field(default_factory=list)
     signs: list[str] = field(default_factory=list)  # emoji, which stand at the end
     found: list[tuple[str, Hypothesis]] = field(default_factory=list)
@@ -87,11 +88,12 @@ def translate_lines(
 ) -> list[LineTranslation]:
     """Translate lines of any text; the result has one for each, in order.
 
-    A line is translated sentence by sentence. A sentence longer than those in training is cut at
-    commas. Text without letters stays as it is; names, long numbers and addresses that the model
-    does not copy are put in their places. A line in capitals is read and written as such.
-    Emoji come after the sentence that they are in. Words in letters that are not Latin are copied
-    like names. Of names, numbers, addresses and markup a warning says which are lost.
+    A line is translated sentence by sentence, one without an end mark as if it had a full stop. A
+    sentence longer than those in training is cut at commas. Text without letters stays as it is;
+    names, long numbers and addresses that the model does not copy are put in their places. A line
+    in capitals is read and written as such. Emoji come after the sentence that they are in. Words
+    in letters that are not Latin are copied like names. Of names, numbers, addresses and markup a
+    warning says which are lost.
     n_best: how many candidates at most; the i-th of a line is made of the i-th of its sentences.
     Raises TranslatorError for n_best below 1 or above the size of the beam.
     """
@@ -147,6 +149,13 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
             if fits(source):
                 text, piece.signs = without_signs(source)
                 piece.to_translate = normalise(text)
+                # Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
+                piece.unended = (
+                    part is parts[-1]
+                    and piece.to_translate[-1:].isalnum()
+                    and fits(piece.to_translate + ".")
+                )
+                piece.to_translate += "." if piece.unended else ""
                 piece.spans = spans_to_copy(piece.to_translate, lexicon)
             else:
                 warnings.append(f"too long for a word, not translated: {source[:40]}…")
@@ -175,11 +184,12 @@ def _decode(
     again: list[tuple[_Piece, list[Span], str, list[str]]] = []
     doubtful = []
     for piece, found in zip(pieces, plain, strict=True):
-        piece.found = found
-        if _lost(piece, found[0][0]) == (0, 0):
+        piece.found = _as_ended(piece, found)
+        best_text = piece.found[0][0]
+        if _lost(piece, best_text) == (0, 0):
             continue
         doubtful.append(piece)
-        lost = [span for span in piece.spans if not is_copied(span, found[0][0])]
+        lost = [span for span in piece.spans if not is_copied(span, best_text)]
         # What was copied may stay, and where a name cannot be copied numbers still may.
         groups = [lost, piece.spans, [span for span in lost if span.is_number]]
         for k, spans in enumerate(groups):
@@ -194,7 +204,7 @@ def _decode(
     for (piece, spans, _, chosen), found in zip(again, changed, strict=True):
         piece.found = piece.found + [
             (text, hypothesis)
-            for written, hypothesis in found
+            for written, hypothesis in _as_ended(piece, found)
             if (text := put_back(written, spans, chosen)) is not None
         ]
     for piece in doubtful:
@@ -206,6 +216,18 @@ def _decode(
         for text, hypothesis in ordered:
             best.setdefault(text, (text, hypothesis))
         piece.found = list(best.values())
+
+
+def _as_ended(
+    piece: _Piece, found: Sequence[tuple[str, Hypothesis]]
+) -> list[tuple[str, Hypothesis]]:
+    """Return what was found for a piece, without a full stop where it had none."""
+    if not piece.unended:
+        return list(found)
+    written: dict[str, Hypothesis] = {}
+    for text, hypothesis in found:
+        written.setdefault(text.removesuffix("."), hypothesis)
+    return list(written.items())
 
 
 def _lost(piece: _Piece, translation: str) -> tuple[int, int]:

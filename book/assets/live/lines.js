@@ -57,9 +57,13 @@ class LineTranslator {
         const at = part.indexOf(source);
         const piece = { before: part.slice(0, at), after: part.slice(at + source.length), source, shouted, found: [] };
         if (this.fits(source)) {
-          const [text, signs] = Copying.withoutSigns(source);
-          const toTranslate = normalise(text);
-          Object.assign(piece, { signs, toTranslate, spans: Copying.spansToCopy(toTranslate, lexicon) });
+          const [withoutSigns, signs] = Copying.withoutSigns(source);
+          const text = normalise(withoutSigns);
+          // Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
+          const unended = part === parts.at(-1) && /[\p{L}\p{N}]$/u.test(text) && this.fits(`${text}.`);
+          const toTranslate = unended ? `${text}.` : text;
+          const spans = Copying.spansToCopy(toTranslate, lexicon);
+          Object.assign(piece, { signs, unended, toTranslate, spans });
         } else {
           warnings.push(`too long for a word, not translated: ${LineTranslator.begin(source)}…`);
         }
@@ -96,7 +100,7 @@ class LineTranslator {
 
   // Translate a piece; where something was not copied, again with something else in its place.
   *decode(piece) {
-    const plain = yield* this.hypotheses(piece.toTranslate, true);
+    const plain = LineTranslator.asEnded(piece, yield* this.hypotheses(piece.toTranslate, true));
     const best = plain[0].text;
     piece.found = plain.map((one) => ({ ...one, read: piece.toTranslate, spans: [], chosen: [] }));
     if (!this.lost(piece, best).some(Boolean)) return;
@@ -106,7 +110,8 @@ class LineTranslator {
     const places = groups.map((spans) => spans.map((span) => span.begin).join());
     for (const spans of groups.filter((_, k) => places[k] && places.indexOf(places[k]) === k)) {
       for (const { text: read, chosen } of Copying.waysToStandIn(piece.toTranslate, spans, this.lexicon)) {
-        for (const { text: written, hypothesis } of yield* this.hypotheses(read, false)) {
+        const found = LineTranslator.asEnded(piece, yield* this.hypotheses(read, false));
+        for (const { text: written, hypothesis } of found) {
           const text = Copying.putBack(written, spans, chosen);
           if (text !== null) piece.found.push({ text, hypothesis, read, spans, chosen });
         }
@@ -118,6 +123,17 @@ class LineTranslator {
     const byText = new Map();
     for (const { 3: one } of ranked) if (!byText.has(one.text)) byText.set(one.text, one);
     piece.found = [...byText.values()];
+  }
+
+  // What was found for a piece, without a full stop where it had none.
+  static asEnded(piece, found) {
+    if (!piece.unended) return found;
+    const written = new Map();
+    for (const { text, hypothesis } of found) {
+      const ended = text.replace(/\.$/, "");
+      if (!written.has(ended)) written.set(ended, { text: ended, hypothesis });
+    }
+    return [...written.values()];
   }
 
   // How many numbers of a piece a translation lacks, and how many other spans.
@@ -157,7 +173,7 @@ class LineTranslator {
   // A translation in which one piece goes on from tokens that were chosen.
   *goOn({ pieces }, piece, prefix) {
     const [{ read, spans, chosen }] = piece.found;
-    const [{ text, hypothesis }] = yield* this.hypotheses(read, false, prefix);
+    const [{ text, hypothesis }] = LineTranslator.asEnded(piece, yield* this.hypotheses(read, false, prefix));
     const found = [{ text: Copying.putBack(text, spans, chosen) ?? text, hypothesis, read, spans, chosen }];
     return this.assembled(pieces.map((one) => (one === piece ? { ...one, found } : one)), []);
   }
