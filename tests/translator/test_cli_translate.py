@@ -184,6 +184,18 @@ def test_what_has_no_end_mark_gets_none(line, expected, capsys):
     assert translated(capsys, line)[0] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Prof. Dr. Müller ist da.", "Prof. Dr. Müller is there."),
+        ("„Ich komme. Warte!“ Dann ging er.", '"I\'m coming. Wait!" He left then.'),
+        ("a" * 5000, "a" * 5000),
+    ],
+)
+def test_titles_quotations_and_endless_words_stay_whole(line, expected, capsys):
+    assert translated(capsys, line)[0] == [expected]
+
+
 def test_the_readme_shows_where_the_model_fails_as_it_does(capsys):
     table = (ROOT / "models" / "de-en" / "README.md").read_text(encoding="utf-8")
     rows = [row.split(" | ") for row in table.splitlines() if row.startswith("| ")]

@@ -78,11 +78,21 @@ _INTRODUCES = re.compile(
 )
 #: What follows a verb or an adverb at the beginning of a sentence, and no name.
 _AFTER_VERB = re.compile(r"dich|dir|du|euch|ich|ihr|mich|mir|nicht|sich|wir|bitte|doch")
+#: "Prof. Dr. Schmidt": one name, of which the model makes two. "Dr. Schmidt" it copies.
+_TITLED = (
+    r"(?<!\w)(?:Prof|Dr)\. ?(?:(?:Dr|h|c|mult|habil|med|phil|jur|rer|nat|pol|dent|vet|Ing)\.[ -]?)+"
+    r"(?<= )[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?"
+)
+#: What is copied whatever the training knew.
+_KEPT = re.compile(rf"{UNTRANSLATED.pattern}|{_TITLED}")
 #: How many ways to stand in are tried.
 WAYS = 3
 _ORDINAL = re.compile(r"(?<![\w.,])(\d+)(st|nd|rd|th)\b")
 #: What a model of words leaves out without a trace: markup, and places to be filled in.
 _MARKUP = re.compile(r"</?\w[^<>]*>|\{[^{}\s]*\}|\*\*|__|`")
+
+
+_QUOTATION_MARK = re.compile('["„“”«»]')
 
 
 @dataclass(frozen=True)
@@ -135,10 +145,24 @@ def _signs() -> re.Pattern[str]:
     return re.compile(rf"\s*{one}(?:\u200d?{one})*\s*")
 
 
+def with_closing_mark(sentence: str, translation: str) -> str:
+    """Return a translation with the quotation mark that ends its sentence, if it lacks that."""
+    is_open = len(_QUOTATION_MARK.findall(translation)) % 2 == 1
+    ends = _QUOTATION_MARK.match(sentence[-1:])
+    return translation + '"' if ends and is_open else translation
+
+
 def lost_markup(sentence: str, translation: str) -> list[str]:
-    """Return the markup and the places to be filled in that a translation does not have."""
+    """Return the markup and the places to be filled in that a translation does not have.
+
+    Also the last quotation mark, where those of the translation are no pairs.
+    """
     found = dict.fromkeys(_MARKUP.findall(sentence))
-    return [text for text in found if text not in translation]
+    lost = [text for text in found if text not in translation]
+    marks = _QUOTATION_MARK.findall(sentence)
+    if len(marks) % 2 < len(_QUOTATION_MARK.findall(translation)) % 2:
+        lost += marks[-1:]
+    return lost
 
 
 def with_right_ordinals(text: str) -> str:
@@ -162,7 +186,7 @@ def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
     Neighbours are one name. A number of one digit and a whole hour, which may be written in other
     ways, are left to the model.
     """
-    spans = [Span(*found.span(), found[0]) for found in UNTRANSLATED.finditer(sentence)]
+    spans = [Span(*found.span(), found[0]) for found in _KEPT.finditer(sentence)]
 
     def is_free(begin: int, end: int) -> bool:
         return all(end <= s.begin or s.end <= begin for s in spans)

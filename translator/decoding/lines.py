@@ -17,6 +17,7 @@ from translator.decoding.copying import (
     put_back,
     spans_to_copy,
     ways_to_stand_in,
+    with_closing_mark,
     with_right_ordinals,
     without_signs,
 )
@@ -135,7 +136,9 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
             yield _Piece("", "", sentence)
             continue
         shouted = sentence.isupper()
-        if lexicon and is_in_one_case(sentence):
+        # What is too long for a word stays as it is.
+        is_whole = all(map(fits, sentence.lower().split()))
+        if lexicon and is_whole and is_in_one_case(sentence):
             sentence = lexicon.with_usual_case(sentence)
         parts = split_clauses(sentence, fits)
         if len(parts) > 1:
@@ -221,12 +224,14 @@ def _decode(
 def _as_ended(
     piece: _Piece, found: Sequence[tuple[str, Hypothesis]]
 ) -> list[tuple[str, Hypothesis]]:
-    """Return what was found for a piece, without a full stop where it had none."""
-    if not piece.unended:
-        return list(found)
+    """Return what was found for a piece, without a full stop where it had none.
+
+    With a quotation mark, where it ended in one.
+    """
     written: dict[str, Hypothesis] = {}
     for text, hypothesis in found:
-        written.setdefault(text.removesuffix("."), hypothesis)
+        text = text.removesuffix(".") if piece.unended else text
+        written.setdefault(with_closing_mark(piece.to_translate, text), hypothesis)
     return list(written.items())
 
 

@@ -46,7 +46,9 @@ class LineTranslator {
         continue;
       }
       const shouted = LineTranslator.isUpper(sentence);
-      if (lexicon && LineTranslator.isInOneCase(sentence)) sentence = lexicon.withUsualCase(sentence);
+      // What is too long for a word stays as it is.
+      const isWhole = sentence.toLowerCase().split(Sentences.SPACE).every((word) => this.fits(word));
+      if (lexicon && isWhole && LineTranslator.isInOneCase(sentence)) sentence = lexicon.withUsualCase(sentence);
       const parts = Sentences.splitClauses(sentence, (text) => this.fits(text));
       if (parts.length > 1) {
         const what = `was cut into ${parts.length}: ${LineTranslator.begin(strip(sentence))}…`;
@@ -125,12 +127,12 @@ class LineTranslator {
     piece.found = [...byText.values()];
   }
 
-  // What was found for a piece, without a full stop where it had none.
-  static asEnded(piece, found) {
-    if (!piece.unended) return found;
+  // What was found for a piece, without a full stop where it had none; with a quotation mark, where
+  // it ended in one.
+  static asEnded({ unended, toTranslate }, found) {
     const written = new Map();
     for (const { text, hypothesis } of found) {
-      const ended = text.replace(/\.$/, "");
+      const ended = Copying.withClosingMark(toTranslate, unended ? text.replace(/\.$/, "") : text);
       if (!written.has(ended)) written.set(ended, { text: ended, hypothesis });
     }
     return [...written.values()];
