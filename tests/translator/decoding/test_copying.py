@@ -61,7 +61,10 @@ LEXICON = Lexicon.learn(
         ("Das heißt добрый день, αβ.", ["добрый день", "αβ"]),
         ("Er sagt हिन्दी und ١٢٣.", ["हिन्दी", "١٢٣"]),
         ("Die α-Strahlen sind 5 μm lang.", ["α", "μm"]),
-        ("Heute kommt Prof. Dr. Müller, Dr. Müller.", ["Prof. Dr. Müller", "Müller"]),
+        (
+            "Heute kommt Prof. Dr. Müller, Dr. Müller.",
+            ["Prof. Dr. Müller", "Dr", "Müller"],
+        ),
         ("Prof. Dr. h. c. Jo Müller kommt.", ["Prof. Dr. h. c. Jo Müller"]),
         ("Dr. med. kommt.", ["Dr"]),
         ("Das sind 5 µm und № 12, Ⅷ, Ŵ.", ["12"]),
