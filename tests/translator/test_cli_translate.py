@@ -149,6 +149,74 @@ def test_what_is_left_out_is_said(capsys):
     assert all(mark in err for mark in missing)
 
 
+@pytest.mark.parametrize(
+    ("line", "stays"),
+    [
+        ("Ich mag 寿司 sehr.", ["寿司"]),
+        ("ich mag русский.", ["русский"]),
+        ("Der Buchstabe Ж ist kyrillisch.", ["Ж"]),
+        ("Ich wohne in der Nähe von 北京 und spreche русский.", ["北京", "русский"]),
+        ("Das Wort слово ist russisch.", ["слово"]),
+        ("Mein Freund Иван kommt morgen.", ["Иван"]),
+    ],
+)
+def test_letters_that_are_not_latin_stay(line, stays, capsys):
+    (out,), err = translated(capsys, line)
+    assert all(text in out for text in stays)
+    assert "not in the translation" not in err
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Berlin", "Berlin"),
+        ("Tom", "Tom"),
+        ("Solveig", "Solveig"),
+        ("Montag", "Monday"),
+        ("Das Haus", "The house"),
+        ("Guten Morgen", "Good morning"),
+        ("Wo bist du", "Where are you"),
+        ("- Wasser", "- Water"),
+        ("HILFE", "HELP"),
+    ],
+)
+def test_what_has_no_end_mark_gets_none(line, expected, capsys):
+    assert translated(capsys, line)[0] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Prof. Dr. Müller ist da.", "Prof. Dr. Müller is there."),
+        ("„Ich komme. Warte!“ Dann ging er.", '"I\'m coming. Wait!" He left then.'),
+        ("a" * 5000, "a" * 5000),
+    ],
+)
+def test_titles_quotations_and_endless_words_stay_whole(line, expected, capsys):
+    assert translated(capsys, line)[0] == [expected]
+
+
+def test_the_readme_shows_where_the_model_fails_as_it_does(capsys):
+    table = (ROOT / "models" / "de-en" / "README.md").read_text(encoding="utf-8")
+    rows = [row.split(" | ") for row in table.splitlines() if row.startswith("| ")]
+    german, english = zip(*[(row[1], row[2]) for row in rows[2:]], strict=True)
+    assert "Und du?" in german
+    assert translated(capsys, *german)[0] == list(english)
+
+
+def test_names_and_letters_that_did_not_survive_are_said(monkeypatch, capsys):
+    found = [("Nothing.", Hypothesis([5], -0.1, -0.1, ended=True))]
+    monkeypatch.setattr(
+        "translator.decoding.lines._hypotheses",
+        lambda _, texts, __: [found] * len(texts),
+    )
+    lines = ["Ich mag 寿司.", "Ich kenne Tom und Solveig.", "Ich mag dich."]
+    _, err = translated(capsys, *lines)
+    assert "line 1: low confidence: not in the translation: 寿司\n" in err
+    assert "line 2: low confidence: not in the translation: Tom; Solveig\n" in err
+    assert "line 3" not in err
+
+
 def test_lines_of_a_text_end_as_those_of_a_file(tmp_path, capsys):
     text = "?\r\n\r\n12\r\n"
     path = tmp_path / "text"

@@ -1,4 +1,4 @@
-"""Names, numbers and addresses that a translation should copy.
+"""Names, numbers, addresses and letters that are not Latin: what a translation should copy.
 
 A name that was in no training sentence falls into pieces, which the model translates as if they
 were words. So a name that it knows stands in for it, and is exchanged for it in the translation.
@@ -12,7 +12,13 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from translator.decoding.lexicon import ADDRESS, WORD, Lexicon, is_capitalised
+from translator.decoding.lexicon import (
+    ADDRESS,
+    UNTRANSLATED,
+    WORD,
+    Lexicon,
+    is_capitalised,
+)
 
 #: Also "12 000", with the space before three digits alone; and "-5", but "5" of "3-5" and "U-5".
 _NUMBER = re.compile(
@@ -72,11 +78,21 @@ _INTRODUCES = re.compile(
 )
 #: What follows a verb or an adverb at the beginning of a sentence, and no name.
 _AFTER_VERB = re.compile(r"dich|dir|du|euch|ich|ihr|mich|mir|nicht|sich|wir|bitte|doch")
+#: "Prof. Dr. Schmidt": one name, of which the model makes two. "Dr. Schmidt" it copies.
+_TITLED = (
+    r"(?<!\w)(?:Prof|Dr)\. ?(?:(?:Dr|h|c|mult|habil|med|phil|jur|rer|nat|pol|dent|vet|Ing)\.[ -]?)+"
+    r"(?<= )[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?"
+)
+#: What is copied whatever the training knew.
+_KEPT = re.compile(rf"{UNTRANSLATED.pattern}|{_TITLED}")
 #: How many ways to stand in are tried.
 WAYS = 3
 _ORDINAL = re.compile(r"(?<![\w.,])(\d+)(st|nd|rd|th)\b")
 #: What a model of words leaves out without a trace: markup, and places to be filled in.
 _MARKUP = re.compile(r"</?\w[^<>]*>|\{[^{}\s]*\}|\*\*|__|`")
+
+
+_QUOTATION_MARK = re.compile('["„“”«»]')
 
 
 @dataclass(frozen=True)
@@ -129,10 +145,24 @@ def _signs() -> re.Pattern[str]:
     return re.compile(rf"\s*{one}(?:\u200d?{one})*\s*")
 
 
+def with_closing_mark(sentence: str, translation: str) -> str:
+    """Return a translation with the quotation mark that ends its sentence, if it lacks that."""
+    is_open = len(_QUOTATION_MARK.findall(translation)) % 2 == 1
+    ends = _QUOTATION_MARK.match(sentence[-1:])
+    return translation + '"' if ends and is_open else translation
+
+
 def lost_markup(sentence: str, translation: str) -> list[str]:
-    """Return the markup and the places to be filled in that a translation does not have."""
+    """Return the markup and the places to be filled in that a translation does not have.
+
+    Also the last quotation mark, where those of the translation are no pairs.
+    """
     found = dict.fromkeys(_MARKUP.findall(sentence))
-    return [text for text in found if text not in translation]
+    lost = [text for text in found if text not in translation]
+    marks = _QUOTATION_MARK.findall(sentence)
+    if len(marks) % 2 < len(_QUOTATION_MARK.findall(translation)) % 2:
+        lost += marks[-1:]
+    return lost
 
 
 def with_right_ordinals(text: str) -> str:
@@ -150,25 +180,27 @@ def with_right_ordinals(text: str) -> str:
 def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
     """Return the addresses, numbers and, given a lexicon, names of a sentence, in order.
 
-    A name is a capitalised word that the training copied, or did not have: the latter unless it is
-    derived from known words or has an article before it, as nouns have. After a word such as "Herr"
-    every capitalised word is one. Neighbours are one name. A number of one digit and a whole hour,
-    which may be written in other ways, are left to the model.
+    Words in letters that are not Latin are among them. A name is a capitalised word that the
+    training copied, or did not have: the latter unless it is derived from known words or has an
+    article before it, as nouns have. After a word such as "Herr" every capitalised word is one.
+    Neighbours are one name. A number of one digit and a whole hour, which may be written in other
+    ways, are left to the model.
     """
-    spans = [Span(*found.span(), found[0]) for found in ADDRESS.finditer(sentence)]
+    spans = [Span(*found.span(), found[0]) for found in _KEPT.finditer(sentence)]
 
-    def is_free(found: re.Match[str]) -> bool:
-        return all(found.end() <= s.begin or s.end <= found.start() for s in spans)
+    def is_free(begin: int, end: int) -> bool:
+        return all(end <= s.begin or s.end <= begin for s in spans)
 
     spans += [
         span
         for span in numbers(sentence)
         if len(span.text) > (2 if span.is_time else 1)
+        and is_free(span.begin, span.end)
         and not re.match(r"\w", sentence[span.end :])
         and not re.search(r"\w$", sentence[: span.begin])
     ]
     names: list[tuple[int, int]] = []
-    words = [found for found in WORD.finditer(sentence) if is_free(found)]
+    words = [found for found in WORD.finditer(sentence) if is_free(*found.span())]
     for i, found in enumerate(words if lexicon else []):
         before = [other[0] for other in words[max(i - 2, 0) : i]]
         begin, end = found.span()

@@ -22,6 +22,17 @@ ADDRESS = re.compile(
     r"(?:https?://|www\.)\S*[\w/]|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 )
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+#: A letter of another script than the Latin one: "µ" and "№" are none.
+_OTHER_LETTER = (
+    r"(?![\0-\u036f\u1d00-\u1eff\u2000-\u2bff\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f"
+    r"\ufb00-\ufb06\uff00-\uff60])[^\W\d_]"
+)
+#: A word with such letters; many scripts have signs of vowels, which are no letters.
+_OTHER_WORD = (
+    rf"\w*?{_OTHER_LETTER}(?:\w|[^\s\0-\u036f\u2000-\u2bff\u3000-\u303f\uff00-\uff60])*"
+)
+#: Addresses, and words that are not written in Latin letters: neighbours are one.
+UNTRANSLATED = re.compile(rf"{ADDRESS.pattern}|(?<!\w){_OTHER_WORD}(?: {_OTHER_WORD})*")
 #: The longest of this share of the sentences is the longest that a model knows how to translate.
 FAMILIAR = 0.999
 #: Of German nouns, and what links two of them.
@@ -123,14 +134,14 @@ class Lexicon:
     def with_usual_case(self, sentence: str) -> str:
         """Return a sentence in one case with its words spelt as usual; unknown ones are names.
 
-        Addresses stay as they are.
+        Addresses and letters that are not Latin stay as they are.
         """
         parts, end = [], 0
-        for address in ADDRESS.finditer(sentence):
-            parts += [self._respelt(sentence[end : address.start()]), address[0]]
-            end = address.end()
+        for kept in UNTRANSLATED.finditer(sentence):
+            parts += [self._respelt(sentence[end : kept.start()]), kept[0]]
+            end = kept.end()
         parts.append(self._respelt(sentence[end:]))
-        if not ADDRESS.match(sentence):
+        if not UNTRANSLATED.match(sentence):
             first = r"[^\W\d_]"
             parts[0] = re.sub(first, lambda found: found[0].upper(), parts[0], count=1)
         return "".join(parts)

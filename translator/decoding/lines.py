@@ -17,6 +17,7 @@ from translator.decoding.copying import (
     put_back,
     spans_to_copy,
     ways_to_stand_in,
+    with_closing_mark,
     with_right_ordinals,
     without_signs,
 )
@@ -74,6 +75,7 @@ class _Piece:
     source: str
     to_translate: str = ""  # empty: the source stands
     shouted: bool = False
+    unended: bool = False  # the full stop in to_translate is ours
     spans: list[Span] = field(default_factory=list)
     signs: list[str] = field(default_factory=list)  # emoji, which stand at the end
     found: list[tuple[str, Hypothesis]] = field(default_factory=list)
@@ -87,10 +89,12 @@ def translate_lines(
 ) -> list[LineTranslation]:
     """Translate lines of any text; the result has one for each, in order.
 
-    A line is translated sentence by sentence. A sentence longer than those in training is cut at
-    commas. Text without letters stays as it is; names, long numbers and addresses that the model
-    does not copy are put in their places. A line in capitals is read and written as such.
-    Emoji come after the sentence that they are in, letters that are not Latin stay as they are.
+    A line is translated sentence by sentence, one without an end mark as if it had a full stop. A
+    sentence longer than those in training is cut at commas. Text without letters stays as it is;
+    names, long numbers and addresses that the model does not copy are put in their places. A line
+    in capitals is read and written as such. Emoji come after the sentence that they are in. Words
+    in letters that are not Latin are copied like names. Of names, numbers, addresses and markup a
+    warning says which are lost.
     n_best: how many candidates at most; the i-th of a line is made of the i-th of its sentences.
     Raises TranslatorError for n_best below 1 or above the size of the beam.
     """
@@ -132,7 +136,9 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
             yield _Piece("", "", sentence)
             continue
         shouted = sentence.isupper()
-        if lexicon and is_in_one_case(sentence):
+        # What is too long for a word stays as it is.
+        is_whole = all(map(fits, sentence.lower().split()))
+        if lexicon and is_whole and is_in_one_case(sentence):
             sentence = lexicon.with_usual_case(sentence)
         parts = split_clauses(sentence, fits)
         if len(parts) > 1:
@@ -146,6 +152,13 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
             if fits(source):
                 text, piece.signs = without_signs(source)
                 piece.to_translate = normalise(text)
+                # Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
+                piece.unended = (
+                    part is parts[-1]
+                    and piece.to_translate[-1:].isalnum()
+                    and fits(piece.to_translate + ".")
+                )
+                piece.to_translate += "." if piece.unended else ""
                 piece.spans = spans_to_copy(piece.to_translate, lexicon)
             else:
                 warnings.append(f"too long for a word, not translated: {source[:40]}…")
@@ -174,11 +187,12 @@ def _decode(
     again: list[tuple[_Piece, list[Span], str, list[str]]] = []
     doubtful = []
     for piece, found in zip(pieces, plain, strict=True):
-        piece.found = found
-        if _lost(piece, found[0][0]) == (0, 0):
+        piece.found = _as_ended(piece, found)
+        best_text = piece.found[0][0]
+        if _lost(piece, best_text) == (0, 0):
             continue
         doubtful.append(piece)
-        lost = [span for span in piece.spans if not is_copied(span, found[0][0])]
+        lost = [span for span in piece.spans if not is_copied(span, best_text)]
         # What was copied may stay, and where a name cannot be copied numbers still may.
         groups = [lost, piece.spans, [span for span in lost if span.is_number]]
         for k, spans in enumerate(groups):
@@ -193,7 +207,7 @@ def _decode(
     for (piece, spans, _, chosen), found in zip(again, changed, strict=True):
         piece.found = piece.found + [
             (text, hypothesis)
-            for written, hypothesis in found
+            for written, hypothesis in _as_ended(piece, found)
             if (text := put_back(written, spans, chosen)) is not None
         ]
     for piece in doubtful:
@@ -207,13 +221,32 @@ def _decode(
         piece.found = list(best.values())
 
 
+def _as_ended(
+    piece: _Piece, found: Sequence[tuple[str, Hypothesis]]
+) -> list[tuple[str, Hypothesis]]:
+    """Return what was found for a piece, without a full stop where it had none.
+
+    With a quotation mark, where it ended in one.
+    """
+    written: dict[str, Hypothesis] = {}
+    for text, hypothesis in found:
+        text = text.removesuffix(".") if piece.unended else text
+        written.setdefault(with_closing_mark(piece.to_translate, text), hypothesis)
+    return list(written.items())
+
+
 def _lost(piece: _Piece, translation: str) -> tuple[int, int]:
     """Return how many numbers of a piece a translation lacks, and how many other spans."""
-    others = [span for span in piece.spans if not span.is_number]
     return (
         len(lost_numbers(piece.to_translate, translation)),
-        sum(not is_copied(span, translation) for span in others),
+        len(_lost_texts(piece, translation)),
     )
+
+
+def _lost_texts(piece: _Piece, translation: str) -> list[str]:
+    """Return the names and addresses of a piece that a translation does not have."""
+    others = [span for span in piece.spans if not span.is_number]
+    return [span.text for span in others if not is_copied(span, translation)]
 
 
 def _hypotheses(
@@ -262,7 +295,8 @@ def _assembled(
                     written = piece.source
                     if not i:
                         warnings.append(f"not translated: {piece.source[:40]}")
-                lost = lost_numbers(piece.to_translate, written)
+                lost = _lost_texts(piece, written)
+                lost += lost_numbers(piece.to_translate, written)
                 lost += lost_markup(piece.to_translate, written)
                 if lost and not i:
                     warnings.append(

@@ -1,4 +1,4 @@
-// Names, numbers and addresses that a translation should copy: translator/decoding/copying.py in
+// Names, numbers, addresses and letters that are not Latin: translator/decoding/copying.py in
 // JavaScript. A span is {begin, end, text, isNumber, isTime}.
 
 class Copying {
@@ -39,6 +39,13 @@ class Copying {
   static INTRODUCES = /^(?:Herrn?|Hr|Frau|Familie|Dr|Doktor|Prof|Professor|heiß(?:e|t|en)|namens)$/iu;
   // What follows a verb or an adverb at the beginning of a sentence, and no name.
   static AFTER_VERB = /^(?:dich|dir|du|euch|ich|ihr|mich|mir|nicht|sich|wir|bitte|doch)$/u;
+  // "Prof. Dr. Schmidt": one name, of which the model makes two. "Dr. Schmidt" it copies.
+  static TITLED =
+    String.raw`(?<!\w)(?:Prof|Dr)\. ?(?:(?:Dr|h|c|mult|habil|med|phil|jur|rer|nat|pol|dent|vet|Ing)\.[ \-]?)+` +
+    String.raw`(?<= )[A-ZÄÖÜ][\w\-]+(?: [A-ZÄÖÜ][\w\-]+)?`;
+  // What is copied whatever the training knew.
+  static KEPT = pattern(`${Lexicon.UNTRANSLATED.source}|${Copying.TITLED}`);
+  static QUOTATION_MARK = /["„“”«»]/gu;
   static WAYS = 3; // to stand in that are tried
   static ORDINAL = pattern(String.raw`(?<![\w.,])(\d+)(st|nd|rd|th)\b`);
   // What a model of words leaves out without a trace: markup, and places to be filled in.
@@ -68,10 +75,23 @@ class Copying {
     return [without, signs];
   }
 
-  // The markup and the places to be filled in that a translation does not have.
+  static quotationMarks(text) {
+    return text.match(Copying.QUOTATION_MARK) || [];
+  }
+
+  // A translation with the quotation mark that ends its sentence, if it lacks that.
+  static withClosingMark(sentence, translation) {
+    const isOpen = Copying.quotationMarks(translation).length % 2 === 1;
+    return isOpen && Copying.quotationMarks(sentence.slice(-1)).length ? `${translation}"` : translation;
+  }
+
+  // The markup and the places to be filled in that a translation does not have; also the last
+  // quotation mark, where those of the translation are no pairs.
   static lostMarkup(sentence, translation) {
     const found = new Set(sentence.match(Copying.MARKUP) || []);
-    return [...found].filter((text) => !translation.includes(text));
+    const marks = Copying.quotationMarks(sentence);
+    const isOdd = marks.length % 2 < Copying.quotationMarks(translation).length % 2;
+    return [...[...found].filter((text) => !translation.includes(text)), ...(isOdd ? marks.slice(-1) : [])];
   }
 
   // English text with the endings of its ordinal numbers put right: 2th is 2nd.
@@ -84,17 +104,19 @@ class Copying {
   }
 
   // The addresses, numbers and, given a lexicon, names of a sentence, in order.
+  // Words in letters that are not Latin are among them.
   static spansToCopy(sentence, lexicon) {
     const span = (begin, end) => ({ begin, end, text: sentence.slice(begin, end), isNumber: false, isTime: false });
-    const spans = [...sentence.matchAll(Lexicon.ADDRESS)].map((one) => span(one.index, one.index + one[0].length));
+    const spans = [...sentence.matchAll(Copying.KEPT)].map((one) => span(one.index, one.index + one[0].length));
     const endOf = (found) => found.index + found[0].length;
-    const isFree = (found) => spans.every((one) => endOf(found) <= one.begin || one.end <= found.index);
+    const isFree = (begin, end) => spans.every((one) => end <= one.begin || one.end <= begin);
     for (const number of Copying.numbers(sentence)) {
       const around = [sentence.slice(0, number.begin), sentence.slice(number.end)];
       const isInWord = /[\p{L}\p{N}_]$/u.test(around[0]) || /^[\p{L}\p{N}_]/u.test(around[1]);
-      if (number.text.length > (number.isTime ? 2 : 1) && !isInWord) spans.push(number);
+      const isLong = number.text.length > (number.isTime ? 2 : 1);
+      if (isLong && isFree(number.begin, number.end) && !isInWord) spans.push(number);
     }
-    const words = lexicon ? [...sentence.matchAll(Lexicon.WORD)].filter(isFree) : [];
+    const words = lexicon ? [...sentence.matchAll(Lexicon.WORD)].filter((one) => isFree(one.index, endOf(one))) : [];
     const names = [];
     words.forEach((found, i) => {
       const word = found[0];

@@ -5,6 +5,17 @@ class Lexicon {
   static ADDRESS = pattern(
     String.raw`(?:https?://|www\.)\S*[\w/]|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+`,
   );
+  // A letter of another script than the Latin one: "µ" and "№" are none.
+  static OTHER_LETTER =
+    String.raw`(?![\0-\u036f\u1d00-\u1eff\u2000-\u2bff\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f` +
+    String.raw`\ufb00-\ufb06\uff00-\uff60])[\p{L}\p{Nl}\p{No}]`;
+  // A word with such letters; many scripts have signs of vowels, which are no letters.
+  static OTHER_WORD =
+    String.raw`\w*?${Lexicon.OTHER_LETTER}(?:\w|[^\s\0-\u036f\u2000-\u2bff\u3000-\u303f\uff00-\uff60])*`;
+  // Addresses, and words that are not written in Latin letters: neighbours are one.
+  static UNTRANSLATED = pattern(
+    `${Lexicon.ADDRESS.source}|${String.raw`(?<!\w)`}${Lexicon.OTHER_WORD}(?: ${Lexicon.OTHER_WORD})*`,
+  );
   static WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu;
   // Of German nouns, and what links two of them.
   static ENDINGS = ["n", "en", "s", "es", "e", "er"];
@@ -57,16 +68,17 @@ class Lexicon {
   }
 
   // A sentence in one case with its words spelt as usual; unknown ones are names.
+  // Addresses and letters that are not Latin stay as they are.
   withUsualCase(sentence) {
     const parts = [];
     let end = 0;
-    for (const address of sentence.matchAll(Lexicon.ADDRESS)) {
-      parts.push(this.respelt(sentence.slice(end, address.index)), address[0]);
-      end = address.index + address[0].length;
+    for (const kept of sentence.matchAll(Lexicon.UNTRANSLATED)) {
+      parts.push(this.respelt(sentence.slice(end, kept.index)), kept[0]);
+      end = kept.index + kept[0].length;
     }
     parts.push(this.respelt(sentence.slice(end)));
-    const startsWithAddress = parts.length > 1 && !parts[0];
-    if (!startsWithAddress) parts[0] = parts[0].replace(/[\p{L}\p{Nl}\p{No}]/u, (first) => first.toUpperCase());
+    const startsKept = parts.length > 1 && !parts[0];
+    if (!startsKept) parts[0] = parts[0].replace(/[\p{L}\p{Nl}\p{No}]/u, (first) => first.toUpperCase());
     return parts.join("");
   }
 

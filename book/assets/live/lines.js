@@ -46,7 +46,9 @@ class LineTranslator {
         continue;
       }
       const shouted = LineTranslator.isUpper(sentence);
-      if (lexicon && LineTranslator.isInOneCase(sentence)) sentence = lexicon.withUsualCase(sentence);
+      // What is too long for a word stays as it is.
+      const isWhole = sentence.toLowerCase().split(Sentences.SPACE).every((word) => this.fits(word));
+      if (lexicon && isWhole && LineTranslator.isInOneCase(sentence)) sentence = lexicon.withUsualCase(sentence);
       const parts = Sentences.splitClauses(sentence, (text) => this.fits(text));
       if (parts.length > 1) {
         const what = `was cut into ${parts.length}: ${LineTranslator.begin(strip(sentence))}…`;
@@ -57,9 +59,13 @@ class LineTranslator {
         const at = part.indexOf(source);
         const piece = { before: part.slice(0, at), after: part.slice(at + source.length), source, shouted, found: [] };
         if (this.fits(source)) {
-          const [text, signs] = Copying.withoutSigns(source);
-          const toTranslate = normalise(text);
-          Object.assign(piece, { signs, toTranslate, spans: Copying.spansToCopy(toTranslate, lexicon) });
+          const [withoutSigns, signs] = Copying.withoutSigns(source);
+          const text = normalise(withoutSigns);
+          // Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
+          const unended = part === parts.at(-1) && /[\p{L}\p{N}]$/u.test(text) && this.fits(`${text}.`);
+          const toTranslate = unended ? `${text}.` : text;
+          const spans = Copying.spansToCopy(toTranslate, lexicon);
+          Object.assign(piece, { signs, unended, toTranslate, spans });
         } else {
           warnings.push(`too long for a word, not translated: ${LineTranslator.begin(source)}…`);
         }
@@ -96,7 +102,7 @@ class LineTranslator {
 
   // Translate a piece; where something was not copied, again with something else in its place.
   *decode(piece) {
-    const plain = yield* this.hypotheses(piece.toTranslate, true);
+    const plain = LineTranslator.asEnded(piece, yield* this.hypotheses(piece.toTranslate, true));
     const best = plain[0].text;
     piece.found = plain.map((one) => ({ ...one, read: piece.toTranslate, spans: [], chosen: [] }));
     if (!this.lost(piece, best).some(Boolean)) return;
@@ -106,7 +112,8 @@ class LineTranslator {
     const places = groups.map((spans) => spans.map((span) => span.begin).join());
     for (const spans of groups.filter((_, k) => places[k] && places.indexOf(places[k]) === k)) {
       for (const { text: read, chosen } of Copying.waysToStandIn(piece.toTranslate, spans, this.lexicon)) {
-        for (const { text: written, hypothesis } of yield* this.hypotheses(read, false)) {
+        const found = LineTranslator.asEnded(piece, yield* this.hypotheses(read, false));
+        for (const { text: written, hypothesis } of found) {
           const text = Copying.putBack(written, spans, chosen);
           if (text !== null) piece.found.push({ text, hypothesis, read, spans, chosen });
         }
@@ -120,10 +127,27 @@ class LineTranslator {
     piece.found = [...byText.values()];
   }
 
+  // What was found for a piece, without a full stop where it had none; with a quotation mark, where
+  // it ended in one.
+  static asEnded({ unended, toTranslate }, found) {
+    const written = new Map();
+    for (const { text, hypothesis } of found) {
+      const ended = Copying.withClosingMark(toTranslate, unended ? text.replace(/\.$/, "") : text);
+      if (!written.has(ended)) written.set(ended, { text: ended, hypothesis });
+    }
+    return [...written.values()];
+  }
+
   // How many numbers of a piece a translation lacks, and how many other spans.
   lost(piece, translation) {
-    const others = piece.spans.filter((span) => !span.isNumber && !Copying.isCopied(span, translation));
-    return [Copying.lostNumbers(piece.toTranslate, translation).length, others.length];
+    const texts = LineTranslator.lostTexts(piece, translation);
+    return [Copying.lostNumbers(piece.toTranslate, translation).length, texts.length];
+  }
+
+  // The names and addresses of a piece that a translation does not have.
+  static lostTexts(piece, translation) {
+    const lost = piece.spans.filter((span) => !span.isNumber && !Copying.isCopied(span, translation));
+    return lost.map((span) => span.text);
   }
 
   // What the beam finds for a sentence, as {text, hypothesis}, the best first.
@@ -151,14 +175,15 @@ class LineTranslator {
   // A translation in which one piece goes on from tokens that were chosen.
   *goOn({ pieces }, piece, prefix) {
     const [{ read, spans, chosen }] = piece.found;
-    const [{ text, hypothesis }] = yield* this.hypotheses(read, false, prefix);
+    const [{ text, hypothesis }] = LineTranslator.asEnded(piece, yield* this.hypotheses(read, false, prefix));
     const found = [{ text: Copying.putBack(text, spans, chosen) ?? text, hypothesis, read, spans, chosen }];
     return this.assembled(pieces.map((one) => (one === piece ? { ...one, found } : one)), []);
   }
 
   assembled(pieces, warnings) {
     let [total, length] = [0, 0];
-    for (const { found, source, toTranslate } of pieces) {
+    for (const piece of pieces) {
+      const { found, source, toTranslate } = piece;
       if (!found.length) continue;
       const [{ text, hypothesis }] = found;
       total += hypothesis.logP;
@@ -166,7 +191,11 @@ class LineTranslator {
       if (!hypothesis.ended) warnings.push(`no end was found for: ${LineTranslator.begin(source)}`);
       if (!text) warnings.push(`not translated: ${LineTranslator.begin(source)}`);
       const written = text || source;
-      const lost = [...Copying.lostNumbers(toTranslate, written), ...Copying.lostMarkup(toTranslate, written)];
+      const lost = [
+        ...LineTranslator.lostTexts(piece, written),
+        ...Copying.lostNumbers(toTranslate, written),
+        ...Copying.lostMarkup(toTranslate, written),
+      ];
       if (lost.length) warnings.push(`low confidence: not in the translation: ${lost.join("; ")}`);
       const [words, others] = [toTranslate, written].map((one) => Lexicon.words(one).length);
       if (words >= 6 && others <= 0.5 * words) {

@@ -15,6 +15,7 @@ from translator.decoding.copying import (
     put_back,
     spans_to_copy,
     ways_to_stand_in,
+    with_closing_mark,
     with_right_ordinals,
     without_signs,
 )
@@ -56,6 +57,17 @@ LEXICON = Lexicon.learn(
         ("Er hat 12 Euro, sie 48213 und 3.500.", ["12", "48213", "3.500"]),
         ("Ich gebe -5 oder −12,5 und 3-5.", ["-5", "−12,5", "3-5"]),
         ("Die U-96 und 7 -4.", ["96", "-4"]),
+        ("Ich sehe 寿司 und das слово.", ["寿司", "слово"]),
+        ("Das heißt добрый день, αβ.", ["добрый день", "αβ"]),
+        ("Er sagt हिन्दी und ١٢٣.", ["हिन्दी", "١٢٣"]),
+        ("Die α-Strahlen sind 5 μm lang.", ["α", "μm"]),
+        (
+            "Heute kommt Prof. Dr. Müller, Dr. Müller.",
+            ["Prof. Dr. Müller", "Dr", "Müller"],
+        ),
+        ("Prof. Dr. h. c. Jo Müller kommt.", ["Prof. Dr. h. c. Jo Müller"]),
+        ("Dr. med. kommt.", ["Dr"]),
+        ("Das sind 5 µm und № 12, Ⅷ, Ŵ.", ["12"]),
     ],
 )
 def test_what_is_to_be_copied(sentence: str, expected: list[str] | int) -> None:
@@ -221,6 +233,23 @@ def test_markup_that_a_translation_lacks() -> None:
     text = "<b>Hallo</b> {name}, **bitte** 3 < 5!"
     assert lost_markup(text, "Hello {name}, 3 < 5!") == ["<b>", "</b>", "**"]
     assert lost_markup(text, text) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "translation", "closed", "lost"),
+    [
+        ("„Ja. Nein!“", '"Yes. No!', '"Yes. No!"', []),
+        ("„Ja.“", '"Yes."', '"Yes."', []),
+        ("„Ja“, sagt er.", '"Yes, he says.', '"Yes, he says.', ["“"]),
+        ("Er sagt: „Ja.", 'He says, "Yes.', 'He says, "Yes.', []),
+        ("Er sagt ja.", "He says yes.", "He says yes.", []),
+    ],
+)
+def test_a_quotation_is_closed_or_said_to_be_open(
+    sentence, translation, closed, lost
+) -> None:
+    assert with_closing_mark(sentence, translation) == closed
+    assert lost_markup(sentence, closed) == lost
 
 
 def test_ordinals_end_as_in_english() -> None:
