@@ -59,7 +59,7 @@ def check_record(record: Any, where: str) -> None:
 
     where: what to call it. Refused are a GPU that did not compute, or was not there; speeds that do
     not follow from the numbers beside them; a precision that was not asked for; numbers that are
-    called estimates; and a curve that goes beyond the training's end.
+    called estimates; a BLEU beyond 0 to 100; and a curve that goes beyond the training's end.
     """
 
     def wrong(message: str) -> TranslatorError:
@@ -79,14 +79,19 @@ def check_record(record: Any, where: str) -> None:
         scored = [float(row["bleu"]["score"]) for row in record["evaluations"]]
         signed = all(row["bleu"]["signature"] for row in record["evaluations"])
         _ = record["evaluated_on"], training["device"]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except KeyError as error:
         raise wrong(
             f"expected what train and evaluate wrote, found no {error}"
+        ) from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise wrong(
+            f"expected numbers and lists where train and evaluate wrote some: {error}"
         ) from None
     for what, device, gpu, torch_version in found:
         on_cpu = device.startswith("CPU")
         if on_cpu != (gpu is None) or not (on_cpu or device == gpu):
-            raise wrong(f"the {what} is said to be on {device}, but the GPU was {gpu}")
+            found_gpu = "no GPU was found" if gpu is None else f"the GPU was {gpu}"
+            raise wrong(f"the {what} is said to be on {device}, but {found_gpu}")
         if gpu and str(torch_version).endswith("+cpu"):
             raise wrong(
                 f"the {what} is said to be on {device}, but torch {torch_version} uses none"
@@ -99,6 +104,9 @@ def check_record(record: Any, where: str) -> None:
         )
     if not (scored and signed):
         raise wrong("expected a BLEU score with its signature, got none")
+    for score in scored:
+        if not 0 <= score <= 100:
+            raise wrong(f"expected BLEU from 0 to 100, got {score}")
     if not curve or last > updates or ended > seconds + 1:
         raise wrong(
             f"the curve ends at update {last} after {ended} s, the training at {updates} "

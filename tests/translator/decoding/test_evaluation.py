@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import math
 import random
 
 import pytest
@@ -54,7 +55,7 @@ SOURCES = [
 def check_wrong_records(record):
     """Each change of a right record makes one that is refused, with the reason."""
     for keys, value, message in (
-        (("training", "device"), "NVIDIA H100", "but the GPU was None"),
+        (("training", "device"), "NVIDIA H100", "but no GPU was found"),
         (("evaluated_on",), "NVIDIA H100", "evaluation is said to be on NVIDIA H100"),
         (
             ("surroundings", "gpu"),
@@ -84,6 +85,9 @@ def check_wrong_records(record):
         (("training", "updates"), 3, "the curve ends at update 4"),
         (("curve",), [], "the curve ends at update 0"),
         (("evaluations",), [], "expected a BLEU score"),
+        (("evaluations", 0, "bleu", "score"), 500, "BLEU from 0 to 100, got 500"),
+        (("evaluations", 0, "bleu", "score"), math.nan, "0 to 100, got nan"),
+        (("evaluations", 0, "bleu", "score"), "about 50", "numbers and .* 'about 50'"),
         (("training",), {}, "expected what train and evaluate wrote"),
     ):
         changed = copy.deepcopy(record)
