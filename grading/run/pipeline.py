@@ -160,6 +160,7 @@ class _Run:
         hanging = self.avoided | self.blamed
         return (
             cell.role == "extra"
+            and bool(hanging)
             and bool(hanging & demos.called(cell.source))
             and not demos.is_needed(self.cells, index)
         )
