@@ -374,3 +374,29 @@ def test_nothing_fades_where_motion_is_unwanted(
     assert pair.evaluate(lasts) == "0s"
     page.emulate_media(reduced_motion="no-preference")
     assert pair.evaluate(lasts) == "0.2s"
+
+
+def test_a_page_in_a_frame_that_may_keep_nothing_works(
+    server: str, new_context: Callable
+) -> None:
+    """As an LMS may show it: its own scripts run, and answers last until it is left."""
+    page = new_context(color_scheme="dark").new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"{server}search.html")
+    page.evaluate(
+        """() => {
+          const frame = document.createElement("iframe");
+          [frame.width, frame.height] = [700, 700];
+          frame.setAttribute("sandbox", "allow-scripts allow-forms");
+          frame.src = new URL("book/02-self-attention.html", location.href);
+          document.body.replaceChildren(frame);
+        }"""
+    )
+    inside = page.frame_locator("iframe")
+    inside.locator("html[data-keeps=nothing][data-theme=dark]").wait_for()
+    quiz = inside.locator("form.quiz").first
+    quiz.locator("input").first.check()
+    quiz.locator("button[type=submit]").click()
+    quiz.locator("[role=status]").filter(has_text=re.compile(r"\w")).wait_for()
+    assert not problems

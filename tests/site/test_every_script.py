@@ -35,6 +35,11 @@ TESTED = {
     "live/words.js": ("test_words_in_node", "test_live_page"),
     "live/worker.js": ("test_live_scripts", "test_live_page"),
 }
+#: The same of scripts that stand in a page's template.
+INLINE = {
+    "layout.html": ("test_first_script_in_node", "test_behaviour"),
+    "not_found.html": ("test_not_found_in_node", "test_pages"),
+}
 #: What starts a process of Node.js, and what a browser's page is opened by.
 IN_NODE = {"run_in_node", "run_with_document", "run_page"}
 IN_BROWSER = {"new_context", "browser"}
@@ -73,10 +78,17 @@ def test_a_new_script_has_none() -> None:
     assert untested(new) == ["new.js", "live/new.js"]
 
 
-@pytest.mark.parametrize("name", TESTED)
+def test_scripts_in_templates_have_both_tests() -> None:
+    """Those without a file of their own."""
+    templates = (ROOT / "book" / "_templates").glob("*.html")
+    found = {one.name for one in templates if "<script>" in one.read_text("utf-8")}
+    assert found == INLINE.keys()
+
+
+@pytest.mark.parametrize("name", [*TESTED, *INLINE])
 def test_the_tests_are_what_they_are_said_to_be(name: str) -> None:
     """The first starts Node.js, the second opens a page in a browser."""
-    in_node, in_browser = TESTED[name]
+    in_node, in_browser = {**TESTED, **INLINE}[name]
     assert names(in_node) & IN_NODE, f"{in_node} starts no Node.js"
     assert names(in_browser) & IN_BROWSER, f"{in_browser} opens no page"
 
