@@ -380,8 +380,8 @@ class Codec:
             tensor = tensor.detach().resolve_conj().resolve_neg()
         size, storage = tensor.nbytes, tensor.untyped_storage()
         length = storage.nbytes()
-        if size > self.max_bytes:
-            raise Unsupported(f"a tensor of {size} bytes")
+        if size > min(self.max_bytes, LARGE + 2 * length):
+            raise Unsupported(f"a tensor of {size} bytes, in memory of {length}")
         if length > LARGE + 2 * size:
             tensor = tensor.detach().clone()
             storage = tensor.untyped_storage()

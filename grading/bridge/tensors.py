@@ -395,6 +395,9 @@ def rebuild(entry: dict, storages: Storages, max_bytes: int) -> torch.Tensor:
         count and (offset + last + 1) * dtype.itemsize > storage.nbytes()
     ):
         raise WireError("a tensor that does not fit into its memory")
+    if count * dtype.itemsize > LARGE + 2 * storage.nbytes():
+        # An expanded one costs its sender nothing, and a test hours that can't be interrupted.
+        raise WireError("a tensor far larger than its memory")
     storages.named.add(number)
     tensor = torch.empty(0, dtype=dtype)
     if stride is None:

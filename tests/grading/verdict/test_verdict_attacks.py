@@ -213,6 +213,8 @@ FORGERIES = {
     "'st': [-1], 'of': 2}]",
     "a tensor of 2**38 numbers": "value=['T', 0], tensors=[{'s': 0, 'dt': 'float32', "
     "'sh': [1 << 38], 'st': [0], 'of': 0}]",
+    "a tensor of 2**27 numbers in one": "value=['T', 0], tensors=[{'s': 0, 'dt': 'int8', "
+    "'sh': [1 << 27], 'st': [0], 'of': 0}]",
     "an object array": "value=['N', '|O', [1], 0, False], blobs=[bytes(8)]",
     "a callable that no test passed": "value=['X', 0]",
     "a request for anything": "request='exec', source='1'",
@@ -286,6 +288,20 @@ def test_forged_answers_fail(change):
     assert not result.passed
     assert result.student_died
     assert "sent" in lost
+
+
+def test_a_view_far_larger_than_its_memory_does_not_arrive():
+    """It would cost its sender nothing, and a product of two of them minutes in one call."""
+    view = "torch.ones(1, dtype=torch.int8).expand(12000, 12000)"
+    result, lost = verdict(f"def f(x): return {view}", test="f(1)")
+    assert not result.passed
+    assert not lost
+    assert "a tensor of 144000000 bytes" in result.message
+    forged = FORGERIES["a tensor of 2**27 numbers in one"]
+    cell = FORGED + f"def f(x):\n    forge({forged})\n    return x"
+    assert "far larger than its memory" in verdict(cell)[1]
+    small = f"def f(x): return {view.replace('12000, 12000', '1000, 1000')}"
+    assert verdict(small, test="assert f(1).sum() == 10**6")[0].passed
 
 
 def test_no_except_of_a_test_hides_a_lost_process():
