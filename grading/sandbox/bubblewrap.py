@@ -247,8 +247,6 @@ def command(bwrap: str, limits: Limits, files: dict[str, int]) -> list[str]:
         "--ro-bind",
         "/dev/null",
         "/dev/zero",  # closed: mapped, it is memory that nobody counts
-        "--tmpfs",
-        "/dev/pts",  # empty: terminals are counted for the whole machine
         "--size",
         size,
         "--tmpfs",
