@@ -361,7 +361,7 @@ def _run_job(
     """In a child: execute the notebook from the job's first answer on, and write the outcome."""
     os.setsid()  # what it starts or signals as a group is its own
     signal.alarm(limit)  # not caught: the kernel of the machine ends the process
-    started = time.process_time()
+    started = time.monotonic()
     notebook.job = job
     notebook.redirect(target.with_suffix(".stderr"))
     last = job.until and notebook.assignment.tasks[job.until].tests[-1].grade_id
@@ -376,7 +376,7 @@ def _run_job(
             and notebook.outcome.cells[test.grade_id].points < test.points
         ):
             break
-    notebook.outcome.seconds = time.process_time() - started
+    notebook.outcome.seconds = time.monotonic() - started
     partial = target.with_suffix(".partial")
     partial.write_text(json.dumps(asdict(notebook.outcome)), encoding="utf-8")
     partial.rename(target)
