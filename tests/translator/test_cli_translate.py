@@ -20,7 +20,10 @@ from translator.decoding.search import Hypothesis
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ROOT / "tests" / "translator" / "decoding" / "names.json"
+HERE = ROOT / "tests" / "translator" / "decoding"
+NAMES = HERE / "names.json"
+#: Names, tab, a sentence with them; and lines with addresses, digits, dates and prices.
+FIRST_NAMES, NUMBERS = HERE / "first-names.tsv", HERE / "numbers.txt"
 
 
 def translated(capsys, *arguments: str) -> tuple[list[str], str]:
@@ -295,6 +298,28 @@ def test_names_that_no_training_had_are_copied(monkeypatch, capsys):
 )
 def test_first_names_that_the_training_had_are_copied(line, expected, capsys):
     assert translated(capsys, line) == ([expected], "")
+
+
+def test_no_first_name_and_no_number_is_lost_in_silence(capsys):
+    rows = [line.split("\t") for line in FIRST_NAMES.read_text("utf-8").splitlines()]
+    lines = NUMBERS.read_text("utf-8").splitlines()
+    wanted = [names.split(",") for names, _ in rows]
+    wanted += [re.findall(r"\d+", line) for line in lines]
+    sources = [*(sentence for _, sentence in rows), *lines]
+    out, err = translated(capsys, *sources)
+    assert len(out) == len(sources) == 284
+    told = {int(n) for n in re.findall(r"line (\d+): .*in the translation", err)}
+    words = {"6": "six", "9": "nine", "3": "third", "18": "6:30"}  # and half past six
+    silent = [
+        f"{source} -> {line}"
+        for n, (source, line, all_of) in enumerate(
+            zip(sources, out, wanted, strict=True), 1
+        )
+        for one in all_of
+        if one not in line and words.get(one, one) not in line and n not in told
+    ]
+    assert not silent
+    assert len(told) < 0.15 * len(sources)
 
 
 def test_an_english_form_of_a_name_is_told(capsys):
