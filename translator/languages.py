@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import random
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,21 @@ SOURCE, TARGET = "de", "en"
 LOOKED_AT, WORDS = 200, 5
 #: Words on both sides below which a corpus says too little; texts below which they are few.
 LEAST_WORDS, FEW = 50, 20
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+#: Small words that the other language does not have: no "die", "was", "war", "hat", "not".
+_GERMAN = """
+    aber auch auf bei das dass dem den der des dich dir du ein eine einem einen einer er es für habe
+    haben ich ihm ihn ihr ist kann kein keine mein meine mich mir mit nicht nur oder sehr sein seine
+    sich sie sind um und uns von wenn wie wir wird wo zu zum zur
+"""
+_ENGLISH = """
+    and are be but can did do does for from has have he her his how i i'm if is it it's my of she
+    that the their there they this to we were what when where which who why with would you your
+"""
+_SMALL_WORDS = {
+    SOURCE: frozenset(_GERMAN.split()),
+    TARGET: frozenset(_ENGLISH.split()),
+}
 #: The share of them at which sides are exchanged (of few: most, and two), and at which both are
 #: in one language.
 EXCHANGED, ALIKE = 0.05, 0.6
@@ -110,6 +126,25 @@ def check_languages(
         f"{name}: expected {LANGUAGES[SOURCE]} before {LANGUAGES[TARGET]}, got them the other "
         f"way round{where}{mended}"
     )
+
+
+def exchanged_rows(pairs: Iterable[tuple[str, str]]) -> list[int]:
+    """Return the rows, from 0, of pairs that have English before German.
+
+    By small words alone, so that every pair of a corpus can be looked at: the source has some of
+    English and none of German, the target the other way round. A pair without them tells nothing.
+    """
+    return [
+        row
+        for row, (source, target) in enumerate(pairs)
+        if _by_small_words(source) == TARGET and _by_small_words(target) == SOURCE
+    ]
+
+
+def _by_small_words(text: str) -> str | None:
+    words = set(_WORD.findall(text.lower()))
+    found = [name for name, small in _SMALL_WORDS.items() if words & small]
+    return found[0] if len(found) == 1 else None
 
 
 def _languages(pair: tuple[str, str]) -> tuple[str | None, str | None]:

@@ -24,6 +24,7 @@ TESTED = {
     "live/figures": ("test_figures_in_node", "test_live_figures"),
     "live/copying.js": ("test_lines_in_node", "test_live_page"),
     "live/lexicon.js": ("test_lines_in_node", "test_live_page"),
+    "live/postal.js": ("test_lines_in_node", "test_live_page"),
     "live/lines.js": ("test_lines_in_node", "test_live_page"),
     "live/loader.js": ("test_page_loads_in_node", "test_live_page"),
     "live/model.js": ("test_live_maths", "test_live_page"),

@@ -11,8 +11,10 @@ from tests.site import lines as five_hundred
 from tests.site.node import run_in_node
 from tests.site.pages import ROOT
 from tests.site.test_live_maths import strange_texts, units
+from translator import marks
 from translator.data.cleaning import normalise
 from translator.decoding import copying
+from translator.decoding.confidence import is_guessed
 from translator.decoding.lexicon import Lexicon
 from translator.decoding.lines import (
     _decode,
@@ -22,8 +24,14 @@ from translator.decoding.lines import (
 )
 from translator.decoding.model_folder import Translator, load_translator
 from translator.decoding.search import DecodingOptions, length_penalty
-from translator.decoding.sentences import split_clauses, split_sentences
+from translator.decoding.sentences import (
+    is_heading,
+    split_clauses,
+    split_heading,
+    split_sentences,
+)
 from translator.export.web_export import write_web
+from translator.postal import with_euros
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -31,7 +39,7 @@ MODEL = ROOT / "models" / "de-en"
 LIVE = ROOT / "book" / "assets" / "live"
 NAMES = (
     *("loader", "tokenizer", "model", "search"),
-    *("lexicon", "sentences", "copying", "lines"),
+    *("lexicon", "postal", "sentences", "copying", "lines"),
 )
 #: Translations that differ are a tie if their scores, both by PyTorch, differ by less: PyTorch adds
 #: in 32 bits, the page in 64.
@@ -41,7 +49,7 @@ OWN_WORDS = (*LANGUAGE, "low confidence: at most")
 TRANSLATE = """(lines) => {
   const { manifest, words } = LiveData;
   const tokenizer = new Tokenizer(words.tokens, words.merges);
-  const lexicon = new Lexicon(words.known, words.names);
+  const lexicon = new Lexicon(words.known, words.names, words.firstNames);
   const weights = readWeights(manifest.tensors, LiveData.buffer());
   const model = new Transformer(manifest.model, weights);
   const translator = new LineTranslator(model, tokenizer, lexicon, manifest);
@@ -90,7 +98,7 @@ def scored(
 #: What is done around the model, for a line: as Python's `around`, below.
 AROUND = """(lines) => {
   const { words } = LiveData;
-  const lexicon = new Lexicon(words.known, words.names);
+  const lexicon = new Lexicon(words.known, words.names, words.firstNames);
   const spans = (all) => all.map(({ text, isNumber, isTime }) => [text, isNumber, isTime]);
   return lines.map((units) => {
     const line = String.fromCharCode(...units);
@@ -100,6 +108,9 @@ AROUND = """(lines) => {
     const english = Copying.withRightOrdinals(clean);
     return {
       sentences: Sentences.splitSentences(line),
+      parts: Sentences.splitHeading(line, Copying.isVerbatim),
+      heading: Sentences.isHeading(clean, lexicon),
+      euros: Postal.withEuros(clean),
       clauses: Sentences.splitClauses(line, (part) => [...part].length <= 20),
       usual: lexicon.withUsualCase(line),
       verbatim: Copying.isVerbatim(line),
@@ -110,6 +121,11 @@ AROUND = """(lines) => {
       bare: spans(Copying.spansToCopy(clean, null)),
       numbers: Copying.lostNumbers(clean, english.slice(20)),
       markup: Copying.lostMarkup(clean, english.slice(20)),
+      added: [
+        Copying.addedNames([...clean].slice(20).join(""), english, lexicon),
+        Copying.addedNumbers([...clean].slice(20).join(""), english),
+      ],
+      guessed: LineTranslator.isGuessed(line, 0, lexicon),
       copied: toCopy.map((span) => Copying.isCopied(span, english.slice(10))),
       ordinals: english,
       ways: Copying.waysToStandIn(clean, toCopy, lexicon).filter(() => toCopy.length).map((way) => {
@@ -123,16 +139,19 @@ AROUND = """(lines) => {
 
 def around(line: str, lexicon: Lexicon) -> dict[str, object]:
     """Return what Python does around the model, step by step."""
-    text, signs = copying.without_signs(line)
+    text, signs = marks.without_signs(line)
     clean = normalise(text)
     to_copy = copying.spans_to_copy(clean, lexicon)
-    english = copying.with_right_ordinals(clean)
+    english = marks.with_right_ordinals(clean)
 
     def spans(found: list[copying.Span]) -> list[list[object]]:
         return [[span.text, span.is_number, span.is_time] for span in found]
 
     return {
         "sentences": split_sentences(line),
+        "parts": split_heading(line, copying.is_verbatim),
+        "heading": is_heading(clean, lexicon),
+        "euros": with_euros(clean),
         "clauses": split_clauses(line, lambda part: len(part) <= 20),
         "usual": lexicon.with_usual_case(line),
         "verbatim": copying.is_verbatim(line),
@@ -142,7 +161,12 @@ def around(line: str, lexicon: Lexicon) -> dict[str, object]:
         "spans": spans(to_copy),
         "bare": spans(copying.spans_to_copy(clean, None)),
         "numbers": copying.lost_numbers(clean, english[20:]),
-        "markup": copying.lost_markup(clean, english[20:]),
+        "markup": marks.lost_markup(clean, english[20:]),
+        "added": [
+            copying.added_names(clean[20:], english),
+            copying.added_numbers(clean[20:], english),
+        ],
+        "guessed": is_guessed(line, 0, lexicon),
         "copied": [copying.is_copied(span, english[10:]) for span in to_copy],
         "ordinals": english,
         "ways": [

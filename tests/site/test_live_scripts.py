@@ -29,7 +29,16 @@ ASSETS = ROOT / "book" / "assets"
 LIVE = ASSETS / "live"
 MODEL = ROOT / "models" / "de-en"
 NAMES = (
-    *("loader", "tokenizer", "model", "search", "lexicon", "sentences", "copying"),
+    *(
+        "loader",
+        "tokenizer",
+        "model",
+        "search",
+        "lexicon",
+        "postal",
+        "sentences",
+        "copying",
+    ),
     *("lines", "checks", "worker", "parts"),
 )
 
@@ -115,7 +124,7 @@ def test_what_is_doubtful_is_noted(node: Callable) -> None:
         """(texts) => {
           const { words } = LiveData;
           const tokenizer = new Tokenizer(words.tokens, words.merges);
-          const lexicon = new Lexicon(words.known, words.names);
+          const lexicon = new Lexicon(words.known, words.names, words.firstNames);
           return texts.map(([text, read]) => notesOn(text, read, tokenizer, lexicon));
         }""",
         [

@@ -20,7 +20,10 @@ from translator.decoding.search import Hypothesis
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ROOT / "tests" / "translator" / "decoding" / "names.json"
+HERE = ROOT / "tests" / "translator" / "decoding"
+NAMES = HERE / "names.json"
+#: Names, tab, a sentence with them; and lines with addresses, digits, dates and prices.
+FIRST_NAMES, NUMBERS = HERE / "first-names.tsv", HERE / "numbers.txt"
 
 
 def translated(capsys, *arguments: str) -> tuple[list[str], str]:
@@ -275,6 +278,134 @@ def test_names_that_no_training_had_are_copied(monkeypatch, capsys):
         if name not in line
     ]
     assert len(missing) <= 0.2 * len(cases), missing
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        # In the training Thomas was Tom, Hans was a dog, Julia Juliet, and Felix not there.
+        ("Hast du Thomas schon angerufen?", "Have you called Thomas yet?"),
+        ("Ich wollte Hans nicht wecken.", "I didn't want to wake Hans up."),
+        ("Warum ist Julia so traurig?", "Why is Julia so sad?"),
+        ("Michaels Frau kommt aus Spanien.", "Michael's wife is from Spain."),
+        ("Evas Zimmer ist immer ordentlich.", "Eva's room is always tidy."),
+        (
+            "Mein Bruder Thomas studiert in Berlin.",
+            "My brother Thomas is studying in Berlin.",
+        ),
+        ("Meine Frau Sabine kocht gern.", "My wife Sabine likes to cook."),
+    ],
+)
+def test_first_names_that_the_training_had_are_copied(line, expected, capsys):
+    assert translated(capsys, line) == ([expected], "")
+
+
+def test_no_first_name_and_no_number_is_lost_in_silence(capsys):
+    rows = [line.split("\t") for line in FIRST_NAMES.read_text("utf-8").splitlines()]
+    lines = NUMBERS.read_text("utf-8").splitlines()
+    wanted = [names.split(",") for names, _ in rows]
+    wanted += [re.findall(r"\d+", line) for line in lines]
+    sources = [*(sentence for _, sentence in rows), *lines]
+    out, err = translated(capsys, *sources)
+    assert len(out) == len(sources) == 284
+    told = {int(n) for n in re.findall(r"line (\d+): .*in the translation", err)}
+    words = {"6": "six", "9": "nine", "3": "third", "18": "6:30"}  # and half past six
+    silent = [
+        f"{source} -> {line}"
+        for n, (source, line, all_of) in enumerate(
+            zip(sources, out, wanted, strict=True), 1
+        )
+        for one in all_of
+        if one not in line and words.get(one, one) not in line and n not in told
+    ]
+    assert not silent
+    assert len(told) < 0.15 * len(sources)
+
+
+def test_an_english_form_of_a_name_is_told(capsys):
+    lines = ["Wann hat Maria Geburtstag?", "Ich spiele mit Johannes Tennis."]
+    (maria, johannes), err = translated(capsys, *lines)
+    assert "Mary" in maria
+    assert "John" in johannes
+    assert err == (
+        "translator: line 1: Maria is Mary in the translation\n"
+        "translator: line 2: Johannes is John in the translation\n"
+    )
+
+
+def test_names_and_numbers_that_came_from_nowhere_are_said(monkeypatch, capsys):
+    found = [("Tom has 12 cats.", Hypothesis([5], -0.1, -0.1, ended=True))]
+    monkeypatch.setattr(
+        "translator.decoding.lines._hypotheses",
+        lambda _, texts, __: [found] * len(texts),
+    )
+    lines = ["Er hat Katzen.", "Tom hat zwölf Katzen.", "Tom hat 12 Katzen."]
+    _, err = translated(capsys, *lines)
+    assert err == ("translator: line 1: low confidence: not in the source: Tom; 12\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Haus", "House"),
+        ("Freiheit", "Freedom"),
+        ("Speisekarte", "Menu"),
+        ("Neuigkeiten", "News"),
+        ("Fragen und Antworten", "Questions and answers"),
+        ("Erste Schritte", "First steps"),
+        ("Seite 17", "Page 17"),
+        ("3. Ergebnisse", "3. Results"),
+        ("Kapitel 7: Das Haus", "Captain 7: The house"),
+        ("Der Anfang", "The beginning"),
+    ],
+)
+def test_a_word_or_a_heading_alone_in_a_line(line, expected, capsys):
+    """ "Captain" is wrong, and stands here because nothing tells of it."""
+    assert translated(capsys, line) == ([expected], "")
+
+
+def test_a_guess_at_a_word_alone_is_said(capsys):
+    lines = ["Datenschutz", "Inhaltsverzeichnis", "Solveig", "Zeit ist Geld."]
+    out, err = translated(capsys, *lines)
+    assert out[1:3] == lines[1:3]
+    assert "line 1: low confidence: a few words alone: Datenschutz\n" in err
+    assert "line 2: taken for a name, not translated: Inhaltsverzeichnis\n" in err
+    assert "line 3: taken for a name, not translated: Solveig\n" in err
+    assert "line 4" not in err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Lindenstraße 14, 10969 Berlin",
+        "Familie Schneider, An der Alten Mühle 9b, 01067 Dresden",
+        "D-28195 Bremen, Obernstraße 30",
+        "Fax: +49 (0)40 987654-21",
+        "IBAN: DE89 3704 0044 0532 0130 00",
+    ],
+)
+def test_addresses_and_codes_pass_unchanged(line, capsys):
+    assert translated(capsys, line)[0] == [line]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Telefon: 030 1234567", "Phone: 030 1234567"),
+        ("Ich wohne in der Gartenstraße 22.", "I live in Gartenstraße 22."),
+        (
+            "Das Büro liegt in der Kaiserstraße 61, 60329 Frankfurt am Main.",
+            "The office is in Kaiserstraße 61, 60329 Frankfurt am Main.",
+        ),
+        (
+            "Meine IBAN lautet DE75 5121 0800 1245 1261 99.",
+            "My IBAN is DE75 5121 0800 1245 1261 99.",
+        ),
+        ("Der Kaffee kostet 3,20 €.", "The coffee costs 3,20 euros."),
+    ],
+)
+def test_addresses_codes_and_prices_survive_in_a_sentence(line, expected, capsys):
+    assert translated(capsys, line) == ([expected], "")
 
 
 def test_a_text_that_several_names_lead_to_counts_with_its_best_score(

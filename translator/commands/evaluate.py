@@ -87,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print a table, write the record."""
+    from translator.data.held_out import described
     from translator.data.prepared import load_prepared
     from translator.decoding.evaluation import best_alpha, calibrate, evaluate
     from translator.decoding.model_folder import RECORD, load_translator
@@ -95,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     from translator.device import describe_device
     from translator.errors import TranslatorError
     from translator.files import sha256, write_text
-    from translator.languages import check_languages
+    from translator.languages import check_languages, exchanged_rows
     from translator.pair_files import read_parallel
     from translator.training.lineage import earlier_trainings
     from translator.training.log import read_log
@@ -126,6 +127,12 @@ def run(args: argparse.Namespace) -> int:
         pairs = read_parallel(args.source, args.reference)
         if not args.any_languages:
             check_languages(args.source.name, pairs, "evaluate")
+            if rows := exchanged_rows(pairs):
+                print(
+                    f"translator: {args.source.name}: English stands before German in "
+                    f"{described(pairs, rows)}; exchange the sides of these, or leave them out",
+                    file=sys.stderr,
+                )
         pairs, dropped = _not_trained_on(args, translator.config.name, pairs)
         sources, references = zip(*pairs, strict=True)
         data = {

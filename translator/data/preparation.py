@@ -41,7 +41,7 @@ from translator.errors import (
     explain_os_error,
 )
 from translator.files import new_folder
-from translator.languages import check_languages
+from translator.languages import check_languages, exchanged_rows
 
 #: Beside the rules of cleaning: what else is taken away, and why.
 LEAKS = {
@@ -93,7 +93,7 @@ def prepare(
                 f"{corpus.name}: another SHA-256 than the book's records are of: "
                 f"{', '.join(corpus.unlike)}; with other pairs, expect other scores"
             )
-    _check_inputs(corpora, any_languages)
+    _check_inputs(corpora, any_languages, say)
     if not drop_duplicates:
         _check_duplicates(corpora, settings.group_by)
     if tokenizer is not None:
@@ -125,8 +125,13 @@ def prepare(
     return load_prepared(out, verify=False)
 
 
-def _check_inputs(corpora: Sequence[Corpus], any_languages: bool) -> None:
-    """Raise CorpusError for a file that is there twice, and for sides that are exchanged."""
+def _check_inputs(
+    corpora: Sequence[Corpus], any_languages: bool, say: Callable[[str], None]
+) -> None:
+    """Raise CorpusError for a file that is there twice, and for sides that are exchanged.
+
+    Of a corpus that has them exchanged in a few pairs only, these are said.
+    """
     files: dict[str, str] = {}
     for corpus in corpora:
         for name, digest in corpus.inputs.items():
@@ -137,12 +142,18 @@ def _check_inputs(corpora: Sequence[Corpus], any_languages: bool) -> None:
                 )
             files[digest] = name
         if not any_languages:
-            pairs = corpus.pairs or corpus.splits.get("train", [])
-            check_languages(corpus.name, pairs)
+            looked_at = {corpus.name: corpus.pairs or corpus.splits.get("train", [])}
             if corpus.inputs:
                 for name in ("valid", "test"):
-                    given = corpus.splits.get(name, [])
-                    check_languages(f"{corpus.name}, {name}", given)
+                    looked_at[f"{corpus.name}, {name}"] = corpus.splits.get(name, [])
+            for name, pairs in looked_at.items():
+                check_languages(name, pairs)
+                if rows := exchanged_rows(pairs):
+                    say(
+                        f"{name}: English stands before German in "
+                        f"{described(pairs, rows)}; exchange the sides of these, or leave "
+                        "them out"
+                    )
 
 
 def _check_duplicates(corpora: Sequence[Corpus], by: str) -> None:

@@ -6,7 +6,6 @@ were words. So a name that it knows stands in for it, and is exchanged for it in
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -19,6 +18,8 @@ from translator.decoding.lexicon import (
     Lexicon,
     is_capitalised,
 )
+from translator.first_names import ENGLISH, FIRST_NAMES, MEN, WOMEN
+from translator.postal import ADDRESS_LINE, CODE, COPIED, without_article
 
 #: Also "12 000", with the space before three digits alone; and "-5", but "5" of "3-5" and "U-5".
 _NUMBER = re.compile(
@@ -27,12 +28,13 @@ _NUMBER = re.compile(
 _MINUS = re.compile(r"\bminus\s+|(?<!\w)[-−](?=\d)", re.IGNORECASE)
 _BELOW_ZERO = re.compile(r"\bbelow (?:zero|freezing)", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d)[., ](?=\d{3}(?!\d))")
-#: Numbers that the model copies, by the form of those for which they stand in.
-_NUMBERS_THAT_STAND_IN = {
+#: Numbers and places that the model copies, by the form of what they stand in for.
+_STAND_IN = {
     "time": ("7:30", "10:30", "8:30", "2:30", "5:30"),
     "year": ("1945", "2005", "1995", "2003", "1989"),
     "short": ("30", "50", "40", "20", "25"),
     "long": ("200", "500", "300", "100", "250"),
+    "place": ("Boston", "London", "Berlin", "Hamburg", "Paris"),
 }
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _UNITS = [
@@ -66,7 +68,7 @@ _IN_OTHER_WORDS = {
     9: "ninth",
     12: "twelfth|dozen|noon|midnight",
 }
-_DETERMINER = re.compile(
+DETERMINER = re.compile(
     r"(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[rnms]?)?"
     r"|dies(?:e[rnms]?)|jede[rnms]?|zum|zur|im|am|beim|vom|ins|viele?|einige|zwei|drei|wie|etwas|nichts|alles|wenig)",
     re.IGNORECASE,
@@ -84,15 +86,15 @@ _TITLED = (
     r"(?<= )[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?"
 )
 #: What is copied whatever the training knew.
-_KEPT = re.compile(rf"{UNTRANSLATED.pattern}|{_TITLED}")
+_KEPT = re.compile(rf"{UNTRANSLATED.pattern}|{_TITLED}|{COPIED.pattern}")
+#: Words that may become digits.
+_NUMBER_WORD = re.compile(
+    r"ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zig\b|dreißig|hundert|tausend"
+    r"|milli|halb|viertel|dutzend|mittag|mitternacht|jahrzehnt",
+    re.IGNORECASE,
+)
 #: How many ways to stand in are tried.
 WAYS = 3
-_ORDINAL = re.compile(r"(?<![\w.,])(\d+)(st|nd|rd|th)\b")
-#: What a model of words leaves out without a trace: markup, and places to be filled in.
-_MARKUP = re.compile(r"</?\w[^<>]*>|\{[^{}\s]*\}|\*\*|__|`")
-
-
-_QUOTATION_MARK = re.compile('["„“”«»]')
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,10 @@ class Span:
 
 
 def is_verbatim(text: str) -> bool:
-    """Return whether there is nothing to translate: no letters outside of addresses."""
-    return not any(c.isalpha() for c in ADDRESS.sub("", text))
+    """Return whether there is nothing to translate: no letters outside of addresses and codes."""
+    if ADDRESS_LINE.fullmatch(text):
+        return True
+    return not any(c.isalpha() for c in CODE.sub("", ADDRESS.sub("", text)))
 
 
 def is_foreign_script(text: str) -> bool:
@@ -119,72 +123,15 @@ def is_foreign_script(text: str) -> bool:
     )
 
 
-def without_signs(text: str) -> tuple[str, list[str]]:
-    """Return a text without its emoji and other symbols, and these in order.
-
-    A symbol is what Unicode calls so ("So"), with what modifies or joins it. A degree and other
-    signs of measures are left to the model.
-    """
-    signs: list[str] = []
-
-    def taken(found: re.Match[str]) -> str:
-        signs.append(found[0].strip())
-        return " " if found[0][0].isspace() and found[0][-1].isspace() else ""
-
-    return _signs().sub(taken, text), signs
-
-
-@functools.cache
-def _signs() -> re.Pattern[str]:
-    signs = [
-        c
-        for c in map(chr, range(0x80, 0x20000))
-        if unicodedata.category(c) == "So" and c not in "°©®™№℃"
-    ]
-    one = f"[{re.escape(''.join(signs))}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
-    return re.compile(rf"\s*{one}(?:\u200d?{one})*\s*")
-
-
-def with_closing_mark(sentence: str, translation: str) -> str:
-    """Return a translation with the quotation mark that ends its sentence, if it lacks that."""
-    is_open = len(_QUOTATION_MARK.findall(translation)) % 2 == 1
-    ends = _QUOTATION_MARK.match(sentence[-1:])
-    return translation + '"' if ends and is_open else translation
-
-
-def lost_markup(sentence: str, translation: str) -> list[str]:
-    """Return the markup and the places to be filled in that a translation does not have.
-
-    Also the last quotation mark, where those of the translation are no pairs.
-    """
-    found = dict.fromkeys(_MARKUP.findall(sentence))
-    lost = [text for text in found if text not in translation]
-    marks = _QUOTATION_MARK.findall(sentence)
-    if len(marks) % 2 < len(_QUOTATION_MARK.findall(translation)) % 2:
-        lost += marks[-1:]
-    return lost
-
-
-def with_right_ordinals(text: str) -> str:
-    """Return English text with the endings of its ordinal numbers put right: 2th is 2nd."""
-
-    def right(found: re.Match[str]) -> str:
-        number = int(found[1])
-        endings = {1: "st", 2: "nd", 3: "rd"}
-        teen = number % 100 in (11, 12, 13)
-        return found[1] + ("th" if teen else endings.get(number % 10, "th"))
-
-    return _ORDINAL.sub(right, text)
-
-
 def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
     """Return the addresses, numbers and, given a lexicon, names of a sentence, in order.
 
-    Words in letters that are not Latin are among them. A name is a capitalised word that the
-    training copied, or did not have: the latter unless it is derived from known words or has an
-    article before it, as nouns have. After a word such as "Herr" every capitalised word is one.
-    Neighbours are one name. A number of one digit and a whole hour, which may be written in other
-    ways, are left to the model.
+    Words in letters that are not Latin are among them. A name is a first name, without the "s" of
+    a genitive, or a capitalised word that the training copied, or did not have: the latter unless
+    it is derived from known words or has an article before it, as nouns have; if it is all in
+    capitals, whatever comes before it. After a word such as "Herr" every capitalised word is one.
+    Neighbours are one name, but for a woman's and a man's. A number of one digit and a whole hour,
+    which may be written in other ways, are left to the model.
     """
     spans = [Span(*found.span(), found[0]) for found in _KEPT.finditer(sentence)]
 
@@ -211,9 +158,11 @@ def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
         )
         if not i and len(words) > 1 and _AFTER_VERB.fullmatch(words[1][0]):
             continue
-        if not surname and not _is_name(found[0], before, lexicon):
+        first = _first_name(found[0])
+        if not first and not surname and not _is_name(found[0], before, lexicon):
             continue
-        if follows:
+        end = begin + len(first or found[0])
+        if follows and not _are_two_people(words[i - 1][0], found[0]):
             names[-1] = (names[-1][0], end)
         else:
             names.append((begin, end))
@@ -221,25 +170,41 @@ def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
     return sorted(spans, key=lambda span: span.begin)
 
 
+def _are_two_people(word: str, following: str) -> bool:
+    """Return whether of two words one is a woman's and one a man's: "weil Anna Tom mag"."""
+    return any(
+        word in some and following in others
+        for some, others in ((WOMEN, MEN), (MEN, WOMEN))
+    )
+
+
+def _first_name(word: str) -> str:
+    """Return the first name that a word is, or that it is the genitive of; else an empty text."""
+    return next((n for n in (word, word.removesuffix("s")) if n in FIRST_NAMES), "")
+
+
 def _is_name(word: str, before: Sequence[str], lexicon: Lexicon) -> bool:
     if not is_capitalised(word) or any(c.isdigit() for c in word):
         return False
     if before and _INTRODUCES.fullmatch(before[-1]):
         # Not "das heißt Krieg", "seine Frau Gemahlin".
-        return len(before) < 2 or not _DETERMINER.fullmatch(before[-2])
+        return len(before) < 2 or not DETERMINER.fullmatch(before[-2])
     if lexicon.knows(word):
         return lexicon.is_name(word)
+    if word.isupper() and len(word) > 2:
+        return True
     # "der Klippenrand", "ein steiler Klippenrand": nouns, which the model may take apart.
     near = before[-1:] if before and not before[-1].islower() else before
-    if any(_DETERMINER.fullmatch(other) for other in near):
+    if any(DETERMINER.fullmatch(other) for other in near):
         return False
     return not lexicon.is_derived(word)
 
 
 def numbers(sentence: str) -> list[Span]:
-    """Return all numbers written in digits, in order, but for those in addresses."""
-    # As long as it was: the places stay.
-    bare = ADDRESS.sub(lambda found: "_" * len(found[0]), sentence)
+    """Return all numbers written in digits, in order, but for those in addresses and codes."""
+    bare = sentence
+    for kept in (ADDRESS, COPIED):  # as long as it was: the places stay
+        bare = kept.sub(lambda found: "_" * len(found[0]), bare)
     return [
         Span(
             *found.span(),
@@ -256,6 +221,37 @@ def lost_numbers(sentence: str, translation: str) -> list[str]:
     return [span.text for span in numbers(sentence) if not is_copied(span, translation)]
 
 
+def added_names(sentence: str, translation: str) -> list[str]:
+    """Return the first names that a translation has, and its sentence has not."""
+    words = [word.partition("'")[0] for word in WORD.findall(sentence)]
+    there = {_first_name(word) or word for word in words}
+    there |= {ENGLISH[word] for word in there if word in ENGLISH}
+    written = (word.partition("'")[0] for word in WORD.findall(translation))
+    return [w for w in dict.fromkeys(written) if w in FIRST_NAMES and w not in there]
+
+
+def added_numbers(sentence: str, translation: str) -> list[str]:
+    """Return the numbers in digits that a translation has, and its sentence has not.
+
+    Where a sentence has words for numbers, these may have become digits: then none.
+    """
+    if _NUMBER_WORD.search(sentence):
+        return []
+    theirs = [span for span in numbers(translation) if len(span.text) > 1]
+    ours = numbers(sentence)
+    codes = " ".join(found[0] for found in COPIED.finditer(sentence))
+    return [
+        span.text
+        for span in theirs
+        if span.text not in codes and not any(is_copied(one, span.text) for one in ours)
+    ]
+
+
+def in_english(name: str) -> str:
+    """Return a name with its first names as the training wrote them in English."""
+    return WORD.sub(lambda found: ENGLISH.get(found[0], found[0]), name)
+
+
 def is_copied(span: Span, translation: str) -> bool:
     """Return whether a translation has a span.
 
@@ -263,7 +259,8 @@ def is_copied(span: Span, translation: str) -> bool:
     clock with twelve, a sign the word "minus".
     """
     if not span.is_number:
-        return _places(span.text, translation) > 0
+        forms = {span.text, in_english(span.text)}
+        return any(_places(form, translation) > 0 for form in forms)
     if span.text[0] in "-−":
         positive = replace(span, text=span.text[1:])
         below = [translation] if _BELOW_ZERO.search(translation) else []
@@ -277,7 +274,10 @@ def is_copied(span: Span, translation: str) -> bool:
         hours = {int(hour), int(hour) - 12} if int(hour) > 12 else {int(hour)}
         forms |= {f"{h}.{minutes}" if minutes.strip("0") else f"{h}" for h in hours}
         forms |= {f"{h}.{minutes or '00'}" for h in hours}
-    if any(_value(found[0]) in forms for found in _NUMBER.finditer(translation)):
+    # A number beside a code is another one, read together with it.
+    written = [found[0] for found in _NUMBER.finditer(translation)]
+    written += [number.text for number in numbers(translation)]
+    if any(_value(number) in forms for number in written):
         return True
     small = [int(form) for form in forms if len(form) < 3 and form.isdecimal()]
     return any(
@@ -310,28 +310,44 @@ def ways_to_stand_in(
     At most WAYS; none where too little is known to stand for all of them.
     """
     present = set(WORD.findall(sentence))
-    names = [n for n in (lexicon.names if lexicon else ()) if n not in present][:12]
-    known = {"name": names} | {
+    names = [n for n in (lexicon.names if lexicon else ()) if n not in present]
+    known = {
+        "name": names[:12],
+        # So that "his" is not written for her.
+        "woman": [name for name in names[:12] if name not in MEN],
+        "man": [name for name in names[:12] if name not in WOMEN],
+    } | {
         kind: [text for text in texts if text not in sentence]
-        for kind, texts in _NUMBERS_THAT_STAND_IN.items()
+        for kind, texts in _STAND_IN.items()
     }
     kinds = [_kind(span) for span in spans]
-    if any(len(known[kind]) < kinds.count(kind) for kind in kinds):
-        return []
     ways = []
     for way in range(WAYS):
-        rotated = {k: iter(texts[way:] + texts[:way]) for k, texts in known.items()}
-        chosen = [next(rotated[kind]) for kind in kinds]
+        chosen: list[str] = []
+        for kind in kinds:
+            texts = known[kind]
+            rotated = texts[way % (len(texts) or 1) :] + texts[:way]
+            chosen += [text for text in rotated if text not in chosen][:1]
+        if len(chosen) < len(kinds):
+            break
         changed = sentence
-        for span, text in zip(reversed(spans), reversed(chosen), strict=True):
-            changed = changed[: span.begin] + text + changed[span.end :]
+        for span, kind, text in zip(
+            reversed(spans), reversed(kinds), reversed(chosen), strict=True
+        ):
+            before = changed[: span.begin]
+            before = without_article(before) if kind == "place" else before
+            changed = before + text + changed[span.end :]
         ways.append((changed, chosen))
     return ways
 
 
 def _kind(span: Span) -> str:
     if not span.is_number:
-        return "name"
+        digits = sum(c.isdigit() for c in span.text)
+        if COPIED.fullmatch(span.text):
+            return "long" if 2 * digits > len(span.text) else "place"
+        first = span.text.split()[0]
+        return "woman" if first in WOMEN else "man" if first in MEN else "name"
     if span.is_time or re.fullmatch(r"[012]?\d[:.][0-5]\d", span.text):
         return "time"
     if re.fullmatch(r"(?:1\d|20)\d\d", span.text):
@@ -343,6 +359,8 @@ def put_back(
     translation: str, spans: Sequence[Span], chosen: Sequence[str]
 ) -> str | None:
     """Return a translation with the spans in their places; None unless each came exactly once."""
+    if not chosen:
+        return translation
     if any(_places(known, translation) != 1 for known in chosen):
         return None
     texts = dict(zip(chosen, (span.text for span in spans), strict=True))

@@ -14,6 +14,7 @@ import numpy as np
 from translator.data.prepared import PreparedCorpus
 from translator.errors import TranslatorError
 from translator.files import write_text
+from translator.first_names import FIRST_NAMES
 
 LEXICON = "lexicon.json"
 #: Addresses contain words and numbers, and are none. An e-mail address is looked for only where
@@ -103,6 +104,21 @@ class Lexicon:
     def knows(self, word: str) -> bool:
         """Return whether the training had this word, in any case."""
         return fold(word) in self._usual
+
+    def is_familiar(self, word: str) -> bool:
+        """Return whether the training had a word, or need not have: a name, digits, an acronym."""
+        return (
+            not word.isalpha()
+            or word.isupper()
+            or word in FIRST_NAMES
+            or self.is_name(word)
+            or self.knows(word)
+        )
+
+    def is_noun(self, word: str) -> bool:
+        """Return whether a word may be a noun: no name, and not spelt small as a rule."""
+        usual = self._usual.get(fold(word), word)
+        return is_capitalised(word) and not self.is_name(word) and usual[0].isupper()
 
     def is_name(self, word: str) -> bool:
         """Return whether the training's translations copied this word."""

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from translator.data.cleaning import normalise
+from translator.decoding.confidence import is_guessed, is_short
 from translator.decoding.copying import (
     Span,
+    added_names,
+    added_numbers,
+    in_english,
     is_copied,
     is_foreign_script,
     is_verbatim,
-    lost_markup,
     lost_numbers,
     put_back,
     spans_to_copy,
     ways_to_stand_in,
-    with_closing_mark,
-    with_right_ordinals,
-    without_signs,
 )
 from translator.decoding.foreign import foreign_warning
-from translator.decoding.lexicon import WORD
+from translator.decoding.lexicon import WORD, Lexicon
 from translator.decoding.model_folder import Translator
 from translator.decoding.search import (
     LONGEST_SOURCE,
@@ -30,12 +30,25 @@ from translator.decoding.search import (
     Hypothesis,
     decode_ids,
 )
-from translator.decoding.sentences import LIST_MARK, split_clauses, split_sentences
+from translator.decoding.sentences import (
+    LIST_MARK,
+    is_heading,
+    split_clauses,
+    split_heading,
+    split_sentences,
+)
 from translator.errors import TranslatorError
+from translator.first_names import with_commas, without_commas
+from translator.marks import (
+    lost_markup,
+    with_closing_mark,
+    with_right_ordinals,
+    without_signs,
+)
+from translator.postal import with_euros
 
-#: A translation is doubted that has at most this share of its source's words, where these are so
-#: many: 7 of 1,000 validation sentences, of which one has a chrF of 50 or more.
-SHORT, SHORT_FROM = 0.5, 6
+#: A heading is read with each of these, too.
+ARTICLES = ("Der", "Die", "Das")
 _SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
@@ -76,6 +89,8 @@ class _Piece:
     to_translate: str = ""  # empty: the source stands
     shouted: bool = False
     unended: bool = False  # the full stop in to_translate is ours
+    heading: bool = False
+    apposed: list[str] = field(default_factory=list)  # names with commas of ours
     spans: list[Span] = field(default_factory=list)
     signs: list[str] = field(default_factory=list)  # emoji, which stand at the end
     found: list[tuple[str, Hypothesis]] = field(default_factory=list)
@@ -118,15 +133,19 @@ def translate_lines(
 def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[_Piece]:
     """Yield the pieces of a line; joined with the space after each, they are the line."""
     lexicon = translator.lexicon
-    if foreign := foreign_warning(normalise(line), lexicon):
+    if not is_verbatim(line) and (foreign := foreign_warning(normalise(line), lexicon)):
         warnings.append(foreign)
     longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
 
     def fits(text: str) -> bool:
         return len(translator.tokenizer.encode(normalise(text))) <= longest
 
-    for sentence in split_sentences(line):
-        if is_verbatim(sentence) or LIST_MARK.fullmatch(sentence):
+    sentences = split_heading(line, is_verbatim)
+    if len(sentences) == 1 and not is_verbatim(line):
+        sentences = split_sentences(line)
+    for sentence in sentences:
+        is_letter = len(sentence.strip()) == 1
+        if is_letter or is_verbatim(sentence) or LIST_MARK.fullmatch(sentence):
             yield _Piece("", "", sentence)
             continue
         if is_foreign_script(sentence):
@@ -151,12 +170,16 @@ def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[
             piece = _Piece(before, after, source, shouted=shouted)
             if fits(source):
                 text, piece.signs = without_signs(source)
-                piece.to_translate = normalise(text)
+                text = with_euros(normalise(text))
+                piece.to_translate, piece.apposed = with_commas(text)
                 # Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
                 piece.unended = (
                     part is parts[-1]
                     and piece.to_translate[-1:].isalnum()
                     and fits(piece.to_translate + ".")
+                )
+                piece.heading = piece.unended and is_heading(
+                    piece.to_translate, lexicon
                 )
                 piece.to_translate += "." if piece.unended else ""
                 piece.spans = spans_to_copy(piece.to_translate, lexicon)
@@ -172,12 +195,6 @@ def is_in_one_case(text: str) -> bool:
     return text.islower() or (text.isupper() and many)
 
 
-def is_short(sentence: str, translation: str) -> bool:
-    """Return whether a translation has so few words that something may have been left out."""
-    words = len(WORD.findall(sentence))
-    return words >= SHORT_FROM and len(WORD.findall(translation)) <= SHORT * words
-
-
 def _decode(
     translator: Translator, pieces: Sequence[_Piece], options: DecodingOptions
 ) -> None:
@@ -188,13 +205,19 @@ def _decode(
     doubtful = []
     for piece, found in zip(pieces, plain, strict=True):
         piece.found = _as_ended(piece, found)
+    if headings := [piece for piece in pieces if piece.heading]:
+        _decode_headings(translator, headings, options)
+    for piece in pieces:
         best_text = piece.found[0][0]
         if _lost(piece, best_text) == (0, 0):
             continue
         doubtful.append(piece)
         lost = [span for span in piece.spans if not is_copied(span, best_text)]
         # What was copied may stay, and where a name cannot be copied numbers still may.
-        groups = [lost, piece.spans, [span for span in lost if span.is_number]]
+        # The English form of a name stays where that name is not lost.
+        kept = [span for span in piece.spans if in_english(span.text) == span.text]
+        most = [span for span in piece.spans if span in kept or span in lost]
+        groups = [lost, most, [span for span in lost if span.is_number]]
         for k, spans in enumerate(groups):
             if spans and spans not in groups[:k]:
                 again += [
@@ -214,11 +237,46 @@ def _decode(
         ordered = sorted(
             piece.found, key=lambda one: (*_lost(piece, one[0]), -one[1].score)
         )
-        # A text that was found in several ways counts once, with its best score.
-        best: dict[str, tuple[str, Hypothesis]] = {}
-        for text, hypothesis in ordered:
-            best.setdefault(text, (text, hypothesis))
-        piece.found = list(best.values())
+        piece.found = ordered
+    for piece in pieces:
+        piece.found = _without_doubles(
+            (without_commas(text, piece.apposed), found) for text, found in piece.found
+        )
+
+
+def _decode_headings(
+    translator: Translator, pieces: Sequence[_Piece], options: DecodingOptions
+) -> None:
+    """Translate headings with an article, too, which goes again; the likeliest comes first.
+
+    "Haus." was no sentence of the training, "Das Haus." is like many.
+    """
+    texts = [f"{a} {piece.to_translate}" for piece in pieces for a in ARTICLES]
+    framed = iter(_hypotheses(translator, texts, options))
+    for piece in pieces:
+        longest = len(WORD.findall(piece.source)) + 1
+        for _ in ARTICLES:
+            piece.found += [
+                (without, hypothesis)
+                for text, hypothesis in _as_ended(piece, next(framed))
+                if (without := text.removeprefix("The "))
+                and len(WORD.findall(without)) <= longest
+            ]
+        piece.found.sort(key=lambda one: -one[1].mean_log_probability)
+        piece.found = _without_doubles(
+            (text[:1].upper() + text[1:], hypothesis)
+            for text, hypothesis in piece.found
+        )
+
+
+def _without_doubles(
+    found: Iterable[tuple[str, Hypothesis]],
+) -> list[tuple[str, Hypothesis]]:
+    """Return what was found, the best first, with a text only once."""
+    best: dict[str, Hypothesis] = {}
+    for text, hypothesis in found:
+        best.setdefault(text, hypothesis)
+    return list(best.items())
 
 
 def _as_ended(
@@ -228,11 +286,15 @@ def _as_ended(
 
     With a quotation mark, where it ended in one.
     """
-    written: dict[str, Hypothesis] = {}
-    for text, hypothesis in found:
-        text = text.removesuffix(".") if piece.unended else text
-        written.setdefault(with_closing_mark(piece.to_translate, text), hypothesis)
-    return list(written.items())
+    return _without_doubles(
+        (
+            with_closing_mark(
+                piece.to_translate, text.removesuffix(".") if piece.unended else text
+            ),
+            hypothesis,
+        )
+        for text, hypothesis in found
+    )
 
 
 def _lost(piece: _Piece, translation: str) -> tuple[int, int]:
@@ -241,6 +303,38 @@ def _lost(piece: _Piece, translation: str) -> tuple[int, int]:
         len(lost_numbers(piece.to_translate, translation)),
         len(_lost_texts(piece, translation)),
     )
+
+
+def _told(
+    piece: _Piece, translation: str, found: Hypothesis, lexicon: Lexicon | None
+) -> list[str]:
+    """Return what to say of a piece's translation, empty where there was none."""
+    begin = piece.source[:40]
+    told = [] if found.ended else [f"no end was found for: {begin}"]
+    told += [] if translation else [f"not translated: {begin}"]
+    translation = translation or piece.source
+    told += [
+        f"{span.text} is {in_english(span.text)} in the translation"
+        for span in piece.spans
+        if not span.is_number
+        and span.text not in translation
+        and in_english(span.text) in translation
+    ]
+    lost = _lost_texts(piece, translation)
+    lost += lost_numbers(piece.to_translate, translation)
+    lost += lost_markup(piece.to_translate, translation)
+    added = added_names(piece.to_translate, translation) if lexicon else []
+    added += added_numbers(piece.to_translate, translation)
+    doubts = [f"not in the translation: {'; '.join(lost)}"] if lost else []
+    doubts += [f"not in the source: {'; '.join(added)}"] if added else []
+    if piece.unended and is_guessed(piece.source, found.mean_log_probability, lexicon):
+        if translation != piece.source:
+            doubts.append(f"a few words alone: {begin}")
+        elif lexicon and not all(map(lexicon.is_familiar, WORD.findall(translation))):
+            told.append(f"taken for a name, not translated: {begin}")
+    if is_short(piece.to_translate, translation):
+        doubts.append(f"much shorter than: {begin}")
+    return told + [f"low confidence: {doubt}" for doubt in doubts]
 
 
 def _lost_texts(piece: _Piece, translation: str) -> list[str]:
@@ -289,23 +383,9 @@ def _assembled(
             if hypothesis is not None:
                 total += hypothesis.log_probability
                 length += len(hypothesis.tokens) + 1  # the end is a token, too
-                if not i and not hypothesis.ended:
-                    warnings.append(f"no end was found for: {piece.source[:40]}")
-                if not written:
-                    written = piece.source
-                    if not i:
-                        warnings.append(f"not translated: {piece.source[:40]}")
-                lost = _lost_texts(piece, written)
-                lost += lost_numbers(piece.to_translate, written)
-                lost += lost_markup(piece.to_translate, written)
-                if lost and not i:
-                    warnings.append(
-                        f"low confidence: not in the translation: {'; '.join(lost)}"
-                    )
-                if is_short(piece.to_translate, written) and not i:
-                    warnings.append(
-                        f"low confidence: much shorter than: {piece.source[:40]}"
-                    )
+                if not i:
+                    warnings += _told(piece, written, hypothesis, translator.lexicon)
+                written = written or piece.source
             written = written.upper() if piece.shouted else written
             if hypothesis is not None and written != piece.source:
                 written = " ".join([written, *piece.signs])

@@ -36,6 +36,11 @@ class Hypothesis:
     score: float
     ended: bool
 
+    @property
+    def mean_log_probability(self) -> float:
+        """The mean log-probability of a token, the end among them."""
+        return self.log_probability / (len(self.tokens) + 1)
+
 
 def length_penalty(length: int, alpha: float) -> float:
     """Return ((5 + length) / 6)^alpha; length counts the end.

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from itertools import accumulate
 
-from translator.decoding.lexicon import ADDRESS
+from translator.decoding.copying import DETERMINER
+from translator.decoding.lexicon import ADDRESS, WORD, Lexicon, is_capitalised
+from translator.first_names import FIRST_NAMES
 
 #: Characters; what is quoted is not cut, unless its end is further away.
 LONGEST_QUOTATION = 150
@@ -15,13 +17,28 @@ _END = re.compile(r"(?P<mark>[.!?…]+)[\"'”“’‘»«)\]]*\s+(?=(?P<next>.
 #: Words before a full stop that does not end a sentence; and any single letter, as in "z. B.".
 _ABBREVIATION = re.compile(
     r"abb|abs|bd|bspw|bzgl|bzw|ca|dipl|dr|etc|evtl|fr|ggf|hr|hrsg|inkl|ing|jr|kap|max|min|mr|mrs"
-    r"|ms|nr|prof|rd|sog|st|std|str|tel|usw|vgl|vs|zzgl",
+    r"|ms|nr|prof|rd|sog|st|std|\w*str|tel|usw|vgl|vs|zzgl",
     re.IGNORECASE,
 )
 #: What begins an entry of a list: "- ", "• ", "a) ", "> "; not "1. ", which may be a date.
 LIST_MARK = re.compile(r"\s*(?:[-–—*•·▪◦‣>#+]+|\(?[0-9a-z]{1,3}\))\s+")
 #: An end without a space after it: "Kommst du?Ja!"
 _JOINED_END = re.compile(r"(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])")
+#: Before the name of a chapter: "2.1 ", "1. ", but no date.
+_SECTION = re.compile(
+    r"\s*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}\.)\s+(?=[A-ZÄÖÜ])"
+    r"(?!(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+    r"|Euro|Uhr)\b)"
+)
+#: "Kapitel 3", "Abbildung 2: Das Haus", "Anhang A": what is counted, and the number.
+_COUNTED = re.compile(
+    r"(\s*[A-ZÄÖÜ][^\W\d_]+)(\s+(?:\d[\d.]*|[A-Z]))(?:(:\s+)(.*)|(\s*))"
+)
+#: "Telefon: 030 1234567"
+_LABEL = re.compile(r"([^:]{1,40}[^\s:])(:\s+)(.*)", re.DOTALL)
+#: Of adjectives before a noun; and what links two nouns.
+_ADJECTIVE_ENDINGS = ("e", "en", "er", "es")
+_LINK = re.compile(r"und|oder|der|des|von|für|im|in|mit|zum|zur")
 _CLAUSE_END = re.compile(r"(?<=[,;:–—])\s+|\s+(?=[–—(])")
 
 
@@ -42,6 +59,44 @@ def split_sentences(text: str) -> list[str]:
         for begin, end in zip([0, *ends], ends, strict=False)
         for piece in _split_at_spaces(text[begin:end])
     ]
+
+
+def split_heading(line: str, is_kept: Callable[[str], bool]) -> list[str]:
+    """Return the parts of a line that is a heading, or a label with what it names; else the line.
+
+    The number of a chapter is a part, and so is what `is_kept` after a label. A heading has no mark
+    at its end, and few words.
+    """
+    if (label := _LABEL.fullmatch(line)) and is_kept(label[3]):
+        return [label[1], label[2] + label[3]]
+    if len(line.split()) > 8 or line.rstrip()[-1:] in ".!?…":
+        return [line]
+    if section := _SECTION.match(line):
+        return [section[0], *split_heading(line[section.end() :], is_kept)]
+    if found := _COUNTED.fullmatch(line):
+        counted, number, colon, rest, space = (part or "" for part in found.groups())
+        return [counted, number + colon + space, *([rest] if rest else [])]
+    return [line]
+
+
+def is_heading(text: str, lexicon: Lexicon | None) -> bool:
+    """Return whether a text is up to three nouns with what links them, the first also an adjective.
+
+    Names are none. Inside a line a capital tells a noun; the first word must be one as a rule.
+    """
+    words = WORD.findall(text)
+    others = [word for word in words[1:] if not _LINK.fullmatch(word)]
+    return (
+        lexicon is not None
+        and 1 <= len(words) <= 3
+        and all(map(is_capitalised, [words[0], *others]))
+        and not any(lexicon.is_name(w) or w in FIRST_NAMES for w in words)
+        and not DETERMINER.fullmatch(words[0])
+        and (
+            lexicon.is_noun(words[0])
+            or (bool(others) and words[0].endswith(_ADJECTIVE_ENDINGS))
+        )
+    )
 
 
 def _split_at_spaces(text: str) -> list[str]:

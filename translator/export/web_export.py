@@ -1,7 +1,7 @@
 """A translator as scripts for a web page: what a browser may load from the disk, without a server.
 
 manifest.js   LiveData.manifest: sizes, alpha, calibration, where each tensor lies, the parts
-words.js      LiveData.words: tokens, merges, the words of the training and its names
+words.js      LiveData.words: tokens, merges, the words of the training and its names, first names
 part-01.js …  LiveData.part(0, "…"): the tensors' bytes, in base64
 
 A page from the disk may not fetch, but it may load classic scripts.
@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from translator import first_names
 from translator.files import write_text
+from translator.first_names import MEN, WOMEN
 
 MANIFEST, WORDS = "manifest.js", "words.js"
 #: Bytes in a part, a multiple of 3 so that base64 needs no filling; progress is shown by parts.
@@ -92,6 +94,7 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
         **_vocabulary(translator.tokenizer.to_json()),
         "known": lexicon.words if lexicon else None,
         "names": lexicon.names if lexicon else None,
+        "firstNames": {"women": sorted(WOMEN), "men": sorted(MEN)},
     }
     scripts[WORDS] = f"LiveData.words = {_json(words)};\n"
     manifest = {
@@ -120,9 +123,10 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def _fingerprint(folder: Path) -> str:
-    """Return a hash of what the scripts are made from: the folder's files, and this module."""
+    """Return a hash of what the scripts are made of: the folder's files, this module, the names."""
     digest = hashlib.sha256()
-    for path in [Path(__file__), *sorted(folder.glob("*.*"))]:
+    made_by = [Path(__file__), Path(first_names.__file__)]
+    for path in [*made_by, *sorted(folder.glob("*.*"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 

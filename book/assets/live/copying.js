@@ -9,12 +9,31 @@ class Copying {
   static MINUS = pattern(String.raw`\bminus\s+|(?<!\w)[-−](?=\d)`, "giu");
   static BELOW_ZERO = pattern(String.raw`\bbelow (?:zero|freezing)`, "iu");
   static THOUSANDS = pattern(String.raw`(?<=\d)[., ](?=\d{3}(?!\d))`);
-  // Numbers that the model copies, by the form of those for which they stand in.
+  // Names with an English form, which may stay, and is told.
+  static ENGLISH = new Map([
+    ["Johannes", "John"],
+    ["Maria", "Mary"],
+    ["Marie", "Mary"],
+  ]);
+  // "Mein Bruder Thomas", where a sentence begins or after a preposition: there it is no object.
+  static APPOSED = pattern(
+    String.raw`((?:^|\b(?:an|auf|bei|für|gegen|mit|ohne|über|um|von|zu) )` +
+      String.raw`(?:[MmDdSs]ein|[Ii]hr|[Uu]nser|[Ee]u(?:er|r))(e[mnr]?|) [A-ZÄÖÜ][a-zäöüß]+)` +
+      String.raw` (\w+)(?=[.!?]| [a-zäöüß])`,
+  );
+  // Words that may become digits.
+  static NUMBER_WORD = pattern(
+    String.raw`ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zig\b|dreißig|hundert|tausend` +
+      "|milli|halb|viertel|dutzend|mittag|mitternacht|jahrzehnt",
+    "iu",
+  );
+  // Numbers and places that the model copies, by the form of what they stand in for.
   static STAND_IN = {
     time: ["7:30", "10:30", "8:30", "2:30", "5:30"],
     year: ["1945", "2005", "1995", "2003", "1989"],
     short: ["30", "50", "40", "20", "25"],
     long: ["200", "500", "300", "100", "250"],
+    place: ["Boston", "London", "Berlin", "Hamburg", "Paris"],
   };
   static TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
   static UNITS = (
@@ -44,7 +63,7 @@ class Copying {
     String.raw`(?<!\w)(?:Prof|Dr)\. ?(?:(?:Dr|h|c|mult|habil|med|phil|jur|rer|nat|pol|dent|vet|Ing)\.[ \-]?)+` +
     String.raw`(?<= )[A-ZÄÖÜ][\w\-]+(?: [A-ZÄÖÜ][\w\-]+)?`;
   // What is copied whatever the training knew.
-  static KEPT = pattern(`${Lexicon.UNTRANSLATED.source}|${Copying.TITLED}`);
+  static KEPT = pattern(`${Lexicon.UNTRANSLATED.source}|${Copying.TITLED}|${Postal.COPIED}`);
   static QUOTATION_MARK = /["„“”«»]/gu;
   static WAYS = 3; // to stand in that are tried
   static ORDINAL = pattern(String.raw`(?<![\w.,])(\d+)(st|nd|rd|th)\b`);
@@ -55,14 +74,16 @@ class Copying {
   static SPACED = pattern(String.raw`^\s.*\s$`, "su");
   static SIGNS = pattern(String.raw`\s*${Copying.SIGN}(?:\u200d?${Copying.SIGN})*\s*`);
 
-  // Whether there is nothing to translate: no letters outside of addresses.
+  // Whether there is nothing to translate: no letters outside of addresses and codes.
   static isVerbatim(text) {
-    return !/\p{L}/u.test(text.replace(Lexicon.ADDRESS, ""));
+    if (Postal.ADDRESS_LINE.test(text)) return true;
+    return !/\p{L}/u.test(text.replace(Lexicon.ADDRESS, "").replace(Postal.CODES, ""));
   }
 
   // Whether a text has letters, and none of them is Latin.
   static isForeignScript(text) {
-    return !Copying.isVerbatim(text) && !/(?=\p{L})\p{Script=Latin}/u.test(text.replace(Lexicon.ADDRESS, ""));
+    const bare = text.replace(Lexicon.ADDRESS, "");
+    return /\p{L}/u.test(bare) && !/(?=\p{L})\p{Script=Latin}/u.test(bare);
   }
 
   // A text without its emoji and other symbols, and these in order.
@@ -125,11 +146,36 @@ class Copying {
       // "Herr Johannes Müller", though Müller be known; but "ich gebe Tom Geld".
       const isSurname = follows && Lexicon.isCapitalised(word) && Copying.INTRODUCES.test(before[0]);
       if (i === 0 && words.length > 1 && Copying.AFTER_VERB.test(words[1][0])) return;
-      if (!isSurname && !Copying.isName(word, before, lexicon)) return;
-      const { begin } = follows ? names.pop() : { begin: found.index };
-      names.push(span(begin, endOf(found)));
+      const first = lexicon.firstName(word);
+      if (!first && !isSurname && !Copying.isName(word, before, lexicon)) return;
+      const joins = follows && !Copying.areTwoPeople(words[i - 1][0], word, lexicon);
+      const { begin } = joins ? names.pop() : { begin: found.index };
+      names.push(span(begin, found.index + (first || word).length));
     });
     return [...spans, ...names].sort((one, other) => one.begin - other.begin);
+  }
+
+  // A text with commas around first names in apposition, and these names.
+  static withCommas(text, { women, men }) {
+    const apposed = [];
+    const marked = text.replace(Copying.APPOSED, (found, before, ending, name, at) => {
+      if (!(["e", "er"].includes(ending) ? women : men).has(name)) return found;
+      apposed.push(name);
+      return `${before}, ${name}${text[at + found.length] === " " ? "," : ""}`;
+    });
+    return [marked, apposed];
+  }
+
+  // A translation without the commas around such names.
+  static withoutCommas(text, names) {
+    if (!names.length) return text;
+    const forms = names.flatMap((name) => [name, Copying.inEnglish(name)]).join("|");
+    return text.replace(pattern(String.raw`, (${forms})\b,?`), " $1");
+  }
+
+  // Whether of two words one is a woman's and one a man's: "weil Anna Tom mag".
+  static areTwoPeople(word, following, { women, men }) {
+    return (women.has(word) && men.has(following)) || (men.has(word) && women.has(following));
   }
 
   static isName(word, before, lexicon) {
@@ -139,15 +185,17 @@ class Copying {
       return before.length < 2 || !Copying.DETERMINER.test(before.at(-2));
     }
     if (lexicon.knows(word)) return lexicon.isName(word);
+    if (Lexicon.isUpper(word) && [...word].length > 2) return true;
     // "der Klippenrand", "ein steiler Klippenrand": nouns, which the model may take apart.
     const isSmall = (text) => /\p{Lowercase}/u.test(text) && !/[\p{Uppercase}\p{Lt}]/u.test(text);
     const near = before.length && !isSmall(before.at(-1)) ? before.slice(-1) : before;
     return !near.some((other) => Copying.DETERMINER.test(other)) && !lexicon.isDerived(word);
   }
 
-  // All numbers written in digits, in order, but for those in addresses.
+  // All numbers written in digits, in order, but for those in addresses and codes.
   static numbers(sentence) {
-    const bare = sentence.replace(Lexicon.ADDRESS, (found) => "_".repeat(found.length)); // the places stay
+    const masked = (found) => "_".repeat(found.length); // the places stay
+    const bare = sentence.replace(Lexicon.ADDRESS, masked).replace(Postal.ANY, masked);
     return [...bare.matchAll(Copying.NUMBER)].map(({ 0: text, index: begin }) => {
       const end = begin + text.length;
       return { begin, end, text, isNumber: true, isTime: text.includes(":") || bare.startsWith(" Uhr", end) };
@@ -160,10 +208,37 @@ class Copying {
     return lost.map((span) => span.text);
   }
 
+  // The first names that a translation has, and its sentence has not.
+  static addedNames(sentence, translation, lexicon) {
+    const words = (text) => Lexicon.words(text).map((word) => word.split("'")[0]);
+    const there = new Set(words(sentence).map((word) => lexicon.firstName(word) || word));
+    for (const word of [...there]) if (Copying.ENGLISH.has(word)) there.add(Copying.ENGLISH.get(word));
+    return [...new Set(words(translation))].filter((word) => lexicon.isFirstName(word) && !there.has(word));
+  }
+
+  // The numbers in digits that a translation has, and its sentence has not; none where a sentence has
+  // words for numbers, which may have become digits.
+  static addedNumbers(sentence, translation) {
+    if (Copying.NUMBER_WORD.test(sentence)) return [];
+    const ours = Copying.numbers(sentence);
+    const codes = (sentence.match(Postal.ANY) || []).join(" ");
+    return Copying.numbers(translation)
+      .map((span) => span.text)
+      .filter((text) => [...text].length > 1 && !codes.includes(text))
+      .filter((text) => !ours.some((span) => Copying.isCopied(span, text)));
+  }
+
+  // A name with its first names as the training wrote them in English.
+  static inEnglish(name) {
+    return name.replace(Lexicon.WORD, (word) => Copying.ENGLISH.get(word) ?? word);
+  }
+
   // Whether a translation has a span. Numbers may be punctuated in another way, those below 100 be
   // words; an hour may be that of a clock with twelve, a sign the word "minus".
   static isCopied(span, translation) {
-    if (!span.isNumber) return Copying.places(span.text, translation) > 0;
+    if (!span.isNumber) {
+      return [span.text, Copying.inEnglish(span.text)].some((form) => Copying.places(form, translation) > 0);
+    }
     if (/^[-−]/.test(span.text)) {
       const positive = { ...span, text: span.text.slice(1) };
       const below = Copying.BELOW_ZERO.test(translation) ? [translation] : [];
@@ -178,8 +253,9 @@ class Copying {
         forms.push(/[^0]/.test(minutes) ? `${h}.${minutes}` : `${h}`, `${h}.${minutes || "00"}`);
       }
     }
-    const found = translation.match(Copying.NUMBER) || [];
-    if (found.some((number) => forms.includes(Copying.value(number)))) return true;
+    // A number beside a code is another one, read together with it.
+    const written = [...(translation.match(Copying.NUMBER) || []), ...Copying.numbers(translation).map((one) => one.text)];
+    if (written.some((number) => forms.includes(Copying.value(number)))) return true;
     return forms
       .filter((form) => /^\d{1,2}$/.test(form))
       .some((form) => pattern(String.raw`\b(?:${Copying.inWords(Number(form))})\b`, "iu").test(translation));
@@ -205,31 +281,40 @@ class Copying {
   // none where too little is known to stand for all of them.
   static waysToStandIn(sentence, spans, lexicon) {
     const present = new Set(Lexicon.words(sentence));
-    const known = { name: (lexicon ? lexicon.names : []).filter((name) => !present.has(name)).slice(0, 12) };
+    const names = (lexicon ? lexicon.names : []).filter((name) => !present.has(name)).slice(0, 12);
+    // So that "his" is not written for her.
+    const [woman, man] = ["men", "women"].map((others) => names.filter((name) => !lexicon[others].has(name)));
+    const known = { name: names, woman, man };
     for (const [kind, texts] of Object.entries(Copying.STAND_IN)) {
       known[kind] = texts.filter((text) => !sentence.includes(text));
     }
-    const kinds = spans.map(Copying.kind);
-    const count = (kind) => kinds.filter((one) => one === kind).length;
-    if (kinds.some((kind) => known[kind].length < count(kind))) return [];
-    return Array.from({ length: Copying.WAYS }, (_, way) => {
-      const used = {};
-      const chosen = kinds.map((kind) => {
+    const kinds = spans.map((span) => Copying.kind(span, lexicon));
+    const ways = [];
+    for (let way = 0; way < Copying.WAYS; way++) {
+      const chosen = [];
+      for (const kind of kinds) {
         const texts = known[kind];
-        used[kind] = (used[kind] ?? way - 1) + 1;
-        return texts[used[kind] % texts.length];
-      });
-      let [changed, end] = ["", 0];
-      spans.forEach((span, i) => {
-        changed += sentence.slice(end, span.begin) + chosen[i];
-        end = span.end;
-      });
-      return { text: changed + sentence.slice(end), chosen };
-    });
+        const rotated = [...texts.slice(way % (texts.length || 1)), ...texts.slice(0, way)];
+        chosen.push(...rotated.filter((text) => !chosen.includes(text)).slice(0, 1));
+      }
+      if (chosen.length < kinds.length) break;
+      let text = sentence;
+      for (let i = spans.length - 1; i >= 0; i--) {
+        const before = text.slice(0, spans[i].begin);
+        text = (kinds[i] === "place" ? Postal.withoutArticle(before) : before) + chosen[i] + text.slice(spans[i].end);
+      }
+      ways.push({ text, chosen });
+    }
+    return ways;
   }
 
-  static kind(span) {
-    if (!span.isNumber) return "name";
+  static kind(span, lexicon) {
+    if (!span.isNumber) {
+      const digits = span.text.match(/[\p{Nd}¹²³⁰⁴-⁹₀-₉]/gu) || [];
+      if (Postal.WHOLE.test(span.text)) return 2 * digits.length > [...span.text].length ? "long" : "place";
+      const first = strip(span.text).split(Sentences.SPACE)[0];
+      return lexicon?.women.has(first) ? "woman" : lexicon?.men.has(first) ? "man" : "name";
+    }
     if (span.isTime || /^[012]?\d[:.][0-5]\d$/.test(span.text)) return "time";
     if (/^(?:1\d|20)\d\d$/.test(span.text)) return "year";
     return span.text.length < 3 ? "short" : "long";

@@ -21,10 +21,13 @@ class Lexicon {
   static ENDINGS = ["n", "en", "s", "es", "e", "er"];
 
   // words: each in its usual spelling. names: words that translations copy, the most frequent first.
-  constructor(words, names) {
+  // women, men: first names (translator/first_names.py).
+  constructor(words, names, { women, men }) {
     this.usual = new Map(words.map((word) => [Lexicon.fold(word), word]));
     this.names = names;
     this.nameSet = new Set(names);
+    this.women = new Set(women);
+    this.men = new Set(men);
   }
 
   // What different spellings of a word share: STRASSE is Straße.
@@ -36,6 +39,10 @@ class Lexicon {
     return text.match(Lexicon.WORD) || [];
   }
 
+  static isUpper(text) {
+    return /\p{Uppercase}/u.test(text) && !/[\p{Lowercase}\p{Lt}]/u.test(text);
+  }
+
   // Whether a word of two letters or more begins with a capital.
   static isCapitalised(word) {
     return /^\p{Uppercase}./su.test(word);
@@ -43,6 +50,27 @@ class Lexicon {
 
   knows(word) {
     return this.usual.has(Lexicon.fold(word));
+  }
+
+  isFirstName(word) {
+    return this.women.has(word) || this.men.has(word);
+  }
+
+  // The first name that a word is, or that it is the genitive of; else an empty text.
+  firstName(word) {
+    return [word, word.replace(/s$/, "")].find((name) => this.isFirstName(name)) ?? "";
+  }
+
+  // Whether the training had a word, or need not have: a name, digits, an acronym.
+  isFamiliar(word) {
+    const needNot = !/^\p{L}+$/u.test(word) || Lexicon.isUpper(word) || this.isFirstName(word);
+    return needNot || this.isName(word) || this.knows(word);
+  }
+
+  // Whether a word may be a noun: no name, and not spelt small as a rule.
+  isNoun(word) {
+    const usual = this.usual.get(Lexicon.fold(word)) ?? word;
+    return Lexicon.isCapitalised(word) && !this.isName(word) && /^\p{Uppercase}/u.test(usual);
   }
 
   isName(word) {

@@ -6,6 +6,12 @@
 // the source stands), and what was found: {text, hypothesis, read, spans, chosen}, the best first;
 // read is the sentence that the model was given, in which what is chosen stands for the spans.
 class LineTranslator {
+  // A heading is read with each of these, too.
+  static ARTICLES = ["Der", "Die", "Das"];
+  // Up to so many words without an end mark are doubted below this mean log-probability of a token.
+  static FEW_WORDS = 3;
+  static DOUBTED = -0.45;
+
   // lexicon: or null. options: longest, alpha, beamSize and maxRatio.
   constructor(model, tokenizer, lexicon, options) {
     Object.assign(this, { model, tokenizer, lexicon, options });
@@ -28,6 +34,9 @@ class LineTranslator {
         if (done) break;
         yield ids && before + strip(this.tokenizer.decode(ids));
       }
+      piece.found = LineTranslator.withoutDoubles(
+        piece.found.map((one) => ({ ...one, text: Copying.withoutCommas(one.text, piece.apposed) })),
+      );
     }
     return this.assembled(pieces, warnings);
   }
@@ -35,8 +44,11 @@ class LineTranslator {
   // The pieces of a line; joined with the space after each, they are the line.
   *pieces(line, warnings) {
     const { lexicon } = this;
-    for (let sentence of Sentences.splitSentences(line)) {
-      if (Copying.isVerbatim(sentence) || sentence.match(Sentences.LIST_MARK)?.[0] === sentence) {
+    let sentences = Sentences.splitHeading(line, Copying.isVerbatim);
+    if (sentences.length === 1 && !Copying.isVerbatim(line)) sentences = Sentences.splitSentences(line);
+    for (let sentence of sentences) {
+      const isLetter = [...strip(sentence)].length === 1;
+      if (isLetter || Copying.isVerbatim(sentence) || sentence.match(Sentences.LIST_MARK)?.[0] === sentence) {
         yield LineTranslator.standing(sentence);
         continue;
       }
@@ -45,7 +57,7 @@ class LineTranslator {
         yield LineTranslator.standing(sentence);
         continue;
       }
-      const shouted = LineTranslator.isUpper(sentence);
+      const shouted = Lexicon.isUpper(sentence);
       // What is too long for a word stays as it is.
       const isWhole = sentence.toLowerCase().split(Sentences.SPACE).every((word) => this.fits(word));
       if (lexicon && isWhole && LineTranslator.isInOneCase(sentence)) sentence = lexicon.withUsualCase(sentence);
@@ -60,12 +72,14 @@ class LineTranslator {
         const piece = { before: part.slice(0, at), after: part.slice(at + source.length), source, shouted, found: [] };
         if (this.fits(source)) {
           const [withoutSigns, signs] = Copying.withoutSigns(source);
-          const text = normalise(withoutSigns);
+          const plain = Postal.withEuros(normalise(withoutSigns));
+          const [text, apposed] = lexicon ? Copying.withCommas(plain, lexicon) : [plain, []];
           // Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
           const unended = part === parts.at(-1) && /[\p{L}\p{N}]$/u.test(text) && this.fits(`${text}.`);
+          const heading = unended && Sentences.isHeading(text, lexicon);
           const toTranslate = unended ? `${text}.` : text;
           const spans = Copying.spansToCopy(toTranslate, lexicon);
-          Object.assign(piece, { signs, unended, toTranslate, spans });
+          Object.assign(piece, { signs, unended, heading, apposed, toTranslate, spans });
         } else {
           warnings.push(`too long for a word, not translated: ${LineTranslator.begin(source)}…`);
         }
@@ -88,27 +102,26 @@ class LineTranslator {
     return [...text].slice(0, 40).join("");
   }
 
-  static isUpper(text) {
-    return /\p{Uppercase}/u.test(text) && !/[\p{Lowercase}\p{Lt}]/u.test(text);
-  }
-
   // Whether a text has words in capitals alone, or none.
   static isInOneCase(text) {
     const words = Lexicon.words(text).filter((word) => /^\p{L}+$/u.test(word));
     const many = words.length > 1 || words.some((word) => word.length > 4);
     const isLower = /\p{Lowercase}/u.test(text) && !/[\p{Uppercase}\p{Lt}]/u.test(text);
-    return isLower || (LineTranslator.isUpper(text) && many);
+    return isLower || (Lexicon.isUpper(text) && many);
   }
 
   // Translate a piece; where something was not copied, again with something else in its place.
   *decode(piece) {
     const plain = LineTranslator.asEnded(piece, yield* this.hypotheses(piece.toTranslate, true));
-    const best = plain[0].text;
     piece.found = plain.map((one) => ({ ...one, read: piece.toTranslate, spans: [], chosen: [] }));
+    if (piece.heading) yield* this.decodeHeading(piece);
+    const best = piece.found[0].text;
     if (!this.lost(piece, best).some(Boolean)) return;
     const lost = piece.spans.filter((span) => !Copying.isCopied(span, best));
     // What was copied may stay, and where a name cannot be copied numbers still may.
-    const groups = [lost, piece.spans, lost.filter((span) => span.isNumber)];
+    // The English form of a name stays where that name is not lost.
+    const most = piece.spans.filter((span) => Copying.inEnglish(span.text) === span.text || lost.includes(span));
+    const groups = [lost, most, lost.filter((span) => span.isNumber)];
     const places = groups.map((spans) => spans.map((span) => span.begin).join());
     for (const spans of groups.filter((_, k) => places[k] && places.indexOf(places[k]) === k)) {
       for (const { text: read, chosen } of Copying.waysToStandIn(piece.toTranslate, spans, this.lexicon)) {
@@ -121,10 +134,44 @@ class LineTranslator {
     }
     const ranked = piece.found.map((one) => [...this.lost(piece, one.text), -one.hypothesis.score, one]);
     ranked.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
-    // A text that was found in several ways counts once, with its best score.
+    piece.found = ranked.map(({ 3: one }) => one);
+  }
+
+  // Translate a heading with an article, too, which goes again; the likeliest comes first. "Haus." was no
+  // sentence of the training, "Das Haus." is like many.
+  *decodeHeading(piece) {
+    const longest = Lexicon.words(piece.source).length + 1;
+    for (const article of LineTranslator.ARTICLES) {
+      const read = `${article} ${piece.toTranslate}`;
+      for (const one of LineTranslator.asEnded(piece, yield* this.hypotheses(read, false))) {
+        const text = LineTranslator.withoutArticle(one.text);
+        if (!text || Lexicon.words(text).length > longest) continue;
+        piece.found.push({ ...one, text, read, spans: [], chosen: [] });
+      }
+    }
+    piece.found.sort((one, other) => LineTranslator.mean(other) - LineTranslator.mean(one));
+    const withCapitals = piece.found.map((one) => ({ ...one, text: LineTranslator.withCapital(one.text) }));
+    piece.found = LineTranslator.withoutDoubles(withCapitals);
+  }
+
+  // What was found, the best first, with a text only once.
+  static withoutDoubles(found) {
     const byText = new Map();
-    for (const { 3: one } of ranked) if (!byText.has(one.text)) byText.set(one.text, one);
-    piece.found = [...byText.values()];
+    for (const one of found) if (!byText.has(one.text)) byText.set(one.text, one);
+    return [...byText.values()];
+  }
+
+  static withoutArticle(text) {
+    return text.replace(/^The /, "");
+  }
+
+  static withCapital([first = "", ...rest]) {
+    return first.toUpperCase() + rest.join("");
+  }
+
+  // The mean log-probability of a token, the end among them.
+  static mean({ hypothesis: { logP, tokens } }) {
+    return logP / (tokens.length + 1);
   }
 
   // What was found for a piece, without a full stop where it had none; with a quotation mark, where
@@ -148,6 +195,14 @@ class LineTranslator {
   static lostTexts(piece, translation) {
     const lost = piece.spans.filter((span) => !span.isNumber && !Copying.isCopied(span, translation));
     return lost.map((span) => span.text);
+  }
+
+  // Whether the translation of a few words that are no sentence may be a guess: it is unlikely, or the
+  // training did not have one of the words.
+  static isGuessed(source, mean, lexicon) {
+    const words = Lexicon.words(source);
+    const isUnknown = Boolean(lexicon) && !words.every((word) => lexicon.isFamiliar(word));
+    return words.length <= LineTranslator.FEW_WORDS && (mean < LineTranslator.DOUBTED || isUnknown);
   }
 
   // What the beam finds for a sentence, as {text, hypothesis}, the best first.
@@ -176,33 +231,62 @@ class LineTranslator {
   *goOn({ pieces }, piece, prefix) {
     const [{ read, spans, chosen }] = piece.found;
     const [{ text, hypothesis }] = LineTranslator.asEnded(piece, yield* this.hypotheses(read, false, prefix));
-    const found = [{ text: Copying.putBack(text, spans, chosen) ?? text, hypothesis, read, spans, chosen }];
+    const isFramed = read !== piece.toTranslate && !chosen.length;
+    const bare = isFramed ? LineTranslator.withCapital(LineTranslator.withoutArticle(text)) : text;
+    const back = Copying.withoutCommas(Copying.putBack(bare, spans, chosen) ?? bare, piece.apposed);
+    const found = [{ text: back, hypothesis, read, spans, chosen }];
     return this.assembled(pieces.map((one) => (one === piece ? { ...one, found } : one)), []);
   }
 
   assembled(pieces, warnings) {
     let [total, length] = [0, 0];
     for (const piece of pieces) {
-      const { found, source, toTranslate } = piece;
-      if (!found.length) continue;
-      const [{ text, hypothesis }] = found;
+      if (!piece.found.length) continue;
+      const [{ hypothesis }] = piece.found;
       total += hypothesis.logP;
       length += hypothesis.tokens.length + 1; // the end is a token, too
-      if (!hypothesis.ended) warnings.push(`no end was found for: ${LineTranslator.begin(source)}`);
-      if (!text) warnings.push(`not translated: ${LineTranslator.begin(source)}`);
-      const written = text || source;
-      const lost = [
-        ...LineTranslator.lostTexts(piece, written),
-        ...Copying.lostNumbers(toTranslate, written),
-        ...Copying.lostMarkup(toTranslate, written),
-      ];
-      if (lost.length) warnings.push(`low confidence: not in the translation: ${lost.join("; ")}`);
-      const [words, others] = [toTranslate, written].map((one) => Lexicon.words(one).length);
-      if (words >= 6 && others <= 0.5 * words) {
-        warnings.push(`low confidence: much shorter than: ${LineTranslator.begin(source)}`);
-      }
+      warnings.push(...LineTranslator.told(piece, this.lexicon));
     }
     return { text: LineTranslator.joined(pieces), total, length, warnings, pieces };
+  }
+
+  // What to say of a piece's translation.
+  static told(piece, lexicon) {
+    const { found, source, toTranslate, unended, spans } = piece;
+    const [{ text, hypothesis }] = found;
+    const begin = LineTranslator.begin(source);
+    const translation = text || source;
+    const names = spans
+      .filter((span) => !span.isNumber && !translation.includes(span.text))
+      .map((span) => [span.text, Copying.inEnglish(span.text)])
+      .filter(([, english]) => translation.includes(english))
+      .map(([name, english]) => `${name} is ${english} in the translation`);
+    const lost = [
+      ...LineTranslator.lostTexts(piece, translation),
+      ...Copying.lostNumbers(toTranslate, translation),
+      ...Copying.lostMarkup(toTranslate, translation),
+    ];
+    const added = [
+      ...(lexicon ? Copying.addedNames(toTranslate, translation, lexicon) : []),
+      ...Copying.addedNumbers(toTranslate, translation),
+    ];
+    const [words, others] = [toTranslate, translation].map((one) => Lexicon.words(one).length);
+    const isGuessed = unended && LineTranslator.isGuessed(source, LineTranslator.mean(found[0]), lexicon);
+    const isFamiliar = !lexicon || Lexicon.words(translation).every((word) => lexicon.isFamiliar(word));
+    const isCopied = translation === source;
+    const doubts = [
+      lost.length && `not in the translation: ${lost.join("; ")}`,
+      added.length && `not in the source: ${added.join("; ")}`,
+      isGuessed && !isCopied && `a few words alone: ${begin}`,
+      words >= 6 && others <= 0.5 * words && `much shorter than: ${begin}`,
+    ];
+    return [
+      !hypothesis.ended && `no end was found for: ${begin}`,
+      !text && `not translated: ${begin}`,
+      ...names,
+      isGuessed && isCopied && !isFamiliar && `taken for a name, not translated: ${begin}`,
+      ...doubts.filter(Boolean).map((doubt) => `low confidence: ${doubt}`),
+    ].filter(Boolean);
   }
 
   static joined(pieces) {

@@ -9,13 +9,30 @@ class Sentences {
   // Words before a full stop that does not end a sentence; and any single letter, as in "z. B.".
   static ABBREVIATION = new RegExp(
     "^(?:abb|abs|bd|bspw|bzgl|bzw|ca|dipl|dr|etc|evtl|fr|ggf|hr|hrsg|inkl|ing|jr|kap|max|min|mr|mrs" +
-      "|ms|nr|prof|rd|sog|st|std|str|tel|usw|vgl|vs|zzgl)$",
+      "|ms|nr|prof|rd|sog|st|std|[\\p{L}\\p{N}_]*str|tel|usw|vgl|vs|zzgl)$",
     "iu",
   );
   // What begins an entry of a list: "- ", "• ", "a) ", "> "; not "1. ", which may be a date.
   static LIST_MARK = pattern(String.raw`^\s*(?:[-–—*•·▪◦‣>#+]+|\(?[0-9a-z]{1,3}\))\s+`, "u");
   // An end without a space after it: "Kommst du?Ja!"
   static JOINED_END = /(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])/gu;
+  // Before the name of a chapter: "2.1 ", "1. ", but no date.
+  static SECTION = pattern(
+    String.raw`^\s*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}\.)\s+(?=[A-ZÄÖÜ])` +
+      String.raw`(?!(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember` +
+      String.raw`|Euro|Uhr)\b)`,
+    "u",
+  );
+  // "Kapitel 3", "Abbildung 2: Das Haus", "Anhang A": what is counted, and the number.
+  static COUNTED = pattern(
+    String.raw`^(\s*[A-ZÄÖÜ][\p{L}\p{Nl}\p{No}]+)(\s+(?:\d[\d.]*|[A-Z]))(?:(:\s+)([^\n]*)|(\s*))$`,
+    "u",
+  );
+  // "Telefon: 030 1234567"
+  static LABEL = pattern(String.raw`^([^:]{1,40}[^\s:])(:\s+)(.*)$`, "su");
+  // Of adjectives before a noun; and what links two nouns.
+  static ADJECTIVE = /(?:e|en|er|es)$/u;
+  static LINK = /^(?:und|oder|der|des|von|für|im|in|mit|zum|zur)$/u;
   static CLAUSE_END = pattern(String.raw`(?<=[,;:–—])\s+|\s+(?=[–—(])`);
   static SPACE = pattern(String.raw`\s+`);
 
@@ -26,6 +43,36 @@ class Sentences {
     const withoutAddresses = text.replace(Lexicon.ADDRESS, (found) => "_".repeat(found.length));
     const begins = [0, ...[...withoutAddresses.matchAll(Sentences.JOINED_END)].map(({ index }) => index)];
     return begins.flatMap((begin, i) => Sentences.splitAtSpaces(text.slice(begin, begins[i + 1])));
+  }
+
+  // The parts of a line that is a heading, or a label with what it names; else the line. The number of
+  // a chapter is a part, and so is what `isKept` after a label.
+  static splitHeading(line, isKept) {
+    const label = line.match(Sentences.LABEL);
+    if (label && isKept(label[3])) return [label[1], label[2] + label[3]];
+    const words = strip(line).split(Sentences.SPACE).filter(Boolean);
+    if (words.length > 8 || ".!?…".includes(words.at(-1)?.slice(-1) ?? "")) return [line];
+    const section = line.match(Sentences.SECTION)?.[0];
+    if (section) return [section, ...Sentences.splitHeading(line.slice(section.length), isKept)];
+    const [, counted, number, colon, rest, space] = line.match(Sentences.COUNTED) || [];
+    if (counted) return [counted, number + (colon ?? space), ...(rest ? [rest] : [])];
+    return [line];
+  }
+
+  // Whether a text is up to three nouns with what links them, the first also an adjective. Names are
+  // none. Inside a line a capital tells a noun; the first word must be one as a rule.
+  static isHeading(text, lexicon) {
+    const words = Lexicon.words(text);
+    const others = words.slice(1).filter((word) => !Sentences.LINK.test(word));
+    return (
+      Boolean(lexicon) &&
+      1 <= words.length &&
+      words.length <= 3 &&
+      [words[0], ...others].every(Lexicon.isCapitalised) &&
+      !words.some((word) => lexicon.isName(word) || lexicon.isFirstName(word)) &&
+      !Copying.DETERMINER.test(words[0]) &&
+      (lexicon.isNoun(words[0]) || (others.length > 0 && Sentences.ADJECTIVE.test(words[0])))
+    );
   }
 
   static splitAtSpaces(text) {

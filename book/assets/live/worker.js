@@ -5,7 +5,7 @@ function startWorker() {
   const parts = [
     ...[pattern, strip, normalise, Tokenizer, readWeights, linear, layerNorm, add, logSoftmax, Transformer],
     ...[lengthPenalty, lengthLimit, largest, greedyDecode, beamSearch, beamSteps],
-    ...[Lexicon, Sentences, Copying, LineTranslator, notesOn, expectedChrf, serve],
+    ...[Lexicon, Postal, Sentences, Copying, LineTranslator, notesOn, expectedChrf, serve],
   ];
   const source = `${parts.map(String).join("\n")}\nserve();`;
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
@@ -22,7 +22,7 @@ function serve() {
   function start({ words, buffer, ...rest }) {
     manifest = rest.manifest;
     tokenizer = new Tokenizer(words.tokens, words.merges);
-    lexicon = words.known && new Lexicon(words.known, words.names);
+    lexicon = words.known && new Lexicon(words.known, words.names, words.firstNames);
     model = new Transformer(manifest.model, readWeights(manifest.tensors, buffer));
     translator = new LineTranslator(model, tokenizer, lexicon, manifest);
     postMessage({ type: "ready" });

@@ -25,7 +25,7 @@ from translator.data.preparation import clean_and_split, prepare
 from translator.data.spelling import as_sentence
 from translator.errors import CorpusError, DownloadError
 from translator.files import sha256
-from translator.languages import check_languages
+from translator.languages import check_languages, exchanged_rows
 from translator.pair_files import read_lines, read_parallel, read_tsv
 
 SMALL = DataConfig(grammar_pairs=200, valid=30, test=30)
@@ -507,6 +507,43 @@ def test_sides_that_are_exchanged_or_in_one_language_are_named(sides, message):
         return
     with pytest.raises(CorpusError, match=f"pairs: .*{message}.*--any-languages"):
         check_languages("pairs", pairs)
+
+
+def test_a_few_exchanged_pairs_are_said_with_the_first_line(tmp_path):
+    """Two in a hundred are too few to refuse a file, and enough to teach a model English."""
+    german = [f"Der Mann hat {n} alte Bücher und kein Geld." for n in range(300)]
+    english = [f"The man has {n} old books and no money." for n in range(300)]
+    rows = {40, 41, 90, 160, 222, 299}
+    pairs = [
+        (e, g) if n in rows else (g, e)
+        for n, (g, e) in enumerate(zip(german, english, strict=True))
+    ]
+    check_languages("pairs", pairs)
+    assert set(exchanged_rows(pairs)) == rows
+    path = write(tmp_path / "pairs.tsv", "\n".join(map("\t".join, pairs)))
+    settings = DataConfig(corpora=(f"tsv:{path}",), valid=2, test=2, vocab_size=300)
+    told: list[str] = []
+    prepare(settings, tmp_path / "out", say=told.append)
+    (line,) = [line for line in told if "English stands before German" in line]
+    assert line.startswith("pairs: ")
+    assert "6 of 300 pairs, the first in line 41: 'The man has 40 old books" in line
+    told.clear()
+    prepare(settings, tmp_path / "other", say=told.append, any_languages=True)
+    assert not any("English stands" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("Hallo Tom!", "Hello Tom!"),  # no small word
+        ("Die Beatles singen 'I want you'.", "The Beatles are singing."),
+        ("Was war das?", "What was that?"),
+        ("He is here.", "He is here."),
+        ("Er sagt: The end is near.", "Er sagt, das Ende ist nah."),
+    ],
+)
+def test_what_is_said_to_be_exchanged_is(pair):
+    assert exchanged_rows([pair]) == []
 
 
 def test_prepare_looks_at_languages_and_files(tmp_path):

@@ -7,19 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.decoding.copying import (
+    Span,
+    added_names,
+    added_numbers,
     is_copied,
     is_foreign_script,
     is_verbatim,
-    lost_markup,
     lost_numbers,
     put_back,
     spans_to_copy,
     ways_to_stand_in,
+)
+from translator.decoding.lexicon import Lexicon
+from translator.marks import (
+    lost_markup,
     with_closing_mark,
     with_right_ordinals,
     without_signs,
 )
-from translator.decoding.lexicon import Lexicon
 
 LEXICON = Lexicon.learn(
     [
@@ -68,12 +73,20 @@ LEXICON = Lexicon.learn(
         ("Prof. Dr. h. c. Jo Müller kommt.", ["Prof. Dr. h. c. Jo Müller"]),
         ("Dr. med. kommt.", ["Dr"]),
         ("Das sind 5 µm und № 12, Ⅷ, Ŵ.", ["12"]),
+        ("Heute kennt der Felix die Eva.", ["Felix", "Eva"]),
+        ("Evas Geld und Thomas.", ["Eva", "Thomas"]),
+        ("Anna Maria Müller kennt Daniel Gabriel.", ["Anna Maria", "Daniel Gabriel"]),
+        ("Heute gibt Maria Peter Geld.", ["Maria", "Peter"]),
+        ("Die ISBN ist weg, die EU da.", ["ISBN"]),
+        ("Ich sehe die Gartenstraße 5 und 030 123456.", 0),
     ],
 )
 def test_what_is_to_be_copied(sentence: str, expected: list[str] | int) -> None:
     spans = spans_to_copy(sentence, LEXICON)
     assert [sentence[s.begin : s.end] for s in spans] == [s.text for s in spans]
-    if isinstance(expected, int):
+    if expected == 0:
+        assert [s.text for s in spans] == ["Gartenstraße 5", "030 123456"]
+    elif isinstance(expected, int):
         assert len(spans) == expected
         assert [s.text for s in spans] == ["a.b@example.org", "www.example.org/x"]
     else:
@@ -195,6 +208,44 @@ def test_what_is_put_in_may_be_called_like_what_stands_for_another() -> None:
     assert put_back("Tom knows Mary", spans, ["Tom", "Mary"]) == (
         "Hannelore knows www.example.org/Tom"
     )
+
+
+def test_a_woman_stands_in_for_a_woman() -> None:
+    """So that her hat does not become his; and a place for a street, without its article."""
+    lexicon = Lexicon(20, (), ("Tom", "Mary", "Boston"))
+    sentence = "Julia wohnt in der Gartenstraße 5."
+    ways = ways_to_stand_in(sentence, spans_to_copy(sentence, lexicon), lexicon)
+    assert [chosen for _, chosen in ways] == [
+        ["Mary", "Boston"],
+        ["Boston", "London"],
+        ["Mary", "Berlin"],
+    ]
+    assert ways[0][0] == "Mary wohnt in Boston."
+    assert "Mary" not in str(ways_to_stand_in("Hans.", [Span(0, 4, "Hans")], lexicon))
+
+
+def test_an_english_form_counts_as_copied() -> None:
+    (span,) = spans_to_copy("Ich kenne Marias Geld.", LEXICON)
+    assert is_copied(span, "I know Mary's money.")
+    assert is_copied(span, "I know Maria's money.")
+    assert not is_copied(span, "I know Tom's money.")
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "names", "numbers"),
+    [
+        ("Er kennt Toms Geld.", "Tom knows John.", ["John"], []),
+        ("Maria kennt ihn.", "Mary knows Maria's Tom.", ["Tom"], []),
+        ("Es sind 12.", "There are 12 or 1900.", [], ["1900"]),
+        ("Um 14:35 Uhr.", "At 2:35.", [], []),
+        ("Es sind zwanzig.", "There are 20.", [], []),
+        ("Es sind viele.", "There are 5 of 20.", [], ["20"]),
+        ("DE89 3704 0044 0532", "DE89 3704 0044 0532", [], []),
+    ],
+)
+def test_what_came_from_nowhere(source, translation, names, numbers) -> None:
+    assert added_names(source, translation) == names
+    assert added_numbers(source, translation) == numbers
 
 
 def test_a_name_in_the_sentence_stands_for_no_other() -> None:

@@ -334,6 +334,15 @@ def test_any_further_test_set_by_its_two_files(tmp_path, capsys, monkeypatch):
     assert "extra.de.gz: expected two languages, got English on both sides" in said
     assert "evaluate --any-languages" in said
     assert main([*command, "--any-languages"]) == 0
+    german = ["Der alte Mann kauft das Buch."] * 30 + ["The man sees you."]
+    english = ["The old man is buying the book."] * 30 + ["Der Mann sieht dich."]
+    for name, lines in (("extra.de.gz", german), ("extra.en.gz", english)):
+        text = "".join(f"{line}\n" for line in lines)
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+    assert main(command) == 0
+    said = capsys.readouterr().err
+    assert "extra.de.gz: English stands before German in 1 of 31 pairs" in said
+    assert "the first in line 31: 'The man sees you.'" in said
 
 
 def test_sentences_without_a_near_source_are_measured_apart():

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.decoding.sentences import split_clauses, split_sentences
+from translator.decoding.copying import is_verbatim
+from translator.decoding.lexicon import Lexicon
+from translator.decoding.sentences import (
+    is_heading,
+    split_clauses,
+    split_heading,
+    split_sentences,
+)
 
 #: What makes cutting hard, beside ordinary words.
 PARTS = st.sampled_from(
@@ -49,6 +56,55 @@ def test_the_sentences_joined_are_the_text(text: str) -> None:
     sentences = split_sentences(text)
     assert "".join(sentences) == text
     assert all(sentences)
+
+
+@given(TEXTS)
+def test_the_parts_of_a_heading_joined_are_the_line(text: str) -> None:
+    parts = split_heading(text, is_verbatim)
+    assert "".join(parts) == text
+    assert all(parts) or parts == [""]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Kapitel 3", ["Kapitel", " 3"]),
+        ("Anhang A", ["Anhang", " A"]),
+        ("Abbildung 2: Das Haus", ["Abbildung", " 2: ", "Das Haus"]),
+        ("1. Einleitung", ["1. ", "Einleitung"]),
+        ("2.1 Kapitel 4", ["2.1 ", "Kapitel", " 4"]),
+        ("Telefon: 030 1234567", ["Telefon", ": 030 1234567"]),
+        ("IBAN: DE89 3704 0044 0532", ["IBAN", ": DE89 3704 0044 0532"]),
+        ("1. Mai 2024", ["1. Mai 2024"]),
+        ("Seite 3.", ["Seite 3."]),
+        ("Er hat 3", ["Er hat 3"]),
+        ("Er sagte: Nein", ["Er sagte: Nein"]),
+    ],
+)
+def test_where_headings_are_cut(line: str, expected: list[str]) -> None:
+    assert split_heading(line, is_verbatim) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "heading"),
+    [
+        ("Haus", True),
+        ("Fragen und Antworten", True),
+        ("Erste Schritte", True),
+        ("Ende der Reise", True),
+        ("Das Haus", False),
+        ("Verboten", False),  # the training had it small
+        ("Tom", False),
+        ("Eva und Haus", False),
+        ("Kinder spielen", False),
+        ("Haus Hof Garten Hund", False),
+        ("", False),
+    ],
+)
+def test_what_is_a_heading(text: str, heading: bool) -> None:
+    words = ("Haus", "Ende", "Kinder", "fragen", "erste", "verboten")
+    assert is_heading(text, Lexicon(20, words, ("Tom",))) == heading
+    assert not is_heading(text, None)
 
 
 @given(TEXTS, st.integers(1, 20))
