@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE ?= 1
 # What `make train` trains: a configuration of translator/configs/.
 CONFIG ?= tiny
 
-.PHONY: help env book pdf test test-deploy check release claims lab library exercises student-edition grade train de-en de-en-cpu captions train-gpu bench mutants lock clean
+.PHONY: help env book pdf test test-deploy check release unchanged claims lab library exercises student-edition grade train de-en de-en-cpu captions train-gpu bench mutants lock clean
 
 help:      ## list the targets
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -29,8 +29,11 @@ pdf: env-read-check  ## the website, and the book as one PDF that it links (need
 check: env ## the fast checks, for each edit
 	@$(PY) -m tools.run_tests --fast
 
-test: env  ## everything: lint, book, notebooks, library, exercises, a class graded, browsers
-	@$(PY) -m tools.run_tests
+test: env  ## everything: lint, book, notebooks, library, exercises, a class graded, browsers; ANEW=1: also what has not changed since it passed
+	@$(PY) -m tools.run_tests $(if $(ANEW),--anew)
+
+unchanged: env  ## run the tests of what seldom changes where it has; writes tests/unchanged.json
+	@$(PY) -m tools.run_tests --unchanged
 
 release: env ## all of make test, fresh claims, version and changelog that agree
 	@$(PY) -m tools.run_tests --release

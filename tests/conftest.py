@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness import unchanged
 from tools import chromium
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,6 +63,31 @@ def without_browser(reason: str) -> None:
     if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
         pytest.fail(f"CI=true and no browser: {reason}", pytrace=False)
     pytest.skip(f"no browser: {reason}")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let marked tests be skipped that nothing has changed for: tests/harness/unchanged.py."""
+    group = parser.getgroup("tests of what seldom changes")
+    group.addoption(
+        "--skip-unchanged",
+        action="store_true",
+        help="skip tests marked `reads` that tests/unchanged.json fits",
+    )
+    group.addoption(
+        "--record-unchanged",
+        action="store_true",
+        help="write down in tests/unchanged.json which of them pass",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Follow the options, in each worker and in the process that hears of all tests."""
+    skip, keep = (
+        config.getoption(name) for name in ("--skip-unchanged", "--record-unchanged")
+    )
+    if skip or keep:
+        plugin = unchanged.Unchanged(unchanged.FILE, skip=skip, keep=keep)
+        config.pluginmanager.register(plugin)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,6 +19,7 @@ FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is
 
 
 @pytest.mark.slow
+@pytest.mark.reads("solutions/{folder}", "solutions/*.py", "tests/answers/{folder}*")
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_answers_fare_as_they_should(
     folder: Path, record_property: Callable[[str, object], None]

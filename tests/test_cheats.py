@@ -13,6 +13,7 @@ FOLDERS = sorted(path for path in (ROOT / "solutions").glob("[0-9]*") if path.is
 
 
 @pytest.mark.slow
+@pytest.mark.reads("solutions/{folder}", "solutions/*.py")
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_hidden_tests_are_passed_by_no_cheat(folder: Path) -> None:
     """Zeros, noise, an argument, an old result, …: each hidden test asks for a value."""

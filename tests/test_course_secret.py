@@ -29,6 +29,7 @@ def passed(assignment: form.Assignment, outcome: Outcome) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.reads("solutions/{folder}", "solutions/*.py", "tests/answers/{folder}*")
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_a_table_of_answers_loses_every_test(folder: Path, tmp_path: Path) -> None:
     """By the repository's inputs it has all points, by a secret's none; right answers keep all."""
@@ -50,6 +51,7 @@ def test_a_table_of_answers_loses_every_test(folder: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.reads("solutions/{folder}", "solutions/*.py")
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_hidden_tests_hold_for_other_secrets(folder: Path) -> None:
     """No threshold and no tolerance fits one draw only."""

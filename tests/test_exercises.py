@@ -133,6 +133,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelManager]:
 
 
 @pytest.mark.slow
+@pytest.mark.reads("solutions/*/{source}", "exercises/*/{source}")
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_an_untouched_release_notebook_scores_zero(
     source: Path, kernel: KernelManager

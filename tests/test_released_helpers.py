@@ -30,6 +30,7 @@ assert torch.allclose(got, expected, atol=1e-4), "not what the kernel gives"
 """
 
 
+@pytest.mark.reads("solutions/{folder}", "solutions/*.py")
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_no_released_function_is_an_answer(folder: Path) -> None:
     """Called with the arguments of a test, in any order, none returns a value of the task's.

@@ -44,6 +44,7 @@ MINUTES = {
     "book": 40,
     "solutions, cell by cell": 20,
     "tests": 60,
+    "unchanged tests": 60,
 }
 
 
@@ -52,8 +53,12 @@ MINUTES = {
 BESIDE = {"book"}
 
 
-def steps(fast, release=False):
-    """Return (title, command) pairs, cheapest first; a release allows no stale claim."""
+def steps(fast, release=False, anew=False):
+    """Return (title, command) pairs, cheapest first.
+
+    A release allows no stale claim. With ``anew``, or for a release, also those tests are run that
+    nothing has changed for since they passed (tests/harness/unchanged.py).
+    """
     python = sys.executable
     pytest = [python, "-m", "pytest"]
     first = [
@@ -71,12 +76,28 @@ def steps(fast, release=False):
         first.append(("mutants", [python, "-m", "tests.harness.mutants", *record]))
     if fast:
         return [*first, ("tests", [*pytest, *PARALLEL, "-m", "not slow", "tests"])]
+    # -rs: how many are left out, and why.
+    unchanged = [] if release or anew else ["--skip-unchanged", "-rs"]
     return [
         *first,
         ("book", [python, "-m", "tools.build_book"]),
         ("solutions, cell by cell", [*pytest, *PARALLEL, *NBVAL, "solutions"]),
-        ("tests", [*pytest, *WAITING, "--durations=30", "tests"]),
+        ("tests", [*pytest, *WAITING, *unchanged, "--durations=30", "tests"]),
     ]
+
+
+def unchanged_step():
+    """Return the step that runs what tests/unchanged.json does not fit, and writes it."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *WAITING,
+        "-m",
+        "reads",
+        "--skip-unchanged",
+    ]
+    return "unchanged tests", [*command, "--record-unchanged", "tests"]
 
 
 def run(command, minutes, output: IO | None = None):
@@ -134,6 +155,14 @@ def main(argv=None):
         action="store_true",
         help="all, fresh claims, version and changelog",
     )
+    parser.add_argument(
+        "--anew", action="store_true", help="all, also what has not changed"
+    )
+    parser.add_argument(
+        "--unchanged",
+        action="store_true",
+        help="run what tests/unchanged.json does not fit, and write it",
+    )
     args = parser.parse_args(argv)
     if args.fast and args.release:
         parser.error("--fast and --release exclude each other")
@@ -168,7 +197,11 @@ def main(argv=None):
             tell(title, status, seconds)
 
     with ThreadPoolExecutor() as pool, contextlib.ExitStack() as stack:
-        for title, command in steps(args.fast, args.release):
+        for title, command in (
+            [unchanged_step()]
+            if args.unchanged
+            else steps(args.fast, args.release, args.anew)
+        ):
             if title in BESIDE:
                 output = stack.enter_context(tempfile.TemporaryFile("w+"))
                 beside.append((title, pool.submit(do, title, command, output), output))

@@ -221,6 +221,7 @@ def is_tie(line: str, ours: list[dict], translator: Translator) -> bool:
     )
 
 
+@pytest.mark.reads("book/assets/live", "models/de-en")
 def test_five_hundred_lines_are_those_of_the_command_line(
     node: Callable, translator: Translator
 ) -> None:

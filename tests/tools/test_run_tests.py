@@ -100,7 +100,7 @@ def test_a_step_that_hangs_fails_the_run_and_the_others_go_on(monkeypatch, capsy
     monkeypatch.setattr(
         run_tests,
         "steps",
-        lambda fast, release: [
+        lambda *args: [
             ("lint", [*step, "import time; time.sleep(600)"]),
             ("tests", [*step, "pass"]),
         ],
@@ -124,7 +124,7 @@ def test_a_step_beside_another_is_told_about_after_it(monkeypatch, capfd, tmp_pa
     monkeypatch.setattr(
         run_tests,
         "steps",
-        lambda fast, release: [
+        lambda *args: [
             ("book", [*step, code.format(one, "one", other, 3)]),
             ("tests", [*step, code.format(other, "other", one, 0)]),
         ],

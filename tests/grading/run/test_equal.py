@@ -37,6 +37,16 @@ KEPT = ("returns_a_kept_list", "list_kept")
 #: Submissions of one assignment in the sample.
 SAMPLE = 4
 ALL = os.environ.get("GRADING_EQUAL") == "all"
+#: What a test depends on: the assignment with its bank, and what grades it.
+READS = (
+    *(
+        "solutions/{name}",
+        "solutions/*.py",
+        "tests/answers/{name}*",
+        "exercises/{name}",
+    ),
+    *(f"grading/{room}" for room in ("course", "verdict", "bridge", "sandbox", "run")),
+)
 
 pytestmark = pytest.mark.timeout(7200 if ALL else 600)
 
@@ -132,6 +142,7 @@ def students(
     ]
 
 
+@pytest.mark.reads(*READS)
 @pytest.mark.parametrize("name", release.assignments(ROOT))
 def test_the_points_are_nbgraders(
     engine: sandbox_runner.SandboxEngine, name: str

@@ -17,6 +17,11 @@ from tests.harness import runner
 from tests.test_class_graded import fill
 
 NAMES = release.assignments(ROOT)
+#: What each test depends on: the assignment, and what grades it.
+READS = (
+    *("solutions/{name}", "solutions/*.py", "exercises/{name}"),
+    *(f"grading/{room}" for room in ("course", "verdict", "bridge", "sandbox", "run")),
+)
 
 
 def bound(node: ast.AST) -> set[str]:
@@ -97,6 +102,7 @@ def points(assignment: form.Assignment, opened: set[str]) -> dict[str, float]:
     }
 
 
+@pytest.mark.reads(*READS)
 @pytest.mark.parametrize("name", NAMES)
 def test_open_tasks_cost_no_other_in_one_process(name: str) -> None:
     """As stock nbgrader executes a notebook."""
@@ -119,6 +125,7 @@ def engine(bubblewrap: None) -> Iterator[sandbox_runner.SandboxEngine]:
     made.close()
 
 
+@pytest.mark.reads(*READS)
 @pytest.mark.parametrize("half", [0, 1], ids=["even", "odd"])
 @pytest.mark.parametrize("name", NAMES)
 def test_open_tasks_cost_no_other_in_the_sandbox(

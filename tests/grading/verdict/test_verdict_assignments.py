@@ -72,6 +72,10 @@ def check(assignment: assignments.Assignment, answer: Answer) -> None:
         assert any(answer.message.search(text) for text in told), f"{answer}: {told}"
 
 
+@pytest.mark.reads(
+    *("solutions/{name}", "solutions/*.py", "tests/answers/{name}*"),
+    *(f"grading/{room}" for room in ("course", "verdict", "bridge", "sandbox")),
+)
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_sample_of_answers_ends_as_in_a_kernel(name):
     assignment, bank = load(name)
