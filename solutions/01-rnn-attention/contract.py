@@ -326,7 +326,8 @@ _contract.again()
 _query, _memory = seeded(15, (2, 3, 5), (2, 4, 6))
 _module = AdditiveAttention(5, 6, 7)
 steady("the module", _module, _query, _memory, real(4, 2))
-_context, _ = steady("the module", _module, _query[:1, :1], _memory[:1], None)
+_result = steady("the module", _module, _query[:1, :1], _memory[:1], None)
+_context, _ = parts(_result, "context", "weights")
 assert _context.shape == (1, 1, 6), "One sentence, one query: expected (1, 1, 6)."
 _both = _module(_query, _memory)[0]
 _turned = _module(_query.flip(0), _memory.flip(0))[0]
@@ -525,6 +526,11 @@ assert len(set(_starts[0].tolist())) == 9, (
 # %% alignment-error--contract | points: 2
 # With the arguments kept, and in float64.
 _weights = torch.tensor([[0.25, 0.75], [0.625, 0.375]]).double()
+_links = read_links(_weights, 0.5)
+_is_list = isinstance(_links, (list, tuple)) and all(
+    isinstance(_link, (list, tuple)) for _link in _links
+)
+assert _is_list, "read_links returns a list of pairs."
 steady("read_links", lambda x: torch.tensor(read_links(x, 0.5)), _weights)
 _found, _sure, _possible = [[(1, 1), (0, 0)], []], [[(0, 0)], [(2, 1)]], [[], [(1, 0)]]
 alignment_error_rate(_found, _sure, _possible)
@@ -963,7 +969,8 @@ _contract.again()
 # With the arguments kept, called again, and with other sizes.
 _x, _module = seeded(49, (3, 4, 2)), BidirectionalEncoder(2, 3)
 steady("the module", _module, _x, real(4, 2, 3))
-_annotations, _summary = steady("the module", _module, _x[:1, :1], real(1))
+_result = steady("the module", _module, _x[:1, :1], real(1))
+_annotations, _summary = parts(_result, "annotations", "summary")
 assert _annotations.shape == (1, 1, 6), "One word: annotations of shape (1, 1, 6)."
 assert _summary.shape == (1, 6), "One sentence: a summary of shape (1, 6)."
 _got = attempt(
@@ -1075,9 +1082,10 @@ _asks_again(
 _query, _memory = seeded(57, (2, 3), (2, 5, 4))
 _module = CoverageAttention(3, 4, 5, num_filters=2, width=3)
 steady("the module", _module, _query, _memory, torch.zeros(2, 5), real(5, 3))
-_context, _weights, _ = steady(
+_result = steady(
     "the module", _module, _query, _memory[:, :1], torch.ones(2, 1), real(1, 1)
 )
+_context, _weights, _ = parts(_result, "context", "weights", "coverage")
 assert _context.shape == (2, 4), "One source word: a context of shape (2, 4)."
 assert matches(_weights, torch.ones(2, 1)), "One source word gets all the weight."
 # A second filter counts nothing where W_near gives its feature the weight 0.
@@ -1327,9 +1335,8 @@ assert len(set(_starts[0].tolist())) == 9, (
 _words, _memory = torch.tensor([[1, 4, 2], [1, 3, 0]]), seeded(63, (2, 4, 5))
 _module = InputFeedingDecoder(6, d_embedding=4, d_state=3, d_memory=5)
 steady("the module", _module, _words, _memory, real(2, 4))
-_logits, _weights = steady(
-    "the module", _module, _words[:, :1], _memory[:, :1], real(1, 1)
-)
+_result = steady("the module", _module, _words[:, :1], _memory[:, :1], real(1, 1))
+_logits, _weights = parts(_result, "logits", "weights")
 assert _logits.shape == (2, 1, 6), "One step: logits of shape (2, 1, 6)."
 assert matches(_weights, torch.ones(2, 1, 1)), "One source word gets all the weight."
 _got = attempt(

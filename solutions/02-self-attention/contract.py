@@ -79,7 +79,8 @@ def _mask_form(d, *shape):
 # %% soft-lookup--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _query, _keys, _values = seeded(5, (3,), (4, 3), (4, 2), dtype=torch.float64)
-_, _weights = steady("soft_lookup", soft_lookup, _query, _keys, _values, 0.7)
+_result = steady("soft_lookup", soft_lookup, _query, _keys, _values, 0.7)
+_, _weights = parts(_result, "output", "weights")
 _want = torch.softmax(-((_query - _keys) ** 2).sum(1) / 0.7, 0)
 assert matches(_weights, _want, 1e-9), explain(
     "weights in float64", _weights, _want, tol=1e-9
@@ -224,7 +225,8 @@ for _temperature, _count in ((0, 5), (0.0, 1), (-1e-9, 1), (-3, 5)):
 # %% masked-attention--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _query, _key, _value = seeded(13, (2, 3, 5), (2, 4, 5), (2, 4, 6), dtype=torch.float64)
-_output, _ = steady("masked_attention", masked_attention, _query, _key, _value)
+_result = steady("masked_attention", masked_attention, _query, _key, _value)
+_output, _ = parts(_result, "output", "weights")
 _want = F.scaled_dot_product_attention(_query, _key, _value)
 assert matches(_output, _want, 1e-9), explain(
     "output in float64", _output, _want, tol=1e-9
@@ -478,6 +480,9 @@ _contract.again()
 # With the argument kept, called again, and with other sizes.
 _valid = torch.tensor([[True, False, True], [False, False, False]])
 _mask = steady("local_mask", local_mask, _valid, 2)
+assert isinstance(_mask, torch.Tensor), (
+    f"local_mask: expected a tensor, got {type(_mask).__name__}."
+)
 assert not torch.equal(local_mask(~_valid, 2), _mask), (
     "Another `valid` of the same shape gets the mask of the first one: something is "
     "kept between calls. Make the mask from `valid` in each call."
@@ -611,9 +616,10 @@ for _window in (0, -1, -8):
 
 # %% lookback-head--contract | points: 2
 # Called again, and with the smallest sizes.
-_first = copies(*lookback_head(3, 5, 1))
+_names = "W_q", "W_k", "W_v"
+_first = copies(*parts(lookback_head(3, 5, 1), *_names))
 lookback_head(3, 5, 2)
-_size = len(lookback_head(4, 5, 1)[0])
+_size = len(parts(lookback_head(4, 5, 1), *_names)[0])
 assert _size == 9, (
     f"W_q of four symbols and five positions has {_size} rows, expected 9, after a "
     "call with three symbols: is something kept from it?"
@@ -717,7 +723,8 @@ for _part, _old in zip(lookback_head(4, 6, 2), _kept, strict=True):
 # With the arguments kept, called again, and with other sizes.
 _x, _module = seeded(36, (2, 4, 6)), CosineSelfAttention(6, 3, 5)
 steady("the module", _module, _x, table(4, lambda i, j: j <= i))
-_output, _weights = steady("the module", _module, _x[:1, :1])
+_result = steady("the module", _module, _x[:1, :1])
+_output, _weights = parts(_result, "output", "weights")
 assert _output.shape == (1, 1, 5), "One token: an output of shape (1, 1, 5)."
 assert matches(_weights, torch.ones(1, 1, 1)), "One token gets all the weight."
 
@@ -918,12 +925,16 @@ assert _start == 10.0, f"scale must start at 10.0."
 # %% linear-attention--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _query, _key, _value = seeded(39, (2, 4, 3), (2, 4, 3), (2, 4, 5), dtype=torch.float64)
-_memory, _normaliser = steady("write_memory", write_memory, _key, _value)
+_result = steady("write_memory", write_memory, _key, _value)
+_memory, _normaliser = parts(_result, "memory", "normaliser")
 _want = phi(_key).mT @ _value
 assert matches(_memory, _want, 1e-9), explain(
     "memory in float64", _memory, _want, tol=1e-9
 )
 _got = steady("read_memory", read_memory, _query, _memory, _normaliser)
+assert isinstance(_got, torch.Tensor), (
+    f"read_memory: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out of read_memory."
 _leaves = [x.detach().requires_grad_() for x in (_query, _memory, _normaliser)]
 flowing(read_memory(*_leaves).sum(), _leaves)
@@ -1252,9 +1263,10 @@ _leaf = _query.clone().requires_grad_()
 _pair = [torch.softmax(_leaf @ _key.mT / 5**0.5 + x, -1) for x in (_bias, 0 * _bias)]
 _want, _unbiased = [torch.autograd.grad(x @ _value, _leaf, _grad)[0] for x in _pair]
 _weights = _pair[0].detach()
-_grad_query, _, _grad_value = steady(
+_result = steady(
     "attention_backward", attention_backward, _query, _key, _value, _weights, _grad
 )
+_grad_query, _, _grad_value = parts(_result, "grad_query", "grad_key", "grad_value")
 assert matches(_grad_query, _want, 1e-9), explain(
     "grad_query in float64, after a forward pass with a bias",
     _grad_query,
@@ -1375,7 +1387,10 @@ with torch.inference_mode():
 # In float64, with the arguments kept, and called again.
 _query, _key, _value = seeded(69, (2, 3, 5), (2, 5, 5), (2, 5, 6), dtype=torch.float64)
 _state = stream_update(_start_state(_query, 6), _query, _key[:, :2], _value[:, :2])
-_before = copies(*_state)
+assert isinstance(_state, (tuple, list)), (
+    f"stream_update: expected a tuple of tensors, got one {type(_state).__name__}."
+)
+_before = copies(*parts(_state, *["a part of the state"] * len(_state)))
 _block = _key[:, 2:], _value[:, 2:]
 _output = stream_finish(stream_update(_state, _query, *_block))
 assert untouched(_state, _before), "stream_update changes the tensors of the old state."

@@ -333,6 +333,9 @@ _contract.again()
 _W_q, _W_k, _W_v = seeded(14, *[(3, 4, 2)] * 3, dtype=torch.float64)
 for _layout, _order in [("by role", (0, 3, 6)), ("by head", (0, 1, 2))]:
     _packed = steady("pack_projection", pack_projection, _W_q, _W_k, _W_v, _layout)
+    assert getattr(_packed, "shape", None) == (4, 18), explain(
+        f"packed, {_layout}", _packed, torch.zeros(4, 18)
+    )
     _want = torch.stack([_W_q[0], _W_k[0], _W_v[0]], 1)
     _found = _packed.unflatten(1, (9, 2))[:, _order]
     assert matches(_found, _want, 1e-9), explain(
@@ -456,7 +459,10 @@ for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
 _valid, _reaches = torch.tensor([[True, False, True]]), [None, 0]
 steady("head_masks", head_masks, _valid, _reaches)
 assert _reaches == [None, 0], "head_masks changes the list reaches."
-_mask = head_masks(~_valid, [0, 0])
+_mask = steady("head_masks", head_masks, ~_valid, [0, 0])
+assert isinstance(_mask, torch.Tensor), (
+    f"head_masks: expected a tensor, got {type(_mask).__name__}."
+)
 assert not torch.equal(_mask, torch.eye(3).bool().expand(1, 2, 3, 3)), (
     "A query with no real key within its reach attends to itself, though it is padding."
     " Nobody attends to padding: its row is all False."
@@ -468,6 +474,9 @@ assert torch.equal(_mask, torch.diag_embed(~_valid)[:, None].expand(1, 2, 3, 3))
 _mask = head_masks(torch.ones(1, 1, dtype=torch.bool), [5])
 assert _mask.tolist() == [[[[True]]]], "One token may attend to itself."
 _mask = steady("torch_mask", torch_mask, _mask, 1, 1)
+assert isinstance(_mask, torch.Tensor), (
+    f"torch_mask: expected a tensor, got {type(_mask).__name__}."
+)
 assert _mask.tolist() == [[[False]]], "One token, translated: False is may attend."
 
 
@@ -860,7 +869,9 @@ for _ in range(2):
         "read_heads changes tensors of the state dict in place."
     )
     _want = torch.stack(_old["v_proj_weight"].split(2)).mT
-    assert matches(_heads["W_v"], _want), explain("W_v", _heads["W_v"], _want)
+    assert isinstance(_heads, dict), f"expected a dict, got {type(_heads).__name__}."
+    _got = _heads.get("W_v")
+    assert matches(_got, _want), explain("W_v", _got, _want)
 
 
 ### BEGIN HIDDEN TESTS
@@ -1036,7 +1047,11 @@ _contract.again()
 _module, _table = RelativeBias(2, 3), seeded(78, (2, 7))
 steady("the module", _module, 4, 5, 1)
 _module.load_state_dict({"table": _table})
-_got = steady("the module", _module, 4, 5, 1)[:, 0]
+_got = steady("the module", _module, 4, 5, 1)
+assert getattr(_got, "shape", None) == (2, 4, 5), explain(
+    "the bias of 4 queries and 5 keys", _got, torch.zeros(2, 4, 5)
+)
+_got = _got[:, 0]
 _want = _table[:, [2, 3, 4, 5, 6]]
 assert matches(_got, _want), explain(
     "query 0 at offset 1, after another table is loaded", _got, _want
@@ -1423,7 +1438,7 @@ for _kind, _why in (
 _weights = random_heads(102, 2, 5, 3)
 _names, _before = list(_weights), copies(*_weights.values())
 for _ in range(2):
-    _QK, _u, _OV, _b = circuits(_weights)
+    _QK, _u, _OV, _b = parts(circuits(_weights), "QK", "u", "OV", "b")
     assert list(_weights) == _names, "circuits changes the entries of its dictionary."
     assert untouched(_weights.values(), _before), "circuits changes a weight in place."
 _want = torch.stack([_weights["W_q"][_i] @ _weights["W_k"][_i].T for _i in range(2)])

@@ -467,7 +467,8 @@ _contract.again()
 # %% fold-norm--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _gamma, _beta, _W, _b = seeded(183, (4,), (4,), (4, 3), (3,), dtype=torch.float64)
-_fold, _got = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
+_result = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
+_fold, _got = parts(_result, "W_new", "b_new")
 _want = torch.einsum("i,ij->j", _beta, _W) + _b
 assert matches(_got, _want, 1e-9), explain("b_new in float64", _got, _want, tol=1e-9)
 assert _fold.dtype == torch.float64, f"float64 in, {_fold.dtype} out: W_new."
@@ -634,6 +635,9 @@ _want = torch.stack([_x[0] + _branch[0] / 0.3, _x[1], _x[2] + _branch[2] / 0.3])
 assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
 steady("drop_branch", drop_branch, _x, _branch, None, 0.3)
 _first = keep_probabilities(3, 0.4)
+assert isinstance(_first, list), (
+    f"keep_probabilities: expected a list, got {type(_first).__name__}."
+)
 _first.clear()
 assert len(keep_probabilities(3, 0.4)) == 3, (
     "keep_probabilities returns the list of an earlier call. Make a new one each time."
@@ -795,6 +799,7 @@ _valid = torch.tensor([[True, False], [True, True], [False, False]])
 _module = MaskedBatchNorm(4, eps=0.5).double()
 _before = copies(_x, _valid)
 _got = _module(_x, _valid)
+assert getattr(_got, "shape", None) == _x.shape, explain("the module", _got, _x)
 assert untouched([_x, _valid], _before), "A training call changes its arguments."
 _real = torch.stack([_x[0, 0], _x[1, 0], _x[1, 1]])
 _want = (_real - _real.mean(0)) / (_real.var(0, unbiased=False) + 0.5).sqrt()
@@ -1295,7 +1300,8 @@ for _place in (f"Post", f"post-norm", f"prenorm", f"andwich", f"", None):
 # In float64, with the arguments kept, called again, and followed by a gradient.
 _grad, _x, _gamma = seeded(186, (2, 3, 4), (2, 3, 4), (4,), dtype=torch.float64)
 with torch.no_grad():
-    _dx, _got, _ = steady("the gradients", layer_norm_backward, _grad, _x, _gamma, 0.5)
+    _result = steady("the gradients", layer_norm_backward, _grad, _x, _gamma, 0.5)
+_dx, _got, _ = parts(_result, "dx", "dgamma", "dbeta")
 assert _dx.dtype == torch.float64, f"float64 in, {_dx.dtype} out: dx."
 _centred = _x - _x.mean(-1, keepdim=True)
 _root = (_centred.square().sum(-1, keepdim=True) / 4 + 0.5).sqrt()
@@ -1453,6 +1459,9 @@ _found, _gamma, _beta, _W_u = seeded(
 )
 _got = steady("direct_logits", direct_logits, _found, _gamma, _beta, _W_u)
 _want = (_beta @ _W_u).expand(2, 3, 6)
+assert getattr(_got, "shape", None) == (5, 2, 3, 6), explain(
+    "direct_logits", _got, torch.zeros(5, 2, 3, 6)
+)
 assert matches(_got[-1], _want, 1e-9), explain(
     "the share of beta in float64", _got[-1], _want, tol=1e-9
 )

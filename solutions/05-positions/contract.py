@@ -681,6 +681,9 @@ _row_table, _column_table = seeded(33, (2, 3), (4, 1), dtype=torch.float64)
 _got = steady(
     "grid_encoding", grid_encoding, _row_table, _column_table, torch.zeros(4).double()
 )
+assert isinstance(_got, torch.Tensor), (
+    f"grid_encoding: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.dtype == torch.float64, (
     f"float64 tables must give float64, got {_got.dtype}."
 )
@@ -689,6 +692,9 @@ assert len(_got) == 9, (
     " are a class vector, too: ask whether it is None."
 )
 _got = steady("grid_index", grid_index, 1, 2)
+assert isinstance(_got, torch.Tensor), (
+    f"grid_index: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.tolist() == [[1, 2], [0, 1]], f"grid_index(1, 2) is {_got.tolist()}."
 _got = attempt(lambda: grid_index(3, 2), "grid_index(3, 2) fails.")
 assert _got[0].tolist() != [7, 8, 9, 12, 13, 14], (
@@ -1173,6 +1179,9 @@ _contract.again()
 # With the arguments kept, and called again.
 _distance = torch.tensor([[0, -3], [9, -70]])
 _got = steady("relative_bucket", relative_bucket, _distance, 8, 20)
+assert isinstance(_got, torch.Tensor), (
+    f"relative_bucket: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.tolist() == [[0, 2], [7, 3]], f"Buckets of 0, -3, 9, -70: {_got.tolist()}."
 _got = relative_bucket(-_distance, 8, 20)
 assert _got.tolist() == [[0, 6], [3, 7]], (
@@ -1383,6 +1392,9 @@ assert matches(_got, _expected, 1e-9), explain(
 )
 _weights = _got
 _got = steady("relative_values", relative_values, _weights, _key, _table, 2)
+assert isinstance(_got, torch.Tensor), (
+    f"relative_values: expected a tensor, got {type(_got).__name__}."
+)
 _expected = _weights @ (_key + _table[:4])  # query 0 at position 2
 assert matches(_got[:, :, 0], _expected[:, :, 0], 1e-9), explain(
     "relative_values in float64, 5 rows, offset 2",

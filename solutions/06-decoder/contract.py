@@ -135,7 +135,8 @@ _Contract.may_refuse = False  # the conventions ask for float64
 _src, _tgt = torch.tensor([[5, 9], [9, 9]]), torch.tensor([[5, 9, 3], [9, 4, 9]])
 steady("decoder_masks", decoder_masks, _src, _tgt, 9, 2)
 steady("decoder_masks with packed", decoder_masks, _src, _tgt, 9, None, (5, 3))
-_got, _ = steady("decoder_masks", decoder_masks, _src[:1, :1], _tgt[:1, :1], 9)
+_result = steady("decoder_masks", decoder_masks, _src[:1, :1], _tgt[:1, :1], 9)
+_got, _ = parts(_result, "tgt_mask", "memory_mask")
 assert _got.tolist() == [[[[True]]]], "One token may attend to itself."
 for _pad in (9, -1):
     _rows = torch.where(_tgt == 9, _pad, _tgt)
@@ -256,9 +257,11 @@ for _window, _ids in ((0, None), (0, (0, 1)), (-1, (0, 1)), (-6, None)):
 _p, _n = torch.tensor([0, 2, 3]), torch.tensor([0, 4, 3])
 steady("prefix_mask", prefix_mask, _p, _n, 6)
 steady("scored_positions", scored_positions, _p, _n, 6)
-assert steady("prefix_mask", prefix_mask, _p[:1], _n[:1], 1).tolist() == [
-    [[[False]]]
-], "A sequence without tokens has no keys."
+_got = steady("prefix_mask", prefix_mask, _p[:1], _n[:1], 1)
+assert isinstance(_got, torch.Tensor), (
+    f"prefix_mask: expected a tensor, got {type(_got).__name__}."
+)
+assert _got.tolist() == [[[[False]]]], "A sequence without tokens has no keys."
 
 
 ### BEGIN HIDDEN TESTS
@@ -603,6 +606,9 @@ _contract.again()
 # With the arguments kept, called again, and with one position.
 _x, _other = seeded(30, (2, 3, 4), (2, 3, 4), dtype=torch.float64)
 _got = steady("reach", reach, running_average, _x, _other)
+assert isinstance(_got, torch.Tensor), (
+    f"reach: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.tolist() == [[s <= t for s in range(3)] for t in range(3)], (
     "A running average depends on each position and all before it."
 )
@@ -856,9 +862,11 @@ for _mode in (True, False, True):
 # %% cross-attention--contract | points: 2
 # With the arguments kept, called again, and with one position.
 _module, _memory, _x = CrossAttention(4, 3, 2), *seeded(46, (2, 5, 3), (2, 3, 4))
-_key, _value = steady("read_memory", _module.read_memory, _memory)
+_result = steady("read_memory", _module.read_memory, _memory)
+_key, _value = parts(_result, "key", "value")
 _mask = torch.tensor([[True, False, True, True, False], [False] * 5])
-_output, _ = steady("the module", _module, _x, _key, _value, _mask)
+_result = steady("the module", _module, _x, _key, _value, _mask)
+_output, _ = parts(_result, "output", "weights")
 _want = _module.out_proj.bias.expand(3, 4)
 assert matches(_output[1], _want.detach()), (
     "The output of a sequence whose memory is all padding is wrong. Its weights are 0,"
@@ -1286,7 +1294,14 @@ for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.7), (0.7, 5, 0.6), (1.0
 # %% key-value-cache--contract | points: 2
 # With the arguments kept, called again, and with one token.
 _module, _x = CachedSelfAttention(4, 2, 6), seeded(73, (2, 3, 4))
-_, _cache = steady("the module", lambda x: _module(x)[0], _x), _module(_x)[1]
+_result = _module(_x)
+_is_pair = isinstance(_result, (tuple, list)) and len(_result) == 2
+assert _is_pair, "forward returns the tuple (output, cache)."
+steady("the module", lambda x: _module(x)[0], _x)
+_cache = _result[1]
+_is_pair = isinstance(_cache, (tuple, list, torch.Tensor)) and len(_cache) == 2
+assert _is_pair, "cache is the tuple (key, value)."
+parts(list(_cache), "key", "value")
 _kept = copies(*_cache)
 steady("the module", lambda x: _module(x, _cache)[0], _x)
 assert untouched(_cache, _kept), "A call changes the tensors of the cache."
@@ -1472,6 +1487,8 @@ for _number, (_d, _h, _length) in enumerate(
 # With the argument kept, and called again.
 _table = torch.log_softmax(seeded(82, (4, 4), dtype=torch.float64), -1)
 _first = beam_search(_table, 0, 1, 2, 3, 0.5)
+_problem = hypotheses_problem("beam_search", _first, [])
+assert "list of pairs" not in str(_problem), _problem
 _kinds = sorted({type(tokens).__name__ for tokens, _ in _first})
 assert _kinds == ["list"], (
     f"The tokens of a hypothesis are a list of int, got {', '.join(_kinds)}."

@@ -316,6 +316,11 @@ def _order_of(count, seed):
     found = _kit_attempt(
         f"shuffle_batches", shuffle_batches, [[n] for n in range(count)], seed
     )
+    is_list = isinstance(found, (list, tuple)) and all(
+        isinstance(batch, (list, tuple)) and batch and type(batch[0]) is int
+        for batch in found
+    )
+    assert is_list, f"shuffle_batches returns a list of the batches that it gets."
     numbers = [batch[0] for batch in found]
     assert sorted(numbers) == list(range(count)), (
         f"shuffle_batches loses or repeats batches."
@@ -470,22 +475,28 @@ _states = [
     for i in range(3)
 ]
 _got = steady("average_states", average_states, _states)
+assert isinstance(_got, dict), (
+    f"average_states: expected a dict, got {type(_got).__name__}."
+)
 _want = torch.stack([state["w"] for state in _states]).mean(0)
 for _tol, _hint in (
     (1e-5, ""),
     (1e-12, " (is float32 inside, or a small number added?)"),
 ):
-    assert matches(_got["w"], _want, _tol), explain(
-        f"average in float64{_hint}", _got["w"], _want, tol=_tol
+    assert matches(_got.get("w"), _want, _tol), explain(
+        f"average in float64{_hint}", _got.get("w"), _want, tol=_tol
     )
 _got = steady("moving_average", moving_average, *_states[:2], 0.9)
+assert isinstance(_got, dict), (
+    f"moving_average: expected a dict, got {type(_got).__name__}."
+)
 _want = 0.9 * _states[0]["w"] + 0.1 * _states[1]["w"]
 for _tol, _hint in (
     (1e-5, ""),
     (1e-12, " (is float32 inside, or a small number added?)"),
 ):
-    assert matches(_got["w"], _want, _tol), explain(
-        f"moving average in float64{_hint}", _got["w"], _want, tol=_tol
+    assert matches(_got.get("w"), _want, _tol), explain(
+        f"moving average in float64{_hint}", _got.get("w"), _want, tol=_tol
     )
 
 
@@ -1622,6 +1633,9 @@ _contract.again()
 # %% corpus-bleu--contract | points: 2
 # With the arguments kept, and called again.
 _counts = steady("count_matches", count_matches, hypotheses[1], references[1], 2)
+assert isinstance(_counts, (tuple, list)), (
+    f"count_matches: expected a tuple, got {type(_counts).__name__}."
+)
 _problem = problem_with("count_matches of pairs", list(_counts), [4, 5])
 assert _problem is None, _problem
 steady("closest_length", closest_length, hypotheses[1], references[1])
@@ -1885,15 +1899,24 @@ assert isinstance(_got, float), f"corpus_bleu of no match: expected 0.0, got {_g
 # In float64, with the arguments kept, and called again.
 _parameters = seeded(97, (2, 3), (3,), dtype=torch.float64)
 _micro = [seeded(98 + i, (2, 3), (3,), dtype=torch.float64) for i in range(2)]
-_, _norm = steady("clip_by_norm", clip_by_norm, _micro[0], 0.5)
+_result = steady("clip_by_norm", clip_by_norm, _micro[0], 0.5)
+_is_pair = isinstance(_result, (tuple, list)) and len(_result) == 2
+assert _is_pair, "clip_by_norm returns the tuple (gradients, norm)."
+_norm = _result[1]
+assert hasattr(_norm, "__float__"), (
+    f"norm: expected a float, got {type(_norm).__name__}."
+)
 _want = _flat(_micro[0]).norm().item()
 assert math.isclose(_norm, _want, rel_tol=1e-12), (
     f"norm: expected {_want!r}, got {_norm!r}. Compute in float64."
 )
 _states = [(2, 0.1 * _x, _x**2) for _x in _micro[0]]
-_now, _ = steady(
+_result = steady(
     "adam_step", adam_step, _parameters[0], _micro[1][0], _states[0], 2.0, 0.9, 0.9
 )
+_is_pair = isinstance(_result, (tuple, list)) and len(_result) == 2
+assert _is_pair, "adam_step returns the tuple (parameter, state)."
+_now = _result[0]
 _hat = 1 - 0.9**3
 _want = _parameters[0] - 2.0 * (0.09 * _micro[0][0] + 0.1 * _micro[1][0]) / _hat / (
     ((0.9 * _micro[0][0] ** 2 + 0.1 * _micro[1][0] ** 2) / _hat).sqrt() + 1e-9

@@ -20,7 +20,8 @@ from solutions.kit import (
 # In float64, with the arguments kept, and called again.
 _scores = seeded(8, (3, 5), dtype=torch.float64)
 _right = _scores.flip(0) > 0
-_, _recall, _ = steady("retrieval", retrieval, _scores, _right, 5)
+_result = steady("retrieval", retrieval, _scores, _right, 5)
+_, _recall, _ = parts(_result, "hit", "recall", "reciprocal")
 _want = _right.any(1).double()
 assert matches(_recall, _want, 1e-9), explain(
     "recall in float64", _recall, _want, tol=1e-9
@@ -301,7 +302,8 @@ _contract.again()
 # %% overlapping-patches--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _image = seeded(29, (2, 3, 5, 4), dtype=torch.float64)
-_rows, _ = steady("cut_patches", cut_patches, _image, 3, 2)
+_result = steady("cut_patches", cut_patches, _image, 3, 2)
+_rows, _ = parts(_result, "rows", "corners")
 _back = join_patches(_rows, (3, 5, 4), 3, 2)
 assert matches(_back, _image, 1e-9), explain(
     "an image in float64, cut and joined", _back, _image, tol=1e-9
@@ -462,7 +464,11 @@ for _stride in (0, -2, 3):
 # With the arguments kept, called again, and with other sizes.
 _ids, _special = torch.tensor([[3, 5, 6], [7, 3, 3]]), [3, 4]
 _pair = [
-    hide_tokens(_ids, _special, 4, 9, torch.Generator().manual_seed(1))
+    parts(
+        hide_tokens(_ids, _special, 4, 9, torch.Generator().manual_seed(1)),
+        "corrupted",
+        "answers",
+    )
     for _ in range(2)
 ]
 assert torch.equal(_ids, torch.tensor([[3, 5, 6], [7, 3, 3]])), (
@@ -473,7 +479,8 @@ assert torch.equal(_pair[0][0], _pair[1][0]), (
     "Two generators with the same seed give different texts."
 )
 _generator = torch.Generator().manual_seed(1)
-_, _answers = hide_tokens(_ids[1:, :1], [3, 4], 4, 9, _generator)
+_result = hide_tokens(_ids[1:, :1], [3, 4], 4, 9, _generator)
+_, _answers = parts(_result, "corrupted", "answers")
 assert _answers.tolist() == [[7]], "One token: it is chosen."
 
 
@@ -636,7 +643,7 @@ _contract.again()
 # In float64, with the checkpoint kept, and called again.
 _state = {"key.weight": seeded(39, (6, 4), dtype=torch.float64), "x": torch.ones(2)}
 _before, _kept = _state["key.weight"].clone(), dict(_state)
-_shared = [share_keys(_state, 3, 1) for _ in range(2)]
+_shared = [entries("share_keys", share_keys(_state, 3, 1), _kept) for _ in range(2)]
 _want = (_before[:2] + _before[2:4] + _before[4:]) / 3
 for _got in _shared:
     assert matches(_got["key.weight"], _want, 1e-9), explain(
@@ -644,7 +651,7 @@ for _got in _shared:
     )
 assert _state.keys() == _kept.keys(), "share_keys changes the dict that it gets."
 assert torch.equal(_state["key.weight"], _before), "share_keys changes key.weight."
-_spread = spread_keys(_shared[0], 3, 1)["key.weight"]
+_spread = entries("spread_keys", spread_keys(_shared[0], 3, 1), _kept)["key.weight"]
 assert matches(_spread, torch.cat([_want] * 3), 1e-9), explain(
     "key.weight in float64, spread", _spread, torch.cat([_want] * 3), tol=1e-9
 )
@@ -866,7 +873,8 @@ for _function, _reference, _is_wide in (
 _images, _captions = seeded(46, (3, 4), (3, 4))
 _module = ContrastiveLoss(0.2)
 steady("the module", _module, _images, _captions, torch.tensor([1, 0, 1]))
-_loss, _scores = steady("the module", _module, _images[:1], _captions[:1])
+_result = steady("the module", _module, _images[:1], _captions[:1])
+_loss, _scores = parts(_result, "loss", "scores")
 assert matches(_loss, torch.tensor(0.0)), "One pair: there is nothing to choose."
 assert _scores.shape == (1, 1), "One pair: scores of shape (1, 1)."
 _leaf = _images.clone().requires_grad_()
