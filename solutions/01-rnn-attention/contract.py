@@ -82,6 +82,12 @@ def _weights_if_empty(got, want, *arguments):
     return some and torch.allclose(got[1][~empty], want[1][~empty])
 
 
+def _padding_weighs(got, want, *arguments):
+    """Tell whether padding, where the last argument is False, gets weight."""
+    mask = arguments[-1] if got[1].dim() == 2 else arguments[-1][:, None]
+    return bool(((got[1] > 0) & ~mask).any())
+
+
 def _with_bounds(reference):
     """Return the mistakes of a network of words whose tanh gets a bounded input."""
     return {
@@ -112,6 +118,10 @@ class _Says:
     low_softmax = (
         f"right to about seven digits only: the softmax is computed in float32. Leave "
         f"it in the data type of the scores."
+    )
+    as_low = (
+        f"padding gets weight: a finite number stands for -inf, be it the smallest of "
+        f"the data type, and real scores are as low. Fill with -math.inf."
     )
     nan_weights = (
         f"weights are NaN: exp of a large number is infinite, or all powers of a "
@@ -264,6 +274,17 @@ _contract.case(f"Sentences of 0 to 40 words", _each, 31, 32, 40)
 _says = f"Hundreds of words"
 _contract.case(_says, _padded(1017, (300, 129, 64), 300, 40, 30), 31, 32, 40)
 _contract.case(f"Only empty sentences", torch.full((3, 2), -100), 1, 2, -100)
+for _bits in (8, 16, 32):
+    _says = (
+        f"A pad_id that equals a word in its last {_bits} bits: are ids kept in a "
+        f"smaller data type than int64?"
+    )
+    _words = _padded(1048, (3, 4, 0, 1), 4, 2**_bits + 1, 2)
+    _contract.case(_says, _words, 2**40, -(2**50), 2**_bits + 1)
+_says = f"Ids above 2^24, which float32 rounds: leave them whole numbers"
+_words = _padded(1047, (3, 4, 0, 1), 4, 2**24 + 1, 2)
+_words = _words.where(_words != 0, 2**24)
+_contract.case(_says, _words, 2, -(2**24) - 1, 2**24 + 1)
 _contract.drawn(1, _draw_words, count=30)
 _contract.again()
 
@@ -302,6 +323,13 @@ _says = f"One label: is a small number added to the number of labels?"
 _contract.case(
     _says, _kit_normal(934, (2, 1, 7)), _padded(935, (1, 0), 1, 9, 6), 9, tol=1e-13
 )
+for _bits in (8, 16, 32):
+    _says = (
+        f"A pad_id that equals a label in its last {_bits} bits: are labels kept in a "
+        f"smaller data type than int64?"
+    )
+    _pad = 2**_bits + 1
+    _contract.case(_says, _logits, _padded(1049, (3, 4, 2), 4, _pad, 2), _pad)
 _contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
 _contract.case(
     f"A vocabulary of one word: its probability is 1",
@@ -490,6 +518,28 @@ for _mask in (None, real(3, 2, 3, size=5)):
         gradients=False,
         tol=1e-6,
     )
+_contract.again()
+_contract = _Contract(
+    make=lambda: AdditiveAttention(1, 1, 1),
+    state={
+        "query.weight": torch.ones(1, 1).double(),
+        "memory.weight": torch.ones(1, 1).double(),
+        "v": torch.tensor([torch.finfo(torch.float64).max], dtype=torch.float64),
+    },
+    reference=_additive,
+    arguments=(f"query", f"memory", f"src_mask"),
+    results=(f"context", f"weights"),
+    signs={_Says.as_low: _padding_weighs},
+)
+_says = f"Scores of the smallest number of the data type, whose tanh is -1"
+_memory = 9 * _memory.sign() * _memory.abs().square()
+_contract.case(
+    _says,
+    _kit_normal(956, (3, 3, 1)),
+    _memory,
+    real(3, 2, 2, size=5),
+    gradients=False,
+)
 _contract.again()
 _query, _memory = [x.float() for x in _kit_normal(955, (2, 3, 5), (2, 4, 6))]
 _asks_again(
@@ -1294,6 +1344,18 @@ _fills_with_infinity(
 )
 _contract.case(f"Large scores", *_large, gradients=False, tol=1e-6)
 _contract.again()
+_most = torch.tensor([torch.finfo(torch.float64).max], dtype=torch.float64)
+_contract = _Contract(
+    make=lambda: CoverageAttention(1, 1, 1, 1, 1),
+    state={name: 0 * x + 1 for name, x in _contract.state.items()} | {"v": _most},
+    signs={_Says.as_low: _padding_weighs},
+    **_of_coverage,
+)
+_says = f"Scores of the smallest number of the data type, whose tanh is -1"
+_memory = 9 * _memory.sign() * _memory.abs().square()
+_large = _large[0], _memory, _large[2], real(3, 2, 2, size=5)
+_contract.case(_says, *_large, gradients=False)
+_contract.again()
 _mask = real(4, 1, 3)
 _asks_again(
     f"The same tensors",
@@ -1492,6 +1554,22 @@ _fills_with_infinity(
 )
 _large = _words, _memory, real(3, 2, 3, 3, size=5)
 _contract.case(f"Large scores", *_large, gradients=False, tol=1e-6)
+_contract.again()
+_most = torch.finfo(torch.float64).max
+_contract = _Contract(
+    make=lambda: InputFeedingDecoder(3, 1, 1, 1),
+    state=_kit_state(1050, _decoder_shapes(3, 1, 1, 1))
+    | {
+        "cell.weight_ih": torch.zeros(3, 2).double(),
+        "cell.weight_hh": torch.zeros(3, 1).double(),
+        "cell.bias_hh": torch.zeros(3).double(),
+        "cell.bias_ih": torch.tensor([0.0, -1e3, 1e3]).double(),  # each state is 1
+        "score.weight": torch.tensor([[_most]], dtype=torch.float64),
+    },
+    **{**_of_decoder, "signs": {_Says.as_low: _padding_weighs}},
+)
+_says = f"Scores of the smallest number of the data type"
+_contract.case(_says, _words, _memory.sign(), _large[2], gradients=False)
 _contract.again()
 _asks_again(
     f"The same tensors",

@@ -879,6 +879,18 @@ _mask = torch.tensor([True, True, False, True, False]).expand(5, 5)
 _contract.case(f"A large scale", _x, _mask, gradients=False, tol=1e-6)
 _contract.case(f"A large scale, no mask", _x, None, gradients=False, tol=1e-6)
 _contract.again()
+for _scale in (3e9, -3e9):
+    _shapes = {"query.weight": (3, 4), "key.weight": (3, 4), "value.weight": (2, 4)}
+    _contract = _Contract(
+        make=lambda: CosineSelfAttention(4, 3, 2),
+        state=_kit_state(1067, _shapes) | {"scale": torch.tensor(_scale).double()},
+        **_of_cosine,
+    )
+    _x = _kit_normal(1068, (2, 6, 4))
+    for _mask in (None, torch.ones(6, 6).tril().bool()):
+        _says = f"Scores of 1e9 that differ: are they bounded? Use them as they are"
+        _contract.case(_says, _x, _mask, gradients=False, tol=1e-6)
+    _contract.again()
 _module, _zeros = CosineSelfAttention(5, 3, 2), torch.ones(2, 4, 5)
 _zeros[0, 1], _zeros[1] = 0, 0
 _zeros.requires_grad_()

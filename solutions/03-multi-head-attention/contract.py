@@ -784,6 +784,11 @@ for _n, (_batch, _h, _g, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _contract.case(_says, *_parts, None, tol=1e-13 if _t_k == 1 else None)
     _contract.case(f"{_h} heads share {_g}, with a mask", *_parts, _mask)
     _contract.case(f"{_h} heads share {_g}, a mask of heads", *_parts, _mask[0])
+_square = _kit_normal(1298, (3, 4, 3, 5), *[(3, 2, 6, 5)] * 2)
+_mask = _kit_normal(1299, (3, 6)) > 0
+_says = f"As many sequences as queries: two axes are those of queries and keys"
+for _form in (_mask, ~_mask, _mask[:, :1] ^ torch.tensor([[0], [1], [0]]).bool()):
+    _contract.case(_says, *_square, _form)
 _many = _kit_normal(1289, (2, 20, 2, 2), *[(2, 10, 3, 2)] * 2)
 _says = f"Twenty heads"
 _contract.case(_says, *_many, _kit_normal(1290, (2, 20, 2, 3)) > 0)
@@ -1227,6 +1232,11 @@ for _n, (_batch, _h, _t_q, _t_k, _d_h, _d_v) in enumerate(
         _says = f"{_says}, one key, of weight 1, with no small number added to a sum"
     _contract.case(_says, *_parts, tol=1e-13 if _t_k == 1 else None)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, _mask[0])
+_square = _kit_normal(1300, (3, 2, 3, 4), (3, 2, 6, 4), (3, 2, 6, 5), (2, 3, 6))
+_mask = _kit_normal(1301, (3, 6)) > 0
+_says = f"As many sequences as queries: two axes are those of queries and keys"
+for _form in (_mask, ~_mask, _mask[:, :1] ^ torch.tensor([[0], [1], [0]]).bool()):
+    _contract.case(_says, *_square, _form)
 _wide = (2, 20, 2, 2), (2, 20, 3, 2), (2, 20, 3, 1), (20, 2, 3)
 _says = f"Twenty heads"
 _contract.case(_says, *_kit_normal(1292, *_wide), _kit_normal(1293, (20, 2, 3)) > 0)

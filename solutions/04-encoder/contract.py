@@ -170,6 +170,11 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
     _contract.case(f"Tokens{_says}", _x)
     _contract.case(f"Other tokens{_says}", _other)
     _contract.case(f"Short tokens{_says}", 1e-3 * _x)
+    _says = (
+        f"Tiny tokens, eps = 0: is the root, or what is under it, kept above a bound?"
+    )
+    for _size in () if _eps else (1e-6, 1e-9):
+        _contract.case(_says, _size * _x)
     _contract.case(f"Long tokens", 1e6 * _x)
     _contract.case(f"A transpose", _kit_apart(_other))
     _contract.case(f"One sequence", _x[:1])
@@ -949,6 +954,13 @@ for _n, (_batch, _size, _d) in enumerate(
             _small = *_state[:2], 1e-4 * _state[2], 1e-8 * _state[3]
             _small = 1e-4 * _x, _valid, _small, 1e-9, 0.2, _training
             _contract.case(_says, *_small)
+            _says = (
+                f"Tiny numbers, and a very small eps, {_mode}: is the root, or what is "
+                f"under it, kept above a bound? Only eps is added there"
+            )
+            _small = *_state[:2], 1e-7 * _state[2], 1e-14 * _state[3]
+            _small = 1e-7 * _x, _valid, _small, 1e-12, 0.2, _training
+            _contract.case(_says, *_small)
             _same = torch.where(_valid[..., None], 0.5, _x)
             _says = f"Real tokens that are all alike, {_mode}"
             _contract.case(_says, _same, _valid, *_last)
@@ -1197,6 +1209,9 @@ for _n, (_shape, _dims) in enumerate(
         _few = [_w[:_count] if _w.dim() == 3 else _w for _w in _weights]
         _last = _heads[:_count], _place
         _contract.case(_says, _x[:_count], *_last, *_few, gradients=False)
+        _few = [_w[:, :_count] if _w.dim() == 4 else _w for _w in _layers]
+        _last = *_last, None, None, *_few
+        _deep_contract.case(_says, _x[:_count], *_last, gradients=False)
         _says = f"{_place}, a mask (h, T, T), one for each head"
         _contract.case(_says, _x, _heads, _place, *_weights, gradients=False)
     for _form in (_mask[:, :1], _mask[:1], _mask[:, :1, :1], _mask[..., :1]):
@@ -1398,6 +1413,12 @@ for _n, _shape in enumerate(
         _contract.case(f"Short tokens", _grad, 1e-3 * _x, _gamma, 1e-5, tol=1e-8)
         _equal = torch.ones_like(_x)
         _contract.case(f"Equal features", _grad, _equal, _gamma, 0.4)
+        _says = (
+            f"Tiny features, and a very small eps: is the root, or what is under it, "
+            f"kept above a bound? Only eps is added there"
+        )
+        for _size in (1e-6, 1e-7):
+            _contract.case(_says, _grad, _size * _x, _gamma, 1e-12, tol=1e-8)
         _contract.case(f"Gains of one", _grad, _x, torch.ones_like(_gamma), 0.4)
         _some = _gamma * torch.tensor([1.0, 0.0, 1.0, 0.0, 1.0])
         _near = {
@@ -1536,6 +1557,14 @@ _contract = _Contract(
                 else 0 * x
             )
         ),
+        f"a mask with two axes is taken for one row of keys of each sequence. As it "
+        f"broadcasts, it is (T, T), the same for all.": (
+            lambda x, mask, *values: (
+                _summands(x, mask[:, None, None], *values)
+                if mask is not None and mask.dim() == 2 and len(mask) == len(x)
+                else 0 * x
+            )
+        ),
         **{
             f"the eps of {_what} isn't the default of layer_norm.": (
                 lambda *given, eps=_eps: _summands(*given, eps=eps)
@@ -1582,6 +1611,9 @@ for _n, (_shape, _dims) in enumerate(
         _contract.case(f"A mask for all", _x, _mask[-1, -1], *_layers)
         _says = f"A mask (h, T, T), one for each head, h = B"
         _contract.case(_says, _x[:2], _mask[1], *_layers)
+        _says = f"A mask (T, T), as many sequences as tokens"
+        for _form in (torch.ones(3, 3).tril().bool(), _mask[1, 1, :3, :3]):
+            _contract.case(_says, _x[:, :3], _form, *_layers)
         for _form in (_mask[:, :1], _mask[:, :1, :1], _mask[..., :1]):
             _says = f"A mask of shape {tuple(_form.shape)}, which broadcasts"
             _contract.case(_says, _x, _form, *_layers, gradients=False)

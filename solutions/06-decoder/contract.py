@@ -225,6 +225,21 @@ _contract.case(f"Packed, one row", _src[:1], _tgt[:1, 2:], 1, None, (2, 0))
 _contract.case(f"Packed, one token each", _src[:, :1], _tgt[:, 3:4], 1, 1, (2, 0))
 _long = integers(923, 0, 9, (2, 40)), integers(924, 0, 9, (2, 33))
 _contract.case(f"Packed, long rows", *_long, 9, None, (3, 4))
+for _bits in (8, 16, 32):
+    _says = (
+        f"Ids that are equal in their last {_bits} bits: are they kept in a smaller "
+        f"data type than int64?"
+    )
+    _ids = [torch.where(_words == 3, 2**_bits, _words) for _words in (_src, _tgt)]
+    for _own in (None, (1, 2)), (None, (3 * 2**_bits + 1, 1)), (2,):
+        _contract.case(_says, *_ids, 2**_bits, *_own)
+        _contract.case(_says, *_ids, 0, *_own)
+for _most, _says in (
+    (2**24, f"Ids above 2^24, which float32 rounds: compare them as whole numbers"),
+    (2**53, f"Ids above 2^53, which float64 rounds: compare them as whole numbers"),
+):
+    for _own in (None, (_most - 1, _most)), (None, (_most, _most + 2)), (2,):
+        _contract.case(_says, _src + _most - 1, _tgt + _most - 1, _most + 1, *_own)
 _says = f"Hundreds of sentences in a row: are they counted in a short data type?"
 _many = torch.full((1, 300), 4)
 _contract.case(_says, _long[0][:1], _many, 9, None, (4, 3))
@@ -437,6 +452,9 @@ _contract.case(f"A transpose", _kit_apart(_ids))
 _contract.case(f"One sentence", _ids[:1, 2:])
 _contract.case(f"Two columns", _ids[:, 1:3])
 _contract.case(f"Equal ids", 0 * _ids - 100)
+_says = f"Ids as large as int64 holds: are they converted to another data type?"
+_contract.case(_says, 2**53 + 2 * _ids + 1)
+_contract.case(_says, -(2**62) - _ids)
 _contract.drawn(
     3, lambda d: (d.integers(-3, 9, d.whole(1, 6), d.whole(2, 40)),), count=12
 )
@@ -489,6 +507,13 @@ _contract.case(f"A padding id of -100", _logits, _labels.where(_real, -100), -10
 _contract.case(f"A padding id of 0", _logits, 5 - _labels, 0, 9)
 _far = _labels.where(_real, torch.tensor(70))
 _contract.case(f"A padding id beyond the vocabulary", _logits, _far, 70, 9)
+for _bits in (8, 16, 32):
+    _says = (
+        f"A padding id that equals a label in its last {_bits} bits: are labels kept "
+        f"in a smaller data type than int64?"
+    )
+    _pad = 2**_bits + 1
+    _contract.case(_says, _logits, (_labels % 3).where(_real, _pad), _pad, 9)
 _contract.case(f"Nothing but padding", _logits, 0 * _labels + 2, 2, 8)
 _contract.case(f"Transposes", _kit_apart(_other), _kit_apart(_labels), 5, 8)
 _one = _kit_normal(944, (1, 5, 3)), integers(945, 0, 2, (1, 5))
@@ -499,6 +524,8 @@ _contract.case(f"Sentences of one position", *_few, 1, 4)
 for _factor in (300, 1e4):
     _says = f"Large logits, whose softmax has tiny numbers, or zeros"
     _contract.case(_says, _factor * _logits, _labels, 5, 17)
+_says = f"Logits of 1e11: are they bounded? Use them as they are"
+_contract.case(_says, 1e11 * _logits, _labels, 5, 17)
 _many = _kit_normal(948, (2, 131, 4)), integers(949, 0, 3, (2, 131))
 _contract.case(f"Many positions", *_many, 1, 300)
 _contract.case(f"float32", _logits.float(), _labels, 5, 17, tol=1e-5)
@@ -561,6 +588,14 @@ _contract.case(f"Another order", _batches[::-1], 5)
 _contract.case(f"Two batches", _batches[:2], 5)
 _contract.case(f"Another padding id", _batches, 0)
 _contract.case(f"No padding", _batches, -100)
+for _bits in (8, 16, 32):
+    _says = (
+        f"A padding id that equals a label in its last {_bits} bits: are labels kept "
+        f"in a smaller data type than int64?"
+    )
+    _pad = 2**_bits + 1
+    _own = [(_x, (_y % 3).masked_fill(_y == 5, _pad)) for _x, _y in _batches]
+    _contract.case(_says, _own, _pad)
 _contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5)
 _padding = _logits, 0 * _labels + 5
 _contract.case(f"A batch of padding first", [_padding, *_batches], 5)
@@ -836,6 +871,24 @@ for _leaky in (True, False):
             f"audit must call the module itself, in both modes: not a part of it, and "
             f"not its method forward, which leaves its hooks out."
         )
+for _leaky in (True, False):
+    for _modes in [(True, False), (False, True), (True, True), (False, False)]:
+        _part = _Moody(_leaky, nn.Identity())
+        _module = nn.Sequential(nn.Identity(), _part).train(_modes[0])
+        _part.train(_modes[1])
+        _was = [part.training for part in _module.modules()]
+        _found = _audited(_module, _x, _other)
+        for _name in (f"train", f"eval"):
+            _pairs = [tuple(int(place) for place in pair) for pair in _found[_name]]
+            assert _pairs == (_turned if _leaky == (_name == f"train") else []), (
+                f"audit of a module with a part in another mode than the rest: the "
+                f"entry {_name} is wrong. Whatever mode the module is in, call train() "
+                f"before the one audit and eval() before the other: they reach down to "
+                f"all parts."
+            )
+        assert [part.training for part in _module.modules()] == _was, (
+            f"audit leaves a part of the module in another mode than it was in."
+        )
 _part = nn.Identity()
 for _mode in (True, False):
     _parents = nn.Sequential(_part), nn.Sequential(_part)
@@ -965,6 +1018,10 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
     _contract.case(f"Another x", 1 - _x, _key, _value, _mask)
     _contract.case(f"No mask", _x, _key, _value, None)
     _contract.case(f"Another memory", _x, 1 - _key, 1 - _value, None)
+    for _rest in ((None,), (_mask | True,)):
+        _says = f"Scores of 1e11 that differ: are they bounded? Use them as they are"
+        _large = _x, 1e11 * _key, _value, *_rest
+        _contract.case(_says, *_large, gradients=False, tol=1e-6)
     _parts = map(_axes_apart, (_x, _key, _value, _mask))
     _contract.case(f"Transposes", *_parts)
     _shared = _axes_apart(_key[1:2]), _axes_apart(_value[1:2])
@@ -1215,6 +1272,13 @@ _contract.case(
     0.6,
     tol=1e-6,
 )
+_even = torch.full((2, 5), -1e12, dtype=torch.float64)
+_some = torch.tensor([True, False, False, True, False])
+_says = f"Logits of -1e12 beside forbidden ones: does a number stand for -inf?"
+for _options in ((1.0, None, None), (1e-3, None, None), (1.0, None, 0.9)):
+    _contract.case(_says, _even.masked_fill(_some, -math.inf), *_options)
+_says = f"{_says} With top_k as well, which removes tokens"
+_contract.case(_says, _even, 1e-3, 2, None)
 _contract.case(f"float32", _closed.float(), 0.7, 5, None, tol=1e-5)
 
 

@@ -378,6 +378,15 @@ _contract.case(f"Sentences of one token", [(1, 1)] * 3, 1)
 _contract.case(f"One pair", [(3, 8)], 8)
 _contract.case(f"No pairs", [], 5)
 _contract.case(f"A narrow pair behind wide ones", [(9, 1), (1, 2), (1, 3), (2, 4)], 9)
+_says = (
+    f"Long sources: is the order that of one number, in which they outweigh a target? "
+    f"T comes first, then S, then b: compare tuples"
+)
+for _digits in (2, 3, 4, 6, 9, 12):
+    _size = 10**_digits + 50
+    _contract.case(_says, [(1, 2), (_size, 1), (1, 3), (_size, 2)], 4 * _size)
+_says = f"Many pairs: is the order that of one number, in which b outweighs a source?"
+_contract.case(_says, [(2, 1), *[(1, 1)] * 1100], 10**6)
 _contract.drawn(75, _some_pairs, count=60)
 _contract.again()
 _long = 10 + max(map(max, _many))
@@ -936,6 +945,16 @@ for _loss_name, _loss, _reference, _pads in [
     _contract.case(
         f"Large logits, whose loss is finite", 1e4 * _logits, _padded[3], _pads[3], 0.2
     )
+    _says = f"Logits of 1e29: are they bounded? Use them as they are"
+    _contract.case(_says, 1e29 * _logits, _padded[3], _pads[3], 0.2)
+    for _bits in (8, 16, 32) if _loss is smoothed_loss_all else ():
+        _says = (
+            f"A pad_id that equals a label in its last {_bits} bits: are labels kept "
+            f"in a smaller data type than int64?"
+        )
+        _pad = 2**_bits + 2
+        _ids = _padded[2].masked_fill(_padded[2] == _pads[2], _pad)
+        _contract.case(_says, _logits, _ids.clamp(min=1), _pad, 0.2)
     _contract.case(
         f"float32", _other.float(), _padded[0], _pads[0], 0.2, tol=1e-5, gradients=False
     )
@@ -949,6 +968,14 @@ _contract = _Contract(
     results=(f"the loss",),
     gradients=(f"logits",),
     name=f"smoothed_loss_others",
+    mistakes={
+        f"a finite number stands for padding's -inf, and the other logits are lower "
+        f"still, so that padding has probability. Leave -inf as it is.": (
+            lambda logits, labels, pad_id, epsilon: _loss_others(
+                logits.masked_fill(logits == -math.inf, -1e9), labels, pad_id, epsilon
+            )
+        ),
+    },
     signs=_not_finite,
 )
 _three = _kit_normal(1006, (2, 5, 3))
@@ -958,6 +985,10 @@ _contract.case(_says, _three, _labels, 1, 0.2)
 for _epsilon in (0.25, 0.0):
     _cut_off = _three.masked_fill(torch.arange(3) == 1, -math.inf)
     _contract.case(f"The logit of padding is -inf", _cut_off, _labels, 1, _epsilon)
+_says = f"Other logits of -1e29, and padding's of -inf: does a number stand for it?"
+_lower = -1e29 * (1 + _three.abs()).masked_fill(torch.arange(3) == 1, math.inf)
+for _epsilon in (0.25, 0.0):
+    _contract.case(_says, _lower, _labels, 1, _epsilon)
 _says = f"Nothing but padding, whose logit is -inf"
 _contract.case(_says, _cut_off, torch.ones_like(_labels), 1, 0.25)
 _contract.again()
@@ -1023,8 +1054,13 @@ def _as_text(ids):
 
 
 def _merged(ids, pair, new_id):
-    """Return the ids with the pair replaced, by Python's own replacement of texts."""
-    return [ord(x) for x in _as_text(ids).replace(_as_text(pair), chr(new_id))]
+    """Return the ids with the pair replaced, by Python's own replacement of texts.
+
+    A letter stands for each of the numbers, which may be too large for one.
+    """
+    numbers = sorted({*ids, *pair, new_id})
+    ids, pair, new = [_as_text(map(numbers.index, x)) for x in (ids, pair, [new_id])]
+    return [numbers[ord(x)] for x in ids.replace(pair, new)]
 
 
 def _saved(letters, pair):
@@ -1133,6 +1169,10 @@ for _id in (0, 1):
         *(_ids, (0, 1), _id),
     )
 _contract.case(f"A new id that stands in the list already", [7, 8, 9, 7, 8], (7, 8), 9)
+for _id in (10**6, 2 * 10**6, 2**31, 2**64):
+    _says = f"A large new id, more than a letter's number or a few bytes hold"
+    _contract.case(_says, _ids, (0, 1), _id)
+    _contract.case(_says, [_id, 0, _id, 0, 1], (_id, 0), _id + 1)
 _contract.case(f"More than a thousand ids", _ids * 40, (0, 1), 300)
 _contract.case(f"Nothing but the pair", [700, 500], (700, 500), 999)
 _contract.case(f"The pair at both ends", [260, 7, 7, 260, 7], (260, 7), 280)
@@ -1803,6 +1843,13 @@ for _text, _some in zip(_texts, _other, strict=True):
     _contract.case(f"Other references", _text, _some[1:])
 _says = f"Equally close: the shorter one, whatever its words are"
 _contract.case(_says, ["a"] * 4, [["a"] * 7, ["b"], ["b"] * 9])
+_says = (
+    f"Long sentences: is the order that of one number, in which a length outweighs how "
+    f"far away it is? That comes first"
+)
+for _size in (50, 500):
+    _longer = ["b"] * (2 * _size + 10)
+    _contract.case(_says, ["a"] * (_size + 10), [["a"] * 9, _longer])
 _contract.case(f"An empty hypothesis", [], [["a"] * 3, ["b"] * 2])
 _contract.case(f"An empty reference", ["a", "b"], [["a"] * 5, []])
 _contract.drawn(92, _some_known, count=40)

@@ -81,6 +81,10 @@ _contract.case(
 _behind = _sets[0].masked_fill(_rights[0], -math.inf)
 _says = f"Right answers with minus infinity: they stand behind all others"
 _contract.case(_says, _behind, _rights[0], 6)
+_says = f"Similarities of -1e12 beside minus infinity: does a number stand for it?"
+_lowest = torch.full_like(_sets[0], -1e12)
+_lowest = _lowest.masked_fill(~_rights[0], -math.inf)
+_contract.case(_says, _lowest, _rights[0], 2)
 _close = 1 + 1e-12 * _sets[1]
 _contract.case(f"Similarities that differ in float64 only", _close, _rights[0], 3)
 _near = 1.75 + _sets[1].argsort(1).argsort(1) * 2.0**-52
@@ -226,6 +230,8 @@ _hint = {
     )
 }
 _contract.case(_says, _large, _labels[0], -100, nearby=_hint)
+_says = f"Scores of 1e11: are they bounded? Use them as they are"
+_contract.case(_says, 1e11 * _sets[0], _labels[0], -100)
 _sure = 1e4 * F.one_hot(_labels[1, :1].clamp(min=0), 6) + _sets[1][:1]
 _says = f"A sentence that costs exactly 0"
 _contract.case(_says, torch.cat([_sure, _sets[0][1:]]), _labels[1], -100)
@@ -239,6 +245,17 @@ for _ignore in (-1, 10**12, -(10**12)):
         _labels[0].where(_labels[0] != -100, _ignore),
         _ignore,
     )
+for _bits in (8, 16, 32):
+    for _ignore in (2**_bits + 1, 1 - 2**_bits):
+        _says = (
+            f"An ignore that equals a label in its last {_bits} bits: are labels kept "
+            f"in a smaller data type than int64?"
+        )
+        _some = (_labels[0] % 3).where(_labels[0] != -100, _ignore)
+        _contract.case(_says, _sets[1], _some, _ignore)
+for _ignore in (2**63 - 1, -(2**63)):
+    _some = _labels[0].where(_labels[0] != -100, _ignore)
+    _contract.case(f"ignore at an end of int64", _sets[1], _some, _ignore)
 _one = torch.full((131, 2), -100)
 _one[70, 1] = 1
 _says = f"Many sentences, one of which asks anything"
@@ -294,6 +311,13 @@ for _n, (_batch, _size, _most) in enumerate(
 _says = f"A large number is ignored: compare numbers with ==, and not with `is`"
 _few = _labels % 5
 _contract.case(_says, _few.where(_few != 1, 10**6), 10**6)
+for _bits in (8, 16, 32):
+    for _ignore in (2**_bits + 1, 1 - 2**_bits):
+        _says = (
+            f"An ignore that equals a label in its last {_bits} bits: are labels kept "
+            f"in a smaller data type than int64?"
+        )
+        _contract.case(_says, _few.where(_few != 3, _ignore), _ignore)
 _contract.drawn(803, lambda d: _asked_of(d, 2 * d.whole(1, 5)), count=40)
 _contract.again()
 ### END HIDDEN TESTS
@@ -597,6 +621,16 @@ _contract.case(_says, _texts[1], [0, 3, 22], 22, 15, _seeds[3], 0.6)
 _says = f"A special id beyond the vocabulary, which the text often has"
 _full = torch.where(_texts[1] % 3 == 0, 40, _texts[1])
 _contract.case(_says, _full, [0, 40], 40, 25, _seeds[3], 0.6)
+_says = f"Ids that are equal in their last bits: are they kept in a smaller data type?"
+for _bits in (8, 16):
+    _same = torch.where(_texts[1] % 3 == 0, 2**_bits + 7, _texts[1])
+    for _own in ([7, 5 * 2**_bits], [2**_bits + 7, 1]):
+        _contract.case(_says, _same, _own, _own[0], 25, _seeds[3], 0.6)
+_says = f"Ids above 2^24, which float32 rounds: leave them whole numbers"
+_large = torch.where(_texts[1] % 3 == 0, 2**24 + 1, _texts[1])
+_large = torch.where(_texts[1] % 3 == 1, 2**24, _large)
+for _own in ([2**24, 3], [2**24 + 1, 3]):
+    _contract.case(_says, _large, _own, _own[0], 25, _seeds[4], 0.6)
 _says = f"One ordinary id"
 _contract.case(_says, _texts[1], [0, 1, 3], 1, 4, _seeds[3], 0.6)
 _kept = set(range(97, 3000, 97))

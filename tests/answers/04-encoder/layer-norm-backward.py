@@ -333,3 +333,9 @@ def layer_norm_backward(grad, x, gamma, eps):
 # %% wrong: gain_divided_out, of: chain | says: right with other gains
 # -     terms = grad * centred * inverse
 # +     terms = dnormed * centred * inverse / gamma
+
+
+# %% wrong: variance_above_1e_8 | says: Tiny features
+# -     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)  # -> (..., 1)
+# +     var = x.var(dim=-1, keepdim=True, unbiased=False)
+# +     root = torch.sqrt((var + eps).clamp(min=1e-8))

@@ -611,3 +611,10 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 
 # -     return known[placement](x, layer, mask, n)
 # +     return known.get(placement, post)(x, layer, mask, n)
+
+
+# %% wrong: three_axes_for_sequences_in_the_stack | says: one for each head, h = B
+# -     maps = []
+# +     maps = []
+# +     if mask is not None and mask.dim() == 3 and len(mask) == len(x):
+# +         mask = mask[:, None]

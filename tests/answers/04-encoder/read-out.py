@@ -606,3 +606,10 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -     shares = centred / root * gamma @ W_u
 # +     own = centred.square().mean(dim=-1, keepdim=True).sqrt()
 # +     shares = centred / own * (own / root) * gamma @ W_u
+
+
+# %% wrong: two_axes_as_padding | says: a mask with two axes is taken for
+# -     found = [x]
+# +     found = [x]
+# +     if mask is not None and mask.shape == x.shape[:2]:
+# +         mask = mask[:, None, None]

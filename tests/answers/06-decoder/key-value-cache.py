@@ -637,3 +637,8 @@ class CachedSelfAttention(nn.Module):
 # %% wrong: closed_by_ten_thousand | says: large negative number stands for -inf
 # -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
 # +         weights = scores.masked_fill(~mask, -1e4).softmax(dim=-1)
+
+
+# %% wrong: scale_of_the_number_of_heads | says: made of h, the number of heads
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, n, t + n)
+# +         scores = query @ key.mT / math.sqrt(self.num_heads)

@@ -545,3 +545,13 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # %% wrong: temperature_above_a_bound | says: comes of a higher temperature
 # -     ranked = ranked / temperature
 # +     ranked = ranked / max(temperature, 0.01)
+
+
+# %% wrong: forbidden_by_minus_1e12 | says: Logits of -1e12 beside
+# -     ranked = ranked / temperature
+# +     ranked = ranked.clamp(min=-1e12) / temperature
+
+
+# %% wrong: removed_by_minus_1e12 | says: With top_k as well
+# -         ranked = ranked.masked_fill(rank >= top_k, -math.inf)
+# +         ranked = ranked.masked_fill(rank >= top_k, -1e12)

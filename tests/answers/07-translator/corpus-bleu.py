@@ -986,3 +986,9 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
         logs += math.log(match / total)
     brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
     return 100 * brevity * math.exp(logs / max_n)
+
+
+# %% wrong: nearness_in_one_number | says: a length outweighs how far away
+# -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
+# +     size = len(hypothesis)
+# +     return min(lengths, key=lambda length: 100 * abs(length - size) + length)

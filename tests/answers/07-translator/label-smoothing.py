@@ -702,3 +702,39 @@ def smallest_loss(num_words, epsilon, spread):
 # -         + 0.0
 # -     )
 # +     return -label * math.log(label + 1e-9) - count * other * math.log(other + 1e-9)
+
+
+# %% wrong: minus_1e9_for_padding | says: stands for padding's -inf
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     words = torch.arange(logits.shape[-1], device=logits.device)
+# +     rows = logits[kept]
+# +     log_p = rows.masked_fill(rows == -math.inf, -1e9).log_softmax(dim=-1)
+# +     words = torch.arange(logits.shape[-1], device=logits.device)
+
+
+# %% wrong: minus_1e20_for_padding | says: does a number stand for it
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     words = torch.arange(logits.shape[-1], device=logits.device)
+# +     rows = logits[kept]
+# +     log_p = rows.masked_fill(rows == -math.inf, -1e20).log_softmax(dim=-1)
+# +     words = torch.arange(logits.shape[-1], device=logits.device)
+
+
+# %% wrong: logits_up_to_1e12 | says: Logits of 1e29
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     log_p = logits[kept].clamp(-1e12, 1e12).log_softmax(dim=-1)
+# +     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+
+# %% wrong: labels_in_int32 | says: pad_id that equals a label in its last
+# -     kept = labels != pad_id
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     kept = labels.int() != torch.tensor(pad_id).int()
+# +     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# +     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]

@@ -660,3 +660,18 @@ def shuffle_batches(batches, seed):
 # +     if kept.get("seed") != seed:
 # +         kept.update(seed=seed, own=random.Random(seed))
 # +     kept["own"].shuffle(order)
+
+
+# %% wrong: lengths_in_one_number | says: in which they outweigh a target
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# +         range(len(lengths)), key=lambda i: 100 * lengths[i][1] + lengths[i][0]
+
+
+# %% wrong: source_as_a_fraction | says: in which they outweigh a target
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# +         range(len(lengths)), key=lambda i: lengths[i][1] + lengths[i][0] / 10**6
+
+
+# %% wrong: place_in_one_number | says: in which b outweighs a source
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# +         range(len(lengths)), key=lambda i: (lengths[i][1], 1000 * lengths[i][0] + i)

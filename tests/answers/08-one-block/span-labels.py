@@ -379,3 +379,20 @@ def find_spans(labels, ignore=-100):
 # %% wrong: ignore_by_identity | says: compare numbers with ==
 # -             if label == ignore:
 # +             if label < 0 or label is ignore:
+
+
+# %% wrong: labels_in_int32 | says: ignore that equals a label in its last
+# -     asked = labels != ignore  # (B, T)
+# +     asked = labels.int() != torch.tensor(ignore).int()
+
+
+# %% wrong: spans_in_int16 | says: ignore that equals a label in its last|any whole number
+# -     for row in labels.tolist():
+# +     ignore = int(torch.tensor(ignore).short())
+# +     for row in labels.short().tolist():
+
+
+# %% wrong: scores_up_to_1e9 | says: Scores of 1e11
+# -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]  # -> (B, T)
+# +     scores = scores.clamp(-1e9, 1e9)
+# +     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
