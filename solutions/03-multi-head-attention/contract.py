@@ -1364,7 +1364,7 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
         for _kind in _kinds:
             _contract.case(f"Other weights, {_kind}", *_other, _valid, _kind)
             _exact = 3e-13 if _kind == "zero" else None
-            _says = f"One real token, {_kind}: is a small number added to a count?"
+            _says = f"One real token, {_kind}", f"Is a small number added to a count?"
             _contract.case(_says, *_inputs, _one, _kind, tol=_exact)
             for _scale in (1e-4, 1e4):
                 _says = f"Numbers of about {_scale:g}, {_kind}"

@@ -355,7 +355,7 @@ for _name in _names:
     _contract.case(_says, _vector, *_sets[0][1:], _name, nearby=_near)
     _says = f"{_name}, gates far below 0 and far above: does exp(-x) overflow?"
     _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
-    _says = f"{_name}, gates so far below 0 that nothing passes: are they cut off?"
+    _says = f"{_name}, gates so far below 0 that nothing passes", f"Are they cut off?"
     _low = 1 + _sets[0][0].abs(), -100 * (1 + _sets[0][1].abs()), 1e15 * _sets[0][2]
     _contract.case(_says, *_low, _sets[0][3], _name)
     _says = f"{_name}, small inputs"
@@ -1731,7 +1731,7 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
                 _sets[0][0]
                 * torch.tensor([1.0] * (_count - 1) + [1e10])[:, None, None, None]
             )
-            _says = f"A large last part: is it added and taken away again?"
+            _says = f"A large last part", f"Is it added and taken away again?"
             _contract.case(_says, _late, *_sets[0][1:], 0.5)
             _some = torch.tensor([1.0] + [0.0] * (_count - 1))[:, None, None, None]
             _level = _some + (1 - _some) * _sets[0][0]
@@ -1765,7 +1765,10 @@ _contract = _Contract(
 )
 _parts, *_weights = _kit_normal(1398, (3, 2, 4, 5), (5,), (5,), (5, 6))
 _parts[1] = 1e8 - _parts[0]
-_says = f"Large parts that cancel: is the share of beta what the other shares leave?"
+_says = (
+    f"Large parts that cancel",
+    f"Is the share of beta what the other shares leave?",
+)
 _contract.case(_says, 1e8 * _parts, *_weights, 1e-5)
 _contract.case(f"Other parts", _parts.flip(0), *_weights, 0.1)
 _contract.again()

@@ -276,7 +276,10 @@ for _dtype in (torch.int64, torch.int32, torch.int16, torch.float32):
         gradients=False,
         tol=1e-4,
     )
-_says = f"No spans, and a base that float32 had before: is something kept from there?"
+_says = (
+    f"No spans, and a base that float32 had before",
+    f"Is something kept from there?",
+)
 _contract.case(_says, _positions, 5, 200.0, None)
 _steps = torch.tensor([0.0, 1.0, -2.0, 3.5])
 for _dtype in (torch.float16, torch.bfloat16):
@@ -428,7 +431,7 @@ _table, _other = _kit_normal(923, (5, 3), (5, 3))
 _contract.case(f"5 rows to 9", _table, 9)
 _says = f"5 rows to 4, in float32"
 _contract.case(_says, _other.float(), 4, gradients=False, tol=1e-4)
-_says = f"5 rows to 4, as in float32 before: is something kept from that call?"
+_says = f"5 rows to 4, as in float32 before", f"Is something kept from that call?"
 _contract.case(_says, _table, 4)
 _says = f"25 rows to 29: a factor of 29 / 25, or a step of 24 / 28, is rounded"
 _contract.case(_says, _kit_normal(930, (25, 2)), 29)
@@ -958,7 +961,7 @@ for _call, _reference, _what, _causal in [
             f"The other kind", _slopes, 2, 5, 2, not _causal, gradients=False
         )
     _contract.case(f"Slopes of 0", 0 * _slopes, 3, 4, 1, _causal)
-    _says = f"One head, far away: are positions kept in a short data type?"
+    _says = f"One head, far away", f"Are positions kept in a short data type?"
     _contract.case(_says, _other[:1], 2, 4, 100_001, _causal)
     _contract.case(f"A slice", _kit_apart(_other), 3, 5, 1, _causal)
     for _dtype in () if _soft else (torch.float16, torch.bfloat16):

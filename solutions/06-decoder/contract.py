@@ -224,7 +224,7 @@ _contract.case(f"Packed, one row", _src[:1], _tgt[:1, 2:], 1, None, (2, 0))
 _contract.case(f"Packed, one token each", _src[:, :1], _tgt[:, 3:4], 1, 1, (2, 0))
 _long = integers(923, 0, 9, (2, 40)), integers(924, 0, 9, (2, 33))
 _contract.case(f"Packed, long rows", *_long, 9, None, (3, 4))
-_says = f"Hundreds of sentences in a row: are they counted in a short data type?"
+_says = f"Hundreds of sentences in a row", f"Are they counted in a short data type?"
 _many = torch.full((1, 300), 4)
 _contract.case(_says, _long[0][:1], _many, 9, None, (4, 3))
 _contract.case(_says, _many, _long[1][:1], 9, None, (3, 4))
@@ -1006,7 +1006,7 @@ _contract.case(
     gradients=False,
 )
 _contract.case(
-    f"Forbidden keys of 1e12: are digits of the allowed scores lost?",
+    (f"Forbidden keys of 1e12", f"Are digits of the allowed scores lost?"),
     _x,
     _kit_normal(982, (2, 1, 4, 2)).where(_mask[:, None, :, None], 1e12),
     _value,
@@ -1149,7 +1149,7 @@ for _large in (1e3, 1e6, 1e9):
     _contract.case(_says, _closed, _large, 8, 0.9)
 _many, _many_ties = _kit_normal(995, (2, 300)), integers(996, -2, 2, (2, 300)).double()
 _contract.case(f"Many tokens", _many, 0.9, 120, 0.8)
-_says = f"Many tokens with ties: does the sort keep the order of equals (stable)?"
+_says = f"Many tokens with ties", f"Does the sort keep the order of equals (stable)?"
 for _keep in (7, 120):
     _contract.case(_says, _many_ties, 1.1, _keep, None)
 for _keep in (3, 1, 8, 9, 10, 500):
@@ -1165,7 +1165,7 @@ for _keep, _share in [(4, 0.57), (6, 0.83), (1, 0.3), (50, 0.71), (12, 0.4567)]:
     _contract.case(f"top_k and top_p", _other, 0.9, _keep, _share)
     _contract.case(f"top_k and top_p, with ties", _ties, 1.1, _keep, _share)
 _shares = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).double().log()
-_says = f"A sum just below top_p: are sums taken in float32?"
+_says = f"A sum just below top_p", f"Are sums taken in float32?"
 _contract.case(_says, _shares, 1.0, None, 0.8 + 1e-9)
 _even = torch.zeros(2, 8).double()
 _says = f"A sum that equals top_p isn't less than it"

@@ -432,7 +432,10 @@ _contract.case(f"The seed 0, as good as any", [[50 - _n, _n] for _n in range(12)
 _drawn = integers(936, 0, 9, (12, 3)).tolist()
 _contract.case(f"Other batches ({_alone})", _drawn, 3)
 _contract.case(f"Equal batches", [[1, 0]] * 6 + [[0, 1]] * 6, 3)
-_says = f"Seven batches, after twelve with the same seed: is an order kept by the seed?"
+_says = (
+    f"Seven batches, after twelve with the same seed",
+    f"Is an order kept by the seed?",
+)
 _contract.case(_says, [[9] * (7 - _n) for _n in range(7)], 99)
 _contract.case(f"Two batches", [[4, 2, 3], [1]], 9)
 _contract.case(f"One batch", [[4, 2, 3]], 5)

@@ -991,9 +991,12 @@ for _n, (_says, _log_scale) in enumerate(
             _contract.case(_says, _images, _captions, _own)
         _many = *_kit_normal(1188, (67, 3), (67, 3)), integers(1189, 0, 40, (67,))
         _contract.case(f"Many pairs", *_many, gradients=False)
-        _says = f"Lengths near 1e-5 and 1e5: is a length kept above a larger number?"
+        _says = (
+            f"Lengths near 1e-5 and 1e5",
+            f"Is a length kept above a larger number?",
+        )
         _contract.case(_says, 1e-5 * _images, 1e5 * _captions, None)
-        _says = f"Lengths near 1e-9: is a length kept above a larger number?"
+        _says = f"Lengths near 1e-9", f"Is a length kept above a larger number?"
         _contract.case(_says, 4e-9 * _images, 1e8 * _captions, None)
         _contract.case(_says, 4e-9 * _images, 4e-9 * _captions, None)
     _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
