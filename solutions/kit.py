@@ -575,6 +575,8 @@ class _Contract:
                 continue
             if not sentence.startswith(f"With two entries"):
                 return sentence
+            if f"squeezed away" in problem:
+                return f"{sentence}."
             if f" has the shape " in problem or problem.endswith(
                 (f"it should?", f"IndexError.")
             ):
@@ -614,8 +616,8 @@ class _Contract:
                 sure = self.agrees(twins, twin, place, tol)
                 sure = sure and self.was_right(twin, place, notes)
                 found.extend([] if sure is None else [(sentence, sure)])
-            if len(found) > 2:
-                return problem  # it comes in many ways
+            if len(found) > 2:  # it comes in many ways
+                return self.with_question(problem, got, want)
         if any(sure for _, sure in found) or len(found) > 1:
             found = [one for one in found if one[1]]
         if found:

@@ -540,6 +540,14 @@ _contract = _Contract(
                 valid, min(window, valid.shape[1]), causal
             )
         ),
+        f"a window as wide as the text, or wider, reaches everywhere. It reaches w // 2 "
+        f"to the left and (w - 1) // 2 to the right, however short the text is.": (
+            lambda valid, window, causal=False: (
+                None
+                if causal or window < valid.shape[1]
+                else _local(valid, 2 * valid.shape[1])
+            )
+        ),
         f"padding takes up no place in the window. It counts positions, real or not.": (
             _of_real_tokens
         ),
@@ -1613,6 +1621,17 @@ _contract = _Contract(
     arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
     results=(f"the running maximum", f"the running sum", f"the accumulator"),
     mistakes=_read_as_each(_reference),
+    signs={
+        f"NaN, where a forbidden score lies so far above the allowed ones that its "
+        f"exponential is infinite: a mask that multiplies it makes {0} * inf of that. "
+        f"Set forbidden scores to -inf before exp.": (
+            lambda got, wants, state, query, key_block, value_block, mask_block=None: (
+                mask_block is not None
+                and any(x.isnan().any() for x in got)
+                and (query @ (key_block * ~mask_block[:, None]).mT).amax() > 1e4
+            )
+        ),
+    },
 )
 _contract.case(
     f"A mask for all sequences, which are as many as queries",

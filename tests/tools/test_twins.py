@@ -299,6 +299,11 @@ contract.case(f"One feature", *_kit_normal(1, (2, 1), (2, 4)))
         ),
         (
             "lambda x, y: reference(x, y).squeeze(-2)",
+            "One feature.*squeezed away\\? With two entries along axis 1 of x, in the place "
+            "of one, it is right.$",
+        ),
+        (
+            "lambda x, y: reference(x, y) + 0 * x.squeeze(-1)[:, :1, None]",
             "One feature.*With two entries along axis 1 of x, in the place of one, it is "
             "right: is an axis of length 1 squeezed away, or taken for another one\\?$",
         ),
