@@ -249,6 +249,11 @@ def _kit_reason(error):
         )
     if "unexpected keyword" in text or "positional argument" in text:
         return f" Keep the names and the order of the arguments."
+    if "non-empty" in text or "empty sequence" in text or "empty range" in text:
+        return (
+            f" With these sizes something is empty: is nothing left to be stacked, "
+            f"joined, or chosen from?"
+        )
     if type(error) is ValueError:
         return f" If a check of yours raised it: these arguments are legal."
     if "size of tensor" in text or "shapes cannot" in text or "shape" in text:

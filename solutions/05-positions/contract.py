@@ -714,6 +714,22 @@ def _patches_of(row_table, column_table, class_vector=None):
     return torch.stack(rows)
 
 
+def _patches_by(side):
+    """Return the mistake of rows that are as long as side(H, W) says."""
+
+    def wrong(row_table, column_table, class_vector=None):
+        height, width = len(row_table), len(column_table)
+        row = torch.arange(height * width) // side(height, width)
+        column = torch.arange(height * width) % side(height, width)
+        pairs = row_table[row % height], column_table[column % width]
+        found = torch.hstack(pairs)
+        if side(height, width) == width:
+            return None
+        return found if class_vector is None else torch.vstack((class_vector, found))
+
+    return wrong
+
+
 def _index_of(height, width):
     """Return the index, entry by entry."""
     rows, columns = torch.cartesian_prod(torch.arange(height), torch.arange(width)).T
@@ -750,6 +766,15 @@ _contract = _Contract(
     results=(f"the encoding",),
     gradients=(f"row_table", f"column_table", f"class_vector"),
     views=True,
+    mistakes={
+        f"the longer side is taken for the width. A row has W patches, as many as "
+        f"column_table has rows, also where H is larger.": _patches_by(max),
+        f"the shorter side is taken for the width. A row has W patches, as many as "
+        f"column_table has rows, also where H is smaller.": _patches_by(min),
+        f"a row has H patches. It has W, as many as column_table has rows.": (
+            _patches_by(lambda height, width: height)
+        ),
+    },
 )
 _tables = [_kit_normal(951 + _n, (3, 2), (4, 1), (3,)) for _n in range(2)]
 _contract.case(f"A class vector", *_tables[0])
@@ -834,6 +859,13 @@ def _slopes_of(num_heads):
     return torch.tensor([math.exp(-8 * math.log(2) * x) for x in places])
 
 
+def _slopes_of_whole(rounded):
+    """Return the mistake of exponents that are rounded to whole numbers."""
+    return lambda num_heads: torch.tensor(
+        [2.0 ** rounded(round(math.log2(x), 9)) for x in _slopes_of(num_heads).tolist()]
+    )
+
+
 def _bias_of(slopes, num_queries, num_keys, offset=0, causal=True):
     """Return the bias, key by key."""
     columns = []
@@ -867,6 +899,18 @@ _contract = _Contract(
     arguments=(f"num_heads",),
     results=(f"the result",),
     tol=1e-5,
+    mistakes={
+        f"all exponents are whole numbers: are they divided with //, or rounded down? "
+        f"With more than 8 heads most aren't whole: divide with /.": (
+            _slopes_of_whole(math.floor)
+        ),
+        f"all exponents are whole numbers: are they divided with //, or rounded up? With "
+        f"more than 8 heads most aren't whole: divide with /.": (
+            _slopes_of_whole(math.ceil)
+        ),
+        f"all exponents are whole numbers. With more than 8 heads most aren't: don't "
+        f"round them.": _slopes_of_whole(round),
+    },
     signs={
         f"there must be a slope for each head. Where n, the power of two, is less, "
         f"h - n of the slopes for 2n heads are added.": (
@@ -1176,6 +1220,10 @@ _contract.again()
 # With the arguments kept, and called again.
 _distance = torch.tensor([[0, -3], [9, -70]])
 _got = steady("relative_bucket", relative_bucket, _distance, 8, 20)
+assert _got.tolist() != [[0, 2], [7, 7]], (
+    "From max_distance on, the past gets the last bucket of all. Each side has its own"
+    " last one, n - 1 behind its first."
+)
 assert _got.tolist() == [[0, 2], [7, 3]], f"Buckets of 0, -3, 9, -70: {_got.tolist()}."
 _got = relative_bucket(-_distance, 8, 20)
 assert _got.tolist() == [[0, 6], [3, 7]], (
@@ -1469,6 +1517,21 @@ def _outputs_cut(cut):
     return wrong
 
 
+def _short_reach(of, cut):
+    """Return the mistake of a delta_max that is cut down to as many keys, less cut.
+
+    of: the reference, which reads the first rows of the table then.
+    """
+
+    def wrong(first, vectors, table, offset=0):
+        reach, most = (len(table) - 1) // 2, max(vectors.shape[2] - cut, 0)
+        return (
+            None if most >= reach else of(first, vectors, table[: 2 * most + 1], offset)
+        )
+
+    return wrong
+
+
 def _own_of(first, vectors, offset):
     """Tell where a key stands at the place of its query."""
     places = torch.arange(first.shape[2])[:, None] + offset
@@ -1537,6 +1600,10 @@ for _call, _reference, _names, _twice, _cut in [
         mistakes={
             f"with delta_max = {0} the vector of the distance {0} counts twice: both "
             f"ends of the table are one row there.": _twice,
+            f"delta_max is cut down to the number of keys less {1}, and rows are counted "
+            f"by that. It follows from the table alone.": _short_reach(_reference, 1),
+            f"delta_max is cut down to the number of keys, and rows are counted by that. "
+            f"It follows from the table alone.": _short_reach(_reference, 0),
             f"a table of one row is not used. With delta_max = {0}, row {0} is added "
             f"for every key.": (
                 lambda one, two, table, offset=0, of=_reference: (

@@ -33,10 +33,11 @@ def _joined_heads(state, weights, value):
     )
 
 
-def _attention_rows(scores, allowed, closed=None):
+def _attention_rows(scores, allowed, closed=None, is_over_all=False):
     """Return the weights of scores, zeros where nothing is allowed.
 
-    closed: the number that stands for -inf in a wrong program.
+    closed: the number that stands for -inf in a wrong program; is_over_all: whether the
+    largest score is that of all keys.
     """
     allowed = allowed.expand_as(scores)
     if closed is not None:
@@ -44,6 +45,7 @@ def _attention_rows(scores, allowed, closed=None):
         return weights * allowed.any(-1, keepdim=True)
     low = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True)
     low = low.masked_fill(low == -math.inf, 0.0).detach()
+    low = scores.amax(-1, keepdim=True) if is_over_all else low
     powers = (
         torch.where(allowed, scores - low, torch.zeros_like(scores)).exp() * allowed
     )
@@ -51,9 +53,9 @@ def _attention_rows(scores, allowed, closed=None):
     return powers / total.masked_fill(total == 0, 1.0)
 
 
-def _scale_of(query, is_short=False):
-    """Return 1 / sqrt(d_h); is_short: in the digits of float32."""
-    scale = query.shape[-1] ** -0.5
+def _scale_of(query, is_short=False, is_of_heads=False):
+    """Return 1 / sqrt(d_h); is_short: in the digits of float32; is_of_heads: by h."""
+    scale = query.shape[1 if is_of_heads else -1] ** -0.5
     root = torch.tensor(query.shape[-1]).sqrt().item()
     return 1 / root if is_short else scale
 
@@ -293,6 +295,24 @@ def _scored_of(prefix_lengths, lengths, size):
     return torch.tensor(rows)
 
 
+def _scored_anyway(place):
+    """Return the mistake of a position that counts in a sequence of prefix only.
+
+    place: counted from behind the sequence's end.
+    """
+
+    def wrong(prefix_lengths, lengths, size):
+        found = _scored_of(prefix_lengths, lengths, size)
+        for b, (p, n) in enumerate(
+            zip(prefix_lengths.tolist(), lengths.tolist(), strict=True)
+        ):
+            if p == n == size and size + place >= 0:
+                found[b, place] = True
+        return found
+
+    return wrong
+
+
 def _drawn_lengths(d):
     """Draw lengths of sequences, and of their prefixes."""
     b, most = _drawn_sizes(d, 2)
@@ -319,7 +339,14 @@ for _call, _reference, _what in [
             ),
         }
         if _call is prefix_mask
-        else {},
+        else {
+            f"a sequence that is all prefix gets a scored position. All its tokens are "
+            f"given: none of its predictions counts.": _scored_anyway(-1),
+            f"a sequence that is all prefix gets a scored position, before its last "
+            f"token. All its tokens are given: none of its predictions counts.": (
+                _scored_anyway(-2)
+            ),
+        },
     )
     _n = integers(931, 2, 7, (5,))
     _p = torch.minimum(integers(932, 0, 7, (5,)), _n)
@@ -332,7 +359,11 @@ for _call, _reference, _what in [
     _contract.case(f"Slices", _kit_apart(_p), _kit_apart(_n), 8)
     for _lengths in [(0, 0, 4), (0, 0, 1), (0, 1, 1), (1, 1, 1), (2, 5, 5), (5, 5, 5)]:
         _pair = [torch.tensor([x]) for x in _lengths[:2]]
-        _contract.case(f"One sequence", *_pair, _lengths[2])
+        _says = f"One sequence without tokens"
+        _says = f"One sequence, all of it prefix" if _lengths[0] else _says
+        _says = f"One sequence, part of it prefix" if _lengths[1] == 5 else _says
+        _says = f"One position (size = 1)" if _lengths[2] == 1 else _says
+        _contract.case(_says, *_pair, _lengths[2])
     for _size in (65, 130, 1030):
         _contract.case(
             f"A long sequence: is a table of a fixed size used, or a data type for "
@@ -749,6 +780,8 @@ for _call, _reference, _what in [
             f"the pairs are right, and in another order: ascending, row by row.": (
                 lambda *given: sorted(_leaks_of(*given), key=lambda pair: pair[::-1])
             ),
+            f"the pairs are right, and sorted as texts, in which 10 comes before 2. Sort "
+            f"them as numbers.": lambda *given: sorted(_leaks_of(*given), key=str),
         },
     )
     # Many of these tables are alike: to be that of an earlier call is no sign.
@@ -880,20 +913,22 @@ def _current_state():
     return _contract.precise([])[1]
 
 
-def _asked_memory(h, is_short=False, closed=None):
+def _asked_memory(h, is_short=False, closed=None, is_of_heads=False, is_over_all=False):
     """Return the reference of forward for h heads.
 
-    is_short: whether its scale is in float32; closed: what stands for -inf, if not it.
+    is_short: whether its scale is in float32; closed: what stands for -inf, if not it;
+    is_of_heads: whether the scale is that of h; is_over_all: whether the largest score is
+    that of all keys.
     """
 
     def reference(state, x, key, value, memory_mask=None):
         query = _projected_heads(state, "q_proj", x, h)
         key, value = [y.expand(len(x), *y.shape[1:]) for y in (key, value)]
         scores = torch.einsum("bhtd,bhsd->bhts", query, key)
-        scores = scores * _scale_of(query, is_short)
+        scores = scores * _scale_of(query, is_short, is_of_heads)
         mask = torch.ones(1, key.shape[2], dtype=torch.bool)
         mask = (mask if memory_mask is None else memory_mask)[:, None, None]
-        weights = _attention_rows(scores, mask, closed)
+        weights = _attention_rows(scores, mask, closed, is_over_all)
         return _joined_heads(state, weights, value), weights
 
     return reference
@@ -908,6 +943,10 @@ def _drawn_reading(d, width, h):
     return d.numbers(b, t, width, kinds=_Kinds.tame), *pair, *mask
 
 
+_top = (
+    f"the largest score is taken over all keys, padding too: where that of padding is "
+    f"far larger, the exponentials of all others are {0}. Take it over the real ones."
+)
 for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
     _of_module = {
         "make": lambda sizes=(_d, _d_m, _h): CrossAttention(*sizes),
@@ -941,7 +980,10 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
         gradients=(f"x", f"key", f"value"),
         mistakes={
             f"the square root of d_h has the digits of float32, as in torch.tensor(d_h)"
-            f".sqrt(). Use math.sqrt.": _asked_memory(_h, True)
+            f".sqrt(). Use math.sqrt.": _asked_memory(_h, True),
+            f"scores are divided by the root of h, the number of heads. Divide by that "
+            f"of d_h, the width of a head.": _asked_memory(_h, is_of_heads=True),
+            f"{_top}": _asked_memory(_h, is_over_all=True),
         },
         signs=_closed_by_numbers(
             lambda closed, h=_h: _asked_memory(h, False, closed),
@@ -989,6 +1031,7 @@ _contract = _Contract(
     reference=_asked_memory(1),
     arguments=(f"x", f"key", f"value", f"memory_mask"),
     results=(f"output", f"weights"),
+    mistakes={f"{_top}": _asked_memory(1, is_over_all=True)},
     signs=_closed_by_numbers(
         lambda closed: _asked_memory(1, False, closed), _current_state
     ),
@@ -998,7 +1041,7 @@ _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
 _key = torch.where(_mask, -1e10, 1e10).double()[:, None, :, None].expand(2, 1, 4, 2)
 _contract.case(f"Large scores", _x, _key, _value, None, gradients=False, tol=1e-6)
 _contract.case(
-    f"Allowed scores far below any large negative number that stands for -inf",
+    f"Allowed scores far below 0, and those of padding far above",
     _x,
     _key,
     _value,
@@ -1080,6 +1123,21 @@ def _with_ties(logits, temperature=1.0, top_k=None, top_p=None):
     return whole if temperature else None
 
 
+def _ranked_by(rank):
+    """Return the mistake of tokens in the order of rank(logits, temperature).
+
+    Of equals, the smaller id comes first; for one token that stays, and no other call.
+    """
+
+    def wrong(logits, temperature=1.0, top_k=None, top_p=None):
+        if top_k != 1 and temperature:
+            return None
+        first = rank(logits, temperature).sort(dim=1, descending=True, stable=True)[1]
+        return torch.zeros_like(logits).scatter(1, first[:, :1], 1.0)
+
+    return wrong
+
+
 def _greedy(logits, temperature=1.0, *_):
     """Return the result at a temperature of 0 for a small one, or None."""
     return _probs_of(logits, 0) if 0 < temperature < 0.1 else None
@@ -1112,6 +1170,15 @@ _contract = _Contract(
         ),
         f"it is greedy, as at a temperature of {0}. Only {0} is greedy: divide "
         f"by any other temperature, however small.": _greedy,
+        f"what is ranked are the logits after the division, which makes some of them "
+        f"equal. Rank them as they were given.": _ranked_by(
+            lambda logits, temperature: logits / (temperature or 1)
+        ),
+        f"logits that differ by little are ranked by their ids, as if they were equal: "
+        f"is a small number taken off for each id, or are logits rounded? Rank them as "
+        f"they were given, by a stable sort.": _ranked_by(
+            lambda logits, temperature: logits - 1e-6 * torch.arange(logits.shape[1])
+        ),
     },
     signs={
         f"this comes of a higher temperature: is a small one kept above a bound, or a "
@@ -1174,9 +1241,9 @@ for _share in (0.5, 0.125, 0.75):
 # A division by 1.7 makes some neighbours equal.
 _near = 1.75 + torch.arange(9).double() * 2.0**-52
 _near = torch.stack([_near[:-1], _near[1:], 0 * _near[1:]], dim=1)
-_says = f"Nearly equal logits: rank them before the division, which rounds"
+_says = f"Nearly equal logits, of which one token stays"
 _contract.case(_says, _near, 1.7, 1, None)
-_says = f"Nearly equal logits, greedy: rank them as given, not their softmax"
+_says = f"Nearly equal logits, greedy: the largest as given, not of the softmax"
 _contract.case(_says, (_near - 1.75) / 512, 0, None, None)
 _contract.case(f"A transpose", _kit_apart(_other), 0.9, 5, 0.8)
 _contract.case(f"One row", _other[:1], 0.9, 4, 0.7)
@@ -1322,11 +1389,11 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _gone_on(h, is_short=False, closed=None):
+def _gone_on(h, is_short=False, closed=None, is_of_heads=False):
     """Return the reference of a call with h heads: output, key, value.
 
     is_short: whether the scale has the digits of float32; closed: what stands for
-    -inf, if not it.
+    -inf, if not it; is_of_heads: whether the scale is that of h.
     """
 
     def reference(state, x, key=None, value=None):
@@ -1337,7 +1404,7 @@ def _gone_on(h, is_short=False, closed=None):
             own = [torch.cat(pair, 2) for pair in zip((key, value), own, strict=True)]
         key, value = own
         scores = torch.einsum("bhtd,bhsd->bhts", query, key)
-        scores = scores * _scale_of(query, is_short)
+        scores = scores * _scale_of(query, is_short, is_of_heads)
         sees = torch.tensor(
             [[s <= seen + i for s in range(seen + new)] for i in range(new)]
         )
@@ -1400,7 +1467,9 @@ for _number, (_d, _h, _length) in enumerate(
         ask=_with_cache,
         mistakes={
             f"the square root of d_h has the digits of float32, as in torch.tensor(d_h)"
-            f".sqrt(). Use math.sqrt.": _gone_on(_h, True)
+            f".sqrt(). Use math.sqrt.": _gone_on(_h, True),
+            f"scores are divided by the root of h, the number of heads. Divide by that "
+            f"of d_h, the width of a head.": _gone_on(_h, is_of_heads=True),
         },
         signs=_closed_by_numbers(
             lambda closed, h=_h: _gone_on(h, False, closed),

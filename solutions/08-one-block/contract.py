@@ -162,13 +162,16 @@ def _is_bounded(got, wants, scores, labels, ignore=-100):
     )
 
 
-def _spans_of(labels, ignore=-100):
-    """Return the spans, by the tokens that each one holds."""
+def _spans_of(labels, ignore=-100, is_late=False):
+    """Return the spans, by the tokens that each one holds.
+
+    is_late: whether an ignored token with an odd label begins one.
+    """
     found = []
     for row in labels.tolist():
         tokens, last = [], 0
         for place, label in enumerate(row):
-            if label == ignore:
+            if label == ignore and not (is_late and label % 2):
                 continue
             kind = (label - 1) // 2
             goes_on = label and label % 2 == 0 and last and (last - 1) // 2 == kind
@@ -267,7 +270,16 @@ _contract.drawn(802, _tagged, count=40)
 _contract.again()
 
 _contract = _Contract(
-    find_spans, _spans_of, arguments=(f"labels", f"ignore"), results=()
+    find_spans,
+    _spans_of,
+    arguments=(f"labels", f"ignore"),
+    results=(),
+    mistakes={
+        f"an ignored token whose number is odd begins a span. Ask first whether a token "
+        f"is ignored: ignore is any number, an odd one as well.": (
+            lambda *given: _spans_of(*given, is_late=True)
+        ),
+    },
 )
 for _n, (_batch, _size, _most) in enumerate(
     [
@@ -918,17 +930,15 @@ def _photographs(d, kinds=("plain", "ties", "equal", "small", "large")):
     return (*pair, *d.one((groups,), (groups,), (None,), ()))
 
 
-for _n, (_says, _log_scale) in enumerate(
-    [
-        (f"A temperature above 1: log_scale is below 0", -1.3),
-        (f"A small factor", 0.7),
-        (f"A larger factor", 2.2),
-        (f"A factor beyond the limit", 9.0),
-        (f"A factor just below the limit", 4.6),
-        (f"A factor just above the limit", 4.61),
-        (f"A factor far beyond the limit", 79.0),
-    ]
-):
+for _n, _says, _log_scale in [  # first what is wrong with any factor
+    (2, f"A larger factor", 2.2),
+    (0, f"A temperature above 1: log_scale is below 0", -1.3),
+    (1, f"A small factor", 0.7),
+    (3, f"A factor beyond the limit", 9.0),
+    (4, f"A factor just below the limit", 4.6),
+    (5, f"A factor just above the limit", 4.61),
+    (6, f"A factor far beyond the limit", 79.0),
+]:
     _asked = {
         "name": None if _n == 2 else _says,
         "make": ContrastiveLoss,
