@@ -416,9 +416,9 @@ class _Contract:
     def case(self, says, *values, gradients=True, tol=None, nearby=None):
         """Call with these arguments and ask all; `says` tells what is special there.
 
-        It may be a pair: the second is what is asked where numbers are wrong and nothing
-        else says why ("Is it rounded?"). Arguments left out at the end have their
-        defaults, in the reference as well.
+        It may be a pair: the second is what is asked where numbers are wrong and
+        nothing else says why ("Is it rounded?"). Arguments left out at the end have
+        their defaults, in the reference as well.
         nearby: tuples of other arguments, by the sentence that is true where these are
         wrong and those are right.
         """

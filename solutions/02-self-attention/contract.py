@@ -540,8 +540,8 @@ _contract = _Contract(
                 valid, min(window, valid.shape[1]), causal
             )
         ),
-        f"a window as wide as the text, or wider, reaches everywhere. It reaches w // 2 "
-        f"to the left and (w - 1) // 2 to the right, however short the text is.": (
+        f"a window as wide as the text, or wider, reaches everywhere. It reaches "
+        f"w // 2 to the left and (w - 1) // 2 to the right, in any text.": (
             lambda valid, window, causal=False: (
                 None
                 if causal or window < valid.shape[1]

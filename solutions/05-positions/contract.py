@@ -904,8 +904,8 @@ _contract = _Contract(
         f"With more than 8 heads most aren't whole: divide with /.": (
             _slopes_of_whole(math.floor)
         ),
-        f"all exponents are whole numbers: are they divided with //, or rounded up? With "
-        f"more than 8 heads most aren't whole: divide with /.": (
+        f"all exponents are whole numbers: are they divided with //, or rounded up? "
+        f"With more than 8 heads most aren't whole: divide with /.": (
             _slopes_of_whole(math.ceil)
         ),
         f"all exponents are whole numbers. With more than 8 heads most aren't: don't "
@@ -1600,10 +1600,12 @@ for _call, _reference, _names, _twice, _cut in [
         mistakes={
             f"with delta_max = {0} the vector of the distance {0} counts twice: both "
             f"ends of the table are one row there.": _twice,
-            f"delta_max is cut down to the number of keys less {1}, and rows are counted "
-            f"by that. It follows from the table alone.": _short_reach(_reference, 1),
-            f"delta_max is cut down to the number of keys, and rows are counted by that. "
-            f"It follows from the table alone.": _short_reach(_reference, 0),
+            f"delta_max is cut down to the number of keys less {1}, and rows are "
+            f"counted by that. It follows from the table alone.": _short_reach(
+                _reference, 1
+            ),
+            f"delta_max is cut down to the number of keys, and rows are counted by "
+            f"that. It follows from the table alone.": _short_reach(_reference, 0),
             f"a table of one row is not used. With delta_max = {0}, row {0} is added "
             f"for every key.": (
                 lambda one, two, table, offset=0, of=_reference: (

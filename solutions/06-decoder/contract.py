@@ -780,8 +780,8 @@ for _call, _reference, _what in [
             f"the pairs are right, and in another order: ascending, row by row.": (
                 lambda *given: sorted(_leaks_of(*given), key=lambda pair: pair[::-1])
             ),
-            f"the pairs are right, and sorted as texts, in which 10 comes before 2. Sort "
-            f"them as numbers.": lambda *given: sorted(_leaks_of(*given), key=str),
+            f"the pairs are right, and sorted as texts, in which 10 comes before 2. "
+            f"Sort them as numbers.": lambda *given: sorted(_leaks_of(*given), key=str),
         },
     )
     # Many of these tables are alike: to be that of an earlier call is no sign.
@@ -917,8 +917,8 @@ def _asked_memory(h, is_short=False, closed=None, is_of_heads=False, is_over_all
     """Return the reference of forward for h heads.
 
     is_short: whether its scale is in float32; closed: what stands for -inf, if not it;
-    is_of_heads: whether the scale is that of h; is_over_all: whether the largest score is
-    that of all keys.
+    is_of_heads: whether the scale is that of h; is_over_all: whether the largest score
+    is that of all keys.
     """
 
     def reference(state, x, key, value, memory_mask=None):

@@ -275,8 +275,8 @@ _contract = _Contract(
     arguments=(f"labels", f"ignore"),
     results=(),
     mistakes={
-        f"an ignored token whose number is odd begins a span. Ask first whether a token "
-        f"is ignored: ignore is any number, an odd one as well.": (
+        f"an ignored token whose number is odd begins a span. Ask first whether a "
+        f"token is ignored: ignore is any number, an odd one as well.": (
             lambda *given: _spans_of(*given, is_late=True)
         ),
     },
