@@ -186,6 +186,10 @@ assert matches(_merged, _x, 1e-9), explain(
     tol=1e-9,
 )
 assert split_heads(torch.ones(1, 1), 1).shape == (1, 1, 1), "One of all: (1, 1, 1)."
+assert merge_heads(torch.ones(2, 1, 1, 4)).shape == (2, 1, 4), (
+    "One head of one token, in two sequences, gives (2, 1, 4): squeeze() drops every"
+    " axis of length 1, not only that of the heads."
+)
 
 
 ### BEGIN HIDDEN TESTS

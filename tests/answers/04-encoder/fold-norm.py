@@ -102,7 +102,7 @@ def centre_outputs(W, b=None):
 # +     return gamma * W, shift if b is None else shift + b
 
 
-# %% wrong: detached, of: broadcast | says: A gradient is missing: no detach
+# %% wrong: detached, of: broadcast | says: No gradient reaches tensor number 1
 # The results are cut off from the graph.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma.detach()[:, None] * W, shift if b is None else shift + b

@@ -565,7 +565,7 @@ def shuffle_batches(batches, seed):
     return result
 
 
-# %% wrong: order_kept_by_seed | says: kept by the seed
+# %% wrong: order_kept_by_seed | says: something is kept between calls
 # -     order = list(batches)
 # -     random.Random(seed).shuffle(order)
 # -     return order
