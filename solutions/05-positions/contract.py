@@ -691,6 +691,11 @@ assert len(_got) == 9, (
     f"2 rows, 4 columns and a class vector of zeros give {len(_got)} rows, not 9. Zeros"
     " are a class vector, too: ask whether it is None."
 )
+_high = grid_encoding(torch.arange(3.0)[:, None], torch.arange(2.0)[:, None])
+assert _high.tolist() == [[_r, _c] for _r in (0, 1, 2) for _c in (0, 1)], (
+    "A grid of 3 rows and 2 columns isn't laid out row by row. A row has W patches, as"
+    " many as column_table has rows, also where H is larger."
+)
 _got = steady("grid_index", grid_index, 1, 2)
 assert _got.tolist() == [[1, 2], [0, 1]], f"grid_index(1, 2) is {_got.tolist()}."
 _got = attempt(lambda: grid_index(3, 2), "grid_index(3, 2) fails.")
@@ -838,6 +843,10 @@ _contract.again()
 # %% linear-bias--contract | points: 3
 # In float64, with the argument kept, and called again.
 steady("alibi_slopes", alibi_slopes, 5)
+assert alibi_slopes(16)[0] not in (0.5, 1.0), (
+    "The first of 16 slopes is 2 ** (-8 / 16), and an exponent of -0.5 is no whole"
+    " number: divide with /, not with //."
+)
 _slopes = torch.tensor([0.3, 0.7], dtype=torch.float64)
 _got = steady("alibi_bias", alibi_bias, _slopes, 2, 3, 1, False)
 _expected = table_of(

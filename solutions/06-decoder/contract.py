@@ -1126,11 +1126,12 @@ def _with_ties(logits, temperature=1.0, top_k=None, top_p=None):
 def _ranked_by(rank):
     """Return the mistake of tokens in the order of rank(logits, temperature).
 
-    Of equals, the smaller id comes first; for one token that stays, and no other call.
+    Of equals, the smaller id comes first; for one token that stays of a draw, and no
+    other call.
     """
 
     def wrong(logits, temperature=1.0, top_k=None, top_p=None):
-        if top_k != 1 and temperature:
+        if top_k != 1 or not temperature:
             return None
         first = rank(logits, temperature).sort(dim=1, descending=True, stable=True)[1]
         return torch.zeros_like(logits).scatter(1, first[:, :1], 1.0)
@@ -1172,7 +1173,7 @@ _contract = _Contract(
         f"by any other temperature, however small.": _greedy,
         f"what is ranked are the logits after the division, which makes some of them "
         f"equal. Rank them as they were given.": _ranked_by(
-            lambda logits, temperature: logits / (temperature or 1)
+            lambda logits, temperature: logits / temperature
         ),
         f"logits that differ by little are ranked by their ids, as if they were equal: "
         f"is a small number taken off for each id, or are logits rounded? Rank them as "
@@ -1243,7 +1244,7 @@ _near = 1.75 + torch.arange(9).double() * 2.0**-52
 _near = torch.stack([_near[:-1], _near[1:], 0 * _near[1:]], dim=1)
 _says = f"Nearly equal logits, of which one token stays"
 _contract.case(_says, _near, 1.7, 1, None)
-_says = f"Nearly equal logits, greedy: the largest as given, not of the softmax"
+_says = f"Nearly equal logits, greedy: rank them as given, not their softmax"
 _contract.case(_says, (_near - 1.75) / 512, 0, None, None)
 _contract.case(f"A transpose", _kit_apart(_other), 0.9, 5, 0.8)
 _contract.case(f"One row", _other[:1], 0.9, 4, 0.7)

@@ -397,7 +397,7 @@ def grid_index(height, width):
 # +     return (down * (2 * width - 1) + right).long()
 
 
-# %% wrong: longer_side_is_width | says: the longer side is taken for the width
+# %% wrong: longer_side_is_width | says: A row has W patches
 # The longer side is taken for the width when the patches are laid out.
 def grid_encoding(row_table, column_table, class_vector=None):
     sides = (len(row_table), len(column_table))

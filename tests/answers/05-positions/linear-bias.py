@@ -508,7 +508,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
     return bias
 
 
-# %% wrong: whole_exponents | says: all exponents are whole numbers
+# %% wrong: whole_exponents | says: divide with /, not with //
 # The exponents are divided with //.
 def alibi_slopes(num_heads):
     if num_heads < 1:

@@ -476,7 +476,7 @@ def audit(module, x, other):
 # +             part.train(mode)
 
 
-# %% wrong: sorted_as_text | says: wrong
+# %% wrong: sorted_as_text | says: sorted as texts
 # Pairs are sorted as texts, where 10 stands before 2.
 # -     return [(t, s) for t, s in future.nonzero().tolist()]
 # +     return sorted([(t, s) for t, s in future.nonzero().tolist()], key=str)
@@ -547,38 +547,3 @@ def audit(module, x, other):
         if not mode:
             part.eval()
     return found
-
-
-# %% wrong: pairs_sorted_as_text | says: sorted as texts
-# The pairs are sorted by their text, so 10 comes before 2.
-def reach(layer, x, other):
-    """Return which positions of the output depend on which positions of the input."""
-    before = layer(x.clone()).clone()
-    columns = []
-    for j in range(x.shape[1]):
-        changed = x.clone()
-        changed[:, j] = other[:, j]
-        moved = (layer(changed) - before).abs() > 1e-6
-        columns.append(moved.any(dim=2).any(dim=0))
-    return torch.stack(columns, dim=1)
-
-
-def leaks(layer, x, other):
-    """Return the pairs (i, j) with j > i for which output i depends on input j, in
-    order.
-    """
-    return sorted(
-        ((i, j) for i, j in reach(layer, x, other).nonzero().tolist() if j > i), key=str
-    )
-
-
-def audit(module, x, other):
-    """Return the leaks of a module in training mode and in evaluation mode."""
-    modes = [(part, part.training) for part in module.modules()]
-    module.train()
-    train = leaks(module, x, other)
-    module.eval()
-    evaluation = leaks(module, x, other)
-    for part, mode in modes:
-        part.training = mode
-    return {"train": train, "eval": evaluation}
