@@ -931,9 +931,9 @@ def _photographs(d, kinds=("plain", "ties", "equal", "small", "large")):
 
 
 for _n, _says, _log_scale in [  # first what is wrong with any factor
-    (2, f"A larger factor", 2.2),
+    (2, f"A small factor", 0.3),
     (0, f"A temperature above 1: log_scale is below 0", -1.3),
-    (1, f"A small factor", 0.7),
+    (1, f"A larger factor", 2.2),
     (3, f"A factor beyond the limit", 9.0),
     (4, f"A factor just below the limit", 4.6),
     (5, f"A factor just above the limit", 4.61),
