@@ -319,7 +319,7 @@ _contract.case(
     _padded(935, (3, 1), 3, -1, 6) + 1,
     0,
 )
-_says = f"One label: is a small number added to the number of labels?"
+_says = f"One label", f"Is a small number added to the number of labels?"
 _contract.case(
     _says, _kit_normal(934, (2, 1, 7)), _padded(935, (1, 0), 1, 9, 6), 9, tol=1e-13
 )
@@ -954,7 +954,7 @@ _contract.case(f"One row", _kit_normal(973, (1, 4)), 1)
 _contract.case(f"One column", _kit_normal(974, (4, 1)), 1)
 _contract.case(f"float32", _kit_normal(975, (4, 6)).float(), 2, tol=1e-3)
 for _scale in (1e-12, 1e-6, 1e6):
-    _says = f"Small or large entries: is a small number added or cut off?"
+    _says = f"Small or large entries", f"Is a small number added or cut off?"
     _contract.case(_says, _scale * _W, 3, _scale)
 _thin = _kit_normal(1023, (5, 2)) @ _kit_normal(1024, (2, 7))
 _says = f"A rank above that of the matrix, which then has singular values of 0"

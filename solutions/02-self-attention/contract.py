@@ -171,7 +171,7 @@ _contract.case(
 _contract.case(
     f"Near keys at a small temperature", _query / 99, _keys / 99, _values, 0.001
 )
-_says = f"Near keys at a temperature of 1e-30: is it kept above another number?"
+_says = f"Near keys at a temperature of 1e-30", f"Is it kept above another number?"
 _contract.case(_says, _query * 1e-15, _keys * 1e-15, _values, 1e-30)
 _contract.case(
     f"float32, a temperature of 1e-30 (divide by it once: its square is 0)",
@@ -394,7 +394,10 @@ _contract.case(
     gradients=False,
     tol=1e-3,
 )
-_says = f"A forbidden key with a score of 1e15: are digits of the allowed ones lost?"
+_says = (
+    f"A forbidden key with a score of 1e15",
+    f"Are digits of the allowed ones lost?",
+)
 for _rest in ((), (torch.tensor(0.5).double(),)):
     _beyond = _sets[0][1] * torch.tensor([1, 1e15, 1, 1]).double()[:, None]
     _open = torch.tensor([True, False, True, True])
@@ -540,6 +543,14 @@ _contract = _Contract(
         f"lies outside of the sequence, and leave the window as it is.": (
             lambda valid, window, causal=False: _local(
                 valid, min(window, valid.shape[1]), causal
+            )
+        ),
+        f"a window as wide as the text, or wider, reaches everywhere. It reaches "
+        f"w // 2 to the left and (w - 1) // 2 to the right, in any text.": (
+            lambda valid, window, causal=False: (
+                None
+                if causal or window < valid.shape[1]
+                else _local(valid, 2 * valid.shape[1])
             )
         ),
         f"padding takes up no place in the window. It counts positions, real or not.": (
@@ -917,9 +928,9 @@ for _scale in (300.0, -300.0, 0.0):
         **_of_cosine,
     )
     _x = _kit_normal(978, (3, 4, 5))
-    _says = f"A scale of {_scale}, with a mask: is the scale bounded?"
+    _says = f"A scale of {_scale}, with a mask", f"Is the scale bounded?"
     _contract.case(_says, _x, torch.ones(4, 4).tril().bool())
-    _contract.case(f"A scale of {_scale}: is it bounded?", _x, None)
+    _contract.case((f"A scale of {_scale}", f"Is it bounded?"), _x, None)
     _contract.again()
 for _name in (f"query.weight", f"key.weight", f"value.weight"):
     _kit_like_linear(
@@ -1095,7 +1106,7 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _says = f"One empty memory beside full ones: each query has its own denominator"
     _contract.case(_says, _query, *_emptied, gradients=False, tol=1e-6)
     _small = _query / 9 - 6, _memory / 1e4, _sums / 1e4
-    _says = f"Small features: is a denominator changed by more than 1e-9?"
+    _says = f"Small features", f"Is a denominator changed by more than 1e-9?"
     _contract.case(_says, *_small, gradients=False, tol=1e-6)
     _small = _query / 9 - 10, _memory / 1e4, _sums / 1e4
     _contract.case(_says, *_small, gradients=False, tol=1e-4)
@@ -1117,7 +1128,7 @@ _contract.case(
     _wide[1] * _which[:, None],
     _wide[2] * _which,
 )
-_says = f"float32: is a denominator changed by more than 1e-9?"
+_says = f"float32", f"Is a denominator changed by more than 1e-9?"
 _query, _memory, _sums = _kit_normal(1054, (4, 1, 1), (4, 1, 2), (4, 1))
 _small = _query / 9, _memory / 1e8, (1 + _sums.abs()) / 1e8
 _small = [_x.float() for _x in _small]
@@ -1153,7 +1164,10 @@ _early = _Contract(
 )
 _query, _key, _value = _kit_normal(990, (2, 3, 4), (2, 3, 4), (2, 3, 5))
 _value[:, 2] *= 1e10
-_says = f"A large last value, which they don't see: is it added and taken away again?"
+_says = (
+    f"A large last value, which they don't see",
+    f"Is it added and taken away again?",
+)
 _early.case(_says, 3 + _query, 3 + _key, _value)
 _early.again()
 _contract = _Contract(
@@ -1201,7 +1215,7 @@ _contract.case(
     tol=1e-5,
 )
 _contract.case(
-    f"Very small features: is a denominator changed by more than 1e-9?",
+    (f"Very small features", f"Is a denominator changed by more than 1e-9?"),
     _query / 9 - 6,
     _key / 9 - 6,
     _value,
@@ -1209,7 +1223,7 @@ _contract.case(
     tol=1e-3,
 )
 _contract.case(
-    f"float32, very small features: is a denominator changed by more than 1e-9?",
+    (f"float32, very small features", f"Is a denominator changed by more than 1e-9?"),
     *[_x.float() for _x in (_query / 9 - 9, _key / 9 - 9, _value)],
     gradients=False,
     tol=0.1,
@@ -1634,6 +1648,17 @@ _contract = _Contract(
     arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
     results=(f"the running maximum", f"the running sum", f"the accumulator"),
     mistakes=_read_as_each(_reference),
+    signs={
+        f"NaN, where a forbidden score lies so far above the allowed ones that its "
+        f"exponential is infinite: a mask that multiplies it makes {0} * inf of that. "
+        f"Set forbidden scores to -inf before exp.": (
+            lambda got, wants, state, query, key_block, value_block, mask_block=None: (
+                mask_block is not None
+                and any(x.isnan().any() for x in got)
+                and (query @ (key_block * ~mask_block[:, None]).mT).amax() > 1e4
+            )
+        ),
+    },
 )
 _contract.case(
     f"A mask for all sequences, which are as many as queries",
@@ -1661,7 +1686,7 @@ _contract.case(
     torch.tensor([True, True, False]),
 )
 _contract.case(
-    f"A forbidden key with a score of 1e15: are digits of the allowed ones lost?",
+    (f"A forbidden key with a score of 1e15", f"Are digits of the allowed ones lost?"),
     _seen(_query, _key[:, :2], _value[:, :2]),
     _query,
     _key[:, 2:] * torch.tensor([1e15, 1]).double()[:, None],

@@ -186,6 +186,10 @@ assert matches(_merged, _x, 1e-9), explain(
     tol=1e-9,
 )
 assert split_heads(torch.ones(1, 1), 1).shape == (1, 1, 1), "One of all: (1, 1, 1)."
+assert merge_heads(torch.ones(2, 1, 1, 4)).shape == (2, 1, 4), (
+    "One head of one token, in two sequences, gives (2, 1, 4): squeeze() drops every"
+    " axis of length 1, not only that of the heads."
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -408,6 +412,14 @@ _contract = _Contract(
     results=(f"W_q", f"W_k", f"W_v"),
     gradients=(f"packed",),
     views=True,
+    signs={
+        f"a head is D / h wide. Its width d_h follows from the columns, which are "
+        f"3 h d_h; it need not be D / h.": (
+            lambda got, wants, packed, num_heads, layout: (
+                got[0].shape[-1] == len(packed) // num_heads != wants[0].shape[-1]
+            )
+        ),
+    },
 )
 for _n, (_heads, _rows, _width) in enumerate(_sizes):
     _packed = _kit_normal(1130 + _n, (_rows, 3 * _heads * _width))
@@ -1014,9 +1026,15 @@ for _n, _widths in enumerate([(5, 7), (6, 3), (3, 6), (4, 4), (6, 6), (1, 1)]):
     }
     _near = _near if _widths[0] != _widths[1] else {}
     _layer = _checkpoint(1184 + _n, "", 6, _widths)
-    _contract.case(f"kdim and vdim", *_layer, 2, "", nearby=_near)
+    _apart = f"three matrices are stored, and no in_proj_weight"
+    _says = {
+        (6, 3): f"Only vdim differs from D: {_apart}",
+        (3, 6): f"Only kdim differs from D: {_apart}",
+        (6, 6): f"All widths are D, and still {_apart}",
+    }.get(_widths, f"kdim and vdim differ from D: {_apart}")
+    _contract.case(_says, *_layer, 2, "", nearby=_near)
     _layer = _checkpoint(1190 + _n, "", 6, _widths, bias=False)
-    _contract.case(f"kdim and vdim, bias=False", *_layer, 3, "")
+    _contract.case(f"{_says}, bias=False", *_layer, 3, "")
 _model = [
     _checkpoint(1196, "", 4),
     _checkpoint(1197, "attention.", 6, (5, 3)),
@@ -1389,7 +1407,7 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
         for _kind in _kinds:
             _contract.case(f"Other weights, {_kind}", *_other, _valid, _kind)
             _exact = 3e-13 if _kind == "zero" else None
-            _says = f"One real token, {_kind}: is a small number added to a count?"
+            _says = f"One real token, {_kind}", f"Is a small number added to a count?"
             _contract.case(_says, *_inputs, _one, _kind, tol=_exact)
             for _scale in (1e-4, 1e4):
                 _says = f"Numbers of about {_scale:g}, {_kind}"

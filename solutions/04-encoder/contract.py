@@ -87,6 +87,24 @@ def _inner(x, layer):
     return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
 
 
+def _of_other_eps(reference):
+    """Return the sign of another eps than that of the statement.
+
+    reference: called as the answer is, and with eps; gives one tensor, or several.
+    """
+
+    def shows(got, wants, *given):
+        for eps in (0.0, 1e-12, 1e-8, 1e-7, 1e-6, 1e-4, 1e-3):
+            found = reference(*given, eps=eps)
+            found = found[0] if isinstance(found, tuple) else found
+            right = _kit_near(found, wants[0], 1e-10)
+            if not right and _kit_near(got[0], found, 1e-10):
+                return True
+        return False
+
+    return shows
+
+
 class _Kinds:
     """Kinds of numbers: large ones make rounding errors of what must be 0 large.
 
@@ -339,9 +357,8 @@ _contract = _Contract(
     gradients=(f"x", f"W_gate", f"W_up", f"W_down"),
     signs={
         f"this is gelu with another number for the root of 2, or for one divided by "
-        f"it: a constant is written with too few digits. Take math.sqrt(2).": (
-            _has_short_root
-        ),
+        f"it: a constant is written with too few digits, or made in float32. Take "
+        f"math.sqrt(2).": (_has_short_root),
     },
 )
 _names = f"sigmoid", f"relu", f"gelu", f"silu"
@@ -360,7 +377,7 @@ for _name in _names:
     _contract.case(_says, _vector, *_sets[0][1:], _name, nearby=_near)
     _says = f"{_name}, gates far below 0 and far above: does exp(-x) overflow?"
     _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
-    _says = f"{_name}, gates so far below 0 that nothing passes: are they cut off?"
+    _says = f"{_name}, gates so far below 0 that nothing passes", f"Are they cut off?"
     _low = 1 + _sets[0][0].abs(), -100 * (1 + _sets[0][1].abs()), 1e15 * _sets[0][2]
     _contract.case(_says, *_low, _sets[0][3], _name)
     _says = f"{_name}, small inputs"
@@ -681,6 +698,13 @@ _contract = _Contract(
     mistakes={
         f"the line begins with 1 in layer 1. The 1 belongs to the embeddings.": (
             lambda num_layers, last: torch.linspace(1, last, num_layers)
+        ),
+    },
+    signs={
+        f"the probabilities are rounded to a few digits. Return them as they come out "
+        f"of the line.": lambda got, wants, *_: any(
+            _kit_near(got[0], (wants[0].double() * 10**n).round() / 10**n, 1e-7)
+            for n in (1, 2, 3, 4, 5)
         ),
     },
 )
@@ -1142,12 +1166,6 @@ _contract = _Contract(
     mistakes={
         f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
         f"it is (h, T, T), one for each head.": _of_sequences,
-        f"the eps of the norms isn't the default of layer_norm.": (
-            lambda *given: _placed(*given, eps=1e-6, inside=1e-6)
-        ),
-        f"the eps of norms 3 and 4 isn't the default of layer_norm.": (
-            lambda *given: _placed(*given, inside=1e-6)
-        ),
         f"a row of the mask that allows nothing is opened before attention. Hand the "
         f"mask on as it is: attention knows what an empty row gives.": _opened,
         f"they are those of attention to x itself. In this placement, it reads what "
@@ -1157,6 +1175,16 @@ _contract = _Contract(
             if placement == "post"
             else _self_attended(x, _named(values, {}), mask)[1],
         ),
+    },
+    signs={
+        f"the eps of {_what} isn't the default of layer_norm.": _of_other_eps(
+            lambda *given, eps, own=_own: _placed(*given, **own(eps))
+        )
+        for _what, _own in (
+            (f"the norms", lambda eps: {"eps": eps, "inside": eps}),
+            (f"norms 1 and 2", lambda eps: {"eps": eps}),
+            (f"norms 3 and 4", lambda eps: {"inside": eps}),
+        )
     },
 )
 _deep_contract = _Contract(
@@ -1173,9 +1201,6 @@ _deep_contract = _Contract(
     results=(f"the output", f"the attention weights"),
     gradients=(f"x", f"final_gamma", f"final_beta", *_of_layer()),
     mistakes={
-        f"the eps of the final norm isn't the default of layer_norm.": (
-            lambda *given: _placed_stack(*given, eps=1e-6)
-        ),
         f"the mask is left out. Hand it on as it is, whatever it says.": (
             lambda x, mask, *given: _placed_stack(x, None, *given)
         ),
@@ -1183,6 +1208,11 @@ _deep_contract = _Contract(
             lambda x, mask, place, gamma, beta, *values: _placed_stack(
                 x, mask, place, None, None, *values
             )
+        ),
+    },
+    signs={
+        f"the eps of the final norm isn't the default of layer_norm.": (
+            _of_other_eps(_placed_stack)
         ),
     },
 )
@@ -1376,6 +1406,14 @@ _contract = _Contract(
             None,
             None,
         ),
+        f"with one feature, dbeta is {0}. Only dx and dgamma are {0} there: beta is "
+        f"added after the norm, and dbeta is the sum of grad.": (
+            lambda grad, x, gamma, eps: (
+                None,
+                None,
+                0 * gamma if len(gamma) == 1 else None,
+            )
+        ),
         f"eps is missing on the path through the variance. The root is sqrt(variance + "
         f"eps) on all three paths.": lambda *given: _by_jacobian(
             *given, bare="variance"
@@ -1565,16 +1603,16 @@ _contract = _Contract(
                 else 0 * x
             )
         ),
-        **{
-            f"the eps of {_what} isn't the default of layer_norm.": (
-                lambda *given, eps=_eps: _summands(*given, eps=eps)
-            )
-            for _what, _eps in (
-                (f"norm 1", (1e-6, 1e-5)),
-                (f"norm 2", (1e-5, 1e-6)),
-                (f"norms 1 and 2", (1e-6, 1e-6)),
-            )
-        },
+    },
+    signs={
+        f"the eps of {_what} isn't the default of layer_norm.": _of_other_eps(
+            lambda *given, eps, of=_of: _summands(*given, eps=of(eps))
+        )
+        for _what, _of in (
+            (f"norm 1", lambda eps: (eps, 1e-5)),
+            (f"norm 2", lambda eps: (1e-5, eps)),
+            (f"norms 1 and 2", lambda eps: (eps, eps)),
+        )
     },
     cuts={
         f"what is noted is cut off, by detach, .data or no_grad. Each part depends on "
@@ -1772,7 +1810,7 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
                 _sets[0][0]
                 * torch.tensor([1.0] * (_count - 1) + [1e10])[:, None, None, None]
             )
-            _says = f"A large last part: is it added and taken away again?"
+            _says = f"A large last part", f"Is it added and taken away again?"
             _contract.case(_says, _late, *_sets[0][1:], 0.5)
             _some = torch.tensor([1.0] + [0.0] * (_count - 1))[:, None, None, None]
             _level = _some + (1 - _some) * _sets[0][0]
@@ -1806,7 +1844,10 @@ _contract = _Contract(
 )
 _parts, *_weights = _kit_normal(1398, (3, 2, 4, 5), (5,), (5,), (5, 6))
 _parts[1] = 1e8 - _parts[0]
-_says = f"Large parts that cancel: is the share of beta what the other shares leave?"
+_says = (
+    f"Large parts that cancel",
+    f"Is the share of beta what the other shares leave?",
+)
 _contract.case(_says, 1e8 * _parts, *_weights, 1e-5)
 _contract.case(f"Other parts", _parts.flip(0), *_weights, 0.1)
 _contract.again()

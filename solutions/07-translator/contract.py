@@ -446,7 +446,10 @@ _contract.case(f"The seed 0, as good as any", [[50 - _n, _n] for _n in range(12)
 _drawn = integers(936, 0, 9, (12, 3)).tolist()
 _contract.case(f"Other batches ({_alone})", _drawn, 3)
 _contract.case(f"Equal batches", [[1, 0]] * 6 + [[0, 1]] * 6, 3)
-_says = f"Seven batches, after twelve with the same seed: is an order kept by the seed?"
+_says = (
+    f"Seven batches, after twelve with the same seed",
+    f"Is an order kept by the seed?",
+)
 _contract.case(_says, [[9] * (7 - _n) for _n in range(7)], 99)
 _contract.case(f"Two batches", [[4, 2, 3], [1]], 9)
 _contract.case(f"One batch", [[4, 2, 3]], 5)
@@ -798,6 +801,20 @@ def _loss_others(logits, labels, pad_id, epsilon):
     )
 
 
+def _partly(loss, part):
+    """Return the mistake of a loss of which a part gets no gradient.
+
+    part: the "label"'s own, or what is "spread".
+    """
+
+    def wrong(logits, labels, pad_id, epsilon):
+        own = (1 - epsilon) * loss(logits, labels, pad_id, 0.0)
+        spread = loss(logits, labels, pad_id, epsilon) - own
+        return own.detach() + spread if part == "label" else own + spread.detach()
+
+    return wrong
+
+
 def _least(num_words, epsilon, spread):
     """Return the entropy, word by word."""
     others = num_words if spread == "all" else num_words - 2
@@ -905,6 +922,12 @@ for _loss_name, _loss, _reference, _pads in [
             f"is.": lambda logits, labels, pad_id, epsilon, of=_reference: of(
                 logits, labels.masked_fill(labels == 0, pad_id), pad_id, epsilon
             ),
+        },
+        cuts={
+            f"what is spread over the other words is cut off (detach, no_grad). It "
+            f"depends on the logits, too.": _partly(_reference, "spread"),
+            f"the label's own part is cut off (detach, no_grad). It depends on the "
+            f"logits, too.": _partly(_reference, "label"),
         },
         signs=_not_finite
         | {
@@ -1865,6 +1888,12 @@ _contract = _Contract(
         f"them. L_ref has the closest length of each sentence.": _with_long_ones(1),
         f"sentences of fewer than max_n words are left out. They count in L, in L_ref, "
         f"and in their shorter runs.": _with_long_ones(None),
+        f"n runs to 4 at most. It runs to max_n, whatever that is, and the mean is one "
+        f"over max_n numbers.": (
+            lambda texts, known, max_n=4, smooth=False: (
+                _score_of(texts, known, 4, smooth) if max_n > 4 else None
+            )
+        ),
         f"there is no brevity penalty: it is missing, or no sentence adds more to "
         f"L_ref than its own length.": _without_penalty,
         f"this is the score without smoothing.": (

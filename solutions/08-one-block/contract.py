@@ -167,13 +167,16 @@ def _is_bounded(got, wants, scores, labels, ignore=-100):
     )
 
 
-def _spans_of(labels, ignore=-100):
-    """Return the spans, by the tokens that each one holds."""
+def _spans_of(labels, ignore=-100, is_late=False):
+    """Return the spans, by the tokens that each one holds.
+
+    is_late: whether an ignored token with an odd label begins one.
+    """
     found = []
     for row in labels.tolist():
         tokens, last = [], 0
         for place, label in enumerate(row):
-            if label == ignore:
+            if label == ignore and not (is_late and label % 2):
                 continue
             kind = (label - 1) // 2
             goes_on = label and label % 2 == 0 and last and (last - 1) // 2 == kind
@@ -285,7 +288,16 @@ _contract.drawn(802, _tagged, count=40)
 _contract.again()
 
 _contract = _Contract(
-    find_spans, _spans_of, arguments=(f"labels", f"ignore"), results=()
+    find_spans,
+    _spans_of,
+    arguments=(f"labels", f"ignore"),
+    results=(),
+    mistakes={
+        f"an ignored token whose number is odd begins a span. Ask first whether a "
+        f"token is ignored: ignore is any number, an odd one as well.": (
+            lambda *given: _spans_of(*given, is_late=True)
+        ),
+    },
 )
 for _n, (_batch, _size, _most) in enumerate(
     [
@@ -960,17 +972,15 @@ def _photographs(d, kinds=("plain", "ties", "equal", "small", "large")):
     return (*pair, *d.one((groups,), (groups,), (None,), ()))
 
 
-for _n, (_says, _log_scale) in enumerate(
-    [
-        (f"A temperature above 1: log_scale is below 0", -1.3),
-        (f"A small factor", 0.7),
-        (f"A larger factor", 2.2),
-        (f"A factor beyond the limit", 9.0),
-        (f"A factor just below the limit", 4.6),
-        (f"A factor just above the limit", 4.61),
-        (f"A factor far beyond the limit", 79.0),
-    ]
-):
+for _n, _says, _log_scale in [  # first what is wrong with any factor
+    (2, f"A small factor", 0.3),
+    (0, f"A temperature above 1: log_scale is below 0", -1.3),
+    (1, f"A larger factor", 2.2),
+    (3, f"A factor beyond the limit", 9.0),
+    (4, f"A factor just below the limit", 4.6),
+    (5, f"A factor just above the limit", 4.61),
+    (6, f"A factor far beyond the limit", 79.0),
+]:
     _asked = {
         "name": None if _n == 2 else _says,
         "make": ContrastiveLoss,
@@ -1033,9 +1043,12 @@ for _n, (_says, _log_scale) in enumerate(
             _contract.case(_says, _images, _captions, _own)
         _many = *_kit_normal(1188, (67, 3), (67, 3)), integers(1189, 0, 40, (67,))
         _contract.case(f"Many pairs", *_many, gradients=False)
-        _says = f"Lengths near 1e-5 and 1e5: is a length kept above a larger number?"
+        _says = (
+            f"Lengths near 1e-5 and 1e5",
+            f"Is a length kept above a larger number?",
+        )
         _contract.case(_says, 1e-5 * _images, 1e5 * _captions, None)
-        _says = f"Lengths near 1e-9: is a length kept above a larger number?"
+        _says = f"Lengths near 1e-9", f"Is a length kept above a larger number?"
         _contract.case(_says, 4e-9 * _images, 1e8 * _captions, None)
         _contract.case(_says, 4e-9 * _images, 4e-9 * _captions, None)
     _zeros = _images * torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0])[:, None]

@@ -476,7 +476,7 @@ def audit(module, x, other):
 # +             part.train(mode)
 
 
-# %% wrong: sorted_as_text | says: wrong
+# %% wrong: sorted_as_text | says: sorted as texts
 # Pairs are sorted as texts, where 10 stands before 2.
 # -     return [(t, s) for t, s in future.nonzero().tolist()]
 # +     return sorted([(t, s) for t, s in future.nonzero().tolist()], key=str)

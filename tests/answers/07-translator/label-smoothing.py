@@ -738,3 +738,37 @@ def smallest_loss(num_words, epsilon, spread):
 # +     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
 # +     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
 # +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+
+# %% wrong: smoothing_without_gradient | says: what is spread over the other words is cut off
+# The spread part of (b) is computed from detached log-probabilities.
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    asked = labels != pad_id
+    log_probs = logits[asked].log_softmax(-1)
+    sharp = -log_probs.gather(-1, labels[asked].unsqueeze(-1)).sum()
+    even = -log_probs.sum() / logits.shape[-1]
+    return (1 - epsilon) * sharp + epsilon * even
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    asked = labels != pad_id
+    log_probs = logits[asked].log_softmax(-1)
+    num_words = logits.shape[-1]
+    label = labels[asked].unsqueeze(-1)
+    sharp = -(1 - epsilon) * log_probs.gather(-1, label).sum()
+    with torch.no_grad():  # the share of the other words
+        other = torch.ones_like(log_probs).scatter(-1, label, 0.0)
+        other[:, pad_id] = 0
+        safe = log_probs.masked_fill(torch.arange(num_words) == pad_id, 0)
+        smooth = -epsilon / (num_words - 2) * (other * safe).sum()
+    return sharp + smooth
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (
+            num_words - 1
+        )
+    else:
+        values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
+    return -math.fsum(p * math.log(p) for p in values if p > 0)
