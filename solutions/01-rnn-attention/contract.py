@@ -971,15 +971,16 @@ for _matrix in (_thin, 1e-9 * _W):
 _turn = torch.linalg.qr(_kit_normal(1025, (6, 6)))[0]
 _near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _turn.T
 _contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)
-_near = torch.tensor([1.0, 3e-5, 2.9999e-5, 1e-7, 0.0, 0.0]).double()
+_near = torch.tensor([1.0, 3e-4, 2.9999e-4, 1e-6, 0.0, 0.0]).double()
 _says = (
     f"Two small singular values close to each other, beside a large one: W W' squares "
     f"them, and loses half of the digits"
 )
 _contract.case(_says, _turn * _near @ _turn.roll(1, 0).T, 2)
-_near = torch.tensor([1.0, 2e-3, 1e-3, 1e-5, 0.0, 0.0]).double()
-_near = (_turn * _near @ _turn.roll(1, 0).T).float()
-_contract.case(f"float32. {_says}", _near, 2, tol=5e-6)
+for _second, _roll in ((1e-3, 1), (1.8e-3, 2), (1.9e-3, 1), (1.9e-3, 3)):
+    _near = torch.tensor([1.0, 2e-3, _second, 1e-5, 0.0, 0.0]).double()
+    _near = (_turn * _near @ _turn.roll(_roll, 0).T).float()
+    _contract.case(f"float32. {_says}", _near, 2, tol=5e-6)
 _small = _turn * 10 ** torch.linspace(0, -7.5, 6).double() @ _turn.roll(1, 0).T
 _says = f"Singular values from 1 down to tiny ones: none of them is cut off"
 _contract.case(_says, _small, 6)
