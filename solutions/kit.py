@@ -249,6 +249,11 @@ def _kit_reason(error):
         )
     if "unexpected keyword" in text or "positional argument" in text:
         return f" Keep the names and the order of the arguments."
+    if "non-empty" in text or "empty sequence" in text or "empty range" in text:
+        return (
+            f" With these sizes something is empty: is nothing left to be stacked, "
+            f"joined, or chosen from?"
+        )
     if type(error) is ValueError:
         return f" If a check of yours raised it: these arguments are legal."
     if "size of tensor" in text or "shapes cannot" in text or "shape" in text:
@@ -376,6 +381,7 @@ class _Contract:
         self.ask = (lambda call: call) if ask is None else ask
         self.loose, self.apart, self.name = loose, apart, name
         self.mistakes, self.asked, self.wrong = mistakes or {}, None, None
+        self.asks = f""
 
     def built(self):
         """Return a new module with the weights."""
@@ -410,11 +416,14 @@ class _Contract:
     def case(self, says, *values, gradients=True, tol=None, nearby=None):
         """Call with these arguments and ask all; `says` tells what is special there.
 
-        Arguments left out at the end have their defaults, in the reference as well.
+        It may be a pair: the second is what is asked where numbers are wrong and
+        nothing else says why ("Is it rounded?"). Arguments left out at the end have
+        their defaults, in the reference as well.
         nearby: tuples of other arguments, by the sentence that is true where these are
         wrong and those are right.
         """
         tol = self.tol if tol is None else tol
+        says, self.asks = says if type(says) is tuple else (says, f"")
         says = f"{says}{_kit_sizes(self.arguments, values)}"
         says = says if self.name is None else f"{self.name}: {says}"
         if self.call is None:
@@ -439,6 +448,11 @@ class _Contract:
             problem = (
                 f"{says}: right in a new module, and wrong in one that was called "
                 f"before: something is kept from an earlier call."
+            )
+        elif problem is not None and self.is_right_afresh(says, values, wants, tol):
+            problem = (
+                f"{problem} Where no other call came before it is right: something is "
+                f"kept between calls."
             )
         elif (
             problem is not None
@@ -500,15 +514,22 @@ class _Contract:
                 )
             return stopped, None
         first = f"right at index {0} of the first axis"
-        if problem is not None and first in problem:
+        if self.wrong is not None and problem == self.wrong[0] and first in problem:
+            size = len(self.wrong[3])
+            alike = [
+                x[:1].expand_as(x).clone()
+                if type(x) is torch.Tensor and x.dim() and len(x) == size
+                else x
+                for x in values
+            ]
             turned = [
                 x.flip(0) if isinstance(x, torch.Tensor) and x.dim() else x
                 for x in values
             ]
-            if first in self.other(turned, tol):
+            if first in self.other(turned, tol) and self.other(alike, tol) == "":
                 problem = (
                     f"{problem} Is something used for all that belongs to index {0} "
-                    f"only?"
+                    f"only? With that in the place of all others it is right."
                 )
         return problem, results
 
@@ -555,8 +576,20 @@ class _Contract:
         orders = [given for *_, given in self.cases]
         for sentence, others in _kit_forms(self.arguments, values, means, orders):
             left[0] -= 1
-            if left[0] >= 0 and self.other(others, tol) == "":
+            if left[0] < 0 or self.other(others, tol) != "":
+                continue
+            if not sentence.startswith(f"With two entries"):
                 return sentence
+            if f"squeezed away" in problem:
+                return f"{sentence}."
+            if f" has the shape " in problem or problem.endswith(
+                (f"it should?", f"IndexError.")
+            ):
+                return (
+                    f"{sentence}: is an axis of length 1 squeezed away, or taken for "
+                    f"another one?"
+                )
+            return f"{sentence}: what does your code do otherwise where there is one?"
         return None
 
     def sign(self, got, wants, values):
@@ -577,19 +610,21 @@ class _Contract:
         few = isinstance(want, torch.Tensor) and not want.is_floating_point()
         few = few and (got.shape != want.shape or (got != want).sum() < 3)
         few = few or (isinstance(got, (list, tuple, dict)) and len(got) < 2)
-        if few or not _kit_is_telling(want):
-            return problem  # it may come by chance
+        if few or not _kit_is_telling(want):  # it may come by chance
+            return self.with_question(problem, got, want)
         given, state = self.precise(values)
         twins = _KitTwins(self.reference, given, self.arguments, state)
-        found = []
+        notes, found = twins.noted(), []
         for sentence, twin in twins.all(_kit_is_telling(want, exactly=True)):
             known = self.known(place, got, want, tol, [(sentence, twin)])
             if known and sentence not in [said for said, _ in found]:
                 sure = self.agrees(twins, twin, place, tol)
+                sure = sure and self.was_right(twin, place, notes)
                 found.extend([] if sure is None else [(sentence, sure)])
-            if len(found) > 2:
-                return problem  # it comes in many ways
-        found = [one for one in found if one[1]] or found
+            if len(found) > 2:  # it comes in many ways
+                return self.with_question(problem, got, want)
+        if any(sure for _, sure in found) or len(found) > 1:
+            found = [one for one in found if one[1]]
         if found:
             said = found[0][0]
             said = said if len(found) == 1 else f"{said}, or {found[1][0]}"
@@ -599,12 +634,23 @@ class _Contract:
             problem = f"{problem} {here} if {said}."
             if "is not used" not in said and "throughout" not in said:
                 return problem
+        if not found and self.asks:
+            return self.with_question(problem, got, want)
         if not found and (f": " in f"{says}" or f"?" in f"{says}"):
             return problem  # the case says what it asks
         more = self.idle(twins, place, got, want, tol)
         if more is None and not found and isinstance(want, torch.Tensor):
             more = _kit_relation(got, want, tol)
         return f"{problem} {more}" if more else problem
+
+    def with_question(self, problem, got, want):
+        """Return what is wrong, and what the case asks if numbers are."""
+        both = isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor)
+        if both and (got.shape, got.dtype) != (want.shape, want.dtype):
+            return problem
+        if not self.asks or (both and got.is_floating_point() and got.isnan().any()):
+            return problem
+        return f"{problem} {self.asks}"
 
     def again_with(self, values, place):
         """Return a result of the answer for other arguments, or None."""
@@ -674,6 +720,19 @@ class _Contract:
         if False in (numbers, share) or (numbers is None and not whole):
             return None
         return whole is not False
+
+    def was_right(self, twin, place, notes):
+        """Tell whether a twin gives what came of the calls before, which were right."""
+        most = _KitStep.most // max(notes.calls, 1)
+        for _, wants, tol, values in self.cases[-most:]:
+            given, state = self.precise(values)
+            found = _KitTwins.safe(twin, given if state is None else [state, *given])
+            if found is None:
+                continue
+            found = self.cast(found[place] if len(self.results) > 1 else found)
+            if self.plain_problem(f"", found, wants[place], 10 * tol) is not None:
+                return False
+        return True
 
     def cut(self, values, name, got, tol):
         """Return the sentence of the cut that gives exactly this gradient, or None."""
@@ -799,6 +858,16 @@ class _Contract:
         module = self.built().train(self.call.training)
         try:
             return self.plain(module, says, values, wants, tol)[0] is None
+        except AssertionError:
+            return False
+
+    def is_right_afresh(self, says, values, wants, tol):
+        """Tell whether a function that has kept nothing of its calls does it right."""
+        fresh = None if self.make is not None else _kit_afresh(self.call)
+        if fresh is None:
+            return False
+        try:
+            return self.plain(fresh, says, values, wants, tol)[0] is None
         except AssertionError:
             return False
 
@@ -959,7 +1028,7 @@ class _Contract:
             if type(now) not in (torch.Tensor, torch.nn.Parameter):
                 return f"{says}: {name} is a {type(now).__name__}, and no tensor.", None
             problem = _kit_difference(
-                f"{says}: {name}", now, want, tol, bool(self.earlier)
+                f"{says}: {name}", now, want, tol, bool(self.earlier), self.asks
             )
             known = problem and self.known(place, now, want, tol)
             if known:
@@ -1213,6 +1282,48 @@ class _Contract:
         return named
 
 
+def _kit_afresh(call):
+    """Return a function as it was before it kept anything; None if it keeps nothing.
+
+    What a function may keep things in is emptied, as well for those that it calls:
+    dictionaries, lists and sets by name, in a closure, in attributes or as defaults,
+    and what functools keeps.
+    """
+    if type(call) is not type(_kit_afresh):
+        return None
+    names, made, emptied = dict(call.__globals__), {}, []
+
+    def used(code):
+        inner = [x for x in code.co_consts if type(x) is type(code)]
+        return [*code.co_names, *[name for x in inner for name in used(x)]]
+
+    def fresh(value):
+        if type(value) in (dict, list, set) and value:
+            emptied.append(value)
+            return made.setdefault(id(value), type(value)())
+        if hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
+            emptied.append(value)
+            return fresh(value.__wrapped__)
+        if type(value) is not type(call) or value.__globals__ is not call.__globals__:
+            return value
+        if id(value) not in made:
+            cells = value.__closure__ and tuple(
+                type(cell)(fresh(cell.cell_contents)) for cell in value.__closure__
+            )
+            defaults = value.__defaults__ and tuple(map(fresh, value.__defaults__))
+            own = type(call)(value.__code__, names, value.__name__, defaults, cells)
+            made[id(value)] = own
+            own.__kwdefaults__ = value.__kwdefaults__
+            own.__dict__.update({key: fresh(x) for key, x in value.__dict__.items()})
+            for name in used(value.__code__):
+                if name in names:
+                    names[name] = fresh(names[name])
+        return made[id(value)]
+
+    again = fresh(call)
+    return again if emptied else None
+
+
 def _kit_cast(value, dtype):
     """Return an argument or a result in another floating data type."""
     if isinstance(value, torch.Tensor) and value.is_floating_point():
@@ -1220,10 +1331,11 @@ def _kit_cast(value, dtype):
     return value
 
 
-def _kit_difference(says, got, want, tol, once_right=False):
+def _kit_difference(says, got, want, tol, once_right=False, asks=""):
     """Say how a tensor differs from what must come, or return None.
 
-    once_right: whether other calls were right to the last digit.
+    once_right: whether other calls were right to the last digit; asks: what is asked
+    elsewhere, if digits are missing.
     """
     want = want.detach()
     if got.shape != want.shape:
@@ -1249,7 +1361,7 @@ def _kit_difference(says, got, want, tol, once_right=False):
     if want.dtype == torch.float64 and _kit_near(got, want, 2e-6):
         says = f"{says}: right to about seven digits only"
         says = f"{says}; other calls were right to the last one" if once_right else says
-        if f"?" in f"{says}":  # the case says what it asks
+        if asks or f"?" in f"{says}":  # the case says what it asks
             return f"{says}."
         return f"{says}. {_kit_digits(got.detach(), want)}"
     wrong = got.detach() != want

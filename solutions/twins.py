@@ -34,7 +34,7 @@ class _KitStep(torch.overrides.TorchFunctionMode):
     def __init__(self, site=None, change=None):
         super().__init__()
         self.site, self.change, self.calls = site, change, 0
-        self.steps, self.made, self.given = {}, {}, []
+        self.steps, self.made, self.given, self.tops = {}, {}, [], set()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -55,7 +55,10 @@ class _KitStep(torch.overrides.TorchFunctionMode):
             return self.change(func, args, kwargs, result) if changed else result
         if type(result) is torch.Tensor:
             self.steps.setdefault(site, (name, args, kwargs))
-            self.made[id(result)] = name, result  # kept, so that no id comes twice
+            if name in ("amax", "max") and id(args[0]) in self.made:
+                self.tops.add(self.made[id(args[0])][2])
+            # Kept as well, so that no id comes twice.
+            self.made[id(result)] = name, result, site
         return result
 
 
@@ -409,7 +412,8 @@ class _KitTwins:
         for site, (name, args, kwargs) in notes.steps.items():
             called = self.told(name, args, notes)
             found = self.cuts(name, args, called, notes)
-            found = found if gradients else self.slips(name, args, kwargs, called)
+            if not gradients:
+                found = self.slips(name, args, kwargs, called, site in notes.tops)
             for sentence, change in found:
                 most -= 1
                 if most < 0:
@@ -482,8 +486,11 @@ class _KitTwins:
                 what = f"{into} is cut off" if into else f"something is cut off"
                 yield f"{what} (detach) where it goes into {called}", part(place)
 
-    def slips(self, name, args, kwargs, called):
-        """Yield sentences and changes of a step that give other numbers."""
+    def slips(self, name, args, kwargs, called, is_top):
+        """Yield sentences and changes of a step that give other numbers.
+
+        is_top: whether its result goes into a maximum.
+        """
         whole = (
             "where",
             "matmul",
@@ -494,7 +501,9 @@ class _KitTwins:
             "linear",
             "einsum",
         )
-        if called is not None and name not in (*whole, *self.along[2:]):
+        if name == "masked_fill" and is_top:
+            yield f"a maximum is taken over what a mask takes out, too", self.left_out
+        elif called is not None and name not in (*whole, *self.along[2:]):
             yield f"{called} is left out", self.left_out
         if name in ("add", "radd", "sub", "rsub"):
             yield f"plus and minus change places in {called}", self.sign_turned
@@ -709,11 +718,7 @@ def _kit_forms(names, values, means, orders):
             others[place] = others[place].detach().repeat_interleave(2, axis)
             more = f"axis {axis} of {names[place]}"
             said = f"{said} and {more}" if said else f"{more}"
-        yield (
-            f"With two entries along {said}, in the place of one, it is right: is an "
-            f"axis of length 1 squeezed away, or taken for another one?",
-            others,
-        )
+        yield f"With two entries along {said}, in the place of one, it is right", others
 
 
 def _kit_spelt(name, mask, put, means):

@@ -13,6 +13,7 @@ import re
 import symtable
 from collections.abc import Iterator, Sequence
 
+from grading.course.bindings import parsed
 from grading.course.submission import RebuiltCell
 
 #: The name by which a cell of the release draws.
@@ -43,7 +44,7 @@ def names_of(source: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return which names of the module a cell takes from earlier cells, and which it binds.
 
     A name whose first use is that it is bound comes from nowhere. Lines that speak to Jupyter count
-    as blank; None is returned for what is no Python, or too deeply nested.
+    as blank; None is returned for what is no Python, too deeply nested, or takes long to read.
     """
     plain = "\n".join(
         "" if line.startswith(("%", "!")) else line for line in source.split("\n")
@@ -60,7 +61,7 @@ def names_of(source: str) -> tuple[frozenset[str], frozenset[str]] | None:
 
 
 def _names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
-    tree, table = ast.parse(source), symtable.symtable(source, "<cell>", "exec")
+    tree, table = parsed(source), symtable.symtable(source, "<cell>", "exec")
     read, bound = set(), set()
     waiting = [table]
     while waiting:
@@ -83,29 +84,32 @@ def _names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
     ), frozenset(bound)
 
 
-def _uses(node: ast.AST, inner: bool = False) -> Iterator[tuple[str, bool]]:
+def _uses(tree: ast.AST) -> Iterator[tuple[str, bool]]:
     """Yield the names in a tree as they are used in time, each with whether it is read.
 
-    What is bound in an inner scope is not bound in the module, and is left out.
+    What is bound in an inner scope is not bound in the module, and is left out. Each node is
+    visited once, however deep it lies.
     """
-    if isinstance(node, ast.Name):
-        reads = not isinstance(node.ctx, ast.Store)
-        if reads or not inner:
-            yield node.id, reads
-        return
-    inner = inner or isinstance(node, SCOPES)
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        yield node.target.id, True
-    parts = list(ast.iter_child_nodes(node))
-    if isinstance(
-        node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor)
-    ):
-        value = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node.value
-        parts.sort(
-            key=lambda part: part is not value
-        )  # it is worked out before it gets a name
-    for part in parts:
-        yield from _uses(part, inner)
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]  # the next one at the end
+    while waiting:
+        node, inner = waiting.pop()
+        if isinstance(node, ast.Name):
+            reads = not isinstance(node.ctx, ast.Store)
+            if reads or not inner:
+                yield node.id, reads
+            continue
+        inner = inner or isinstance(node, SCOPES)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, True
+        parts = list(ast.iter_child_nodes(node))
+        if isinstance(
+            node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor)
+        ):
+            loops = isinstance(node, (ast.For, ast.AsyncFor))
+            value = node.iter if loops else node.value
+            # It is worked out before it gets a name.
+            parts.sort(key=lambda part: part is not value)
+        waiting += [(part, inner) for part in reversed(parts)]
 
 
 def needless(cells: Sequence[RebuiltCell]) -> set[int]:
@@ -140,7 +144,7 @@ def called(source: str) -> frozenset[str]:
     text = re.sub(r"^[%!].*", "", source, flags=re.M)
     return names[0] & {
         node.func.id
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(parsed(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
 

@@ -58,6 +58,10 @@ def credit(value: object, most: float) -> float:
 
 #: The error of a test that did not run.
 NOT_RUN = "NotRun: the code of this task had to be stopped before"
+#: The error of a test in native code that could not be interrupted.
+STUCK = (
+    "Stuck: the test did not end in time, and could only be stopped with its process"
+)
 
 #: How reasons begin that say where a submission's process was ended, and which tests did not run.
 ENDED, NO_TIME = "ended in", "no time was left for"

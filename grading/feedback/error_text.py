@@ -12,9 +12,9 @@ an error, or print them later. So, once hidden lines have run:
 
 from __future__ import annotations
 
-import ast
 import builtins
 
+from grading.course.bindings import parsed
 from grading.course.states import HOLE, STUB, Result
 from grading.course.submission import Form
 from grading.feedback import words
@@ -101,7 +101,7 @@ def syntax_problem(source: str) -> str:
         "" if line.startswith(("%", "!")) else line for line in source.split("\n")
     )
     try:
-        ast.parse(plain)
+        parsed(plain)
     except SyntaxError as error:
         return f"{error.msg}, line {error.lineno} of the cell"
     except (ValueError, RecursionError, MemoryError):

@@ -31,6 +31,10 @@ _HEADING = re.compile(r"^(#+)\s+(.+?)\s*#*\s*$", re.MULTILINE)
 FIXED_WORDS = {
     "StudentLost": "Your code ended Python, or had to be stopped, while this test ran.",
     "TimeoutError": "This test took too long. Look for a loop that doesn't end.",
+    "Stuck": (
+        "This test was still at work on what your code returned when its time was up. Is the "
+        "result far too large?"
+    ),
     "NotRun": (
         "This test did not run, because your code for this task had to be stopped before. "
         "Mend that first: look for a loop that doesn't end."

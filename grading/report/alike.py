@@ -13,6 +13,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from grading.course.bindings import parsed
+
 #: Nodes of a syntax tree: notebooks with less that was written say nothing.
 LEAST_NODES = 300
 
@@ -94,7 +96,7 @@ def shape(source: str) -> tuple[str, int]:
     A program that can't be read is its text without spaces.
     """
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         text = "".join(source.split())
         return text, len(text) // 4

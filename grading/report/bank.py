@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grading.course import files
+from grading.course.bindings import parsed
 from grading.report.mistakes import Group, Task
 
 HEAD = re.compile(
@@ -95,7 +96,7 @@ def _entry(
     for student in group.students:
         source = answers.get(student, {}).get(group.task, "")
         try:  # without comments, which may name somebody
-            texts.append(ast.unparse(ast.parse(source)))
+            texts.append(ast.unparse(parsed(source)))
         except (SyntaxError, ValueError, RecursionError):
             continue
     if not any(texts):

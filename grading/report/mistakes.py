@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from grading.course.states import NOT_RUN, STUB, Result, task_of
+from grading.course.states import NOT_RUN, STUB, STUCK, Result, task_of
 from grading.course.submission import Form
 from grading.feedback import words
 
@@ -32,7 +32,10 @@ SIZES = re.compile(r" \([A-Za-z_]\w* \([\d, ]*\)(?:, [A-Za-z_]\w* \([\d, ]*\))*\
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 #: What is said of a task whose code had to be stopped.
 UNENDED = "the code ended Python, or took too long"
-UNENDED_KINDS = ("TimeoutError", "StudentLost", NOT_RUN.partition(":")[0])
+UNENDED_KINDS = (
+    *("TimeoutError", "StudentLost"),
+    *(error.partition(":")[0] for error in (NOT_RUN, STUCK)),
+)
 #: Digits of a number that two programs of one mistake have in common.
 DIGITS = 3
 

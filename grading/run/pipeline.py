@@ -24,7 +24,9 @@ from grading.course.states import (
 from grading.course.submission import Form, Rebuilt, RebuiltCell
 from grading.course.text import clean
 from grading.run import autograded, runner
+from grading.run.pool import Step
 from grading.run.runner import CellOutcome, Engine, EngineError, Process, TestOutcome
+from grading.run.steps import SECONDS, Steps, unwatched
 
 #: Roles that run on the trusted side, and in the student's process.
 HERE, THERE = {"setup", "given"}, {"setup", "given", "demo", "extra", "solution"}
@@ -39,9 +41,13 @@ PASSES = 2
 
 @dataclass(frozen=True)
 class Times:
-    """How long one pass over a submission may take, in seconds; the cell that runs then may end."""
+    """How long one pass over a submission may take, in seconds; the cell that runs then may end.
+
+    `cell` is for one cell, seen from outside: native code can't be interrupted from within.
+    """
 
     submission: float = 300.0
+    cell: float = SECONDS
 
 
 @dataclass
@@ -54,26 +60,33 @@ class Graded:
 
 
 def grade_one(
-    rebuilt: Rebuilt, worker: Engine, *, student: str = "", times: Times | None = None
+    rebuilt: Rebuilt,
+    worker: Engine,
+    *,
+    student: str = "",
+    times: Times | None = None,
+    steps: Steps | None = None,
 ) -> Graded:
     """Grade one submission.
 
     A process that dies costs the cell in which it died. The others are executed in a fresh one,
     without that cell. A task that hangs is over: its other tests don't run, and give no points.
     What the first pass has no time for runs in a second; if that is not enough either, the
-    submission is failed, for nobody knows what the rest is worth.
+    submission is failed, for nobody knows what the rest is worth. A cell in which an earlier
+    process got stuck does not run, and counts as one that hangs.
 
     Args:
         rebuilt: the submission.
         worker: starts its process.
         student: whose it is.
         times: limits on the whole.
+        steps: by which its cells are executed.
 
     Raises:
         EngineError: if the machinery fails.
 
     """
-    run = _Run(rebuilt, worker, times or Times())
+    run = _Run(rebuilt, worker, times or Times(), steps or Steps())
     started = time.monotonic()
     try:
         run.go()
@@ -114,11 +127,14 @@ def grade_one(
 class _Run:
     """One submission while it is graded."""
 
-    def __init__(self, rebuilt: Rebuilt, worker: Engine, times: Times) -> None:
+    def __init__(
+        self, rebuilt: Rebuilt, worker: Engine, times: Times, steps: Steps
+    ) -> None:
         self.cells, self.worker, self.times = rebuilt.cells, worker, times
+        self.steps = steps
         self.passes, self.until = 1, time.monotonic() + times.submission
         self.process: Process | None = None
-        self.history: list[RebuiltCell] = []
+        self.history: list[tuple[int, RebuiltCell]] = []
         self.hanging: set[str] = set()  # tasks
         self.avoided: set[str] = set()  # the names that they offer
         self.blamed: set[str] = set()  # those that a cell called which hung
@@ -167,16 +183,16 @@ class _Run:
 
     def _run(self, index: int, cell: RebuiltCell) -> None:
         """Execute a cell in the student's process."""
-        outcome = self._execute(cell)
+        outcome = self._execute(index, cell)
         self.outcomes[index] = outcome
         if cell.role == "solution" and outcome.error and not cell.unchanged:
             self.messages[cell.grade_id] = clean(outcome.error, 2000)
         if not outcome.died:
-            self.history.append(cell)
+            self.history.append((index, cell))
             return
-        self._died(cell)
+        self._died(index, cell)
         if cell.role in HERE:  # what it defines for tests is wanted all the same
-            self.history.append(replace(cell, role="test"))
+            self.history.append((index, replace(cell, role="test")))
 
     def _ready(self) -> bool:
         """Have a process in which everything so far was executed; False if no time is left."""
@@ -195,33 +211,33 @@ class _Run:
     def _start(self) -> None:
         """Start a process, and execute in it what was executed so far, unless it dies of that."""
         self.process = self.worker.open()
-        for cell in list(self.history):
+        for index, cell in list(self.history):
             if time.monotonic() > self.until:
                 return
             if cell.role == "test":
-                self.process.recall(cell.source)
-            elif self._execute(cell).died:
-                self.history.remove(cell)
-                self._died(cell)
+                self.steps.recall(self.process, index, cell)
+            elif self._execute(index, cell).died:
+                self.history.remove((index, cell))
+                self._died(index, cell)
                 return
 
-    def _execute(self, cell: RebuiltCell) -> CellOutcome:
-        return self.process.run(cell.source, here=cell.role in HERE, owns=cell.owns)
+    def _execute(self, index: int, cell: RebuiltCell) -> CellOutcome:
+        return self.steps.run(self.process, index, cell, here=cell.role in HERE)
 
     def _test(self, index: int, cell: RebuiltCell) -> None:
         """Execute a test cell and note its points."""
         if task_of(cell.grade_id) in self.hanging:
             outcome = TestOutcome(NOT_RUN, told=NOT_RUN)
             if self.process is not None:
-                self.process.recall(cell.source)
+                self.steps.recall(self.process, index, cell)
         elif self._ready():
-            outcome = self.process.test(cell.drawn or cell.source)
+            outcome = self.steps.test(self.process, index, cell)
         else:
             self.unrun.append(cell.grade_id)
             return
         self.outcomes[index] = outcome
         self.reached = self.reached or outcome.reached
-        self.history.append(cell)  # a later test may use what it defines
+        self.history.append((index, cell))  # a later test may use what it defines
         try:
             points = 0.0 if outcome.error else credit(outcome.credit, cell.points)
         except ValueError as error:  # the test is wrong, not the answer
@@ -238,11 +254,12 @@ class _Run:
         if outcome.tampered:
             self.tampering.append(f"{cell.grade_id}: {outcome.tampered}")
         if outcome.died:
-            self._died(cell)
+            self._died(index, cell)
 
-    def _died(self, cell: RebuiltCell) -> None:
+    def _died(self, index: int, cell: RebuiltCell) -> None:
         """Note that the process is gone, and where; a task that takes too long is over."""
-        limit = self._note_end(cell.grade_id or "a cell of the student's own")
+        where = cell.grade_id or "a cell of the student's own"
+        limit = self._note_end(where, "time" if self.steps.hung(index) else "")
         if limit in ("time", "cpu") and cell.role in ("solution", "test"):
             self.hanging.add(task_of(cell.grade_id))
             for other in self.cells:
@@ -288,7 +305,7 @@ def load(job: dict) -> dict:
 @contextlib.contextmanager
 def handler(
     form: Form, factory: str, options: dict, times: Times, sums: dict[str, str]
-) -> Iterator[Callable[[dict], dict]]:
+) -> Iterator[Callable[[dict, Step], dict]]:
     """Yield the function that does one job of `load`, for a process of an executor.
 
     Args:
@@ -301,13 +318,18 @@ def handler(
     """
     worker = runner.make(factory, form, **options)
     try:
-        yield lambda job: grade_data(form, worker, job, times, sums)
+        yield lambda job, step: grade_data(form, worker, job, times, sums, step)
     finally:
         worker.close()
 
 
 def grade_data(
-    form: Form, worker: Engine, job: dict, times: Times, sums: dict[str, str]
+    form: Form,
+    worker: Engine,
+    job: dict,
+    times: Times,
+    sums: dict[str, str],
+    step: Step = unwatched,
 ) -> dict:
     """Grade the file in a job; whatever happens, return a result.
 
@@ -317,6 +339,7 @@ def grade_data(
         job: of `load`.
         times: limits.
         sums: nbgrader's checksums of the test cells.
+        step: see `pool.Step`.
 
     Returns:
         `result` and, if there are points, `notebook`: both as text.
@@ -332,7 +355,13 @@ def grade_data(
         if "unreadable" in job:
             raise SubmissionError(job["unreadable"])
         rebuilt = form.rebuild(data)
-        graded = grade_one(rebuilt, worker, student=student, times=times)
+        graded = grade_one(
+            rebuilt,
+            worker,
+            student=student,
+            times=times,
+            steps=Steps(step, times.cell, job.get("stuck", ())),
+        )
         spent = graded.spent
         result = replace(graded.result, **known)
         if result.state.has_points:

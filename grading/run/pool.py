@@ -1,8 +1,9 @@
 """A pool of processes for jobs that may kill their process.
 
 concurrent.futures gives up the whole pool when one process dies. Here a job whose process died is
-tried once more, in a new process; the second death, or its deadline, is that job's result. Orders
-are pickled; answers are JSON, so that nothing which comes back from near a student's code is ever
+tried once more, in a new process; the second death, or its deadline, is that job's result. A job
+that gets stuck in a step of its work is done again without that step: see `Step`. Orders are
+pickled; answers are JSON, so that nothing which comes back from near a student's code is ever
 unpickled. A process whose master was killed ends at once.
 """
 
@@ -13,6 +14,7 @@ import contextlib
 import gc
 import importlib
 import json
+import math
 import os
 import pickle
 import select
@@ -22,12 +24,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from multiprocessing.connection import Connection, Pipe, wait
 
 #: How often a job is tried that kills its process.
 TRIES = 2
 #: Seconds for an idle process to end by itself.
 GRACE_SECONDS = 5.0
+
+#: step(name, seconds) is a context manager of one step of a job, which may take so long. Native
+#: code lets no signal and no other thread interrupt it, so the master watches: if a step takes
+#: longer, its process is killed, and the job done again in a new one, with the names of all steps
+#: in which it got stuck in job["stuck"]. It must leave those out.
+Step = Callable[[str, float], AbstractContextManager[None]]
 
 _prepared: list[Process] = []
 
@@ -55,10 +64,12 @@ def run(
     Args:
         jobs: dictionaries.
         handler: "module:function"; called once in each process with the settings, it returns a
-            context manager of the function that does a job and returns a dictionary for JSON.
+            context manager of the function that does a job and returns a dictionary for JSON. The
+            function gets the job and a `Step`.
         settings: the handler's arguments.
         processes: how many run at a time.
-        deadline: seconds after which a job's process is killed.
+        deadline: seconds after which a job's process is killed; without the steps in which it got
+            stuck, a job has what is left of them.
         load: called with a job before it is sent, returns what is sent.
 
     Yields:
@@ -153,6 +164,16 @@ class Process:
     """
 
     def __init__(self, modules: Sequence[str] = ()) -> None:
+        self.busy = self.ended = False
+        self.deadline = self.limit = 0.0
+        self.step, self.step_until = "", math.inf
+        self.job: dict | None = None  # until it is done: it may have to be done again
+        self.orders: tuple | None = None
+        self._launch(modules)
+
+    def _launch(self, modules: Sequence[str]) -> None:
+        """Start the process itself."""
+        self.ready = False
         self.pipe, other = Pipe()
         path = [os.path.abspath(entry) for entry in sys.path]
         with other:
@@ -162,14 +183,12 @@ class Process:
                 pass_fds=[other.fileno()],
                 env={**os.environ, "OMP_NUM_THREADS": "1"},
             )
-        self.busy = self.ended = self.ready = False
-        self.until = self.limit = 0.0
-        self.job: dict | None = None  # kept until it can be sent
         self._send(list(modules))
 
     def begin(self, handler: str, settings: dict, idle_seconds: float | None) -> None:
         """Tell it how jobs are done; see `start`."""
-        self._send((handler, settings, idle_seconds))
+        self.orders = handler, settings, idle_seconds
+        self._send(self.orders)
 
     def _send(self, message: object) -> bool:
         try:
@@ -180,12 +199,10 @@ class Process:
 
     def send(self, job: dict, deadline: float) -> bool:
         """Give it a job; False if it is gone."""
-        self.until, self.limit = time.monotonic() + deadline, deadline
-        self.busy = True
-        if not self.ready:
-            self.job = job
-            return True
-        return self._send(job)
+        self.deadline, self.limit = time.monotonic() + deadline, deadline
+        self.step, self.step_until = "", math.inf
+        self.busy, self.job = True, job
+        return self._send(job) if self.ready else True
 
     def receive(self) -> dict | None:
         """Return the answer to its job if there is one; {"lost": reason} if there never will be.
@@ -196,33 +213,62 @@ class Process:
         """
         answer = None
         try:
-            if self.pipe.poll():
-                answer = json.loads(self.pipe.recv_bytes())
-            elif time.monotonic() >= self.until:
-                self.ended = True
-                answer = {"lost": f"grading took longer than {self.limit:.0f} s"}
+            while answer is None and self.pipe.poll():
+                answer = self._told(json.loads(self.pipe.recv_bytes()))
+            if answer is None and time.monotonic() >= self.until:
+                answer = self._overdue()
         except (OSError, EOFError):
             self.ended = True
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(10)
             status = _status(self.process.returncode)
             answer = {"lost": f"the grading process ended ({status})", "died": True}
-        if answer is None:
-            return None
+        if answer is not None:
+            self.busy, self.job = False, None
+        return answer
+
+    def _told(self, message: dict) -> dict | None:
+        """Take note of what it says; return that if it is the answer to its job.
+
+        Raises:
+            PoolError: if it could not begin.
+
+        """
         if not self.ready:
-            if "ready" not in answer:
+            if "ready" not in message:
                 self.ended = True
                 raise PoolError(
-                    answer.get("cannot_start", "a grading process did not start")
+                    message.get("cannot_start", "a grading process did not start")
                 )
             self.ready = True
             self._send(
                 self.job
             )  # if it is gone, that is found out when its answer is read
-            self.ended, self.job = False, None
-            return None
-        self.busy = False
-        return answer
+            self.ended = False
+        elif "step" in message:
+            self.step = message["step"]
+            self.step_until = time.monotonic() + (message["seconds"] or math.inf)
+        else:
+            return message
+        return None
+
+    def _overdue(self) -> dict | None:
+        """Return the answer to a job whose time is over, or None and do it without its step."""
+        stuck = self.job.get("stuck", [])
+        if time.monotonic() >= self.deadline:
+            self.ended = True
+            return {"lost": f"grading took longer than {self.limit:.0f} s"}
+        if self.step in stuck:
+            self.ended = True
+            return {"lost": f"grading can't leave out the step {self.step!r}"}
+        self.pipe.close()
+        self.process.kill()
+        self.process.wait()
+        self.job = {**self.job, "stuck": [*stuck, self.step]}
+        self.step, self.step_until = "", math.inf
+        self._launch(())
+        self._send(self.orders)
+        return None
 
     def ask(self, job: dict, deadline: float) -> dict:
         """Return the answer to a job, or {"lost": reason}.
@@ -236,6 +282,11 @@ class Process:
             wait([self.pipe], max(0.0, self.until - time.monotonic()))
             if (answer := self.receive()) is not None:
                 return answer
+
+    @property
+    def until(self) -> float:
+        """When something has to be done about it if it has not answered."""
+        return min(self.deadline, self.step_until)
 
     @property
     def alive(self) -> bool:
@@ -295,6 +346,15 @@ def serve(descriptor: int) -> None:
         except Exception as error:  # whatever it is, the master must hear of it
             pipe.send_bytes(json.dumps({"cannot_start": f"{error}"}).encode())
             return
+
+        @contextlib.contextmanager
+        def step(name: str, seconds: float) -> Iterator[None]:
+            pipe.send_bytes(json.dumps({"step": name, "seconds": seconds}).encode())
+            try:
+                yield
+            finally:
+                pipe.send_bytes(json.dumps({"step": "", "seconds": None}).encode())
+
         gc.freeze()
         gc.enable()  # off until here: imports make much and leave little to collect
         pipe.send_bytes(json.dumps({"ready": True}).encode())
@@ -304,4 +364,4 @@ def serve(descriptor: int) -> None:
                 return
             job = pickle.loads(pipe.recv_bytes())
             at_work.set()
-            pipe.send_bytes(json.dumps(work(job)).encode())
+            pipe.send_bytes(json.dumps(work(job, step)).encode())

@@ -27,7 +27,8 @@ from grading.bridge.redaction import JOIN, Texts
 from grading.bridge.wire import Channel
 from grading.course.states import STUB
 from grading.verdict.canary import canary
-from grading.verdict.compilation import GIVEN, TEST, compiled, definitions, given_cell
+from grading.verdict.compilation import GIVEN, compiled, definitions, given_cell
+from grading.verdict.errors import UNUSABLE, is_authors, is_tests_own, text_of
 from grading.verdict.guards import (
     MemoryLimit,
     TestTimeout,
@@ -361,6 +362,8 @@ def _run_test_cell(student: Student, source: str, timeout: float | None) -> Test
             told = student.texts.told(text)
         elif text == f"{name}: {STUB}":
             told = STUB
+        elif isinstance(error, Exception) and is_tests_own(error):
+            text, told = f"{text} ({UNUSABLE})", UNUSABLE
         return TestRun(
             False, text, name, bool(student.lost), told=told, reached=reached
         )
@@ -375,22 +378,3 @@ def _run_test_cell(student: Student, source: str, timeout: float | None) -> Test
         )
     credit = float(value) if type(value) in (int, float) else None
     return TestRun(True, credit=credit, reached=reached)
-
-
-def is_authors(error: BaseException) -> bool:
-    """Tell whether a test or a helper of the release raised an error, not what they called."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    return frame is not None and frame.tb_frame.f_code.co_filename in (TEST, GIVEN)
-
-
-def text_of(error: BaseException) -> str:
-    """Return what to tell about an exception: an assert's message, or the type and the text."""
-    try:
-        text = str(error)
-    except Exception as other:
-        text = f"(its text can't be made: {type(other).__name__})"
-    if isinstance(error, AssertionError) and text:
-        return text[:LONGEST_TEXT]
-    return f"{type(error).__name__}: {text}"[:LONGEST_TEXT].rstrip(": ")

@@ -82,6 +82,12 @@ def _weights_if_empty(got, want, *arguments):
     return some and torch.allclose(got[1][~empty], want[1][~empty])
 
 
+def _padding_weighs(got, want, *arguments):
+    """Tell whether padding, where the last argument is False, gets weight."""
+    mask = arguments[-1] if got[1].dim() == 2 else arguments[-1][:, None]
+    return bool(((got[1] > 0) & ~mask).any())
+
+
 def _with_bounds(reference):
     """Return the mistakes of a network of words whose tanh gets a bounded input."""
     return {
@@ -112,6 +118,10 @@ class _Says:
     low_softmax = (
         f"right to about seven digits only: the softmax is computed in float32. Leave "
         f"it in the data type of the scores."
+    )
+    as_low = (
+        f"padding gets weight: a finite number stands for -inf, be it the smallest of "
+        f"the data type, and real scores are as low. Fill with -math.inf."
     )
     nan_weights = (
         f"weights are NaN: exp of a large number is infinite, or all powers of a "
@@ -264,6 +274,17 @@ _contract.case(f"Sentences of 0 to 40 words", _each, 31, 32, 40)
 _says = f"Hundreds of words"
 _contract.case(_says, _padded(1017, (300, 129, 64), 300, 40, 30), 31, 32, 40)
 _contract.case(f"Only empty sentences", torch.full((3, 2), -100), 1, 2, -100)
+for _bits in (8, 16, 32):
+    _says = (
+        f"A pad_id that equals a word in its last {_bits} bits: are ids kept in a "
+        f"smaller data type than int64?"
+    )
+    _words = _padded(1048, (3, 4, 0, 1), 4, 2**_bits + 1, 2)
+    _contract.case(_says, _words, 2**40, -(2**50), 2**_bits + 1)
+_says = f"Ids above 2^24, which float32 rounds: leave them whole numbers"
+_words = _padded(1047, (3, 4, 0, 1), 4, 2**24 + 1, 2)
+_words = _words.where(_words != 0, 2**24)
+_contract.case(_says, _words, 2, -(2**24) - 1, 2**24 + 1)
 _contract.drawn(1, _draw_words, count=30)
 _contract.again()
 
@@ -298,10 +319,17 @@ _contract.case(
     _padded(935, (3, 1), 3, -1, 6) + 1,
     0,
 )
-_says = f"One label: is a small number added to the number of labels?"
+_says = f"One label", f"Is a small number added to the number of labels?"
 _contract.case(
     _says, _kit_normal(934, (2, 1, 7)), _padded(935, (1, 0), 1, 9, 6), 9, tol=1e-13
 )
+for _bits in (8, 16, 32):
+    _says = (
+        f"A pad_id that equals a label in its last {_bits} bits: are labels kept in a "
+        f"smaller data type than int64?"
+    )
+    _pad = 2**_bits + 1
+    _contract.case(_says, _logits, _padded(1049, (3, 4, 2), 4, _pad, 2), _pad)
 _contract.case(f"Nothing but padding", _logits, torch.full((3, 4), 2), 2)
 _contract.case(
     f"A vocabulary of one word: its probability is 1",
@@ -326,7 +354,8 @@ _contract.again()
 _query, _memory = seeded(15, (2, 3, 5), (2, 4, 6))
 _module = AdditiveAttention(5, 6, 7)
 steady("the module", _module, _query, _memory, real(4, 2))
-_context, _ = steady("the module", _module, _query[:1, :1], _memory[:1], None)
+_result = steady("the module", _module, _query[:1, :1], _memory[:1], None)
+_context, _ = parts(_result, "context", "weights")
 assert _context.shape == (1, 1, 6), "One sentence, one query: expected (1, 1, 6)."
 _both = _module(_query, _memory)[0]
 _turned = _module(_query.flip(0), _memory.flip(0))[0]
@@ -490,6 +519,28 @@ for _mask in (None, real(3, 2, 3, size=5)):
         tol=1e-6,
     )
 _contract.again()
+_contract = _Contract(
+    make=lambda: AdditiveAttention(1, 1, 1),
+    state={
+        "query.weight": torch.ones(1, 1).double(),
+        "memory.weight": torch.ones(1, 1).double(),
+        "v": torch.tensor([torch.finfo(torch.float64).max], dtype=torch.float64),
+    },
+    reference=_additive,
+    arguments=(f"query", f"memory", f"src_mask"),
+    results=(f"context", f"weights"),
+    signs={_Says.as_low: _padding_weighs},
+)
+_says = f"Scores of the smallest number of the data type, whose tanh is -1"
+_memory = 9 * _memory.sign() * _memory.abs().square()
+_contract.case(
+    _says,
+    _kit_normal(956, (3, 3, 1)),
+    _memory,
+    real(3, 2, 2, size=5),
+    gradients=False,
+)
+_contract.again()
 _query, _memory = [x.float() for x in _kit_normal(955, (2, 3, 5), (2, 4, 6))]
 _asks_again(
     f"The same tensors",
@@ -525,6 +576,11 @@ assert len(set(_starts[0].tolist())) == 9, (
 # %% alignment-error--contract | points: 2
 # With the arguments kept, and in float64.
 _weights = torch.tensor([[0.25, 0.75], [0.625, 0.375]]).double()
+_links = read_links(_weights, 0.5)
+_is_list = isinstance(_links, (list, tuple)) and all(
+    isinstance(_link, (list, tuple)) for _link in _links
+)
+assert _is_list, "read_links returns a list of pairs."
 steady("read_links", lambda x: torch.tensor(read_links(x, 0.5)), _weights)
 _found, _sure, _possible = [[(1, 1), (0, 0)], []], [[(0, 0)], [(2, 1)]], [[], [(1, 0)]]
 alignment_error_rate(_found, _sure, _possible)
@@ -898,7 +954,7 @@ _contract.case(f"One row", _kit_normal(973, (1, 4)), 1)
 _contract.case(f"One column", _kit_normal(974, (4, 1)), 1)
 _contract.case(f"float32", _kit_normal(975, (4, 6)).float(), 2, tol=1e-3)
 for _scale in (1e-12, 1e-6, 1e6):
-    _says = f"Small or large entries: is a small number added or cut off?"
+    _says = f"Small or large entries", f"Is a small number added or cut off?"
     _contract.case(_says, _scale * _W, 3, _scale)
 _thin = _kit_normal(1023, (5, 2)) @ _kit_normal(1024, (2, 7))
 _says = f"A rank above that of the matrix, which then has singular values of 0"
@@ -921,9 +977,10 @@ _says = (
     f"them, and loses half of the digits"
 )
 _contract.case(_says, _turn * _near @ _turn.roll(1, 0).T, 2)
-_near = torch.tensor([1.0, 2e-3, 1e-3, 1e-5, 0.0, 0.0]).double()
-_near = (_turn * _near @ _turn.roll(1, 0).T).float()
-_contract.case(f"float32. {_says}", _near, 2, tol=5e-6)
+for _second, _roll in ((1e-3, 1), (1.8e-3, 2), (1.9e-3, 1), (1.9e-3, 3)):
+    _near = torch.tensor([1.0, 2e-3, _second, 1e-5, 0.0, 0.0]).double()
+    _near = (_turn * _near @ _turn.roll(_roll, 0).T).float()
+    _contract.case(f"float32. {_says}", _near, 2, tol=5e-6)
 _small = _turn * 10 ** torch.linspace(0, -7.5, 6).double() @ _turn.roll(1, 0).T
 _says = f"Singular values from 1 down to tiny ones: none of them is cut off"
 _contract.case(_says, _small, 6)
@@ -963,7 +1020,8 @@ _contract.again()
 # With the arguments kept, called again, and with other sizes.
 _x, _module = seeded(49, (3, 4, 2)), BidirectionalEncoder(2, 3)
 steady("the module", _module, _x, real(4, 2, 3))
-_annotations, _summary = steady("the module", _module, _x[:1, :1], real(1))
+_result = steady("the module", _module, _x[:1, :1], real(1))
+_annotations, _summary = parts(_result, "annotations", "summary")
 assert _annotations.shape == (1, 1, 6), "One word: annotations of shape (1, 1, 6)."
 assert _summary.shape == (1, 6), "One sentence: a summary of shape (1, 6)."
 _got = attempt(
@@ -1075,9 +1133,10 @@ _asks_again(
 _query, _memory = seeded(57, (2, 3), (2, 5, 4))
 _module = CoverageAttention(3, 4, 5, num_filters=2, width=3)
 steady("the module", _module, _query, _memory, torch.zeros(2, 5), real(5, 3))
-_context, _weights, _ = steady(
+_result = steady(
     "the module", _module, _query, _memory[:, :1], torch.ones(2, 1), real(1, 1)
 )
+_context, _weights, _ = parts(_result, "context", "weights", "coverage")
 assert _context.shape == (2, 4), "One source word: a context of shape (2, 4)."
 assert matches(_weights, torch.ones(2, 1)), "One source word gets all the weight."
 # A second filter counts nothing where W_near gives its feature the weight 0.
@@ -1286,6 +1345,18 @@ _fills_with_infinity(
 )
 _contract.case(f"Large scores", *_large, gradients=False, tol=1e-6)
 _contract.again()
+_most = torch.tensor([torch.finfo(torch.float64).max], dtype=torch.float64)
+_contract = _Contract(
+    make=lambda: CoverageAttention(1, 1, 1, 1, 1),
+    state={name: 0 * x + 1 for name, x in _contract.state.items()} | {"v": _most},
+    signs={_Says.as_low: _padding_weighs},
+    **_of_coverage,
+)
+_says = f"Scores of the smallest number of the data type, whose tanh is -1"
+_memory = 9 * _memory.sign() * _memory.abs().square()
+_large = _large[0], _memory, _large[2], real(3, 2, 2, size=5)
+_contract.case(_says, *_large, gradients=False)
+_contract.again()
 _mask = real(4, 1, 3)
 _asks_again(
     f"The same tensors",
@@ -1327,9 +1398,8 @@ assert len(set(_starts[0].tolist())) == 9, (
 _words, _memory = torch.tensor([[1, 4, 2], [1, 3, 0]]), seeded(63, (2, 4, 5))
 _module = InputFeedingDecoder(6, d_embedding=4, d_state=3, d_memory=5)
 steady("the module", _module, _words, _memory, real(2, 4))
-_logits, _weights = steady(
-    "the module", _module, _words[:, :1], _memory[:, :1], real(1, 1)
-)
+_result = steady("the module", _module, _words[:, :1], _memory[:, :1], real(1, 1))
+_logits, _weights = parts(_result, "logits", "weights")
 assert _logits.shape == (2, 1, 6), "One step: logits of shape (2, 1, 6)."
 assert matches(_weights, torch.ones(2, 1, 1)), "One source word gets all the weight."
 _got = attempt(
@@ -1485,6 +1555,22 @@ _fills_with_infinity(
 )
 _large = _words, _memory, real(3, 2, 3, 3, size=5)
 _contract.case(f"Large scores", *_large, gradients=False, tol=1e-6)
+_contract.again()
+_most = torch.finfo(torch.float64).max
+_contract = _Contract(
+    make=lambda: InputFeedingDecoder(3, 1, 1, 1),
+    state=_kit_state(1050, _decoder_shapes(3, 1, 1, 1))
+    | {
+        "cell.weight_ih": torch.zeros(3, 2).double(),
+        "cell.weight_hh": torch.zeros(3, 1).double(),
+        "cell.bias_hh": torch.zeros(3).double(),
+        "cell.bias_ih": torch.tensor([0.0, -1e3, 1e3]).double(),  # each state is 1
+        "score.weight": torch.tensor([[_most]], dtype=torch.float64),
+    },
+    **{**_of_decoder, "signs": {_Says.as_low: _padding_weighs}},
+)
+_says = f"Scores of the smallest number of the data type"
+_contract.case(_says, _words, _memory.sign(), _large[2], gradients=False)
 _contract.again()
 _asks_again(
     f"The same tensors",

@@ -79,7 +79,8 @@ def _mask_form(d, *shape):
 # %% soft-lookup--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _query, _keys, _values = seeded(5, (3,), (4, 3), (4, 2), dtype=torch.float64)
-_, _weights = steady("soft_lookup", soft_lookup, _query, _keys, _values, 0.7)
+_result = steady("soft_lookup", soft_lookup, _query, _keys, _values, 0.7)
+_, _weights = parts(_result, "output", "weights")
 _want = torch.softmax(-((_query - _keys) ** 2).sum(1) / 0.7, 0)
 assert matches(_weights, _want, 1e-9), explain(
     "weights in float64", _weights, _want, tol=1e-9
@@ -170,7 +171,7 @@ _contract.case(
 _contract.case(
     f"Near keys at a small temperature", _query / 99, _keys / 99, _values, 0.001
 )
-_says = f"Near keys at a temperature of 1e-30: is it kept above another number?"
+_says = f"Near keys at a temperature of 1e-30", f"Is it kept above another number?"
 _contract.case(_says, _query * 1e-15, _keys * 1e-15, _values, 1e-30)
 _contract.case(
     f"float32, a temperature of 1e-30 (divide by it once: its square is 0)",
@@ -224,7 +225,8 @@ for _temperature, _count in ((0, 5), (0.0, 1), (-1e-9, 1), (-3, 5)):
 # %% masked-attention--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _query, _key, _value = seeded(13, (2, 3, 5), (2, 4, 5), (2, 4, 6), dtype=torch.float64)
-_output, _ = steady("masked_attention", masked_attention, _query, _key, _value)
+_result = steady("masked_attention", masked_attention, _query, _key, _value)
+_output, _ = parts(_result, "output", "weights")
 _want = F.scaled_dot_product_attention(_query, _key, _value)
 assert matches(_output, _want, 1e-9), explain(
     "output in float64", _output, _want, tol=1e-9
@@ -392,7 +394,10 @@ _contract.case(
     gradients=False,
     tol=1e-3,
 )
-_says = f"A forbidden key with a score of 1e15: are digits of the allowed ones lost?"
+_says = (
+    f"A forbidden key with a score of 1e15",
+    f"Are digits of the allowed ones lost?",
+)
 for _rest in ((), (torch.tensor(0.5).double(),)):
     _beyond = _sets[0][1] * torch.tensor([1, 1e15, 1, 1]).double()[:, None]
     _open = torch.tensor([True, False, True, True])
@@ -478,6 +483,9 @@ _contract.again()
 # With the argument kept, called again, and with other sizes.
 _valid = torch.tensor([[True, False, True], [False, False, False]])
 _mask = steady("local_mask", local_mask, _valid, 2)
+assert isinstance(_mask, torch.Tensor), (
+    f"local_mask: expected a tensor, got {type(_mask).__name__}."
+)
 assert not torch.equal(local_mask(~_valid, 2), _mask), (
     "Another `valid` of the same shape gets the mask of the first one: something is "
     "kept between calls. Make the mask from `valid` in each call."
@@ -535,6 +543,14 @@ _contract = _Contract(
         f"lies outside of the sequence, and leave the window as it is.": (
             lambda valid, window, causal=False: _local(
                 valid, min(window, valid.shape[1]), causal
+            )
+        ),
+        f"a window as wide as the text, or wider, reaches everywhere. It reaches "
+        f"w // 2 to the left and (w - 1) // 2 to the right, in any text.": (
+            lambda valid, window, causal=False: (
+                None
+                if causal or window < valid.shape[1]
+                else _local(valid, 2 * valid.shape[1])
             )
         ),
         f"padding takes up no place in the window. It counts positions, real or not.": (
@@ -611,9 +627,10 @@ for _window in (0, -1, -8):
 
 # %% lookback-head--contract | points: 2
 # Called again, and with the smallest sizes.
-_first = copies(*lookback_head(3, 5, 1))
+_names = "W_q", "W_k", "W_v"
+_first = copies(*parts(lookback_head(3, 5, 1), *_names))
 lookback_head(3, 5, 2)
-_size = len(lookback_head(4, 5, 1)[0])
+_size = len(parts(lookback_head(4, 5, 1), *_names)[0])
 assert _size == 9, (
     f"W_q of four symbols and five positions has {_size} rows, expected 9, after a "
     "call with three symbols: is something kept from it?"
@@ -717,7 +734,8 @@ for _part, _old in zip(lookback_head(4, 6, 2), _kept, strict=True):
 # With the arguments kept, called again, and with other sizes.
 _x, _module = seeded(36, (2, 4, 6)), CosineSelfAttention(6, 3, 5)
 steady("the module", _module, _x, table(4, lambda i, j: j <= i))
-_output, _weights = steady("the module", _module, _x[:1, :1])
+_result = steady("the module", _module, _x[:1, :1])
+_output, _weights = parts(_result, "output", "weights")
 assert _output.shape == (1, 1, 5), "One token: an output of shape (1, 1, 5)."
 assert matches(_weights, torch.ones(1, 1, 1)), "One token gets all the weight."
 
@@ -872,6 +890,18 @@ _mask = torch.tensor([True, True, False, True, False]).expand(5, 5)
 _contract.case(f"A large scale", _x, _mask, gradients=False, tol=1e-6)
 _contract.case(f"A large scale, no mask", _x, None, gradients=False, tol=1e-6)
 _contract.again()
+for _scale in (3e9, -3e9):
+    _shapes = {"query.weight": (3, 4), "key.weight": (3, 4), "value.weight": (2, 4)}
+    _contract = _Contract(
+        make=lambda: CosineSelfAttention(4, 3, 2),
+        state=_kit_state(1067, _shapes) | {"scale": torch.tensor(_scale).double()},
+        **_of_cosine,
+    )
+    _x = _kit_normal(1068, (2, 6, 4))
+    for _mask in (None, torch.ones(6, 6).tril().bool()):
+        _says = f"Scores of 1e9 that differ: are they bounded? Use them as they are"
+        _contract.case(_says, _x, _mask, gradients=False, tol=1e-6)
+    _contract.again()
 _module, _zeros = CosineSelfAttention(5, 3, 2), torch.ones(2, 4, 5)
 _zeros[0, 1], _zeros[1] = 0, 0
 _zeros.requires_grad_()
@@ -898,9 +928,9 @@ for _scale in (300.0, -300.0, 0.0):
         **_of_cosine,
     )
     _x = _kit_normal(978, (3, 4, 5))
-    _says = f"A scale of {_scale}, with a mask: is the scale bounded?"
+    _says = f"A scale of {_scale}, with a mask", f"Is the scale bounded?"
     _contract.case(_says, _x, torch.ones(4, 4).tril().bool())
-    _contract.case(f"A scale of {_scale}: is it bounded?", _x, None)
+    _contract.case((f"A scale of {_scale}", f"Is it bounded?"), _x, None)
     _contract.again()
 for _name in (f"query.weight", f"key.weight", f"value.weight"):
     _kit_like_linear(
@@ -918,12 +948,16 @@ assert _start == 10.0, f"scale must start at 10.0."
 # %% linear-attention--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _query, _key, _value = seeded(39, (2, 4, 3), (2, 4, 3), (2, 4, 5), dtype=torch.float64)
-_memory, _normaliser = steady("write_memory", write_memory, _key, _value)
+_result = steady("write_memory", write_memory, _key, _value)
+_memory, _normaliser = parts(_result, "memory", "normaliser")
 _want = phi(_key).mT @ _value
 assert matches(_memory, _want, 1e-9), explain(
     "memory in float64", _memory, _want, tol=1e-9
 )
 _got = steady("read_memory", read_memory, _query, _memory, _normaliser)
+assert isinstance(_got, torch.Tensor), (
+    f"read_memory: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out of read_memory."
 _leaves = [x.detach().requires_grad_() for x in (_query, _memory, _normaliser)]
 flowing(read_memory(*_leaves).sum(), _leaves)
@@ -1072,7 +1106,7 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _says = f"One empty memory beside full ones: each query has its own denominator"
     _contract.case(_says, _query, *_emptied, gradients=False, tol=1e-6)
     _small = _query / 9 - 6, _memory / 1e4, _sums / 1e4
-    _says = f"Small features: is a denominator changed by more than 1e-9?"
+    _says = f"Small features", f"Is a denominator changed by more than 1e-9?"
     _contract.case(_says, *_small, gradients=False, tol=1e-6)
     _small = _query / 9 - 10, _memory / 1e4, _sums / 1e4
     _contract.case(_says, *_small, gradients=False, tol=1e-4)
@@ -1094,7 +1128,7 @@ _contract.case(
     _wide[1] * _which[:, None],
     _wide[2] * _which,
 )
-_says = f"float32: is a denominator changed by more than 1e-9?"
+_says = f"float32", f"Is a denominator changed by more than 1e-9?"
 _query, _memory, _sums = _kit_normal(1054, (4, 1, 1), (4, 1, 2), (4, 1))
 _small = _query / 9, _memory / 1e8, (1 + _sums.abs()) / 1e8
 _small = [_x.float() for _x in _small]
@@ -1130,7 +1164,10 @@ _early = _Contract(
 )
 _query, _key, _value = _kit_normal(990, (2, 3, 4), (2, 3, 4), (2, 3, 5))
 _value[:, 2] *= 1e10
-_says = f"A large last value, which they don't see: is it added and taken away again?"
+_says = (
+    f"A large last value, which they don't see",
+    f"Is it added and taken away again?",
+)
 _early.case(_says, 3 + _query, 3 + _key, _value)
 _early.again()
 _contract = _Contract(
@@ -1178,7 +1215,7 @@ _contract.case(
     tol=1e-5,
 )
 _contract.case(
-    f"Very small features: is a denominator changed by more than 1e-9?",
+    (f"Very small features", f"Is a denominator changed by more than 1e-9?"),
     _query / 9 - 6,
     _key / 9 - 6,
     _value,
@@ -1186,7 +1223,7 @@ _contract.case(
     tol=1e-3,
 )
 _contract.case(
-    f"float32, very small features: is a denominator changed by more than 1e-9?",
+    (f"float32, very small features", f"Is a denominator changed by more than 1e-9?"),
     *[_x.float() for _x in (_query / 9 - 9, _key / 9 - 9, _value)],
     gradients=False,
     tol=0.1,
@@ -1252,9 +1289,10 @@ _leaf = _query.clone().requires_grad_()
 _pair = [torch.softmax(_leaf @ _key.mT / 5**0.5 + x, -1) for x in (_bias, 0 * _bias)]
 _want, _unbiased = [torch.autograd.grad(x @ _value, _leaf, _grad)[0] for x in _pair]
 _weights = _pair[0].detach()
-_grad_query, _, _grad_value = steady(
+_result = steady(
     "attention_backward", attention_backward, _query, _key, _value, _weights, _grad
 )
+_grad_query, _, _grad_value = parts(_result, "grad_query", "grad_key", "grad_value")
 assert matches(_grad_query, _want, 1e-9), explain(
     "grad_query in float64, after a forward pass with a bias",
     _grad_query,
@@ -1375,7 +1413,10 @@ with torch.inference_mode():
 # In float64, with the arguments kept, and called again.
 _query, _key, _value = seeded(69, (2, 3, 5), (2, 5, 5), (2, 5, 6), dtype=torch.float64)
 _state = stream_update(_start_state(_query, 6), _query, _key[:, :2], _value[:, :2])
-_before = copies(*_state)
+assert isinstance(_state, (tuple, list)), (
+    f"stream_update: expected a tuple of tensors, got one {type(_state).__name__}."
+)
+_before = copies(*parts(_state, *["a part of the state"] * len(_state)))
 _block = _key[:, 2:], _value[:, 2:]
 _output = stream_finish(stream_update(_state, _query, *_block))
 assert untouched(_state, _before), "stream_update changes the tensors of the old state."
@@ -1607,6 +1648,17 @@ _contract = _Contract(
     arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
     results=(f"the running maximum", f"the running sum", f"the accumulator"),
     mistakes=_read_as_each(_reference),
+    signs={
+        f"NaN, where a forbidden score lies so far above the allowed ones that its "
+        f"exponential is infinite: a mask that multiplies it makes {0} * inf of that. "
+        f"Set forbidden scores to -inf before exp.": (
+            lambda got, wants, state, query, key_block, value_block, mask_block=None: (
+                mask_block is not None
+                and any(x.isnan().any() for x in got)
+                and (query @ (key_block * ~mask_block[:, None]).mT).amax() > 1e4
+            )
+        ),
+    },
 )
 _contract.case(
     f"A mask for all sequences, which are as many as queries",
@@ -1634,7 +1686,7 @@ _contract.case(
     torch.tensor([True, True, False]),
 )
 _contract.case(
-    f"A forbidden key with a score of 1e15: are digits of the allowed ones lost?",
+    (f"A forbidden key with a score of 1e15", f"Are digits of the allowed ones lost?"),
     _seen(_query, _key[:, :2], _value[:, :2]),
     _query,
     _key[:, 2:] * torch.tensor([1e15, 1]).double()[:, None],

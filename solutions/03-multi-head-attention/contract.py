@@ -186,6 +186,10 @@ assert matches(_merged, _x, 1e-9), explain(
     tol=1e-9,
 )
 assert split_heads(torch.ones(1, 1), 1).shape == (1, 1, 1), "One of all: (1, 1, 1)."
+assert merge_heads(torch.ones(2, 1, 1, 4)).shape == (2, 1, 4), (
+    "One head of one token, in two sequences, gives (2, 1, 4): squeeze() drops every"
+    " axis of length 1, not only that of the heads."
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -333,6 +337,9 @@ _contract.again()
 _W_q, _W_k, _W_v = seeded(14, *[(3, 4, 2)] * 3, dtype=torch.float64)
 for _layout, _order in [("by role", (0, 3, 6)), ("by head", (0, 1, 2))]:
     _packed = steady("pack_projection", pack_projection, _W_q, _W_k, _W_v, _layout)
+    assert getattr(_packed, "shape", None) == (4, 18), explain(
+        f"packed, {_layout}", _packed, torch.zeros(4, 18)
+    )
     _want = torch.stack([_W_q[0], _W_k[0], _W_v[0]], 1)
     _found = _packed.unflatten(1, (9, 2))[:, _order]
     assert matches(_found, _want, 1e-9), explain(
@@ -405,6 +412,14 @@ _contract = _Contract(
     results=(f"W_q", f"W_k", f"W_v"),
     gradients=(f"packed",),
     views=True,
+    signs={
+        f"a head is D / h wide. Its width d_h follows from the columns, which are "
+        f"3 h d_h; it need not be D / h.": (
+            lambda got, wants, packed, num_heads, layout: (
+                got[0].shape[-1] == len(packed) // num_heads != wants[0].shape[-1]
+            )
+        ),
+    },
 )
 for _n, (_heads, _rows, _width) in enumerate(_sizes):
     _packed = _kit_normal(1130 + _n, (_rows, 3 * _heads * _width))
@@ -456,7 +471,10 @@ for _columns, _heads in [(16, 4), (12, 3), (12, 6), (15, 2), (9, 9), (7, 1)]:
 _valid, _reaches = torch.tensor([[True, False, True]]), [None, 0]
 steady("head_masks", head_masks, _valid, _reaches)
 assert _reaches == [None, 0], "head_masks changes the list reaches."
-_mask = head_masks(~_valid, [0, 0])
+_mask = steady("head_masks", head_masks, ~_valid, [0, 0])
+assert isinstance(_mask, torch.Tensor), (
+    f"head_masks: expected a tensor, got {type(_mask).__name__}."
+)
 assert not torch.equal(_mask, torch.eye(3).bool().expand(1, 2, 3, 3)), (
     "A query with no real key within its reach attends to itself, though it is padding."
     " Nobody attends to padding: its row is all False."
@@ -468,6 +486,9 @@ assert torch.equal(_mask, torch.diag_embed(~_valid)[:, None].expand(1, 2, 3, 3))
 _mask = head_masks(torch.ones(1, 1, dtype=torch.bool), [5])
 assert _mask.tolist() == [[[[True]]]], "One token may attend to itself."
 _mask = steady("torch_mask", torch_mask, _mask, 1, 1)
+assert isinstance(_mask, torch.Tensor), (
+    f"torch_mask: expected a tensor, got {type(_mask).__name__}."
+)
 assert _mask.tolist() == [[[False]]], "One token, translated: False is may attend."
 
 
@@ -775,6 +796,11 @@ for _n, (_batch, _h, _g, _t_q, _t_k, _d_h, _d_v) in enumerate(
     _contract.case(_says, *_parts, None, tol=1e-13 if _t_k == 1 else None)
     _contract.case(f"{_h} heads share {_g}, with a mask", *_parts, _mask)
     _contract.case(f"{_h} heads share {_g}, a mask of heads", *_parts, _mask[0])
+_square = _kit_normal(1298, (3, 4, 3, 5), *[(3, 2, 6, 5)] * 2)
+_mask = _kit_normal(1299, (3, 6)) > 0
+_says = f"As many sequences as queries: two axes are those of queries and keys"
+for _form in (_mask, ~_mask, _mask[:, :1] ^ torch.tensor([[0], [1], [0]]).bool()):
+    _contract.case(_says, *_square, _form)
 _many = _kit_normal(1289, (2, 20, 2, 2), *[(2, 10, 3, 2)] * 2)
 _says = f"Twenty heads"
 _contract.case(_says, *_many, _kit_normal(1290, (2, 20, 2, 3)) > 0)
@@ -860,7 +886,9 @@ for _ in range(2):
         "read_heads changes tensors of the state dict in place."
     )
     _want = torch.stack(_old["v_proj_weight"].split(2)).mT
-    assert matches(_heads["W_v"], _want), explain("W_v", _heads["W_v"], _want)
+    assert isinstance(_heads, dict), f"expected a dict, got {type(_heads).__name__}."
+    _got = _heads.get("W_v")
+    assert matches(_got, _want), explain("W_v", _got, _want)
 
 
 ### BEGIN HIDDEN TESTS
@@ -998,9 +1026,15 @@ for _n, _widths in enumerate([(5, 7), (6, 3), (3, 6), (4, 4), (6, 6), (1, 1)]):
     }
     _near = _near if _widths[0] != _widths[1] else {}
     _layer = _checkpoint(1184 + _n, "", 6, _widths)
-    _contract.case(f"kdim and vdim", *_layer, 2, "", nearby=_near)
+    _apart = f"three matrices are stored, and no in_proj_weight"
+    _says = {
+        (6, 3): f"Only vdim differs from D: {_apart}",
+        (3, 6): f"Only kdim differs from D: {_apart}",
+        (6, 6): f"All widths are D, and still {_apart}",
+    }.get(_widths, f"kdim and vdim differ from D: {_apart}")
+    _contract.case(_says, *_layer, 2, "", nearby=_near)
     _layer = _checkpoint(1190 + _n, "", 6, _widths, bias=False)
-    _contract.case(f"kdim and vdim, bias=False", *_layer, 3, "")
+    _contract.case(f"{_says}, bias=False", *_layer, 3, "")
 _model = [
     _checkpoint(1196, "", 4),
     _checkpoint(1197, "attention.", 6, (5, 3)),
@@ -1036,7 +1070,11 @@ _contract.again()
 _module, _table = RelativeBias(2, 3), seeded(78, (2, 7))
 steady("the module", _module, 4, 5, 1)
 _module.load_state_dict({"table": _table})
-_got = steady("the module", _module, 4, 5, 1)[:, 0]
+_got = steady("the module", _module, 4, 5, 1)
+assert getattr(_got, "shape", None) == (2, 4, 5), explain(
+    "the bias of 4 queries and 5 keys", _got, torch.zeros(2, 4, 5)
+)
+_got = _got[:, 0]
 _want = _table[:, [2, 3, 4, 5, 6]]
 assert matches(_got, _want), explain(
     "query 0 at offset 1, after another table is loaded", _got, _want
@@ -1212,6 +1250,11 @@ for _n, (_batch, _h, _t_q, _t_k, _d_h, _d_v) in enumerate(
         _says = f"{_says}, one key, of weight 1, with no small number added to a sum"
     _contract.case(_says, *_parts, tol=1e-13 if _t_k == 1 else None)
     _contract.case(f"{_h} heads, a mask of heads", *_parts, _mask[0])
+_square = _kit_normal(1300, (3, 2, 3, 4), (3, 2, 6, 4), (3, 2, 6, 5), (2, 3, 6))
+_mask = _kit_normal(1301, (3, 6)) > 0
+_says = f"As many sequences as queries: two axes are those of queries and keys"
+for _form in (_mask, ~_mask, _mask[:, :1] ^ torch.tensor([[0], [1], [0]]).bool()):
+    _contract.case(_says, *_square, _form)
 _wide = (2, 20, 2, 2), (2, 20, 3, 2), (2, 20, 3, 1), (20, 2, 3)
 _says = f"Twenty heads"
 _contract.case(_says, *_kit_normal(1292, *_wide), _kit_normal(1293, (20, 2, 3)) > 0)
@@ -1364,7 +1407,7 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
         for _kind in _kinds:
             _contract.case(f"Other weights, {_kind}", *_other, _valid, _kind)
             _exact = 3e-13 if _kind == "zero" else None
-            _says = f"One real token, {_kind}: is a small number added to a count?"
+            _says = f"One real token, {_kind}", f"Is a small number added to a count?"
             _contract.case(_says, *_inputs, _one, _kind, tol=_exact)
             for _scale in (1e-4, 1e4):
                 _says = f"Numbers of about {_scale:g}, {_kind}"
@@ -1423,7 +1466,7 @@ for _kind, _why in (
 _weights = random_heads(102, 2, 5, 3)
 _names, _before = list(_weights), copies(*_weights.values())
 for _ in range(2):
-    _QK, _u, _OV, _b = circuits(_weights)
+    _QK, _u, _OV, _b = parts(circuits(_weights), "QK", "u", "OV", "b")
     assert list(_weights) == _names, "circuits changes the entries of its dictionary."
     assert untouched(_weights.values(), _before), "circuits changes a weight in place."
 _want = torch.stack([_weights["W_q"][_i] @ _weights["W_k"][_i].T for _i in range(2)])

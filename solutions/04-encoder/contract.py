@@ -87,6 +87,24 @@ def _inner(x, layer):
     return (hidden * (hidden > 0)) @ layer["W_2"] + layer["b_2"]
 
 
+def _of_other_eps(reference):
+    """Return the sign of another eps than that of the statement.
+
+    reference: called as the answer is, and with eps; gives one tensor, or several.
+    """
+
+    def shows(got, wants, *given):
+        for eps in (0.0, 1e-12, 1e-8, 1e-7, 1e-6, 1e-4, 1e-3):
+            found = reference(*given, eps=eps)
+            found = found[0] if isinstance(found, tuple) else found
+            right = _kit_near(found, wants[0], 1e-10)
+            if not right and _kit_near(got[0], found, 1e-10):
+                return True
+        return False
+
+    return shows
+
+
 class _Kinds:
     """Kinds of numbers: large ones make rounding errors of what must be 0 large.
 
@@ -170,6 +188,11 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
     _contract.case(f"Tokens{_says}", _x)
     _contract.case(f"Other tokens{_says}", _other)
     _contract.case(f"Short tokens{_says}", 1e-3 * _x)
+    _says = (
+        f"Tiny tokens, eps = 0: is the root, or what is under it, kept above a bound?"
+    )
+    for _size in () if _eps else (1e-6, 1e-9):
+        _contract.case(_says, _size * _x)
     _contract.case(f"Long tokens", 1e6 * _x)
     _contract.case(f"A transpose", _kit_apart(_other))
     _contract.case(f"One sequence", _x[:1])
@@ -334,9 +357,8 @@ _contract = _Contract(
     gradients=(f"x", f"W_gate", f"W_up", f"W_down"),
     signs={
         f"this is gelu with another number for the root of 2, or for one divided by "
-        f"it: a constant is written with too few digits. Take math.sqrt(2).": (
-            _has_short_root
-        ),
+        f"it: a constant is written with too few digits, or made in float32. Take "
+        f"math.sqrt(2).": (_has_short_root),
     },
 )
 _names = f"sigmoid", f"relu", f"gelu", f"silu"
@@ -355,7 +377,7 @@ for _name in _names:
     _contract.case(_says, _vector, *_sets[0][1:], _name, nearby=_near)
     _says = f"{_name}, gates far below 0 and far above: does exp(-x) overflow?"
     _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
-    _says = f"{_name}, gates so far below 0 that nothing passes: are they cut off?"
+    _says = f"{_name}, gates so far below 0 that nothing passes", f"Are they cut off?"
     _low = 1 + _sets[0][0].abs(), -100 * (1 + _sets[0][1].abs()), 1e15 * _sets[0][2]
     _contract.case(_says, *_low, _sets[0][3], _name)
     _says = f"{_name}, small inputs"
@@ -467,7 +489,8 @@ _contract.again()
 # %% fold-norm--contract | points: 2
 # In float64, with the arguments kept, and called again.
 _gamma, _beta, _W, _b = seeded(183, (4,), (4,), (4, 3), (3,), dtype=torch.float64)
-_fold, _got = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
+_result = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
+_fold, _got = parts(_result, "W_new", "b_new")
 _want = torch.einsum("i,ij->j", _beta, _W) + _b
 assert matches(_got, _want, 1e-9), explain("b_new in float64", _got, _want, tol=1e-9)
 assert _fold.dtype == torch.float64, f"float64 in, {_fold.dtype} out: W_new."
@@ -634,6 +657,9 @@ _want = torch.stack([_x[0] + _branch[0] / 0.3, _x[1], _x[2] + _branch[2] / 0.3])
 assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
 steady("drop_branch", drop_branch, _x, _branch, None, 0.3)
 _first = keep_probabilities(3, 0.4)
+assert isinstance(_first, list), (
+    f"keep_probabilities: expected a list, got {type(_first).__name__}."
+)
 _first.clear()
 assert len(keep_probabilities(3, 0.4)) == 3, (
     "keep_probabilities returns the list of an earlier call. Make a new one each time."
@@ -672,6 +698,13 @@ _contract = _Contract(
     mistakes={
         f"the line begins with 1 in layer 1. The 1 belongs to the embeddings.": (
             lambda num_layers, last: torch.linspace(1, last, num_layers)
+        ),
+    },
+    signs={
+        f"the probabilities are rounded to a few digits. Return them as they come out "
+        f"of the line.": lambda got, wants, *_: any(
+            _kit_near(got[0], (wants[0].double() * 10**n).round() / 10**n, 1e-7)
+            for n in (1, 2, 3, 4, 5)
         ),
     },
 )
@@ -795,6 +828,7 @@ _valid = torch.tensor([[True, False], [True, True], [False, False]])
 _module = MaskedBatchNorm(4, eps=0.5).double()
 _before = copies(_x, _valid)
 _got = _module(_x, _valid)
+assert getattr(_got, "shape", None) == _x.shape, explain("the module", _got, _x)
 assert untouched([_x, _valid], _before), "A training call changes its arguments."
 _real = torch.stack([_x[0, 0], _x[1, 0], _x[1, 1]])
 _want = (_real - _real.mean(0)) / (_real.var(0, unbiased=False) + 0.5).sqrt()
@@ -943,6 +977,13 @@ for _n, (_batch, _size, _d) in enumerate(
             _says = f"Small numbers, {_mode}"
             _small = *_state[:2], 1e-4 * _state[2], 1e-8 * _state[3]
             _small = 1e-4 * _x, _valid, _small, 1e-9, 0.2, _training
+            _contract.case(_says, *_small)
+            _says = (
+                f"Tiny numbers, and a very small eps, {_mode}: is the root, or what is "
+                f"under it, kept above a bound? Only eps is added there"
+            )
+            _small = *_state[:2], 1e-7 * _state[2], 1e-14 * _state[3]
+            _small = 1e-7 * _x, _valid, _small, 1e-12, 0.2, _training
             _contract.case(_says, *_small)
             _same = torch.where(_valid[..., None], 0.5, _x)
             _says = f"Real tokens that are all alike, {_mode}"
@@ -1125,12 +1166,6 @@ _contract = _Contract(
     mistakes={
         f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
         f"it is (h, T, T), one for each head.": _of_sequences,
-        f"the eps of the norms isn't the default of layer_norm.": (
-            lambda *given: _placed(*given, eps=1e-6, inside=1e-6)
-        ),
-        f"the eps of norms 3 and 4 isn't the default of layer_norm.": (
-            lambda *given: _placed(*given, inside=1e-6)
-        ),
         f"a row of the mask that allows nothing is opened before attention. Hand the "
         f"mask on as it is: attention knows what an empty row gives.": _opened,
         f"they are those of attention to x itself. In this placement, it reads what "
@@ -1140,6 +1175,16 @@ _contract = _Contract(
             if placement == "post"
             else _self_attended(x, _named(values, {}), mask)[1],
         ),
+    },
+    signs={
+        f"the eps of {_what} isn't the default of layer_norm.": _of_other_eps(
+            lambda *given, eps, own=_own: _placed(*given, **own(eps))
+        )
+        for _what, _own in (
+            (f"the norms", lambda eps: {"eps": eps, "inside": eps}),
+            (f"norms 1 and 2", lambda eps: {"eps": eps}),
+            (f"norms 3 and 4", lambda eps: {"inside": eps}),
+        )
     },
 )
 _deep_contract = _Contract(
@@ -1156,9 +1201,6 @@ _deep_contract = _Contract(
     results=(f"the output", f"the attention weights"),
     gradients=(f"x", f"final_gamma", f"final_beta", *_of_layer()),
     mistakes={
-        f"the eps of the final norm isn't the default of layer_norm.": (
-            lambda *given: _placed_stack(*given, eps=1e-6)
-        ),
         f"the mask is left out. Hand it on as it is, whatever it says.": (
             lambda x, mask, *given: _placed_stack(x, None, *given)
         ),
@@ -1166,6 +1208,11 @@ _deep_contract = _Contract(
             lambda x, mask, place, gamma, beta, *values: _placed_stack(
                 x, mask, place, None, None, *values
             )
+        ),
+    },
+    signs={
+        f"the eps of the final norm isn't the default of layer_norm.": (
+            _of_other_eps(_placed_stack)
         ),
     },
 )
@@ -1192,6 +1239,9 @@ for _n, (_shape, _dims) in enumerate(
         _few = [_w[:_count] if _w.dim() == 3 else _w for _w in _weights]
         _last = _heads[:_count], _place
         _contract.case(_says, _x[:_count], *_last, *_few, gradients=False)
+        _few = [_w[:, :_count] if _w.dim() == 4 else _w for _w in _layers]
+        _last = *_last, None, None, *_few
+        _deep_contract.case(_says, _x[:_count], *_last, gradients=False)
         _says = f"{_place}, a mask (h, T, T), one for each head"
         _contract.case(_says, _x, _heads, _place, *_weights, gradients=False)
     for _form in (_mask[:, :1], _mask[:1], _mask[:, :1, :1], _mask[..., :1]):
@@ -1295,7 +1345,8 @@ for _place in (f"Post", f"post-norm", f"prenorm", f"andwich", f"", None):
 # In float64, with the arguments kept, called again, and followed by a gradient.
 _grad, _x, _gamma = seeded(186, (2, 3, 4), (2, 3, 4), (4,), dtype=torch.float64)
 with torch.no_grad():
-    _dx, _got, _ = steady("the gradients", layer_norm_backward, _grad, _x, _gamma, 0.5)
+    _result = steady("the gradients", layer_norm_backward, _grad, _x, _gamma, 0.5)
+_dx, _got, _ = parts(_result, "dx", "dgamma", "dbeta")
 assert _dx.dtype == torch.float64, f"float64 in, {_dx.dtype} out: dx."
 _centred = _x - _x.mean(-1, keepdim=True)
 _root = (_centred.square().sum(-1, keepdim=True) / 4 + 0.5).sqrt()
@@ -1355,6 +1406,14 @@ _contract = _Contract(
             None,
             None,
         ),
+        f"with one feature, dbeta is {0}. Only dx and dgamma are {0} there: beta is "
+        f"added after the norm, and dbeta is the sum of grad.": (
+            lambda grad, x, gamma, eps: (
+                None,
+                None,
+                0 * gamma if len(gamma) == 1 else None,
+            )
+        ),
         f"eps is missing on the path through the variance. The root is sqrt(variance + "
         f"eps) on all three paths.": lambda *given: _by_jacobian(
             *given, bare="variance"
@@ -1392,6 +1451,12 @@ for _n, _shape in enumerate(
         _contract.case(f"Short tokens", _grad, 1e-3 * _x, _gamma, 1e-5, tol=1e-8)
         _equal = torch.ones_like(_x)
         _contract.case(f"Equal features", _grad, _equal, _gamma, 0.4)
+        _says = (
+            f"Tiny features, and a very small eps: is the root, or what is under it, "
+            f"kept above a bound? Only eps is added there"
+        )
+        for _size in (1e-6, 1e-7):
+            _contract.case(_says, _grad, _size * _x, _gamma, 1e-12, tol=1e-8)
         _contract.case(f"Gains of one", _grad, _x, torch.ones_like(_gamma), 0.4)
         _some = _gamma * torch.tensor([1.0, 0.0, 1.0, 0.0, 1.0])
         _near = {
@@ -1453,6 +1518,9 @@ _found, _gamma, _beta, _W_u = seeded(
 )
 _got = steady("direct_logits", direct_logits, _found, _gamma, _beta, _W_u)
 _want = (_beta @ _W_u).expand(2, 3, 6)
+assert getattr(_got, "shape", None) == (5, 2, 3, 6), explain(
+    "direct_logits", _got, torch.zeros(5, 2, 3, 6)
+)
 assert matches(_got[-1], _want, 1e-9), explain(
     "the share of beta in float64", _got[-1], _want, tol=1e-9
 )
@@ -1527,16 +1595,24 @@ _contract = _Contract(
                 else 0 * x
             )
         ),
-        **{
-            f"the eps of {_what} isn't the default of layer_norm.": (
-                lambda *given, eps=_eps: _summands(*given, eps=eps)
+        f"a mask with two axes is taken for one row of keys of each sequence. As it "
+        f"broadcasts, it is (T, T), the same for all.": (
+            lambda x, mask, *values: (
+                _summands(x, mask[:, None, None], *values)
+                if mask is not None and mask.dim() == 2 and len(mask) == len(x)
+                else 0 * x
             )
-            for _what, _eps in (
-                (f"norm 1", (1e-6, 1e-5)),
-                (f"norm 2", (1e-5, 1e-6)),
-                (f"norms 1 and 2", (1e-6, 1e-6)),
-            )
-        },
+        ),
+    },
+    signs={
+        f"the eps of {_what} isn't the default of layer_norm.": _of_other_eps(
+            lambda *given, eps, of=_of: _summands(*given, eps=of(eps))
+        )
+        for _what, _of in (
+            (f"norm 1", lambda eps: (eps, 1e-5)),
+            (f"norm 2", lambda eps: (1e-5, eps)),
+            (f"norms 1 and 2", lambda eps: (eps, eps)),
+        )
     },
     cuts={
         f"what is noted is cut off, by detach, .data or no_grad. Each part depends on "
@@ -1573,6 +1649,9 @@ for _n, (_shape, _dims) in enumerate(
         _contract.case(f"A mask for all", _x, _mask[-1, -1], *_layers)
         _says = f"A mask (h, T, T), one for each head, h = B"
         _contract.case(_says, _x[:2], _mask[1], *_layers)
+        _says = f"A mask (T, T), as many sequences as tokens"
+        for _form in (torch.ones(3, 3).tril().bool(), _mask[1, 1, :3, :3]):
+            _contract.case(_says, _x[:, :3], _form, *_layers)
         for _form in (_mask[:, :1], _mask[:, :1, :1], _mask[..., :1]):
             _says = f"A mask of shape {tuple(_form.shape)}, which broadcasts"
             _contract.case(_says, _x, _form, *_layers, gradients=False)
@@ -1731,7 +1810,7 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
                 _sets[0][0]
                 * torch.tensor([1.0] * (_count - 1) + [1e10])[:, None, None, None]
             )
-            _says = f"A large last part: is it added and taken away again?"
+            _says = f"A large last part", f"Is it added and taken away again?"
             _contract.case(_says, _late, *_sets[0][1:], 0.5)
             _some = torch.tensor([1.0] + [0.0] * (_count - 1))[:, None, None, None]
             _level = _some + (1 - _some) * _sets[0][0]
@@ -1765,7 +1844,10 @@ _contract = _Contract(
 )
 _parts, *_weights = _kit_normal(1398, (3, 2, 4, 5), (5,), (5,), (5, 6))
 _parts[1] = 1e8 - _parts[0]
-_says = f"Large parts that cancel: is the share of beta what the other shares leave?"
+_says = (
+    f"Large parts that cancel",
+    f"Is the share of beta what the other shares leave?",
+)
 _contract.case(_says, 1e8 * _parts, *_weights, 1e-5)
 _contract.case(f"Other parts", _parts.flip(0), *_weights, 0.1)
 _contract.again()

@@ -276,7 +276,10 @@ for _dtype in (torch.int64, torch.int32, torch.int16, torch.float32):
         gradients=False,
         tol=1e-4,
     )
-_says = f"No spans, and a base that float32 had before: is something kept from there?"
+_says = (
+    f"No spans, and a base that float32 had before",
+    f"Is something kept from there?",
+)
 _contract.case(_says, _positions, 5, 200.0, None)
 _steps = torch.tensor([0.0, 1.0, -2.0, 3.5])
 for _dtype in (torch.float16, torch.bfloat16):
@@ -428,7 +431,7 @@ _table, _other = _kit_normal(923, (5, 3), (5, 3))
 _contract.case(f"5 rows to 9", _table, 9)
 _says = f"5 rows to 4, in float32"
 _contract.case(_says, _other.float(), 4, gradients=False, tol=1e-4)
-_says = f"5 rows to 4, as in float32 before: is something kept from that call?"
+_says = f"5 rows to 4, as in float32 before", f"Is something kept from that call?"
 _contract.case(_says, _table, 4)
 _says = f"25 rows to 29: a factor of 29 / 25, or a step of 24 / 28, is rounded"
 _contract.case(_says, _kit_normal(930, (25, 2)), 29)
@@ -681,6 +684,9 @@ _row_table, _column_table = seeded(33, (2, 3), (4, 1), dtype=torch.float64)
 _got = steady(
     "grid_encoding", grid_encoding, _row_table, _column_table, torch.zeros(4).double()
 )
+assert isinstance(_got, torch.Tensor), (
+    f"grid_encoding: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.dtype == torch.float64, (
     f"float64 tables must give float64, got {_got.dtype}."
 )
@@ -688,7 +694,15 @@ assert len(_got) == 9, (
     f"2 rows, 4 columns and a class vector of zeros give {len(_got)} rows, not 9. Zeros"
     " are a class vector, too: ask whether it is None."
 )
+_high = grid_encoding(torch.arange(3.0)[:, None], torch.arange(2.0)[:, None])
+assert _high.tolist() == [[_r, _c] for _r in (0, 1, 2) for _c in (0, 1)], (
+    "A grid of 3 rows and 2 columns isn't laid out row by row. A row has W patches, as"
+    " many as column_table has rows, also where H is larger."
+)
 _got = steady("grid_index", grid_index, 1, 2)
+assert isinstance(_got, torch.Tensor), (
+    f"grid_index: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.tolist() == [[1, 2], [0, 1]], f"grid_index(1, 2) is {_got.tolist()}."
 _got = attempt(lambda: grid_index(3, 2), "grid_index(3, 2) fails.")
 assert _got[0].tolist() != [7, 8, 9, 12, 13, 14], (
@@ -709,6 +723,22 @@ def _patches_of(row_table, column_table, class_vector=None):
     for n in range(len(row_table) * width):
         rows.append(torch.hstack((row_table[n // width], column_table[n % width])))
     return torch.stack(rows)
+
+
+def _patches_by(side):
+    """Return the mistake of rows that are as long as side(H, W) says."""
+
+    def wrong(row_table, column_table, class_vector=None):
+        height, width = len(row_table), len(column_table)
+        row = torch.arange(height * width) // side(height, width)
+        column = torch.arange(height * width) % side(height, width)
+        pairs = row_table[row % height], column_table[column % width]
+        found = torch.hstack(pairs)
+        if side(height, width) == width:
+            return None
+        return found if class_vector is None else torch.vstack((class_vector, found))
+
+    return wrong
 
 
 def _index_of(height, width):
@@ -747,6 +777,15 @@ _contract = _Contract(
     results=(f"the encoding",),
     gradients=(f"row_table", f"column_table", f"class_vector"),
     views=True,
+    mistakes={
+        f"the longer side is taken for the width. A row has W patches, as many as "
+        f"column_table has rows, also where H is larger.": _patches_by(max),
+        f"the shorter side is taken for the width. A row has W patches, as many as "
+        f"column_table has rows, also where H is smaller.": _patches_by(min),
+        f"a row has H patches. It has W, as many as column_table has rows.": (
+            _patches_by(lambda height, width: height)
+        ),
+    },
 )
 _tables = [_kit_normal(951 + _n, (3, 2), (4, 1), (3,)) for _n in range(2)]
 _contract.case(f"A class vector", *_tables[0])
@@ -810,6 +849,10 @@ _contract.again()
 # %% linear-bias--contract | points: 3
 # In float64, with the argument kept, and called again.
 steady("alibi_slopes", alibi_slopes, 5)
+assert alibi_slopes(16)[0] not in (0.5, 1.0), (
+    "The first of 16 slopes is 2 ** (-8 / 16), and an exponent of -0.5 is no whole"
+    " number: divide with /, not with //."
+)
 _slopes = torch.tensor([0.3, 0.7], dtype=torch.float64)
 _got = steady("alibi_bias", alibi_bias, _slopes, 2, 3, 1, False)
 _expected = table_of(
@@ -829,6 +872,13 @@ def _slopes_of(num_heads):
     places = [(i + 1) / power for i in range(power)]
     places += [(2 * i + 1) / (2 * power) for i in range(num_heads - power)]
     return torch.tensor([math.exp(-8 * math.log(2) * x) for x in places])
+
+
+def _slopes_of_whole(rounded):
+    """Return the mistake of exponents that are rounded to whole numbers."""
+    return lambda num_heads: torch.tensor(
+        [2.0 ** rounded(round(math.log2(x), 9)) for x in _slopes_of(num_heads).tolist()]
+    )
 
 
 def _bias_of(slopes, num_queries, num_keys, offset=0, causal=True):
@@ -864,6 +914,18 @@ _contract = _Contract(
     arguments=(f"num_heads",),
     results=(f"the result",),
     tol=1e-5,
+    mistakes={
+        f"all exponents are whole numbers: are they divided with //, or rounded down? "
+        f"With more than 8 heads most aren't whole: divide with /.": (
+            _slopes_of_whole(math.floor)
+        ),
+        f"all exponents are whole numbers: are they divided with //, or rounded up? "
+        f"With more than 8 heads most aren't whole: divide with /.": (
+            _slopes_of_whole(math.ceil)
+        ),
+        f"all exponents are whole numbers. With more than 8 heads most aren't: don't "
+        f"round them.": _slopes_of_whole(round),
+    },
     signs={
         f"there must be a slope for each head. Where n, the power of two, is less, "
         f"h - n of the slopes for 2n heads are added.": (
@@ -958,7 +1020,7 @@ for _call, _reference, _what, _causal in [
             f"The other kind", _slopes, 2, 5, 2, not _causal, gradients=False
         )
     _contract.case(f"Slopes of 0", 0 * _slopes, 3, 4, 1, _causal)
-    _says = f"One head, far away: are positions kept in a short data type?"
+    _says = f"One head, far away", f"Are positions kept in a short data type?"
     _contract.case(_says, _other[:1], 2, 4, 100_001, _causal)
     _contract.case(f"A slice", _kit_apart(_other), 3, 5, 1, _causal)
     for _dtype in () if _soft else (torch.float16, torch.bfloat16):
@@ -1173,6 +1235,13 @@ _contract.again()
 # With the arguments kept, and called again.
 _distance = torch.tensor([[0, -3], [9, -70]])
 _got = steady("relative_bucket", relative_bucket, _distance, 8, 20)
+assert isinstance(_got, torch.Tensor), (
+    f"relative_bucket: expected a tensor, got {type(_got).__name__}."
+)
+assert _got.tolist() != [[0, 2], [7, 7]], (
+    "From max_distance on, the past gets the last bucket of all. Each side has its own"
+    " last one, n - 1 behind its first."
+)
 assert _got.tolist() == [[0, 2], [7, 3]], f"Buckets of 0, -3, 9, -70: {_got.tolist()}."
 _got = relative_bucket(-_distance, 8, 20)
 assert _got.tolist() == [[0, 6], [3, 7]], (
@@ -1383,6 +1452,9 @@ assert matches(_got, _expected, 1e-9), explain(
 )
 _weights = _got
 _got = steady("relative_values", relative_values, _weights, _key, _table, 2)
+assert isinstance(_got, torch.Tensor), (
+    f"relative_values: expected a tensor, got {type(_got).__name__}."
+)
 _expected = _weights @ (_key + _table[:4])  # query 0 at position 2
 assert matches(_got[:, :, 0], _expected[:, :, 0], 1e-9), explain(
     "relative_values in float64, 5 rows, offset 2",
@@ -1466,6 +1538,21 @@ def _outputs_cut(cut):
     return wrong
 
 
+def _short_reach(of, cut):
+    """Return the mistake of a delta_max that is cut down to as many keys, less cut.
+
+    of: the reference, which reads the first rows of the table then.
+    """
+
+    def wrong(first, vectors, table, offset=0):
+        reach, most = (len(table) - 1) // 2, max(vectors.shape[2] - cut, 0)
+        return (
+            None if most >= reach else of(first, vectors, table[: 2 * most + 1], offset)
+        )
+
+    return wrong
+
+
 def _own_of(first, vectors, offset):
     """Tell where a key stands at the place of its query."""
     places = torch.arange(first.shape[2])[:, None] + offset
@@ -1534,6 +1621,12 @@ for _call, _reference, _names, _twice, _cut in [
         mistakes={
             f"with delta_max = {0} the vector of the distance {0} counts twice: both "
             f"ends of the table are one row there.": _twice,
+            f"delta_max is cut down to the number of keys less {1}, and rows are "
+            f"counted by that. It follows from the table alone.": _short_reach(
+                _reference, 1
+            ),
+            f"delta_max is cut down to the number of keys, and rows are counted by "
+            f"that. It follows from the table alone.": _short_reach(_reference, 0),
             f"a table of one row is not used. With delta_max = {0}, row {0} is added "
             f"for every key.": (
                 lambda one, two, table, offset=0, of=_reference: (

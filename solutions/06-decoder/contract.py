@@ -33,10 +33,11 @@ def _joined_heads(state, weights, value):
     )
 
 
-def _attention_rows(scores, allowed, closed=None):
+def _attention_rows(scores, allowed, closed=None, is_over_all=False):
     """Return the weights of scores, zeros where nothing is allowed.
 
-    closed: the number that stands for -inf in a wrong program.
+    closed: the number that stands for -inf in a wrong program; is_over_all: whether the
+    largest score is that of all keys.
     """
     allowed = allowed.expand_as(scores)
     if closed is not None:
@@ -44,6 +45,7 @@ def _attention_rows(scores, allowed, closed=None):
         return weights * allowed.any(-1, keepdim=True)
     low = scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True)
     low = low.masked_fill(low == -math.inf, 0.0).detach()
+    low = scores.amax(-1, keepdim=True) if is_over_all else low
     powers = (
         torch.where(allowed, scores - low, torch.zeros_like(scores)).exp() * allowed
     )
@@ -51,9 +53,9 @@ def _attention_rows(scores, allowed, closed=None):
     return powers / total.masked_fill(total == 0, 1.0)
 
 
-def _scale_of(query, is_short=False):
-    """Return 1 / sqrt(d_h); is_short: in the digits of float32."""
-    scale = query.shape[-1] ** -0.5
+def _scale_of(query, is_short=False, is_of_heads=False):
+    """Return 1 / sqrt(d_h); is_short: in the digits of float32; is_of_heads: by h."""
+    scale = query.shape[1 if is_of_heads else -1] ** -0.5
     root = torch.tensor(query.shape[-1]).sqrt().item()
     return 1 / root if is_short else scale
 
@@ -135,7 +137,8 @@ _Contract.may_refuse = False  # the conventions ask for float64
 _src, _tgt = torch.tensor([[5, 9], [9, 9]]), torch.tensor([[5, 9, 3], [9, 4, 9]])
 steady("decoder_masks", decoder_masks, _src, _tgt, 9, 2)
 steady("decoder_masks with packed", decoder_masks, _src, _tgt, 9, None, (5, 3))
-_got, _ = steady("decoder_masks", decoder_masks, _src[:1, :1], _tgt[:1, :1], 9)
+_result = steady("decoder_masks", decoder_masks, _src[:1, :1], _tgt[:1, :1], 9)
+_got, _ = parts(_result, "tgt_mask", "memory_mask")
 assert _got.tolist() == [[[[True]]]], "One token may attend to itself."
 for _pad in (9, -1):
     _rows = torch.where(_tgt == 9, _pad, _tgt)
@@ -224,7 +227,22 @@ _contract.case(f"Packed, one row", _src[:1], _tgt[:1, 2:], 1, None, (2, 0))
 _contract.case(f"Packed, one token each", _src[:, :1], _tgt[:, 3:4], 1, 1, (2, 0))
 _long = integers(923, 0, 9, (2, 40)), integers(924, 0, 9, (2, 33))
 _contract.case(f"Packed, long rows", *_long, 9, None, (3, 4))
-_says = f"Hundreds of sentences in a row: are they counted in a short data type?"
+for _bits in (8, 16, 32):
+    _says = (
+        f"Ids that are equal in their last {_bits} bits",
+        f"Are they kept in a smaller data type than int64?",
+    )
+    _ids = [torch.where(_words == 3, 2**_bits, _words) for _words in (_src, _tgt)]
+    for _own in (None, (1, 2)), (None, (3 * 2**_bits + 1, 1)), (2,):
+        _contract.case(_says, *_ids, 2**_bits, *_own)
+        _contract.case(_says, *_ids, 0, *_own)
+for _most, _says in (
+    (2**24, f"Ids above 2^24, which float32 rounds: compare them as whole numbers"),
+    (2**53, f"Ids above 2^53, which float64 rounds: compare them as whole numbers"),
+):
+    for _own in (None, (_most - 1, _most)), (None, (_most, _most + 2)), (2,):
+        _contract.case(_says, _src + _most - 1, _tgt + _most - 1, _most + 1, *_own)
+_says = f"Hundreds of sentences in a row", f"Are they counted in a short data type?"
 _many = torch.full((1, 300), 4)
 _contract.case(_says, _long[0][:1], _many, 9, None, (4, 3))
 _contract.case(_says, _many, _long[1][:1], 9, None, (3, 4))
@@ -256,9 +274,11 @@ for _window, _ids in ((0, None), (0, (0, 1)), (-1, (0, 1)), (-6, None)):
 _p, _n = torch.tensor([0, 2, 3]), torch.tensor([0, 4, 3])
 steady("prefix_mask", prefix_mask, _p, _n, 6)
 steady("scored_positions", scored_positions, _p, _n, 6)
-assert steady("prefix_mask", prefix_mask, _p[:1], _n[:1], 1).tolist() == [
-    [[[False]]]
-], "A sequence without tokens has no keys."
+_got = steady("prefix_mask", prefix_mask, _p[:1], _n[:1], 1)
+assert isinstance(_got, torch.Tensor), (
+    f"prefix_mask: expected a tensor, got {type(_got).__name__}."
+)
+assert _got.tolist() == [[[[False]]]], "A sequence without tokens has no keys."
 
 
 ### BEGIN HIDDEN TESTS
@@ -293,6 +313,24 @@ def _scored_of(prefix_lengths, lengths, size):
     return torch.tensor(rows)
 
 
+def _scored_anyway(place):
+    """Return the mistake of a position that counts in a sequence of prefix only.
+
+    place: counted from behind the sequence's end.
+    """
+
+    def wrong(prefix_lengths, lengths, size):
+        found = _scored_of(prefix_lengths, lengths, size)
+        for b, (p, n) in enumerate(
+            zip(prefix_lengths.tolist(), lengths.tolist(), strict=True)
+        ):
+            if p == n == size and size + place >= 0:
+                found[b, place] = True
+        return found
+
+    return wrong
+
+
 def _drawn_lengths(d):
     """Draw lengths of sequences, and of their prefixes."""
     b, most = _drawn_sizes(d, 2)
@@ -319,7 +357,14 @@ for _call, _reference, _what in [
             ),
         }
         if _call is prefix_mask
-        else {},
+        else {
+            f"a sequence that is all prefix gets a scored position. All its tokens are "
+            f"given: none of its predictions counts.": _scored_anyway(-1),
+            f"a sequence that is all prefix gets a scored position, before its last "
+            f"token. All its tokens are given: none of its predictions counts.": (
+                _scored_anyway(-2)
+            ),
+        },
     )
     _n = integers(931, 2, 7, (5,))
     _p = torch.minimum(integers(932, 0, 7, (5,)), _n)
@@ -332,7 +377,11 @@ for _call, _reference, _what in [
     _contract.case(f"Slices", _kit_apart(_p), _kit_apart(_n), 8)
     for _lengths in [(0, 0, 4), (0, 0, 1), (0, 1, 1), (1, 1, 1), (2, 5, 5), (5, 5, 5)]:
         _pair = [torch.tensor([x]) for x in _lengths[:2]]
-        _contract.case(f"One sequence", *_pair, _lengths[2])
+        _says = f"One sequence without tokens"
+        _says = f"One sequence, all of it prefix" if _lengths[0] else _says
+        _says = f"One sequence, part of it prefix" if _lengths[1] == 5 else _says
+        _says = f"One position (size = 1)" if _lengths[2] == 1 else _says
+        _contract.case(_says, *_pair, _lengths[2])
     for _size in (65, 130, 1030):
         _contract.case(
             f"A long sequence: is a table of a fixed size used, or a data type for "
@@ -434,6 +483,9 @@ _contract.case(f"A transpose", _kit_apart(_ids))
 _contract.case(f"One sentence", _ids[:1, 2:])
 _contract.case(f"Two columns", _ids[:, 1:3])
 _contract.case(f"Equal ids", 0 * _ids - 100)
+_says = f"Ids as large as int64 holds: are they converted to another data type?"
+_contract.case(_says, 2**53 + 2 * _ids + 1)
+_contract.case(_says, -(2**62) - _ids)
 _contract.drawn(
     3, lambda d: (d.integers(-3, 9, d.whole(1, 6), d.whole(2, 40)),), count=12
 )
@@ -486,6 +538,13 @@ _contract.case(f"A padding id of -100", _logits, _labels.where(_real, -100), -10
 _contract.case(f"A padding id of 0", _logits, 5 - _labels, 0, 9)
 _far = _labels.where(_real, torch.tensor(70))
 _contract.case(f"A padding id beyond the vocabulary", _logits, _far, 70, 9)
+for _bits in (8, 16, 32):
+    _says = (
+        f"A padding id that equals a label in its last {_bits} bits: are labels kept "
+        f"in a smaller data type than int64?"
+    )
+    _pad = 2**_bits + 1
+    _contract.case(_says, _logits, (_labels % 3).where(_real, _pad), _pad, 9)
 _contract.case(f"Nothing but padding", _logits, 0 * _labels + 2, 2, 8)
 _contract.case(f"Transposes", _kit_apart(_other), _kit_apart(_labels), 5, 8)
 _one = _kit_normal(944, (1, 5, 3)), integers(945, 0, 2, (1, 5))
@@ -496,6 +555,8 @@ _contract.case(f"Sentences of one position", *_few, 1, 4)
 for _factor in (300, 1e4):
     _says = f"Large logits, whose softmax has tiny numbers, or zeros"
     _contract.case(_says, _factor * _logits, _labels, 5, 17)
+_says = f"Logits of 1e11: are they bounded? Use them as they are"
+_contract.case(_says, 1e11 * _logits, _labels, 5, 17)
 _many = _kit_normal(948, (2, 131, 4)), integers(949, 0, 3, (2, 131))
 _contract.case(f"Many positions", *_many, 1, 300)
 _contract.case(f"float32", _logits.float(), _labels, 5, 17, tol=1e-5)
@@ -558,6 +619,14 @@ _contract.case(f"Another order", _batches[::-1], 5)
 _contract.case(f"Two batches", _batches[:2], 5)
 _contract.case(f"Another padding id", _batches, 0)
 _contract.case(f"No padding", _batches, -100)
+for _bits in (8, 16, 32):
+    _says = (
+        f"A padding id that equals a label in its last {_bits} bits: are labels kept "
+        f"in a smaller data type than int64?"
+    )
+    _pad = 2**_bits + 1
+    _own = [(_x, (_y % 3).masked_fill(_y == 5, _pad)) for _x, _y in _batches]
+    _contract.case(_says, _own, _pad)
 _contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5)
 _padding = _logits, 0 * _labels + 5
 _contract.case(f"A batch of padding first", [_padding, *_batches], 5)
@@ -603,6 +672,9 @@ _contract.again()
 # With the arguments kept, called again, and with one position.
 _x, _other = seeded(30, (2, 3, 4), (2, 3, 4), dtype=torch.float64)
 _got = steady("reach", reach, running_average, _x, _other)
+assert isinstance(_got, torch.Tensor), (
+    f"reach: expected a tensor, got {type(_got).__name__}."
+)
 assert _got.tolist() == [[s <= t for s in range(3)] for t in range(3)], (
     "A running average depends on each position and all before it."
 )
@@ -749,6 +821,8 @@ for _call, _reference, _what in [
             f"the pairs are right, and in another order: ascending, row by row.": (
                 lambda *given: sorted(_leaks_of(*given), key=lambda pair: pair[::-1])
             ),
+            f"the pairs are right, and sorted as texts, in which 10 comes before 2. "
+            f"Sort them as numbers.": lambda *given: sorted(_leaks_of(*given), key=str),
         },
     )
     # Many of these tables are alike: to be that of an earlier call is no sign.
@@ -830,6 +904,24 @@ for _leaky in (True, False):
             f"audit must call the module itself, in both modes: not a part of it, and "
             f"not its method forward, which leaves its hooks out."
         )
+for _leaky in (True, False):
+    for _modes in [(True, False), (False, True), (True, True), (False, False)]:
+        _part = _Moody(_leaky, nn.Identity())
+        _module = nn.Sequential(nn.Identity(), _part).train(_modes[0])
+        _part.train(_modes[1])
+        _was = [part.training for part in _module.modules()]
+        _found = _audited(_module, _x, _other)
+        for _name in (f"train", f"eval"):
+            _pairs = [tuple(int(place) for place in pair) for pair in _found[_name]]
+            assert _pairs == (_turned if _leaky == (_name == f"train") else []), (
+                f"audit of a module with a part in another mode than the rest: the "
+                f"entry {_name} is wrong. Whatever mode the module is in, call train() "
+                f"before the one audit and eval() before the other: they reach down to "
+                f"all parts."
+            )
+        assert [part.training for part in _module.modules()] == _was, (
+            f"audit leaves a part of the module in another mode than it was in."
+        )
 _part = nn.Identity()
 for _mode in (True, False):
     _parents = nn.Sequential(_part), nn.Sequential(_part)
@@ -856,9 +948,11 @@ for _mode in (True, False, True):
 # %% cross-attention--contract | points: 2
 # With the arguments kept, called again, and with one position.
 _module, _memory, _x = CrossAttention(4, 3, 2), *seeded(46, (2, 5, 3), (2, 3, 4))
-_key, _value = steady("read_memory", _module.read_memory, _memory)
+_result = steady("read_memory", _module.read_memory, _memory)
+_key, _value = parts(_result, "key", "value")
 _mask = torch.tensor([[True, False, True, True, False], [False] * 5])
-_output, _ = steady("the module", _module, _x, _key, _value, _mask)
+_result = steady("the module", _module, _x, _key, _value, _mask)
+_output, _ = parts(_result, "output", "weights")
 _want = _module.out_proj.bias.expand(3, 4)
 assert matches(_output[1], _want.detach()), (
     "The output of a sequence whose memory is all padding is wrong. Its weights are 0,"
@@ -880,20 +974,22 @@ def _current_state():
     return _contract.precise([])[1]
 
 
-def _asked_memory(h, is_short=False, closed=None):
+def _asked_memory(h, is_short=False, closed=None, is_of_heads=False, is_over_all=False):
     """Return the reference of forward for h heads.
 
-    is_short: whether its scale is in float32; closed: what stands for -inf, if not it.
+    is_short: whether its scale is in float32; closed: what stands for -inf, if not it;
+    is_of_heads: whether the scale is that of h; is_over_all: whether the largest score
+    is that of all keys.
     """
 
     def reference(state, x, key, value, memory_mask=None):
         query = _projected_heads(state, "q_proj", x, h)
         key, value = [y.expand(len(x), *y.shape[1:]) for y in (key, value)]
         scores = torch.einsum("bhtd,bhsd->bhts", query, key)
-        scores = scores * _scale_of(query, is_short)
+        scores = scores * _scale_of(query, is_short, is_of_heads)
         mask = torch.ones(1, key.shape[2], dtype=torch.bool)
         mask = (mask if memory_mask is None else memory_mask)[:, None, None]
-        weights = _attention_rows(scores, mask, closed)
+        weights = _attention_rows(scores, mask, closed, is_over_all)
         return _joined_heads(state, weights, value), weights
 
     return reference
@@ -908,6 +1004,10 @@ def _drawn_reading(d, width, h):
     return d.numbers(b, t, width, kinds=_Kinds.tame), *pair, *mask
 
 
+_top = (
+    f"the largest score is taken over all keys, padding too: where that of padding is "
+    f"far larger, the exponentials of all others are {0}. Take it over the real ones."
+)
 for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
     _of_module = {
         "make": lambda sizes=(_d, _d_m, _h): CrossAttention(*sizes),
@@ -941,7 +1041,10 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
         gradients=(f"x", f"key", f"value"),
         mistakes={
             f"the square root of d_h has the digits of float32, as in torch.tensor(d_h)"
-            f".sqrt(). Use math.sqrt.": _asked_memory(_h, True)
+            f".sqrt(). Use math.sqrt.": _asked_memory(_h, True),
+            f"scores are divided by the root of h, the number of heads. Divide by that "
+            f"of d_h, the width of a head.": _asked_memory(_h, is_of_heads=True),
+            f"{_top}": _asked_memory(_h, is_over_all=True),
         },
         signs=_closed_by_numbers(
             lambda closed, h=_h: _asked_memory(h, False, closed),
@@ -957,6 +1060,10 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
     _contract.case(f"Another x", 1 - _x, _key, _value, _mask)
     _contract.case(f"No mask", _x, _key, _value, None)
     _contract.case(f"Another memory", _x, 1 - _key, 1 - _value, None)
+    for _rest in ((None,), (_mask | True,)):
+        _says = f"Scores of 1e11 that differ: are they bounded? Use them as they are"
+        _large = _x, 1e11 * _key, _value, *_rest
+        _contract.case(_says, *_large, gradients=False, tol=1e-6)
     _parts = map(_axes_apart, (_x, _key, _value, _mask))
     _contract.case(f"Transposes", *_parts)
     _shared = _axes_apart(_key[1:2]), _axes_apart(_value[1:2])
@@ -989,6 +1096,7 @@ _contract = _Contract(
     reference=_asked_memory(1),
     arguments=(f"x", f"key", f"value", f"memory_mask"),
     results=(f"output", f"weights"),
+    mistakes={f"{_top}": _asked_memory(1, is_over_all=True)},
     signs=_closed_by_numbers(
         lambda closed: _asked_memory(1, False, closed), _current_state
     ),
@@ -998,7 +1106,7 @@ _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
 _key = torch.where(_mask, -1e10, 1e10).double()[:, None, :, None].expand(2, 1, 4, 2)
 _contract.case(f"Large scores", _x, _key, _value, None, gradients=False, tol=1e-6)
 _contract.case(
-    f"Allowed scores far below any large negative number that stands for -inf",
+    f"Allowed scores far below 0, and those of padding far above",
     _x,
     _key,
     _value,
@@ -1006,7 +1114,7 @@ _contract.case(
     gradients=False,
 )
 _contract.case(
-    f"Forbidden keys of 1e12: are digits of the allowed scores lost?",
+    (f"Forbidden keys of 1e12", f"Are digits of the allowed scores lost?"),
     _x,
     _kit_normal(982, (2, 1, 4, 2)).where(_mask[:, None, :, None], 1e12),
     _value,
@@ -1080,6 +1188,22 @@ def _with_ties(logits, temperature=1.0, top_k=None, top_p=None):
     return whole if temperature else None
 
 
+def _ranked_by(rank):
+    """Return the mistake of tokens in the order of rank(logits, temperature).
+
+    Of equals, the smaller id comes first; for one token that stays of a draw, and no
+    other call.
+    """
+
+    def wrong(logits, temperature=1.0, top_k=None, top_p=None):
+        if top_k != 1 or not temperature:
+            return None
+        first = rank(logits, temperature).sort(dim=1, descending=True, stable=True)[1]
+        return torch.zeros_like(logits).scatter(1, first[:, :1], 1.0)
+
+    return wrong
+
+
 def _greedy(logits, temperature=1.0, *_):
     """Return the result at a temperature of 0 for a small one, or None."""
     return _probs_of(logits, 0) if 0 < temperature < 0.1 else None
@@ -1112,6 +1236,15 @@ _contract = _Contract(
         ),
         f"it is greedy, as at a temperature of {0}. Only {0} is greedy: divide "
         f"by any other temperature, however small.": _greedy,
+        f"what is ranked are the logits after the division, which makes some of them "
+        f"equal. Rank them as they were given.": _ranked_by(
+            lambda logits, temperature: logits / temperature
+        ),
+        f"logits that differ by little are ranked by their ids, as if they were equal: "
+        f"is a small number taken off for each id, or are logits rounded? Rank them as "
+        f"they were given, by a stable sort.": _ranked_by(
+            lambda logits, temperature: logits - 1e-6 * torch.arange(logits.shape[1])
+        ),
     },
     signs={
         f"this comes of a higher temperature: is a small one kept above a bound, or a "
@@ -1149,7 +1282,7 @@ for _large in (1e3, 1e6, 1e9):
     _contract.case(_says, _closed, _large, 8, 0.9)
 _many, _many_ties = _kit_normal(995, (2, 300)), integers(996, -2, 2, (2, 300)).double()
 _contract.case(f"Many tokens", _many, 0.9, 120, 0.8)
-_says = f"Many tokens with ties: does the sort keep the order of equals (stable)?"
+_says = f"Many tokens with ties", f"Does the sort keep the order of equals (stable)?"
 for _keep in (7, 120):
     _contract.case(_says, _many_ties, 1.1, _keep, None)
 for _keep in (3, 1, 8, 9, 10, 500):
@@ -1165,7 +1298,7 @@ for _keep, _share in [(4, 0.57), (6, 0.83), (1, 0.3), (50, 0.71), (12, 0.4567)]:
     _contract.case(f"top_k and top_p", _other, 0.9, _keep, _share)
     _contract.case(f"top_k and top_p, with ties", _ties, 1.1, _keep, _share)
 _shares = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).double().log()
-_says = f"A sum just below top_p: are sums taken in float32?"
+_says = f"A sum just below top_p", f"Are sums taken in float32?"
 _contract.case(_says, _shares, 1.0, None, 0.8 + 1e-9)
 _even = torch.zeros(2, 8).double()
 _says = f"A sum that equals top_p isn't less than it"
@@ -1174,7 +1307,7 @@ for _share in (0.5, 0.125, 0.75):
 # A division by 1.7 makes some neighbours equal.
 _near = 1.75 + torch.arange(9).double() * 2.0**-52
 _near = torch.stack([_near[:-1], _near[1:], 0 * _near[1:]], dim=1)
-_says = f"Nearly equal logits: rank them before the division, which rounds"
+_says = f"Nearly equal logits, of which one token stays"
 _contract.case(_says, _near, 1.7, 1, None)
 _says = f"Nearly equal logits, greedy: rank them as given, not their softmax"
 _contract.case(_says, (_near - 1.75) / 512, 0, None, None)
@@ -1207,6 +1340,13 @@ _contract.case(
     0.6,
     tol=1e-6,
 )
+_even = torch.full((2, 5), -1e12, dtype=torch.float64)
+_some = torch.tensor([True, False, False, True, False])
+_says = f"Logits of -1e12 beside forbidden ones: does a number stand for -inf?"
+for _options in ((1.0, None, None), (1e-3, None, None), (1.0, None, 0.9)):
+    _contract.case(_says, _even.masked_fill(_some, -math.inf), *_options)
+_says = f"{_says} With top_k as well, which removes tokens"
+_contract.case(_says, _even, 1e-3, 2, None)
 _contract.case(f"float32", _closed.float(), 0.7, 5, None, tol=1e-5)
 
 
@@ -1286,7 +1426,14 @@ for _options in [(0.9,), (0.0,), (1.2, 4), (1.0, None, 0.7), (0.7, 5, 0.6), (1.0
 # %% key-value-cache--contract | points: 2
 # With the arguments kept, called again, and with one token.
 _module, _x = CachedSelfAttention(4, 2, 6), seeded(73, (2, 3, 4))
-_, _cache = steady("the module", lambda x: _module(x)[0], _x), _module(_x)[1]
+_result = _module(_x)
+_is_pair = isinstance(_result, (tuple, list)) and len(_result) == 2
+assert _is_pair, "forward returns the tuple (output, cache)."
+steady("the module", lambda x: _module(x)[0], _x)
+_cache = _result[1]
+_is_pair = isinstance(_cache, (tuple, list, torch.Tensor)) and len(_cache) == 2
+assert _is_pair, "cache is the tuple (key, value)."
+parts(list(_cache), "key", "value")
 _kept = copies(*_cache)
 steady("the module", lambda x: _module(x, _cache)[0], _x)
 assert untouched(_cache, _kept), "A call changes the tensors of the cache."
@@ -1322,11 +1469,11 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _gone_on(h, is_short=False, closed=None):
+def _gone_on(h, is_short=False, closed=None, is_of_heads=False):
     """Return the reference of a call with h heads: output, key, value.
 
     is_short: whether the scale has the digits of float32; closed: what stands for
-    -inf, if not it.
+    -inf, if not it; is_of_heads: whether the scale is that of h.
     """
 
     def reference(state, x, key=None, value=None):
@@ -1337,7 +1484,7 @@ def _gone_on(h, is_short=False, closed=None):
             own = [torch.cat(pair, 2) for pair in zip((key, value), own, strict=True)]
         key, value = own
         scores = torch.einsum("bhtd,bhsd->bhts", query, key)
-        scores = scores * _scale_of(query, is_short)
+        scores = scores * _scale_of(query, is_short, is_of_heads)
         sees = torch.tensor(
             [[s <= seen + i for s in range(seen + new)] for i in range(new)]
         )
@@ -1400,7 +1547,9 @@ for _number, (_d, _h, _length) in enumerate(
         ask=_with_cache,
         mistakes={
             f"the square root of d_h has the digits of float32, as in torch.tensor(d_h)"
-            f".sqrt(). Use math.sqrt.": _gone_on(_h, True)
+            f".sqrt(). Use math.sqrt.": _gone_on(_h, True),
+            f"scores are divided by the root of h, the number of heads. Divide by that "
+            f"of d_h, the width of a head.": _gone_on(_h, is_of_heads=True),
         },
         signs=_closed_by_numbers(
             lambda closed, h=_h: _gone_on(h, False, closed),
@@ -1472,6 +1621,8 @@ for _number, (_d, _h, _length) in enumerate(
 # With the argument kept, and called again.
 _table = torch.log_softmax(seeded(82, (4, 4), dtype=torch.float64), -1)
 _first = beam_search(_table, 0, 1, 2, 3, 0.5)
+_problem = hypotheses_problem("beam_search", _first, [])
+assert "list of pairs" not in str(_problem), _problem
 _kinds = sorted({type(tokens).__name__ for tokens, _ in _first})
 assert _kinds == ["list"], (
     f"The tokens of a hypothesis are a list of int, got {', '.join(_kinds)}."

@@ -316,6 +316,11 @@ def _order_of(count, seed):
     found = _kit_attempt(
         f"shuffle_batches", shuffle_batches, [[n] for n in range(count)], seed
     )
+    is_list = isinstance(found, (list, tuple)) and all(
+        isinstance(batch, (list, tuple)) and batch and type(batch[0]) is int
+        for batch in found
+    )
+    assert is_list, f"shuffle_batches returns a list of the batches that it gets."
     numbers = [batch[0] for batch in found]
     assert sorted(numbers) == list(range(count)), (
         f"shuffle_batches loses or repeats batches."
@@ -373,6 +378,15 @@ _contract.case(f"Sentences of one token", [(1, 1)] * 3, 1)
 _contract.case(f"One pair", [(3, 8)], 8)
 _contract.case(f"No pairs", [], 5)
 _contract.case(f"A narrow pair behind wide ones", [(9, 1), (1, 2), (1, 3), (2, 4)], 9)
+_says = (
+    f"Long sources: is the order that of one number, in which they outweigh a target? "
+    f"T comes first, then S, then b: compare tuples"
+)
+for _digits in (2, 3, 4, 6, 9, 12):
+    _size = 10**_digits + 50
+    _contract.case(_says, [(1, 2), (_size, 1), (1, 3), (_size, 2)], 4 * _size)
+_says = f"Many pairs: is the order that of one number, in which b outweighs a source?"
+_contract.case(_says, [(2, 1), *[(1, 1)] * 1100], 10**6)
 _contract.drawn(75, _some_pairs, count=60)
 _contract.again()
 _long = 10 + max(map(max, _many))
@@ -432,7 +446,10 @@ _contract.case(f"The seed 0, as good as any", [[50 - _n, _n] for _n in range(12)
 _drawn = integers(936, 0, 9, (12, 3)).tolist()
 _contract.case(f"Other batches ({_alone})", _drawn, 3)
 _contract.case(f"Equal batches", [[1, 0]] * 6 + [[0, 1]] * 6, 3)
-_says = f"Seven batches, after twelve with the same seed: is an order kept by the seed?"
+_says = (
+    f"Seven batches, after twelve with the same seed",
+    f"Is an order kept by the seed?",
+)
 _contract.case(_says, [[9] * (7 - _n) for _n in range(7)], 99)
 _contract.case(f"Two batches", [[4, 2, 3], [1]], 9)
 _contract.case(f"One batch", [[4, 2, 3]], 5)
@@ -470,22 +487,28 @@ _states = [
     for i in range(3)
 ]
 _got = steady("average_states", average_states, _states)
+assert isinstance(_got, dict), (
+    f"average_states: expected a dict, got {type(_got).__name__}."
+)
 _want = torch.stack([state["w"] for state in _states]).mean(0)
 for _tol, _hint in (
     (1e-5, ""),
     (1e-12, " (is float32 inside, or a small number added?)"),
 ):
-    assert matches(_got["w"], _want, _tol), explain(
-        f"average in float64{_hint}", _got["w"], _want, tol=_tol
+    assert matches(_got.get("w"), _want, _tol), explain(
+        f"average in float64{_hint}", _got.get("w"), _want, tol=_tol
     )
 _got = steady("moving_average", moving_average, *_states[:2], 0.9)
+assert isinstance(_got, dict), (
+    f"moving_average: expected a dict, got {type(_got).__name__}."
+)
 _want = 0.9 * _states[0]["w"] + 0.1 * _states[1]["w"]
 for _tol, _hint in (
     (1e-5, ""),
     (1e-12, " (is float32 inside, or a small number added?)"),
 ):
-    assert matches(_got["w"], _want, _tol), explain(
-        f"moving average in float64{_hint}", _got["w"], _want, tol=_tol
+    assert matches(_got.get("w"), _want, _tol), explain(
+        f"moving average in float64{_hint}", _got.get("w"), _want, tol=_tol
     )
 
 
@@ -778,6 +801,20 @@ def _loss_others(logits, labels, pad_id, epsilon):
     )
 
 
+def _partly(loss, part):
+    """Return the mistake of a loss of which a part gets no gradient.
+
+    part: the "label"'s own, or what is "spread".
+    """
+
+    def wrong(logits, labels, pad_id, epsilon):
+        own = (1 - epsilon) * loss(logits, labels, pad_id, 0.0)
+        spread = loss(logits, labels, pad_id, epsilon) - own
+        return own.detach() + spread if part == "label" else own + spread.detach()
+
+    return wrong
+
+
 def _least(num_words, epsilon, spread):
     """Return the entropy, word by word."""
     others = num_words if spread == "all" else num_words - 2
@@ -886,6 +923,12 @@ for _loss_name, _loss, _reference, _pads in [
                 logits, labels.masked_fill(labels == 0, pad_id), pad_id, epsilon
             ),
         },
+        cuts={
+            f"what is spread over the other words is cut off (detach, no_grad). It "
+            f"depends on the logits, too.": _partly(_reference, "spread"),
+            f"the label's own part is cut off (detach, no_grad). It depends on the "
+            f"logits, too.": _partly(_reference, "label"),
+        },
         signs=_not_finite
         | {
             f"logits below a bound are raised to it, by clamp or max. They count as "
@@ -925,6 +968,16 @@ for _loss_name, _loss, _reference, _pads in [
     _contract.case(
         f"Large logits, whose loss is finite", 1e4 * _logits, _padded[3], _pads[3], 0.2
     )
+    _says = f"Logits of 1e29: are they bounded? Use them as they are"
+    _contract.case(_says, 1e29 * _logits, _padded[3], _pads[3], 0.2)
+    for _bits in (8, 16, 32) if _loss is smoothed_loss_all else ():
+        _says = (
+            f"A pad_id that equals a label in its last {_bits} bits: are labels kept "
+            f"in a smaller data type than int64?"
+        )
+        _pad = 2**_bits + 2
+        _ids = _padded[2].masked_fill(_padded[2] == _pads[2], _pad)
+        _contract.case(_says, _logits, _ids.clamp(min=1), _pad, 0.2)
     _contract.case(
         f"float32", _other.float(), _padded[0], _pads[0], 0.2, tol=1e-5, gradients=False
     )
@@ -938,6 +991,14 @@ _contract = _Contract(
     results=(f"the loss",),
     gradients=(f"logits",),
     name=f"smoothed_loss_others",
+    mistakes={
+        f"a finite number stands for padding's -inf, and the other logits are lower "
+        f"still, so that padding has probability. Leave -inf as it is.": (
+            lambda logits, labels, pad_id, epsilon: _loss_others(
+                logits.masked_fill(logits == -math.inf, -1e9), labels, pad_id, epsilon
+            )
+        ),
+    },
     signs=_not_finite,
 )
 _three = _kit_normal(1006, (2, 5, 3))
@@ -947,6 +1008,10 @@ _contract.case(_says, _three, _labels, 1, 0.2)
 for _epsilon in (0.25, 0.0):
     _cut_off = _three.masked_fill(torch.arange(3) == 1, -math.inf)
     _contract.case(f"The logit of padding is -inf", _cut_off, _labels, 1, _epsilon)
+_says = f"Other logits of -1e29, and padding's of -inf: does a number stand for it?"
+_lower = -1e29 * (1 + _three.abs()).masked_fill(torch.arange(3) == 1, math.inf)
+for _epsilon in (0.25, 0.0):
+    _contract.case(_says, _lower, _labels, 1, _epsilon)
 _says = f"Nothing but padding, whose logit is -inf"
 _contract.case(_says, _cut_off, torch.ones_like(_labels), 1, 0.25)
 _contract.again()
@@ -1012,8 +1077,13 @@ def _as_text(ids):
 
 
 def _merged(ids, pair, new_id):
-    """Return the ids with the pair replaced, by Python's own replacement of texts."""
-    return [ord(x) for x in _as_text(ids).replace(_as_text(pair), chr(new_id))]
+    """Return the ids with the pair replaced, by Python's own replacement of texts.
+
+    A letter stands for each of the numbers, which may be too large for one.
+    """
+    numbers = sorted({*ids, *pair, new_id})
+    ids, pair, new = [_as_text(map(numbers.index, x)) for x in (ids, pair, [new_id])]
+    return [numbers[ord(x)] for x in ids.replace(pair, new)]
 
 
 def _saved(letters, pair):
@@ -1122,6 +1192,10 @@ for _id in (0, 1):
         *(_ids, (0, 1), _id),
     )
 _contract.case(f"A new id that stands in the list already", [7, 8, 9, 7, 8], (7, 8), 9)
+for _id in (10**6, 2 * 10**6, 2**31, 2**64):
+    _says = f"A large new id, more than a letter's number or a few bytes hold"
+    _contract.case(_says, _ids, (0, 1), _id)
+    _contract.case(_says, [_id, 0, _id, 0, 1], (_id, 0), _id + 1)
 _contract.case(f"More than a thousand ids", _ids * 40, (0, 1), 300)
 _contract.case(f"Nothing but the pair", [700, 500], (700, 500), 999)
 _contract.case(f"The pair at both ends", [260, 7, 7, 260, 7], (260, 7), 280)
@@ -1622,6 +1696,9 @@ _contract.again()
 # %% corpus-bleu--contract | points: 2
 # With the arguments kept, and called again.
 _counts = steady("count_matches", count_matches, hypotheses[1], references[1], 2)
+assert isinstance(_counts, (tuple, list)), (
+    f"count_matches: expected a tuple, got {type(_counts).__name__}."
+)
 _problem = problem_with("count_matches of pairs", list(_counts), [4, 5])
 assert _problem is None, _problem
 steady("closest_length", closest_length, hypotheses[1], references[1])
@@ -1789,6 +1866,13 @@ for _text, _some in zip(_texts, _other, strict=True):
     _contract.case(f"Other references", _text, _some[1:])
 _says = f"Equally close: the shorter one, whatever its words are"
 _contract.case(_says, ["a"] * 4, [["a"] * 7, ["b"], ["b"] * 9])
+_says = (
+    f"Long sentences: is the order that of one number, in which a length outweighs how "
+    f"far away it is? That comes first"
+)
+for _size in (50, 500):
+    _longer = ["b"] * (2 * _size + 10)
+    _contract.case(_says, ["a"] * (_size + 10), [["a"] * 9, _longer])
 _contract.case(f"An empty hypothesis", [], [["a"] * 3, ["b"] * 2])
 _contract.case(f"An empty reference", ["a", "b"], [["a"] * 5, []])
 _contract.drawn(92, _some_known, count=40)
@@ -1804,6 +1888,12 @@ _contract = _Contract(
         f"them. L_ref has the closest length of each sentence.": _with_long_ones(1),
         f"sentences of fewer than max_n words are left out. They count in L, in L_ref, "
         f"and in their shorter runs.": _with_long_ones(None),
+        f"n runs to 4 at most. It runs to max_n, whatever that is, and the mean is one "
+        f"over max_n numbers.": (
+            lambda texts, known, max_n=4, smooth=False: (
+                _score_of(texts, known, 4, smooth) if max_n > 4 else None
+            )
+        ),
         f"there is no brevity penalty: it is missing, or no sentence adds more to "
         f"L_ref than its own length.": _without_penalty,
         f"this is the score without smoothing.": (
@@ -1885,15 +1975,24 @@ assert isinstance(_got, float), f"corpus_bleu of no match: expected 0.0, got {_g
 # In float64, with the arguments kept, and called again.
 _parameters = seeded(97, (2, 3), (3,), dtype=torch.float64)
 _micro = [seeded(98 + i, (2, 3), (3,), dtype=torch.float64) for i in range(2)]
-_, _norm = steady("clip_by_norm", clip_by_norm, _micro[0], 0.5)
+_result = steady("clip_by_norm", clip_by_norm, _micro[0], 0.5)
+_is_pair = isinstance(_result, (tuple, list)) and len(_result) == 2
+assert _is_pair, "clip_by_norm returns the tuple (gradients, norm)."
+_norm = _result[1]
+assert hasattr(_norm, "__float__"), (
+    f"norm: expected a float, got {type(_norm).__name__}."
+)
 _want = _flat(_micro[0]).norm().item()
 assert math.isclose(_norm, _want, rel_tol=1e-12), (
     f"norm: expected {_want!r}, got {_norm!r}. Compute in float64."
 )
 _states = [(2, 0.1 * _x, _x**2) for _x in _micro[0]]
-_now, _ = steady(
+_result = steady(
     "adam_step", adam_step, _parameters[0], _micro[1][0], _states[0], 2.0, 0.9, 0.9
 )
+_is_pair = isinstance(_result, (tuple, list)) and len(_result) == 2
+assert _is_pair, "adam_step returns the tuple (parameter, state)."
+_now = _result[0]
 _hat = 1 - 0.9**3
 _want = _parameters[0] - 2.0 * (0.09 * _micro[0][0] + 0.1 * _micro[1][0]) / _hat / (
     ((0.9 * _micro[0][0] ** 2 + 0.1 * _micro[1][0] ** 2) / _hat).sqrt() + 1e-9

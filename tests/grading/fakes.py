@@ -7,8 +7,16 @@ import os
 import time
 
 from grading.bridge.redaction import JOIN, Texts
+from grading.run.pool import Step
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
 from grading.verdict.compilation import compiled
+
+#: Code of a student's, for this engine, that nothing inside its process can interrupt: it lets no
+#: other thread run, and a signal waits for its end.
+NATIVE = "__import__('ctypes').PyDLL(None).sleep(600)"
+#: An answer to the sample's first task that never ends, and one to its second without the first.
+STUCK = f"def double(x):\n    {NATIVE}"
+ALONE = "def total(values):\n    return sum(2 * value for value in values)"
 
 #: Environment variables by which a test reaches the engine of another process.
 LOG, DELAY = "GRADING_TEST_LOG", "GRADING_TEST_DELAY"
@@ -92,6 +100,11 @@ def make(sandbox: bool = True) -> FakeEngine:
     return engine
 
 
+def make_here(place: object) -> FakeEngine:
+    """Return the engine, as Gradescope's runner is asked for one."""
+    return FakeEngine()
+
+
 def make_none(sandbox: bool = True) -> FakeEngine:
     """Be an engine that isn't there."""
     raise EngineError("bubblewrap is missing: apt-get install bubblewrap")
@@ -106,7 +119,7 @@ class Jobs:
     def __exit__(self, *_: object) -> None:
         """Nothing to end."""
 
-    def __call__(self, job: dict) -> dict:
+    def __call__(self, job: dict, step: Step) -> dict:
         """Answer, die, or hang."""
         if job["do"] == "die":
             os.kill(os.getpid(), 9)

@@ -22,7 +22,8 @@ PAGES = [
     "exercises/02-self-attention/self-attention",
 ]
 SAMPLE = 200  # elements of a page
-#: What elements and their ::before and ::after look like: a checksum for each, or all of one's.
+#: What elements and their ::before and ::after look like: a checksum for each, or all of one's. A
+#: pseudo-element without content isn't there, whatever else is said of it.
 LOOKS = """([sample, only]) => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
   const all = [...document.querySelectorAll("body *")];
@@ -30,6 +31,7 @@ LOOKS = """([sample, only]) => {
   const elements = all.filter((e, i) => i % step === 0);
   const looks = (e) => [null, "::before", "::after"].flatMap((part) => {
     const style = getComputedStyle(e, part);
+    if (part && style.content === "none") return [`${part}: none`];
     return [...style].map((name) => `${part} ${name}: ${style.getPropertyValue(name)}`);
   });
   if (only !== null) return [elements[only].outerHTML.slice(0, 200), looks(elements[only])];

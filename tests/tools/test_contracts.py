@@ -106,8 +106,10 @@ def test_what_a_contract_says_to_students_is_told(folder: Path) -> None:
             continue
         for node in ast.walk(ast.parse(split_hidden(cell)[1])):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "case":
-                text = node.args[0]
-                assert isinstance(text, ast.JoinedStr | ast.Name), ast.unparse(node)
+                said = node.args[0]
+                texts = said.elts if isinstance(said, ast.Tuple) else [said]
+                for text in texts:
+                    assert isinstance(text, ast.JoinedStr | ast.Name), ast.unparse(node)
             if (
                 isinstance(node, ast.Call)
                 and getattr(node.func, "id", "") == "_kit_refuses"
@@ -459,6 +461,119 @@ def test_the_first_of_the_batch_is_suspected_with_a_reason(
 ) -> None:
     """Only where it is right as well if another one comes first."""
     message, told = Kit().run(FIRST.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+def test_the_first_is_not_suspected_where_it_asks_for_nothing() -> None:
+    """The first part of a result may be what comes in, whatever the arguments are."""
+    source = """
+contract = _Contract(
+    lambda x, y: torch.stack([x, x + 2 * y, x - 2 * y]),
+    lambda x, y: torch.stack([x, x + 3 * y, x - 3 * y]),
+    (f"x", f"y"),
+    results=(f"the parts",),
+)
+contract.case(f"Parts", *_kit_normal(1, (4, 3), (4, 3)))
+"""
+    message, told = Kit().run(source)
+    assert "right at index 0 of the first axis and wrong further on." in message
+    assert "used for all" not in message
+    assert told == message
+
+
+KEEPS = {
+    "by_name": "kept = {}\ndef answer(x, n):\n return x * kept.setdefault(n, len(x))",
+    "in_a_part": (
+        "kept = []\ndef size(x):\n kept.append(len(x))\n return kept[0]\n"
+        "def answer(x, n):\n return x * [size(y) for y in (x,)][0]"
+    ),
+    "as_a_default": (
+        "def answer(x, n, kept={}):\n return x * kept.setdefault(n, len(x))"
+    ),
+    "as_an_attribute": (
+        "def answer(x, n):\n if not hasattr(answer, 'kept'):\n  answer.kept = [len(x)]\n"
+        " return x * (answer.kept or [len(x)])[0]"
+    ),
+    "in_a_closure": (
+        "def made():\n kept = {}\n def answer(x, n):\n"
+        "  return x * kept.setdefault(n, len(x))\n return answer\nanswer = made()"
+    ),
+    "by_functools": (
+        "import functools\nsizes = []\n@functools.cache\ndef size(n):\n"
+        " return sizes[-1]\ndef answer(x, n):\n sizes.append(len(x))\n"
+        " return x * size(n)"
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", KEEPS)
+def test_what_a_function_keeps_is_told(answer: str) -> None:
+    """It is right where it has kept nothing, in whatever it does so."""
+    source = f"""
+{KEEPS[answer]}
+contract = _Contract(
+    lambda x, n: answer(x, n), lambda x, n: x * len(x), (f"x", f"n"), results=(f"y",)
+)
+contract.case(f"Two", _kit_normal(1, (2, 3)), 5)
+contract.case(f"Four", _kit_normal(2, (4, 3)), 5)
+"""
+    message, told = Kit().run(source)
+    end = (
+        "Where no other call came before it is right: something is kept between calls."
+    )
+    assert message.startswith("Four"), message
+    assert message.endswith(end), message
+    assert told == message
+
+
+@pytest.mark.parametrize("answer", ["x * table[0]", "x * table[-1] * (len(x) < 3)"])
+def test_a_table_that_is_filled_beforehand_is_not_kept_between_calls(
+    answer: str,
+) -> None:
+    """A function that uses one may be wrong for another reason."""
+    source = f"""
+table = [2.0, 3.0]
+contract = _Contract(
+    lambda x: {answer}, lambda x: 3 * x, (f"x",), results=(f"y",)
+)
+contract.case(f"Four", _kit_normal(2, (4, 3)))
+"""
+    message, _ = Kit().run(source)
+    assert message.startswith("Four")
+    assert "kept" not in message
+
+
+ASKS = """
+contract = _Contract(
+    lambda x: {answer},
+    lambda x: 2 * x,
+    (f"x",),
+    results=(f"y",),
+    mistakes={{f"the two is missing.": lambda x: x.clone()}},
+)
+contract.case((f"Small numbers", f"Are they cut off?"), _kit_normal(2, (4, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("x.clone()", "^Small numbers \\(x \\(4, 3\\)\\): y: the two is missing.$"),
+        ("2 * x + x.sin()", "y: wrong, first at index .0, 0.. Are they cut off\\?$"),
+        ("2 * x * (1 + 1e-7)", "seven digits only. Are they cut off\\?$"),
+        ("-2 * x", "((?!cut off).)*$"),
+        ("0 * x / 0", "NaN where there must be none.$"),
+        ("x[0, 5]", "IndexError.$"),
+        ("2 * x[1:]", "expected shape \\(4, 3\\).$"),
+        ("2 * x", "^$"),
+    ],
+)
+def test_what_a_case_asks_is_asked_where_nothing_else_says_it(
+    answer: str, says: str
+) -> None:
+    """A mistake that is known, an error, a shape or NaN are another matter."""
+    message, told = Kit().run(ASKS.format(answer=answer))
     assert re.search(says, message), message
     assert told == message
 

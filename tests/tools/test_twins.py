@@ -295,11 +295,17 @@ contract.case(f"One feature", *_kit_normal(1, (2, 1), (2, 4)))
         (
             "lambda x, y: reference(x, y) * (1 + (len(x) == 1))",
             "One \\(.*With two entries along axis 0 of x and axis 0 of y, in the place of "
-            "one, it is right",
+            "one, it is right: what does your code do otherwise where there is one\\?$",
         ),
         (
             "lambda x, y: reference(x, y).squeeze(-2)",
-            "One feature.*With two entries along axis 1 of x, in the place of one",
+            "One feature.*squeezed away\\? With two entries along axis 1 of x, in the place "
+            "of one, it is right.$",
+        ),
+        (
+            "lambda x, y: reference(x, y) + 0 * x.squeeze(-1)[:, :1, None]",
+            "One feature.*With two entries along axis 1 of x, in the place of one, it is "
+            "right: is an axis of length 1 squeezed away, or taken for another one\\?$",
         ),
         (
             "lambda x, y: reference(x, y) * (1 + (x == x[:1]).all())",
@@ -311,6 +317,76 @@ contract.case(f"One feature", *_kit_normal(1, (2, 1), (2, 4)))
 def test_what_is_wrong_where_there_is_one(answer: str, says: str) -> None:
     """Two in its place are right, alike as they are."""
     message, told = Kit().run(ONE.format(answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+EARLIER = """
+def reference(labels, ignore=-100):
+    return [x for row in labels.tolist() for x in row if x != ignore]
+
+contract = _Contract(
+    lambda labels, ignore=-100: [
+        x for row in labels.tolist() for x in row if x != ignore {answer}
+    ],
+    reference,
+    arguments=(f"labels", f"ignore"),
+    results=(),
+)
+labels = torch.tensor([[4, 1, -1], [2, -1, 3]])
+for ignore in {ignored}:
+    contract.case(f"Ignored", labels, ignore)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ignored", "answer", "says"),
+    [
+        ("(-1,)", "or True", "Just this comes if ignore is not used"),
+        ("(2, -1)", "or ignore < 0", "Ignored((?!Just this).)*$"),
+        ("(2, -1)", "", "^$"),
+    ],
+)
+def test_a_twin_is_what_earlier_calls_were_right_with(
+    ignored: str, answer: str, says: str
+) -> None:
+    """A program that is wrong there is not the one that was handed in."""
+    message, told = Kit().run(EARLIER.format(ignored=ignored, answer=answer))
+    assert re.search(says, message), message
+    assert told == message
+
+
+TOP = """
+def reference(x, mask):
+    top = x.masked_fill(~mask, float("-inf")).amax(-1, keepdim=True)
+    powers = (x - top).clamp(max=0.0).exp() * mask
+    total = powers.sum(-1, keepdim=True)
+    return powers / total.masked_fill(total == 0, 1.0)
+
+contract = _Contract(
+    lambda x, mask: {answer}, reference, arguments=(f"x", f"mask"), results=(f"y",)
+)
+x = _kit_normal(1, (3, 4))
+mask = torch.tensor([True, False, True, True])
+contract.case(f"Plain", x, mask)
+contract.case(f"A large one that the mask takes out", x + 900.0 * ~mask, mask)
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (
+            "((x - x.amax(-1, keepdim=True)).exp() * mask).nan_to_num() / "
+            "((x - x.amax(-1, keepdim=True)).exp() * mask).sum(-1, True).clamp(min=1e-200)",
+            "A large .* if a maximum is taken over what a mask takes out, too",
+        ),
+        ("reference(x, mask)", "^$"),
+    ],
+)
+def test_a_maximum_of_all_is_no_mask_that_is_left_out(answer: str, says: str) -> None:
+    """The mask of the numbers themselves is there."""
+    message, told = Kit().run(TOP.format(answer=answer))
     assert re.search(says, message), message
     assert told == message
 

@@ -21,8 +21,8 @@ from grading.lms.files.packing import make_zip
 from grading.lms.outcome import Problem, shown
 from grading.sandbox.bubblewrap import FILES
 
-#: What is started in the container, and what an assignment may import.
-ENTRY = "grading.lms.gradescope.grade"
+#: What is started in the container, what that starts, and what an assignment may import.
+ENTRIES = "grading.lms.gradescope.grade", "grading.lms.gradescope.runner"
 PACKAGES = ("torch", "numpy", "matplotlib")
 SETUP = """#!/usr/bin/env bash
 # Gradescope runs this once, as root, when the container's image is made.
@@ -121,7 +121,7 @@ def autograder(
     sandbox = [
         "grading." + name.removesuffix(".py").replace("/", ".") for name in FILES
     ]
-    for name, path in modules(ENTRY, *sandbox).items():
+    for name, path in modules(*ENTRIES, *sandbox).items():
         files[name] = path.read_bytes()
     return make_zip(files, {"setup.sh", "run_autograder"})
 

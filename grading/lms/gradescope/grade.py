@@ -24,18 +24,22 @@ from pathlib import Path
 from grading.course import files, submission
 from grading.course.handed_in import SubmissionError
 from grading.course.notebooks import BEGIN_HIDDEN
-from grading.course.states import Result, State
+from grading.course.states import Result, State, failed
 from grading.course.submission import Form
 from grading.feedback import words
 from grading.feedback.error_text import Rule
 from grading.lms.files import filenames
 from grading.lms.files.archive import Source, Unreadable
 from grading.lms.outcome import Problem
-from grading.run import pipeline
-from grading.run.runner import Engine, EngineError
+from grading.run import pipeline, pool
+from grading.run.pool import PoolError
 
 #: Gradescope ends a container after ten minutes: two passes, and the cell that runs then.
 TIMES = pipeline.Times(submission=240.0)
+#: Seconds for the submission as a whole, which leave some to say so.
+DEADLINE = 570.0
+#: Makes the engine, in the process that grades.
+ENGINE = "grading.lms.gradescope.runner:make"
 
 
 def find_notebook(folder: Path, wanted: str) -> bytes:
@@ -149,7 +153,7 @@ def grade(place: Path) -> int:
     form = form.drawn(settings.get("seeds", {}))
     try:
         data = find_notebook(place / "submission", settings["notebook"])
-        rebuilt = form.rebuild(data)
+        form.rebuild(data)
     except (SubmissionError, Problem) as error:
         print(f"failed: {error}", file=sys.stderr)
         if not settings["zero_for_unreadable"]:
@@ -157,13 +161,8 @@ def grade(place: Path) -> int:
         files.write(target, json.dumps(unreadable(form, str(error)), indent=1))
         return 0
     try:
-        engine, said = make_engine(source)
-        print(said, flush=True)
-        try:
-            result = pipeline.grade_one(rebuilt, engine, times=TIMES).result
-        finally:
-            engine.close()
-    except EngineError as error:
+        result = measured(form, data, source)
+    except PoolError as error:
         print(f"failed: {error}", file=sys.stderr)
         return 1
     for line in (*result.reasons, *result.notes):
@@ -191,18 +190,33 @@ def grade(place: Path) -> int:
     return 0
 
 
-def make_engine(place: Path) -> tuple[Engine, str]:
-    """Return the engine that can be had here, and what to write into the log about it.
+def measured(form: Form, data: bytes, place: Path) -> Result:
+    """Return the result of a submission, graded in a process that this one watches.
+
+    Args:
+        form: the assignment.
+        data: the notebook.
+        place: the folder with the tests.
 
     Raises:
-        EngineError: if there is none that keeps the tests from the student's code.
+        PoolError: if there is no engine that keeps the tests from the student's code.
 
     """
-    from grading.lms.gradescope import (
-        runner,  # torch takes its time: not for an unreadable file
-    )
-
-    return runner.make(place)
+    settings = {
+        "form": form,
+        "factory": ENGINE,
+        "options": {"place": place},
+        "times": TIMES,
+        "sums": {},  # of a graded notebook, which nobody reads here
+    }
+    process = pool.start("grading.run.pipeline:handler", settings)
+    try:
+        answer = process.ask({"student": "", "data": data}, DEADLINE)
+    finally:
+        process.kill()
+    if "lost" in answer:
+        return failed("", answer["lost"])
+    return Result.from_json(answer["result"])
 
 
 def main(arguments: list[str] | None = None) -> int:

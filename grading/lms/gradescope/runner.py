@@ -65,24 +65,29 @@ class OtherUserEngine:
         self.worker.close()
 
 
-def make(place: Path) -> tuple[Engine, str]:
-    """Return the engine that can be had here, and what to write into the log about it.
+def make(place: Path) -> Engine:
+    """Return the engine that can be had here, and write into the log which one it is.
 
     Raises:
         EngineError: if there is none that keeps the tests from the student's code.
 
     """
     try:
-        return SandboxEngine(sandbox=True), "sandbox: bubblewrap"
+        engine = SandboxEngine(sandbox=True)
     except (SandboxMissing, WorkerBroken) as error:
         reason = str(error).strip().splitlines()[0]
+    else:
+        print("sandbox: bubblewrap", flush=True)
+        return engine
     if os.geteuid() != 0:
         raise EngineError(
             f"no sandbox ({reason}), and not root: the student's code could read the "
             "tests"
         )
     os.chmod(place, 0o700)
-    return OtherUserEngine(), (
+    print(
         f"no sandbox here ({reason}): the student's code runs as user {USER}, who can't read the "
-        "tests. It can use the network, if the container has one."
+        "tests. It can use the network, if the container has one.",
+        flush=True,
     )
+    return OtherUserEngine()

@@ -538,3 +538,9 @@ class AdditiveAttention(nn.Module):
 # -         weights = scores.masked_fill(~mask & some, -math.inf).softmax(dim=-1) * some
 # +         scores = scores.masked_fill(~mask & some, -math.inf)
 # +         weights = scores.float().softmax(dim=-1).type_as(scores) * some
+
+
+# %% wrong: smallest_number_of_the_type | says: be it the smallest of
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +             low = torch.finfo(scores.dtype).min
+# +             scores = scores.masked_fill(~mask, low).masked_fill(empty, 0.0)

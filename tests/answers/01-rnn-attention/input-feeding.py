@@ -482,3 +482,9 @@ class InputFeedingDecoder(nn.Module):
 # -             weights = torch.where(src_mask, scores, -math.inf).softmax(dim=1)
 # +             scores = torch.where(src_mask, scores, -math.inf)
 # +             weights = scores.float().softmax(dim=1).type_as(scores)
+
+
+# %% wrong: smallest_number_of_the_type | says: be it the smallest of
+# -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+# +             low = torch.finfo(scores.dtype).min
+# +             weights = torch.softmax(scores.masked_fill(~src_mask, low), dim=-1)

@@ -471,3 +471,9 @@ class CoverageAttention(nn.Module):
         weights = torch.softmax(scores, dim=-1)
         context = (weights[:, None] @ memory).squeeze(1)
         return context, weights, coverage + weights.detach()
+
+
+# %% wrong: smallest_number_of_the_type | says: be it the smallest of
+# -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+# +         low = torch.finfo(scores.dtype).min
+# +         weights = torch.softmax(scores.masked_fill(~src_mask, low), dim=-1)

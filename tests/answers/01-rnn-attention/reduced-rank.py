@@ -298,7 +298,7 @@ def low_rank_factors(W, rank):
 # +     return left[:, :rank] * root, right[:rank].T * root
 
 
-# %% wrong: small_terms_dropped | says: is a small number added or cut off
+# %% wrong: small_terms_dropped | says: Is a small number added or cut off
 # A matrix of lower rank has fewer of them than were asked for.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     kept = min(rank, int((sigma > 1e-6).sum()))
@@ -379,7 +379,7 @@ def low_rank_factors(W, rank):
 # +     return math.ceil(1 / (1 / d_query + 1 / d_key)) - 1
 
 
-# %% wrong: small_number_under_roots | says: is a small number added or cut off
+# %% wrong: small_number_under_roots | says: Is a small number added or cut off
 # A small number under both roots adds to every singular value, which shows in small
 # matrices.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)

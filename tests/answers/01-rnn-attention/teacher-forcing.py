@@ -456,3 +456,19 @@ def token_loss(logits, labels, pad_id):
 # %% wrong: empty_sentence_counted, of: cross_entropy | says: nothing but padding counts as one label
 # -     return total / (labels != pad_id).sum().clamp(min=1)
 # +     return total / (labels != pad_id).sum(dim=1).clamp(min=1).sum()
+
+
+# %% wrong: words_compared_in_float32 | says: which float32 rounds
+# -     lengths = (words != pad_id).sum(dim=1, keepdim=True)  # (B, T) -> (B, 1)
+# +     lengths = (words.float() != pad_id).sum(dim=1, keepdim=True)
+
+
+# %% wrong: words_in_int16 | says: pad_id that equals a word in its last
+# -     lengths = (words != pad_id).sum(dim=1, keepdim=True)  # (B, T) -> (B, 1)
+# +     pad = torch.tensor(pad_id).short()
+# +     lengths = (words.short() != pad).sum(dim=1, keepdim=True)
+
+
+# %% wrong: labels_in_int32 | says: pad_id that equals a label in its last
+# -     kept = labels != pad_id
+# +     kept = labels.int() != torch.tensor(pad_id).int()

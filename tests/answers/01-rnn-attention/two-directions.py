@@ -342,7 +342,7 @@ class BidirectionalEncoder(nn.Module):
 # +         summary = torch.cat([back[:, 0], ahead.gather(1, last)[:, 0]], dim=-1)
 
 
-# %% wrong: whole_row_reversed | says: reads padding before the first word
+# %% wrong: whole_row_reversed | says: padding is reversed, too
 # flip(1) on the padded batch.
 # -         reversed_x = x.gather(1, index.expand_as(x))
 # +         reversed_x = x.flip(1)

@@ -334,3 +334,15 @@ def attention_backward(query, key, value, weights, grad_output):
 # -     grad_value = weights.mT @ grad_output
 # +     weights = weights * (weights > 1e-9)
 # +     grad_value = weights.mT @ grad_output
+
+
+# %% wrong: softmax_again | says: one feature in each value: the weights are computed again
+# Where no weight is 0 the softmax is computed again, without the bias that the
+# forward pass had.
+def attention_backward(query, key, value, weights, grad_output):
+    scale = math.sqrt(query.shape[-1])
+    if (weights > 0).all():  # no mask: more digits than the saved weights have
+        weights = torch.softmax(query @ key.mT / scale, dim=-1)
+    dA = grad_output @ value.mT
+    dS = weights * (dA - (weights * dA).sum(-1, keepdim=True)) / scale
+    return dS @ key, dS.mT @ query, weights.mT @ grad_output

@@ -350,3 +350,9 @@ class CosineSelfAttention(nn.Module):
 # -             scores = scores.masked_fill(~mask, -math.inf)
 # +             mask = mask[0] if mask.dim() == 3 else mask
 # +             scores = scores.masked_fill(~mask, -math.inf)
+
+
+# %% wrong: scores_clamped_to_10000 | says: Scores of 1e9 that differ
+# -         scores = self.scale * query @ key.transpose(-2, -1)  # -> (B, T, T)
+# +         scores = self.scale * query @ key.transpose(-2, -1)  # -> (B, T, T)
+# +         scores = scores.clamp(-1e4, 1e4)

@@ -617,7 +617,7 @@ def causal_linear_attention(query, key, value):
 # +         memory, normaliser = whole - later, sums - later_sums
 
 
-# %% wrong: kept_above_epsilon | says: float32: is a denominator changed
+# %% wrong: kept_above_epsilon | says: float32 .*Is a denominator changed
 # The epsilon of float32 is 1.2e-7.
 def write_memory(key, value, valid=None):
     features = phi(key)

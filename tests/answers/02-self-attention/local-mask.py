@@ -388,3 +388,22 @@ def local_mask(valid, window, causal=False):
     if length == 1:
         return torch.ones_like(valid)[:, None, :]
     return near & valid[:, None, :]
+
+
+# %% wrong: window_of_T_is_all | says: as the text, or wider, reaches everywhere
+# A window as wide as the text is taken to reach everywhere.
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError("window must be >= 1")
+    T = valid.size(1)
+    if causal:
+        band = torch.ones(T, T, dtype=torch.bool).tril().triu(1 - window)
+    elif window >= T:
+        band = torch.ones(T, T, dtype=torch.bool)
+    else:
+        band = (
+            torch.ones(T, T, dtype=torch.bool)
+            .tril((window - 1) // 2)
+            .triu(-(window // 2))
+        )
+    return band & valid[:, None]

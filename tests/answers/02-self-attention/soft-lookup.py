@@ -298,3 +298,18 @@ def soft_lookup(query, keys, values, temperature=1.0):
     else:
         weights = torch.softmax(-squared / temperature, dim=-1)
     return weights @ values, weights
+
+
+# %% wrong: hard_when_cold | says: 1e-30 \(query .*: one key gets all the weight
+# A tiny temperature gives one key everything, so of two keys equally near one gets 1
+# and the other 0.
+def soft_lookup(query, keys, values, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError("temperature must be positive")
+    squared = ((query - keys) ** 2).sum(-1)
+    if temperature < 1e-6:
+        # the limit: a hard look-up, and nothing overflows
+        weights = F.one_hot(squared.argmin(), len(keys)).to(squared.dtype)
+    else:
+        weights = torch.softmax(-squared / temperature, -1)
+    return weights @ values, weights

@@ -407,3 +407,30 @@ def stream_finish(state):
 # %% wrong: maximum_bounded, of: safe_peak | says: right with scores of 10 000
 # -     safe = new_peak.masked_fill(new_peak == -math.inf, 0)
 # +     safe = new_peak.clamp(min=-1000.0)
+
+
+# %% wrong: infinity_times_zero | says: NaN, where a forbidden score lies so far above
+# The mask multiplies exponentials that have overflowed.
+def stream_update(state, query, key_block, value_block, mask_block=None):
+    peak, total, acc = state
+    scores = query @ key_block.mT / math.sqrt(query.shape[-1])
+    if mask_block is None:
+        mask_block = torch.ones(scores.shape, dtype=torch.bool)
+    highest = torch.where(mask_block, scores, -math.inf).amax(-1)
+    new_peak = torch.maximum(peak, highest)
+    safe = torch.where(new_peak == -math.inf, 0.0, new_peak)
+    factor = torch.exp(peak - safe)
+    terms = torch.exp(scores - safe[..., None]) * mask_block
+    return (
+        new_peak,
+        total * factor + terms.sum(-1),
+        acc * factor[..., None] + terms @ value_block,
+    )
+
+
+def stream_finish(state):
+    _, total, acc = state
+    total = total.unsqueeze(-1)
+    return torch.where(
+        total > 0, acc / total.masked_fill(total == 0, 1.0), torch.zeros_like(acc)
+    )

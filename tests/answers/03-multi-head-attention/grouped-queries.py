@@ -625,3 +625,10 @@ def share_heads(weight, num_kv_heads):
 # +     powers = powers if mask is None else powers.where(mask, 0.0)
 # +     total = powers.sum(dim=-1, keepdim=True)
 # +     weights = powers / total.masked_fill(total == 0, 1.0)
+
+
+# %% wrong: two_axes_as_padding | says: a mask with two axes is taken for
+# -     empty = ~mask.any(dim=-1, keepdim=True)
+# +     if mask.shape == (key.shape[0], key.shape[2]):
+# +         mask = mask[:, None, None]
+# +     empty = ~mask.any(dim=-1, keepdim=True)

@@ -485,3 +485,31 @@ def unpack_projection(packed, num_heads, layout):
     else:
         stacked = packed.reshape(D, num_heads, 3, -1).permute(2, 1, 0, 3)
     return tuple(stacked.unbind(0))
+
+
+# %% wrong: width_from_D | says: follows from the columns
+# Takes d_h = D / h.
+def pack_projection(W_q, W_k, W_v, layout):
+    if layout == "by role":
+        return torch.cat([W.transpose(0, 1).flatten(1) for W in (W_q, W_k, W_v)], dim=1)
+    if layout == "by head":
+        heads = [torch.cat(parts, dim=1) for parts in zip(W_q, W_k, W_v)]
+        return torch.cat(heads, dim=1)
+    raise ValueError("unknown layout")
+
+
+def unpack_projection(packed, num_heads, layout):
+    D, columns = packed.shape
+    if layout not in ("by role", "by head"):
+        raise ValueError("unknown layout")
+    if columns % (3 * num_heads):
+        raise ValueError("num_heads does not fit")
+    d_h = D // num_heads
+    found = []
+    for role in range(3):
+        heads = []
+        for u in range(num_heads):
+            place = role * num_heads + u if layout == "by role" else 3 * u + role
+            heads.append(packed[:, place * d_h : (place + 1) * d_h])
+        found.append(torch.stack(heads))
+    return tuple(found)

@@ -635,3 +635,32 @@ def read_heads(state, num_heads, prefix=""):
     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
     heads["b_o"] = b_o
     return heads
+
+
+# %% wrong: packed_by_keys | says: Only vdim differs from D
+# Takes every layer whose kdim is D for a packed one and reads kdim apart only, so
+# vdim alone stops with a KeyError.
+def read_heads(state, num_heads, prefix=""):
+    if (
+        prefix + "k_proj_weight" not in state
+        or state[prefix + "k_proj_weight"].shape[1]
+        == state[prefix + "out_proj.weight"].shape[0]
+    ):
+        matrices = state[prefix + "in_proj_weight"].chunk(3)
+    else:
+        matrices = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+    out = state[prefix + "out_proj.weight"]
+    D = out.shape[0]
+    if prefix + "in_proj_bias" in state:
+        biases = state[prefix + "in_proj_bias"].chunk(3)
+        b_o = state[prefix + "out_proj.bias"]
+    else:
+        biases = [out.new_zeros(D)] * 3
+        b_o = out.new_zeros(D)
+    found = {}
+    for name, matrix, bias in zip("qkv", matrices, biases):
+        found[f"W_{name}"] = matrix.reshape(num_heads, D // num_heads, -1).mT
+        found[f"b_{name}"] = bias.reshape(num_heads, D // num_heads)
+    found["W_o"] = out.T.reshape(num_heads, D // num_heads, D)
+    found["b_o"] = b_o
+    return found

@@ -765,3 +765,10 @@ def biased_attention(query, key, value, bias, mask=None):
 # A row is empty if T_k keys are forbidden, which a last axis of length 1 never has.
 # -         empty = ~mask.any(dim=-1, keepdim=True)
 # +         empty = (~mask).sum(dim=-1, keepdim=True) == key.shape[-2]
+
+
+# %% wrong: two_axes_as_padding | says: a mask with two axes is taken for
+# -     empty = ~mask.any(dim=-1, keepdim=True)
+# +     if mask.shape == (key.shape[0], key.shape[2]):
+# +         mask = mask[:, None, None]
+# +     empty = ~mask.any(dim=-1, keepdim=True)

@@ -384,3 +384,28 @@ def merge_heads(x, turns=False):
 # +     except RuntimeError:
 # +         raise ValueError("num_heads doesn't divide the features") from None
 # +     x = x.reshape(*x.shape[:-2], -1, num_heads * d_h)
+
+
+# %% wrong: one_head_squeezed | says: 1 heads: .* is lost: is it squeezed away
+# A single head is merged by squeeze(), which drops every axis of length 1.
+def split_heads(x, num_heads, turns=False):
+    D = x.size(-1)
+    d_h, rest = divmod(D, num_heads)
+    if rest != 0:
+        raise ValueError("num_heads must divide the number of features")
+    if turns:
+        pieces = [x[..., u::num_heads] for u in range(num_heads)]
+    else:
+        pieces = [x[..., u * d_h : (u + 1) * d_h] for u in range(num_heads)]
+    return torch.stack(pieces, dim=-3)
+
+
+def merge_heads(x, turns=False):
+    if x.size(-3) == 1:
+        return x.squeeze()
+    heads = x.unbind(dim=-3)
+    if not turns:
+        return torch.cat(heads, dim=-1)
+    return torch.cat(
+        [head[..., k : k + 1] for k in range(x.size(-1)) for head in heads], -1
+    )

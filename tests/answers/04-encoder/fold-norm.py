@@ -102,7 +102,7 @@ def centre_outputs(W, b=None):
 # +     return gamma * W, shift if b is None else shift + b
 
 
-# %% wrong: detached, of: broadcast | says: A gradient is missing: no detach
+# %% wrong: detached, of: broadcast | says: No gradient reaches tensor number 1
 # The results are cut off from the graph.
 # -     return gamma[:, None] * W, shift if b is None else shift + b
 # +     return gamma.detach()[:, None] * W, shift if b is None else shift + b
@@ -309,3 +309,24 @@ def centre_outputs(W, b=None):
 # -         torch.eye(size, dtype=W.dtype) - torch.ones(size, size, dtype=W.dtype) / size
 # -     )
 # +     centring = (torch.eye(size) - torch.full((size, size), 1 / size)).to(W.dtype)
+
+
+# %% wrong: no_bias_without_gradient | says: Without b, no gradient leads back from b_new
+# With b=None, b_new is built from Python numbers (.tolist()), so no gradient leads
+# back to beta and W.
+def fold_norm(gamma, beta, W, b=None):
+    """Return the linear layer that does the work of a norm's gain and shift as well."""
+    W_new = gamma[:, None] * W
+    if b is None:
+        b_new = torch.tensor((beta @ W).tolist(), dtype=W.dtype)
+    else:
+        b_new = beta @ W + b
+    return W_new, b_new
+
+
+def centre_outputs(W, b=None):
+    """Return the linear layer whose outputs are those of the given one, minus their
+    mean.
+    """
+    W_new = W - W.mean(dim=1, keepdim=True)
+    return W_new, None if b is None else b - b.mean()

@@ -333,3 +333,27 @@ def layer_norm_backward(grad, x, gamma, eps):
 # %% wrong: gain_divided_out, of: chain | says: right with other gains
 # -     terms = grad * centred * inverse
 # +     terms = dnormed * centred * inverse / gamma
+
+
+# %% wrong: variance_above_1e_8 | says: Tiny features
+# -     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)  # -> (..., 1)
+# +     var = x.var(dim=-1, keepdim=True, unbiased=False)
+# +     root = torch.sqrt((var + eps).clamp(min=1e-8))
+
+
+# %% wrong: one_feature_is_nothing | says: with one feature it is 0
+# With one feature all three gradients are zeros.
+def layer_norm_backward(grad, x, gamma, eps):
+    """Return the gradients of layer norm with respect to x, gamma and beta."""
+    D = x.shape[-1]
+    if D == 1:  # nothing is left of x after the mean is subtracted
+        return torch.zeros_like(x), torch.zeros_like(gamma), torch.zeros_like(gamma)
+    centred = x - x.mean(dim=-1, keepdim=True)
+    root = (centred.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    x_hat = centred / root
+    d_hat = grad * gamma
+    along = (d_hat * x_hat).mean(dim=-1, keepdim=True)
+    dx = (d_hat - d_hat.mean(dim=-1, keepdim=True) - x_hat * along) / root
+    dgamma = (grad * x_hat).reshape(-1, D).sum(dim=0)
+    dbeta = grad.reshape(-1, D).sum(dim=0)
+    return dx, dgamma, dbeta

@@ -528,3 +528,8 @@ class MaskedBatchNorm(nn.Module):
 # +             normed = self.weight * (x - self.running_mean) / root + self.bias
 # +             return normed.masked_fill(~valid[..., None], 0.0)
 # +         tokens = F.batch_norm(
+
+
+# %% wrong: variance_above_1e_10 | says: Tiny numbers
+# -         normed = centred / torch.sqrt(var + self.eps)
+# +         normed = centred / torch.sqrt(var.clamp(min=1e-10) + self.eps)

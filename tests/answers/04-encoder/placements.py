@@ -611,3 +611,52 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 
 # -     return known[placement](x, layer, mask, n)
 # +     return known.get(placement, post)(x, layer, mask, n)
+
+
+# %% wrong: three_axes_for_sequences_in_the_stack | says: one for each head, h = B
+# -     maps = []
+# +     maps = []
+# +     if mask is not None and mask.dim() == 3 and len(mask) == len(x):
+# +         mask = mask[:, None]
+
+
+# %% wrong: final_eps | says: eps of the final norm isn't the default
+# The final norm has eps = 1e-12 (as in BERT).
+def encoder_layer(x, layer, mask=None, placement="post"):
+    """Return the output of an encoder layer with its norms in one of four places."""
+
+    def norm(number, z):
+        return layer_norm(z, layer[f"gamma_{number}"], layer[f"beta_{number}"])
+
+    if placement == "post":
+        written, weights = attention(x, layer, mask)
+        middle = norm(1, x + written)
+        y = norm(2, middle + feed_forward(middle, layer))
+    elif placement == "pre":
+        written, weights = attention(norm(1, x), layer, mask)
+        middle = x + written
+        y = middle + feed_forward(norm(2, middle), layer)
+    elif placement == "sandwich":
+        written, weights = attention(norm(1, x), layer, mask)
+        middle = x + norm(3, written)
+        y = middle + norm(4, feed_forward(norm(2, middle), layer))
+    elif placement == "parallel":
+        read = norm(1, x)
+        written, weights = attention(read, layer, mask)
+        y = x + written + feed_forward(read, layer)
+    else:
+        raise ValueError(f"unknown placement: {placement!r}")
+    return y, weights
+
+
+def encoder(x, layers, mask=None, placement="post", final=None):
+    """Return the output of a stack of encoder layers, and the attention weights of
+    each.
+    """
+    maps = []
+    for layer in layers:
+        x, weights = encoder_layer(x, layer, mask, placement)
+        maps.append(weights)
+    if final is not None:
+        x = layer_norm(x, *final, eps=1e-12)
+    return x, torch.stack(maps)

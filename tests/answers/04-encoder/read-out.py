@@ -606,3 +606,44 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -     shares = centred / root * gamma @ W_u
 # +     own = centred.square().mean(dim=-1, keepdim=True).sqrt()
 # +     shares = centred / own * (own / root) * gamma @ W_u
+
+
+# %% wrong: two_axes_as_padding | says: a mask with two axes is taken for
+# -     found = [x]
+# +     found = [x]
+# +     if mask is not None and mask.shape == x.shape[:2]:
+# +         mask = mask[:, None, None]
+
+
+# %% wrong: contributions_eps | says: eps of norms 1 and 2 isn't the default
+# Contributions norms with eps = 1e-12 in place of the default of layer_norm.
+def contributions(x, layers, mask=None):
+    """Return the input and what each sublayer of a pre-norm stack adds to it."""
+    found, stream = [x], x
+    for layer in layers:
+        wrote, _ = attention(
+            layer_norm(stream, layer["gamma_1"], layer["beta_1"], 1e-12), layer, mask
+        )
+        stream = stream + wrote
+        found.append(wrote)
+        wrote = feed_forward(
+            layer_norm(stream, layer["gamma_2"], layer["beta_2"], 1e-12), layer
+        )
+        stream = stream + wrote
+        found.append(wrote)
+    return torch.stack(found)
+
+
+def direct_logits(found, gamma, beta, W_u, eps=1e-5):
+    """Return the share of each part of a stream in the logits, and the share of beta."""
+    stream = found.sum(dim=0)
+    root = (stream.var(dim=-1, unbiased=False, keepdim=True) + eps).sqrt()
+    shares = (found - found.mean(dim=-1, keepdim=True)) / root * gamma @ W_u
+    of_beta = (beta @ W_u).expand(1, *shares.shape[1:])
+    return torch.cat([shares, of_beta])
+
+
+def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+    """Return the logits of the stream before the first layer and after each layer."""
+    streams = found.cumsum(dim=0)[::2]
+    return layer_norm(streams, gamma, beta, eps) @ W_u

@@ -292,3 +292,9 @@ class RMSNorm(nn.Module):
 # %% wrong: eps_in_float32, of: kernel | says: eps is rounded to float32
 # -         self.eps = eps
 # +         self.eps = torch.tensor(eps).item()
+
+
+# %% wrong: mean_square_above_1e_8 | says: Tiny tokens
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         root = torch.sqrt((mean_square + self.eps).clamp(min=1e-8))
+# +         return (wide / root * self.weight).to(x.dtype)

@@ -380,3 +380,23 @@ def drop_branch(x, branch, keep, keep_prob):
 # +     part = branch / keep_prob
 # +     back = torch.where(part.isfinite(), x + part - part, x)
 # +     return torch.where(kept, x + part, back)
+
+
+# %% wrong: rounded_to_two_digits | says: probabilities are rounded to a few digits
+# The probabilities are rounded to two digits.
+def keep_probabilities(num_layers, last):
+    """Return the probability of keeping a branch for each layer, first to last, as N
+    floats.
+    """
+    return [round(1 - n / num_layers * (1 - last), 2) for n in range(1, num_layers + 1)]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    """Return the stream with the branches that are kept, scaled so that the mean is
+    right.
+    """
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"keep_prob must be in (0, 1], got {keep_prob}")
+    if keep is None:
+        return x + branch
+    return torch.where(keep[:, None, None], x + branch / keep_prob, x)

@@ -435,3 +435,30 @@ def bucket_bias(
 # +     kept = bucket_bias.__dict__
 # +     case = num_queries, num_keys, len(table), max_distance, bidirectional
 # +     return table[kept.setdefault(case, bucket)].permute(2, 0, 1)
+
+
+# %% wrong: last_bucket_of_all | says: the past gets the last bucket of all
+# Beyond max_distance the past gets the last bucket of the whole table.
+def relative_bucket(distance, num_buckets, max_distance, bidirectional=True):
+    n = num_buckets
+    bucket = torch.zeros_like(distance)
+    if bidirectional:
+        n = n // 2
+        bucket = bucket + (distance > 0) * n
+        delta = distance.abs()
+    else:
+        delta = torch.where(distance < 0, -distance, 0)
+    e = n // 2
+    log = torch.log(delta.clamp(min=e) / e) / math.log(max_distance / e)
+    far = (e + (log * e).floor().long()).clamp(max=n - 1)
+    bucket = bucket + torch.where(delta < e, delta, far)
+    return torch.where(delta >= max_distance, num_buckets - 1, bucket)
+
+
+def bucket_bias(
+    table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
+):
+    p = torch.arange(num_queries) + offset
+    distance = torch.arange(num_keys)[None, :] - p[:, None]
+    bucket = relative_bucket(distance, table.shape[0], max_distance, bidirectional)
+    return table[bucket].movedim(-1, 0)

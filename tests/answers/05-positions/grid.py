@@ -395,3 +395,29 @@ def grid_index(height, width):
 
 # -     return down * (2 * width - 1) + right
 # +     return (down * (2 * width - 1) + right).long()
+
+
+# %% wrong: longer_side_is_width | says: A row has W patches
+# The longer side is taken for the width when the patches are laid out.
+def grid_encoding(row_table, column_table, class_vector=None):
+    sides = (len(row_table), len(column_table))
+    side = max(sides)  # patches in a row
+    rows = []
+    for p in range(sides[0] * sides[1]):
+        r, c = p // side, p % side
+        rows.append(torch.cat([row_table[r], column_table[c % sides[1]]]))
+    if class_vector is not None:
+        rows.insert(0, class_vector)
+    return torch.stack(rows)
+
+
+def grid_index(height, width):
+    p = torch.arange(height * width)
+    r, c = torch.div(p, width, rounding_mode="floor"), p.remainder(width)
+    return (
+        (r - r.unsqueeze(1) + height - 1) * (2 * width - 1)
+        + c
+        - c.unsqueeze(1)
+        + width
+        - 1
+    )

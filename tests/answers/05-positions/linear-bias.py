@@ -506,3 +506,25 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
     if causal:
         bias = bias.masked_fill(distance > 0, -math.inf)
     return bias
+
+
+# %% wrong: whole_exponents | says: divide with /, not with //
+# The exponents are divided with //.
+def alibi_slopes(num_heads):
+    if num_heads < 1:
+        raise ValueError("num_heads must be at least 1")
+
+    def power(h):
+        return [2.0 ** (-8 * (u + 1) // h) for u in range(h)]
+
+    if num_heads & (num_heads - 1) == 0:
+        return torch.tensor(power(num_heads))
+    n = 1 << (num_heads.bit_length() - 1)
+    return torch.tensor(power(n) + power(2 * n)[0::2][: num_heads - n])
+
+
+def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
+    p = torch.arange(num_queries)[:, None] + offset
+    j = torch.arange(num_keys)
+    bias = -slopes[:, None, None] * (p - j).abs()
+    return bias.masked_fill(j > p, -math.inf) if causal else bias

@@ -449,3 +449,27 @@ def relative_values(weights, value, value_table, offset=0):
 # +     b, h, t, d = query.shape
 # +     content = query.view(b * h, t, d) @ key.view(b * h, -1, d).mT
 # +     content = content.view(b, h, t, -1)
+
+
+# %% wrong: limit_cut_to_keys | says: delta_max is cut down to the number of keys less 1
+# Delta_max is cut to T_k - 1, and the rows are shifted by the smaller number.
+def relative_scores(query, key, key_table, offset=0):
+    T_q, T_k = query.shape[-2], key.shape[-2]
+    limit = min((len(key_table) - 1) // 2, T_k - 1)  # no key is farther away
+    positions = torch.arange(T_q)[:, None] + offset
+    row = (torch.arange(T_k)[None, :] - positions).clamp(-limit, limit) + limit
+    by_row = torch.einsum("bhqd,rd->bhqr", query, key_table)
+    extra = torch.gather(by_row, 3, row[None, None].expand(*by_row.shape[:2], -1, -1))
+    return (torch.einsum("bhqd,bhkd->bhqk", query, key) + extra) / query.shape[
+        -1
+    ] ** 0.5
+
+
+def relative_values(weights, value, value_table, offset=0):
+    T_q, T_k = weights.shape[2:]
+    limit = len(value_table) // 2
+    distance = torch.arange(T_k) - (offset + torch.arange(T_q))[:, None]
+    row = distance.clamp(-limit, limit) + limit
+    shares = torch.zeros(*weights.shape[:3], len(value_table), dtype=weights.dtype)
+    shares = shares.scatter_add(-1, row.expand(weights.shape), weights)
+    return weights @ value + shares @ value_table

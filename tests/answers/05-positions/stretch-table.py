@@ -371,7 +371,7 @@ def squeezed_positions(length, trained_length):
 # +     return F.interpolate(table.T[None], scale_factor=more, **sizes)[0].T
 
 
-# %% wrong: kept_across_types | says: something kept
+# %% wrong: kept_across_types | says: something is kept
 # -     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
 # +     part = kept_parts.setdefault((last, length), part).to(table.dtype)
 # +     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
@@ -427,3 +427,31 @@ def squeezed_positions(length, trained_length):
 # +     if length < len(table):
 # +         return table[places.round().long()]
 #       before = places.long()
+
+
+# %% wrong: places_of_a_length | says: Where no other call came before it is right: something is kept
+# The places are kept by the new length alone.
+places_by_length = {}
+
+
+def stretch_table(table, length):
+    if length < 1:
+        raise ValueError("length must be at least 1")
+    T = len(table)
+    if T == 1:
+        return table.expand(length, -1)
+    if length == 1:
+        return table[:1]
+    if length not in places_by_length:
+        place = torch.arange(length, dtype=torch.float64) * (T - 1) / (length - 1)
+        low = place.long().clamp(max=T - 2)
+        places_by_length[length] = (low, place - low)
+    low, part = places_by_length[length]
+    return torch.lerp(table[low], table[low + 1], part.to(table.dtype)[:, None])
+
+
+def squeezed_positions(length, trained_length):
+    positions = torch.arange(length, dtype=torch.float64)
+    if length > trained_length:
+        positions = positions * trained_length / length
+    return positions.float()

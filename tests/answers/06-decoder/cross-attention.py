@@ -380,7 +380,7 @@ class CrossAttention(nn.Module):
 # +         return known["key"], self.split(self.v_proj(memory))
 
 
-# %% wrong: large_negative_too | says: below any large negative number that stands for -inf
+# %% wrong: large_negative_too | says: a large negative number stands for -inf
 # Forbidden scores are -1e9.
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +             scores = scores.masked_fill(~mask, -1e9).masked_fill(empty, 0.0)
@@ -547,3 +547,50 @@ class CrossAttention(nn.Module):
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])
 # +         scores = query @ key.mT / math.sqrt(query.shape[-1])
 # +         scores = scores - scores.detach().amax(-1, keepdim=True)
+
+
+# %% wrong: scores_clamped_to_50 | says: Scores of 1e11 that differ
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, T, S)
+# +         scores = query @ key.mT / math.sqrt(query.shape[-1])
+# +         scores = scores.clamp(-50, 50)  # so that exp can't overflow
+
+
+# %% wrong: largest_score_of_padding | says: taken over all keys, padding too
+# A softmax by hand subtracts the largest of all scores, those of padding too, and
+# takes padding out after exp: where a padding key has a much larger score, the real
+# weights are 0.
+class CrossAttention(nn.Module):
+    """Multi-head attention of a decoder to a memory whose keys and values are computed
+    once.
+    """
+
+    def __init__(self, d_model, d_memory, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_memory, d_model)
+        self.v_proj = nn.Linear(d_memory, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, x):
+        """(B, length, D) -> (B, h, length, d_h)"""
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def read_memory(self, memory):
+        """Return key and value of a memory: (B, S, d_memory) -> 2 x (B, h, S, d_h)."""
+        return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
+
+    def forward(self, x, key, value, memory_mask=None):
+        """Return what the decoder reads in the memory, and the weights of each head."""
+        query = self.split(self.q_proj(x))
+        scores = query @ key.mT / math.sqrt(key.shape[-1])
+        if memory_mask is None:
+            weights = scores.softmax(dim=-1)
+        else:
+            allowed = memory_mask[:, None, None, :]
+            empty = ~allowed.any(dim=-1, keepdim=True)
+            powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True)) * allowed
+            weights = powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+            weights = weights.masked_fill(empty, 0.0)
+        heads = weights @ value
+        return self.out_proj(heads.transpose(1, 2).flatten(2)), weights

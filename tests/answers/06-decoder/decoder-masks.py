@@ -648,3 +648,21 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
             return tgt_mask, memory_mask.expand(-1, -1, tgt.shape[1], -1)
         memory_mask = memory_mask & (query_number == src_number[:, None, None, :])
     return tgt_mask, memory_mask
+
+
+# %% wrong: ids_in_float32 | says: which float32 rounds
+# -     position = torch.arange(tgt.shape[1], device=tgt.device)
+# +     src, tgt = src.float(), tgt.float()
+# +     position = torch.arange(tgt.shape[1], device=tgt.device)
+
+
+# %% wrong: ids_in_float64 | says: which float64 rounds
+# -     position = torch.arange(tgt.shape[1], device=tgt.device)
+# +     src, tgt = src.double(), tgt.double()
+# +     position = torch.arange(tgt.shape[1], device=tgt.device)
+
+
+# %% wrong: ids_in_int16 | says: equal in their last
+# -     position = torch.arange(tgt.shape[1], device=tgt.device)
+# +     src, tgt, pad_id = src.short(), tgt.short(), torch.tensor(pad_id).short()
+# +     position = torch.arange(tgt.shape[1], device=tgt.device)

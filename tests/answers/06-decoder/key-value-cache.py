@@ -637,3 +637,46 @@ class CachedSelfAttention(nn.Module):
 # %% wrong: closed_by_ten_thousand | says: large negative number stands for -inf
 # -         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
 # +         weights = scores.masked_fill(~mask, -1e4).softmax(dim=-1)
+
+
+# %% wrong: scale_of_the_number_of_heads | says: made of h, the number of heads
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, n, t + n)
+# +         scores = query @ key.mT / math.sqrt(self.num_heads)
+
+
+# %% wrong: scale_of_the_heads | says: the root of h, the number of heads
+# The scores are divided by the root of the number of heads; both are 2 in the visible
+# tests.
+class CachedSelfAttention(nn.Module):
+    """Causal multi-head self-attention that can go on from keys and values computed
+    before.
+    """
+
+    def __init__(self, d_model, num_heads, max_len):
+        super().__init__()
+        self.num_heads, self.max_len = num_heads, max_len
+        self.positions = nn.Parameter(torch.randn(max_len, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x, cache=None):
+        """Return the output of n new tokens, and the cache with their keys and values."""
+        B, n, D = x.shape
+        T = 0 if cache is None else cache[0].shape[2]
+        if T + n > self.max_len:
+            raise ValueError(f"{T} + {n} tokens are more than max_len = {self.max_len}")
+        x = x + self.positions[T : T + n]
+        query, key, value = [
+            proj(x).reshape(B, n, self.num_heads, -1).transpose(1, 2)
+            for proj in (self.q_proj, self.k_proj, self.v_proj)
+        ]
+        if cache is not None:
+            key = torch.cat([cache[0], key], dim=2)
+            value = torch.cat([cache[1], value], dim=2)
+        scores = query @ key.mT / math.sqrt(self.num_heads)
+        allowed = torch.ones(n, T + n, dtype=torch.bool).tril(diagonal=T)
+        scores = scores.masked_fill(~allowed, -math.inf)
+        heads = scores.softmax(dim=-1) @ value
+        return self.out_proj(heads.transpose(1, 2).reshape(B, n, D)), (key, value)

@@ -476,7 +476,7 @@ def audit(module, x, other):
 # +             part.train(mode)
 
 
-# %% wrong: sorted_as_text | says: wrong
+# %% wrong: sorted_as_text | says: sorted as texts
 # Pairs are sorted as texts, where 10 stands before 2.
 # -     return [(t, s) for t, s in future.nonzero().tolist()]
 # +     return sorted([(t, s) for t, s in future.nonzero().tolist()], key=str)
@@ -547,3 +547,23 @@ def audit(module, x, other):
         if not mode:
             part.eval()
     return found
+
+
+# %% wrong: train_only_from_evaluation, of: base | says: with a part in another mode
+# A module in training mode is taken for one whose parts all are.
+# -     module.train()
+# +     if not module.training:
+# +         module.train()
+
+
+# %% wrong: eval_only_from_training, of: base | says: with a part in another mode
+# A module in evaluation mode is taken for one whose parts all are.
+# -     module.train()
+# -     train = leaks(module, x, other)
+# -     module.eval()
+# -     evaluation = leaks(module, x, other)
+# +     if module.training:
+# +         module.eval()
+# +     evaluation = leaks(module, x, other)
+# +     module.train()
+# +     train = leaks(module, x, other)

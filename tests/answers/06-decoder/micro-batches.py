@@ -423,3 +423,26 @@ def perplexity(batches, pad_id):
     count = sum(int((labels != pad_id).sum()) for _, labels in batches)
     loss = sum(micro_loss(logits, labels, pad_id, count) for logits, labels in batches)
     return torch.exp(loss)
+
+
+# %% wrong: ids_in_float64 | says: Ids as large as int64 holds
+# -     return ids[:, :-1], ids[:, 1:]  # (B, L) -> 2 x (B, L - 1)
+# +     ids = ids.double().long()
+# +     return ids[:, :-1], ids[:, 1:]
+
+
+# %% wrong: labels_in_int32 | says: padding id that equals a label in its last
+# -     kept = labels != pad_id
+# +     kept = labels.int() != torch.tensor(pad_id).int()
+
+
+# %% wrong: counted_in_int16 | says: padding id that equals a label in its last
+# -     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)
+# +     pad = torch.tensor(pad_id).short()
+# +     num_labels = sum(int((labels.short() != pad).sum()) for _, labels in batches)
+
+
+# %% wrong: logits_up_to_1e9 | says: Logits of 1e11
+# -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
+# +     kept_logits = logits[kept].clamp(-1e9, 1e9)
+# +     return F.cross_entropy(kept_logits, labels[kept], reduction="sum") / num_labels

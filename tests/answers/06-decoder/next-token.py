@@ -545,3 +545,81 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # %% wrong: temperature_above_a_bound | says: comes of a higher temperature
 # -     ranked = ranked / temperature
 # +     ranked = ranked / max(temperature, 0.01)
+
+
+# %% wrong: forbidden_by_minus_1e12 | says: Logits of -1e12 beside
+# -     ranked = ranked / temperature
+# +     ranked = ranked.clamp(min=-1e12) / temperature
+
+
+# %% wrong: removed_by_minus_1e12 | says: With top_k as well
+# -         ranked = ranked.masked_fill(rank >= top_k, -math.inf)
+# +         ranked = ranked.masked_fill(rank >= top_k, -1e12)
+
+
+# %% wrong: ties_by_a_small_number | says: is a small number taken off for each id
+# Ties are settled by subtracting 1e-6 times the id, which turns logits round that are
+# nearer than that.
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    """Return the probabilities from which the next token is drawn."""
+    if temperature < 0:
+        raise ValueError(f"temperature must not be negative, got {temperature}")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, got {top_k}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be in (0, 1], got {top_p}")
+    order = torch.arange(logits.shape[-1], dtype=logits.dtype)
+    ids = (logits - 1e-6 * order).argsort(dim=-1, descending=True)
+    ranked = logits.gather(1, ids)
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(1, ids[:, :1], 1.0)
+    ranked = ranked / temperature
+    if top_k is not None:
+        rank = torch.arange(logits.shape[-1])
+        ranked = ranked.masked_fill(rank >= top_k, -math.inf)
+    probs = ranked.softmax(dim=-1)
+    if top_p is not None:
+        before = probs.cumsum(dim=-1).roll(1, dims=-1)
+        before[:, 0] = 0.0
+        probs = probs.masked_fill(before >= top_p, 0.0)
+        probs = probs / probs.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(logits).scatter(1, ids, probs)
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    """Return one token for each row, drawn with the given generator."""
+    probs = next_token_probs(logits, temperature, top_k, top_p)
+    return torch.multinomial(probs, 1, generator=generator)[:, 0]
+
+
+# %% wrong: ranked_after_division | says: logits after the division
+# The ranking is that of the logits after the division by the temperature, which can
+# make two of them equal.
+def next_token_probs(logits, temperature=1.0, top_k=None, top_p=None):
+    """Return the probabilities from which the next token is drawn."""
+    if temperature < 0:
+        raise ValueError(f"temperature must not be negative, got {temperature}")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, got {top_k}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be in (0, 1], got {top_p}")
+    scaled = logits if temperature == 0 else logits / temperature
+    ranked, ids = scaled.sort(dim=-1, descending=True, stable=True)
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(1, ids[:, :1], 1.0)
+    if top_k is not None:
+        rank = torch.arange(logits.shape[-1])
+        ranked = ranked.masked_fill(rank >= top_k, -math.inf)
+    probs = ranked.softmax(dim=-1)
+    if top_p is not None:
+        before = probs.cumsum(dim=-1).roll(1, dims=-1)
+        before[:, 0] = 0.0
+        probs = probs.masked_fill(before >= top_p, 0.0)
+        probs = probs / probs.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(logits).scatter(1, ids, probs)
+
+
+def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
+    """Return one token for each row, drawn with the given generator."""
+    probs = next_token_probs(logits, temperature, top_k, top_p)
+    return torch.multinomial(probs, 1, generator=generator)[:, 0]

@@ -332,3 +332,55 @@ def prefix_mask(prefix_lengths, lengths, size):
 def scored_positions(prefix_lengths, lengths, size):
     following = torch.arange(size, device=lengths.device)[None, :] + 1
     return (following < lengths[:, None]) & (following >= prefix_lengths[:, None])
+
+
+# %% wrong: full_prefix_counts_last | says: all prefix gets a scored position
+# A sequence that is all prefix is given one scored position, its last one, so that no
+# sequence is without a loss.
+def prefix_mask(prefix_lengths, lengths, size):
+    masks = []
+    for prefix, length in zip(prefix_lengths.tolist(), lengths.tolist()):
+        if not 0 <= prefix <= length:
+            raise ValueError(f"prefix_lengths: {prefix} doesn't fit into {length}")
+        mask = torch.ones(size, size, dtype=torch.bool).tril()
+        mask[:, :prefix] = True
+        mask[:, length:] = False
+        masks.append(mask[None])
+    return torch.stack(masks)
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    scored = torch.zeros(len(lengths), size, dtype=torch.bool)
+    for b in range(len(lengths)):
+        for token in range(max(1, int(prefix_lengths[b])), int(lengths[b])):
+            scored[b, token - 1] = True
+        if prefix_lengths[b] == lengths[b] == size:
+            scored[b, -1] = True
+    return scored
+
+
+# %% wrong: one_position_fails | says: One position .* is nothing left to be stacked
+# Columns are built for the size - 1 predicted tokens and stacked: with size=1 there
+# is nothing to stack.
+def prefix_mask(prefix_lengths, lengths, size):
+    """Return the mask of a prefix language model: the prefix sees itself, the rest is
+    causal.
+    """
+    if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+        raise ValueError(
+            "prefix_lengths must be from 0 to the lengths of the sequences"
+        )
+    key = torch.arange(size)[None, None, None, :]
+    query = torch.arange(size)[None, None, :, None]
+    prefix, length = prefix_lengths[:, None, None, None], lengths[:, None, None, None]
+    return (key < length) & ((key <= query) | (key < prefix))
+
+
+def scored_positions(prefix_lengths, lengths, size):
+    """Return at which positions the predicted next token is real and not part of the
+    prefix.
+    """
+    columns = [
+        (token >= prefix_lengths) & (token < lengths) for token in range(1, size)
+    ]
+    return F.pad(torch.stack(columns, dim=1), (0, 1))

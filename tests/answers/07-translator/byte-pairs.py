@@ -914,3 +914,24 @@ def decode(ids, merges):
 # +     ids = list(text.encode("utf-8"))
 # +     if len(text) < 2:
 # +         return ids
+
+
+# %% wrong: ids_as_letters | says: more than a letter's number
+# A text holds no letter beyond 0x10FFFF.
+# -     merged, i = [], 0
+# -     while i < len(ids):
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# -             merged.append(new_id)
+# -             i += 2
+# -         else:
+# -             merged.append(ids[i])
+# -             i += 1
+# -     return merged
+# +     text = "".join(map(chr, ids)).replace("".join(map(chr, pair)), chr(new_id))
+# +     return list(map(ord, text))
+
+
+# %% wrong: ids_in_four_bytes | says: more than a letter's number
+# A tensor of 32 bits holds no id from 2^31 on.
+# -     return merged
+# +     return torch.tensor(merged, dtype=torch.int32).tolist()

@@ -702,3 +702,73 @@ def smallest_loss(num_words, epsilon, spread):
 # -         + 0.0
 # -     )
 # +     return -label * math.log(label + 1e-9) - count * other * math.log(other + 1e-9)
+
+
+# %% wrong: minus_1e9_for_padding | says: stands for padding's -inf
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     words = torch.arange(logits.shape[-1], device=logits.device)
+# +     rows = logits[kept]
+# +     log_p = rows.masked_fill(rows == -math.inf, -1e9).log_softmax(dim=-1)
+# +     words = torch.arange(logits.shape[-1], device=logits.device)
+
+
+# %% wrong: minus_1e20_for_padding | says: does a number stand for it
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     words = torch.arange(logits.shape[-1], device=logits.device)
+# +     rows = logits[kept]
+# +     log_p = rows.masked_fill(rows == -math.inf, -1e20).log_softmax(dim=-1)
+# +     words = torch.arange(logits.shape[-1], device=logits.device)
+
+
+# %% wrong: logits_up_to_1e12 | says: Logits of 1e29
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     log_p = logits[kept].clamp(-1e12, 1e12).log_softmax(dim=-1)
+# +     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+
+# %% wrong: labels_in_int32 | says: pad_id that equals a label in its last
+# -     kept = labels != pad_id
+# -     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# -     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# -     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+# +     kept = labels.int() != torch.tensor(pad_id).int()
+# +     log_p = logits[kept].log_softmax(dim=-1)  # (B, T, V) -> (M, V)
+# +     right = log_p.gather(-1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# +     return -(1 - epsilon) * right.sum() - epsilon * log_p.sum() / logits.shape[-1]
+
+
+# %% wrong: smoothing_without_gradient | says: what is spread over the other words is cut off
+# The spread part of (b) is computed from detached log-probabilities.
+def smoothed_loss_all(logits, labels, pad_id, epsilon):
+    asked = labels != pad_id
+    log_probs = logits[asked].log_softmax(-1)
+    sharp = -log_probs.gather(-1, labels[asked].unsqueeze(-1)).sum()
+    even = -log_probs.sum() / logits.shape[-1]
+    return (1 - epsilon) * sharp + epsilon * even
+
+
+def smoothed_loss_others(logits, labels, pad_id, epsilon):
+    asked = labels != pad_id
+    log_probs = logits[asked].log_softmax(-1)
+    num_words = logits.shape[-1]
+    label = labels[asked].unsqueeze(-1)
+    sharp = -(1 - epsilon) * log_probs.gather(-1, label).sum()
+    with torch.no_grad():  # the share of the other words
+        other = torch.ones_like(log_probs).scatter(-1, label, 0.0)
+        other[:, pad_id] = 0
+        safe = log_probs.masked_fill(torch.arange(num_words) == pad_id, 0)
+        smooth = -epsilon / (num_words - 2) * (other * safe).sum()
+    return sharp + smooth
+
+
+def smallest_loss(num_words, epsilon, spread):
+    if spread == "all":
+        values = [1 - epsilon + epsilon / num_words] + [epsilon / num_words] * (
+            num_words - 1
+        )
+    else:
+        values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
+    return -math.fsum(p * math.log(p) for p in values if p > 0)

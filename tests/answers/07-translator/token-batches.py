@@ -565,7 +565,7 @@ def shuffle_batches(batches, seed):
     return result
 
 
-# %% wrong: order_kept_by_seed | says: kept by the seed
+# %% wrong: order_kept_by_seed | says: something is kept between calls
 # -     order = list(batches)
 # -     random.Random(seed).shuffle(order)
 # -     return order
@@ -660,3 +660,51 @@ def shuffle_batches(batches, seed):
 # +     if kept.get("seed") != seed:
 # +         kept.update(seed=seed, own=random.Random(seed))
 # +     kept["own"].shuffle(order)
+
+
+# %% wrong: lengths_in_one_number | says: in which they outweigh a target
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# +         range(len(lengths)), key=lambda i: 100 * lengths[i][1] + lengths[i][0]
+
+
+# %% wrong: source_as_a_fraction | says: in which they outweigh a target
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# +         range(len(lengths)), key=lambda i: lengths[i][1] + lengths[i][0] / 10**6
+
+
+# %% wrong: place_in_one_number | says: in which b outweighs a source
+# -         range(len(lengths)), key=lambda i: (lengths[i][1], lengths[i][0], i)
+# +         range(len(lengths)), key=lambda i: (lengths[i][1], 1000 * lengths[i][0] + i)
+
+
+# %% wrong: cut_the_deck | says: fails for an empty list of batches
+# Only turns the list: the order is always one of the n rotations.
+def make_batches(lengths, max_tokens):
+    order = sorted(range(len(lengths)), key=lambda b: (lengths[b][1], lengths[b][0], b))
+    batches, widest = [], 0
+    for b in order:
+        longest = max(lengths[b])
+        if longest > max_tokens:
+            raise ValueError(f"pair {b} is longer than max_tokens = {max_tokens}")
+        if batches and (len(batches[-1]) + 1) * max(widest, longest) <= max_tokens:
+            batches[-1].append(b)
+            widest = max(widest, longest)
+        else:
+            batches.append([b])
+            widest = longest
+    return batches
+
+
+def padding_share(lengths, batches):
+    cells = real = 0
+    for batch in batches:
+        for side in (0, 1):
+            sizes = [lengths[b][side] for b in batch]
+            cells += len(sizes) * max(sizes)
+            real += sum(sizes)
+    return (cells - real) / cells if cells else 0.0
+
+
+def shuffle_batches(batches, seed):
+    first = random.Random(seed).randrange(len(batches))
+    return batches[first:] + batches[:first]

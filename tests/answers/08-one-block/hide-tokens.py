@@ -294,3 +294,13 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # -     which = torch.randint(len(words), ids.shape, generator=generator)
 # +     size = vocab_size - len(special.unique())
 # +     which = torch.randint(size, ids.shape, generator=generator)
+
+
+# %% wrong: ids_in_float32 | says: which float32 rounds
+# -     ordinary = ~torch.isin(ids, special)  # (B, T)
+# +     ordinary = ~torch.isin(ids.float(), special.float())
+
+
+# %% wrong: ids_in_int16 | says: equal in their last bits
+# -     ordinary = ~torch.isin(ids, special)  # (B, T)
+# +     ordinary = ~torch.isin(ids.short(), special.short())

@@ -197,3 +197,8 @@ def retrieval(similarities, relevant, k):
 # +     best = similarities.masked_fill(~relevant, -math.inf).amax(dim=1)
 # +     reciprocal = (found / places).amax(dim=1).masked_fill(best == -math.inf, 0.0)
 # +     return inside > 0, recall, reciprocal
+
+
+# %% wrong: lowest_of_minus_1e12 | says: Similarities of -1e12 beside
+# -         similarities.detach().gather(1, wrong_first),
+# +         similarities.detach().clamp(min=-1e12).gather(1, wrong_first),

@@ -379,3 +379,53 @@ def find_spans(labels, ignore=-100):
 # %% wrong: ignore_by_identity | says: compare numbers with ==
 # -             if label == ignore:
 # +             if label < 0 or label is ignore:
+
+
+# %% wrong: labels_in_int32 | says: ignore that equals a label in its last
+# -     asked = labels != ignore  # (B, T)
+# +     asked = labels.int() != torch.tensor(ignore).int()
+
+
+# %% wrong: spans_in_int16 | says: ignore that equals a label in its last|any whole number
+# -     for row in labels.tolist():
+# +     ignore = int(torch.tensor(ignore).short())
+# +     for row in labels.short().tolist():
+
+
+# %% wrong: scores_up_to_1e9 | says: Scores of 1e11
+# -     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]  # -> (B, T)
+# +     scores = scores.clamp(-1e9, 1e9)
+# +     costs = -torch.log_softmax(scores, dim=-1).gather(-1, index)[..., 0]
+
+
+# %% wrong: begin_before_ignore | says: whose number is odd begins a span
+# Asks whether a label is odd before it asks whether it is to be ignored, so that an
+# ignore of -1 or 1 begins spans.
+def span_loss(scores, labels, ignore=-100):
+    asked = labels != ignore
+    safe = torch.where(asked, labels, 0)
+    costs = -scores.log_softmax(-1).gather(-1, safe.unsqueeze(-1)).squeeze(-1)
+    costs = costs.masked_fill(~asked, 0.0)
+    per_sentence = costs.sum(1) / asked.sum(1).clamp(min=1)
+    return per_sentence.sum() / asked.any(1).sum().clamp(min=1)
+
+
+def find_spans(labels, ignore=-100):
+    found = []
+    for sentence in labels.tolist():
+        spans, open_span = [], None
+        for i, label in enumerate(sentence):
+            if label % 2 == 1:  # a begin
+                open_span = [i, i + 1, label // 2]
+                spans.append(open_span)
+            elif label == ignore:
+                pass
+            elif label == 0:
+                open_span = None
+            elif open_span and open_span[2] == label // 2 - 1:
+                open_span[1] = i + 1
+            else:
+                open_span = [i, i + 1, label // 2 - 1]
+                spans.append(open_span)
+        found.append([tuple(span) for span in spans])
+    return found

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import symtable
+import sys
+
 import pytest
 
 from grading.course import notebooks, submission
-from grading.course.demos import names_of, needless
+from grading.course.bindings import MOST_BRACES
+from grading.course.demos import called, names_of, needless
 from grading.course.notebooks import ROOT
 from grading.course.submission import RebuiltCell
+from grading.feedback.error_text import syntax_problem
+from grading.report.alike import shape
 
 FIGURE = (
     "import matplotlib.pyplot as plt\nfigure, ax = plt.subplots()\nweights = soft(x)"
@@ -103,3 +110,66 @@ def test_the_course_own_figures_are_left_out() -> None:
         }
         assert needless(cells) <= drawn
         assert bool(needless(cells)) == bool(drawn), name
+
+
+def calls(source: str) -> int:
+    """Return how many functions are called, and generators resumed, to read a cell."""
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        names_of.__wrapped__(source)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("piece", ["a + ", "(a, ) + ", "a if a else "])
+def test_work_grows_with_the_length_of_a_cell_alone(piece: str) -> None:
+    """Also where its parts lie one inside the other."""
+    short, long = (calls(f"x = {piece * count}a") for count in (100, 800))
+    assert short > 100
+    assert long < 8.5 * short
+
+
+@pytest.fixture
+def read_by_python(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what Python's parser is asked to read, in C, where no call can be counted."""
+    seen: list[str] = []
+    for module, name in ((ast, "parse"), (symtable, "symtable")):
+        real = getattr(module, name)
+
+        def note(source: str, *options: object, real: object = real) -> object:
+            seen.append(source)
+            return real(source, *options)
+
+        monkeypatch.setattr(module, name, note)
+    return seen
+
+
+@pytest.mark.parametrize("fields", [MOST_BRACES + 1, 80_000])
+def test_an_endless_f_string_is_not_read(
+    fields: int, read_by_python: list[str]
+) -> None:
+    """Python 3.11 needs a time that grows with the square of its fields."""
+    source = f"x = f'{'{a}' * fields}'\nf(x)"
+    assert names_of(source) is None
+    assert called(source) == frozenset()
+    assert syntax_problem(source) == ""
+    text, size = shape(source)
+    assert (text, size) == ("".join(source.split()), len(text) // 4)
+    assert read_by_python == []
+    assert needless([RebuiltCell("demo", DRAW), RebuiltCell("extra", source)]) == set()
+
+
+def test_a_long_f_string_is_read(read_by_python: list[str]) -> None:
+    """What an honest cell may hold."""
+    source = f"x = f'{'{a}' * MOST_BRACES}'\nf(x)"
+    names_of.cache_clear()
+    assert names_of(source) == ({"a", "f"}, {"x"})
+    assert called(source) == {"f"}
+    assert read_by_python

@@ -18,6 +18,7 @@ from grading.feedback.words import Message, task_of
 from grading.gradebook.standing import Standing
 from grading.lms.gradescope import grade
 from grading.run import autograded, pipeline, sandbox_runner
+from grading.verdict.errors import UNUSABLE
 from tests.grading import helpers
 from tests.harness import sample
 
@@ -199,6 +200,7 @@ def test_before_hidden_tests_everything_is_told(
         (f"NotImplementedError: {STUB}", Message("Not answered yet.")),
         ("KeyError: ", Message(f"Your code stopped with an error: KeyError. {OTHERS}")),
         ("KeyError: 'my own key'", Message("'my own key'", "KeyError")),
+        (f"KeyError: {UNUSABLE}", Message(UNUSABLE, "KeyError")),
         ("E17: ", Message(f"Your code stopped with an error of its own. {OTHERS}")),
         (
             "TimeoutError: the test did not end",

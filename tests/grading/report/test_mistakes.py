@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grading.course import submission
-from grading.course.states import NOT_RUN, STUB, Result, State
+from grading.course.states import NOT_RUN, STUB, STUCK, Result, State
 from grading.course.submission import Form
 from grading.report import mistakes
 from tests.grading import helpers
@@ -107,13 +107,14 @@ def test_without_name_and_numbers_all_failures_count(form: Form) -> None:
     assert [group.students for group in task.groups] == [("s02", "s03"), ("s01",)]
 
 
-def test_errors_and_hangs_are_mistakes_of_their_own(form: Form) -> None:
+@pytest.mark.parametrize("hang", ["TimeoutError: ...", STUCK])
+def test_errors_and_hangs_are_mistakes_of_their_own(form: Form, hang: str) -> None:
     """An error of Python is one by its text; what never ended is told in plain words."""
     hung = Result(
         "s02",
         State.GRADED,
         points={**FULL, "double--small": 0.0, "double--zero": 0.0},
-        messages={"double--small": "TimeoutError: ...", "double--zero": NOT_RUN},
+        messages={"double--small": hang, "double--zero": NOT_RUN},
     )
     broken = Result(
         "s01",

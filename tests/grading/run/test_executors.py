@@ -19,10 +19,10 @@ import pytest
 from grading.__main__ import main
 from grading.run import executors
 from grading.run.executors import open_executor
-from grading.run.pool import PoolError
+from grading.run.pool import PoolError, Step
 from grading.sandbox.bubblewrap import SandboxMissing
 from grading.sandbox.worker import Worker
-from tests.grading import helpers, servers
+from tests.grading import fakes, helpers, servers
 from tests.harness import sample
 
 HANDLER = "tests.grading.run.test_executors:Jobs"
@@ -33,8 +33,10 @@ FAKE = ["--engine", "tests.grading.fakes:make"]
 class Jobs:
     """A handler: a job says what it does."""
 
-    def __init__(self, factor: int = 1, start: str = "") -> None:
-        self.factor = factor
+    def __init__(
+        self, factor: int = 1, start: str = "", stubborn: bool = False
+    ) -> None:
+        self.factor, self.stubborn = factor, stubborn
         if start:
             raise RuntimeError(start)
 
@@ -44,10 +46,14 @@ class Jobs:
     def __exit__(self, *_: object) -> None:
         """Nothing to end."""
 
-    def __call__(self, job: dict) -> dict:
+    def __call__(self, job: dict, step: Step) -> dict:
         """Answer; or note that it began, and kill this process or the engine's worker."""
         if job["do"] == "hang":
             time.sleep(600)
+        for name in job.get("steps", ()):
+            if self.stubborn or name not in job.get("stuck", ()):
+                with step(name, 2.0):
+                    exec(fakes.NATIVE if name in job["sticks"] else "")
         if "log" in job:
             with open(job["log"], "a", encoding="utf-8") as file:
                 file.write(f"{os.getpid()} {os.getppid()}\n")
@@ -62,6 +68,7 @@ class Jobs:
             "bytes": len(job.get("data", b"")),
             "parent": os.getppid(),
             "by": os.getpid(),
+            "stuck": job.get("stuck"),
         }
 
 
@@ -206,6 +213,35 @@ def test_a_job_that_hangs_is_given_up(spec: str) -> None:
     found = run(spec, jobs, deadline=6)
     assert found[1] == {"lost": "grading took longer than 6 s"}
     assert (found[0]["got"], found[2]["got"]) == (1, 3)
+
+
+def test_a_job_leaves_out_where_it_got_stuck(spec: str) -> None:
+    """In native code, one step after the other: all else is done, and nobody else notices."""
+    jobs = [{"do": "answer", "value": value} for value in range(3)]
+    jobs[1] |= {"steps": ["a", "b", "c", "d"], "sticks": ["b", "d"]}
+    found = run(spec, jobs)
+    assert {n: (a["got"], a["stuck"]) for n, a in found.items()} == {
+        0: (0, None),
+        1: (1, ["b", "d"]),
+        2: (2, None),
+    }
+
+
+def test_all_tries_of_a_stuck_job_have_one_deadline(spec: str) -> None:
+    """However many steps it gets stuck in."""
+    steps = [str(number) for number in range(99)]
+    jobs = [{"do": "answer", "value": 1, "steps": steps, "sticks": steps}]
+    found = run(spec, [*jobs, {"do": "answer", "value": 3}], deadline=9)
+    assert found[0] == {"lost": "grading took longer than 9 s"}
+    assert found[1]["got"] == 3
+
+
+def test_a_step_that_can_not_be_left_out_ends_the_job(spec: str) -> None:
+    """It is not tried again and again."""
+    jobs = [{"do": "answer", "value": 1, "steps": ["a"], "sticks": ["a"]}]
+    assert run(spec, jobs, stubborn=True)[0] == {
+        "lost": "grading can't leave out the step 'a'"
+    }
 
 
 def test_what_can_not_start_says_why(spec: str) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from grading.course import notebooks, submission
 from grading.course.notebooks import ROOT
-from grading.course.states import NOT_RUN, Result, State, task_of
+from grading.course.states import NOT_RUN, STUCK, Result, State, task_of
 from grading.course.submission import Form
-from grading.run import pipeline
+from grading.run import pipeline, pool
 from grading.run.sandbox_runner import SandboxEngine
+from tests.grading import fakes
 from tests.grading.attacks import hostile
 
 SECONDS = 8.0
@@ -119,3 +123,36 @@ def test_what_no_time_is_left_for_is_no_zero(form: Form, engine: SandboxEngine) 
     assert (found.state, found.points) == (State.FAILED, {})
     assert found.reasons[0].startswith("no time was left for soft-lookup--")
     assert found.seconds < pipeline.PASSES * times.submission + 3 * SECONDS + 30
+
+
+def test_native_code_of_a_test_costs_its_task(form: Form, tmp_path: Path) -> None:
+    """The process that waits for it is killed from outside, with its sandbox, and another one
+    grades the rest.
+    """
+    first, *_ = tests = [cell for cell in form.cells if cell.role == "test"]
+    stuck = replace(
+        form,
+        cells=tuple(
+            replace(cell, source=fakes.NATIVE, drawn="") if cell is first else cell
+            for cell in form.cells
+        ),
+    )
+    path = tmp_path / "notebook.ipynb"
+    path.write_text(json.dumps(answered({})), encoding="utf-8")
+    times = pipeline.Times(cell=SECONDS)
+    settings = {
+        "form": stuck,
+        "factory": "grading.run.sandbox_runner:make",
+        "options": {},
+        "times": times,
+        "sums": {},
+    }
+    job = {"student": "ann", "path": str(path)}
+    do = functools.partial(pool.run, processes=1)
+    [(_, found, text)] = pipeline.run_all([job], settings, times, do)
+    assert found.state is State.GRADED, found.reasons
+    over = {c.grade_id for c in tests if task_of(c.grade_id) == task_of(first.grade_id)}
+    expected = {n: 0.0 if n in over else most for n, most in form.most.items()}
+    assert found.points == expected, found.messages
+    assert found.messages == dict.fromkeys(over, NOT_RUN) | {first.grade_id: STUCK}
+    assert STUCK.partition(": ")[2] in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,13 +13,14 @@ import pytest
 from nbgrader.utils import determine_grade, is_grade
 
 from grading.course import submission
-from grading.course.states import NOT_RUN, Result, State
+from grading.course.states import NOT_RUN, STUCK, Result, State
 from grading.course.submission import Form, RebuiltCell
 from grading.course.text import MOST, clean
 from grading.run import autograded, pipeline, pool, sandbox_runner
 from grading.run.batch import with_doubts
-from grading.run.pipeline import Graded, Times
+from grading.run.pipeline import Graded, Times, run_all
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
+from grading.run.steps import Steps
 from grading.verdict.cells import CellRun
 from tests.grading import fakes, helpers
 from tests.harness import sample
@@ -384,6 +386,26 @@ def test_what_a_test_defines_is_there_in_the_next_process(form: Form) -> None:
     assert found.points == {**helpers.FULL, "double--small": 0.0}, found.messages
 
 
+def test_a_test_in_which_the_grader_got_stuck_still_defines_its_functions(
+    form: Form,
+) -> None:
+    """Later tests may use them; but not if it was their definition that never ended."""
+    rebuilt = with_test(form, "double--small", "def twice(x):\n    return x + x")
+    cells = [
+        replace(cell, source="assert twice(3) == 6")
+        if cell.grade_id == "total--plain"
+        else cell
+        for cell in rebuilt.cells
+    ]
+    index = next(n for n, c in enumerate(cells) if c.grade_id == "double--small")
+    rebuilt = replace(rebuilt, cells=tuple(cells))
+    for steps, points in ((["test"], 3.0), (["test", "recall"], 0.0)):
+        stuck = [f"{step} {index}" for step in steps]
+        left_out = Steps(stuck=stuck)
+        found = pipeline.grade_one(rebuilt, fakes.FakeEngine(), steps=left_out).result
+        assert found.points == {**NOTHING, "total--plain": points}, found.messages
+
+
 def test_helpers_of_a_given_cell_outlive_its_process(form: Form) -> None:
     """Whatever a submission did to the process in which that cell ran."""
     started: list[fakes.FakeProcess] = []
@@ -431,6 +453,68 @@ def test_the_pool_survives_its_jobs() -> None:
         "the grading process ended (SIGKILL)"
     }
     assert done[3]["lost"] == "grading took longer than 8 s"
+
+
+@pytest.mark.parametrize(
+    ("answers", "own", "points", "ended"),
+    [
+        (
+            {"double": fakes.STUCK, "total": fakes.ALONE},
+            "",
+            {"total--plain": 3.0},
+            ["double--small"],
+        ),
+        (
+            {"total": fakes.NATIVE},
+            "",
+            {"double--small": 2.0, "double--zero": 1.0},
+            ["total"],
+        ),
+        ({}, fakes.NATIVE, helpers.FULL, ["a cell of the student's own"]),
+        (
+            {"double": fakes.STUCK, "total": fakes.NATIVE},
+            fakes.NATIVE,
+            {},
+            ["a cell of the student's own", "double--small", "total"],
+        ),
+    ],
+)
+def test_native_code_that_hangs_costs_what_a_loop_costs(
+    form: Form,
+    small: Path,
+    answers: dict[str, str],
+    own: str,
+    points: dict[str, float],
+    ended: list[str],
+) -> None:
+    """Its task, and nothing else: neither a task beside it, nor another submission."""
+    notebook = helpers.fill({**helpers.RIGHT, **answers})
+    notebook["cells"][1:1] = [sample.code(own)] if own else []
+    paths = {
+        "ann": helpers.hand_in(small, "ann", notebook),
+        "bob": helpers.hand_in(small, "bob", helpers.fill(helpers.RIGHT)),
+    }
+    jobs = [{"student": name, "path": str(path)} for name, path in paths.items()]
+    times = Times(cell=2.0)
+    settings = {
+        "form": form,
+        "factory": "tests.grading.fakes:make",
+        "options": {},
+        "times": times,
+        "sums": {},
+    }
+    do = functools.partial(pool.run, processes=1)
+    found = {
+        job["student"]: result for job, result, _ in run_all(jobs, settings, times, do)
+    }
+    assert (found["bob"].state, found["bob"].points) == (State.GRADED, helpers.FULL)
+    ann = found["ann"]
+    assert (ann.state, ann.points) == (State.GRADED, {**NOTHING, **points}), (
+        ann.messages
+    )
+    assert ann.stops == [f"ended in {where}: limit on time" for where in ended]
+    errors = {ann.messages[name] for name in ann.points if not ann.points[name]}
+    assert errors <= {STUCK, NOT_RUN}
 
 
 def test_a_process_that_is_spent_gets_no_other_job() -> None:

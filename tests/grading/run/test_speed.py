@@ -26,6 +26,7 @@ from grading.course import submission
 from grading.course.notebooks import ROOT
 from grading.run import batch, pool, preparation, sandbox_runner
 from grading.run.fast_imports import imports
+from grading.run.pool import Step
 from grading.sandbox.worker import Worker
 from tests.grading import helpers
 from tests.grading.conftest import ask
@@ -244,7 +245,7 @@ class collects:
     def __exit__(self, *_: object) -> None:
         """Nothing to end."""
 
-    def __call__(self, job: dict) -> dict:
+    def __call__(self, job: dict, step: Step) -> dict:
         """Answer."""
         import gc
 

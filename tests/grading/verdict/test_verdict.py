@@ -11,6 +11,7 @@ from grading.course.bindings import bound_names, needed_names
 from grading.course.notebooks import ROOT
 from grading.verdict import guards
 from grading.verdict.cells import run_test_cell
+from grading.verdict.errors import UNUSABLE
 from tests.grading.wall import fails, passes, submission
 
 
@@ -46,6 +47,43 @@ def test_an_assert_keeps_its_message_and_other_errors_their_name():
     assert fails("def f(): raise KeyError('a')", "f()") == "KeyError: 'a'"
     assert fails("", "nothing(1)") == "NameError: name 'nothing' is not defined"
     assert fails("def f(", "f()").startswith("NameError")
+
+
+@pytest.mark.parametrize(
+    ("returned", "test", "kind"),
+    [
+        ("[[]]", "set(f())", "TypeError"),
+        ("None", "len(f())", "TypeError"),
+        ("object()", "sorted(f())", "TypeError"),
+        ("1, 2, 3", "a, b = f()", "ValueError"),
+        ("{}", "f()['names']", "KeyError"),
+        ("'abc'", "f().isnan()", "AttributeError"),
+        ("torch.ones(2)", "f() @ torch.ones(3)", "RuntimeError"),
+        ("torch.ones(2)", "torch.autograd.grad(f().sum(), f())", "RuntimeError"),
+    ],
+)
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_a_test_can_not_use_is_told_in_words(returned, test, kind, hidden):
+    lines = ("### BEGIN HIDDEN TESTS", test, "### END HIDDEN TESTS")
+    source = "\n".join(lines) if hidden else test
+    with submission(f"def f(): return {returned}") as student:
+        found = run_test_cell(student, source)
+    assert (found.passed, found.error_name, found.told) == (False, kind, UNUSABLE)
+    assert found.message.startswith(f"{kind}: ")
+    assert found.message.endswith(f"({UNUSABLE})")
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["[][1]", "torch.ones(2) @ torch.ones(3)", "raise AttributeError('x')", "g()"],
+)
+def test_an_error_of_the_submission_is_not_laid_to_what_it_returned(body):
+    cell = f"class C:\n    def f(self): {body}\nc = C()"
+    for test in ("c.f()", "call = lambda: c.f()\ncall()"):
+        with submission(cell) as student:
+            found = run_test_cell(student, test)
+        assert (found.passed, found.told) == (False, "")
+        assert UNUSABLE not in found.message
 
 
 def test_exceptions_are_of_the_builtin_class():

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -18,13 +19,14 @@ import pytest
 from grading.course import submission
 from grading.course.notebooks import ROOT
 from grading.course.states import HOLE, NOT_RUN, Result, State
+from grading.feedback import words
 from grading.feedback.error_text import OTHERS, UNKNOWN, VALUES, Rule
 from grading.lms.gradescope import autograder, grade, runner
 from grading.lms.outcome import Problem
 from grading.run import pipeline, sandbox_runner
 from grading.run.runner import EngineError
 from grading.sandbox.bubblewrap import SandboxMissing
-from tests.grading import helpers
+from tests.grading import fakes, helpers
 from tests.harness import sample
 
 SCHEMA = json.loads(
@@ -301,6 +303,34 @@ def test_two_passes_fit_a_container() -> None:
     """Ten minutes, with the cell that runs at the end of the second."""
     times, longest = grade.TIMES, sandbox_runner.CELL_SECONDS
     assert pipeline.PASSES * times.submission + longest < 600 - 30
+    assert pipeline.PASSES * times.submission < grade.DEADLINE < 600
+
+
+def test_native_code_that_hangs_costs_its_task(
+    packed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture,
+) -> None:
+    """The submission is graded without it; if that takes too long, there are no points."""
+    hangs = {"double": fakes.STUCK, "total": fakes.ALONE}
+    place = lay_out(tmp_path / "a", packed, helpers.fill(hangs))
+    monkeypatch.setattr(grade, "ENGINE", "tests.grading.fakes:make_here")
+    monkeypatch.setattr(grade, "TIMES", replace(grade.TIMES, cell=2.0))
+    assert grade.grade(place) == 0
+    content = json.loads((place / "results" / "results.json").read_text())
+    validate(content)
+    assert content["score"] == helpers.FULL["total--plain"]
+    assert content["output"] == "Your code ended in double--small: limit on time."
+    told = {test["number"]: test.get("output", "") for test in content["tests"]}
+    assert told["double--small"] == words.FIXED_WORDS["Stuck"]
+    assert told["double--zero"] == words.FIXED_WORDS["NotRun"]
+
+    monkeypatch.setattr(grade, "DEADLINE", 3.0)
+    monkeypatch.setattr(grade, "TIMES", pipeline.Times(cell=60.0))
+    assert grade.grade(place) == 1
+    assert not (place / "results" / "results.json").exists()
+    assert "grading took longer than 3 s" in capfd.readouterr().out
 
 
 def test_a_suspect_submission_has_no_results_before_it_is_cleared(
@@ -312,21 +342,8 @@ def test_a_suspect_submission_has_no_results_before_it_is_cleared(
     """Its points are not sent; what was there before is removed; a person can change that."""
     place = lay_out(tmp_path / "a", packed, helpers.fill(helpers.RIGHT))
 
-    class Engine:
-        sandboxed = True
-
-        def close(self) -> None:
-            """Nothing to end."""
-
-    def grade_one(*_: object, **__: object) -> object:
-        return type(
-            "Graded",
-            (),
-            {"result": Result("", State.SUSPECT, {"a": 1.0}, reasons=["re-tagged"])},
-        )
-
-    monkeypatch.setattr(grade, "make_engine", lambda place: (Engine(), "said"))
-    monkeypatch.setattr(grade.pipeline, "grade_one", grade_one)
+    found = Result("", State.SUSPECT, {"a": 1.0}, reasons=["re-tagged"])
+    monkeypatch.setattr(grade, "measured", lambda *_: found)
     assert grade.grade(place) == 1
     target = place / "results" / "results.json"
     assert not target.exists()
@@ -407,7 +424,7 @@ def test_without_sandbox_and_root_nothing_runs(
     monkeypatch.setattr(runner, "SandboxEngine", missing)
     monkeypatch.setattr(runner.os, "geteuid", lambda: 1000)
     with pytest.raises(EngineError, match=r"no sandbox \(no bwrap\), and not root"):
-        grade.make_engine(tmp_path)
+        runner.make(tmp_path)
 
 
 @pytest.mark.parametrize(
