@@ -333,9 +333,8 @@ _contract = _Contract(
         f"of a row are 0. Take off the largest score of the row itself, of its allowed "
         f"keys and its sink, or use torch.softmax.": _overflows,
         f"queries whose allowed scores lie far below a forbidden one get weights of "
-        f"{0}: the largest score is taken over all keys. Take it over the allowed ones.": (
-            _is_lost
-        ),
+        f"{0}: the largest score is taken over all keys. Take it over those that are "
+        f"allowed.": _is_lost,
         f"a forbidden key gets weight: the finite number that stands for -inf isn't "
         f"below all allowed scores (a large negative number, or the smallest score "
         f"minus something). Fill with -math.inf.": _is_filled,
