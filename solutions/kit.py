@@ -450,9 +450,11 @@ class _Contract:
                 f"before: something is kept from an earlier call."
             )
         elif problem is not None and self.is_right_afresh(says, values, wants, tol):
+            alone = f"Where no other call came before it is right"
             problem = (
-                f"{problem} Where no other call came before it is right: something is "
-                f"kept between calls."
+                f"{problem} {alone}."
+                if f"kept between calls" in problem
+                else f"{problem} {alone}: something is kept between calls."
             )
         elif (
             problem is not None
@@ -589,7 +591,10 @@ class _Contract:
                     f"{sentence}: is an axis of length 1 squeezed away, or taken for "
                     f"another one?"
                 )
-            return f"{sentence}: what does your code do otherwise where there is one?"
+            return (
+                f"{sentence}: what becomes of an axis of length 1 in your code, or is "
+                f"one entry a case of its own there?"
+            )
         return None
 
     def sign(self, got, wants, values):

@@ -297,6 +297,16 @@ def _is_filled(got, want, query, key, value, mask=None, sink=None):
     return bool(less or ((got[1] > 0) & ~mask).any())
 
 
+def _is_lost(got, want, query, key, value, mask=None, sink=None):
+    """Tell whether just rows get no weights whose best score is a forbidden one."""
+    if mask is None:
+        return False
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    allowed = scores.masked_fill(~mask.expand_as(scores), -math.inf).amax(-1)
+    lost = (got[1] == 0).all(-1) & (want[1] > 0).any(-1)
+    return bool(lost.any() and (scores.amax(-1) - allowed)[lost].min() > 700)
+
+
 _contract = _Contract(
     masked_attention,
     _attended,
@@ -324,6 +334,9 @@ _contract = _Contract(
         f"NaN where scores are large: exp of a large number is infinite, or all powers "
         f"of a row are 0. Take off the largest score of the row itself, of its allowed "
         f"keys and its sink, or use torch.softmax.": _overflows,
+        f"queries whose allowed scores lie far below a forbidden one get weights of "
+        f"{0}: the largest score is taken over all keys. Take it over those that are "
+        f"allowed.": _is_lost,
         f"a forbidden key gets weight: the finite number that stands for -inf isn't "
         f"below all allowed scores (a large negative number, or the smallest score "
         f"minus something). Fill with -math.inf.": _is_filled,

@@ -1028,10 +1028,10 @@ for _n, _widths in enumerate([(5, 7), (6, 3), (3, 6), (4, 4), (6, 6), (1, 1)]):
     _layer = _checkpoint(1184 + _n, "", 6, _widths)
     _apart = f"three matrices are stored, and no in_proj_weight"
     _says = {
-        (6, 3): f"Only vdim differs from D: {_apart}",
-        (3, 6): f"Only kdim differs from D: {_apart}",
+        (6, 3): f"Only vdim differs from D; {_apart}",
+        (3, 6): f"Only kdim differs from D; {_apart}",
         (6, 6): f"All widths are D, and still {_apart}",
-    }.get(_widths, f"kdim and vdim differ from D: {_apart}")
+    }.get(_widths, f"kdim and vdim differ from D; {_apart}")
     _contract.case(_says, *_layer, 2, "", nearby=_near)
     _layer = _checkpoint(1190 + _n, "", 6, _widths, bias=False)
     _contract.case(f"{_says}, bias=False", *_layer, 3, "")

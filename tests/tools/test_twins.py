@@ -295,7 +295,8 @@ contract.case(f"One feature", *_kit_normal(1, (2, 1), (2, 4)))
         (
             "lambda x, y: reference(x, y) * (1 + (len(x) == 1))",
             "One \\(.*With two entries along axis 0 of x and axis 0 of y, in the place of "
-            "one, it is right: what does your code do otherwise where there is one\\?$",
+            "one, it is right: what becomes of an axis of length 1 in your code, or is one entry a "
+            "case of its own there\\?$",
         ),
         (
             "lambda x, y: reference(x, y).squeeze(-2)",

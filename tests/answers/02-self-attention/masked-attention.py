@@ -501,3 +501,25 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # %% wrong: sink_beside_the_largest, of: base | says: does it take part in the largest
 # -         top = scores.amax(dim=-1, keepdim=True).maximum(sink).detach()
 # +         top = scores.amax(dim=-1, keepdim=True).detach()
+
+
+# %% wrong: peak_of_the_forbidden | says: the largest score is taken over all keys
+# Beside a sink, the largest of all scores is subtracted, forbidden ones too.
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    keep = (
+        torch.ones_like(scores, dtype=torch.bool)
+        if mask is None
+        else mask.expand_as(scores)
+    )
+    if sink is None:
+        empty = ~keep.any(-1, keepdim=True)
+        weights = scores.masked_fill(~keep & ~empty, -math.inf).softmax(-1)
+        weights = weights.masked_fill(empty, 0.0)
+    else:
+        # stable: subtract the largest score before the exponential
+        top = torch.maximum(scores.amax(-1, keepdim=True), sink).detach()
+        powers = torch.exp(scores - top) * keep
+        bottom = powers.sum(-1, keepdim=True) + torch.exp(sink - top)
+        weights = powers / bottom.clamp(min=1e-30)
+    return weights @ value, weights
