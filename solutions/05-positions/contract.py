@@ -849,7 +849,13 @@ _contract.again()
 # %% linear-bias--contract | points: 3
 # In float64, with the argument kept, and called again.
 steady("alibi_slopes", alibi_slopes, 5)
-assert alibi_slopes(16)[0] not in (0.5, 1.0), (
+_slopes = alibi_slopes(16)
+_shape = tuple(getattr(_slopes, "shape", ()))
+assert _shape == (16,), (
+    "alibi_slopes(16): expected a tensor of shape (16,), got a"
+    f" {type(_slopes).__name__} of shape {_shape}."
+)
+assert _slopes[0] not in (0.5, 1.0), (
     "The first of 16 slopes is 2 ** (-8 / 16), and an exponent of -0.5 is no whole"
     " number: divide with /, not with //."
 )
