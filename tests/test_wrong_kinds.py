@@ -70,6 +70,8 @@ def targets(names: dict[str, object]) -> Iterator[tuple[object, str, Callable]]:
                     yield value, inner, method
 
 
+@pytest.mark.slow
+@pytest.mark.reads("solutions/*/{path}", "solutions/*.py")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
 def test_a_wrong_kind_of_result_is_told_in_words(path: object) -> None:
     """Whatever a function returns, an assert says what is wrong, and not Python."""
