@@ -276,8 +276,8 @@ _contract.case(_says, _padded(1017, (300, 129, 64), 300, 40, 30), 31, 32, 40)
 _contract.case(f"Only empty sentences", torch.full((3, 2), -100), 1, 2, -100)
 for _bits in (8, 16, 32):
     _says = (
-        f"A pad_id that equals a word in its last {_bits} bits: are ids kept in a "
-        f"smaller data type than int64?"
+        f"A pad_id that equals a word in its last {_bits} bits",
+        f"Are ids kept in a smaller data type than int64?",
     )
     _words = _padded(1048, (3, 4, 0, 1), 4, 2**_bits + 1, 2)
     _contract.case(_says, _words, 2**40, -(2**50), 2**_bits + 1)
@@ -325,8 +325,8 @@ _contract.case(
 )
 for _bits in (8, 16, 32):
     _says = (
-        f"A pad_id that equals a label in its last {_bits} bits: are labels kept in a "
-        f"smaller data type than int64?"
+        f"A pad_id that equals a label in its last {_bits} bits",
+        f"Are labels kept in a smaller data type than int64?",
     )
     _pad = 2**_bits + 1
     _contract.case(_says, _logits, _padded(1049, (3, 4, 2), 4, _pad, 2), _pad)

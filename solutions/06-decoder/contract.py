@@ -483,7 +483,7 @@ _contract.case(f"A transpose", _kit_apart(_ids))
 _contract.case(f"One sentence", _ids[:1, 2:])
 _contract.case(f"Two columns", _ids[:, 1:3])
 _contract.case(f"Equal ids", 0 * _ids - 100)
-_says = f"Ids as large as int64 holds: are they converted to another data type?"
+_says = f"Ids as large as int64 holds", f"Are they converted to another data type?"
 _contract.case(_says, 2**53 + 2 * _ids + 1)
 _contract.case(_says, -(2**62) - _ids)
 _contract.drawn(
@@ -540,8 +540,8 @@ _far = _labels.where(_real, torch.tensor(70))
 _contract.case(f"A padding id beyond the vocabulary", _logits, _far, 70, 9)
 for _bits in (8, 16, 32):
     _says = (
-        f"A padding id that equals a label in its last {_bits} bits: are labels kept "
-        f"in a smaller data type than int64?"
+        f"A padding id that equals a label in its last {_bits} bits",
+        f"Are labels kept in a smaller data type than int64?",
     )
     _pad = 2**_bits + 1
     _contract.case(_says, _logits, (_labels % 3).where(_real, _pad), _pad, 9)
@@ -621,8 +621,8 @@ _contract.case(f"Another padding id", _batches, 0)
 _contract.case(f"No padding", _batches, -100)
 for _bits in (8, 16, 32):
     _says = (
-        f"A padding id that equals a label in its last {_bits} bits: are labels kept "
-        f"in a smaller data type than int64?"
+        f"A padding id that equals a label in its last {_bits} bits",
+        f"Are labels kept in a smaller data type than int64?",
     )
     _pad = 2**_bits + 1
     _own = [(_x, (_y % 3).masked_fill(_y == 5, _pad)) for _x, _y in _batches]

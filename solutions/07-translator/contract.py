@@ -385,7 +385,10 @@ _says = (
 for _digits in (2, 3, 4, 6, 9, 12):
     _size = 10**_digits + 50
     _contract.case(_says, [(1, 2), (_size, 1), (1, 3), (_size, 2)], 4 * _size)
-_says = f"Many pairs: is the order that of one number, in which b outweighs a source?"
+_says = (
+    f"Many pairs",
+    f"Is the order that of one number, in which b outweighs a source?",
+)
 _contract.case(_says, [(2, 1), *[(1, 1)] * 1100], 10**6)
 _contract.drawn(75, _some_pairs, count=60)
 _contract.again()
@@ -972,8 +975,8 @@ for _loss_name, _loss, _reference, _pads in [
     _contract.case(_says, 1e29 * _logits, _padded[3], _pads[3], 0.2)
     for _bits in (8, 16, 32) if _loss is smoothed_loss_all else ():
         _says = (
-            f"A pad_id that equals a label in its last {_bits} bits: are labels kept "
-            f"in a smaller data type than int64?"
+            f"A pad_id that equals a label in its last {_bits} bits",
+            f"Are labels kept in a smaller data type than int64?",
         )
         _pad = 2**_bits + 2
         _ids = _padded[2].masked_fill(_padded[2] == _pads[2], _pad)

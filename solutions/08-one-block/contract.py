@@ -251,8 +251,8 @@ for _ignore in (-1, 10**12, -(10**12)):
 for _bits in (8, 16, 32):
     for _ignore in (2**_bits + 1, 1 - 2**_bits):
         _says = (
-            f"An ignore that equals a label in its last {_bits} bits: are labels kept "
-            f"in a smaller data type than int64?"
+            f"An ignore that equals a label in its last {_bits} bits",
+            f"Are labels kept in a smaller data type than int64?",
         )
         _some = (_labels[0] % 3).where(_labels[0] != -100, _ignore)
         _contract.case(_says, _sets[1], _some, _ignore)
@@ -326,8 +326,8 @@ _contract.case(_says, _few.where(_few != 1, 10**6), 10**6)
 for _bits in (8, 16, 32):
     for _ignore in (2**_bits + 1, 1 - 2**_bits):
         _says = (
-            f"An ignore that equals a label in its last {_bits} bits: are labels kept "
-            f"in a smaller data type than int64?"
+            f"An ignore that equals a label in its last {_bits} bits",
+            f"Are labels kept in a smaller data type than int64?",
         )
         _contract.case(_says, _few.where(_few != 3, _ignore), _ignore)
 _contract.drawn(803, lambda d: _asked_of(d, 2 * d.whole(1, 5)), count=40)
@@ -633,7 +633,10 @@ _contract.case(_says, _texts[1], [0, 3, 22], 22, 15, _seeds[3], 0.6)
 _says = f"A special id beyond the vocabulary, which the text often has"
 _full = torch.where(_texts[1] % 3 == 0, 40, _texts[1])
 _contract.case(_says, _full, [0, 40], 40, 25, _seeds[3], 0.6)
-_says = f"Ids that are equal in their last bits: are they kept in a smaller data type?"
+_says = (
+    f"Ids that are equal in their last bits",
+    f"Are they kept in a smaller data type?",
+)
 for _bits in (8, 16):
     _same = torch.where(_texts[1] % 3 == 0, 2**_bits + 7, _texts[1])
     for _own in ([7, 5 * 2**_bits], [2**_bits + 7, 1]):
