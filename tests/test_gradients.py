@@ -13,8 +13,6 @@ from grading.course.notebooks import ROOT
 
 #: What tests call that comes of their own program, or a module's weights.
 OURS = {"_expected", "_want", "_wanted", "_cut", "_state"}
-#: What tests call that comes of their own program, or a module's weights.
-OURS = {"_expected", "_want", "_wanted", "_cut", "_state"}
 NOTEBOOKS = sorted((ROOT / "solutions").glob("*/*.ipynb"))
 
 
@@ -39,7 +37,7 @@ def asked(source: str, answered: set[str]) -> list[str]:
     nodes = [node for node in ast.walk(ast.parse(source)) if hasattr(node, "lineno")]
     for node in sorted(nodes, key=lambda node: (node.end_lineno, -node.col_offset)):
         if isinstance(node, ast.Assign) and read(node.value) & theirs:
-            theirs |= set(bound(node)) - OURS - OURS
+            theirs |= set(bound(node)) - OURS
         elif isinstance(node, ast.Assign):
             theirs -= set(bound(node))
         if (

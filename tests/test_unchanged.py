@@ -151,7 +151,10 @@ def test_a_record_that_is_none_is_an_error(course: Path) -> None:
 
 
 def test_the_record_names_tests_that_are_there() -> None:
-    """Whose file is gone, or no longer marked, is not on record."""
+    """One that is gone, or has lost its mark, is not on record."""
     for name in unchanged.read(unchanged.FILE):
-        path = ROOT / name.partition("::")[0]
-        assert "pytest.mark.reads(" in path.read_text(encoding="utf-8"), name
+        path, test = name.partition("[")[0].split("::")
+        text = (ROOT / path).read_text(encoding="utf-8")
+        above, definition, _ = text.partition(f"\ndef {test}(")
+        assert definition, f"{name} is gone"
+        assert "@pytest.mark.reads(" in above.rpartition("\n\n\n")[2], name

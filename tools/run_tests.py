@@ -88,16 +88,9 @@ def steps(fast, release=False, anew=False):
 
 def unchanged_step():
     """Return the step that runs what tests/unchanged.json does not fit, and writes it."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        *WAITING,
-        "-m",
-        "reads",
-        "--skip-unchanged",
-    ]
-    return "unchanged tests", [*command, "--record-unchanged", "tests"]
+    pytest = [sys.executable, "-m", "pytest", *WAITING]
+    options = ["-m", "reads", "--skip-unchanged", "--record-unchanged"]
+    return "unchanged tests", [*pytest, *options, "tests"]
 
 
 def run(command, minutes, output: IO | None = None):
@@ -149,23 +142,22 @@ def run(command, minutes, output: IO | None = None):
 def main(argv=None):
     """Command line; returns the exit status, 1 when any step failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--fast", action="store_true", help="the part for each edit")
-    parser.add_argument(
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--fast", action="store_true", help="the part for each edit")
+    which.add_argument(
         "--release",
         action="store_true",
         help="all, fresh claims, version and changelog",
     )
-    parser.add_argument(
+    which.add_argument(
         "--anew", action="store_true", help="all, also what has not changed"
     )
-    parser.add_argument(
+    which.add_argument(
         "--unchanged",
         action="store_true",
         help="run what tests/unchanged.json does not fit, and write it",
     )
     args = parser.parse_args(argv)
-    if args.fast and args.release:
-        parser.error("--fast and --release exclude each other")
     failed = []
 
     def do(title, command, output=None):

@@ -49,9 +49,8 @@ def graph() -> grimp.ImportGraph:
 def modules(name: str) -> frozenset[Path]:
     """Return the files of a module, of all that it imports, and of the packages around them."""
     names = graph().find_upstream_modules(name) | {name}
-    names |= {one.rpartition(".")[0] for one in names if "." in one}
-    names |= {one.rpartition(".")[0] for one in names if "." in one}
-    paths = [ROOT.joinpath(*one.split(".")) for one in names]
+    paths = {ROOT.joinpath(*one.split(".")) for one in names}
+    paths |= {above for path in paths for above in path.parents if above > ROOT}
     both = {path.with_suffix(".py") for path in paths}
     both |= {path / "__init__.py" for path in paths}
     return frozenset(path for path in both if path.is_file())
@@ -114,11 +113,8 @@ def digest(item: pytest.Item) -> str | None:
         if folder.is_relative_to(ROOT) and (place := folder / "conftest.py").is_file()
     }
     lines = [f"{path.relative_to(ROOT)} {content(path)}" for path in sorted(files)]
-    lines += [
-        *platform.python_version_tuple()[:2],
-        platform.system(),
-        platform.machine(),
-    ]
+    lines += [*platform.python_version_tuple()[:2]]
+    lines += [platform.system(), platform.machine()]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
