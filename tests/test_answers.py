@@ -94,6 +94,7 @@ def add(folder: Path, task: str, text: str) -> str:
     return f"{path}:{len(before.splitlines()) + 1}"
 
 
+@pytest.mark.slow
 def test_a_good_bank_has_no_problems(made: Path) -> None:
     """The sample passes, and its table counts what its bank holds."""
     report = judge(made)

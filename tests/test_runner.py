@@ -53,6 +53,7 @@ def test_a_cell_that_draws_for_nobody_is_left_out(
     assert sorted(left_out(load(tmp_path, *cells))) == sorted(texts)
 
 
+@pytest.mark.slow
 def test_a_cell_whose_name_an_answer_reads_is_kept(tmp_path: Path) -> None:
     """Whatever the reference solution reads."""
     loaded = load(tmp_path, DRAWS, BINDS)
@@ -64,6 +65,7 @@ def test_a_cell_whose_name_an_answer_reads_is_kept(tmp_path: Path) -> None:
     assert not (loaded.path.parent / "drawn").exists()
 
 
+@pytest.mark.slow
 def test_a_fork_has_memory_of_its_own_in_large_pages() -> None:
     """What it writes, its parent does not see."""
     kept = [bytearray(b"a" * (8 << 20))]

@@ -88,6 +88,7 @@ def skipped(course: Path, *options: str) -> int:
     return 3 - passed
 
 
+@pytest.mark.slow
 def test_what_has_passed_is_left_out_until_something_changes(course: Path) -> None:
     """Its data, what it imports, its own file, a conftest, the libraries: each counts."""
     assert skipped(course) == 0, "nothing is on record, and nothing is written"

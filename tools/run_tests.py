@@ -49,8 +49,8 @@ MINUTES = {
 
 
 #: Steps that run beside the next one, and are told about after it: the book is executed by two
-#: processes, but written by one.
-BESIDE = {"book"}
+#: processes, but written by one, and what follows the claims begins with one.
+BESIDE = {"claims", "book"}
 
 
 def steps(fast, release=False, anew=False):

@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 
 from grading.course import notebooks
 from grading.course.notebooks import Cell
@@ -154,44 +155,42 @@ def graded_as_meant(notebook: dict, cells: list[Cell]) -> Problems:
 def stands_alone(notebook: dict, cells: list[Cell]) -> Problems:
     """An exercise needs torch, numpy and matplotlib, no file beside it and no one system."""
     for cell in cells:
-        if cell.kind != "code":
-            continue
-        try:
-            tree = ast.parse(cell.source)
-        except SyntaxError as error:
-            yield cell, f"is not plain Python: {error.msg} (line {error.lineno})"
-            continue
-        for node in ast.walk(tree):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [name.name for name in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                names = [node.module or "."]
-            for name in names:
-                package = name.partition(".")[0]
-                if (
-                    package in sys.stdlib_module_names
-                    and package not in EXERCISE_MODULES
-                ):
-                    yield (
-                        cell,
-                        f"imports {package}; an exercise runs alike on every system",
-                    )
-                elif package not in EXERCISE_LIBRARIES | EXERCISE_MODULES:
-                    yield (
-                        cell,
-                        f"imports {package}; an exercise runs with torch, numpy, matplotlib",
-                    )
-            if isinstance(node, ast.Call):
-                called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if (
-                    called in EXERCISE_CALLS
-                    or ast.unparse(node.func) == "torch.compile"
-                ):
-                    yield (
-                        cell,
-                        f"calls {called}; an exercise runs alone, alike on every system",
-                    )
+        if cell.kind == "code":
+            for problem in leaning(cell.source):
+                yield cell, problem
+
+
+@cache  # the helpers of the tests are the same in each notebook
+def leaning(source: str) -> tuple[str, ...]:
+    """Return a line for each import or call of a cell that an exercise may not have."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        return (f"is not plain Python: {error.msg} (line {error.lineno})",)
+    found = []
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "."]
+        for name in names:
+            package = name.partition(".")[0]
+            if package in sys.stdlib_module_names and package not in EXERCISE_MODULES:
+                found.append(
+                    f"imports {package}; an exercise runs alike on every system"
+                )
+            elif package not in EXERCISE_LIBRARIES | EXERCISE_MODULES:
+                found.append(
+                    f"imports {package}; an exercise runs with torch, numpy, matplotlib"
+                )
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if called in EXERCISE_CALLS or ast.unparse(node.func) == "torch.compile":
+                found.append(
+                    f"calls {called}; an exercise runs alone, alike on every system"
+                )
+    return tuple(found)
 
 
 def names_apart(notebook: dict, cells: list[Cell]) -> Problems:
@@ -244,12 +243,13 @@ def folded(notebook: dict, cells: list[Cell]) -> Problems:
         yield cells[place], f"{problem}: run `python -m tools.folding`"
 
 
-def bound_names(source: str) -> list[tuple[str, int]]:
+@cache  # asked of each cell by two rules, and of each helper by every test that uses it
+def bound_names(source: str) -> tuple[tuple[str, int], ...]:
     """Return the global names that a cell binds, each with the line that first does."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
-        return []  # stands_alone says so
+        return ()  # stands_alone says so
     found: dict[str, int] = {}
     todo: list[ast.AST] = [tree]
     while todo:
@@ -277,7 +277,7 @@ def bound_names(source: str) -> list[tuple[str, int]]:
         )
         if not isinstance(node, scopes):
             todo += ast.iter_child_nodes(node)
-    return sorted(found.items(), key=lambda item: item[1])
+    return tuple(sorted(found.items(), key=lambda item: item[1]))
 
 
 def output_text(output: dict) -> str:

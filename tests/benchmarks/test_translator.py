@@ -110,6 +110,7 @@ def test_equal_sizes_and_seconds_and_a_recipe_of_its_own():
         assert found["ff_size"] == base.model.d_ff
 
 
+@pytest.mark.slow
 def test_joey_nmt_stops_after_its_seconds_and_translates_with_its_last_weights(
     tmp_path: Path, joey: dict[str, str]
 ):
@@ -211,6 +212,7 @@ def test_a_translation_that_is_missing_is_no_score(tmp_path: Path):
         bench.measured({}, tmp_path, ["A dog sees a cat."])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_said(tmp_path: Path, monkeypatch, capsys):
     assert main(["--minutes", "0"]) == 1
     assert "--minutes: expected more than 0" in capsys.readouterr().err

@@ -67,6 +67,7 @@ def spent_here(chapter: nbformat.NotebookNode) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_in_a_gap() -> None:
     """What is left and what was cut out give the text back; as many blanks as words."""
     texts = make_texts(0)
@@ -125,6 +126,7 @@ def test_a_mean_counts_no_padding() -> None:
     torch.testing.assert_close(mean_row(scores, ids)[0], scores[0, :2].mean(dim=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [make_kinds, make_tagged])
 def test_no_test_sentence_was_trained_on(make) -> None:
     """Rows of ids, without padding."""

@@ -13,7 +13,7 @@ import math
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -102,9 +102,15 @@ OVERFULL = """all => all.filter((field) => {
   return text.getBoundingClientRect().width > field.getBoundingClientRect().width - 2;
 }).map((field) => field.textContent)"""
 every_figure = pytest.mark.parametrize("name", FIGURES)
-#: Takes a page's other figures away, so that a test meets this one alone.
-ALONE = """name => document.querySelectorAll(".live-figure")
-  .forEach((figure) => figure.dataset.live === name || figure.remove())"""
+#: Takes away all of a page but a figure and its question, so that a test meets these alone.
+ALONE = """([name, question]) => {
+  const kept = [
+    document.querySelector(`.live-figure[data-live=${name}]`),
+    document.getElementById(question),
+  ];
+  for (const e of document.querySelectorAll("body *"))
+    if (e.isConnected && !kept.some((one) => one.contains(e) || e.contains(one))) e.remove();
+}"""
 
 
 def guess(page: object, figure: Figure) -> None:
@@ -125,7 +131,7 @@ def opened(new_context: Callable) -> Callable:
         page = new_context(**{"viewport": DESKTOP, **options}).new_page()
         page.goto(figure.url)
         page.wait_for_function("!document.querySelector('.live-figure:not(.is-live)')")
-        page.evaluate(ALONE, name)
+        page.evaluate(ALONE, [name, figure.question])
         assert not page.locator(".live-body").is_visible(), "before the guess"
         guess(page, figure)
         page.locator(".live-body").wait_for()
@@ -715,14 +721,15 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
     figure = page.locator(f".live-figure[data-live={name}]")
     figure.locator(".live-table summary").click()
 
-    def looks() -> Iterator[tuple]:
-        for size, theme in itertools.product((PHONE, DESKTOP), ("light", "dark")):
-            page.set_viewport_size(size)
-            page.emulate_media(color_scheme=theme)
-            page.locator(f"html[data-theme={theme}]").wait_for(state="attached")
-            yield size, theme
-
-    for size, theme in looks():
+    assert not page.evaluate(TOO_WIDE)
+    ids = page.evaluate(ALL_IDS)
+    assert not [one for one in ids if ids.count(one) > 1], "twice"
+    # axe walks through the whole page, also for a part of it.
+    figure.evaluate(LONELY)
+    for size, theme in itertools.product((PHONE, DESKTOP), ("light", "dark")):
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=theme)
+        page.locator(f"html[data-theme={theme}]").wait_for(state="attached")
         pressed = figure.locator(":is(button, input, summary, label):visible")
         low = pressed.evaluate_all(
             """(all, least) => all.filter((e) => e.getBoundingClientRect().height < least
@@ -736,11 +743,6 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
         frame = page.locator(f".text_html:has(> .live-figure[data-live={name}])")
         background = frame.evaluate("e => getComputedStyle(e).backgroundColor")
         assert background == "rgba(0, 0, 0, 0)" or theme == "light"
-    # axe walks through the whole page, also for a part of it; ids are unique on all of it.
-    ids = page.evaluate(ALL_IDS)
-    assert not [one for one in ids if ids.count(one) > 1], "twice"
-    figure.evaluate(LONELY)
-    for size, theme in looks():
         assert not violations(page, f".live-figure[data-live={name}]"), (size, theme)
     assert not watch.problems
 

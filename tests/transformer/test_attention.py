@@ -62,6 +62,7 @@ def test_equals_pytorch_in_value_and_gradient(case):
         torch.testing.assert_close(mine, reference, atol=tolerance, rtol=tolerance)
 
 
+@pytest.mark.slow
 @given(inputs(torch.float64))
 def test_gradients_pass_gradcheck(case):
     *tensors, mask = case

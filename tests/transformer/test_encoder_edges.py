@@ -37,6 +37,7 @@ class OfIds(nn.Module):
         return (output, *(maps or ()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_exported_program_takes_other_batches_and_lengths(norm_first, need_weights):

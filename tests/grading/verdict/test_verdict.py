@@ -15,6 +15,7 @@ from grading.verdict.errors import UNUSABLE
 from tests.grading.wall import fails, passes, submission
 
 
+@pytest.mark.slow
 def test_values_come_back_as_they_were():
     passes(
         "def same(x): return x",
@@ -241,6 +242,7 @@ def test_names_of_cells():
     assert needed_names(source + "\nf(1)") == {"z", "w", "f", "g"} - {"f"}
 
 
+@pytest.mark.slow
 def test_a_swallowed_timeout_comes_again():
     """As in a __del__, where Python swallows it: the test must end all the same."""
     swallowed = []

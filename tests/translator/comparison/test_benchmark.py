@@ -69,6 +69,7 @@ def test_without_residuals_the_cache_still_equals_the_whole():
     )
 
 
+@pytest.mark.slow
 def test_ablations_are_recorded_one_by_one(tmp_path, capsys):
     data = corpus(tmp_path / "data")
     write_toml(tmp_path / "test.toml", config(max_steps=3))

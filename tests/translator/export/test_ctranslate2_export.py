@@ -58,6 +58,7 @@ def random_translator(tmp_path: Path, settings: Config) -> Translator:
     return Translator(model.eval(), tokenizer, settings)
 
 
+@pytest.mark.slow
 def test_it_writes_what_ours_writes(tmp_path):
     """The shipped weights, greedily, on more than 50 sentences of all the grammar's lengths."""
     translator = load_translator(SHIPPED)

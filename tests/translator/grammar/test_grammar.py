@@ -129,12 +129,14 @@ def test_alignments_are_total_and_in_range(pairs):
         )
 
 
+@pytest.mark.slow
 def test_german_parses_back_to_exactly_its_pair(pairs):
     for pair in pairs[:2500]:
         found = parse(pair.source)
         assert found == [pair], f"{pair}: {[str(p) for p in found]}"
 
 
+@pytest.mark.slow
 def test_english_parses_back_to_its_pair(pairs):
     for pair in pairs[:2500]:
         assert pair in parse(pair.target, "target"), str(pair)

@@ -306,6 +306,7 @@ def test_two_passes_fit_a_container() -> None:
     assert pipeline.PASSES * times.submission < grade.DEADLINE < 600
 
 
+@pytest.mark.slow
 def test_native_code_that_hangs_costs_its_task(
     packed: Path,
     tmp_path: Path,
