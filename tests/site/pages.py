@@ -18,6 +18,12 @@ BASE_URL = CONFIG["html"]["baseurl"]
 PREFIX = urlparse(BASE_URL).path
 #: Pages that Sphinx makes by itself.
 SPECIAL = ["search", "404"]
+#: Takes away all of a page but what some selectors find: each key pressed lays it out anew.
+KEEP_ONLY = """selectors => {
+  const kept = [...document.querySelectorAll(selectors.join(", "))];
+  for (const e of document.querySelectorAll("body *"))
+    if (e.isConnected && !kept.some((one) => one.contains(e) || e.contains(one))) e.remove();
+}"""
 
 
 def documents() -> list[str]:

@@ -27,7 +27,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from torch.nn.functional import scaled_dot_product_attention
 
 from tests.site.axe import violations
-from tests.site.pages import ROOT, SITE, soup
+from tests.site.pages import KEEP_ONLY, ROOT, SITE, soup
 from tests.site.test_pages import DESKTOP, PHONE, TOO_WIDE, Watch
 from transformer.attention import masked_softmax
 from transformer.positional import sinusoidal_encoding
@@ -102,15 +102,6 @@ OVERFULL = """all => all.filter((field) => {
   return text.getBoundingClientRect().width > field.getBoundingClientRect().width - 2;
 }).map((field) => field.textContent)"""
 every_figure = pytest.mark.parametrize("name", FIGURES)
-#: Takes away all of a page but a figure and its question, so that a test meets these alone.
-ALONE = """([name, question]) => {
-  const kept = [
-    document.querySelector(`.live-figure[data-live=${name}]`),
-    document.getElementById(question),
-  ];
-  for (const e of document.querySelectorAll("body *"))
-    if (e.isConnected && !kept.some((one) => one.contains(e) || e.contains(one))) e.remove();
-}"""
 
 
 def guess(page: object, figure: Figure) -> None:
@@ -131,7 +122,11 @@ def opened(new_context: Callable) -> Callable:
         page = new_context(**{"viewport": DESKTOP, **options}).new_page()
         page.goto(figure.url)
         page.wait_for_function("!document.querySelector('.live-figure:not(.is-live)')")
-        page.evaluate(ALONE, [name, figure.question])
+        figure_and_question = [
+            f".live-figure[data-live={name}]",
+            f"#{figure.question}",
+        ]
+        page.evaluate(KEEP_ONLY, figure_and_question)
         assert not page.locator(".live-body").is_visible(), "before the guess"
         guess(page, figure)
         page.locator(".live-body").wait_for()
