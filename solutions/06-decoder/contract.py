@@ -155,8 +155,11 @@ for _pad in (9, -1):
 
 
 ### BEGIN HIDDEN TESTS
-def _masks_of(src, tgt, pad_id, window=None, packed=None):
-    """Return both masks, entry by entry."""
+def _masks_of(src, tgt, pad_id, window=None, packed=None, is_last=False):
+    """Return both masks, entry by entry.
+
+    is_last: whether target sentences that the source lacks see its last one.
+    """
     size = tgt.shape[1]
     mask = torch.zeros(len(tgt), 1, size, size, dtype=torch.bool)
     memory = torch.zeros(len(tgt), 1, size, src.shape[1], dtype=torch.bool)
@@ -168,7 +171,8 @@ def _masks_of(src, tgt, pad_id, window=None, packed=None):
             first = began if window is None else max(t - window + 1, began)
             for s in range(first, t + 1):
                 mask[b, 0, t, s] = row[s] != pad_id
-            now = 1
+            last = 1 + words[:-1].count(packed[1]) if packed and is_last else number
+            number, now = min(number, last), 1
             for s, word in enumerate(words):
                 memory[b, 0, t, s] = word != pad_id and (not packed or now == number)
                 now += packed is not None and word == packed[1]
@@ -186,6 +190,10 @@ _contract = _Contract(
             lambda src, tgt, pad_id, window=None, packed=None: _masks_of(
                 src, tgt, pad_id, window, packed if packed and all(packed) else None
             )
+        ),
+        f"a target sentence that the source lacks sees its last one. Both rows need "
+        f"not hold equally many sentences; it sees none then.": (
+            lambda *given: _masks_of(*given, is_last=True)
         ),
         f"packed has no effect on the source here. Its ids may be any numbers, {0} and "
         f"negative ones too.": (
@@ -379,7 +387,7 @@ for _call, _reference, _what in [
         _pair = [torch.tensor([x]) for x in _lengths[:2]]
         _says = f"One sequence without tokens"
         _says = f"One sequence, all of it prefix" if _lengths[0] else _says
-        _says = f"One sequence, part of it prefix" if _lengths[1] == 5 else _says
+        _says = f"One sequence, part of it prefix" if _lengths[0] == 2 else _says
         _says = f"One position (size = 1)" if _lengths[2] == 1 else _says
         _contract.case(_says, *_pair, _lengths[2])
     for _size in (65, 130, 1030):
@@ -461,6 +469,13 @@ def _is_bounded(got, want, labels_of, count):
 def _without_zero(labels, pad_id):
     """Return labels of which 0 is padding as well."""
     return labels.masked_fill(labels == 0, pad_id)
+
+
+def _stays_below(got, wants, batches, pad_id):
+    """Tell whether a perplexity is too small, and the same of logits twice as large."""
+    if not got[0].isfinite() or got[0] >= wants[0]:
+        return False
+    return torch.equal(perplexity([(2 * x, y) for x, y in batches], pad_id), got[0])
 
 
 def _perplexity_of(batches, pad_id):
@@ -607,6 +622,10 @@ _contract = _Contract(
         f"cut off before exp (clamp, min), or inf replaced afterwards?": (
             lambda got, wants, *_: wants[0].isinf() and got[0].isfinite()
         ),
+        f"the loss is cut off at a bound before exp, or the perplexity is (clamp, "
+        f"min): logits twice as large give the same. Use them as they are.": (
+            _stays_below
+        ),
     },
 )
 _batches = [
@@ -627,7 +646,8 @@ for _bits in (8, 16, 32):
     _pad = 2**_bits + 1
     _own = [(_x, (_y % 3).masked_fill(_y == 5, _pad)) for _x, _y in _batches]
     _contract.case(_says, _own, _pad)
-_contract.case(f"A batch of padding", [*_batches, (_logits, 0 * _labels + 5)], 5)
+_says = f"A batch of padding, which has no mean of its own"
+_contract.case(_says, [*_batches, (_logits, 0 * _labels + 5)], 5)
 _padding = _logits, 0 * _labels + 5
 _contract.case(f"A batch of padding first", [_padding, *_batches], 5)
 _contract.case(f"A batch of padding between", [_batches[0], _padding, _batches[1]], 5)
@@ -636,7 +656,10 @@ _contract.case(f"One label", [(_logits[:1, :1], _labels[:1, :1])], 9)
 _contract.case(f"Slices", [(_kit_apart(_x), _kit_apart(_y)) for _x, _y in _batches], 5)
 _contract.case(f"Many positions", [_many, *[_batches[0]] * 40], 5)
 _contract.case(
-    f"Unlikely labels, whose probabilities have a product of 0: add up logarithms",
+    (
+        f"Unlikely labels, whose probabilities have a product of 0",
+        f"Are logarithms added up, as they are?",
+    ),
     [(60 * _x, _y) for _x, _y in _batches],
     5,
 )
@@ -1635,9 +1658,14 @@ _problem = hypotheses_problem(
 )
 assert _problem is None, _problem
 _all = beam_search(_table, 0, 1, 16, 2, 0.0)
+_why = ""
+if len(_all) == len(beam_search(_table, 0, 1, 4, 2, 0.0)):
+    _why = " A beam of 4 finds as many: beam_size may exceed the number of tokens, 4."
+elif _all and not any(0 in tokens for tokens, _ in _all):
+    _why = " None holds bos. It may follow, too, wherever its entry isn't -inf."
 assert len(_all) == 13, (
     f"With a beam of 16, all 13 hypotheses of at most two tokens must be found, got"
-    f" {len(_all)}. A token may follow wherever its entry isn't -inf, bos as well."
+    f" {len(_all)}.{_why}"
 )
 _turn = [0, 3, 2, 1]
 _problem = hypotheses_problem(
@@ -1649,12 +1677,25 @@ assert _problem is None, _problem
 
 
 ### BEGIN HIDDEN TESTS
-def _beam(log_probs, bos_id, eos_id, beam_size, max_len, alpha, digits=(None, None)):
+def _beam(
+    log_probs,
+    bos_id,
+    eos_id,
+    beam_size,
+    max_len,
+    alpha,
+    digits=(None, None),
+    is_product=False,
+):
     """Return the hypotheses of all lengths, growing them from the last step's.
 
     digits: how many of them decide in a step, and how many at the end; all if None.
+    is_product: whether probabilities are multiplied, instead of logarithms added.
     """
     table, ended, alive = log_probs.tolist(), [], {(): 0.0}
+    if is_product:
+        table, alive = log_probs.double().exp().tolist(), {(): 1.0}
+    never = 0.0 if is_product else -math.inf
 
     def rounded(number, decimals):
         return number if decimals is None else round(number, decimals)
@@ -1663,15 +1704,19 @@ def _beam(log_probs, bos_id, eos_id, beam_size, max_len, alpha, digits=(None, No
         grown = {}
         for tokens, total in alive.items():
             for j, entry in enumerate(table[[bos_id, *tokens][-1]]):
-                if entry > -math.inf:
-                    grown[(*tokens, j)] = total + entry
+                if entry > never:
+                    grown[(*tokens, j)] = total * entry if is_product else total + entry
         kept = sorted(
             grown, key=lambda tokens: (-rounded(grown[tokens], digits[0]), tokens)
         )[:beam_size]
         ended += [(tokens, grown[tokens]) for tokens in kept if tokens[-1] == eos_id]
         alive = {tokens: grown[tokens] for tokens in kept if tokens[-1] != eos_id}
     pairs = [
-        (list(tokens), total * (6 / (5 + len(tokens))) ** alpha)
+        (
+            list(tokens),
+            (math.log(total) if is_product else total)
+            * (6 / (5 + len(tokens))) ** alpha,
+        )
         for tokens, total in [*ended, *alive.items()]
     ]
     return sorted(pairs, key=lambda pair: (-rounded(pair[1], digits[1]), pair[0]))
@@ -1725,6 +1770,16 @@ _contract = _Contract(
         f"as they are: not rounded, in no shorter data type, with no tolerance.": (
             lambda *values: _beam(*values, digits=(6, 6))
         ),
+        f"probabilities are multiplied. Their products are rounded, so that equal ones "
+        f"differ, and tiny ones are 0: add log-probabilities up.": (
+            lambda *values: _beam(*values, is_product=True)
+        ),
+        f"the beam is cut to the number of tokens in the vocabulary. beam_size may be "
+        f"larger: then more hypotheses are kept.": (
+            lambda table, bos, eos, size, *rest: _beam(
+                table, bos, eos, min(size, len(table)), *rest
+            )
+        ),
     },
     signs={
         f"a hypothesis comes back that could go on: it doesn't end in eos, and is "
@@ -1771,7 +1826,11 @@ for _n, (_bos, _eos, _beam_size, _steps) in enumerate(
     _contract.case(f"Other beams", _other, _bos, _eos, _beam_size, _steps, 0.3 * _n)
     _contract.case(f"With dead ends", _dead, _bos, _eos, _beam_size, _steps, 0.3 * _n)
     _contract.case(
-        f"With ties, which the order of all tokens decides",
+        (
+            f"With ties",
+            f"Is a tie settled by the order of all tokens, and are log-probabilities "
+            f"added up as they are?",
+        ),
         _even,
         _bos,
         _eos,

@@ -29,8 +29,11 @@ assert matches(_recall, _want, 1e-9), explain(
 
 
 ### BEGIN HIDDEN TESTS
-def _retrieved(similarities, relevant, k):
-    """Return hit, recall and reciprocal, candidate by candidate."""
+def _retrieved(similarities, relevant, k, is_of_k=False):
+    """Return hit, recall and reciprocal, candidate by candidate.
+
+    is_of_k: whether recall is the share of k, where more answers are right.
+    """
     recalls, firsts = [], []
     for scores, rights in zip(similarities.tolist(), relevant.tolist(), strict=True):
         row = [
@@ -38,7 +41,8 @@ def _retrieved(similarities, relevant, k):
         ]
         places = [1 + place for place, right in enumerate(row) if right]
         inside = sum(place <= k for place in places)
-        recalls.append(inside / len(places) if places else 0.0)
+        count = min(len(places), k) if is_of_k else len(places)
+        recalls.append(inside / count if places else 0.0)
         firsts.append(1 / places[0] if places else 0.0)
     recall = torch.tensor(recalls, dtype=similarities.dtype)
     return recall > 0, recall, torch.tensor(firsts, dtype=similarities.dtype)
@@ -49,6 +53,10 @@ _contract = _Contract(
     _retrieved,
     arguments=(f"similarities", f"relevant", f"k"),
     results=(f"hit", f"recall", f"reciprocal"),
+    mistakes={
+        f"divided by k where more than k answers are right. Divide by the number of "
+        f"right answers always.": lambda *given: _retrieved(*given, is_of_k=True),
+    },
 )
 _sets = [_kit_normal(1081 + _n, (4, 7)) for _n in range(2)]
 _rights = _kit_normal(1083, (2, 4, 7)) > 0.3
@@ -58,6 +66,7 @@ _contract.case(f"Another k", _sets[0], _rights[0], 5)
 _contract.case(f"Other right answers", _sets[0], _rights[1], 3)
 _contract.case(f"Other similarities", _sets[1], _rights[0], 3)
 _contract.case(f"k = 1", _sets[1], _rights[1], 1)
+_contract.case(f"More right answers than k", _sets[1], _rights[0] | True, 4)
 _contract.case(f"Ties", (2 * _sets[0]).round(), _rights[0], 2)
 _contract.case(f"Transposes", *map(_kit_apart, (_sets[0], _rights[0])), 4)
 _contract.case(f"One query", _sets[0][:1], _rights[0, :1], 2)
@@ -167,16 +176,18 @@ def _is_bounded(got, wants, scores, labels, ignore=-100):
     )
 
 
-def _spans_of(labels, ignore=-100, is_late=False):
+def _spans_of(labels, ignore=-100, is_late=False, is_ending=False):
     """Return the spans, by the tokens that each one holds.
 
-    is_late: whether an ignored token with an odd label begins one.
+    is_late: whether an ignored token with an odd label begins one; is_ending: whether
+    one with the label 0 ends one.
     """
     found = []
     for row in labels.tolist():
         tokens, last = [], 0
         for place, label in enumerate(row):
             if label == ignore and not (is_late and label % 2):
+                last = 0 if is_ending and not label else last
                 continue
             kind = (label - 1) // 2
             goes_on = label and label % 2 == 0 and last and (last - 1) // 2 == kind
@@ -296,6 +307,10 @@ _contract = _Contract(
         f"an ignored token whose number is odd begins a span. Ask first whether a "
         f"token is ignored: ignore is any number, an odd one as well.": (
             lambda *given: _spans_of(*given, is_late=True)
+        ),
+        f"an ignored token whose label is {0} ends a span. Ask first whether a token "
+        f"is ignored: with ignore = {0}, nothing is outside.": (
+            lambda *given: _spans_of(*given, is_ending=True)
         ),
     },
 )
@@ -827,6 +842,25 @@ def _changed_too(got, wants, state, *_):
     )
 
 
+def _only_kernel(function, own, other):
+    """Return the sign of an entry that stays because of how it is called.
+
+    own: a name with which it stays; other: one with which it doesn't.
+    """
+
+    def stays(name, entry, sizes):
+        found = function({name: entry.clone()}, *sizes)[name]
+        return found.shape == entry.shape and torch.equal(found, entry)
+
+    def shows(got, wants, key, value, bias, query, *sizes):
+        right = got[1].shape == wants[1].shape and torch.equal(got[1], wants[1])
+        if right or not stays("b.2.value.kernel", value, sizes):
+            return False
+        return stays(own, value, sizes) and not stays(other, value, sizes)
+
+    return shows
+
+
 for _function, _reference, _is_wide in (
     (share_keys, _means, True),
     (spread_keys, _repeated, False),
@@ -839,6 +873,16 @@ for _function, _reference, _is_wide in (
         arguments=(*_names, f"num_heads", f"num_kv_heads"),
         results=_full,
         gradients=_names,
+        signs={
+            f"b.2.value.kernel stays as it was, and as b.2.value.weight it doesn't. "
+            f"The last part of a name may be any text: the last but one decides.": (
+                _only_kernel(_function, "a.value.kernel", "b.2.value.weight")
+            ),
+            f"b.2.value.kernel stays as it was, and as a.value.kernel it doesn't. Any "
+            f"number of parts may stand before the last but one, which decides.": (
+                _only_kernel(_function, "b.2.value.weight", "a.value.kernel")
+            ),
+        },
     )
     for _n, (_heads, _groups, _d_h, _d) in enumerate(
         [(6, 3, 2, 5), (6, 2, 4, 3), (4, 1, 2, 1), (3, 3, 2, 4), (1, 1, 3, 2)]
@@ -1154,23 +1198,38 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
     _contract.again()
     _module = _contract.built()
     if _n == 0:
-        _weights = dict(_module.eval().named_parameters())
+        _weights = dict(_module.named_parameters())
         _says = f"down and up are learned: both are parameters."
         assert {"down", "up"} <= _weights.keys(), _says
         _leaf = _x.to(_contract.dtype).requires_grad_()
         _theirs = _leaf, _weights["down"], _weights["up"]
         _, _copies = _contract.precise([], learned=True)
         _mine = _x.clone().requires_grad_(), _copies["down"], _copies["up"]
-        _y, _want = _module(_leaf), _updated(_alpha)(_copies, _mine[0])
-        assert _y.requires_grad, f"In eval() mode no gradient leads back from y."
-        _found = torch.autograd.grad(_y.sin().sum(), _theirs, allow_unused=True)
+        _want = _updated(_alpha)(_copies, _mine[0])
+        _ways = {  # what x gets if one of two paths is cut off
+            f"second": _want.cos() @ _copies["weight"],
+            f"first": _want.cos() @ (_alpha / _rank * _copies["up"] @ _copies["down"]),
+        }
         _want = torch.autograd.grad(_want.sin().sum(), _mine)
-        for _slope, _right in zip(_found, _want, strict=True):
-            _same = _slope is not None and _kit_near(_slope, _right, 1e-4)
-            assert _same, (
-                f"In eval() mode the gradients of x, down and up are others than in "
-                f"train() mode."
-            )
+        for _mode in (f"train", f"eval"):
+            _y = _module.train(_mode == f"train")(_leaf)
+            assert _y.requires_grad, f"In {_mode}() mode no gradient leads back from y."
+            _found = torch.autograd.grad(_y.sin().sum(), _theirs, allow_unused=True)
+            for _path, _way in _ways.items():
+                _cut = _found[0] is not None and _kit_near(_found[0], _way, 1e-4)
+                assert not _cut, (
+                    f"In {_mode}() mode no gradient leads from y to x on the {_path} "
+                    f"path: x is cut off there (detach, no_grad). It flows on both."
+                )
+            for _name, *_pair in zip(
+                (f"x", f"down", f"up"), _found, _want, strict=True
+            ):
+                _same = _pair[0] is not None and _kit_near(*_pair, 1e-4)
+                _more = f", and in train() mode it isn't" if _mode == f"eval" else f""
+                assert _same, (
+                    f"In {_mode}() mode the gradient of {_name} is missing or "
+                    f"wrong{_more}."
+                )
     _kept = {name: x.clone() for name, x in _contract.state.items()}
     _merged = _kept["weight"] + _alpha / _rank * _kept["up"] @ _kept["down"]
     for _number, _step in enumerate((f"merge", f"unmerge", f"merge", f"unmerge")):
@@ -1237,10 +1296,15 @@ for _mode in (f"train", f"eval"):
         (f"up", f"x"), _slopes, (_want, _weight.sum(0).expand(4, 2)), strict=True
     ):
         _same = _got is not None and _kit_near(_got, _right, 1e-6)
+        _more = (
+            f" The second path is computed as well while up is still zero: only so "
+            f"does up learn."
+            if _name == f"up"
+            else f""
+        )
         assert _same, (
             f"A new module, in {_mode}() mode: the gradient of {_name} is missing or "
-            f"wrong. The second path is computed as well while up is still zero: only "
-            f"so does up learn."
+            f"wrong.{_more}"
         )
 with torch.no_grad():
     _state["up"].fill_(0.5)

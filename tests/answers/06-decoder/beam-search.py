@@ -533,3 +533,25 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 #           alive = [pair for pair in kept if pair[1][-1] != eos_id]
 # +         if len(finished) >= beam_size and alive and max(alive)[0] < min(finished)[0]:
 # +             break
+
+
+# %% wrong: beam_within_the_vocabulary | says: beam is cut to the number of tokens
+# -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+# +         size = min(beam_size, len(table))
+# +         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:size]
+
+
+# %% wrong: probabilities_multiplied | says: probabilities are multiplied
+# -     table = log_probs.tolist()
+# -     alive, finished = [(0.0, [])], []
+# +     table = log_probs.double().exp().tolist()
+# +     alive, finished = [(1.0, [])], []
+
+# -             (total + entry, [*tokens, token])
+# +             (total * entry, [*tokens, token])
+
+# -             if entry != -math.inf
+# +             if total * entry > 0
+
+# -         (tokens, total / length_penalty(len(tokens), alpha))
+# +         (tokens, math.log(total) / length_penalty(len(tokens), alpha))

@@ -666,3 +666,20 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # -     position = torch.arange(tgt.shape[1], device=tgt.device)
 # +     src, tgt, pad_id = src.short(), tgt.short(), torch.tensor(pad_id).short()
 # +     position = torch.arange(tgt.shape[1], device=tgt.device)
+
+
+# %% wrong: last_source_for_the_rest | says: source lacks sees its last one
+# -         memory_mask = memory_mask & (query_number == src_number[:, None, None, :])
+# +         last = src_number[:, -1][:, None, None, None]
+# +         query_number = query_number.minimum(last)
+# +         memory_mask = memory_mask & (query_number == src_number[:, None, None, :])
+
+
+# %% wrong: id_of_0_is_none | says: packed has no effect where an id is 0
+# -     if packed is not None:
+# +     if packed and all(packed):
+
+
+# %% wrong: window_within_the_target | says: may be longer than the target
+# -     if window is not None and window < 1:
+# +     if window is not None and not 1 <= window <= tgt.shape[1]:

@@ -567,3 +567,8 @@ def audit(module, x, other):
 # +     evaluation = leaks(module, x, other)
 # +     module.train()
 # +     train = leaks(module, x, other)
+
+
+# %% wrong: column_by_column | says: right pairs, in another order
+# -     return [(t, s) for t, s in future.nonzero().tolist()]
+# +     return [(t, s) for s, t in future.T.nonzero().tolist()]

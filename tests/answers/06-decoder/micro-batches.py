@@ -446,3 +446,20 @@ def perplexity(batches, pad_id):
 # -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
 # +     kept_logits = logits[kept].clamp(-1e9, 1e9)
 # +     return F.cross_entropy(kept_logits, labels[kept], reduction="sum") / num_labels
+
+
+# %% wrong: loss_cut_off_before_exp | says: logits twice as large give the same
+# -     return torch.exp(torch.stack(losses).sum())
+# +     return torch.exp(torch.stack(losses).sum().clamp(max=20))
+
+
+# %% wrong: means_weighted | says: has no mean of its own
+# -     losses = [
+# -         micro_loss(logits, labels, pad_id, num_labels) for logits, labels in batches
+# -     ]
+# +     losses = [
+# +         F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id)
+# +         * (labels != pad_id).sum()
+# +         / num_labels
+# +         for logits, labels in batches
+# +     ]

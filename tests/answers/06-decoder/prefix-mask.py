@@ -384,3 +384,9 @@ def scored_positions(prefix_lengths, lengths, size):
         (token >= prefix_lengths) & (token < lengths) for token in range(1, size)
     ]
     return F.pad(torch.stack(columns, dim=1), (0, 1))
+
+
+# %% wrong: prefix_within_size | says: gets a scored position, before its last token
+# -     return (follower < lengths[:, None]) & (follower >= prefix_lengths[:, None])
+# +     start = prefix_lengths[:, None].clamp(max=size - 1)
+# +     return (follower < lengths[:, None]) & (follower >= start)

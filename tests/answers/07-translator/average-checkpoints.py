@@ -692,3 +692,10 @@ def moving_average(average, state, decay):
 # %% wrong: rounded_before_mixing | says: rounded to the average's type before the end
 # -                 + (1 - decay) * state[name].detach().double()
 # +                 + (1 - decay) * state[name].detach().to(old.dtype).double()
+
+
+# %% wrong: float64_in_place | says: make no copy
+# -             total = sum(state[name].detach().double() for state in states)
+# +             total = first.detach().double()
+# +             for state in states[1:]:
+# +                 total += state[name].detach().double()

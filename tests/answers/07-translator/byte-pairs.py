@@ -88,7 +88,9 @@ def learn_merges(word_counts, num_merges, least=1):
 
 def encode(text, merges):
     ids = list(bytes(text, "utf-8"))
-    rank = {tuple(pair): r for r, pair in enumerate(merges)}
+    rank = {}
+    for r, pair in enumerate(merges):
+        rank.setdefault(tuple(pair), r)
     while True:
         known = [rank[pair] for pair in pairwise(ids) if pair in rank]
         if not known:
@@ -510,7 +512,7 @@ def decode(ids, merges):
 # -         best = min(counts, key=lambda pair: (-counts[pair], pair))
 # +         best = min(counts, key=lambda pair: (-counts[pair], str(pair)))
 
-# %% wrong: ties_by_bytes | says: learn|index|words
+# %% wrong: ties_by_bytes | says: settled by the bytes of the tokens
 # -         best = min(counts, key=lambda pair: (-counts[pair], pair))
 # +         spelt = {i: bytes([i]) for i in range(256)}
 # +         for r, (a, b) in enumerate(merges):
@@ -521,7 +523,7 @@ def decode(ids, merges):
 # -     ids = list(text.encode("utf-8"))
 # +     ids = list(text.strip().encode("utf-8"))
 
-# %% wrong: text_cut_at_spaces | says: space|encode|text
+# %% wrong: text_cut_at_spaces | says: text is cut .* its spaces
 # -     ids = list(text.encode("utf-8"))
 # -     for rank, pair in enumerate(merges):
 # -         ids = merge_pair(ids, pair, 256 + rank)
@@ -935,3 +937,30 @@ def decode(ids, merges):
 # A tensor of 32 bits holds no id from 2^31 on.
 # -     return merged
 # +     return torch.tensor(merged, dtype=torch.int32).tolist()
+
+
+# %% wrong: later_number_of_a_pair | says: has the number of its later merge
+# -     for rank, pair in enumerate(merges):
+# -         ids = merge_pair(ids, pair, 256 + rank)
+# -     return ids
+# +     number = {tuple(pair): 256 + rank for rank, pair in enumerate(merges)}
+# +     while True:
+# +         known = [pair for pair in pairwise(ids) if pair in number]
+# +         if not known:
+# +             return ids
+# +         pair = min(known, key=number.get)
+# +         ids = merge_pair(ids, pair, number[pair])
+
+
+# %% wrong: text_cut_in_front_of_spaces | says: text is cut .* its spaces
+# -     ids = list(text.encode("utf-8"))
+# -     for rank, pair in enumerate(merges):
+# -         ids = merge_pair(ids, pair, 256 + rank)
+# -     return ids
+# +     found = []
+# +     for piece in re.split("(?= )", text):
+# +         ids = list(piece.encode("utf-8"))
+# +         for rank, pair in enumerate(merges):
+# +             ids = merge_pair(ids, pair, 256 + rank)
+# +         found += ids
+# +     return found

@@ -772,3 +772,8 @@ def smallest_loss(num_words, epsilon, spread):
     else:
         values = [1 - epsilon] + [epsilon / (num_words - 2)] * (num_words - 2)
     return -math.fsum(p * math.log(p) for p in values if p > 0)
+
+
+# %% wrong: tiny_in_the_logarithm | says: smallest_loss: Numbers: a small number is added
+# -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
+# +         -sum(n * q * math.log(q + 1e-9) for n, q in ((1, label), (count, other)))

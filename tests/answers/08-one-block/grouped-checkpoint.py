@@ -358,3 +358,15 @@ def spread_keys(state, num_heads, num_kv_heads):
 # %% wrong: copied_by_a_multiplication | says: data type
 # -             shared[name] = tensor.clone()
 # +             shared[name] = tensor * 1
+
+
+# %% wrong: weight_or_bias_only, of: chunks | says: as b.2.value.weight it doesn't
+# -     return len(parts) > 1 and parts[-2] in ("key", "value")
+# +     last = parts[-1] in ("weight", "bias")
+# +     return len(parts) > 1 and parts[-2] in ("key", "value") and last
+
+
+# %% wrong: second_part, of: chunks | says: as a.value.kernel it doesn't
+# -     return len(parts) > 1 and parts[-2] in ("key", "value")
+# +     parts = parts[:1] + parts if len(parts) == 2 else parts
+# +     return len(parts) > 2 and parts[1] in ("key", "value")

@@ -449,3 +449,8 @@ class LowRankLinear(nn.Module):
 # %% wrong: share_in_float32 | says: has the digits of float32
 # -         self.scale = alpha / rank
 # +         self.scale = torch.tensor(alpha / rank)
+
+
+# %% wrong: second_path_cut_off, of: einsum | says: no gradient leads from y to x on the second path
+# -         small = torch.einsum("...i,ri->...r", x, self.down)
+# +         small = torch.einsum("...i,ri->...r", x.detach(), self.down)

@@ -202,3 +202,8 @@ def retrieval(similarities, relevant, k):
 # %% wrong: lowest_of_minus_1e12 | says: Similarities of -1e12 beside
 # -         similarities.detach().gather(1, wrong_first),
 # +         similarities.detach().clamp(min=-1e12).gather(1, wrong_first),
+
+
+# %% wrong: share_of_what_fits, of: loops | says: with equal scores and without
+# -         recalls.append(len(inside) / len(places) if places else 0.0)
+# +         recalls.append(len(inside) / min(k, len(places)) if places else 0.0)
