@@ -298,8 +298,16 @@ def _is_filled(got, want, query, key, value, mask=None, sink=None):
 
 
 def _is_lost(got, want, query, key, value, mask=None, sink=None):
-    """Tell whether just rows get no weights whose best score is a forbidden one."""
+    """Tell whether just rows get no weights whose best score is a forbidden one.
+
+    A score of 1000, which is forbidden, is asked apart: beside numbers of that size,
+    one that stands for -inf does no harm, and is another mistake.
+    """
     if mask is None:
+        return False
+    own = torch.ones(1, 1, 1).double(), torch.tensor([[[-1.0], [1000.0]]]).double()
+    one = torch.tensor([[[True, False]]])
+    if masked_attention(*own, own[1], one, *([] if sink is None else [sink]))[1].any():
         return False
     scores = query @ key.mT / query.shape[-1] ** 0.5
     allowed = scores.masked_fill(~mask.expand_as(scores), -math.inf).amax(-1)
@@ -589,6 +597,12 @@ _contract = _Contract(
                 torch.ones_like(valid)[..., None] if valid.shape[1] == 1 else None
             )
         ),
+        f"padding may be attended to if causal is True. Only real tokens may, in both "
+        f"kinds of windows.": (
+            lambda valid, window, causal=False: (
+                _local(torch.ones_like(valid), window, True) if causal else None
+            )
+        ),
         f"positions are counted in 8 bits, which end at 127.": (
             lambda valid, *given: _local(valid, *given, places=torch.int8)
         ),
@@ -688,6 +702,14 @@ _contract = _Contract(
                 sizes[2] == 0 and not lookback_head(*sizes[:3])[0].any()
             )
         ),
+        f"the right key gets the most weight, but too little: the gain is too small "
+        f"for these sizes. Scores are divided by the root of d_k, the number of "
+        f"columns of W_q: the gain must make up for just that, whatever the offset.": (
+            lambda got, want, *sizes: (
+                torch.equal(got[0].argmax(-1), want[0].argmax(-1))
+                and got[0].amax(-1).min() < 0.999
+            )
+        ),
     },
 )
 for _n, (_num, _length, _size) in enumerate(
@@ -704,6 +726,7 @@ for _n, (_num, _length) in enumerate([(5, 2), (5, 3), (5, 4), (300, 2), (5, 1)])
     _symbols = integers(1061 + _n, 0, 4, (_length,))
     for _offset in (1, 0):
         _says = f"A short T_max, a gain for it too: T_max {_length}, n {_num}"
+        _says = f"Many symbols, n {_num}, and T_max {_length}" if _num > 5 else _says
         _contract.case(_says, _num, _length, _offset, _symbols)
 
 

@@ -375,7 +375,7 @@ for _name in _names:
     }
     _says = f"{_name}, one vector"
     _contract.case(_says, _vector, *_sets[0][1:], _name, nearby=_near)
-    _says = f"{_name}, gates far below 0 and far above: does exp(-x) overflow?"
+    _says = f"{_name}, gates far below 0 and far above: does exp overflow?"
     _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
     _says = f"{_name}, gates so far below 0 that nothing passes", f"Are they cut off?"
     _low = 1 + _sets[0][0].abs(), -100 * (1 + _sets[0][1].abs()), 1e15 * _sets[0][2]

@@ -123,3 +123,41 @@ def test_a_special_case_is_met_and_told(answer: str, says: str) -> None:
     message, _ = drawn(answer)
     assert message.startswith("A call drawn at random"), message
     assert re.search(says, message), message
+
+
+REFILLED = """
+kept = {{}}
+def answer(x, parts):
+    key = {key}
+    return kept.setdefault(key, (x + sum(parts), x, parts))[0].clone()
+contract = _Contract(
+    answer,
+    lambda x, parts: x + sum(parts),
+    (f"x", f"parts"),
+    results=(f"the sum",),
+    gradients=(f"x",),
+)
+a, b, c = _kit_normal(1, (2, 3), (2, 3), (2, 3))
+contract.case(f"Numbers", a, [b])
+contract.case(f"Others", {others})
+contract.again()
+"""
+
+
+@pytest.mark.parametrize("others", ["c, [b]", "a, [c]"])
+def test_what_is_kept_by_its_holder_is_found(others: str) -> None:
+    """A tensor is changed in place, or a list gets another entry."""
+    code = REFILLED.format(key="id(x), id(parts), x.requires_grad", others=others)
+    message, told = Kit().run(code)
+    assert "Others" in message
+    assert "hold something else by now" in message
+    assert told == message
+
+
+def test_a_result_kept_from_before_gradients_is_not_called_cut_off() -> None:
+    """What is kept by numbers has no gradient: calls without any came before."""
+    code = REFILLED.format(key="str((x.tolist(), parts))", others="c, [b]")
+    message, told = Kit().run(code)
+    assert "right where no other call came before" in message
+    assert "cut off" not in message
+    assert told == message

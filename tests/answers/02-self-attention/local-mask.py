@@ -407,3 +407,8 @@ def local_mask(valid, window, causal=False):
             .triu(-(window // 2))
         )
     return band & valid[:, None]
+
+
+# %% wrong: padding_if_causal, of: base | says: with causal=False and with causal=True
+# -     return near & valid[:, None, :]
+# +     return near & (valid[:, None, :] | causal)

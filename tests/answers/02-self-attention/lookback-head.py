@@ -239,7 +239,7 @@ def lookback_head(num_symbols, max_len, offset):
 # +     gain = 6 * math.log(max_len) * math.sqrt(max_len)
 
 
-# %% wrong: gain_without_the_symbols | says: T_max 2, n 300
+# %% wrong: gain_without_the_symbols | says: n 300, .* the gain is too small
 # d_k is D, and the gain that of the positions.
 def lookback_head(num_symbols, max_len, offset):
     D = num_symbols + max_len
@@ -331,3 +331,11 @@ def lookback_head(num_symbols, max_len, offset):
     key, blank = torch.stack([one, j, j * j], dim=1), torch.zeros(num_symbols, 3)
     value = torch.eye(num_symbols + max_len, num_symbols)
     return torch.cat([blank, query]), torch.cat([blank, key]), value
+
+
+# %% wrong: gain_by_the_positions, of: base | says: n 300, .* the gain is too small
+# d_k is D, and the gain makes up for the root of T_max.
+# -     W_q = torch.zeros(size, max_len)
+# -     W_k = torch.zeros(size, max_len)
+# +     W_q = torch.zeros(size, size)
+# +     W_k = torch.zeros(size, size)

@@ -523,3 +523,19 @@ def masked_attention(query, key, value, mask=None, sink=None):
         bottom = powers.sum(-1, keepdim=True) + torch.exp(sink - top)
         weights = powers / bottom.clamp(min=1e-30)
     return weights @ value, weights
+
+
+# %% wrong: large_number_then_zeros | says: a forbidden key gets weight
+# A large negative number stands for -inf, and forbidden weights are set to 0 later.
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    if sink is not None:
+        column = sink.expand(*scores.shape[:2], 1)
+        weights = torch.cat([scores, column], dim=-1).softmax(dim=-1)[..., :-1]
+    else:
+        weights = scores.softmax(dim=-1)
+    if mask is not None:
+        weights = weights * mask
+    return weights @ value, weights

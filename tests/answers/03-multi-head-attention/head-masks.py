@@ -532,3 +532,8 @@ def torch_mask(mask, batch_size, num_heads):
 # %% wrong: view_of_a_turned_mask | says: reshape where you use view
 # -     return ~every.flatten(0, 1)  # (B, h, T_q, T_k) -> (B * h, T_q, T_k)
 # +     return (~every).view(batch_size * num_heads, *mask.shape[-2:])
+
+
+# %% wrong: reaches_of_32_bits, of: base | says: too large for the data type
+# -         windows.append((s <= t) & (s >= t - reach))
+# +         windows.append((s <= t) & (s >= t - torch.tensor(reach, dtype=torch.int32)))

@@ -330,3 +330,41 @@ def centre_outputs(W, b=None):
     """
     W_new = W - W.mean(dim=1, keepdim=True)
     return W_new, None if b is None else b - b.mean()
+
+
+# %% wrong: kept_by_the_tensors | says: hold something else by now
+# Results are kept by the tensors themselves.
+folded = {}
+
+
+def fold_norm(gamma, beta, W, b=None):
+    key = (id(gamma), id(beta), id(W), id(b))
+    if key not in folded:
+        b_new = beta @ W
+        b_new = b_new if b is None else b_new + b
+        folded[key] = (gamma[:, None] * W, b_new), (gamma, beta, W, b)
+    return folded[key][0]
+
+
+def centre_outputs(W, b=None):
+    W_new = W - W.mean(dim=1, keepdim=True)
+    return W_new, None if b is None else b - b.mean()
+
+
+# %% wrong: kept_by_the_numbers | says: right where no other call came before
+# Results are kept by the numbers in the tensors, as well for those that ask for
+# gradients later.
+folded = {}
+
+
+def fold_norm(gamma, beta, W, b=None):
+    key = str([x if x is None else (x.tolist(), x.dtype) for x in (gamma, beta, W, b)])
+    if key not in folded:
+        b_new = beta @ W
+        folded[key] = gamma[:, None] * W, b_new if b is None else b_new + b
+    return tuple(x.clone() for x in folded[key])
+
+
+def centre_outputs(W, b=None):
+    W_new = W - W.mean(dim=1, keepdim=True)
+    return W_new, None if b is None else b - b.mean()

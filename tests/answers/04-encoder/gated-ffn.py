@@ -291,7 +291,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
     return (gates[activation](x @ W_gate) * (x @ W_up)) @ W_down
 
 
-# %% wrong: exp_overflows, of: table | says: does exp\(-x\) overflow
+# %% wrong: exp_overflows, of: table | says: does exp overflow
 # Sigmoid and silu are written with exp(-z), whose gradient is NaN for very negative gates
 # (below -88 in float32).
 # -     "sigmoid": torch.sigmoid,
