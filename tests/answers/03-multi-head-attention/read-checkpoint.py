@@ -666,19 +666,6 @@ def read_heads(state, num_heads, prefix=""):
     return found
 
 
-# %% wrong: kept_by_the_dictionary, of: base | says: entries have changed since it was read
-# -     D = state[prefix + "out_proj.weight"].shape[0]
-# +     kept = read_heads.__dict__.setdefault("kept", {})
-# +     key = (id(state), num_heads, prefix)
-# +     if key in kept:
-# +         return dict(kept[key][1])
-# +     D = state[prefix + "out_proj.weight"].shape[0]
-
-# -     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
-# +     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
-# +     kept[key] = state, heads
-
-
 # %% wrong: through_numpy, of: base | says: Entries that require gradients
 # -     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
 # +     heads["W_o"] = torch.from_numpy(out.numpy().T.reshape(num_heads, d_h, D))

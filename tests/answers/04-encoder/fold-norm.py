@@ -333,7 +333,7 @@ def centre_outputs(W, b=None):
 
 
 # %% wrong: kept_by_the_tensors | says: hold something else by now
-# Results are kept by the tensors themselves.
+# Results are kept by the tensors themselves. In a sandbox each call brings new ones.
 folded = {}
 
 
@@ -351,7 +351,7 @@ def centre_outputs(W, b=None):
     return W_new, None if b is None else b - b.mean()
 
 
-# %% wrong: kept_by_the_numbers | says: right where no other call came before
+# %% wrong: kept_by_the_numbers | says: no other call came before|require gradients yet
 # Results are kept by the numbers in the tensors, as well for those that ask for
 # gradients later.
 folded = {}

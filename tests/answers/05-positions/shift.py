@@ -458,7 +458,7 @@ def offset_between(first, second, base=10000.0):
 # +     angle = torch.sign(sine) * torch.acos(cosine.clamp(-1, 1))
 # +     return torch.round(angle / slowest)
 
-# %% wrong: frequencies_by_width | says: base = 1000, as in an earlier call
+# %% wrong: frequencies_by_width | says: base = 1000, as in the call before
 rates = {}
 
 
