@@ -458,25 +458,9 @@ def offset_between(first, second, base=10000.0):
 # +     angle = torch.sign(sine) * torch.acos(cosine.clamp(-1, 1))
 # +     return torch.round(angle / slowest)
 
-# %% wrong: frequencies_by_width | says: base = 1000, as in the call before
-rates = {}
 
-
-def shift_encoding(encoding, offset, base=10000.0):
-    width = encoding.shape[-1]
-    if width not in rates:
-        pair = torch.arange(0, width, 2, dtype=torch.float64)
-        rates[width] = float(base) ** (-pair / width)
-    angle = rates[width] * offset
-    cosine, sine = angle.cos().to(encoding.dtype), angle.sin().to(encoding.dtype)
-    even, odd = encoding[..., 0::2], encoding[..., 1::2]
-    pairs = [even * cosine + odd * sine, odd * cosine - even * sine]
-    return torch.stack(pairs, dim=-1).flatten(-2)
-
-
-def offset_between(first, second, base=10000.0):
-    width = first.shape[-1]
-    rate = float(base) ** (-(width - 2) / width)
-    s1, c1, s2, c2 = first[..., -2], first[..., -1], second[..., -2], second[..., -1]
-    angle = torch.atan2(s2 * c1 - c2 * s1, c2 * c1 + s2 * s1)
-    return torch.round(angle / rate)
+# %% wrong: frequencies_by_width, of: assigned_slices | says: base = 1000, as in the call before
+# -     freq = base ** (-torch.arange(0, width, 2).double() / width)
+# +     kept = shift_encoding.__dict__.setdefault("kept", {})
+# +     freq = base ** (-torch.arange(0, width, 2).double() / width)
+# +     freq = kept.setdefault(width, freq)
