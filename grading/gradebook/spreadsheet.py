@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: Characters with which a text after + or - can do something in a spreadsheet program.
-ACTIVE = set('()|!"=[]{}:*/^&<>%$#@;\\') | set("0123456789")
+ACTIVE = frozenset('()|!"=[]{}:*/^&<>%$#@;\\')
 
 
 def is_formula(text: str) -> bool:
@@ -16,7 +16,8 @@ def is_formula(text: str) -> bool:
     ):
         return True
     signs = "+-\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}"
-    return bare[0] in signs and bool(ACTIVE & set(bare[1:]))
+    # A digit of any script: programs read numbers in their user's own.
+    return bare[0] in signs and any(c in ACTIVE or c.isdecimal() for c in bare[1:])
 
 
 def guarded(text: str) -> str:

@@ -197,11 +197,15 @@ def test_a_roster_comes_back(
             assert member in again.by_name(member.sortable_name)
 
 
-@pytest.mark.parametrize("name", ["=1+1", "'=1+1", "''=1+1", "'t Hoff", "'", "-2+3"])
+@pytest.mark.parametrize(
+    "name", ["=1+1", "'=1+1", "''=1+1", "'t Hoff", "'", "-2+3", "-๐"]
+)
 def test_names_like_formulas_come_back(tmp_path: Path, name: str) -> None:
     """roster.csv is opened in a spreadsheet, too."""
     roster = Roster([Member("s01", name, name)])
     roster.write(tmp_path / "roster.csv")
+    cells = rows_of((tmp_path / "roster.csv").read_bytes())[1]
+    assert not any(map(spreadsheet_computes, cells))
     assert read_roster(tmp_path / "roster.csv").members == roster.members
 
 
