@@ -109,6 +109,7 @@ def test_a_good_bank_has_no_problems(made: Path) -> None:
     assert ["total", "6", "4", "4", "3", "1", "0", "4", "0"] in table
 
 
+@pytest.mark.slow
 def test_right_answers_that_bear_no_other_are_reported(made: Path) -> None:
     """They run in one notebook; who is right alone is not blamed alone."""
     add(

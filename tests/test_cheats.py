@@ -58,6 +58,7 @@ def gained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     return {hidden: found[f"double--{n}"] for n, hidden in enumerate(RELATIONS)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", RELATIONS)
 def test_relations_are_noticed(gained: dict[str, list[str]], hidden: str) -> None:
     """A test that compares two calls with each other is passed by what is the same each time."""

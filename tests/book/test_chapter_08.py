@@ -83,6 +83,7 @@ def test_nothing_is_lost_in_a_gap() -> None:
             assert int((blanks == texts.mask).sum()) == len(cut) <= number
 
 
+@pytest.mark.slow
 def test_what_is_written_goes_into_the_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the model, here one that always writes the same two words."""
     texts = make_texts(0)

@@ -283,6 +283,7 @@ def test_bad_input_is_named(call, message):
         call()
 
 
+@pytest.mark.slow
 def test_exports_with_a_batch_and_a_length_of_any_size():
     class Layer(torch.nn.Module):
         def __init__(self):

@@ -523,6 +523,7 @@ class WithKeys(torch.nn.Module):
         return self.attention(query, key, value, mask_keys(real), self.need_weights)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_exported_program_takes_other_batches_and_lengths(need_weights):
     def draw(batch, t_q, t_k):

@@ -63,6 +63,7 @@ def same_weights(a, b):
     )
 
 
+@pytest.mark.slow
 def test_it_learns_and_says_so(data, tmp_path):
     _, summary = train(data, tmp_path, max_steps=80, checkpoint_every=40)
     found = losses(tmp_path)
