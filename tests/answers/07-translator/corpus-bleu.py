@@ -710,7 +710,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +             total = max(total, 1)
 
 
-# %% wrong: smooth_divides_by_zero | says: don't divide by a total of 0
+# %% wrong: smooth_divides_by_zero | says: nor divide by a total of 0
 # -         if smooth and matches == 0 and n > 1 and total > 0:
 # +         if smooth and matches == 0 and n > 1:
 
@@ -1090,3 +1090,8 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
         logs += math.log(m / t)
     brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
     return 100 * brevity * math.exp(logs / max_n)
+
+
+# %% wrong: last_reference | says: only the last reference was used
+# -         most |= count_ngrams(reference, n)
+# +         most = count_ngrams(reference, n)
