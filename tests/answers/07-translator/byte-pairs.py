@@ -740,7 +740,7 @@ def decode(ids, merges):
 # +         if pair[0] != pair[1]:
 
 
-# %% wrong: half_of_all_places | says: were halved and rounded down
+# %% wrong: half_of_all_places | says: halved and rounded down
 # The places of a pair of equal tokens are halved, as if they stood in one row.
 # -             for pair in pairs_apart(ids):
 # -                 counts[pair] += count

@@ -240,7 +240,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +     wanted = sum(sum(map(len, known)) / len(known) for _, known in pairs)
 
 
-# %% wrong: lengths_of_shortest | says: adds up the shortest
+# %% wrong: lengths_of_shortest | says: add up the shortest
 # R adds up the shortest references.
 # -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
 # +     wanted = sum(min(map(len, known)) for _, known in pairs)
@@ -288,7 +288,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +     return (found & most).total(), len(hypothesis) - n + 1
 
 
-# %% wrong: no_penalty | says: brevity penalty is missing
+# %% wrong: no_penalty | says: no brevity penalty in this score
 # The penalty is left out.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = 0.0
