@@ -1281,7 +1281,8 @@ for _n, (_out, _in, _rank, _alpha) in enumerate(
             for name, x in _module.named_parameters()
         )
         assert _learns, (
-            f"After {_step} down and up ask for gradients again, weight and bias don't."
+            f"After {_step} down and up must ask for gradients again, and weight and "
+            f"bias must not."
         )
 _weight, _bias, _x = _kit_normal(1200, (3, 2), (3,), (4, 2))
 _given = _weight.clone(), _bias, 2, 3.0

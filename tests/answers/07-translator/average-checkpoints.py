@@ -699,3 +699,8 @@ def moving_average(average, state, decay):
 # +             total = first.detach().double()
 # +             for state in states[1:]:
 # +                 total += state[name].detach().double()
+
+
+# %% wrong: masks_averaged | says: a mask has no mean
+# -         if first.is_floating_point():
+# +         if first.is_floating_point() or first.dtype == torch.bool:

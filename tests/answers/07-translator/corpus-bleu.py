@@ -240,7 +240,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +     wanted = sum(sum(map(len, known)) / len(known) for _, known in pairs)
 
 
-# %% wrong: lengths_of_shortest | says: adds up the shortest
+# %% wrong: lengths_of_shortest | says: add up the shortest
 # R adds up the shortest references.
 # -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
 # +     wanted = sum(min(map(len, known)) for _, known in pairs)
@@ -288,7 +288,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +     return (found & most).total(), len(hypothesis) - n + 1
 
 
-# %% wrong: no_penalty | says: brevity penalty is missing
+# %% wrong: no_penalty | says: no brevity penalty in this score
 # The penalty is left out.
 # -     brevity = min(0.0, 1 - wanted / words)
 # +     brevity = 0.0
@@ -710,7 +710,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +             total = max(total, 1)
 
 
-# %% wrong: smooth_divides_by_zero | says: don't divide by a total of 0
+# %% wrong: smooth_divides_by_zero | says: nor divide by a total of 0
 # -         if smooth and matches == 0 and n > 1 and total > 0:
 # +         if smooth and matches == 0 and n > 1:
 
@@ -1090,3 +1090,8 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
         logs += math.log(m / t)
     brevity = 1.0 if length >= wanted else math.exp(1 - wanted / length)
     return 100 * brevity * math.exp(logs / max_n)
+
+
+# %% wrong: last_reference | says: only the last reference was used
+# -         most |= count_ngrams(reference, n)
+# +         most = count_ngrams(reference, n)

@@ -777,3 +777,8 @@ def smallest_loss(num_words, epsilon, spread):
 # %% wrong: tiny_in_the_logarithm | says: smallest_loss: Numbers: a small number is added
 # -         -sum(n * q * math.log(q) for n, q in ((1, label), (count, other)) if q > 0)
 # +         -sum(n * q * math.log(q + 1e-9) for n, q in ((1, label), (count, other)))
+
+
+# %% wrong: smallest_of_all_only | says: this is the value of the other definition
+# -     if spread == "all":
+# +     if spread:

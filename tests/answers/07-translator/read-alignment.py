@@ -508,7 +508,7 @@ def copy_unknown(target, source, weights, unknown):
     return result
 
 
-# %% wrong: last_token_always_cut, of: plain | says: last token was left out
+# %% wrong: last_token_always_cut, of: plain | says: last source token doesn't count
 # The last token of each list is always dropped, as if it were </s>.
 
 #       target = torch.tensor(target_words)[:, None] == torch.arange(max(target_words) + 1)
@@ -607,3 +607,9 @@ def copy_unknown(target, source, weights, unknown):
 # %% wrong: words_by_identity | says: compare words with ==
 # -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
 # +         source[int(row.argmax())] if word is unknown and row.max() > 0 else word
+
+
+# %% wrong: never_looked_at_is_covered | says: uncovered, .*: expected 1 entries
+# Words at which nothing looked are left out, and the sums are right.
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, total in enumerate(weights.sum(dim=0).tolist()) if 0 < total < threshold

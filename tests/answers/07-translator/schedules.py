@@ -700,3 +700,9 @@ def update_of(micro_batch, accumulation):
 # %% wrong: a_little_before_rounding_up | says: too coarse
 # -     return micro_batch // accumulation + 1
 # +     return math.ceil(micro_batch / accumulation + 1e-9)
+
+
+# %% wrong: restart_line_lost | says: noam of update 7 .* expected a float, got NoneType
+# The rate of the line isn't returned.
+# -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+# +     (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)

@@ -304,7 +304,7 @@ def shuffle_batches(batches, seed):
 # +     return batches[start:] + batches[:start]
 
 
-# %% wrong: shuffle_seed_ignored | says: two different seeds
+# %% wrong: shuffle_seed_ignored | says: eight different seeds
 # The seed is a constant.
 # -     random.Random(seed).shuffle(order)
 # +     random.Random(0).shuffle(order)
@@ -708,3 +708,14 @@ def padding_share(lengths, batches):
 def shuffle_batches(batches, seed):
     first = random.Random(seed).randrange(len(batches))
     return batches[first:] + batches[:first]
+
+
+# %% wrong: seed_zero_is_one | says: different seeds, 0 and 1, gave the same order
+# -     random.Random(seed).shuffle(order)
+# +     random.Random(seed or 1).shuffle(order)
+
+
+# %% wrong: share_rounded_down | says: padding_share of .*: expected 0\.09
+# The share is 0, and both rectangles are counted.
+# -     return 1 - used / cells if cells else 0.0
+# +     return (cells - used) // cells if cells else 0.0

@@ -390,7 +390,7 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # +     return [gradient * factor for gradient in gradients], torch.tensor(norm)
 
 
-# %% wrong: clip_values | says: each gradient was clipped for itself
+# %% wrong: clip_values | says: each number was cut off at max_norm
 # Each number is cut off.
 # -     factor = max_norm / norm if norm > max_norm else 1.0
 # -     return [gradient * factor for gradient in gradients], norm
@@ -813,3 +813,8 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
         adam_step(*one, rate) for one in zip(parameters, gradients, states, strict=True)
     ]
     return [new for new, _ in steps], [state for _, state in steps]
+
+
+# %% wrong: old_parameter_back | says: parameter doesn't change.*old parameter returned
+# -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
+# +     return parameter, (n, m, v)

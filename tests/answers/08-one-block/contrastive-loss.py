@@ -280,3 +280,9 @@ class ContrastiveLoss(nn.Module):
 # %% wrong: squared_difference_of_groups | says: large and negative ones
 # -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
 # +         right = ((groups[:, None] - groups).square() == 0).to(scores.dtype)
+
+
+# %% wrong: limit_by_a_branch | says: Beyond the limit no way leads
+# -         scale = self.log_scale.clamp(max=math.log(100)).exp()
+# +         scale = self.log_scale.exp()
+# +         scale = scale if scale < 100 else torch.tensor(100.0)

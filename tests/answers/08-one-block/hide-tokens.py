@@ -304,3 +304,8 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # %% wrong: ids_in_int16 | says: equal in their last bits
 # -     ordinary = ~torch.isin(ids, special)  # (B, T)
 # +     ordinary = ~torch.isin(ids.short(), special.short())
+
+
+# %% wrong: nobody_chosen | says: all are -100
+# -     chosen = ordinary & (place < number)
+# +     chosen = ordinary & (place < 0 * number)

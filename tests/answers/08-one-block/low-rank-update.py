@@ -113,12 +113,12 @@ class LowRankLinear(nn.Module):
         self.move(0)
 
 
-# %% wrong: no_alpha | says: alpha / rank is missing
+# %% wrong: no_alpha | says: has the factor 1
 # -         self.scale = alpha / rank
 # +         self.scale = 1.0
 
 
-# %% wrong: alpha_alone | says: factor is alpha
+# %% wrong: alpha_alone | says: factor is alpha\. It is
 # -         self.scale = alpha / rank
 # +         self.scale = alpha
 
@@ -183,7 +183,7 @@ class LowRankLinear(nn.Module):
 # +         self.register_buffer("weight", weight.detach())
 
 
-# %% wrong: caller_still_learned | says: requires_grad|keep a copy
+# %% wrong: caller_still_learned | says: keep a copy, and detach it
 # -         self.register_buffer("weight", weight.detach().clone())
 # +         self.register_buffer("weight", weight.clone())
 
@@ -230,7 +230,7 @@ class LowRankLinear(nn.Module):
 # +         self.is_merged = False
 
 
-# %% wrong: merge_without_factor | says: factor alpha / rank is missing
+# %% wrong: merge_without_factor | says: has the factor 1
 # -                 self.weight += self.scale * self.up @ self.down
 # +                 self.weight += self.up @ self.down
 
@@ -454,3 +454,8 @@ class LowRankLinear(nn.Module):
 # %% wrong: second_path_cut_off, of: einsum | says: no gradient leads from y to x on the second path
 # -         small = torch.einsum("...i,ri->...r", x, self.down)
 # +         small = torch.einsum("...i,ri->...r", x.detach(), self.down)
+
+
+# %% wrong: one_over_rank | says: has the factor 1
+# -         self.scale = alpha / rank
+# +         self.scale = 1 / rank

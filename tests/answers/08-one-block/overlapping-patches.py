@@ -360,3 +360,16 @@ def join_patches(rows, shape, patch, stride):
 # -     padded = F.pad(images, (0, beside, 0, below))
 # +     padded = images.view(-1, height, width)
 # +     padded = F.pad(padded, (0, beside, 0, below)).unflatten(0, images.shape[:2])
+
+
+# %% wrong: always_one_pixel_apart | says: stride has no effect
+# -     height, width = images.shape[2:]
+# +     height, width = images.shape[2:]
+# +     stride = 1
+
+
+# %% wrong: first_patch_uncounted | says: Is the first one counted
+# -     down = max(math.ceil((height - patch) / stride), 0) + 1
+# -     across = max(math.ceil((width - patch) / stride), 0) + 1
+# +     down = max(math.ceil((height - patch) / stride), 1)
+# +     across = max(math.ceil((width - patch) / stride), 1)

@@ -109,7 +109,7 @@ def retrieval(similarities, relevant, k):
 # +     place = (higher | equal).sum(-1)
 
 
-# %% wrong: nan_without_right | says: recall 0
+# %% wrong: nan_without_right | says: without a right answer gets 0
 # -     recall = inside / found.sum(dim=1).clamp(min=1)
 # +     recall = inside / found.sum(dim=1)
 
@@ -207,3 +207,18 @@ def retrieval(similarities, relevant, k):
 # %% wrong: share_of_what_fits, of: loops | says: with equal scores and without
 # -         recalls.append(len(inside) / len(places) if places else 0.0)
 # +         recalls.append(len(inside) / min(k, len(places)) if places else 0.0)
+
+
+# %% wrong: one_more_than_k | says: the first k \+ 1 candidates count
+# -     inside = found[:, :k].sum(dim=1)  # (B, n) -> (B,)
+# +     inside = found[:, : k + 1].sum(dim=1)
+
+
+# %% wrong: hit_anywhere | says: behind the first k count as well
+# -     return inside > 0, recall, (found / places).amax(dim=1)
+# +     return found.sum(dim=1) > 0, recall, (found / places).amax(dim=1)
+
+
+# %% wrong: recall_is_a_number | says: a number of right answers, and no share
+# -     recall = inside / found.sum(dim=1).clamp(min=1)
+# +     recall = inside
