@@ -240,24 +240,43 @@ def _kit_sizes(names, values):
 
 def _kit_reason(error):
     """Say in words what an error inside an answer probably comes from."""
-    text = str(error)
+    text, kind = str(error), type(error)
+    if kind in (AssertionError, ValueError) and "empty" not in text:
+        return f" If a check of yours raised it: these arguments are legal."
+    if "NoneType" in text:
+        return f" Something is None there, and your code goes on as if it weren't."
     if "in-place" in text or "inplace" in text:
         return (
             f" Something is changed in place (by +=, a method that ends in _ or an "
             f"assignment to a part), which gradients don't allow."
         )
+    if "unexpected keyword" in text or "positional argument" in text:
+        return (
+            f" A function is called with other arguments than it takes. Do yours have "
+            f"the names and the order of the statement?"
+        )
+    if "mask" in text or "index" in text or "indices" in text:
+        wrong = "type" in text or "must be long" in text or "Long" in text
+        if wrong and kind is not AttributeError:
+            return (
+                f" An index holds whole numbers, and a mask booleans: which data type "
+                f"has yours?"
+            )
     if "Double" in text or "dtype" in text or "double" in text:
+        if "floating point" in text and "Got" in text:
+            return (
+                f" A function that needs floating-point numbers got whole ones or "
+                f"booleans."
+            )
         return (
             f" Numbers of two data types meet: make tensors of your own with the data "
             f"type of an argument (torch.zeros_like, x.new_zeros, dtype=x.dtype)."
         )
-    if "view size is not compatible" in text or "stride" in text:
+    if "view size is not compatible" in text:
         return (
             f" An argument may be a transpose or a slice of another tensor: use "
             f"reshape where you use view, or contiguous()."
         )
-    if "unexpected keyword" in text or "positional argument" in text:
-        return f" Keep the names and the order of the arguments."
     if "non-empty" in text or "empty sequence" in text or "empty range" in text:
         return (
             f" With these sizes something is empty: is nothing left to be stacked, "
@@ -268,8 +287,8 @@ def _kit_reason(error):
             f" A number is too large for the data type of a tensor: int32 ends near "
             f"2 * 10^9, int64 near 9 * 10^18."
         )
-    if type(error) is ValueError:
-        return f" If a check of yours raised it: these arguments are legal."
+    if kind is AttributeError:
+        return f""
     if "size of tensor" in text or "shapes cannot" in text or "shape" in text:
         return (
             f" Shapes don't fit: does the code rely on sizes that are equal by chance, "
@@ -1322,8 +1341,9 @@ class _Contract:
                     came = dict(zip(names, found, strict=True))
                     problem = self.with_cut(problem, values, name, came, want, 10 * tol)
                 assert problem is None or not now.isnan().any(), (
-                    f"{problem} Is there a root of 0 inside, a division by 0 or an "
-                    f"infinite exponential, if only in a branch that isn't taken?"
+                    f"{problem} Is there a root of 0 inside, a division by 0, an "
+                    f"infinite exponential or a NaN of your own, if only in a branch "
+                    f"that isn't taken?"
                 )
                 assert problem is None, problem
 

@@ -811,7 +811,7 @@ def _kit_relation(got, want, tol):
     if _kit_near(got, want, 2e-6):
         return None  # the digits say what it is
     if (got == got.flatten()[0]).all() and (want != want.flatten()[0]).any():
-        return f"All numbers that come are the same; they differ."
+        return f"All numbers that come are the same; the right ones differ."
     for axis in range(want.dim()):
         slices = zip(got.unbind(axis), want.unbind(axis), strict=True)
         off = [not _kit_near(a, b, tol) for a, b in slices]

@@ -787,7 +787,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +     logarithms = 0.0
 
 
-# %% wrong: zero_is_an_int | says: expected 0\.0, got 0
+# %% right: zero_is_an_int
 # -             return 0.0
 # +             return 0
 
