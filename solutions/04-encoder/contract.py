@@ -464,10 +464,10 @@ _contract = _Contract(
     mistakes={
         f"too large. Is d_ff rounded up before two thirds of it are taken, or a width "
         f"that fits rounded up once more?": _rounded_first,
-        f"2/3 is no float, and its rounding error counts. {_whole}": _up_from(
+        f"this comes with 2/3 as a float: a rounding error counts. {_whole}": _up_from(
             lambda d_ff: d_ff * (2 / 3)
         ),
-        f"1/3 is no float, and its rounding error counts. {_whole}": _up_from(
+        f"this comes with 1/3 as a float: a rounding error counts. {_whole}": _up_from(
             lambda d_ff: d_ff * (1 - 1 / 3)
         ),
     },

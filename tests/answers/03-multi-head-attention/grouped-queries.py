@@ -644,3 +644,9 @@ def share_heads(weight, num_kv_heads):
 # The scores are -inf, and those of an empty row 0.
 # -         torch.softmax(scores, dim=-1).masked_fill(empty, 0.0) @ value
 # +         torch.softmax(scores, dim=-1) @ value
+
+
+# %% wrong: median_of_a_group | says: numbers of the first head of each group
+# It is the median, the lower number of two.
+# -     return groups.mean(dim=1)  # (g, h / g, D, d_h) -> (g, D, d_h)
+# +     return groups.median(dim=1).values

@@ -674,3 +674,9 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +         std = x.std(-1, keepdim=True, unbiased=False) + 1e-5
 # +         unit = (x - x.mean(-1, keepdim=True)) / std
 # +         return unit * layer[f"gamma_{number}"] + layer[f"beta_{number}"]
+
+
+# %% wrong: results_swapped | says: weights of encoder_layer.*expected shape \(B, h, T, T\)
+# The mask is handed on: weights and output have changed places.
+# -         return norm(2, z + feed_forward(z, layer)), weights
+# +         return weights, norm(2, z + feed_forward(z, layer))
