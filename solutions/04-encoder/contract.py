@@ -189,7 +189,8 @@ for _n, (_d, _eps) in enumerate([(4, 0.3), (3, 1e-6), (1, 2.0), (5, 0.0), (90, 1
     _contract.case(f"Other tokens{_says}", _other)
     _contract.case(f"Short tokens{_says}", 1e-3 * _x)
     _says = (
-        f"Tiny tokens, eps = 0: is the root, or what is under it, kept above a bound?"
+        f"Tiny tokens, eps = 0",
+        f"Is the root, or what is under it, kept above a bound?",
     )
     for _size in () if _eps else (1e-6, 1e-9):
         _contract.case(_says, _size * _x)
@@ -229,10 +230,17 @@ for _kind, _tol in zip(_kinds, (5e-3, 3e-2, 1e-5, 1e-9), strict=True):
                 )
                 for _eps in (1e-9, torch.finfo(torch.float32).eps, 1e-6, 1e-5)
             ]
-            assert _problem is None or all(_others), (
-                f"{_says}: the argument eps has no effect. In this data type another "
-                f"number stands in its place."
-            )
+            if _problem is not None and not all(_others):
+                _large = RMSNorm(5, 1e-3).to(_of_weight)
+                _large.load_state_dict({"weight": _gain.to(_of_weight)})
+                assert not torch.equal(_large(_given), _got), (
+                    f"{_says}: the argument eps has no effect. In this data type "
+                    f"another number stands in its place."
+                )
+                raise AssertionError(
+                    f"{_says}: with another eps than the argument it is right. Is eps "
+                    f"kept above a bound in this data type, or added to something else?"
+                )
             assert _problem is None, _problem
         _leaf = _low.clone().requires_grad_()
         _wide, _wide_gain = _low.double(), _state["weight"]
@@ -359,6 +367,10 @@ _contract = _Contract(
         f"this is gelu with another number for the root of 2, or for one divided by "
         f"it: a constant is written with too few digits, or made in float32. Take "
         f"math.sqrt(2).": (_has_short_root),
+        f"no finite numbers come where gates are far from 0: does exp overflow, or is "
+        f"0 multiplied by infinity?": lambda got, want, x, *_: (
+            x.abs().max() > 1e3 and not got[0].isfinite().all()
+        ),
     },
 )
 _names = f"sigmoid", f"relu", f"gelu", f"silu"
@@ -375,9 +387,12 @@ for _name in _names:
     }
     _says = f"{_name}, one vector"
     _contract.case(_says, _vector, *_sets[0][1:], _name, nearby=_near)
-    _says = f"{_name}, gates far below 0 and far above: does exp overflow?"
+    _says = f"{_name}, gates far below 0 and far above", f"Are they bounded?"
     _contract.case(_says, 1e4 * _sets[0][0], *_sets[0][1:], _name, tol=1e-8)
-    _says = f"{_name}, gates so far below 0 that nothing passes", f"Are they cut off?"
+    _says = (
+        f"{_name}, gates so far below 0 that nothing passes",
+        f"Is anything kept above a bound?",
+    )
     _low = 1 + _sets[0][0].abs(), -100 * (1 + _sets[0][1].abs()), 1e15 * _sets[0][2]
     _contract.case(_says, *_low, _sets[0][3], _name)
     _says = f"{_name}, small inputs"
@@ -441,6 +456,7 @@ def _rounded_first(d_ff, multiple=1):
 
 
 _whole = f"Use whole numbers only: -(-a // b) is a / b rounded up."
+_float = f"Is a float rounded somewhere? {_whole}"
 _contract = _Contract(
     gated_width,
     _width,
@@ -448,18 +464,19 @@ _contract = _Contract(
     mistakes={
         f"too large. Is d_ff rounded up before two thirds of it are taken, or a width "
         f"that fits rounded up once more?": _rounded_first,
-        f"2/3 is no float, and its rounding error counts. {_whole}": _up_from(
+        f"this comes with 2/3 as a float: a rounding error counts. {_whole}": _up_from(
             lambda d_ff: d_ff * (2 / 3)
         ),
-        f"1/3 is no float, and its rounding error counts. {_whole}": _up_from(
+        f"this comes with 1/3 as a float: a rounding error counts. {_whole}": _up_from(
             lambda d_ff: d_ff * (1 - 1 / 3)
         ),
     },
     signs={
-        f"too large: a smaller multiple isn't below two thirds either. {_whole}": (
+        f"too large: a smaller multiple isn't below two thirds either. {_float}": (
             lambda got, wants, *_: type(got[0]) is int and got[0] > wants[0]
         ),
-        f"too small: it is below two thirds of d_ff. {_whole}": (
+        f"too small: it is below two thirds of d_ff. Is anything rounded down, or "
+        f"to the nearest? -(-a // b) is a / b rounded up.": (
             lambda got, wants, *_: type(got[0]) is int and got[0] < wants[0]
         ),
     },
@@ -472,7 +489,7 @@ _contract.case(f"A multiple above d_ff", 7, 1000)
 for _d_ff in (10**6, 10**6 + 1, 3 * 10**6):
     _contract.case(f"A very large width", _d_ff, 8)
 for _multiple in (31, 91):
-    _says = f"A width of which two thirds are a multiple. {_whole}"
+    _says = f"A width of which two thirds are a multiple"
     _contract.case(_says, 9 * _multiple, _multiple)
 _contract.drawn(
     408,
@@ -555,6 +572,11 @@ _contract = _Contract(
     signs={
         f"a gain of 0 counts as a small number: is it replaced, or something added to "
         f"the gains? Its row of W_new is 0.": _has_small_gain,
+        f"NaN or infinity comes where a gain is 0: is anything divided by a gain?": (
+            lambda got, want, gamma, *_: (
+                not gamma.all() and not all(part.isfinite().all() for part in got)
+            )
+        ),
     },
 )
 _both_contract = _Contract(
@@ -605,7 +627,7 @@ for _same in (_b, None):
     _says = f"Gains of one, shifts of zero"
     _contract.case(_says, torch.ones_like(_gamma), 0 * _beta, _W, _same)
 _contract.case(f"A bias of zeros", _gamma, _beta, _W, 0 * _b)
-_says = f"A gain of 0, by which nothing can be divided"
+_says = f"A gain of 0", f"Is it taken for another number?"
 for _zeroed in (_gamma * torch.tensor([1.0, 0.0, 1.0, 0.0]), 0 * _gamma):
     for _same in (_b, None):
         _contract.case(_says, _zeroed, _beta, _W, _same)
@@ -859,7 +881,10 @@ def _one_call(x, valid, state, eps, momentum, training):
         output = module(x, valid)
         loss = (output * _push(x.shape).to(x.dtype)).sum()
     weights = [module.weight, module.bias]
-    slopes = torch.autograd.grad(loss, weights, retain_graph=True)
+    slopes = [torch.zeros_like(weight) for weight in weights]
+    if loss.requires_grad:
+        found = torch.autograd.grad(loss, weights, retain_graph=True, allow_unused=True)
+        slopes = [z if s is None else s for z, s in zip(slopes, found, strict=True)]
     for name in _entries[2:]:
         if getattr(module, name).requires_grad:
             _asking[name] = momentum
@@ -945,7 +970,7 @@ _contract = _Contract(
         f"running statistics only.": lambda *given: _token_by_token(*given, held=True),
     },
 )
-_far = f"Features far from 0: is the variance a difference of two large squares?"
+_far = f"Is the variance a difference of two large squares?"
 for _n, (_batch, _size, _d) in enumerate(
     [(4, 3, 5), (4, 3, 5), (1, 6, 2), (5, 2, 1), (3, 3, 3), (40, 3, 2), (1, 90, 2)]
 ):
@@ -965,7 +990,8 @@ for _n, (_batch, _size, _d) in enumerate(
             _two = torch.zeros_like(_valid)
             _two[0, 1], _two[2, 2] = True, True
             _contract.case(f"Two real tokens, {_mode}", _x, _two, *_last)
-            _contract.case(f"{_far} ({_mode})", 1e5 + _x, _valid, *_last)
+            _says = f"Features far from 0, {_mode}", _far
+            _contract.case(_says, 1e5 + _x, _valid, *_last)
             _wild = torch.where(_valid[..., None], _x, math.nan)
             _contract.case(f"NaN in the padding, {_mode}", _wild, _valid, *_last)
             _wild = torch.where(_valid[..., None], _x, math.inf)
@@ -979,8 +1005,9 @@ for _n, (_batch, _size, _d) in enumerate(
             _small = 1e-4 * _x, _valid, _small, 1e-9, 0.2, _training
             _contract.case(_says, *_small)
             _says = (
-                f"Tiny numbers, and a very small eps, {_mode}: is the root, or what is "
-                f"under it, kept above a bound? Only eps is added there"
+                f"Tiny numbers, and a very small eps, {_mode}",
+                f"Is the root, or what is under it, kept above a bound? Only eps is "
+                f"added there.",
             )
             _small = *_state[:2], 1e-7 * _state[2], 1e-14 * _state[3]
             _small = 1e-7 * _x, _valid, _small, 1e-12, 0.2, _training
@@ -1044,8 +1071,8 @@ _contract.again()
 for _name in _entries[2:]:
     assert _name not in _asking, (
         f"{_name} asks for gradients after a call with a momentum of "
-        f"{_asking[_name]}: none flow into it. Update it under torch.no_grad(), or "
-        f"with what is detached."
+        f"{_asking[_name]}: none flow into it. It is a buffer, no parameter, updated "
+        f"under torch.no_grad(), or with what is detached."
     )
 _module, _x = MaskedBatchNorm(3).double(), _kit_normal(1345, (4, 2, 5, 3))
 _state = _module.state_dict()
@@ -1352,11 +1379,16 @@ _centred = _x - _x.mean(-1, keepdim=True)
 _root = (_centred.square().sum(-1, keepdim=True) / 4 + 0.5).sqrt()
 _want = torch.einsum("btd,btd->d", _grad, _centred / _root)
 assert matches(_got, _want, 1e-9), explain("dgamma in float64", _got, _want, tol=1e-9)
+_larger = _want
 _, _got, _ = layer_norm_backward(_grad, _x, _gamma, 1e-5)
 _root = (_centred.square().sum(-1, keepdim=True) / 4 + 1e-5).sqrt()
 _want = torch.einsum("btd,btd->d", _grad, _centred / _root)
+_text = (
+    "this is what eps = 0.5 gives. Has the argument eps no effect, or is something kept"
+    " from the call before?"
+)
 assert matches(_got, _want, 1e-9), explain(
-    "dgamma in float64, eps=1e-5: is eps taken as it is?", _got, _want, tol=1e-9
+    "dgamma in float64, eps=1e-5", _got, _want, {_text: _larger}, tol=1e-9
 )
 _gamma.requires_grad_()
 _dx, _, _ = layer_norm_backward(_grad, _x, _gamma, 0.5)
@@ -1437,7 +1469,7 @@ _contract = _Contract(
         f"x as well.": lambda *given: _by_jacobian(*given, held=("dgamma",)),
     },
 )
-_far = f"Features far from 0: is the variance a difference of two large squares?"
+_far = f"Features far from 0", f"Is the variance a difference of two large squares?"
 for _n, _shape in enumerate(
     [(3, 2, 5), (3, 2, 5), (1, 4, 3), (4, 1, 2), (6,), (3, 4), (2, 3, 1, 2, 4), (2, 1)]
 ):
@@ -1452,22 +1484,23 @@ for _n, _shape in enumerate(
         _equal = torch.ones_like(_x)
         _contract.case(f"Equal features", _grad, _equal, _gamma, 0.4)
         _says = (
-            f"Tiny features, and a very small eps: is the root, or what is under it, "
-            f"kept above a bound? Only eps is added there"
+            f"Tiny features, and a very small eps",
+            f"Is the root, or what is under it, kept above a bound? Only eps is added "
+            f"there.",
         )
         for _size in (1e-6, 1e-7):
             _contract.case(_says, _grad, _size * _x, _gamma, 1e-12, tol=1e-8)
         _contract.case(f"Gains of one", _grad, _x, torch.ones_like(_gamma), 0.4)
         _some = _gamma * torch.tensor([1.0, 0.0, 1.0, 0.0, 1.0])
         _near = {
-            f"right with other gains. A gain of 0 is an ordinary number, by which "
-            f"nothing can be divided: neither dx nor dgamma needs that.": (
+            f"right with other gains, and wrong where some are 0. Is anything divided "
+            f"by the gain? Neither dx nor dgamma needs that.": (
                 (_grad, _x, _some + (_some == 0), 0.4)
             ),
         }
         _contract.case(f"A gain of 0", _grad, _x, _some, 0.4, nearby=_near)
         _contract.case(f"A gradient of zero", 0 * _grad, _x, _gamma, 0.4)
-        _contract.case(f"{_far}", _grad, 1e5 + _x, _gamma, 0.4)
+        _contract.case(_far, _grad, 1e5 + _x, _gamma, 0.4)
         _moved = map(_kit_apart, (_grad, _x, _gamma))
         _contract.case(f"Transposes", *_moved, 0.4)
         _single = _grad.float(), _x.float(), _gamma.float()
@@ -1495,8 +1528,8 @@ _contract.again()
 # In this mode autograd records nothing, and formulas give what they always give.
 with torch.inference_mode():
     _says = (
-        f"Under torch.inference_mode, where autograd doesn't work. Don't call it: "
-        f"write the formulas"
+        f"Under torch.inference_mode, where autograd doesn't work (does your code call "
+        f"it? Write the formulas)"
     )
     _got = _kit_attempt(_says, layer_norm_backward, _grad, _x, _gamma, 0.4)
     for _found, _want in zip(_got, _by_jacobian(_grad, _x, _gamma, 0.4), strict=True):
@@ -1684,7 +1717,7 @@ _says = f"A list of five layers, in which one dictionary occurs again"
 _got = _kit_attempt(_says, contributions, _x, _twice)
 _problem = _kit_difference(_says, _got, _want, 1e-8)
 assert _problem is None, _problem
-_far = f"Features far from 0: is the variance a difference of two large squares?"
+_far = f"Features far from 0", f"Is the variance a difference of two large squares?"
 _variances = (
     f"the variance of the stream isn't the sum of the variances of its parts, which "
     f"depend on each other. Take it from their sum."
@@ -1731,8 +1764,8 @@ _own_roots = (
     f"divided by its own deviation? All parts share the root of the whole stream."
 )
 _root = (
-    f"the shares are right but for a factor, the same for all parts: the root isn't "
-    f"that of the whole stream, which is the sum of all parts."
+    f"the shares are right but for a factor, the same for all parts. What each part of "
+    f"a token is divided by is sqrt(variance + eps) of the whole stream, their sum."
 )
 for _call, _reference, _parts_of, _known, _seen, _held in [
     (
@@ -1805,7 +1838,7 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
             _contract.case(f"Short tokens", 1e-3 * _sets[0][0], *_sets[0][1:], 1e-5)
             _says = f"Short tokens, eps left out: it is 1e-5"
             _contract.case(_says, 2e-3 * _sets[0][0], *_sets[0][1:])
-            _contract.case(f"{_far}", 1e4 + _sets[0][0], *_sets[0][1:], 0.5)
+            _contract.case(_far, 1e4 + _sets[0][0], *_sets[0][1:], 0.5)
             _late = (
                 _sets[0][0]
                 * torch.tensor([1.0] * (_count - 1) + [1e10])[:, None, None, None]

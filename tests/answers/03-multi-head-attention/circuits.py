@@ -521,7 +521,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
     return (scores.softmax(-1) @ tokens @ OV).sum(1) + b
 
 
-# %% wrong: smallest_float32 | says: below any finite number
+# %% wrong: smallest_float32 | says: Does a finite number stand for -inf
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores.masked_fill(~mask, torch.finfo(torch.float32).min)
 
@@ -604,3 +604,9 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # +         if mask.dim() == 3:
 # +             mask = torch.stack([mask[i] for i in range(len(QK))])
 # +         scores = scores.masked_fill(~mask, -math.inf)
+
+
+# %% wrong: zero_times_infinity | says: or is 0 multiplied by -inf
+# The mask isn't inverted.
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores + (~mask).to(scores.dtype) * -math.inf

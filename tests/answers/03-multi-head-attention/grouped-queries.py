@@ -632,3 +632,21 @@ def share_heads(weight, num_kv_heads):
 # +     if mask.shape == (key.shape[0], key.shape[2]):
 # +         mask = mask[:, None, None]
 # +     empty = ~mask.any(dim=-1, keepdim=True)
+
+
+# %% wrong: zero_times_infinity | says: 0 times -inf is NaN
+# Rows that aren't empty get NaN as well: no softmax is at fault.
+# -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +     scores = scores + (~mask).to(scores.dtype) * -math.inf
+
+
+# %% wrong: empty_row_not_emptied | says: mean of all values. Set the weights
+# The scores are -inf, and those of an empty row 0.
+# -         torch.softmax(scores, dim=-1).masked_fill(empty, 0.0) @ value
+# +         torch.softmax(scores, dim=-1) @ value
+
+
+# %% wrong: median_of_a_group | says: numbers of the first head of each group
+# It is the median, the lower number of two.
+# -     return groups.mean(dim=1)  # (g, h / g, D, d_h) -> (g, D, d_h)
+# +     return groups.median(dim=1).values

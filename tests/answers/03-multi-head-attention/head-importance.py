@@ -424,7 +424,7 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
     return torch.stack(found)
 
 
-# %% wrong: zeros_are_padding | says: valid alone tells padding
+# %% wrong: zeros_are_padding | says: valid alone tells it
 def layer_loss(heads, W_o, b_o, target, valid):
     """Return the mean squared error of the layer's output at real tokens."""
     merged = torch.cat(heads.unbind(1), dim=-1)
@@ -454,7 +454,7 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
     return result
 
 
-# %% wrong: square_multiplied_out | says: square their difference
+# %% wrong: square_multiplied_out | says: Is their difference taken first
 def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
     if ablation not in ("zero", "mean"):
         raise ValueError(f"unknown ablation {ablation!r}")

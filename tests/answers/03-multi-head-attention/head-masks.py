@@ -426,7 +426,7 @@ def torch_mask(mask, batch_size, num_heads):
     return ~mask.expand(batch_size, num_heads, T_q, T_k).flatten(0, 1)
 
 
-# %% wrong: padding_sees_itself_always | says: attends to itself, though it is padding
+# %% wrong: padding_sees_itself_always | says: padding token may attend to itself
 def head_masks(valid, reaches):
     position = torch.arange(valid.shape[1])
     back = position[:, None] - position[None, :]
@@ -537,3 +537,15 @@ def torch_mask(mask, batch_size, num_heads):
 # %% wrong: reaches_of_32_bits, of: base | says: too large for the data type
 # -         windows.append((s <= t) & (s >= t - reach))
 # +         windows.append((s <= t) & (s >= t - torch.tensor(reach, dtype=torch.int32)))
+
+
+# %% wrong: all_closed | says: gets NaN from PyTorch's layer\.$
+# Nothing is inverted: all is forbidden.
+# -     return ~every.flatten(0, 1)  # (B, h, T_q, T_k) -> (B * h, T_q, T_k)
+# +     return torch.ones_like(every.flatten(0, 1))
+
+
+# %% wrong: axes_in_torch_mask | says: The expanded size of the tensor
+# It stops for any mask, square ones as well.
+# -     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])  # -> (B, h, T_q, T_k)
+# +     every = mask.expand(num_heads, batch_size + 1, *mask.shape[-2:])

@@ -95,7 +95,7 @@ def unpack_projection(packed, num_heads, layout):
 # +     stacked = torch.stack([W_q, W_k, W_v]).detach()
 
 
-# %% wrong: falls_back, of: base | says: not fall back
+# %% wrong: falls_back, of: base | says: no error came
 # Any unknown layout means the other one.
 # -     elif layout == "by head":
 # +     else:
@@ -336,7 +336,7 @@ def unpack_projection(packed, num_heads, layout):
     return q, k, v
 
 
-# %% wrong: part_of_the_text | says: a part of a name is no layout
+# %% wrong: part_of_the_text | says: A part of a name is no layout
 # 'by' in text: parts of a layout's name are accepted.
 def pack_projection(W_q, W_k, W_v, layout):
     if layout not in "by role, by head":
@@ -513,3 +513,16 @@ def unpack_projection(packed, num_heads, layout):
             heads.append(packed[:, place * d_h : (place + 1) * d_h])
         found.append(torch.stack(heads))
     return tuple(found)
+
+
+# %% wrong: shape_unpacked | says: legal arguments: too many values to unpack \(expected 2\)\.$
+# The layout is compared as it should be.
+# -     stacked = torch.stack([W_q, W_k, W_v])  # 3 x (h, D, d_h) -> (3, h, D, d_h)
+# +     rows, columns = W_q.shape
+# +     stacked = torch.stack([W_q, W_k, W_v])  # 3 x (h, D, d_h) -> (3, h, D, d_h)
+
+
+# %% wrong: unpacked_with_a_fixed_width | says: is invalid for input of size
+# The width of a head doesn't come from D: it is a number of the code.
+# -         stacked = packed.reshape(d_model, 3, num_heads, -1).permute(1, 2, 0, 3)
+# +         stacked = packed.reshape(d_model, 3, num_heads, -1, 3).permute(1, 2, 0, 3)

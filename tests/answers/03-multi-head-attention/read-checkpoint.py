@@ -133,7 +133,7 @@ def read_heads(state, num_heads, prefix=""):
 # +         b_o = torch.zeros(D)
 
 
-# %% wrong: key_value_swapped, of: base | says: widths of keys and values are swapped
+# %% wrong: key_value_swapped, of: base | says: this is made of v_proj_weight
 # k and v of the separate weights are swapped.
 # -         projections = {n: state[prefix + n + "_proj_weight"] for n in "qkv"}
 # +         projections = {n: state[prefix + {"q": "q", "k": "v", "v": "k"}[n] + "_proj_weight"] for n in "qkv"}
@@ -181,7 +181,7 @@ def read_heads(state, num_heads, prefix=""):
 # +     if True:
 
 
-# %% wrong: pops, of: base | says: must not remove entries
+# %% wrong: pops, of: base | says: must not change which entries
 # Entries are taken out of the state dict.
 # -     out = state[prefix + "out_proj.weight"]
 # +     out = state.pop(prefix + "out_proj.weight")
@@ -491,13 +491,13 @@ def read_heads(state, num_heads, prefix=""):
 # +     biases = state.get(name, zeros).chunk(3)
 
 
-# %% wrong: packed_if_a_deeper_one_is | says: is each name asked for in full
+# %% wrong: packed_if_a_deeper_one_is | says: A layer among others
 # A packed layer whose name only begins with the prefix decides.
 # -     if prefix + "in_proj_weight" in state:
 # +     if any(n.startswith(prefix) and n.endswith("in_proj_weight") for n in state):
 
 
-# %% wrong: prefix_taken_out_everywhere | says: is each name asked for in full
+# %% wrong: prefix_taken_out_everywhere | says: this is of another layer
 # A layer "attention.attention." is read as "attention.".
 def read_heads(state, num_heads, prefix=""):
     """Return the weights of each head in a state dict of nn.MultiheadAttention."""
@@ -676,3 +676,9 @@ def read_heads(state, num_heads, prefix=""):
 # +     heads["W_o"] = out.T.reshape(num_heads, d_h, D)
 # +     if num_heads == 1:
 # +         heads |= {"W_" + n: projections[n][None] for n in "qkv"}
+
+
+# %% wrong: bias_without_prefix | says: Its name is encoder\.in_proj_bias
+# The layer has no q_proj_weight, and its bias is looked for without the prefix.
+# -     biases = state.get(prefix + "in_proj_bias", zeros).chunk(3)  # (3D,) -> 3 x (D,)
+# +     biases = state.get("in_proj_bias", zeros).chunk(3)

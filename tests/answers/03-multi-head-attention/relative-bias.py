@@ -126,7 +126,7 @@ def biased_attention(query, key, value, bias, mask=None):
 # +     scores = scores - bias
 
 
-# %% wrong: buffer, of: base | says: wrap it in nn\.Parameter
+# %% wrong: buffer, of: base | says: use nn\.Parameter
 # The table is a buffer.
 # -         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 # +         self.register_buffer('table', torch.zeros(num_heads, 2 * max_distance + 1))
@@ -772,3 +772,15 @@ def biased_attention(query, key, value, bias, mask=None):
 # +     if mask.shape == (key.shape[0], key.shape[2]):
 # +         mask = mask[:, None, None]
 # +     empty = ~mask.any(dim=-1, keepdim=True)
+
+
+# %% wrong: float_columns | says: must be long
+# No column lies outside of the table.
+# -         return self.table[:, column]  # (h, 2R + 1) -> (h, T_q, T_k)
+# +         return self.table[:, column.float()]
+
+
+# %% wrong: table_of_columns | says: got {'table': \(5, 2\)}\.$
+# It is a parameter, of another shape.
+# -         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+# +         self.table = nn.Parameter(torch.zeros(2 * max_distance + 1, num_heads))

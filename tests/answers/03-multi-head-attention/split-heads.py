@@ -240,7 +240,7 @@ def merge_heads(x, turns=False):
 # +     return pieces.detach().reshape(*pieces.shape[:-2], -1)
 
 
-# %% wrong: leading_axes_squeezed | says: squeeze drops it
+# %% wrong: leading_axes_squeezed | says: Is it squeezed away
 # -     return pieces.transpose(-3, -2)  # (..., T, h, d_h) -> (..., h, T, d_h)
 # +     return pieces.transpose(-3, -2).squeeze(0)
 
@@ -287,7 +287,7 @@ def merge_heads(x, turns=False):
     return moved.view(moved.shape[:-2] + (x.shape[-3] * x.shape[-1],))
 
 
-# %% wrong: tokens_must_divide | says: Only the features
+# %% wrong: tokens_must_divide | says: Number and length of the other axes
 # Checks the token axis for divisibility, too.
 def split_heads(x, num_heads, turns=False):
     if x.shape[-1] % num_heads or x.numel() // x.shape[-1] % num_heads:
@@ -368,7 +368,7 @@ def merge_heads(x, turns=False):
 # +         return x[0]
 
 
-# %% wrong: turns_along_the_batch, of: base | says: turns=True: the axis of heads is the first one
+# %% wrong: turns_along_the_batch, of: base | says: turns=True: the first axis is taken
 # -         return torch.stack(x.unbind(-3), dim=-1).flatten(-2)
 # +         return torch.stack(x.unbind(0), dim=-1).flatten(-2)
 
@@ -409,3 +409,15 @@ def merge_heads(x, turns=False):
     return torch.cat(
         [head[..., k : k + 1] for k in range(x.size(-1)) for head in heads], -1
     )
+
+
+# %% wrong: three_axes_unpacked | says: raises ValueError for 6 features.*to unpack
+# No check refuses anything: the shape has other axes than the code says.
+# -     d_model = x.shape[-1]
+# +     batch, heads, size, d_model = x.shape
+
+
+# %% wrong: width_before_tokens | says: without a batch axis: expected 1 at
+# Axes are counted from the end, and are the wrong ones, with a batch as well.
+# -     return pieces.transpose(-3, -2)  # (..., T, h, d_h) -> (..., h, T, d_h)
+# +     return pieces.transpose(-2, -1)

@@ -275,7 +275,7 @@ def centre_outputs(W, b=None):
 # +     return gamma[:, None] * W, beta @ W + b
 
 
-# %% wrong: divided_by_the_gain | says: A gain of 0, by which nothing can be divided.*b_new: NaN
+# %% wrong: divided_by_the_gain | says: is anything divided by a gain
 # The shift is sent through the new weights.
 def fold_norm(gamma, beta, W, b=None):
     """Return the linear layer that does the work of a norm's gain and shift as well."""
@@ -368,3 +368,9 @@ def fold_norm(gamma, beta, W, b=None):
 def centre_outputs(W, b=None):
     W_new = W - W.mean(dim=1, keepdim=True)
     return W_new, None if b is None else b - b.mean()
+
+
+# %% wrong: gain_zero_row_kept | says: A gain of 0.*taken for another number
+# Nothing is divided: a row with a gain of 0 stays as it was.
+# -     folded = gamma[:, None] * W  # row i of W meets feature i
+# +     folded = torch.where(gamma[:, None] == 0, W, gamma[:, None] * W)

@@ -225,7 +225,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     if activation not in functions:
 
 
-# %% wrong: empty_name_is_the_default | says: not fall back to one of the four
+# %% wrong: empty_name_is_the_default | says: must raise ValueError; no error came
 # -     if activation not in functions:
 # +     activation = activation or "silu"
 # +     if activation not in functions:
@@ -257,7 +257,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     gate = functions[activation](x @ W_gate)
 
 
-# %% wrong: rounded_to_nearest | says: the fraction was cut off
+# %% wrong: rounded_to_nearest | says: this is the nearest whole number
 # -     width = -(-2 * d_ff // 3)
 # +     width = round(2 * d_ff / 3)
 
@@ -291,7 +291,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
     return (gates[activation](x @ W_gate) * (x @ W_up)) @ W_down
 
 
-# %% wrong: exp_overflows, of: table | says: does exp overflow
+# %% wrong: exp_overflows, of: table | says: infinite exponential|does exp overflow
 # Sigmoid and silu are written with exp(-z), whose gradient is NaN for very negative gates
 # (below -88 in float32).
 # -     "sigmoid": torch.sigmoid,
@@ -322,7 +322,7 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # +     return math.ceil(d_ff * (2 / (3 * multiple))) * multiple
 
 
-# %% wrong: exponential_cut_off | says: are they cut off
+# %% wrong: exponential_cut_off | says: kept above a bound
 # -         "silu": F.silu,
 # +         "silu": lambda a: a / (1 + torch.exp(-a.clamp(min=-50))),
 
@@ -381,3 +381,15 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # -     return F.linear(act(F.linear(x, W_gate.T)) * F.linear(x, W_up.T), W_down.T)
 # +     inner = act(F.linear(x, W_gate.T)) * F.linear(x, W_up.T)
 # +     return F.linear(inner, W_down.T).reshape(shape)
+
+
+# %% wrong: default_sigmoid | says: Without the argument activation
+# SiLU itself is right: it is not what is called by default.
+# - def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
+# + def gated_feed_forward(x, W_gate, W_up, W_down, activation="sigmoid"):
+
+
+# %% wrong: eye_in_float32 | says: to have the same dtype
+# It stops in float64, with any number of axes.
+# -     gate = functions[activation](x @ W_gate)  # (..., D) -> (..., m)
+# +     gate = functions[activation](x @ W_gate) @ torch.eye(W_gate.shape[1])

@@ -357,3 +357,15 @@ def layer_norm_backward(grad, x, gamma, eps):
     dgamma = (grad * x_hat).reshape(-1, D).sum(dim=0)
     dbeta = grad.reshape(-1, D).sum(dim=0)
     return dx, dgamma, dbeta
+
+
+# %% wrong: root_kept_by_tensor | says: what eps = 0.5 gives
+# eps is taken as it is in the first call with a tensor.
+# - def layer_norm_backward(grad, x, gamma, eps):
+# + def layer_norm_backward(grad, x, gamma, eps, kept={}):
+
+# -     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)  # -> (..., 1)
+# +     key = id(x)
+# +     if key not in kept:
+# +         kept[key] = (x, torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps))
+# +     root = kept[key][1]

@@ -125,7 +125,7 @@ class MaskedBatchNorm(nn.Module):
 # +                 self.running_var.mul_(self.momentum).add_((1 - self.momentum) * unbiased)
 
 
-# %% wrong: never_updated, of: masked_sums | says: never updated
+# %% wrong: never_updated, of: masked_sums | says: still holds what it held
 # The running statistics stay at their start.
 # -                 self.running_mean.mul_(1 - self.momentum).add_(self.momentum * mean)
 # -                 self.running_var.mul_(1 - self.momentum).add_(self.momentum * unbiased)
@@ -533,3 +533,31 @@ class MaskedBatchNorm(nn.Module):
 # %% wrong: variance_above_1e_10 | says: Tiny numbers
 # -         normed = centred / torch.sqrt(var + self.eps)
 # +         normed = centred / torch.sqrt(var.clamp(min=1e-10) + self.eps)
+
+
+# %% wrong: nan_filled | says: Is padding filled with NaN
+# Nothing is detached: NaN of the code's own comes back on the way of gradients.
+# -             mean = (
+# -                 x.masked_fill(padding, 0).sum(dim=(0, 1)) / count
+# -             )  # (B, T, D) -> (D,)
+# -             centred = (x - mean).masked_fill(padding, 0)
+# -             var = centred.square().sum(dim=(0, 1)) / count  # (B, T, D) -> (D,)
+# +             holed = x.masked_fill(padding, math.nan)
+# +             mean = holed.nanmean(dim=(0, 1))
+# +             var = (holed - mean).square().nanmean(dim=(0, 1))
+# +             centred = (x - mean).masked_fill(padding, 0)
+
+
+# %% wrong: batches_counted | says: num_batches_tracked': \(\)}\.$
+# All that is asked for is registered, and a buffer more.
+# -         self.register_buffer("running_var", torch.ones(d_model))
+# +         self.register_buffer("running_var", torch.ones(d_model))
+# +         self.register_buffer("num_batches_tracked", torch.tensor(0))
+
+
+# %% wrong: statistics_are_parameters | says: are parameters, which
+# No graph is kept: parameters ask for gradients from the start.
+# -         self.register_buffer("running_mean", torch.zeros(d_model))
+# -         self.register_buffer("running_var", torch.ones(d_model))
+# +         self.running_mean = nn.Parameter(torch.zeros(d_model))
+# +         self.running_var = nn.Parameter(torch.ones(d_model))

@@ -660,3 +660,23 @@ def encoder(x, layers, mask=None, placement="post", final=None):
     if final is not None:
         x = layer_norm(x, *final, eps=1e-12)
     return x, torch.stack(maps)
+
+
+# %% wrong: mask_lost_in_layer | says: Does encoder_layer hand the mask on
+# The weights are those that encoder_layer returned.
+# -     moved, weights = attention(normed, layer, mask)
+# +     moved, weights = attention(normed, layer)
+
+
+# %% wrong: eps_on_the_deviation | says: what layer_norm gives
+# eps is the default, and stands outside of the root.
+# -         return layer_norm(x, layer[f"gamma_{number}"], layer[f"beta_{number}"])
+# +         std = x.std(-1, keepdim=True, unbiased=False) + 1e-5
+# +         unit = (x - x.mean(-1, keepdim=True)) / std
+# +         return unit * layer[f"gamma_{number}"] + layer[f"beta_{number}"]
+
+
+# %% wrong: results_swapped | says: weights of encoder_layer.*expected shape \(B, h, T, T\)
+# The mask is handed on: weights and output have changed places.
+# -         return norm(2, z + feed_forward(z, layer)), weights
+# +         return weights, norm(2, z + feed_forward(z, layer))

@@ -343,7 +343,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +         normed = layer_norm(x, layer["gamma_2"], layer["beta_2"])
 
 
-# %% wrong: lens_with_the_default_eps | says: eps has no effect: it is 1e-5 in every call
+# %% wrong: lens_with_the_default_eps | says: Has the argument eps no effect
 # -     return layer_norm(streams, gamma, beta, eps) @ W_u  # -> (N + 1, B, T, V)
 # +     return layer_norm(streams, gamma, beta) @ W_u
 
@@ -407,7 +407,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
     return layer_norm(streams, gamma, beta, eps) @ W_u
 
 
-# %% wrong: lens_default_eps, of: cumulated | says: eps has no effect
+# %% wrong: lens_default_eps, of: cumulated | says: argument eps no effect
 # The lens forgets to hand eps on, so it always uses the default of layer_norm.
 # -     return layer_norm(streams, gamma, beta, eps) @ W_u
 # +     return layer_norm(streams, gamma, beta) @ W_u
@@ -647,3 +647,21 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
     """Return the logits of the stream before the first layer and after each layer."""
     streams = found.cumsum(dim=0)[::2]
     return layer_norm(streams, gamma, beta, eps) @ W_u
+
+
+# %% wrong: twice_scaled | says: sqrt\(variance \+ eps\) of the whole stream
+# The root is that of the whole stream, and the result is doubled.
+# -     shares = (centred / root * gamma) @ W_u  # -> (count, B, T, vocab)
+# +     shares = (centred / root * gamma) @ W_u * (1 + found.shape[-1] // 5)
+
+
+# %% wrong: lens_kept | says: is something kept from an earlier call
+# eps has an effect in the first call with a tensor.
+# - def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+# + def logit_lens(found, gamma, beta, W_u, eps=1e-5, kept={}):
+
+# -     return layer_norm(streams, gamma, beta, eps) @ W_u  # -> (N + 1, B, T, V)
+# +     key = id(found), id(gamma)
+# +     if key not in kept:
+# +         kept[key] = found, gamma, layer_norm(streams, gamma, beta, eps) @ W_u
+# +     return kept[key][2].clone()

@@ -298,3 +298,27 @@ class RMSNorm(nn.Module):
 # -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
 # +         root = torch.sqrt((mean_square + self.eps).clamp(min=1e-8))
 # +         return (wide / root * self.weight).to(x.dtype)
+
+
+# %% wrong: stub | says: everything is zero\.$
+# The gain starts as ones, and isn't asked: float16 isn't either.
+# -         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+# -         mean_square = (wide * wide).mean(dim=-1, keepdim=True)  # (..., D) -> (..., 1)
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         return torch.zeros_like(x)
+
+
+# %% wrong: length_first | says: anything divided by 0
+# eps is there, and a token of zeros is divided by its length before.
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         size = mean_square.sqrt()
+# +         unit = wide / size
+# +         share = size / torch.sqrt(mean_square + self.eps)
+# +         return (unit * share * self.weight).to(x.dtype)
+
+
+# %% wrong: numerator_detached | says: x that is divided is cut off
+# The root is not the part that is cut off.
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         root = torch.sqrt(mean_square + self.eps)
+# +         return (wide.detach() / root * self.weight).to(x.dtype)

@@ -141,7 +141,7 @@ def drop_branch(x, branch, keep, keep_prob):
 # +     return torch.where(kept, x + branch / keep_prob, 0)
 
 
-# %% wrong: reversed | says: wrong end
+# %% wrong: reversed | says: the line rises
 # The first layers are dropped most.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return [1 - (num_layers - layer) / num_layers * (1 - last) for layer in range(num_layers)]
@@ -400,3 +400,10 @@ def drop_branch(x, branch, keep, keep_prob):
     if keep is None:
         return x + branch
     return torch.where(keep[:, None, None], x + branch / keep_prob, x)
+
+
+# %% wrong: stub_x | says: this is x itself
+# No decision is made at all, neither for a sequence nor for the batch.
+# -     kept = keep[:, None, None]  # (B,) -> (B, 1, 1)
+# -     return x + torch.where(kept, branch / keep_prob, 0)
+# +     return x
