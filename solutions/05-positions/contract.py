@@ -198,8 +198,8 @@ _contract = _Contract(
         f"be a whole number, and its half none.": _half_rounded(2),
     },
     signs={
-        f"positions that are whole numbers of any type give float32. Ask for "
-        f"is_floating_point(), and not for one type.": (
+        f"positions that are whole numbers, of any type, give float32. Ask for "
+        f"is_floating_point().": (
             lambda got, wants, positions, *_: (
                 got[0].dtype != torch.float32 and not positions.is_floating_point()
             )
@@ -433,7 +433,7 @@ _says = f"5 rows to 4, in float32"
 _contract.case(_says, _other.float(), 4, gradients=False, tol=1e-4)
 _says = f"5 rows to 4, as in float32 before", f"Is something kept from that call?"
 _contract.case(_says, _table, 4)
-_says = f"25 rows to 29: a factor of 29 / 25, or a step of 24 / 28, is rounded"
+_says = f"25 rows to 29: is a factor of 29 / 25, or a step of 24 / 28, rounded?"
 _contract.case(_says, _kit_normal(930, (25, 2)), 29)
 _contract.case(f"Another table", _other, 9)
 _contract.case(f"As many rows as before", _other, 5)
@@ -474,7 +474,7 @@ for _sizes in integers(929, 1, 200, (6, 2)).tolist():
 for _n in range(2, 200):  # where torch.arange(0, m, m / n) is one too long
     _m = next((m for m in range(1, _n) if math.ceil(m / (m / _n)) > _n), None)
     if _m is not None:
-        _says = f"A step m / n that is rounded down: count the tokens, not the steps"
+        _says = f"A step m / n that is rounded down: are tokens counted, or steps?"
         _contract.case(_says, _n, _m)
 _contract.drawn(3, lambda d: [d.whole(1, d.one(9, 70, 600)) for _ in "ab"], count=40)
 _contract.again()
@@ -690,14 +690,24 @@ assert isinstance(_got, torch.Tensor), (
 assert _got.dtype == torch.float64, (
     f"float64 tables must give float64, got {_got.dtype}."
 )
+_ones = grid_encoding(_row_table, _column_table, torch.ones(4).double())
+_why = " Zeros are a class vector, too: ask whether it is None."
 assert len(_got) == 9, (
-    f"2 rows, 4 columns and a class vector of zeros give {len(_got)} rows, not 9. Zeros"
-    " are a class vector, too: ask whether it is None."
+    f"2 rows, 4 columns and a class vector of zeros give {len(_got)} rows, not 9."
+    + (_why if len(_ones) == 9 else "")
 )
 _high = grid_encoding(torch.arange(3.0)[:, None], torch.arange(2.0)[:, None])
-assert _high.tolist() == [[_r, _c] for _r in (0, 1, 2) for _c in (0, 1)], (
-    "A grid of 3 rows and 2 columns isn't laid out row by row. A row has W patches, as"
-    " many as column_table has rows, also where H is larger."
+_want = torch.tensor([[_r, _c] for _r in (0.0, 1.0, 2.0) for _c in (0.0, 1.0)])
+_why = ""
+if sorted(_high.tolist()) == _want.tolist():
+    _why = " They are the right patches in another order: row by row is asked for."
+elif _high.shape == _want.shape and _high[:, 0].tolist() == [0, 0, 0, 1, 1, 1]:
+    _why = (
+        " The first three patches stand in row 0. A row has W patches, as many as"
+        " column_table has rows, also where H is larger."
+    )
+assert matches(_high, _want), (
+    explain("grid_encoding, 3 rows and 2 columns", _high, _want) + _why
 )
 _got = steady("grid_index", grid_index, 1, 2)
 assert isinstance(_got, torch.Tensor), (
@@ -855,7 +865,8 @@ assert _shape == (16,), (
     "alibi_slopes(16): expected a tensor of shape (16,), got a"
     f" {type(_slopes).__name__} of shape {_shape}."
 )
-assert _slopes[0] not in (0.5, 1.0), (
+_are_whole = torch.equal(_slopes.log2(), _slopes.log2().round())
+assert not (_are_whole and _slopes[0] in (0.5, 1.0)), (
     "The first of 16 slopes is 2 ** (-8 / 16), and an exponent of -0.5 is no whole"
     " number: divide with /, not with //."
 )
@@ -905,6 +916,11 @@ def _closed_by_sign(slopes, num_queries, num_keys, offset=0, causal=True):
     return found.masked_fill(found > 0, -math.inf) if causal else None
 
 
+def _earlier_offsets():
+    """Return the offsets of the cases so far of the contract that is asked."""
+    return {given[3] for *_, given in _contract.cases if len(given) > 3}
+
+
 def _draw_bias(d):
     """Return slopes and two sizes, and perhaps an offset and whether it is causal."""
     most = d.one(1, 5, 5, 20)
@@ -935,7 +951,7 @@ _contract = _Contract(
     signs={
         f"there must be a slope for each head. Where n, the power of two, is less, "
         f"h - n of the slopes for 2n heads are added.": (
-            lambda got, wants, heads: got[0].shape != (heads,)
+            lambda got, wants, heads: got[0].numel() != heads
         ),
     },
 )
@@ -1010,7 +1026,7 @@ for _call, _reference, _what, _causal in [
             f"is kept between calls.": (
                 lambda got, want, slopes, t_q, t_k, offset, causal, of=_reference: any(
                     _kit_near(got[0], of(slopes, t_q, t_k, other, causal), 1e-9)
-                    for other in {2, 5, 4, 1, 1000} - {offset}
+                    for other in _earlier_offsets() - {offset}
                 )
             ),
         },
@@ -1302,10 +1318,16 @@ def _distances(seed, shape, *rest, high=99):
 
 
 def _one_before(distance, num_buckets, max_distance, bidirectional=True):
-    """Return the buckets with a distance of n / 2 in the bucket before its own."""
+    """Return the buckets with a distance of n / 2 in the bucket before its own.
+
+    Where n / 2 is a power of two, nothing is rounded that could lead there.
+    """
+    exact = num_buckets // (4 if bidirectional else 2)
+    if exact & (exact - 1) == 0:
+        return None
     delta = distance.abs() if bidirectional else -distance
     found = _buckets_of(distance, num_buckets, max_distance, bidirectional)
-    return found - (delta == num_buckets // (4 if bidirectional else 2)).long()
+    return found - (delta == exact).long()
 
 
 def _biases_of(

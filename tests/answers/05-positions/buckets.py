@@ -462,3 +462,9 @@ def bucket_bias(
     distance = torch.arange(num_keys)[None, :] - p[:, None]
     bucket = relative_bucket(distance, table.shape[0], max_distance, bidirectional)
     return table[bucket].movedim(-1, 0)
+
+
+# %% wrong: border_in_the_bucket_before | says: expected 4 at index \[0\], got 3
+# -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     near = delta.clamp(max=exact - 1)
+# +     return first + torch.where(delta <= exact, near, far.clamp(max=buckets - 1))

@@ -81,7 +81,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # +     slopes = more[0::2][: num_heads - n] + slopes
 
 
-# %% wrong: aligned_right, of: where | says: put at the end, behind the keys
+# %% wrong: aligned_right, of: where | says: put at the end of the keys
 # The queries are taken for the last of the keys.
 # -     p = offset + torch.arange(num_queries)[:, None]
 # +     p = num_keys - num_queries + torch.arange(num_queries)[:, None]
@@ -528,3 +528,8 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
     j = torch.arange(num_keys)
     bias = -slopes[:, None, None] * (p - j).abs()
     return bias.masked_fill(j > p, -math.inf) if causal else bias
+
+
+# %% wrong: one_position_too_far | says: or one position too far
+# -     queries = torch.arange(num_queries, device=slopes.device) + offset
+# +     queries = torch.arange(num_queries, device=slopes.device) + offset + 1

@@ -473,3 +473,10 @@ def relative_values(weights, value, value_table, offset=0):
     shares = torch.zeros(*weights.shape[:3], len(value_table), dtype=weights.dtype)
     shares = shares.scatter_add(-1, row.expand(weights.shape), weights)
     return weights @ value + shares @ value_table
+
+
+# %% wrong: only_row_not_weighted | says: only row is added with the share 1
+# -     return weights @ value + by_distance @ value_table  # -> (B, h, T_q, d_v)
+# +     if len(value_table) == 1:
+# +         return weights @ value + value_table[0]
+# +     return weights @ value + by_distance @ value_table

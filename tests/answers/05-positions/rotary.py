@@ -609,3 +609,10 @@ def halves_layout(weight, num_heads):
 # -     )
 # +     turned = turned_pairs.flatten(-2).to(x.dtype)
 # +     return torch.cat([turned, x[..., rotary:]], dim=-1)
+
+# %% wrong: divided_by_no_features | says: is something divided by 0
+# -     pair = torch.arange(rotary // 2, dtype=torch.float64, device=x.device)
+# -     angle = position[:, None] * base ** (-2 * pair / max(rotary, 1))  # -> (T, r / 2)
+# +     pair = torch.arange(rotary // 2, dtype=torch.float64, device=x.device)
+# +     step = 2 / rotary if width % 2 else 2 / max(rotary, 1)
+# +     angle = position[:, None] * base ** (-step * pair)

@@ -464,3 +464,8 @@ def offset_between(first, second, base=10000.0):
 # +     kept = shift_encoding.__dict__.setdefault("kept", {})
 # +     freq = base ** (-torch.arange(0, width, 2).double() / width)
 # +     freq = kept.setdefault(width, freq)
+
+# %% wrong: right_in_place | says: in place\. Put the result in a new tensor\.$
+# -     return torch.stack(moved, dim=-1).flatten(-2)  # 2 x (..., D / 2) -> (..., D)
+# +     encoding[:] = torch.stack(moved, dim=-1).flatten(-2)
+# +     return encoding * 1

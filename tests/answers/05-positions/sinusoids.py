@@ -756,3 +756,7 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # +     series = 1 - half**2 / 6
 # +     factor = torch.where(half < 0.09, series, torch.sinc(half / math.pi))
 # +     return (waves * factor).to(dtype)
+
+# %% wrong: one_frequency | says: all pairs have the frequency 1. Are exponents left out
+# -     exponents = 2 * pair / d_model  # (D,): 0, 0, 2 / D, 2 / D, 4 / D, ...
+# +     exponents = torch.zeros_like(pair)

@@ -313,7 +313,7 @@ def squeezed_positions(length, trained_length):
     return torch.tensor([p * min(1.0, trained_length / length) for p in range(length)])
 
 
-# %% wrong: counts_steps | says: count the tokens, not the steps
+# %% wrong: counts_steps | says: are tokens counted, or steps
 # -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
 # +     if length <= trained_length:
 # +         return torch.arange(length).float()
@@ -364,7 +364,7 @@ def squeezed_positions(length, trained_length):
     return positions.float()
 
 
-# %% wrong: factor_for_size | says: is rounded
+# %% wrong: factor_for_size | says: is a factor of 29 / 25, or a step
 # -     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
 # +     more = length / len(table)
 # +     sizes = {"mode": "linear", "align_corners": True}
@@ -455,3 +455,15 @@ def squeezed_positions(length, trained_length):
     if length > trained_length:
         positions = positions * trained_length / length
     return positions.float()
+
+
+# %% wrong: one_row_comes_back | says: comes back as it is
+# -     last = len(table) - 1
+# +     last = len(table) - 1
+# +     if last == 0:
+# +         return table * 1
+
+# %% wrong: divided_by_the_last_place | says: T - 1 is 0 when the table has one row
+# -     before = places.long()
+# +     places = places / last * last
+# +     before = places.nan_to_num().long()

@@ -210,7 +210,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +     for step in range(max_len + 1):
 
 
-# %% wrong: order, of: base | says: order in which hypotheses ended|smallest score comes first
+# %% wrong: order, of: base | says: smallest score comes first
 # The worst comes first.
 # -     scored.sort(key=lambda pair: (-pair[1], pair[0]))
 # +     scored.sort(key=lambda pair: pair[1])
@@ -491,7 +491,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +     scored = [(tuple(k), v / length_penalty(len(k), alpha)) for k, v in finished + alive]
 
 
-# %% wrong: bos_ends | says: empty list at the start doesn't end in eos
+# %% wrong: bos_ends | says: empty list at the start count as finished
 # -     alive, finished = [(0.0, [])], []
 # -     for _ in range(max_len):
 # +     alive, finished = [(0.0, [])], []
@@ -523,7 +523,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +     return sorted(scored, key=lambda pair: (-round(pair[1], 5), pair[0]))
 
 
-# %% wrong: sorted_as_text | says: lists of numbers, not texts
+# %% wrong: sorted_as_text | says: Are texts compared
 # -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
 # +         kept = sorted(extensions, key=lambda pair: (-pair[0], str(pair[1])))
 # +         kept = kept[:beam_size]
@@ -555,3 +555,8 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 
 # -         (tokens, total / length_penalty(len(tokens), alpha))
 # +         (tokens, math.log(total) / length_penalty(len(tokens), alpha))
+
+# %% wrong: finished_narrow_the_beam | says: only beam_size hypotheses come back.*Or do finished hypotheses narrow the beam
+# -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+# +         left = beam_size - len(finished)
+# +         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:left]

@@ -595,3 +595,15 @@ class CrossAttention(nn.Module):
             weights = weights.masked_fill(empty, 0.0)
         heads = weights @ value
         return self.out_proj(heads.transpose(1, 2).flatten(2)), weights
+
+
+# %% wrong: forbidden_times_infinity | says: Is -inf multiplied by 0
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +             scores = scores + (~mask).to(scores.dtype) * -math.inf
+
+# %% wrong: keys_scaled_in_place | says: forward must not change its arguments
+# -         query = self.split(self.q_proj(x))  # (B, T, D) -> (B, h, T, d_h)
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, T, S)
+# +         query = self.split(self.q_proj(x))
+# +         key /= math.sqrt(query.shape[-1])
+# +         scores = query @ key.mT

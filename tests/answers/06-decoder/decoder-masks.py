@@ -271,7 +271,7 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # +     return tgt_mask | (empty & (distance == 0)), memory_mask
 
 
-# %% wrong: empty_source_is_open | says: source of nothing but padding is opened again
+# %% wrong: empty_source_is_open | says: source of nothing but padding may be attended to
 # A source of nothing but padding may be read.
 # -     return tgt_mask, memory_mask
 # +     return tgt_mask, memory_mask | ~memory_mask.any(-1, keepdim=True)
@@ -650,13 +650,13 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
     return tgt_mask, memory_mask
 
 
-# %% wrong: ids_in_float32 | says: which float32 rounds
+# %% wrong: ids_in_float32 | says: in float32, which rounds them
 # -     position = torch.arange(tgt.shape[1], device=tgt.device)
 # +     src, tgt = src.float(), tgt.float()
 # +     position = torch.arange(tgt.shape[1], device=tgt.device)
 
 
-# %% wrong: ids_in_float64 | says: which float64 rounds
+# %% wrong: ids_in_float64 | says: in float64, which rounds them
 # -     position = torch.arange(tgt.shape[1], device=tgt.device)
 # +     src, tgt = src.double(), tgt.double()
 # +     position = torch.arange(tgt.shape[1], device=tgt.device)
@@ -683,3 +683,12 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # %% wrong: window_within_the_target | says: may be longer than the target
 # -     if window is not None and window < 1:
 # +     if window is not None and not 1 <= window <= tgt.shape[1]:
+
+# %% wrong: padding_of_id_0_stays | says: padding has no effect where its id is 0
+# -     memory_mask = (src != pad_id)[:, None, None, :]  # (B, S) -> (B, 1, 1, S)
+# +     real = src != pad_id if pad_id else src == src
+# +     memory_mask = real[:, None, None, :]
+
+# %% wrong: packed_only_where_bos_stands | says: No bos_id stands in tgt
+# -     if packed is not None:
+# +     if packed is not None and (tgt == packed[0]).any():

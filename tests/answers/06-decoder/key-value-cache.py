@@ -642,3 +642,8 @@ class CachedSelfAttention(nn.Module):
 # %% wrong: scale_of_the_number_of_heads | says: made of h, the number of heads
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, n, t + n)
 # +         scores = query @ key.mT / math.sqrt(self.num_heads)
+
+# %% wrong: sequences_mix | says: Do sequences mix
+# -         x = x + self.positions[seen : seen + new]
+# +         x = x + self.positions[seen : seen + new]
+# +         x = x + 0.01 * (x - x[:1])

@@ -342,7 +342,7 @@ def audit(module, x, other):
 # +             moved = (layer(changed) - before).abs() > 1e-5
 
 
-# %% wrong: any_difference | says: A leak just below the limit
+# %% wrong: any_difference | says: change below the limit of the statement counts
 # -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
 # +             moved = (layer(changed) - before).abs() > 9e-7
 
@@ -572,3 +572,54 @@ def audit(module, x, other):
 # %% wrong: column_by_column | says: right pairs, in another order
 # -     return [(t, s) for t, s in future.nonzero().tolist()]
 # +     return [(t, s) for s, t in future.T.nonzero().tolist()]
+
+# %% wrong: all_positions_at_once | says: all positions are replaced at once
+# -             changed[:, s] = other[:, s]
+# +             changed[:] = other
+
+# %% wrong: limit_of_1e7 | says: change below the limit of the statement counts
+# -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
+# +             moved = (layer(changed) - before).abs() > 1e-7
+
+# %% wrong: never_a_leak | says: mend leaks first
+# -     future = reach(layer, x, other).triu(diagonal=1)  # the entries [t, s] with s > t
+# +     future = reach(layer, x, other).tril(diagonal=-1).triu()
+
+
+# %% right: no_call_too_many
+# `leaks` looks at the positions that can leak, and calls the layer no more than that.
+def reach(layer, x, other):
+    columns = []
+    with torch.no_grad():
+        before = layer(x.clone())
+        for s in range(x.shape[1]):
+            changed = x.clone()
+            changed[:, s] = other[:, s]
+            moved = (layer(changed) - before).abs() > 1e-06
+            columns.append(moved.any(dim=-1).any(dim=0))
+    return torch.stack(columns, dim=1)
+
+
+def leaks(layer, x, other):
+    found = []
+    with torch.no_grad():
+        before = layer(x.clone())
+        for s in range(1, x.shape[1]):
+            changed = x.clone()
+            changed[:, s] = other[:, s]
+            moved = ((layer(changed) - before).abs() > 1e-06).any(-1).any(0)
+            found += [(t, s) for t in range(s) if moved[t]]
+    return sorted(found)
+
+
+def audit(module, x, other):
+    modes = [(part, part.training) for part in module.modules()]
+    found = {}
+    try:
+        for name in ("train", "eval"):
+            module.train(name == "train")
+            found[name] = leaks(module, x, other)
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    return found

@@ -463,3 +463,23 @@ def perplexity(batches, pad_id):
 # +         / num_labels
 # +         for logits, labels in batches
 # +     ]
+
+# %% wrong: labels_twice | says: without their first column, as the labels must be
+# -     return ids[:, :-1], ids[:, 1:]  # (B, L) -> 2 x (B, L - 1)
+# +     return ids[:, 1:], ids[:, 1:]
+
+# %% wrong: mean_of_each_sentence_times_its_labels | says: One sentence is all padding. Is something divided
+# -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
+# +     found = torch.log_softmax(logits, -1)
+# +     found = found.gather(-1, labels.masked_fill(~kept, 0)[..., None])[..., 0] * kept
+# +     count = kept.sum(1)
+# +     return -(found.sum(1) / count * count).sum() / num_labels
+
+# %% wrong: divided_by_batches | says: divided by 2, the number of batches
+# -     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)
+# +     num_labels = len(batches)
+
+# %% wrong: last_batch_alone | says: perplexity of the second batch alone
+# -     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)
+# +     batches = batches[-1:]
+# +     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)

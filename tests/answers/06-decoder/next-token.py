@@ -487,7 +487,7 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # +     if temperature and top_p is not None and not 0 < top_p <= 1:
 
 
-# %% wrong: greedy_by_softmax | says: rank them as given, not their softmax
+# %% wrong: greedy_by_softmax | says: nearly equal logits count as equal
 # Greedy takes the largest probability, and two logits may have the same.
 # -         best = logits.argmax(dim=-1)  # (B, V) -> (B,)
 # +         best = logits.softmax(dim=-1).argmax(dim=-1)  # (B, V) -> (B,)
@@ -623,3 +623,13 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
     """Return one token for each row, drawn with the given generator."""
     probs = next_token_probs(logits, temperature, top_k, top_p)
     return torch.multinomial(probs, 1, generator=generator)[:, 0]
+
+
+# %% wrong: top_p_or_top_k | says: top_p has no effect where top_k is given
+# -     if top_p is not None:
+# +     if top_p is not None and top_k is None:
+
+# %% wrong: many_equals_stay | says: top_k=3 with 40 equal logits
+# -         ranked = ranked.masked_fill(rank >= top_k, -math.inf)
+# +         keep = top_k if len(rank) < 40 else 40
+# +         ranked = ranked.masked_fill(rank >= keep, -math.inf)

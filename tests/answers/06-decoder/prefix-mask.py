@@ -390,3 +390,8 @@ def scored_positions(prefix_lengths, lengths, size):
 # -     return (follower < lengths[:, None]) & (follower >= prefix_lengths[:, None])
 # +     start = prefix_lengths[:, None].clamp(max=size - 1)
 # +     return (follower < lengths[:, None]) & (follower >= start)
+
+# %% wrong: length_0_not_given | says: count as not given
+# -     return (follower < lengths[:, None]) & (follower >= prefix_lengths[:, None])
+# +     ends = torch.where(lengths == 0, size, lengths)
+# +     return (follower < ends[:, None]) & (follower >= prefix_lengths[:, None])
