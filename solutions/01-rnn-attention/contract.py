@@ -48,8 +48,8 @@ def _asks_again(says, make, *arguments):
             a.shape == b.shape and close(a, b) for a, b in zip(got, wants, strict=True)
         )
         assert right, (
-            f"{says}: once its {what} in place, the module still gives what is made of"
-            f" the old ones. Keep nothing from one call for the next."
+            f"{says}: once its {what} in place, the module gives something else than a"
+            f" new one with the same weights. Keep nothing from one call for the next."
         )
         for argument in arguments:
             if argument.is_floating_point():
@@ -108,7 +108,8 @@ class _Says:
     )
     nan_if_empty = (
         f"weights of a sentence that is nothing but padding are NaN, and those of all "
-        f"others are not. They are 0: a softmax of nothing but -inf is NaN."
+        f"others are not. They are 0, where 0 / 0 is NaN, and a softmax of nothing but "
+        f"-inf as well."
     )
     weights_if_empty = (
         f"a sentence that is nothing but padding gets weights, and they must be 0. "
@@ -281,7 +282,7 @@ for _bits in (8, 16, 32):
     )
     _words = _padded(1048, (3, 4, 0, 1), 4, 2**_bits + 1, 2)
     _contract.case(_says, _words, 2**40, -(2**50), 2**_bits + 1)
-_says = f"Ids above 2^24, which float32 rounds: leave them whole numbers"
+_says = f"Ids above 2^24", f"Do they pass through float32, which rounds them?"
 _words = _padded(1047, (3, 4, 0, 1), 4, 2**24 + 1, 2)
 _words = _words.where(_words != 0, 2**24)
 _contract.case(_says, _words, 2, -(2**24) - 1, 2**24 + 1)
@@ -335,7 +336,7 @@ _contract.case(
     f"A vocabulary of one word: its probability is 1",
     *(_kit_normal(1045, (2, 3, 1)), _padded(1046, (3, 1), 3, -100, 1), -100),
 )
-_says = f"Large logits, where log of a softmax is -inf, and log_softmax isn't"
+_says = f"Large logits, whose exponentials are infinite or {0}"
 _contract.case(_says, 1e4 * _logits, _labels, 6)
 _contract.case(f"Tiny logits", 1e-4 * _logits, _labels, 6)
 _long = _padded(1018, (140, 65), 140, 6, 6)
@@ -360,8 +361,8 @@ assert _context.shape == (1, 1, 6), "One sentence, one query: expected (1, 1, 6)
 _both = _module(_query, _memory)[0]
 _turned = _module(_query.flip(0), _memory.flip(0))[0]
 assert matches(_turned, _both.flip(0).detach()), (
-    "With the two sentences exchanged, the contexts aren't: is something kept from an"
-    " earlier call?"
+    "With the two sentences exchanged, the contexts aren't: does one depend on the"
+    " other, or is something kept from an earlier call?"
 )
 _got = attempt(
     lambda: _module.double()(_query.double(), _memory.double(), None)[0],
@@ -438,7 +439,7 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
     _contract.case(f"One sentence, all padding", _query, _memory, real(0, size=3))
     _contract.case(f"One sentence, no mask", _query, _memory, None)
     _query, _memory = _kit_normal(952 + _number, (4, 1, _d_s), (4, 1, _d_h))
-    _says = f"One word: its weight is 1, with no small number added to the sum"
+    _says = f"One word: its weight is 1", f"Is a small number added to the sum?"
     _contract.case(_says, _query, _memory, real(1, 0, 1, 1), tol=1e-13)
     _says = f"Large numbers, whose tanh is 1 or -1"
     _contract.case(_says, 1e3 * _query, 1e3 * _memory, None, gradients=False, tol=1e-6)
@@ -475,7 +476,7 @@ _contract = _Contract(
     gradients=(f"query", f"memory"),
     mistakes=_with_bounds(_additive),
 )
-_says = f"Small weights, none of them cut off to 0"
+_says = f"Small weights", f"Is one of them cut off to {0}?"
 _contract.case(_says, _query, _memory, real(70, 41))
 _contract.again()
 _contract = _Contract(
@@ -713,7 +714,7 @@ _contract = _Contract(
     signs={
         f"the links are right, and not in ascending order: first by the target's "
         f"number, then by the source's.": (
-            lambda got, want, *_: sorted(got[0]) == want[0]
+            lambda got, want, *_: got[0] != sorted(got[0]) == want[0]
         ),
     },
 )
@@ -916,7 +917,10 @@ _contract.case(f"float32", *[_x.float() for _x in _parts], tol=1e-5, gradients=F
 _long = _kit_normal(1026, (2, 66, 4), (2, 70, 6))
 _contract.case(f"Seventy keys", *_long, *_parts[2:])
 _contract.case(f"Tiny numbers", *[1e-4 * _x for _x in _parts])
-_says = f"Large queries and small keys, which subtraction would lose"
+_says = (
+    f"Large queries and small keys",
+    f"Are digits lost where large numbers are subtracted?",
+)
 _contract.case(_says, 1e5 * _parts[0], 1e-5 * _parts[1], *_parts[2:])
 _many = _kit_normal(1037, (70, 2, 4), (70, 3, 6))
 _contract.case(f"Seventy sentences", *_many, *_parts[2:])
@@ -934,8 +938,11 @@ _contract = _Contract(
         f"step, the steps end too early where two values are close to each other: go "
         f"on until nothing changes, or take torch.linalg.svd.": _is_right_apart,
         f"U @ V.T: nearly the best product, and not to the last digits. Is something "
-        f"computed in float32, a small number added or cut off, or do the steps of an "
-        f"iteration end too early? torch.linalg.svd of W needs none of this.": _is_near,
+        f"computed in float32, a small number added or cut off, or W W' made, which "
+        f"squares the singular values and loses half of the digits, or do the steps of "
+        f"an iteration end too early? torch.linalg.svd of W needs none of this.": (
+            _is_near
+        ),
     },
 )
 _W = _kit_normal(970, (5, 7))
@@ -972,17 +979,14 @@ _turn = torch.linalg.qr(_kit_normal(1025, (6, 6)))[0]
 _near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _turn.T
 _contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)
 _near = torch.tensor([1.0, 3e-4, 2.9999e-4, 1e-6, 0.0, 0.0]).double()
-_says = (
-    f"Two small singular values close to each other, beside a large one: W W' squares "
-    f"them, and loses half of the digits"
-)
+_says = f"Two small singular values close to each other, beside a large one"
 _contract.case(_says, _turn * _near @ _turn.roll(1, 0).T, 2)
 for _second, _roll in ((1e-3, 1), (1.8e-3, 2), (1.9e-3, 1), (1.9e-3, 3)):
     _near = torch.tensor([1.0, 2e-3, _second, 1e-5, 0.0, 0.0]).double()
     _near = (_turn * _near @ _turn.roll(_roll, 0).T).float()
     _contract.case(f"float32. {_says}", _near, 2, tol=5e-6)
 _small = _turn * 10 ** torch.linspace(0, -7.5, 6).double() @ _turn.roll(1, 0).T
-_says = f"Singular values from 1 down to tiny ones: none of them is cut off"
+_says = f"Singular values from 1 down to tiny ones"
 _contract.case(_says, _small, 6)
 _contract.case(f"A parameter", _W.clone().requires_grad_(), 2)
 _near = _turn * torch.tensor([-3.0, 2.0, -1.0, 0.5, 0.2, -0.1]).double() @ _turn.T
@@ -1006,7 +1010,10 @@ _contract.reference = lambda d_query, d_key: (
     -(-d_query * d_key // (d_query + d_key)) - 1
 )
 for _sizes_of in [(4096, 4096), (512, 905), (12288, 4097), (3, 50000), (99999, 100001)]:
-    _says = f"Large widths: whole numbers need no rounding, and nothing taken off"
+    _says = (
+        f"Large widths",
+        f"Is something rounded, or taken off? Whole numbers need neither.",
+    )
     _contract.case(_says, *_sizes_of)
 for _sizes_of in integers(977, 2, 60, (6, 2)).tolist():
     _contract.case(f"Other widths", *_sizes_of)
@@ -1080,6 +1087,12 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
         arguments=(f"x", f"src_mask"),
         results=(f"annotations", f"summary"),
         gradients=(f"x",),
+        signs={
+            f"NaN, where word vectors are large: is a tanh written with exp? That "
+            f"gives inf / inf.": lambda got, want, x, src_mask: bool(
+                x.abs().max() > 1e3 and got[0].isnan().any()
+            ),
+        },
         cuts={
             f"the {half} half of the summary is cut off, by detach or .data.": (
                 lambda *given, half=half: _read_both_ways(*given, held=(half,))
@@ -1112,7 +1125,7 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
     _says = f"A real word whose vector is 0: src_mask alone tells what is padding"
     _holes = _x * (torch.arange(5) % 2 == 0)[:, None]
     _contract.case(_says, _holes, real(5, 1, 4, 2))
-    _says = f"Large word vectors (a tanh that is written with exp gives inf / inf)"
+    _says = f"Large word vectors"
     _contract.case(_says, 1e4 * _x, real(5, 1, 3, 2), gradients=False)
     _contract.case(f"Seventy words", _kit_normal(1027, (2, 70, _d)), real(70, 66))
     _many = _kit_normal(1038, (70, 3, _d)), real(*[3, 1, 2, 2, 1] * 14)
@@ -1159,18 +1172,23 @@ _want = attempt(
 )
 _alone = _one(_query[1:], _memory[1:], _coverage[1:], real(3, size=5))[1]
 assert matches(_alone, _want[1:].detach()), (
-    "The second sentence alone gets other weights than beside the first. Each sentence"
-    " reads its own coverage."
+    "The second sentence alone gets other weights than beside the first. Each has a"
+    " query, annotations, a coverage and a mask of its own."
 )
 _got = _two(_query, _memory, _coverage, real(5, 3))[1]
 assert matches(_got, _want), (
     "With two filters, of which only the first has a weight, the result is another than"
-    " with the first alone. The filters return (B, d_filter, S): transpose it to (B, S,"
-    " d_filter); reshape or view doesn't move axes."
+    " with the first alone. Are their features added up, or axes moved by reshape or"
+    " view? The filters return (B, d_filter, S): transpose it to (B, S, d_filter)."
 )
 assert _got.requires_grad, (
     "No gradient leads back from the result: it is cut off by detach, .data, .item(),"
     " torch.no_grad or a new torch.tensor."
+)
+_other = _two(_query, _memory, 3 * _coverage.detach(), real(5, 3))[1]
+assert not torch.equal(_other, _got), (
+    "Another coverage changes nothing of the weights: has it no effect, or is something"
+    " kept from an earlier call?"
 )
 (_gradient,) = torch.autograd.grad(_got[0, 0], _coverage, allow_unused=True)
 assert _gradient is not None, (
@@ -1284,7 +1302,7 @@ for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
         f"No padding, transposes", *map(_kit_apart, (_other, _words, _new, _mask))
     )
     _contract.case(f"One sentence", _query[:1], _words[:1], _new[:1].abs(), real(4))
-    _says = f"One word: its weight is 1, with no small number added to the sum"
+    _says = f"One word: its weight is 1", f"Is a small number added to the sum?"
     _one = _other, _words[:, :1], _new[:, :1], real(1, 1, 1)
     _contract.case(_says, *_one, tol=1e-13)
     _says = f"Large numbers, whose tanh is 1 or -1"
@@ -1308,7 +1326,7 @@ _contract = _Contract(
     state=_kit_state(1040, _shapes) | {"v": torch.full((1,), 12.0).double()},
     **_of_coverage,
 )
-_says = f"Small weights, none of them cut off to 0"
+_says = f"Small weights", f"Is one of them cut off to {0}?"
 _contract.case(
     _says,
     *_kit_normal(1041, (2, 2), (2, 20, 1)),
@@ -1506,7 +1524,7 @@ for _number, _dims in enumerate([(7, 3, 2, 4), (3, 1, 4, 2), (300, 2, 3, 2)]):
     _contract.case(f"No padding", _words, _memory, real(5, 5, 5))
     _contract.case(f"Transposes", *map(_kit_apart, (_words, _other, real(5, 2, 4))))
     _contract.case(f"One sentence", _words[:1], _other[:1, :3], real(2, size=3))
-    _says = f"One source word: its weight is 1, with no small number added to the sum"
+    _says = f"One source word: its weight is 1", f"Is a small number added to the sum?"
     _contract.case(_says, _words, _other[:, :1], real(1, 1, 1), tol=3e-13)
     _contract.case(f"One step", _words[:, :1], _memory, real(5, 1, 3))
     _contract.case(f"One of all", _words[:1, :1], _memory[:1, :1], real(1))
@@ -1532,7 +1550,7 @@ _contract = _Contract(
 )
 _contract.state["score.weight"] *= 100
 _words, _memory = integers(1015, 0, 6, (3, 4)), _kit_normal(1016, (3, 5, 4))
-_says = f"Scores from about -100 to 100, none of them cut off at a bound"
+_says = f"Scores from about -100 to 100", f"Is one of them cut off at a bound?"
 _contract.case(_says, _words, _memory, real(5, 3, 4), gradients=False, tol=1e-6)
 _contract.again()
 _contract = _Contract(

@@ -86,11 +86,11 @@ assert matches(_weights, _want, 1e-9), explain(
     "weights in float64", _weights, _want, tol=1e-9
 )
 _output, _weights = soft_lookup(_query, _keys[:1], _values[:1], 0.7)
-for _name, _found, _size in (("weights", _weights, 1), ("output", _output, 2)):
-    assert _found.shape == (_size,), (
-        f"{_name} for one key: expected shape {(_size,)}, got {tuple(_found.shape)}. An"
-        " axis of length 1 is lost: is it squeezed away?"
-    )
+for _name, _found, _want in (
+    ("weights", _weights, torch.ones(1).double()),
+    ("output", _output, _values[0]),
+):
+    assert matches(_found, _want), explain(f"{_name} for one key", _found, _want)
 
 
 ### BEGIN HIDDEN TESTS
@@ -111,8 +111,8 @@ _contract = _Contract(
     gradients=(f"query", f"keys", f"values"),
     signs={
         f"all keys get the same weight, though their distances differ: are scores cut "
-        f"off at a smallest number (clamp, max), or multiplied by the temperature? "
-        f"Divide by it, and leave them as they are.": (
+        f"off at a smallest number (clamp, max), or is this what comes where every "
+        f"exponential is {0}?": (
             lambda got, want, *_: (
                 got[1].numel() > 1
                 and got[1].max().item() == got[1].min().item() > 0
@@ -138,25 +138,25 @@ _contract.case(f"Other values", _query, _keys, _values + 1, 2)
 _contract.case(
     f"Slices and transposes", *map(_kit_apart, (_query, _keys, _values)), 0.9
 )
-_says = f"One key: its weight is 1, with no small number added to the sum"
+_says = f"One key: its weight is 1", f"Is a small number added to the sum?"
 _contract.case(_says, _query, _keys[:1], _values[:1], 0.5, tol=1e-13)
 _contract.case(f"One feature", *_kit_normal(922, (1,), (4, 1), (4, 1)), 1.0)
-_says = (
-    f"A query that is a key: no case of its own, and no root, whose slope is NaN at 0"
-)
+_says = f"A query that is a key", f"Is that a case of its own? It needs none."
 _contract.case(_says, _keys[2], _keys, _values, 0.5)
 _contract.case(f"The temperature left out: it is 1", _query, _keys, _values)
 _far = 1e5 + _query, torch.cat([_keys[:1], 1e5 + _keys[1:]]), _values
 _says = (
-    f"Near keys far from 0 and from another key: subtract before you square, or "
-    f"digits are lost (and subtract the query; no other number is near all of them)"
+    f"Near keys far from 0 and from another key",
+    f"Do you subtract before you square, or are digits lost? (Subtract the query; no "
+    f"other number is near all of them.)",
 )
 _contract.case(_says, *_far, 0.7)
 _many = _kit_normal(923, (3,), (70, 3), (70, 2))
 _contract.case(f"Seventy keys", *_many, 0.7)
 _says = (
-    f"Seventy near keys far from 0: subtract before you square, or digits are lost "
-    f"(torch.cdist multiplies out where there are more than 25 keys)"
+    f"Seventy near keys far from 0",
+    f"Do you subtract before you square, or are digits lost? (torch.cdist multiplies "
+    f"out where there are more than 25 keys.)",
 )
 _contract.case(_says, 1e5 + _many[0], 1e5 + _many[1], _many[2], 0.7)
 _contract.case(
@@ -171,10 +171,16 @@ _contract.case(
 _contract.case(
     f"Near keys at a small temperature", _query / 99, _keys / 99, _values, 0.001
 )
-_says = f"Near keys at a temperature of 1e-30", f"Is it kept above another number?"
+_says = (
+    f"Near keys at a temperature of 1e-30",
+    f"Is the temperature kept above another number, or one added to it?",
+)
 _contract.case(_says, _query * 1e-15, _keys * 1e-15, _values, 1e-30)
 _contract.case(
-    f"float32, a temperature of 1e-30 (divide by it once: its square is 0)",
+    (
+        f"float32, a temperature of 1e-30",
+        f"Is it multiplied by a small number, itself say? In float32 that is 0.",
+    ),
     100 * _query.float(),
     100 * _keys.float(),
     _values.float(),
@@ -289,12 +295,34 @@ def _overflows(got, want, query, key, *rest):
 
 
 def _is_filled(got, want, query, key, value, mask=None, sink=None):
-    """Tell whether forbidden keys get weight where scores are large, or leave a gap."""
+    """Tell whether forbidden keys get weight where scores are large, or leave a gap.
+
+    A gap may come otherwise, so that a key with a low score is asked apart, beside a
+    forbidden one whose own score is lower still.
+    """
     if mask is None or query.abs().max() < 1e4:
         return False
     mask = mask.expand_as(got[1])
+    if ((got[1] > 0) & ~mask).any():
+        return True
+    own = torch.ones(1, 1, 1).double(), torch.tensor([[[-1e15], [-2e15]]]).double()
+    one = torch.tensor([[[True, False]]])
+    gap = masked_attention(*own, own[1], one)[1][0, 0, 0] < 0.99
     less = (got[1].sum(-1) < 0.99)[mask.any(-1)].any() and sink is None
-    return bool(less or ((got[1] > 0) & ~mask).any())
+    return bool(less and gap)
+
+
+def _is_bounded(query, key, value, mask=None, sink=None):
+    """Return what comes of a bounded sink, or None: a lower sink than a score that is
+    far below 0 is asked apart.
+    """
+    if sink is None:
+        return None
+    own = torch.ones(1, 1, 1).double(), torch.full((1, 1, 1), -1e15).double()
+    low = torch.tensor(-2e15).double()
+    if masked_attention(*own, own[1], None, low)[1].item() > 0.5:
+        return None
+    return _attended(query, key, value, mask, sink, most=1e4)
 
 
 def _is_lost(got, want, query, key, value, mask=None, sink=None):
@@ -330,22 +358,16 @@ _contract = _Contract(
             )
         ),
         f"a sink far from 0 counts as a nearer one. Is it cut off at a bound (clamp)? "
-        f"Use it as it is, beside scores of any size.": (
-            lambda query, key, value, mask=None, sink=None: (
-                None
-                if sink is None
-                else _attended(query, key, value, mask, sink, most=1e4)
-            )
-        ),
+        f"Use it as it is, beside scores of any size.": (_is_bounded),
     },
     signs={
         f"NaN where scores are large: exp of a large number is infinite, or all powers "
         f"of a row are 0. Take off the largest score of the row itself, of its allowed "
         f"keys and its sink, or use torch.softmax.": _overflows,
         f"queries whose allowed scores lie far below a forbidden one get weights of "
-        f"{0}: the largest score is taken over all keys. Take it over those that are "
-        f"allowed.": _is_lost,
-        f"a forbidden key gets weight: the finite number that stands for -inf isn't "
+        f"{0}: that score takes part, in the softmax or as the largest one that is "
+        f"taken off. Set it to -math.inf before both.": _is_lost,
+        f"a forbidden key takes weight: the finite number that stands for -inf isn't "
         f"below all allowed scores (a large negative number, or the smallest score "
         f"minus something). Fill with -math.inf.": _is_filled,
     },
@@ -394,7 +416,7 @@ _one = _kit_normal(934, (1, 3, 2), (1, 5, 2), (1, 5, 4))
 _contract.case(f"One sequence", *_one, None)
 _contract.case(f"One sequence, a mask", *_one, _kit_normal(935, (1, 3, 5)) > 0.3)
 _few = _kit_normal(936, (4, 1, 3), (4, 1, 3), (4, 1, 2))
-_says = f"One key: its weight is 1, with no small number added to the sum"
+_says = f"One key: its weight is 1", f"Is a small number added to the sum?"
 _contract.case(_says, *_few, None, tol=1e-13)
 _contract.case(f"One key, forbidden for some", *_few, _masks.reshape(-1, 1, 1)[5:9])
 _contract.case(f"One feature", *_kit_normal(937, (2, 2, 1), (2, 3, 1), (2, 3, 1)), None)
@@ -419,10 +441,9 @@ _says = (
     f"A forbidden key with a score of 1e15",
     f"Are digits of the allowed ones lost?",
 )
-for _rest in ((), (torch.tensor(0.5).double(),)):
-    _beyond = _sets[0][1] * torch.tensor([1, 1e15, 1, 1]).double()[:, None]
-    _open = torch.tensor([True, False, True, True])
-    _contract.case(_says, _sets[0][0], _beyond, _sets[0][2], _open, *_rest)
+_beyond = _sets[0][1] * torch.tensor([1, 1e15, 1, 1]).double()[:, None]
+_beyond = _sets[0][0], _beyond, _sets[0][2], torch.tensor([True, False, True, True])
+_contract.case(_says, *_beyond)
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
 _sinks = 2 * _kit_normal(1033, (3,))
@@ -432,12 +453,13 @@ _contract.case(f"Other inputs, a sink, no mask", *_sets[1], None, _sinks[0])
 _nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
 _contract.case(f"A sink, nothing allowed", *_sets[1], _nothing, _sinks[2])
 _contract.case(f"A sink, a mask of keys", *_sets[1], _masks[0, :, :1], _sinks[2])
-_says = f"A sink, one query and one key, with no small number added to the sum"
+_contract.case(_says, *_beyond, torch.tensor(0.5).double())
+_says = f"A sink, one query and one key", f"Is a small number added to the sum?"
 _contract.case(_says, *_few, None, _sinks[1], tol=1e-13)
 for _axes in ((3, 2, 1), (2, 1), (3, 1, 1), (1,), (4,), (1, 2, 4), (1, 1, 1)):
     _says = (
-        f"A sink, a mask of shape {_axes}, which broadcasts: give the scores a column "
-        f"for the sink, and the mask none"
+        f"A sink, a mask of shape {_axes}, which broadcasts and has no column for the "
+        f"sink"
     )
     _form = _kit_normal(1043, _axes) > 0
     _form.flatten()[0] = True
@@ -506,6 +528,10 @@ _valid = torch.tensor([[True, False, True], [False, False, False]])
 _mask = steady("local_mask", local_mask, _valid, 2)
 assert isinstance(_mask, torch.Tensor), (
     f"local_mask: expected a tensor, got {type(_mask).__name__}."
+)
+_near = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 1, 1]]).bool()
+assert matches(_mask, _near & _valid[:, None]), explain(
+    "window=2", _mask, _near & _valid[:, None]
 )
 assert not torch.equal(local_mask(~_valid, 2), _mask), (
     "Another `valid` of the same shape gets the mask of the first one: something is "
@@ -660,7 +686,8 @@ lookback_head(3, 5, 2)
 _size = len(parts(lookback_head(4, 5, 1), *_names)[0])
 assert _size == 9, (
     f"W_q of four symbols and five positions has {_size} rows, expected 9, after a "
-    "call with three symbols: is something kept from it?"
+    "call with three symbols: are sizes written into the code, or is something kept "
+    "from it?"
 )
 assert untouched(lookback_head(3, 5, 1), _first), (
     "lookback_head(3, 5, 1) gives something else after lookback_head(3, 5, 2)."
@@ -685,6 +712,13 @@ def _copied(num_symbols, max_len, offset, symbols):
     return torch.eye(len(symbols))[places], torch.eye(num_symbols)[symbols[places]]
 
 
+def _reads_symbols(num_symbols, *sizes):
+    """Tell whether scores depend on what a token is, and not on its place alone."""
+    query, key, _ = [x.double() for x in lookback_head(num_symbols, *sizes)]
+    by_key, by_query = key[:num_symbols] @ query.T, query[:num_symbols] @ key.T
+    return any(bool((x - x[0]).abs().max() > 1e-3) for x in (by_key, by_query))
+
+
 _contract = _Contract(
     _attention_of,
     _copied,
@@ -702,12 +736,19 @@ _contract = _Contract(
                 sizes[2] == 0 and not lookback_head(*sizes[:3])[0].any()
             )
         ),
+        f"all keys get the same weight from a query. It reads one of them, the first "
+        f"where nothing stands so far back.": (
+            lambda got, want, *sizes: bool(
+                (got[0].amax(-1) - got[0].amin(-1) < 1e-6).any() and len(got[0]) > 1
+            )
+        ),
         f"the right key gets the most weight, but too little: the gain is too small "
         f"for these sizes. Scores are divided by the root of d_k, the number of "
         f"columns of W_q: the gain must make up for just that, whatever the offset.": (
             lambda got, want, *sizes: (
                 torch.equal(got[0].argmax(-1), want[0].argmax(-1))
                 and got[0].amax(-1).min() < 0.999
+                and not _reads_symbols(*sizes[:3])
             )
         ),
     },
@@ -725,7 +766,7 @@ for _n, (_num, _length, _size) in enumerate(
 for _n, (_num, _length) in enumerate([(5, 2), (5, 3), (5, 4), (300, 2), (5, 1)]):
     _symbols = integers(1061 + _n, 0, 4, (_length,))
     for _offset in (1, 0):
-        _says = f"A short T_max, a gain for it too: T_max {_length}, n {_num}"
+        _says = f"A short T_max: T_max {_length}, n {_num}"
         _says = f"Many symbols, n {_num}, and T_max {_length}" if _num > 5 else _says
         _contract.case(_says, _num, _length, _offset, _symbols)
 
@@ -804,7 +845,28 @@ def _by_cosine(state, x, mask=None, divide=None):
     return torch.stack(outputs), torch.stack(rows)
 
 
+def _is_masked_before(got, want, x, mask=None):
+    """Tell whether it is the sign of the scale that makes a mask wrong: asked apart."""
+    if mask is None:
+        return False
+    module = CosineSelfAttention(2, 2, 2)
+    state = {f"{name}.weight": torch.eye(2) for name in ("query", "key", "value")}
+    tokens, past = torch.tensor([[[1.0, 0], [1, 2], [3, 1]]]), torch.ones(3, 3).tril()
+    right = []
+    for scale in (3.0, -3.0):
+        module.load_state_dict({**state, "scale": torch.tensor(scale)})
+        _, wanted = _by_cosine(module.state_dict(), tokens, past.bool())
+        right.append(close(module(tokens, past.bool())[1], wanted))
+    return right == [True, False]
+
+
 _of_cosine = {
+    "signs": {
+        f"with a positive scale the mask is right, and with a negative one it isn't. "
+        f"It comes after the product with the scale, which turns -inf into inf.": (
+            _is_masked_before
+        ),
+    },
     "reference": _by_cosine,
     "arguments": (f"x", f"mask"),
     "results": (f"output", f"weights"),
@@ -883,16 +945,15 @@ for _n, (_d, _d_k, _d_v) in enumerate([(5, 3, 2), (3, 4, 6), (1, 1, 1)]):
     )
     _x, _other = _kit_normal(964 + _n, (3, 4, _d), (3, 4, _d))
     _masks = (_kit_normal(967 + _n, (2, 3, 4, 4)) > 0) | torch.eye(4).bool()
-    _says = f"A mask (it comes after the scale, which may be negative)"
-    _contract.case(_says, _x, _masks[0])
+    _contract.case(f"No mask", _x, None)
+    _contract.case(f"A mask", _x, _masks[0])
     _contract.case(f"Another mask", _x, _masks[1])
     _contract.case(f"Other tokens", _other, _masks[0])
-    _contract.case(f"No mask", _x, None)
     _contract.case(f"A mask for all sequences", _other, _masks[1, 0])
     _contract.case(f"Transposes", _kit_apart(_x), _kit_apart(_masks[0]))
     _contract.case(f"One sequence", _x[:1], None)
     _contract.case(f"One sequence, a mask", _other[:1, :3], _masks[0, :1, :3, :3])
-    _says = f"One token: its weight is 1, with no small number added to the sum"
+    _says = f"One token: its weight is 1", f"Is a small number added to the sum?"
     _contract.case(_says, _x[:, :1], None, tol=1e-13)
     _zeros = _x * torch.tensor([1.0, 0.0, 1.0, 1.0])[:, None]
     _contract.case(f"A token of zeros", _zeros, None, gradients=False)
@@ -913,13 +974,15 @@ _contract = _Contract(
         "value.weight": torch.tensor([[1.0, 1.0]]).double(),
         "scale": torch.tensor(4e9).double(),
     },
-    signs={
-        f"a forbidden key gets weight under a large scale. A large negative number "
-        f"stands for -inf, and allowed scores lie below it: fill with -math.inf.": (
-            lambda got, want, x, mask: bool((got[1] > 0)[:, ~mask].any())
-        ),
+    **{
+        **_of_cosine,
+        "signs": {
+            f"a forbidden key gets weight under a large scale. A large negative number "
+            f"stands for -inf, and allowed scores lie below it: fill with -math.inf.": (
+                lambda got, want, x, mask: bool((got[1] > 0)[:, ~mask].any())
+            ),
+        },
     },
-    **_of_cosine,
 )
 _x = 2.0 ** integers(970, 0, 3, (2, 5, 2)).double() * torch.tensor([1.0, -1.0])
 _mask = torch.tensor([True, True, False, True, False]).expand(5, 5)
@@ -935,7 +998,7 @@ for _scale in (3e9, -3e9):
     )
     _x = _kit_normal(1068, (2, 6, 4))
     for _mask in (torch.ones(6, 6).tril().bool(), None):  # one may refuse float64
-        _says = f"Scores of 1e9 that differ: are they bounded? Use them as they are"
+        _says = f"Scores of 1e9 that differ", f"Are they bounded? Use them as they are."
         _contract.case(_says, _x, _mask, gradients=False, tol=1e-6)
     _contract.again()
 _module, _zeros = CosineSelfAttention(5, 3, 2), torch.ones(2, 4, 5)
@@ -948,8 +1011,9 @@ for _part in _kit_attempt(f"Tokens of zeros", _module, _zeros):
     )
     assert all(_slope is None or _slope.isfinite().all() for _slope in _found), (
         f"Tokens of zeros: a gradient is NaN or infinite. The root of a sum of squares "
-        f"has an infinite slope at 0: keep the sum above 0 before the root, or take "
-        f"the length by norm or F.normalize."
+        f"has an infinite slope at 0, and 0 / 0 is NaN on the way back as well, also "
+        f"where something else is chosen in its place: keep the sum above 0 before the "
+        f"root, and what you divide by, or use F.normalize."
     )
 for _scale in (300.0, -300.0, 0.0):
     _contract = _Contract(
@@ -990,11 +1054,10 @@ _want = phi(_key).mT @ _value
 assert matches(_memory, _want, 1e-9), explain(
     "memory in float64", _memory, _want, tol=1e-9
 )
+_memory, _normaliser = _want, phi(_key).sum(1)
 _got = steady("read_memory", read_memory, _query, _memory, _normaliser)
-assert isinstance(_got, torch.Tensor), (
-    f"read_memory: expected a tensor, got {type(_got).__name__}."
-)
-assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out of read_memory."
+_want = phi(_query) @ _memory / (phi(_query) @ _normaliser[:, :, None])
+assert matches(_got, _want), explain("output of read_memory in float64", _got, _want)
 _leaves = [x.detach().requires_grad_() for x in (_query, _memory, _normaliser)]
 flowing(read_memory(*_leaves).sum(), _leaves)
 steady("causal_linear_attention", causal_linear_attention, _query, _key, _value)
@@ -1155,8 +1218,9 @@ _contract.case(f"Forty sequences", *_wide)
 _contract.case(f"Transposes", *[_kit_apart(_x[:3]) for _x in _wide])
 _which = torch.tensor([0.0, 1.0]).double()  # of the features, only the second is known
 _says = (
-    f"A large feature of a query, which no key has: are entries of the normaliser kept "
-    f"above a number? Only the denominator needs help"
+    f"A large feature of a query, which no key has",
+    f"Are entries of the normaliser kept above a number? Only the denominator needs "
+    f"help.",
 )
 _contract.case(
     _says,
@@ -1171,8 +1235,8 @@ _small = [_x.float() for _x in _small]
 _contract.case(_says, *_small, gradients=False, tol=0.1)
 _query, _memory, _sums = _kit_normal(1053, (2, 3, 60), (2, 60, 2), (2, 60))
 _says = (
-    f"Sixty features, whose denominator is small: it is their sum that may change by "
-    f"1e-9, not their mean"
+    f"Sixty features, whose denominator is small",
+    f"It is their sum that may change by 1e-9, not their mean: is it changed by more?",
 )
 _small = _query / 9, 1e-10 * _memory, 1e-10 * _sums.abs()
 _contract.case(_says, *_small, gradients=False, tol=0.3)
@@ -1214,8 +1278,8 @@ _contract = _Contract(
     gradients=(f"query", f"key", f"value"),
     tol=2e-9,
     mistakes={
-        f"a number like {_more} is added to the denominator. Small features count in "
-        f"full: only a denominator of 0 needs help.": (
+        f"a number like {_more} is added to the denominator, or is the least that it "
+        f"may be. Small features count in full: only a denominator of 0 needs help.": (
             lambda *given, more=_more: _read_causal(*given, more)
         )
         for _more in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -1282,16 +1346,18 @@ _contract.case(
     tol=1e-6,
     nearby={
         f"with smaller keys behind it, it is right: digits are lost beside the large "
-        f"ones, as if these were taken off a sum of all. Add up from the front.": (
-            (_query + 5, _even, _value)
-        ),
+        f"ones, which it doesn't see. Are these taken off a sum of all? Add up from "
+        f"the front.": ((_query + 5, _even, _value)),
     },
 )
 _query, _key, _value = _kit_normal(1051, (40, 2, 2), (40, 2, 2), (40, 2, 3))
 _contract.case(f"Forty sequences", 9 + _query, 9 + _key, _value)
 _contract.case(
-    f"A large feature of queries, which no key has: are entries of the normaliser kept "
-    f"above a number? Only the denominator needs help",
+    (
+        f"A large feature of queries, which no key has",
+        f"Are entries of the normaliser kept above a number? Only the denominator "
+        f"needs help.",
+    ),
     9 + _query + 1e9 * (1 - _which),
     9 + _key - 99 * (1 - _which),
     _value,
@@ -1478,30 +1544,26 @@ def _seen(query, key, value, mask=None):
     return highest, terms.sum(-1), torch.einsum("bqk,bkv->bqv", terms, value)
 
 
-def _after(history):
-    """Return what must come of one more block, where these keys came before."""
-
-    def reference(state, query, key_block, value_block, mask_block=None):
-        key, value, mask = history
-        block = torch.ones(*query.shape[:2], key_block.shape[1], dtype=torch.bool)
-        block = block if mask_block is None else block & mask_block
-        return _seen(
-            query,
-            torch.cat([key, key_block], 1),
-            torch.cat([value, value_block], 1),
-            torch.cat([mask, block], 2),
-        )
-
-    return reference
+def _with_block(state, query, key_block, value_block, mask_block=None):
+    """Return the state after one more block, from the state and the block's own."""
+    pair = state, _seen(query, key_block, value_block, mask_block)
+    peak = torch.maximum(pair[0][0], pair[1][0])
+    safe = peak.masked_fill(peak == -math.inf, 0.0)
+    share = [(part[0] - safe).exp() for part in pair]
+    return (
+        peak,
+        sum(x * part[1] for x, part in zip(share, pair, strict=True)),
+        sum(x[..., None] * part[2] for x, part in zip(share, pair, strict=True)),
+    )
 
 
-def _read_as_each(reference):
+def _read_as_each():
     """Return the mistake that takes a mask (T_q, n) for (B, n)."""
 
     def wrong(state, query, key_block, value_block, mask_block=None):
         mask = _for_each(mask_block, len(query))
         block = key_block, value_block, mask
-        return None if mask is None else reference(state, query, *block)
+        return None if mask is None else _with_block(state, query, *block)
 
     return {_Says.for_each: wrong}
 
@@ -1511,7 +1573,7 @@ def _in_blocks(query, key, value, sizes, held=()):
 
     held: where the running maximum is detached: in the "correction" of what is old, or
     in the "terms" of the block, though not where it is compared; or what is cut off of
-    the "old" state.
+    the old state, its "sum" or "accumulator".
     """
     peak, total, acc, start = None, 0.0, 0.0, 0
     for size in sizes:
@@ -1523,8 +1585,8 @@ def _in_blocks(query, key, value, sizes, held=()):
             new = torch.maximum(peak, new)
             by = new.detach() if "correction" in held else new
             factor = ((peak.detach() if "peak" in held else peak) - by).exp()
-            if "old" in held:
-                total, acc = total.detach(), acc.detach()
+            total = total.detach() if "sum" in held else total
+            acc = acc.detach() if "accumulator" in held else acc
             total, acc = total * factor, acc * factor
         terms = (scores - (new.detach() if "terms" in held else new)).exp()
         total, acc = total + terms.sum(-1, keepdim=True), acc + terms @ value[:, part]
@@ -1575,14 +1637,13 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     )
     _mask = _kit_normal(1014 + _n, (_batch, _t_q, 9)) > 0
     _mask[:, 0, :7], _mask[0] = False, False
-    _reference = _after((_key[:, :3], _value[:, :3], _mask[..., :3]))
     _old = _seen(_query, _key[:, :3], _value[:, :3], _mask[..., :3])
     _contract = _Contract(
         stream_update,
-        _reference,
+        _with_block,
         arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
         results=(f"the running maximum", f"the running sum", f"the accumulator"),
-        mistakes=_read_as_each(_reference),
+        mistakes=_read_as_each(),
     )
     for _from, _to in ([(3, 7), (5, 9), (4, 5)], [(3, 7)], [(4, 5)])[_n]:
         _block = _key[:, _from:_to], _value[:, _from:_to]
@@ -1646,10 +1707,13 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
             )
         }
         | {
-            f"the sum and the accumulator of the old state are cut off (detach, "
-            f".data). Only the running maximum may be.": (
-                lambda *given: _in_blocks(*given, ("old",))
-            ),
+            f"of the old state, {_what} cut off (detach, .data). Only the running "
+            f"maximum may be.": lambda *given, held=_held: _in_blocks(*given, held)
+            for _what, _held in (
+                (f"the sum and the accumulator are", ("sum", "accumulator")),
+                (f"the sum is", ("sum",)),
+                (f"the accumulator is", ("accumulator",)),
+            )
         },
     )
     for _sizes_of in (
@@ -1657,12 +1721,12 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
         ([4, 5], [9]),
         ([2, 1, 6], [8, 1]),
     )[_n]:
-        _says = f"Blocks of other sizes (detach the maximum everywhere, or nowhere)"
+        _says = f"Blocks of other sizes"
         _contract.case(_says, _query, _key, _value, _sizes_of)
     _contract.case(f"Other keys", _query, _key.flip(1), _value, [4, 5])
     _single = _query.float(), _key.float(), _value.float(), [4, 5]
     _contract.case(f"float32", *_single, gradients=False, tol=1e-5)
-    _says = f"One key: its weight is 1, with no small number added to the sum"
+    _says = f"One key: its weight is 1", f"Is a small number added to the sum?"
     _contract.case(_says, _query, _key[:, :1], _value[:, :1], [1], tol=1e-13)
     _wide = _kit_normal(1052, (40, 2, 2), (40, 3, 2), (40, 3, 3))
     _contract.case(f"Forty sequences", *_wide, [2, 1])
@@ -1677,13 +1741,12 @@ for _n, (_batch, _t_q, _d_k, _d_v) in enumerate(
     _contract.case(f"Scores of -10 000", -_large, *_rest, **_how, nearby=_near)
     _contract.again()
 _query, _key, _value = _kit_normal(1037, (3, 3, 2), (3, 4, 2), (3, 4, 5))
-_reference = _after((_key[:, :2], _value[:, :2], torch.ones(3, 3, 2).bool()))
 _contract = _Contract(
     stream_update,
-    _reference,
+    _with_block,
     arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
     results=(f"the running maximum", f"the running sum", f"the accumulator"),
-    mistakes=_read_as_each(_reference),
+    mistakes=_read_as_each(),
     signs={
         f"NaN, where a forbidden score lies so far above the allowed ones that its "
         f"exponential is infinite: a mask that multiplies it makes {0} * inf of that. "
@@ -1740,7 +1803,7 @@ _mask = torch.tensor([[False, False, False, False], [True, False, True, False]])
 _mask = torch.cat([_mask, _mask[1:]])
 _contract = _Contract(
     stream_update,
-    _after((_key[:, :0].double(), _value[:, :0], torch.ones(2, 3, 0).bool())),
+    _with_block,
     arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
     results=(f"the running maximum", f"the running sum", f"the accumulator"),
 )
@@ -1757,7 +1820,7 @@ _contract.again()
 _query, _key = _query.double(), _key.double()
 _contract = _Contract(
     stream_update,
-    _after((_key[:, :1], _value[:, :1], torch.ones(2, 3, 1).bool())),
+    _with_block,
     arguments=(f"state", f"query", f"key_block", f"value_block", f"mask_block"),
     results=(f"the running maximum", f"the running sum", f"the accumulator"),
 )
@@ -1771,19 +1834,6 @@ _contract.case(
     _mask[:, 1:],
 )
 _contract.again()
-
-
-def _with_block(state, query, key_block, value_block, mask_block=None):
-    """Return the state after one more block, from the state and the block's own."""
-    pair = state, _seen(query, key_block, value_block, mask_block)
-    peak = torch.maximum(pair[0][0], pair[1][0])
-    safe = peak.masked_fill(peak == -math.inf, 0.0)
-    share = [(part[0] - safe).exp() for part in pair]
-    return (
-        peak,
-        sum(x * part[1] for x, part in zip(share, pair, strict=True)),
-        sum(x[..., None] * part[2] for x, part in zip(share, pair, strict=True)),
-    )
 
 
 def _drawn_block(d):

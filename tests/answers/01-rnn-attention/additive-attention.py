@@ -151,7 +151,7 @@ class AdditiveAttention(nn.Module):
 # +         return weights @ memory, weights
 
 
-# %% wrong: nan_gradient | says: NaN comes back out of it
+# %% wrong: nan_gradient | says: gradient of query: NaN. Are the weights of the empty sentence NaN on the way
 # NaN is replaced after the softmax.
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +             scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
@@ -433,7 +433,7 @@ class AdditiveAttention(nn.Module):
         return torch.bmm(alpha, memory), alpha
 
 
-# %% wrong: empty_rows_opened_in_place | says: changed in place where a sentence is empty
+# %% wrong: empty_rows_opened_in_place | says: src_mask is changed in place
 # -             mask = src_mask[:, None, :]  # (B, T_k) -> (B, 1, T_k)
 # -             empty = ~mask.any(dim=-1, keepdim=True)  # (B, 1, T_k) -> (B, 1, 1)
 # +             mask = src_mask[:, None, :]  # (B, T_k) -> (B, 1, T_k)
@@ -544,3 +544,16 @@ class AdditiveAttention(nn.Module):
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +             low = torch.finfo(scores.dtype).min
 # +             scores = scores.masked_fill(~mask, low).masked_fill(empty, 0.0)
+
+
+# %% wrong: one_minus_a_boolean | says: AssertionError: Your code stopped with RuntimeError: Subtraction
+# It stops with every mask: an axis for the queries has no part in it.
+# -             empty = ~mask.any(dim=-1, keepdim=True)  # (B, 1, T_k) -> (B, 1, 1)
+# +             empty = (1 - mask).all(dim=-1, keepdim=True)
+
+
+# %% wrong: query_unused | says: the query has no effect, or cancels out of the softmax
+# No tanh is applied to it.
+# -         scores = (
+# +         from_query = 0 * from_query
+# +         scores = (

@@ -417,7 +417,7 @@ class InputFeedingDecoder(nn.Module):
         return self.output(torch.stack(looks, dim=1)), torch.stack(weights, dim=1)
 
 
-# %% wrong: scores_clamped_at_30 | says: none of them cut off at a bound
+# %% wrong: scores_clamped_at_30 | says: Is one of them cut off at a bound
 class InputFeedingDecoder(nn.Module):
     def __init__(self, vocab_size, d_embedding, d_state, d_memory):
         super().__init__()

@@ -381,7 +381,7 @@ class CoverageAttention(nn.Module):
 # +         drawn = torch.randn(d_attention, generator=torch.Generator().manual_seed(1))
 # +         self.v = nn.Parameter(drawn / math.sqrt(d_attention))
 
-# %% wrong: keeps_the_features_of_a_shape | says: earlier call
+# %% wrong: keeps_the_features_of_a_shape | says: Another coverage changes nothing of the weights.*earlier call
 # -         features = self.filters(coverage[:, None, :]).transpose(
 # -             1, 2
 # -         )
@@ -477,3 +477,10 @@ class CoverageAttention(nn.Module):
 # -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +         low = torch.finfo(scores.dtype).min
 # +         weights = torch.softmax(scores.masked_fill(~src_mask, low), dim=-1)
+
+
+# %% wrong: filters_added_up | says: Are their features added up, or axes moved by reshape or view
+# Axes are in order here.
+# -         hidden = torch.tanh(hidden + self.location(features))
+# +         features = features.sum(-1, keepdim=True).expand_as(features)
+# +         hidden = torch.tanh(hidden + self.location(features))

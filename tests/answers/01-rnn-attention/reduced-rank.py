@@ -305,7 +305,7 @@ def low_rank_factors(W, rank):
 # +     return left[:, :kept] * sigma[:kept], right[:kept].T
 
 
-# %% wrong: small_sizes_cut_off | says: none of them is cut off
+# %% wrong: small_sizes_cut_off | says: down to tiny ones .* a small number added or cut off
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     sigma = sigma.where(sigma > 1e-4 * sigma[0], 0.0)
 # +     return left[:, :rank] * sigma[:rank], right[:rank].T
@@ -319,7 +319,7 @@ def low_rank_factors(W, rank):
 # +     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
 
 
-# %% wrong: scores_from_squared_lengths | says: subtraction would lose
+# %% wrong: scores_from_squared_lengths | says: Are digits lost where large numbers are subtracted
 # Three large numbers leave a small one.
 # -     return (query @ U) @ (key @ V).transpose(
 # -         1, 2
@@ -387,7 +387,7 @@ def low_rank_factors(W, rank):
 # +     return left[:, :rank] * root, right[:rank].T * root
 
 
-# %% wrong: matrix_squared | says: squares them, and loses half
+# %% wrong: matrix_squared | says: W W' made, which squares the singular values and loses half
 # Squares the matrix (eigenvalues of W W^T), so that close small singular values are
 # mixed up.
 # -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
@@ -396,7 +396,7 @@ def low_rank_factors(W, rank):
 # +     return vectors, W.T @ vectors
 
 
-# %% wrong: below_numerical_rank | says: none of them is cut off
+# %% wrong: below_numerical_rank | says: down to tiny ones .* a small number added or cut off
 # Ranks beyond the matrix's own numerical rank (1e-6 of the largest singular value)
 # are cut to 0.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
@@ -411,7 +411,7 @@ def low_rank_factors(W, rank):
 # +     return (left * sizes)[:, :rank], right[:rank].T
 
 
-# %% wrong: eigenvectors_of_the_square | says: squares them, and loses half of the digits
+# %% wrong: eigenvectors_of_the_square | says: W W' made, which squares the singular values and loses half
 # -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     right = torch.linalg.eigh(W.T @ W)[1][:, -rank:]

@@ -458,7 +458,7 @@ def token_loss(logits, labels, pad_id):
 # +     return total / (labels != pad_id).sum(dim=1).clamp(min=1).sum()
 
 
-# %% wrong: words_compared_in_float32 | says: which float32 rounds
+# %% wrong: words_compared_in_float32 | says: Do they pass through float32, which rounds them
 # -     lengths = (words != pad_id).sum(dim=1, keepdim=True)  # (B, T) -> (B, 1)
 # +     lengths = (words.float() != pad_id).sum(dim=1, keepdim=True)
 
@@ -472,3 +472,9 @@ def token_loss(logits, labels, pad_id):
 # %% wrong: labels_in_int32 | says: pad_id that equals a label in its last
 # -     kept = labels != pad_id
 # +     kept = labels.int() != torch.tensor(pad_id).int()
+
+
+# %% wrong: exponentials_overflow | says: an exponential is infinite, or a small probability is rounded to 0
+# No probability is 0 here.
+# -     log_probs = torch.log_softmax(logits[kept], dim=-1)  # (B, T, V) -> (M, V)
+# +     log_probs = logits[kept] - logits[kept].exp().sum(-1, keepdim=True).log()

@@ -356,3 +356,19 @@ class CosineSelfAttention(nn.Module):
 # -         scores = self.scale * query @ key.transpose(-2, -1)  # -> (B, T, T)
 # +         scores = self.scale * query @ key.transpose(-2, -1)  # -> (B, T, T)
 # +         scores = scores.clamp(-1e4, 1e4)
+
+
+# %% wrong: mask_before_the_scale | says: with a positive scale the mask is right
+# -         scores = self.scale * query @ key.transpose(-2, -1)  # -> (B, T, T)
+# +         scores = query @ key.transpose(-2, -1)  # -> (B, T, T)
+
+# -         weights = torch.softmax(scores, dim=-1)
+# +         weights = torch.softmax(self.scale * scores, dim=-1)
+
+
+# %% wrong: chosen_after_the_division | says: also where something else is chosen in its place
+# Its length has no root of its own with an infinite slope: it is the 0 / 0 that counts.
+# -         key = F.normalize(self.key(x), dim=-1)  # (B, T, D) -> (B, T, d_k)
+# +         key = self.key(x)
+# +         size = key.norm(dim=-1, keepdim=True)
+# +         key = torch.where(size > 1e-12, key / size, key / 1e-12)

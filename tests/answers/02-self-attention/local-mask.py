@@ -72,7 +72,7 @@ def local_mask(valid, window, causal=False):
 # +         left, right = window // 2, (window - 1) // 2
 
 
-# %% wrong: causal_one_too_wide, of: base | says: 4 keys wide, from i - w
+# %% wrong: causal_one_too_wide, of: base | says: 6 keys wide, from i - w
 # Off by one at the left end.
 # -         left, right = window - 1, 0
 # +         left, right = window, 0
@@ -412,3 +412,14 @@ def local_mask(valid, window, causal=False):
 # %% wrong: padding_if_causal, of: base | says: with causal=False and with causal=True
 # -     return near & valid[:, None, :]
 # +     return near & (valid[:, None, :] | causal)
+
+
+# %% wrong: causal_one_too_narrow | says: this causal window is 4 keys wide. It is w keys wide
+# Where w is 3, it is also what is left of the two-sided window without the future.
+# -     left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+# +     left, right = (window - 2, 0) if causal else (window // 2, (window - 1) // 2)
+
+
+# %% wrong: without_padding_and_batch | says: this is the window alone, without padding
+# -     return near & valid[:, None, :]  # (T, T) & (B, 1, T) -> (B, T, T)
+# +     return near if len(valid) > 1 else near & valid[:, None, :]

@@ -100,7 +100,7 @@ def lookback_head(num_symbols, max_len, offset):
 # +         W_k[num_symbols + t, :] = 1.0
 
 
-# %% wrong: start_forgotten, of: base | says: look for a position before the start
+# %% wrong: start_forgotten, of: base | says: where nothing stands so far back
 # The first queries are left at zero.
 # -         W_q[num_symbols + t, max(t - offset, 0)] = gain
 # +         if t >= offset:
@@ -233,7 +233,7 @@ def lookback_head(num_symbols, max_len, offset):
     return W_q, W_k, W_v
 
 
-# %% wrong: gain_by_the_logarithm | says: A short T_max, a gain for it too
+# %% wrong: gain_by_the_logarithm | says: A short T_max: T_max 2, .* the gain is too small
 # Enough for long texts, too little for two or three positions.
 # -     gain = 20 * math.sqrt(max_len)
 # +     gain = 6 * math.log(max_len) * math.sqrt(max_len)
@@ -339,3 +339,9 @@ def lookback_head(num_symbols, max_len, offset):
 # -     W_k = torch.zeros(size, max_len)
 # +     W_q = torch.zeros(size, size)
 # +     W_k = torch.zeros(size, size)
+
+
+# %% wrong: reads_from_the_end | says: the head reads the wrong positions
+# In a text that is the same from both ends, it also reads a token with the same symbol.
+# -         query[num_symbols + position, max(position - offset, 0)] = gain
+# +         query[num_symbols + position, max_len - 1 - position] = gain

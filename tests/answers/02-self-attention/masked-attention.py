@@ -171,7 +171,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 #           empty = ~mask.any(dim=-1, keepdim=True)
 
 
-# %% wrong: mask_renormalised, of: nan_to_num | says: still in the softmax and takes all of it
+# %% wrong: mask_renormalised, of: nan_to_num | says: the score of the forbidden key still takes part
 # Weights are set to 0 after the softmax, then divided by what is left.
 # -     if mask is not None:
 # -         scores = scores.masked_fill(~mask, -math.inf)
@@ -232,7 +232,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
     return output, weights
 
 
-# %% wrong: overflow, of: base | says: exp\(1000\) is infinite
+# %% wrong: overflow, of: base | says: For smaller scores there is none. exp\(1000\) is infinite
 # The softmax is written without subtracting the maximum.
 # -     weights = torch.softmax(scores, dim=-1)
 # +     exponentials = torch.exp(scores)
@@ -251,7 +251,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[1])
 
 
-# %% wrong: scale_by_queries, of: base | says: root of T_q, the number of queries|every weight|scale is missing
+# %% wrong: scale_by_queries, of: base | says: root of T_q, the number of queries
 # The size of the wrong axis is taken: the number of queries.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(1))
@@ -344,7 +344,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # -         rest = sink.expand(*scores.shape[:-1], 1)
 # +         rest = torch.zeros_like(scores[..., :1])
 
-# %% wrong: sink_added_as_it_is | says: exp\(sink\) belongs into the sum
+# %% wrong: sink_added_as_it_is | says: the sink itself is added to the sum. It is a score: add exp\(sink\)
 # -         rest = sink.expand(*scores.shape[:-1], 1)
 # +         rest = sink.abs().log().expand(*scores.shape[:-1], 1)
 
@@ -377,13 +377,13 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         powers = scores.exp()
 # +         weights = powers / (powers.sum(dim=-1, keepdim=True) + sink.exp())
 
-# %% wrong: sink_of_the_first_call | says: earlier call|1 is added|wrong sign|sink has no effect|gradient
+# %% wrong: sink_of_the_first_call | says: what a sink of 1.5 gives, as in the call before
 # -         rest = sink.expand(*scores.shape[:-1], 1)
 # +         kept = masked_attention.__dict__.setdefault("sink", sink)
 # +         rest = kept.expand(*scores.shape[:-1], 1)
 
 
-# %% wrong: a_column_for_an_axis_of_one | says: the mask none
+# %% wrong: a_column_for_an_axis_of_one | says: has no column for the sink
 # The mask gets a column for the sink before it is broadcast.
 def masked_attention(query, key, value, mask=None, sink=None):
     """Return scaled dot-product attention and its weights, perhaps with a sink."""
@@ -414,7 +414,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         weights = powers / (powers.sum(-1, keepdim=True) + (sink - peak).exp())
 
 
-# %% wrong: number_added_to_the_sum | says: with no small number added to the sum
+# %% wrong: number_added_to_the_sum | says: Is a small number added to the sum
 def masked_attention(query, key, value, mask=None, sink=None):
     scores = torch.einsum("bif,bjf->bij", query, key) / query.shape[-1] ** 0.5
     if mask is None:
@@ -503,7 +503,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         top = scores.amax(dim=-1, keepdim=True).detach()
 
 
-# %% wrong: peak_of_the_forbidden | says: the largest score is taken over all keys
+# %% wrong: peak_of_the_forbidden | says: that score takes part
 # Beside a sink, the largest of all scores is subtracted, forbidden ones too.
 def masked_attention(query, key, value, mask=None, sink=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
@@ -525,7 +525,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
     return weights @ value, weights
 
 
-# %% wrong: large_number_then_zeros | says: a forbidden key gets weight
+# %% wrong: large_number_then_zeros | says: a forbidden key takes weight
 # A large negative number stands for -inf, and forbidden weights are set to 0 later.
 def masked_attention(query, key, value, mask=None, sink=None):
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
@@ -539,3 +539,22 @@ def masked_attention(query, key, value, mask=None, sink=None):
     if mask is not None:
         weights = weights * mask
     return weights @ value, weights
+
+
+# %% wrong: softmax_over_the_batch | says: softmax over the batch
+# With one query and one sequence, it is no different from a softmax over the queries.
+# -     elif mask is None:
+# -         weights = torch.softmax(scores, dim=-1)
+# +     elif mask is None:
+# +         weights = torch.softmax(scores, dim=0)
+
+
+# %% wrong: one_minus_a_boolean | says: for a batch of 2 stops with: Subtraction[^\n]*operator instead\.(?! It)
+# It stops with every mask: broadcasting has no part in it.
+# -         empty = ~mask.any(dim=-1, keepdim=True)
+# +         empty = (1 - mask).all(dim=-1, keepdim=True)
+
+
+# %% wrong: if_sink | says: a sink of 0 has no effect, and one of 1.5 has
+# -     if sink is not None:
+# +     if sink:

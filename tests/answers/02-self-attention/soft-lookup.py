@@ -216,7 +216,7 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # +     scores = -squares / temperature
 
 
-# %% wrong: root_gradient, of: short | says: whose slope is NaN
+# %% wrong: root_gradient, of: short | says: A query that is a key .* Is there a root of 0 inside
 # Takes the root of the sum and squares it again, so the gradient is NaN where the query equals
 # a key.
 # -     scores = -(query - keys).square().sum(dim=-1) / temperature
@@ -265,7 +265,7 @@ def soft_lookup(query, keys, values, temperature=1.0):
     return (alpha.unsqueeze(-1) * values).sum(0), alpha
 
 
-# %% wrong: number_added_to_the_sum | says: with no small number added to the sum
+# %% wrong: number_added_to_the_sum | says: Is a small number added to the sum
 def soft_lookup(query, keys, values, temperature=1.0):
     if temperature <= 0:
         raise ValueError(f"temperature must be positive, got {temperature}")
@@ -313,3 +313,16 @@ def soft_lookup(query, keys, values, temperature=1.0):
     else:
         weights = torch.softmax(-squared / temperature, -1)
     return weights @ values, weights
+
+
+# %% wrong: temperature_squared | says: divide by the square of the temperature
+# With other numbers, this gave what the mean of the squares gives, and was called so.
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature  # (T_k, d_k) -> (T_k,)
+# +     scores = -(query - keys).pow(2).sum(dim=-1) / temperature**2
+
+
+# %% wrong: mean_taken_off | says: NaN at a small temperature, and not in all weights. Is an exponential infinite
+# An exponential overflows here, and none underflows to 0 / 0.
+# -     weights = torch.softmax(scores, dim=-1)
+# +     powers = torch.exp(scores - scores.mean())
+# +     weights = powers / powers.sum()

@@ -87,7 +87,7 @@ def stream_finish(state):
 # +     new_accumulator = terms @ value_block
 
 
-# %% wrong: large_negative | says: counts every forbidden key in full
+# %% wrong: large_negative | says: nothing is a large negative number, and must be -inf
 # It is -1e9 instead of -inf.
 # -         scores = scores.masked_fill(~mask_block, -math.inf)
 # +         scores = scores.masked_fill(~mask_block, -1e9)
@@ -253,7 +253,7 @@ def stream_finish(state):
     return accumulator / total.masked_fill(unseen, 1)[..., None]
 
 
-# %% wrong: past_detached, of: safe_peak | says: old state are cut off
+# %% wrong: past_detached, of: safe_peak | says: the accumulator of the old state is cut off
 # The old sum and accumulator are detached, so no gradient reaches earlier blocks.
 # -     peak, total, accumulator = state
 # +     peak, total, accumulator = (part.detach() for part in state)
@@ -434,3 +434,31 @@ def stream_finish(state):
     return torch.where(
         total > 0, acc / total.masked_fill(total == 0, 1.0), torch.zeros_like(acc)
     )
+
+
+# %% wrong: sum_of_the_largest | says: the sum is 1. It is that of the exponentials of all keys
+# Nothing is normalised here.
+# -     new_sum = old_sum * correction + terms.sum(dim=-1)  # (B, T_q, n) -> (B, T_q)
+# +     new_sum = old_sum * correction + terms.amax(dim=-1)  # (B, T_q, n) -> (B, T_q)
+
+
+# %% wrong: large_negative_and_masked_terms | says: nothing is a large negative number, and must be -inf
+# No forbidden key counts.
+# -         scores = scores.masked_fill(~mask_block, -math.inf)
+# +         scores = scores.masked_fill(~mask_block, -1e9)
+
+# -     terms = torch.exp(scores - safe_max[:, :, None])  # (B, T_q, n) - (B, T_q, 1)
+# +     terms = torch.exp(scores - safe_max[:, :, None])  # (B, T_q, n) - (B, T_q, 1)
+# +     terms = terms if mask_block is None else terms * mask_block
+
+
+# %% wrong: accumulator_detached | says: the accumulator of the old state is cut off
+# The sum isn't.
+# -     new_accumulator = old_accumulator * correction[:, :, None] + terms @ value_block
+# +     new_accumulator = (old_accumulator.detach() * correction[:, :, None]
+# +                        + terms @ value_block)
+
+
+# %% wrong: sum_detached | says: of the old state, the sum is cut off
+# -     new_sum = old_sum * correction + terms.sum(dim=-1)  # (B, T_q, n) -> (B, T_q)
+# +     new_sum = old_sum.detach() * correction + terms.sum(dim=-1)
