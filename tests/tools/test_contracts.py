@@ -520,7 +520,8 @@ contract.case(f"Four", _kit_normal(2, (4, 3)), 5)
 """
     message, told = Kit().run(source)
     end = (
-        "Where no other call came before it is right: something is kept between calls."
+        "It is right where no other call came before, and wrong after others: "
+        "something is kept between calls."
     )
     assert message.startswith("Four"), message
     assert message.endswith(end), message

@@ -306,7 +306,8 @@ contract.case(f"One feature", *_kit_normal(1, (2, 1), (2, 4)))
         (
             "lambda x, y: reference(x, y) + 0 * x.squeeze(-1)[:, :1, None]",
             "One feature.*With two entries along axis 1 of x, in the place of one, it is "
-            "right: is an axis of length 1 squeezed away, or taken for another one\\?$",
+            "right: is an axis of length 1 squeezed away, taken for another one, or a case "
+            "of its own\\?$",
         ),
         (
             "lambda x, y: reference(x, y) * (1 + (x == x[:1]).all())",

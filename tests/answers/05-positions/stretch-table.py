@@ -429,7 +429,7 @@ def squeezed_positions(length, trained_length):
 #       before = places.long()
 
 
-# %% wrong: places_of_a_length | says: Where no other call came before it is right: something is kept
+# %% wrong: places_of_a_length | says: right where no other call came before, and wrong after others
 # The places are kept by the new length alone.
 places_by_length = {}
 
