@@ -241,7 +241,9 @@ def _kit_sizes(names, values):
 def _kit_reason(error):
     """Say in words what an error inside an answer probably comes from."""
     text, kind = str(error), type(error)
-    if kind in (AssertionError, ValueError) and "empty" not in text:
+    if kind is AssertionError:
+        return f""  # it may be the test's own
+    if kind is ValueError and "empty" not in text:
         return f" If a check of yours raised it: these arguments are legal."
     if "NoneType" in text:
         return f" Something is None there, and your code goes on as if it weren't."
@@ -1233,7 +1235,8 @@ class _Contract:
         if len(others) == 1:
             return (
                 f"{says}: this is what an earlier call must give, which differed only "
-                f"in {names}: that has no effect, or something is kept between calls."
+                f"in {names}. Has that no effect, or not this value of it, or is "
+                f"something kept between calls?"
             )
         if 1 < len(others) < 4:
             return (

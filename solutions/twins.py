@@ -823,7 +823,11 @@ def _kit_relation(got, want, tol):
         return f"Some rows come as 0, and the others are right."
     large = want.abs() > 1e-3 * want.abs().max()
     share = got[large] / want[large]
-    if large.sum() > 3 and _kit_near(got, want * share.median(), tol):
+    if (
+        large.sum() > 3
+        and share.median()
+        and _kit_near(got, want * share.median(), tol)
+    ):
         return (
             f"Every number is the right one times one and the same factor. Is a "
             f"factor or a division left out, made twice, or by another size?"

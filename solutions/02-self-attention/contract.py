@@ -742,9 +742,9 @@ _contract = _Contract(
                 (got[0].amax(-1) - got[0].amin(-1) < 1e-6).any() and len(got[0]) > 1
             )
         ),
-        f"the right key gets the most weight, but too little: the gain is too small "
-        f"for these sizes. Scores are divided by the root of d_k, the number of "
-        f"columns of W_q: the gain must make up for just that, whatever the offset.": (
+        f"the right key gets the most weight, but too little: with these sizes its "
+        f"score is too near to the next one. Scores are divided by the root of d_k, "
+        f"the number of columns of W_q. A larger gain helps, or keys further apart.": (
             lambda got, want, *sizes: (
                 torch.equal(got[0].argmax(-1), want[0].argmax(-1))
                 and got[0].amax(-1).min() < 0.999

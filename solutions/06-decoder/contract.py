@@ -445,6 +445,14 @@ for _says, _wrong in [
         6,
         word="prefix_lengths",
     )
+_empty = torch.tensor([1, 3]), torch.tensor([0, 4])
+_kit_refuses(
+    f"A prefix where the sequence has no token",
+    prefix_mask,
+    *_empty,
+    6,
+    word="prefix_lengths",
+)
 ### END HIDDEN TESTS
 
 
@@ -795,7 +803,11 @@ def _plain_leaks(layer, x, other):
     """Return what leaks finds, as pairs of plain numbers."""
     found = leaks(layer, x, other)
     assert isinstance(found, list), f"leaks returns a list of pairs."
-    return [tuple(int(place) for place in pair) for pair in found]
+    plain = [tuple(pair) for pair in found]  # a number of numpy is one, too
+    return [
+        tuple(x if isinstance(x, torch.Tensor) else int(x) for x in pair)
+        for pair in plain
+    ]
 
 
 def _mixing_of(*rows):

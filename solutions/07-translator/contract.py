@@ -619,6 +619,7 @@ _contract.case(
     f"Numbers of many digits, compared as ints: not as texts, and not as floats",
     *(_long, 7),
 )
+_contract.case(f"The same in the opposite order", _long[::-1], 7)
 _odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt", "b-0007.pt"]
 _says = f"Dots, dashes and digits in front, and a number that begins with zeros"
 _contract.case(_says, [*_odd, "z 99-0.pt"], 3)

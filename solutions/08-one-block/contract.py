@@ -123,6 +123,11 @@ _contract.drawn(801, _queries, count=40)
 _contract.again()
 for _k in (0, -1, -12):
     _kit_refuses(f"k below 1", retrieval, _sets[0], _rights[0], _k, word="k")
+    _text = value_error(lambda k=_k: retrieval(_sets[0], _rights[0], k))
+    _words = "".join(x if x.isalnum() or x == "_" else " " for x in _text).split()
+    assert "k" in _words, (
+        f"k below 1: the text of the error must name k, as a word of its own."
+    )
 ### END HIDDEN TESTS
 
 

@@ -56,7 +56,7 @@ def lookback_head(num_symbols, max_len, offset):
 # +     gain = 100.0
 
 
-# %% wrong: gain_without_root, of: base | says: make up for the division by sqrt\(d_k\)
+# %% wrong: gain_without_root, of: base | says: too near to the next one, after the division by sqrt\(d_k\)
 # A gain that suffices for a small d_k only.
 # -     gain = 20 * math.sqrt(max_len)
 # +     gain = 30.0
@@ -233,13 +233,13 @@ def lookback_head(num_symbols, max_len, offset):
     return W_q, W_k, W_v
 
 
-# %% wrong: gain_by_the_logarithm | says: A short T_max: T_max 2, .* the gain is too small
+# %% wrong: gain_by_the_logarithm | says: A short T_max: T_max 2, .* its score is too near to the next
 # Enough for long texts, too little for two or three positions.
 # -     gain = 20 * math.sqrt(max_len)
 # +     gain = 6 * math.log(max_len) * math.sqrt(max_len)
 
 
-# %% wrong: gain_without_the_symbols | says: n 300, .* the gain is too small
+# %% wrong: gain_without_the_symbols | says: n 300, .* its score is too near to the next
 # d_k is D, and the gain that of the positions.
 def lookback_head(num_symbols, max_len, offset):
     D = num_symbols + max_len
@@ -333,7 +333,7 @@ def lookback_head(num_symbols, max_len, offset):
     return torch.cat([blank, query]), torch.cat([blank, key]), value
 
 
-# %% wrong: gain_by_the_positions, of: base | says: n 300, .* the gain is too small
+# %% wrong: gain_by_the_positions, of: base | says: n 300, .* its score is too near to the next
 # d_k is D, and the gain makes up for the root of T_max.
 # -     W_q = torch.zeros(size, max_len)
 # -     W_k = torch.zeros(size, max_len)

@@ -623,3 +623,8 @@ def audit(module, x, other):
         for part, mode in modes:
             part.training = mode
     return found
+
+
+# %% wrong: pairs_of_tensors | says: has the type Tensor, expected int
+# -     return [(t, s) for t, s in future.nonzero().tolist()]
+# +     return [(t, s) for t, s in future.nonzero()]

@@ -395,3 +395,9 @@ def scored_positions(prefix_lengths, lengths, size):
 # -     return (follower < lengths[:, None]) & (follower >= prefix_lengths[:, None])
 # +     ends = torch.where(lengths == 0, size, lengths)
 # +     return (follower < ends[:, None]) & (follower >= prefix_lengths[:, None])
+
+
+# %% wrong: empty_sequences_unchecked | says: A prefix where the sequence has no token
+# -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
+# +     too_long = (prefix_lengths > lengths) & (lengths > 0)
+# +     if (prefix_lengths < 0).any() or too_long.any():

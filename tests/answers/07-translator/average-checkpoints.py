@@ -704,3 +704,10 @@ def moving_average(average, state, decay):
 # %% wrong: masks_averaged | says: a mask has no mean
 # -         if first.is_floating_point():
 # +         if first.is_floating_point() or first.dtype == torch.bool:
+
+
+# %% wrong: floats_downwards, of: stacked | says: The same in the opposite order
+# -         numbered.append((int(number), name))
+# -     numbered.sort(reverse=True)
+# +         numbered.append((float(number), name))
+# +     numbered.sort(key=lambda pair: pair[0], reverse=True)

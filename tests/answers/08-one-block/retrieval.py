@@ -222,3 +222,8 @@ def retrieval(similarities, relevant, k):
 # %% wrong: recall_is_a_number | says: a number of right answers, and no share
 # -     recall = inside / found.sum(dim=1).clamp(min=1)
 # +     recall = inside
+
+
+# %% wrong: error_names_top_k | says: as a word of its own
+# -         raise ValueError(f"k: expected at least 1, got {k}")
+# +         raise ValueError(f"top_k must be positive, got {k}")
