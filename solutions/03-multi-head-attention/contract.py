@@ -121,6 +121,16 @@ def _of_forbidden(query, key, value, *rest):
     return _all_heads(0 * query, 0 * key, value, None, ~mask)
 
 
+def _opened(*given):
+    """Return a call whose mask has no empty row, by what is true where it is right."""
+    mask = given[-1]
+    says = (
+        f"right where each query may attend to something, and wrong where one may "
+        f"attend to nothing. It gets 0, in that head alone."
+    )
+    return {says: (*given[:-1], mask | ~mask.any(-1, keepdim=True))}
+
+
 class _Says:
     """What several parts say."""
 
@@ -748,7 +758,8 @@ _contract = _Contract(
 _sets = [_kit_normal(1150 + _n, (3, 6, 2, 5), *[(3, 2, 4, 5)] * 2) for _n in (0, 1)]
 _masks = _kit_normal(1152, (2, 3, 6, 2, 4)) > 0
 _masks[0, 0, 1, 1], _masks[1, 2] = False, False
-_contract.case(f"A mask with an empty row", *_sets[0], _masks[0])
+_says = f"A mask with an empty row"
+_contract.case(_says, *_sets[0], _masks[0], nearby=_opened(*_sets[0], _masks[0]))
 _contract.case(f"Another mask", *_sets[0], _masks[1])
 _contract.case(f"Other inputs", *_sets[1], _masks[0])
 _contract.case(f"No mask", *_sets[0], None)
@@ -1221,7 +1232,8 @@ _shapes = (3, 2, 4, 6), (3, 2, 5, 6), (3, 2, 5, 1), (2, 4, 5)
 _sets = [_kit_normal(1206 + _n, *_shapes) for _n in range(2)]
 _masks = _kit_normal(1208, (2, 3, 2, 4, 5)) > 0
 _masks[0, 0, 1, 1], _masks[1, 2] = False, False
-_contract.case(f"A mask with an empty row", *_sets[0], _masks[0])
+_says = f"A mask with an empty row"
+_contract.case(_says, *_sets[0], _masks[0], nearby=_opened(*_sets[0], _masks[0]))
 _contract.case(f"Another mask", *_sets[0], _masks[1])
 _contract.case(f"Another bias", *_sets[0][:3], _sets[1][3], _masks[0])
 _contract.case(f"Other inputs", *_sets[1], _masks[0])

@@ -1671,6 +1671,9 @@ for _n, (_shape, _dims) in enumerate(
         f"a mask for each head is taken wrongly, and one for all heads works. Hand the "
         f"mask on as it is.": (_x, _mask[:, :1], *_layers),
     }
+    _seen = _mask | ~_mask.any(-1, keepdim=True)
+    _says = f"right where each query may attend to something, and wrong with a row of "
+    _hint[f"{_says}the mask that is all False."] = _x, _seen, *_layers
     _contract.case(f"A mask", _x, _mask, *_layers, nearby=_hint)
     _contract.case(f"Another mask", _x, ~_mask, *_layers)
     _contract.case(f"No mask", _x, None, *_layers)

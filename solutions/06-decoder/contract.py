@@ -983,9 +983,9 @@ for _leaky in (True, False):
                 f"wrong."
             )
         assert [part.training for part in _module.modules()] == _was, (
-            f"audit leaves a part of the module in another mode than it was in. "
-            f"train() and eval() of a part reach down to all parts inside it: write "
-            f"the attribute training back instead, part by part."
+            f"audit leaves a part of the module, at whatever depth, in another mode "
+            f"than it was in. (children() holds only the outermost ones; train() and "
+            f"eval() of a part reach down to all parts inside it.)"
         )
         assert _kit_kept(_inputs, [_x, _other]), f"audit changes x or other in place."
         assert _module.calls >= 8, (

@@ -1339,7 +1339,10 @@ for _pairs in ([(97, 98), (98, 99)], [(98, 99), (97, 98)]):
     _contract.case(f"The same merges, in two orders", "abcab", _pairs)
 _contract.case(f"No merges", _text, [])
 _contract.case(f"Words that were learnt", " ".join(_words), _merges)
-_contract.case(f"Spaces and line ends", "  za\r\n\tza \n", [(122, 97), (32, 256)])
+_contract.case(
+    (f"Spaces and line ends", f"Is the text stripped, or are line ends rewritten?"),
+    *("  za\r\n\tza \n", [(122, 97), (32, 256)]),
+)
 _contract.case(f"A merge over a space", "a da da d", [(97, 32), (256, 100)])
 for _pairs in (
     [(97, 98), (97, 98)],
@@ -2318,8 +2321,10 @@ _near = {
 _says = f"One without tokens"
 _contract.case(_says, _start, _some, [0, 6, 1], *_last, nearby=_near)
 _free = 0.1, 1e3  # clipping would hide a wrong scale
+_says = f"One without tokens, nothing to clip"
 _contract.case(
-    f"One without tokens, nothing to clip", _start, _some, [0, 6, 1], _states, *_free
+    (_says, f"Does it add 0 to the number by which the sum is divided?"),
+    *(_start, _some, [0, 6, 1], _states, *_free),
 )
 _some = [_empty, _empty, _rows[2]]
 _contract.case(

@@ -82,7 +82,10 @@ _behind = (_kit_normal(1085, (2, 2000)) > 0) & (_long < 0)
 _says = f"Many candidates, ties, the first right answer behind place 1000"
 _contract.case(_says, _long, _behind, 1600)
 _contract.case(
-    f"Similarities of minus infinity",
+    (
+        f"Similarities of minus infinity",
+        f"Does a candidate there have a place, and a right answer there count?",
+    ),
     torch.where(_long > 0, _long, -math.inf),
     _long > -9,
     40,
@@ -1069,7 +1072,8 @@ for _n, _says, _log_scale in [  # first what is wrong with any factor
     _contract = _Contract(**_asked, gradients=(f"images", f"captions"))
     _images, _captions = _kit_normal(1181 + _n, (5, 3), (5, 3))
     _groups = integers(1184 + _n, 0, 2, (2, 5))
-    _contract.case(f"Groups", _images, _captions, _groups[0])
+    _asks = f"The factor has no lower limit: is it held at 1?" if _n == 0 else f""
+    _contract.case((f"Groups", _asks), _images, _captions, _groups[0])
     _contract.case(f"No groups", _images, _captions, None)
     _says = f"Groups may be any whole numbers, large and negative ones"
     if _n == 0:

@@ -235,7 +235,7 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     normed = ((x - mean) / root).detach()
 
 
-# %% wrong: in_float32 | says: right to about seven digits
+# %% wrong: in_float32 | says: right to (about )?seven digits
 # -     dgamma = (grad * normed).reshape(tokens).sum(dim=0)  # (..., D) -> (D,)
 # +     dgamma = (grad * normed).float().reshape(tokens).sum(dim=0).to(x.dtype)
 

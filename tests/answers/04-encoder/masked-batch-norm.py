@@ -332,7 +332,7 @@ class MaskedBatchNorm(nn.Module):
 # +             x[~valid] = 0.0
 
 
-# %% wrong: statistics_in_float32 | says: right to about seven digits
+# %% wrong: statistics_in_float32 | says: right to (about )?seven digits
 # -             var = centred.square().sum(dim=(0, 1)) / count  # (B, T, D) -> (D,)
 # +             var = (centred.float().square().sum(dim=(0, 1)) / count).to(x.dtype)
 

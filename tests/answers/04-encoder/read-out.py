@@ -354,7 +354,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +         mask = mask if mask is None or mask.dim() == 2 else None
 
 
-# %% wrong: shares_in_float32 | says: right to about seven digits
+# %% wrong: shares_in_float32 | says: right to (about )?seven digits
 # -     shift = (beta @ W_u).expand(1, *shares.shape[1:])  # (V,) -> (1, B, T, V)
 # +     shift = (beta.float() @ W_u.float()).to(W_u.dtype).expand(1, *shares.shape[1:])
 

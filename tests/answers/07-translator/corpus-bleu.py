@@ -808,7 +808,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +         if smooth and matches == 0 and n > 1 and total > 0:
 
 
-# %% wrong: epsilon_below | says: seven digits only
+# %% wrong: epsilon_below | says: seven digits or more
 # -         logarithms += math.log(matches / total)
 # +         logarithms += math.log(matches / (total + 1e-12))
 
