@@ -140,7 +140,7 @@ SLIPS = {
     "return (2 * x.float()).double() * (1 if mask is None else mask)": "float32",
     "return 2 * x if mask is None else x.mul_(2).mul_(mask)": "With a mask.*argument x is changed",
     "return 2 * x.detach() * (1 if mask is None else mask)": "no gradient leads back from twice",
-    "return 2 * x": "With a mask.*differed only in mask: that has no effect",
+    "return 2 * x": "With a mask.*differed only in mask. Has that no effect",
     "return (2 * x if mask is None else 2 * x * mask).squeeze(0)": "One row.*shape",
     "return 2 * x.view(-1).view(x.shape) * (1 if mask is None else mask)": "Transposed.*reshape",
     "kept = globals().setdefault('kept', {}); k = x.shape, mask is None; "

@@ -50,7 +50,7 @@ HEAD, TAIL = ATTENTION.split("def answer", 1)
         (
             "if mask is not None",
             "if False",
-            "Masked.* differed only in mask: that has no effect",
+            "Masked.* differed only in mask. Has that no effect",
         ),
         ("/ temperature", "/ temperature**2", "the square of temperature is used"),
         ("/ temperature", "* temperature", "1 / temperature is used"),
