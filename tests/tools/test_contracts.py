@@ -562,7 +562,10 @@ contract.case((f"Small numbers", f"Are they cut off?"), _kit_normal(2, (4, 3)))
     [
         ("x.clone()", "^Small numbers \\(x \\(4, 3\\)\\): y: the two is missing.$"),
         ("2 * x + x.sin()", "y: wrong, first at index .0, 0.. Are they cut off\\?$"),
-        ("2 * x * (1 + 1e-7)", "seven digits or more, not to the last. Are they cut off\\?$"),
+        (
+            "2 * x * (1 + 1e-7)",
+            "seven digits or more, not to the last. Are they cut off\\?$",
+        ),
         ("-2 * x", "((?!cut off).)*$"),
         ("0 * x / 0", "NaN where there must be none.$"),
         ("x[0, 5]", "IndexError.$"),
