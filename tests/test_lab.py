@@ -206,7 +206,9 @@ def test_the_validate_button_says_what_to_mend(page, bank, tmp_path):
     assert re.search(
         rf"Solved\n.*A soft look-up.*, {solved:g} of {solved:g} points", text
     )
-    assert len(re.findall(r"\bTask \d+\. .*, 0 of \d+ points", text)) == len(tasks) - 2
+    # The wrong one may have points or none; all open ones have none.
+    nothing = re.findall(r"\bTask (\d+)\. .*, 0 of \d+ points", text)
+    assert len({*nothing} - {"2"}) == len(tasks) - 2
     assert "Not right yet: " in text
     assert "cell failed" not in text, (
         "the button's own heading, which fits nothing here"

@@ -26,9 +26,9 @@ NBVAL = [
 # The plugin: xdist's own scheduler waits for ever after a test that ends its worker.
 SCHEDULED = ["-p", "tests.harness.scheduling", "--dist", "loadscope"]
 PARALLEL = ["-n", "2", *SCHEDULED]
-# Many tests wait, for a browser or a time limit: two more processes use what two leave idle.
+# Many tests wait, for a browser or a time limit: a third process uses what two leave idle.
 # conftest.py has the longest files first; xdist by itself begins with those of many tests.
-WAITING = ["-n", "4", *SCHEDULED, "--no-loadscope-reorder"]
+WAITING = ["-n", "3", *SCHEDULED, "--no-loadscope-reorder"]
 
 # Which room may import which; no folder of its own beside the others.
 QUIET = ["--no-cache", "--no-logo"]
