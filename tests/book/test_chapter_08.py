@@ -94,6 +94,7 @@ def test_what_is_written_goes_into_the_gap(monkeypatch: pytest.MonkeyPatch) -> N
     assert mend_gaps(None, texts, gapped) == [("she", "has", "to", "read")]
 
 
+@pytest.mark.slow
 def test_hidden_words_are_asked_and_no_others() -> None:
     """Nothing but words is chosen, and what was not chosen stays."""
     torch.manual_seed(0)

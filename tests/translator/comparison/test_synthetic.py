@@ -84,6 +84,7 @@ def test_the_backward_model_reads_targets_and_writes_sources(data, monkeypatch):
         np.testing.assert_array_equal(turned.src_lengths, ours.tgt_lengths)
 
 
+@pytest.mark.slow
 def test_both_are_runs_of_the_recipe(data, more, tmp_path, capsys, monkeypatch):
     """Their pairs reach the training; without new sentences nothing begins."""
     settings = config(max_steps=2)

@@ -79,6 +79,7 @@ def plain_beam_search(model, src, max_len, beam_size, alpha):
     return max(ended)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
@@ -158,6 +159,7 @@ def test_scores_are_what_the_model_says(seed):
             assert math.isclose(hypothesis.score, total / penalty, abs_tol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_wider_beam_can_find_what_greedy_misses():
     gains = 0
     for seed in range(60):

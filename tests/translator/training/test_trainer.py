@@ -76,6 +76,7 @@ def test_it_learns_and_says_so(data, tmp_path):
     assert written["surroundings"]["libraries"]["torch"] == torch.__version__
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights(data, tmp_path):
     first, _ = train(data, tmp_path / "a")
     again, _ = train(data, tmp_path / "b")
@@ -245,6 +246,7 @@ def test_two_processes_equal_one(data, tmp_path, accumulation):
     )
 
 
+@pytest.mark.slow
 def test_a_longer_training_goes_on_from_before_the_fall_of_the_rate(
     data, tmp_path, capsys
 ):
@@ -369,6 +371,7 @@ def test_a_running_mean_begins_with_the_training(data, tmp_path):
         late.resume()
 
 
+@pytest.mark.slow
 def test_it_stops_early_and_keeps_the_best(data, tmp_path):
     _, summary = train(
         data, tmp_path, max_steps=400, validate_every=5, patience=2, peak_lr=0.05
@@ -444,6 +447,7 @@ def test_a_damaged_checkpoint_is_noticed(data, tmp_path):
         trainer.resume()
 
 
+@pytest.mark.slow
 def test_it_starts_from_a_translator(data, tmp_path):
     first, summary = train(data, tmp_path / "first", max_steps=40)
     assert summary["started_from"] is None
