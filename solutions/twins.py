@@ -818,15 +818,17 @@ def _kit_relation(got, want, tol):
         if len(off) > 2 and sum(off) == 1 and (off[0] or off[-1]):
             end = f"first" if off[0] else f"last"
             return f"Only the {end} entry along axis {axis} is wrong."
-    gone = (got == 0).all(-1, keepdim=True) & (want != 0).any(-1, keepdim=True)
+    small = tol * max(want.abs().max().item(), 1e-3)  # what counts as 0
+    gone = (got.abs() <= small).all(-1, keepdim=True)
+    gone = gone & (want.abs() > 10 * small).any(-1, keepdim=True)
     if gone.any() and want.dim() > 1 and _kit_near(got, want * ~gone, tol):
         return f"Some rows come as 0, and the others are right."
     large = want.abs() > 1e-3 * want.abs().max()
-    share = got[large] / want[large]
+    factor = (got[large] / want[large]).median()
     if (
         large.sum() > 3
-        and share.median()
-        and _kit_near(got, want * share.median(), tol)
+        and abs(factor) > 10 * tol
+        and _kit_near(got, want * factor, tol)
     ):
         return (
             f"Every number is the right one times one and the same factor. Is a "
@@ -836,7 +838,8 @@ def _kit_relation(got, want, tol):
         return f"One and the same number is missing, or too much, in every entry."
     if want.dim() > 1 and want.shape[-1] > 2:
         scale = (got * want).sum(-1, keepdim=True) / (want * want).sum(-1, keepdim=True)
-        if _kit_near(got, want * scale.nan_to_num(), tol):
+        none = (scale.abs() <= 10 * tol) & want.any(-1, keepdim=True)
+        if not none.any() and _kit_near(got, want * scale.nan_to_num(), tol):
             return (
                 f"Each row is the right one times a factor of its own. By what is a "
                 f"row divided or multiplied?"
