@@ -803,10 +803,9 @@ def _plain_leaks(layer, x, other):
     """Return what leaks finds, as pairs of plain numbers."""
     found = leaks(layer, x, other)
     assert isinstance(found, list), f"leaks returns a list of pairs."
-    plain = [tuple(pair) for pair in found]  # a number of numpy is one, too
-    return [
+    return [  # a number of numpy is one, too
         tuple(x if isinstance(x, torch.Tensor) else int(x) for x in pair)
-        for pair in plain
+        for pair in found
     ]
 
 

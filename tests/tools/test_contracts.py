@@ -661,3 +661,31 @@ def test_each_contract_is_asked_again(folder: Path) -> None:
         made = part.text.count("_contract = _Contract(")
         assert made == part.text.count("_contract.again()"), part.name
         assert made or "_contract" not in part.text
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("raise ValueError('shapes and dtype')", "a check of yours"),
+        ("assert False, 'dtype'", "AssertionError.$"),
+        ("None.shape", "Something is None"),
+        ("torch.ones(2)[torch.ones(2)]", "An index holds whole numbers"),
+        ("torch.ones(2).masked_fill(torch.ones(2), 0)", "a mask booleans"),
+        ("torch.ones(2, dtype=int).mean()", "got whole ones"),
+        ("torch.ones(2) @ torch.ones(2).double()", "Numbers of two data types meet"),
+        ("torch.ones(2).softmax(axes=1)", "other arguments than it takes"),
+        ("torch.ones(2, 3) @ torch.ones(2, 3)", "Shapes don't fit"),
+        ("torch.nothing_of_this_shape", "AttributeError.$"),
+    ],
+)
+def test_an_error_gets_a_reason_that_its_text_shows(code: str, says: str) -> None:
+    """What PyTorch really says decides, and no word that stands there by chance."""
+    message, told = Kit().run(f"""
+def answer(x):
+    {code}
+
+contract = _Contract(answer, lambda x: x, (f"x",), results=(f"y",))
+contract.case(f"Two", _kit_normal(1, (2,)))
+""")
+    assert re.search(f"stopped with an error.*{says}", message), message
+    assert told == message

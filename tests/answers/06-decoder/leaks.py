@@ -586,43 +586,18 @@ def audit(module, x, other):
 # +     future = reach(layer, x, other).tril(diagonal=-1).triu()
 
 
-# %% right: no_call_too_many
+# %% right: no_call_too_many, of: base
 # `leaks` looks at the positions that can leak, and calls the layer no more than that.
-def reach(layer, x, other):
-    columns = []
-    with torch.no_grad():
-        before = layer(x.clone())
-        for s in range(x.shape[1]):
-            changed = x.clone()
-            changed[:, s] = other[:, s]
-            moved = (layer(changed) - before).abs() > 1e-06
-            columns.append(moved.any(dim=-1).any(dim=0))
-    return torch.stack(columns, dim=1)
-
-
-def leaks(layer, x, other):
-    found = []
-    with torch.no_grad():
-        before = layer(x.clone())
-        for s in range(1, x.shape[1]):
-            changed = x.clone()
-            changed[:, s] = other[:, s]
-            moved = ((layer(changed) - before).abs() > 1e-06).any(-1).any(0)
-            found += [(t, s) for t in range(s) if moved[t]]
-    return sorted(found)
-
-
-def audit(module, x, other):
-    modes = [(part, part.training) for part in module.modules()]
-    found = {}
-    try:
-        for name in ("train", "eval"):
-            module.train(name == "train")
-            found[name] = leaks(module, x, other)
-    finally:
-        for part, mode in modes:
-            part.training = mode
-    return found
+# -     found = reach(layer, x, other).tolist()
+# -     size = len(found)
+# -     return [(t, s) for t in range(size) for s in range(size) if s > t and found[t][s]]
+# +     found, before = [], layer(x.clone())
+# +     for s in range(1, x.shape[1]):
+# +         changed = x.clone()
+# +         changed[:, s] = other[:, s]
+# +         moved = ((layer(changed) - before).abs() > 1e-6).any(-1).any(0)
+# +         found += [(t, s) for t in range(s) if moved[t]]
+# +     return sorted(found)
 
 
 # %% wrong: pairs_of_tensors | says: has the type Tensor, expected int
