@@ -200,6 +200,11 @@ def _kit_tensors(value):
     return []
 
 
+def _kit_plain(values):
+    """Return the arguments that are numbers."""
+    return [x for x in values if type(x) in (int, float)]
+
+
 def _kit_spoil(value):
     """Overwrite a result, as its caller may."""
     if isinstance(value, torch.Tensor):
@@ -278,6 +283,11 @@ def _kit_reason(error):
         return (
             f" An argument may be a transpose or a slice of another tensor: use "
             f"reshape where you use view, or contiguous()."
+        )
+    if "invalid for input of size" in text or "invalid shape dimension" in text:
+        return (
+            f" A reshape or view asks for a shape that holds more or fewer numbers "
+            f"than the tensor has."
         )
     if "non-empty" in text or "empty sequence" in text or "empty range" in text:
         return (
@@ -501,8 +511,10 @@ class _Contract:
                 f"{problem} In train() mode it is right: does the code ask for "
                 f"self.training, or use what does?"
             )
-        elif problem is not None and self.is_right_side_by_side(
-            says, values, wants, tol
+        elif (
+            problem is not None
+            and "may be a transpose" not in problem
+            and self.is_right_side_by_side(says, values, wants, tol)
         ):
             problem = (
                 f"{problem} With the same numbers side by side in memory it is right: "
@@ -510,11 +522,13 @@ class _Contract:
             )
         elif problem is not None:
             form = self.right_form(problem, values, tol)
-            problem = (
-                f"{problem} {form}"
-                if form
-                else self.with_twin(problem, says, values, tol)
-            )
+            if form:  # it says more than the error's own text
+                stop = f": your code stopped with an error: "
+                head, stop, kind = problem.partition(stop)
+                kind = kind.partition(".")[0]
+                problem = f"{head}{stop}{kind}. {form}" if stop else f"{problem} {form}"
+            else:
+                problem = self.with_twin(problem, says, values, tol)
         assert problem is None, problem
         if self.first is None:
             self.first = says, _kit_copy(list(values)), wants, tol
@@ -863,8 +877,10 @@ class _Contract:
             for _, old, *_ in earlier:
                 _kit_spoil(old)
             earlier = []
+        self.number = 2  # the weights were looked at in the first calls
         self.repeated()
         self.refilled()
+        self.number = 0
         self.cases = []
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
@@ -1080,7 +1096,8 @@ class _Contract:
             if known:
                 return f"{says}: {known}", None
             telling = type(result) is float or type(result) in (list, tuple, dict)
-            telling = telling and result not in (0.0, [], (), {})  # else by chance
+            # What is empty, or an argument's own number, comes by chance.
+            telling = telling and result not in (0.0, [], (), {}, *_kit_plain(values))
             for *_, old, given in self.earlier if problem and telling else ():
                 if len(self.others(values, given)) == 1 and (
                     self.plain_problem(says, result, old[0], tol) is None
@@ -1093,7 +1110,10 @@ class _Contract:
         if len(self.results) > 1:
             count = len(self.results)
             if not isinstance(result, (tuple, list)) or len(result) != count:
-                return f"{says}: expected a tuple of shape {(count,)}.", None
+                names = f""
+                for name in self.results:
+                    names = f"{names}, {name}" if names else f"{name}"
+                return f"{says}: expected a tuple ({names}).", None
             got = list(result)
         for place, (name, now, want) in enumerate(
             zip(self.results, got, wants, strict=True)
@@ -1441,11 +1461,18 @@ def _kit_difference(says, got, want, tol, once_right=False, asks=""):
     if got.shape != want.shape:
         long = [[n for n in x.shape if n > 1] for x in (got, want)]
         lost = want.dim() > got.dim() and long[0] == long[1]
-        lost = f" An axis of length 1 is lost: is it squeezed away?" if lost else f""
+        lost = (
+            f" An axis of length 1 is missing: is it squeezed away, or never made?"
+            if lost
+            else f""
+        )
         if want.dim() == got.dim() and all(
             a == b or a > b == 1 for a, b in zip(got.shape, want.shape, strict=True)
         ):
-            lost = f" An axis of length 1 has grown: is it squeezed away inside?"
+            lost = (
+                f" An axis of length 1 has grown: is it squeezed away inside, or is a "
+                f"size of another call kept?"
+            )
         return (
             f"{says} has the shape {tuple(got.shape)}, expected shape "
             f"{tuple(want.shape)}.{lost}"

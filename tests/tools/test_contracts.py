@@ -654,6 +654,33 @@ contract.again()
     assert told == message
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_told"),
+    [
+        ("kept.setdefault(peak, peak * share)", True),
+        ("peak * share if share < 1 else peak", False),
+    ],
+)
+def test_an_arguments_own_number_is_no_earlier_result(
+    answer: str, is_told: bool
+) -> None:
+    """It comes where a bound is reached as well, with nothing kept."""
+    message, told = Kit().run(f"""
+kept = {{}}
+contract = _Contract(
+    lambda peak, share: {answer},
+    lambda peak, share: peak * share,
+    (f"peak", f"share"),
+    results=(),
+)
+contract.case(f"The peak itself", 3.0, {0.5 if is_told else 1.0})
+contract.case(f"More than the peak", 3.0, 2.0)
+""")
+    assert message.startswith("More than the peak"), message
+    assert ("earlier call" in message) == is_told, message
+    assert told == message
+
+
 @pytest.mark.parametrize("folder", contracts.folders(ROOT), ids=lambda path: path.name)
 def test_each_contract_is_asked_again(folder: Path) -> None:
     """Without `again()` no gradient would be looked at."""
@@ -675,6 +702,9 @@ def test_each_contract_is_asked_again(folder: Path) -> None:
         ("torch.ones(2) @ torch.ones(2).double()", "Numbers of two data types meet"),
         ("torch.ones(2).softmax(axes=1)", "other arguments than it takes"),
         ("torch.ones(2, 3) @ torch.ones(2, 3)", "Shapes don't fit"),
+        ("torch.ones(2, 3).view(4, 2)", "more or fewer numbers than the tensor"),
+        ("torch.ones(2, 3).view(4, -1)", "more or fewer numbers than the tensor"),
+        ("torch.ones(2, 3).T.view(6)", r"use reshape where you use view, or contiguous\(\)\.$"),
         ("torch.nothing_of_this_shape", "AttributeError.$"),
     ],
 )

@@ -300,14 +300,18 @@ contract.case(f"One feature", *_kit_normal(1, (2, 1), (2, 4)))
         ),
         (
             "lambda x, y: reference(x, y).squeeze(-2)",
-            "One feature.*squeezed away\\? With two entries along axis 1 of x, in the place "
-            "of one, it is right.$",
+            "One feature.*squeezed away, or never made\\? With two entries along axis 1 of "
+            "x, in the place of one, it is right.$",
         ),
         (
             "lambda x, y: reference(x, y) + 0 * x.squeeze(-1)[:, :1, None]",
             "One feature.*With two entries along axis 1 of x, in the place of one, it is "
             "right: is an axis of length 1 squeezed away, taken for another one, or a case "
             "of its own\\?$",
+        ),
+        (
+            "lambda x, y: reference(x, y).reshape(2, *x.shape[1:], *y.shape[1:])",
+            "One \\(.*with an error: RuntimeError. With two entries along axis 0 of x and",
         ),
         (
             "lambda x, y: reference(x, y) * (1 + (x == x[:1]).all())",
