@@ -704,7 +704,10 @@ def test_each_contract_is_asked_again(folder: Path) -> None:
         ("torch.ones(2, 3) @ torch.ones(2, 3)", "Shapes don't fit"),
         ("torch.ones(2, 3).view(4, 2)", "more or fewer numbers than the tensor"),
         ("torch.ones(2, 3).view(4, -1)", "more or fewer numbers than the tensor"),
-        ("torch.ones(2, 3).T.view(6)", r"use reshape where you use view, or contiguous\(\)\.$"),
+        (
+            "torch.ones(2, 3).T.view(6)",
+            r"use reshape where you use view, or contiguous\(\)\.$",
+        ),
         ("torch.nothing_of_this_shape", "AttributeError.$"),
     ],
 )
