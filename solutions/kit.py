@@ -862,6 +862,8 @@ class _Contract:
         if self.make is not None:
             self.call.train()
         says, values, wants, tol = self.first
+        # What was right once is no mistake that would have been there then.
+        known, self.mistakes, self.signs = (self.mistakes, self.signs), {}, {}
         earlier, self.earlier, self.number = self.earlier, [], 0
         for _ in range(2):
             problem, _ = self.plain(self.call, says, values, wants, tol)
@@ -881,6 +883,7 @@ class _Contract:
         self.repeated()
         self.refilled()
         self.number = 0
+        self.mistakes, self.signs = known
         self.cases = []
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
@@ -1469,10 +1472,7 @@ def _kit_difference(says, got, want, tol, once_right=False, asks=""):
         if want.dim() == got.dim() and all(
             a == b or a > b == 1 for a, b in zip(got.shape, want.shape, strict=True)
         ):
-            lost = (
-                f" An axis of length 1 has grown: is it squeezed away inside, or is a "
-                f"size of another call kept?"
-            )
+            lost = f" An axis of length 1 has grown."
         return (
             f"{says} has the shape {tuple(got.shape)}, expected shape "
             f"{tuple(want.shape)}.{lost}"

@@ -681,6 +681,26 @@ contract.case(f"More than the peak", 3.0, 2.0)
     assert told == message
 
 
+def test_what_was_right_once_is_no_mistake_that_is_known() -> None:
+    """A later call may give by chance what the mistake gives."""
+    message, told = Kit().run("""
+calls = []
+contract = _Contract(
+    lambda x: (calls.append(1), x if len(calls) < 2 else 2 * x)[1],
+    lambda x: 1 * x,
+    (f"x",),
+    results=(f"y",),
+    views=True,
+    mistakes={f"it is doubled.": lambda x: 2 * x},
+)
+contract.case(f"Any", _kit_normal(1, (3,)))
+contract.again()
+""")
+    assert message.startswith("The first call was right, and the same call after")
+    assert "it is doubled" not in message
+    assert told == message
+
+
 @pytest.mark.parametrize("folder", contracts.folders(ROOT), ids=lambda path: path.name)
 def test_each_contract_is_asked_again(folder: Path) -> None:
     """Without `again()` no gradient would be looked at."""
