@@ -742,7 +742,13 @@ for _tol, _hint in (
     )
 _leaf = _logits.clone().requires_grad_()
 _loss = smoothed_loss_all(_leaf, _some_labels, 3, 0.2)
-assert _loss.requires_grad, "No gradient leads back from the loss (a) to the logits."
+if not _loss.requires_grad:
+    _other = smoothed_loss_all(-_logits, _some_labels, 3, 0.2)
+    raise AssertionError(
+        "Other logits give the same loss (a): is an earlier one kept?"
+        if matches(_other, _loss)
+        else "No gradient leads back from the loss (a) to the logits."
+    )
 (_got,) = torch.autograd.grad(_loss, _leaf)
 _rows = _leaf[_asked]
 _loss = 0.8 * F.cross_entropy(_rows, _kept_words, reduction="sum")
@@ -772,7 +778,13 @@ for _tol, _hint in (
         f"loss (b) in float64, epsilon=0{_hint}", _got, _sharp_loss, tol=_tol
     )
 _loss = smoothed_loss_others(_leaf, _some_labels, 3, 0.0)
-assert _loss.requires_grad, "No gradient leads back from the loss (b) to the logits."
+if not _loss.requires_grad:
+    _other = smoothed_loss_others(-_logits, _some_labels, 3, 0.0)
+    raise AssertionError(
+        "Other logits give the same loss (b): is an earlier one kept?"
+        if matches(_other, _loss)
+        else "No gradient leads back from the loss (b) to the logits."
+    )
 (_got,) = torch.autograd.grad(_loss, _leaf)
 _loss = F.cross_entropy(_leaf[_asked], _kept_words, reduction="sum")
 (_want,) = torch.autograd.grad(_loss, _leaf)
@@ -1399,11 +1411,14 @@ _contract.again()
 # In float64, with the arguments kept, and called again.
 _weights = seeded(76, (2, 3, 4), dtype=torch.float64).softmax(-1)
 _shape = getattr(word_attention(_weights, [1, 0, -1, 1], [0, -1, 0]), "shape", None)
-assert _shape == (1, 2), (
-    "word_attention with source_words=[1, 0, -1, 1] and target_words=[0, -1, 0] must"
-    " have the shape (1, 2): a row for each target word, a column for each source word."
-    " The number -1 is no word, wherever it stands."
-)
+if _shape != (1, 2):
+    _plain = word_attention(_weights, [1, 0, 0, 1], [0, 0, 0])  # without a -1
+    _more = " The number -1 is no word, wherever it stands."
+    raise AssertionError(
+        "word_attention with source_words=[1, 0, -1, 1] and target_words=[0, -1, 0]"
+        " must have the shape (1, 2): a row for each target word, a column for each"
+        f" source word.{_more if getattr(_plain, 'shape', None) == (1, 2) else ''}"
+    )
 _got = steady("word_attention", word_attention, _weights, [1, 0, -1, 1], [0, -1, 0])
 _rows = _weights.mean(0)[[0, 2]].mean(0)
 _want = torch.stack([_rows[1], _rows[0] + _rows[3]])[None]
@@ -1428,14 +1443,14 @@ for _tol, _hint in (
     (1e-5, ""),
     (1e-9, " (is float32 inside, or a small number added?)"),
 ):
-    assert matches(_got, _want, _tol), explain(
-        "word_attention with source_words=[1, 0, -1, 1], where the tokens of a word"
-        f" aren't neighbours, and target_words=[0, -1, 0]{_hint}",
-        _got,
-        _want,
-        _mistakes,
-        tol=_tol,
-    )
+    if not matches(_got, _want, _tol):
+        _side = word_attention(_weights, [0, 1, 1, -1], [0, -1, 0])  # neighbours
+        _right = torch.stack([_rows[0], _rows[1] + _rows[2]])[None]
+        _is_apart = matches(_side, _right / _right.sum(), _tol)
+        _where = ", where the tokens of a word aren't neighbours," if _is_apart else ""
+        _name = f"word_attention with source_words=[1, 0, -1, 1]{_where} and"
+        _name = f"{_name} target_words=[0, -1, 0]{_hint}"
+        raise AssertionError(explain(_name, _got, _want, _mistakes, tol=_tol))
 _table = _weights[0]
 steady("mutual_links", mutual_links, _table)
 steady("uncovered", uncovered, _table, 0.5)
@@ -1669,10 +1684,9 @@ _contract = _Contract(
         ),
     },
     signs={
-        f"links of small weights are missing. Are weights rounded, or compared with a "
-        f"small number? A weight of {0} links nothing, and any other one may.": (
-            _lacks_small
-        ),
+        f"links of small weights are missing. Are weights rounded, or compared with "
+        f"another number than {0}? A weight of {0} links nothing, and any other one "
+        f"may.": (_lacks_small),
         f"weights are rounded before they are compared, or taken to a shorter data "
         f"type. Compare them as they are.": _is_rounded,
     },
@@ -1731,6 +1745,8 @@ _contract = _Contract(
 )
 _words = [f"w{_n}" for _n in range(4)] + ["?"]
 _target = ["?", "a", "?", "a?", "?", "??"]
+_says = f"A sentence, three words of which are unknown"
+_contract.case(_says, ["?", "a", "?", "b", "?", "c"], _words, _table, "?")
 _contract.case(
     f"A word that holds the mark beside other letters isn't unknown",
     *(["a?", "??", " ?", "b", "", "?a"], _words, _table, "?"),

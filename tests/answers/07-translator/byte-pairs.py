@@ -974,3 +974,8 @@ def decode(ids, merges):
 # %% wrong: encode_without_the_last | says: last merge of the list wasn't applied
 # -     for rank, pair in enumerate(merges):
 # +     for rank, pair in enumerate(merges[:-1]):
+
+
+# %% wrong: merges_smaller_ones | says: a single token is no pair
+# -         if tuple(ids[i : i + 2]) == tuple(pair):
+# +         if tuple(ids[i : i + 2]) <= tuple(pair):

@@ -1095,3 +1095,8 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # %% wrong: last_reference | says: only the last reference was used
 # -         most |= count_ngrams(reference, n)
 # +         most = count_ngrams(reference, n)
+
+
+# %% wrong: length_furthest_away | says: references of \[8, 5, 11, 9\]: expected 5, got 11
+# -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
+# +     return max(lengths, key=lambda length: (abs(length - len(hypothesis)), length))

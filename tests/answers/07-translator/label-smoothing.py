@@ -782,3 +782,8 @@ def smallest_loss(num_words, epsilon, spread):
 # %% wrong: smallest_of_all_only | says: this is the value of the other definition
 # -     if spread == "all":
 # +     if spread:
+
+
+# %% wrong: others_log_of_softmax | says: and neither where it has -10000
+# -     log_p = log_p.masked_fill(words == pad_id, 0.0)
+# +     log_p = logits[kept].softmax(-1).log().masked_fill(words == pad_id, 0.0)

@@ -613,3 +613,8 @@ def copy_unknown(target, source, weights, unknown):
 # Words at which nothing looked are left out, and the sums are right.
 # -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
 # +         j for j, total in enumerate(weights.sum(dim=0).tolist()) if 0 < total < threshold
+
+
+# %% wrong: table_squeezed | says: An axis of length 1 is lost: is it squeezed away
+# -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
+# +     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1), 0.0).squeeze()

@@ -706,3 +706,8 @@ def update_of(micro_batch, accumulation):
 # The rate of the line isn't returned.
 # -     return (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
 # +     (update - last) / rewarm * paper_rate(last + rewarm, d_model, warmup)
+
+
+# %% wrong: noam_without_default | says: noam fails\. The error was ValueError: max\(\)
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = max(stop for stop in restarts if stop < update)

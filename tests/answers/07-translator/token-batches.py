@@ -719,3 +719,8 @@ def shuffle_batches(batches, seed):
 # The share is 0, and both rectangles are counted.
 # -     return 1 - used / cells if cells else 0.0
 # +     return (cells - used) // cells if cells else 0.0
+
+
+# %% wrong: shorter_side | says: neither dropped nor let into
+# -         longer = max(lengths[i])
+# +         longer = min(lengths[i])

@@ -818,3 +818,13 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # %% wrong: old_parameter_back | says: parameter doesn't change.*old parameter returned
 # -     return parameter - rate * m_hat / (v_hat.sqrt() + eps), (n, m, v)
 # +     return parameter, (n, m, v)
+
+
+# %% wrong: all_left_out | says: leaves the update out: all states are still None
+# -     if not math.isfinite(norm):
+# +     if norm >= 0:
+
+
+# %% wrong: clip_to_factor | says: expected 0.23077 at index \[0\], got 3
+# -     factor = max_norm / norm if norm > max_norm else 1.0
+# +     factor = max_norm if norm > max_norm else 1.0

@@ -309,3 +309,8 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # %% wrong: nobody_chosen | says: all are -100
 # -     chosen = ordinary & (place < number)
 # +     chosen = ordinary & (place < 0 * number)
+
+
+# %% wrong: unasked_is_minus_101 | says: nothing is -100
+# -     return corrupted, ids.masked_fill(~chosen, -100)
+# +     return corrupted, ids.masked_fill(~chosen, -101)

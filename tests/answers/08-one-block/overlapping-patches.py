@@ -373,3 +373,8 @@ def join_patches(rows, shape, patch, stride):
 # -     across = max(math.ceil((width - patch) / stride), 0) + 1
 # +     down = max(math.ceil((height - patch) / stride), 1)
 # +     across = max(math.ceil((width - patch) / stride), 1)
+
+
+# %% wrong: size_from_the_length | says: on an image of 1 x 3: your code stopped
+# -         max(math.ceil((length - patch) / stride), 0) * stride + patch
+# +         max(math.ceil(length / stride), 0) * stride + patch

@@ -227,3 +227,8 @@ def retrieval(similarities, relevant, k):
 # %% wrong: error_names_top_k | says: as a word of its own
 # -         raise ValueError(f"k: expected at least 1, got {k}")
 # +         raise ValueError(f"top_k must be positive, got {k}")
+
+
+# %% wrong: hit_always | says: that has no right answer at all
+# -     return inside > 0, recall, (found / places).amax(dim=1)
+# +     return inside >= 0, recall, (found / places).amax(dim=1)

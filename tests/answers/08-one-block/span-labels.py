@@ -429,3 +429,12 @@ def find_spans(labels, ignore=-100):
                 spans.append(open_span)
         found.append([tuple(span) for span in spans])
     return found
+
+
+# %% wrong: costs_of_ignored | says: what ignored tokens cost is added as well
+# -     costs = costs.masked_fill(~asked, 0.0)
+
+
+# %% wrong: only_label_1_begins | says: with an ignored token behind each token and without
+# -             kind, begins = (label - 1) // 2, label % 2 == 1
+# +             kind, begins = (label - 1) // 2, label == 1
