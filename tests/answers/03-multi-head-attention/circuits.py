@@ -606,7 +606,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # +         scores = scores.masked_fill(~mask, -math.inf)
 
 
-# %% wrong: zero_times_infinity | says: or is 0 multiplied by -inf
+# %% wrong: zero_times_infinity | says: Is 0 multiplied by -inf
 # The mask isn't inverted.
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores + (~mask).to(scores.dtype) * -math.inf
