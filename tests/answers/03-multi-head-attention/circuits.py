@@ -610,3 +610,9 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # The mask isn't inverted.
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores + (~mask).to(scores.dtype) * -math.inf
+
+
+# %% wrong: infinity_without_its_minus | says: inf filled in, without its minus
+# Forbidden scores are +inf.
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores.masked_fill(~mask, math.inf)
