@@ -252,10 +252,16 @@ _contract = _Contract(
     gradients=(f"x",),
     views=True,
     signs={
-        _says: lambda got, want, *_, place=_place: torch.equal(
-            got[0], want[0].movedim(-3, place)
-        )
-        for _says, _place in _places
+        f"the axis of heads stands behind that of the tokens. It is the third from the "
+        f"end, in front of the tokens: -3.": lambda got, want, *_: torch.equal(
+            got[0], want[0].transpose(-3, -2)
+        ),
+        **{
+            _says: lambda got, want, *_, place=_place: torch.equal(
+                got[0], want[0].movedim(-3, place)
+            )
+            for _says, _place in _places
+        },
     },
 )
 _x = _kit_normal(1101, (3, 2, 12))
@@ -885,10 +891,22 @@ for _ in range(2):
     except NotImplementedError:
         raise
     except (RuntimeError, ValueError) as _error:
+        _why = ""
+        for _hint, _sizes in (
+            (" W_q has D rows, W_k has kdim and W_v has vdim.", {"bias": False}),
+            (
+                " Without biases b_q, b_k and b_v are zeros (h, d_h).",
+                {"kdim": 4, "vdim": 5},
+            ),
+        ):
+            try:
+                read_heads(nn.MultiheadAttention(6, 3, **_sizes).state_dict(), 3)
+            except (KeyError, RuntimeError, ValueError):
+                continue
+            _why = _why + _hint
         raise AssertionError(
             f"read_heads stops for a layer of D = 6, kdim = 4 and vdim = 5, without"
-            f" biases: {_error}. W_q has D rows, W_k has kdim and W_v has vdim; b_q,"
-            " b_k and b_v are zeros (h, d_h), whatever these widths are."
+            f" biases: {_error}.{_why}"
         ) from None
     assert list(_state) == list(_old), (
         "read_heads changes the entries of the state dict."

@@ -472,11 +472,24 @@ _contract = _Contract(
         ),
     },
     signs={
+        f"it is no multiple of the argument multiple.": lambda got, _, d_ff, more=1: (
+            type(got[0]) is int and got[0] % more != 0
+        ),
         f"too large: a smaller multiple isn't below two thirds either. {_float}": (
+            lambda got, wants, d_ff, multiple=1: (
+                type(got[0]) is int and got[0] == wants[0] + multiple
+            )
+        ),
+        f"too large: a smaller multiple isn't below two thirds either.": (
             lambda got, wants, *_: type(got[0]) is int and got[0] > wants[0]
         ),
         f"too small: it is below two thirds of d_ff. Is anything rounded down, or "
         f"to the nearest? -(-a // b) is a / b rounded up.": (
+            lambda got, wants, d_ff, multiple=1: (
+                type(got[0]) is int and got[0] == wants[0] - multiple
+            )
+        ),
+        f"too small: it is below two thirds of d_ff.": (
             lambda got, wants, *_: type(got[0]) is int and got[0] < wants[0]
         ),
     },
@@ -511,6 +524,8 @@ _fold, _got = parts(_result, "W_new", "b_new")
 _want = torch.einsum("i,ij->j", _beta, _W) + _b
 assert matches(_got, _want, 1e-9), explain("b_new in float64", _got, _want, tol=1e-9)
 assert _fold.dtype == torch.float64, f"float64 in, {_fold.dtype} out: W_new."
+_rows = torch.einsum("i,ij->ij", _gamma, _W)
+assert matches(_fold, _rows, 1e-9), explain("W_new in float64", _fold, _rows, tol=1e-9)
 _twice, _ = fold_norm(2 * _gamma, _beta, _W, _b)
 assert matches(_twice, 2 * _fold, 1e-9), (
     "Twice the gain doesn't give twice W_new: is something kept from an earlier call?"
@@ -682,6 +697,12 @@ _first = keep_probabilities(3, 0.4)
 assert isinstance(_first, list), (
     f"keep_probabilities: expected a list, got {type(_first).__name__}."
 )
+assert len(_first) == 3, (
+    f"keep_probabilities(3, 0.4): expected 3 numbers, got {len(_first)}."
+)
+assert not any(type(p) is int for p in _first), (
+    f"keep_probabilities(3, 0.4): expected floats, got {_first}."
+)
 _first.clear()
 assert len(keep_probabilities(3, 0.4)) == 3, (
     "keep_probabilities returns the list of an earlier call. Make a new one each time."
@@ -848,6 +869,10 @@ for _p in (0, 0.0, -0.5, 1.0000001, 2, math.inf):
 _x = seeded(185, (3, 2, 4), dtype=torch.float64)
 _valid = torch.tensor([[True, False], [True, True], [False, False]])
 _module = MaskedBatchNorm(4, eps=0.5).double()
+_learned = [name for name, p in _module.named_parameters() if p.requires_grad]
+assert {*_learned} >= {"weight", "bias"}, (
+    f"weight and bias are both parameters that ask for gradients. These do: {_learned}."
+)
 _before = copies(_x, _valid)
 _got = _module(_x, _valid)
 assert getattr(_got, "shape", None) == _x.shape, explain("the module", _got, _x)
@@ -1115,9 +1140,18 @@ for _training in (True, False):
 # In float64, with the layers kept, and called again.
 _layers = [make_layer(50 + _n, 2, 3, 4, 5, dtype=torch.float64) for _n in range(2)]
 _x, _mask = wave(51, 2, 4, 3, dtype=torch.float64), torch.ones(4, 4).tril().bool()
+
+
+def _of_stack(x, mask, place):
+    """Return output and weights, after a check that the list stays as it is."""
+    output_and_weights = encoder(x, _layers, mask, place)
+    assert len(_layers) == 2, "encoder changes the list of layers."
+    return output_and_weights
+
+
 for _placement in ("post", "pre", "sandwich", "parallel"):
     _before = [copies(*_layer.values()) for _layer in _layers]
-    steady("encoder", lambda x, m, p=_placement: encoder(x, _layers, m, p), _x, _mask)
+    steady("encoder", lambda x, m, p=_placement: _of_stack(x, m, p), _x, _mask)
     for _layer, _old in zip(_layers, _before, strict=True):
         assert len(_layer) == len(_old), "encoder changes the entries of a layer."
         assert untouched(_layer.values(), _old), "encoder changes weights of a layer."
@@ -1392,6 +1426,11 @@ assert matches(_got, _want, 1e-9), explain(
 )
 _gamma.requires_grad_()
 _dx, _, _ = layer_norm_backward(_grad, _x, _gamma, 0.5)
+if not _dx.requires_grad:
+    _other, _, _ = layer_norm_backward(2 * _grad, _x, _gamma, 0.5)
+    assert not torch.equal(_other, _dx), (
+        "Twice grad gives the same dx: something is kept from an earlier call."
+    )
 assert _dx.requires_grad, (
     "No gradient flows through dx: is it detached, or computed under torch.no_grad?"
     " Write the three results with plain tensor operations."
@@ -1543,7 +1582,16 @@ with torch.inference_mode():
 _layers = [make_layer(60 + _n, 2, 3, 4, 5, dtype=torch.float64) for _n in range(2)]
 _x, _mask = wave(61, 2, 4, 3, dtype=torch.float64), torch.ones(4, 4).tril().bool()
 _before = [copies(*_layer.values()) for _layer in _layers]
-steady("contributions", lambda x, m: contributions(x, _layers, m), _x, _mask)
+
+
+def _of_stack(x, mask):
+    """Return the contributions, after a check that the list stays as it is."""
+    parts_of_stream = contributions(x, _layers, mask)
+    assert len(_layers) == 2, "contributions changes the list of layers."
+    return parts_of_stream
+
+
+steady("contributions", _of_stack, _x, _mask)
 for _layer, _old in zip(_layers, _before, strict=True):
     assert untouched(_layer.values(), _old), "contributions changes weights of a layer."
 _found, _gamma, _beta, _W_u = seeded(
@@ -1740,6 +1788,19 @@ def _stream(d, is_odd, kinds=_Kinds.calm):
 
 
 _absent = f"eps = 0 is taken for one that is left out, which is 1e-5."
+_default = f"another number counts where eps is left out. It is 1e-5 then."
+
+
+def _has_other_default(reference):
+    """Return the sign of another eps where it is left out."""
+
+    def shows(got, wants, *given):
+        return len(given) == 4 and any(
+            _kit_near(got[0], reference(*given, eps), 1e-9)
+            for eps in (0.0, 1e-12, 1e-8, 1e-7, 1e-6, 1e-4, 1e-3)
+        )
+
+    return shows
 
 
 def _has_more_streams(got, wants, *_):
@@ -1749,10 +1810,11 @@ def _has_more_streams(got, wants, *_):
 
 def _has_other_root(got, wants, *_):
     """Tell whether the shares are right but for one factor of each token."""
-    if torch.allclose(got[0], wants[0], rtol=1e-4):
-        return False  # digits are lost
+    if got[0].shape != wants[0].shape or torch.allclose(got[0], wants[0], rtol=1e-4):
+        return False  # of another form, or digits are lost
     ratio = (got[0][:-1] / wants[0][:-1]).permute(1, 2, 0, 3).flatten(2)
-    return torch.allclose(ratio, ratio[:, :, :1].expand_as(ratio), rtol=1e-7)
+    alike = torch.allclose(ratio, ratio[:, :, :1].expand_as(ratio), rtol=1e-7)
+    return alike and bool((ratio > 0).all())
 
 
 def _has_own_roots(got, wants, found, *_):
@@ -1792,7 +1854,11 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
                 )
             },
         },
-        {_own_roots: _has_own_roots, _root: _has_other_root},
+        {
+            _default: _has_other_default(_shares),
+            _own_roots: _has_own_roots,
+            _root: _has_other_root,
+        },
         {
             f"the root is taken for a constant. It depends on all parts: no detach, no "
             f"no_grad.": lambda *given: _shares(*given, held=True),
@@ -1808,6 +1874,7 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
             ),
         },
         {
+            _default: _has_other_default(_read_early),
             f"more streams come than there are. N layers have N + 1, and no layer has "
             f"one, that of the embedding.": _has_more_streams,
         },

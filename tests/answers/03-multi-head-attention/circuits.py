@@ -606,7 +606,13 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # +         scores = scores.masked_fill(~mask, -math.inf)
 
 
-# %% wrong: zero_times_infinity | says: or is 0 multiplied by -inf
+# %% wrong: zero_times_infinity | says: Is 0 multiplied by -inf
 # The mask isn't inverted.
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores + (~mask).to(scores.dtype) * -math.inf
+
+
+# %% wrong: infinity_without_its_minus | says: inf filled in, without its minus
+# Forbidden scores are +inf.
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# +         scores = scores.masked_fill(~mask, math.inf)

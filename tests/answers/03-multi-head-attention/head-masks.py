@@ -549,3 +549,9 @@ def torch_mask(mask, batch_size, num_heads):
 # It stops for any mask, square ones as well.
 # -     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])  # -> (B, h, T_q, T_k)
 # +     every = mask.expand(num_heads, batch_size + 1, *mask.shape[-2:])
+
+
+# %% wrong: not_written_out | says: first two of three axes were joined
+# The mask isn't expanded.
+# -     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])  # -> (B, h, T_q, T_k)
+# +     every = mask

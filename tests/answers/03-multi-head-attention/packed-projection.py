@@ -526,3 +526,12 @@ def unpack_projection(packed, num_heads, layout):
 # The width of a head doesn't come from D: it is a number of the code.
 # -         stacked = packed.reshape(d_model, 3, num_heads, -1).permute(1, 2, 0, 3)
 # +         stacked = packed.reshape(d_model, 3, num_heads, -1, 3).permute(1, 2, 0, 3)
+
+
+# %% wrong: unpacked_by_role_only | says: has layout no effect
+# Unpacking takes both layouts for "by role".
+#           )
+# -     if layout == "by role":
+#           stacked = packed.reshape(d_model, 3, num_heads, -1).permute(1, 2, 0, 3)
+# +     if layout in ("by role", "by head"):
+# +         stacked = packed.reshape(d_model, 3, num_heads, -1).permute(1, 2, 0, 3)

@@ -682,3 +682,15 @@ def read_heads(state, num_heads, prefix=""):
 # The layer has no q_proj_weight, and its bias is looked for without the prefix.
 # -     biases = state.get(prefix + "in_proj_bias", zeros).chunk(3)  # (3D,) -> 3 x (D,)
 # +     biases = state.get("in_proj_bias", zeros).chunk(3)
+
+
+# %% wrong: never_packed | says: looks for the entry 'encoder\.q_proj_weight'.*bias\.$
+# The prefix itself is compared with the name.
+# -     if prefix + "in_proj_weight" in state:
+# +     if prefix == "in_proj_weight":
+
+
+# %% wrong: two_biases | says: zip\(\) argument 3 is shorter than arguments 1-2\.$
+# The biases are cut into two.
+# -     biases = state.get(prefix + "in_proj_bias", zeros).chunk(3)  # (3D,) -> 3 x (D,)
+# +     biases = state.get(prefix + "in_proj_bias", zeros).chunk(2)

@@ -784,3 +784,16 @@ def biased_attention(query, key, value, bias, mask=None):
 # It is a parameter, of another shape.
 # -         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 # +         self.table = nn.Parameter(torch.zeros(2 * max_distance + 1, num_heads))
+
+
+# %% wrong: frozen_table | says: table is not learned: it is no nn\.Parameter
+# The table is a parameter that asks for no gradient.
+# -         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+# +         zeros = torch.zeros(num_heads, 2 * max_distance + 1)
+# +         self.table = nn.Parameter(zeros, requires_grad=False)
+
+
+# %% wrong: positions_added | says: bias with offset=3: expected 10
+# Positions are added, also where there is no offset.
+# -         distance = keys[None, :] - queries[:, None]  # (1, T_k) - (T_q, 1) -> (T_q, T_k)
+# +         distance = keys[None, :] + queries[:, None]

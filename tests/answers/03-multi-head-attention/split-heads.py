@@ -421,3 +421,15 @@ def merge_heads(x, turns=False):
 # Axes are counted from the end, and are the wrong ones, with a batch as well.
 # -     return pieces.transpose(-3, -2)  # (..., T, h, d_h) -> (..., h, T, d_h)
 # +     return pieces.transpose(-2, -1)
+
+
+# %% wrong: heads_behind_tokens | says: axis of heads stands behind
+# With turns, the axis of heads is moved behind that of the tokens.
+# -         return pieces.movedim(-1, -3)  # (..., T, d_h, h) -> (..., h, T, d_h)
+# +         return pieces.movedim(-1, -2)
+
+
+# %% wrong: refuses_every_number | says: though 2 divides 6: .*, got 2\.$
+# A quotient stands in the place of the remainder.
+# -     if d_model % num_heads:
+# +     if d_model // num_heads:

@@ -393,3 +393,9 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # It stops in float64, with any number of axes.
 # -     gate = functions[activation](x @ W_gate)  # (..., D) -> (..., m)
 # +     gate = functions[activation](x @ W_gate) @ torch.eye(W_gate.shape[1])
+
+
+# %% wrong: width_of_a_third | says: it is below two thirds of d_ff\.$
+# The factor of 2 is lost.
+# -     width = -(-2 * d_ff // 3)
+# +     width = -(-d_ff // 3)

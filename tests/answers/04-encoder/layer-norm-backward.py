@@ -370,3 +370,9 @@ def layer_norm_backward(grad, x, gamma, eps):
 # +     if key not in kept:
 # +         kept[key] = (x, torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps))
 # +     root = kept[key][1]
+
+
+# %% wrong: mean_over_tokens | says: shape \(3,\) fails: .* but got -2\)\.$
+# The mean on the way back runs over the tokens.
+# -     through_mean = g.mean(dim=-1, keepdim=True)  # (..., D) -> (..., 1)
+# +     through_mean = g.mean(dim=-2, keepdim=True)

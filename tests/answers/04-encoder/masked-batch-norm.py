@@ -561,3 +561,16 @@ class MaskedBatchNorm(nn.Module):
 # -         self.register_buffer("running_var", torch.ones(d_model))
 # +         self.running_mean = nn.Parameter(torch.zeros(d_model))
 # +         self.running_var = nn.Parameter(torch.ones(d_model))
+
+
+# %% wrong: frozen_shift | says: both parameters that ask for gradients
+# The shift is a parameter that asks for no gradient.
+# -         self.bias = nn.Parameter(torch.zeros(d_model))
+# +         self.bias = nn.Parameter(torch.zeros(d_model), requires_grad=False)
+
+
+# %% wrong: padding_of_the_first | says: 12 entries are NaN\.$
+# The padding of the first sequence stands for that of all.
+# -         padding = ~valid[..., None]  # (B, T) -> (B, T, 1)
+# +         valid = valid[:1].expand_as(valid)
+# +         padding = ~valid[..., None]

@@ -666,3 +666,15 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     if key not in kept:
 # +         kept[key] = found, gamma, layer_norm(streams, gamma, beta, eps) @ W_u
 # +     return kept[key][2].clone()
+
+
+# %% wrong: stream_squeezed | says: expected shape
+# The stream loses its axes of length 1.
+# -     stream = found.sum(dim=0)  # (count, B, T, D) -> (B, T, D)
+# +     stream = found.sum(dim=0).squeeze()
+
+
+# %% wrong: lens_without_eps | says: another number counts where eps is left out
+# The lens has eps = 0 as its default.
+# - def logit_lens(found, gamma, beta, W_u, eps=1e-5):
+# + def logit_lens(found, gamma, beta, W_u, eps=0.0):

@@ -322,3 +322,9 @@ class RMSNorm(nn.Module):
 # -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
 # +         root = torch.sqrt(mean_square + self.eps)
 # +         return (wide.detach() / root * self.weight).to(x.dtype)
+
+
+# %% wrong: frozen_gain | says: weight is not learned: its requires_grad is False
+# The gain is a parameter that asks for no gradient.
+# -         self.weight = nn.Parameter(torch.ones(d_model))
+# +         self.weight = nn.Parameter(torch.ones(d_model), requires_grad=False)

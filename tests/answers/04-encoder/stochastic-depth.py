@@ -407,3 +407,15 @@ def drop_branch(x, branch, keep, keep_prob):
 # -     kept = keep[:, None, None]  # (B,) -> (B, 1, 1)
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return x
+
+
+# %% wrong: embeddings_too | says: \(3, 0\.4\): expected 3 numbers, got 4
+# The embeddings have an entry as well.
+# -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
+# +     return [1 - layer / num_layers * (1 - last) for layer in range(num_layers + 1)]
+
+
+# %% wrong: first_decides | says: branch that is dropped: 1 entries are NaN\.$
+# The decision about the first sequence stands for all.
+# -     kept = keep[:, None, None]  # (B,) -> (B, 1, 1)
+# +     kept = keep[:1, None, None]
