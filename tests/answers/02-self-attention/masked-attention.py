@@ -549,7 +549,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         weights = torch.softmax(scores, dim=0)
 
 
-# %% wrong: one_minus_a_boolean | says: for a batch of 2 stops with: Subtraction[^\n]*operator instead\.(?! It)
+# %% wrong: one_minus_a_boolean | says: stops your code, one of shape \(B, T_q, T_k\) as well: Subtraction
 # It stops with every mask: broadcasting has no part in it.
 # -         empty = ~mask.any(dim=-1, keepdim=True)
 # +         empty = (1 - mask).all(dim=-1, keepdim=True)
