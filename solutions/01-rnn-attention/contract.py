@@ -773,8 +773,6 @@ _contract = _Contract(
         f"repeat. Every sure link does, repeated or not.": (
             _miscounted("alone", "beside", "instead")
         ),
-        f"`possible` has no effect: a found link that is possible counts once, a sure "
-        f"one twice.": _miscounted("sure"),
         f"a link that is listed twice counts twice. They are sets.": (
             _miscounted("twice")
         ),
