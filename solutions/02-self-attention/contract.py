@@ -1516,7 +1516,12 @@ with torch.inference_mode():
 # %% streaming-attention--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _query, _key, _value = seeded(69, (2, 3, 5), (2, 5, 5), (2, 5, 6), dtype=torch.float64)
+_want = F.scaled_dot_product_attention(_query, _key, _value)
+_kept = copies(_query, _key, _value)
 _state = stream_update(_start_state(_query, 6), _query, _key[:, :2], _value[:, :2])
+assert untouched([_query, _key, _value], _kept), (
+    "stream_update must not change its arguments in place."
+)
 assert isinstance(_state, (tuple, list)), (
     f"stream_update: expected a tuple of tensors, got one {type(_state).__name__}."
 )
@@ -1525,7 +1530,6 @@ assert all(_part.isfinite().all() for _part in _before), (
     "The state after the first block isn't finite."
 )
 _block = _key[:, 2:], _value[:, 2:]
-_want = F.scaled_dot_product_attention(_query, _key, _value)
 _output = stream_finish(stream_update(_state, _query, *_block))
 assert untouched(_state, _before), "stream_update changes the tensors of the old state."
 assert matches(_output, _want, 1e-9), explain(
