@@ -202,8 +202,13 @@ def _mean_loss(logits, labels, pad_id):
 
 
 def _counts_empty(logits, labels, pad_id):
-    """Return the loss where a sentence without a label counts as one."""
+    """Return the loss where a sentence without a label counts as one.
+
+    None comes of less than two labels: there other things give the same.
+    """
     real_ones = labels != pad_id
+    if real_ones.sum() < 2:
+        return None
     count, empty = real_ones.sum().item(), (~real_ones.any(1)).sum().item()
     return _mean_loss(logits, labels, pad_id) * (count / (count + empty))
 
@@ -363,6 +368,9 @@ _turned = _module(_query.flip(0), _memory.flip(0))[0]
 assert matches(_turned, _both.flip(0).detach()), (
     "With the two sentences exchanged, the contexts aren't: does one depend on the"
     " other, or is something kept from an earlier call?"
+)
+assert _module.state_dict().keys() == {"query.weight", "memory.weight", "v"}, (
+    "The state_dict doesn't have the names of the statement."
 )
 _got = attempt(
     lambda: _module.double()(_query.double(), _memory.double(), None)[0],
@@ -591,9 +599,10 @@ assert [_found, _sure, _possible] == [
     [[], [(1, 0)]],
 ], "alignment_error_rate changes the lists of its arguments."
 _rate = alignment_error_rate([[(0, 1)]], [[(1, 0)]], [[]])
+_apart = alignment_error_rate([[(0, 1)]], [[(2, 3)]], [[]])
 assert _rate == 1, (
-    f"Found (0, 1), sure (1, 0): no link is right, so the rate is 1, got {_rate}. It is"
-    " 0 only if nothing was found and nothing is sure; and (0, 1) is not (1, 0)."
+    f"Found (0, 1), sure (1, 0): no link is right, so the rate is 1, got {_rate}."
+    + " (0, 1) and (1, 0) are two links." * (_apart == 1)
 )
 
 
@@ -651,6 +660,7 @@ def _miscounted(*names):
             "alone": _counted(*given, unite=lambda s, p: p),
             "beside": _counted(*given, unite=lambda s, p: p if p & s else p | s),
             "instead": _counted(*given, unite=lambda s, p: p or s),
+            "sure": _counted(*given, unite=lambda s, p: s),
             "twice": _counted(*given, once=False),
             "flat": _counted(*given, flat=True),
             "mean": (sum(rate for rate, _ in each) / max(len(each), 1), 99),
@@ -946,6 +956,16 @@ _contract = _Contract(
     },
 )
 _W = _kit_normal(970, (5, 7))
+_factors = parts(
+    _kit_attempt(f"Rank 2 of a matrix 5 x 7", low_rank_factors, _W.clone(), 2),
+    f"U",
+    f"V",
+)
+_shapes = [tuple(_x.shape) for _x in _factors]
+assert _shapes == [(5, 2), (7, 2)], (
+    f"Rank 2 of a matrix 5 x 7: the factors have the shapes {_shapes[0]} and "
+    f"{_shapes[1]}, expected {(5, 2)} and {(7, 2)}."
+)
 for _rank in (2, 1, 4, 5):
     _contract.case(f"Other ranks of one matrix", _W, _rank)
 _contract.case(f"Another matrix of that shape", _kit_normal(971, (5, 7)), 2)
@@ -1031,6 +1051,11 @@ _result = steady("the module", _module, _x[:1, :1], real(1))
 _annotations, _summary = parts(_result, "annotations", "summary")
 assert _annotations.shape == (1, 1, 6), "One word: annotations of shape (1, 1, 6)."
 assert _summary.shape == (1, 6), "One sentence: a summary of shape (1, 6)."
+_names = [f"{kind}_{of}_l0" for kind in ("weight", "bias") for of in ("ih", "hh")]
+_names = {f"{side}_rnn.{name}" for side in ("forward", "backward") for name in _names}
+assert _module.state_dict().keys() == _names, (
+    "The state_dict doesn't have the names of the statement."
+)
 _got = attempt(
     lambda: _module.double()(_x.double(), real(4, 2, 3))[0],
     "A module must run in float64 too, after module.double(): make tensors of your own "
@@ -1169,6 +1194,16 @@ _want = attempt(
     lambda: _one(_query, _memory, _coverage, real(5, 3))[1],
     "With width=5, the features must have one row for each source position: pad with"
     " width // 2 zeros.",
+    lambda: CoverageAttention(3, 4, 6, num_filters=1, width=3)(
+        _query, _memory, _coverage, real(5, 3)
+    ),
+)
+_turned = _one(
+    *[_part.flip(0) for _part in (_query, _memory, _coverage, real(5, 3))],
+)[1]
+assert not matches(_turned, _want.detach()), (
+    "With the two sentences exchanged, the weights stay as they are: have the arguments"
+    " no effect, or is something kept from an earlier call?"
 )
 _alone = _one(_query[1:], _memory[1:], _coverage[1:], real(3, size=5))[1]
 assert matches(_alone, _want[1:].detach()), (
@@ -1194,6 +1229,10 @@ assert not torch.equal(_other, _got), (
 assert _gradient is not None, (
     "coverage gets no gradient: the way from it to the weights is cut off, by detach,"
     " .data, .item(), torch.no_grad or a new torch.tensor(...)."
+)
+_names = {f"{part}.weight" for part in ("query", "memory", "filters", "location")}
+assert _module.state_dict().keys() == {*_names, "v"}, (
+    "The state_dict doesn't have the names of the statement."
 )
 _got = attempt(
     lambda: _module.double()(
@@ -1419,7 +1458,13 @@ steady("the module", _module, _words, _memory, real(2, 4))
 _result = steady("the module", _module, _words[:, :1], _memory[:, :1], real(1, 1))
 _logits, _weights = parts(_result, "logits", "weights")
 assert _logits.shape == (2, 1, 6), "One step: logits of shape (2, 1, 6)."
+assert _weights.shape == (2, 1, 1), "One step: weights of shape (2, 1, 1)."
 assert matches(_weights, torch.ones(2, 1, 1)), "One source word gets all the weight."
+_names = {f"{part}.weight" for part in ("embedding", "score", "combine", "output")}
+_names |= {f"cell.{kind}_{of}" for kind in ("weight", "bias") for of in ("ih", "hh")}
+assert _module.state_dict().keys() == {*_names, "output.bias"}, (
+    "The state_dict doesn't have the names of the statement."
+)
 _got = attempt(
     lambda: _module.double()(_words, _memory.double(), real(2, 4))[0],
     "A module must run in float64 too, after module.double(): make tensors of your own "

@@ -814,6 +814,7 @@ steady("the module", _module, _x, table(4, lambda i, j: j <= i))
 _result = steady("the module", _module, _x[:1, :1])
 _output, _weights = parts(_result, "output", "weights")
 assert _output.shape == (1, 1, 5), "One token: an output of shape (1, 1, 5)."
+assert _weights.shape == (1, 1, 1), "One token: weights of shape (1, 1, 1)."
 assert matches(_weights, torch.ones(1, 1, 1)), "One token gets all the weight."
 
 
@@ -1263,7 +1264,8 @@ _early = _Contract(
     results=(f"the first two positions",),
 )
 _query, _key, _value = _kit_normal(990, (2, 3, 4), (2, 3, 4), (2, 3, 5))
-_value[:, 2] *= 1e10
+_early.case(f"Three positions", 3 + _query, 3 + _key, _value)
+_value = _value * torch.tensor([1.0, 1.0, 1e10]).double()[:, None]
 _says = (
     f"A large last value, which they don't see",
     f"Is it added and taken away again?",
@@ -1514,15 +1516,22 @@ with torch.inference_mode():
 # %% streaming-attention--contract | points: 3
 # In float64, with the arguments kept, and called again.
 _query, _key, _value = seeded(69, (2, 3, 5), (2, 5, 5), (2, 5, 6), dtype=torch.float64)
+_want = F.scaled_dot_product_attention(_query, _key, _value)
+_kept = copies(_query, _key, _value)
 _state = stream_update(_start_state(_query, 6), _query, _key[:, :2], _value[:, :2])
+assert untouched([_query, _key, _value], _kept), (
+    "stream_update must not change its arguments in place."
+)
 assert isinstance(_state, (tuple, list)), (
     f"stream_update: expected a tuple of tensors, got one {type(_state).__name__}."
 )
 _before = copies(*parts(_state, *["a part of the state"] * len(_state)))
+assert all(_part.isfinite().all() for _part in _before), (
+    "The state after the first block isn't finite."
+)
 _block = _key[:, 2:], _value[:, 2:]
 _output = stream_finish(stream_update(_state, _query, *_block))
 assert untouched(_state, _before), "stream_update changes the tensors of the old state."
-_want = F.scaled_dot_product_attention(_query, _key, _value)
 assert matches(_output, _want, 1e-9), explain(
     "output in float64", _output, _want, tol=1e-9
 )

@@ -557,3 +557,15 @@ class AdditiveAttention(nn.Module):
 # -         scores = (
 # +         from_query = 0 * from_query
 # +         scores = (
+
+
+# %% wrong: filled_with_plus_infinity | says: has a real word\.\Z
+# The mask isn't inverted.
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +             scores = scores.masked_fill(~mask, math.inf).masked_fill(empty, 0.0)
+
+
+# %% wrong: empty_without_an_axis | says: \A(AssertionError: )?Your code stopped with
+# src_mask itself has its axis.
+# -             empty = ~mask.any(dim=-1, keepdim=True)  # (B, 1, T_k) -> (B, 1, 1)
+# +             empty = ~mask.any(dim=-1)

@@ -411,3 +411,9 @@ def alignment_error_rate(found, sure, possible):
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     pairs = (weights >= threshold).nonzero().double().tolist()
 # +     return [tuple(pair) for pair in pairs]
+
+
+# %% wrong: all_possible_links_are_right | says: error rate of two sentences: expected
+# No special case where nothing was found, and no sentence is lost.
+# -         right += len(a & s) + len(a & p)
+# +         right += len(a & s) + len(p)

@@ -488,3 +488,15 @@ class InputFeedingDecoder(nn.Module):
 # -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +             low = torch.finfo(scores.dtype).min
 # +             weights = torch.softmax(scores.masked_fill(~src_mask, low), dim=-1)
+
+
+# %% wrong: kept_by_shapes | says: Other tokens in decoder_input change nothing
+# -         embedded = self.embedding(decoder_input)  # (B, T) -> (B, T, d_e)
+# +         kept, shapes = self.__dict__.setdefault("kept", {}), decoder_input.shape
+# +         if shapes in kept:
+# +             return kept[shapes]
+# +         embedded = self.embedding(decoder_input)
+
+# -         return logits, torch.stack(all_weights, dim=1)  # (B, T, S)
+# +         kept[shapes] = logits, torch.stack(all_weights, dim=1)
+# +         return kept[shapes]

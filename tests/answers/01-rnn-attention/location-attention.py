@@ -484,3 +484,25 @@ class CoverageAttention(nn.Module):
 # -         hidden = torch.tanh(hidden + self.location(features))
 # +         features = features.sum(-1, keepdim=True).expand_as(features)
 # +         hidden = torch.tanh(hidden + self.location(features))
+
+
+# %% wrong: filters_not_transposed | says: they return \(B, d_filter, S'\)\. Your code
+# The padding is right.
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )  # (B, S) -> (B, S, K)
+# +         features = self.filters(coverage[:, None, :])
+
+
+# %% wrong: kept_by_shapes | says: are those of the step before, though query and coverage
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )  # (B, S) -> (B, S, K)
+# +         kept, shapes = self.__dict__.setdefault("kept", {}), (query.shape, memory.shape)
+# +         if shapes in kept:
+# +             return kept[shapes]
+# +         features = self.filters(coverage[:, None, :]).transpose(1, 2)
+
+# -         return context, weights, coverage + weights
+# +         kept[shapes] = context, weights, coverage + weights
+# +         return kept[shapes]

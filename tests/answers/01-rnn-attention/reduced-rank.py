@@ -416,3 +416,14 @@ def low_rank_factors(W, rank):
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     right = torch.linalg.eigh(W.T @ W)[1][:, -rank:]
 # +     return W @ right, right
+
+
+# %% wrong: vectors_not_cut | says: Keep 1 of its columns
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     return left[:, :rank] * sigma[:rank], right.T
+
+
+# %% wrong: vectors_reshaped | says: U @ V\.T of rank 2, with the squared error
+# Nothing is divided.
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     return left[:, :rank] * sigma[:rank], right[:rank].reshape(-1, rank)

@@ -478,3 +478,15 @@ def token_loss(logits, labels, pad_id):
 # No probability is 0 here.
 # -     log_probs = torch.log_softmax(logits[kept], dim=-1)  # (B, T, V) -> (M, V)
 # +     log_probs = logits[kept] - logits[kept].exp().sum(-1, keepdim=True).log()
+
+
+# %% wrong: at_least_two_labels | says: half of what must come: there is one label
+# No sentence of padding is counted.
+# -     return -chosen.sum() / max(len(chosen), 1)
+# +     return -chosen.sum() / max(len(chosen), 2)
+
+
+# %% wrong: looked_up_along_the_positions | says: \ARuntimeError: index \d is out of bounds
+# The padding is removed before.
+# -     chosen = log_probs.gather(1, labels[kept][:, None])  # (M, V) -> (M, 1)
+# +     chosen = log_probs.gather(0, labels[kept][:, None])

@@ -845,3 +845,9 @@ def causal_linear_attention(query, key, value):
     top = torch.einsum("btk,btkv->btv", asked, memory)
     bottom = (asked * normaliser).sum(dim=-1, keepdim=True)
     return top / bottom
+
+
+# %% wrong: last_memory_only | says: Three positions
+# Nothing is added and taken away again.
+# -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
+# +         memory, normaliser = new_memory, normaliser + new_normaliser

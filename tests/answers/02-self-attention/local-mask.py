@@ -423,3 +423,15 @@ def local_mask(valid, window, causal=False):
 # %% wrong: without_padding_and_batch | says: this is the window alone, without padding
 # -     return near & valid[:, None, :]  # (T, T) & (B, 1, T) -> (B, T, T)
 # +     return near if len(valid) > 1 else near & valid[:, None, :]
+
+
+# %% wrong: a_third_to_the_left | says: window=4: expected True at index
+# Not (w - 1) // 2, as for a window of 8.
+# -     left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+# +     left, right = (window - 1, 0) if causal else (window // 3, (window - 1) // 2)
+
+
+# %% wrong: one_side_is_enough | says: padding in both sequences: expected False at
+# Window and padding are combined with &.
+# -     near = (offset >= -left) & (offset <= right)
+# +     near = (offset >= -left) | (offset <= right)

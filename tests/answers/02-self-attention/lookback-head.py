@@ -345,3 +345,9 @@ def lookback_head(num_symbols, max_len, offset):
 # In a text that is the same from both ends, it also reads a token with the same symbol.
 # -         query[num_symbols + position, max(position - offset, 0)] = gain
 # +         query[num_symbols + position, max_len - 1 - position] = gain
+
+
+# %% wrong: all_queries_in_one_row | says: the head reads the wrong positions
+# Later queries read wrong positions as well as the first ones.
+# -         query[num_symbols + position, max(position - offset, 0)] = gain
+# +         query[num_symbols, max(position - offset, 0)] = gain

@@ -549,7 +549,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # +         weights = torch.softmax(scores, dim=0)
 
 
-# %% wrong: one_minus_a_boolean | says: for a batch of 2 stops with: Subtraction[^\n]*operator instead\.(?! It)
+# %% wrong: one_minus_a_boolean | says: stops your code, one of shape \(B, T_q, T_k\) as well: Subtraction
 # It stops with every mask: broadcasting has no part in it.
 # -         empty = ~mask.any(dim=-1, keepdim=True)
 # +         empty = (1 - mask).all(dim=-1, keepdim=True)
@@ -558,3 +558,15 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # %% wrong: if_sink | says: a sink of 0 has no effect, and one of 1.5 has
 # -     if sink is not None:
 # +     if sink:
+
+
+# %% wrong: key_not_transposed | says: Your code stops, without a mask as well
+# -     scores = query @ key.transpose(
+# -         -2, -1
+# -     )  # (B, T_q, d_k) @ (B, d_k, T_k) -> (B, T_q, T_k)
+# +     scores = query @ key
+
+
+# %% wrong: empty_without_an_axis | says: one of shape \(B, T_q, T_k\) as well: The size
+# -         empty = ~mask.any(dim=-1, keepdim=True)
+# +         empty = ~mask.any(dim=-1)

@@ -326,3 +326,9 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # -     weights = torch.softmax(scores, dim=-1)
 # +     powers = torch.exp(scores - scores.mean())
 # +     weights = powers / powers.sum()
+
+
+# %% wrong: differences_not_squared | says: \A(AssertionError: )?weights: expected 0\.6065
+# For a query of ones, the weights are those of dot products.
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature  # (T_k, d_k) -> (T_k,)
+# +     scores = -(query - keys).sum(dim=-1) / temperature

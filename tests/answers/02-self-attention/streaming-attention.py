@@ -462,3 +462,8 @@ def stream_finish(state):
 # %% wrong: sum_detached | says: of the old state, the sum is cut off
 # -     new_sum = old_sum * correction + terms.sum(dim=-1)  # (B, T_q, n) -> (B, T_q)
 # +     new_sum = old_sum.detach() * correction + terms.sum(dim=-1)
+
+
+# %% wrong: correction_without_exp | says: exp\(old peak - new peak\), must be 0 there
+# -     correction = torch.exp(old_max - safe_max)
+# +     correction = old_max - safe_max
