@@ -431,15 +431,12 @@ for _call, _reference, _what in [
     _contract.drawn(2, _drawn_lengths, count=40)
     _contract.again()
 # One sequence alone first: what no check refuses there isn't about the others.
-for _says, _one in ((f"A negative prefix", -1), (f"A prefix longer than its own", 4)):
+for _says, _one in (
+    (f"A negative prefix", -1),
+    (f"A prefix longer than its own sequence", 4),
+):
     _pair = torch.tensor([_one]), torch.tensor([3])
-    _kit_refuses(
-        f"{_says} sequence" if _one > 0 else f"{_says}",
-        prefix_mask,
-        *_pair,
-        6,
-        word="prefix_lengths",
-    )
+    _kit_refuses(f"{_says}", prefix_mask, *_pair, 6, word="prefix_lengths")
 for _says, _wrong in [
     (f"One negative prefix among others", [0, -1, 2]),
     (f"One negative prefix among others", [-3, 0, 0]),
