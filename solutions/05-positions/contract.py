@@ -201,6 +201,11 @@ _contract = _Contract(
         f"positions that are whole numbers, of any type, give float32. Ask for "
         f"is_floating_point().": (
             lambda got, wants, positions, *_: (
+                got[0].dtype == positions.dtype and not positions.is_floating_point()
+            )
+        ),
+        f"positions that are whole numbers, of any type, give float32.": (
+            lambda got, wants, positions, *_: (
                 got[0].dtype != torch.float32 and not positions.is_floating_point()
             )
         ),
@@ -719,9 +724,11 @@ assert _got[0].tolist() != [7, 8, 9, 12, 13, 14], (
     "grid_index(3, 2) is that of a 2 x 3 grid: height and width are swapped, or the"
     " index is kept from an earlier call by the number of patches."
 )
+_why = ""
+if grid_index(2, 3)[0].tolist() == [7, 8, 9, 12, 13, 14]:
+    _why = " A grid may have more rows than columns: a step down is 2 W - 1."
 assert _got[0].tolist() == [7, 8, 10, 11, 13, 14], (
-    f"The first row of grid_index(3, 2) is {_got[0].tolist()}. A grid may have more"
-    " rows than columns: a step down is 2 W - 1."
+    f"The first row of grid_index(3, 2) is {_got[0].tolist()}.{_why}"
 )
 
 
@@ -770,6 +777,18 @@ def _index_by_factor(height, width):
 def _index_in(kind):
     """Return a wrong index, computed in a short data type."""
     return lambda height, width: _index_of(height, width).to(kind).long()
+
+
+def _are_shared(got, wants):
+    """Tell whether an index has fewer numbers than it must have."""
+    same = got[0].shape == wants[0].shape
+    return same and got[0].unique().numel() < wants[0].unique().numel()
+
+
+def _has_one_step(index, width):
+    """Tell whether a step down is always the same number, and not the right one."""
+    steps = (index[:, width:] - index[:, :-width]).unique().tolist()
+    return len(steps) == 1 and steps != [2 * width - 1]
 
 
 def _draw_grid(d):
@@ -833,13 +852,18 @@ _contract = _Contract(
         f"the start.": _index_in(torch.int16),
     },
     signs={
-        f"different displacements share a number. Are numbers kept in a short data "
-        f"type, or rounded, or is a row of displacements a fixed number apart, in "
-        f"place of 2 W - 1?": (
-            lambda got, wants, *_: (
-                got[0].shape == wants[0].shape
-                and got[0].unique().numel() < wants[0].unique().numel()
+        f"different displacements share a number. A row of displacements is always "
+        f"the same number apart, which must be 2 W - 1.": (
+            lambda got, wants, height, width: (
+                _are_shared(got, wants) and _has_one_step(got[0], width)
             )
+        ),
+        f"different displacements share a number. Are numbers kept in a short data "
+        f"type, or rounded?": (
+            lambda got, wants, *_: _are_shared(got, wants) and wants[0].max() > 126
+        ),
+        f"different displacements share a number.": (
+            lambda got, wants, *_: _are_shared(got, wants)
         ),
         f"wrong in a wide grid, where smaller ones were right. Are numbers kept in a "
         f"short data type, or rounded?": lambda got, wants, height, width: width > 100,
@@ -1296,11 +1320,15 @@ def _is_raised(got, wants, distance, num_buckets, max_distance, bidirectional=Tr
     """Tell whether nothing is wrong but far distances just below a border."""
     half = num_buckets // 2 if bidirectional else num_buckets
     exact = half // 2
-    delta = (distance.abs() if bidirectional else -distance).clamp(min=exact).double()
+    delta = distance.abs() if bidirectional else -distance
+    is_far = delta > exact  # no distance at or below it is near a border
+    delta = delta.clamp(min=exact).double()
     place = (delta / exact).log() / math.log(max_distance / exact) * (half - exact)
     off = got[0] != wants[0]
     return bool(
-        (got[0] - wants[0])[off].eq(1).all() and (-place % 1)[off].max() < 0.0501
+        is_far[off].all()
+        and (got[0] - wants[0])[off].eq(1).all()
+        and (-place % 1)[off].max() < 0.0501
     )
 
 
@@ -1686,6 +1714,8 @@ for _call, _reference, _names, _twice, _cut in [
             f"sizes alone.": _many,
         }
         _contract.case(_says, *_parts, _offset, nearby=_hint if _n == 3 else None)
+        if _n == 0:
+            _contract.case(f"Without offset, which is {0} then", *_parts)
         if _n == 1:
             _contract.case(f"Another table", *_parts[:2], 1 - _parts[2], _offset)
             _contract.case(

@@ -430,6 +430,13 @@ for _call, _reference, _what in [
         )
     _contract.drawn(2, _drawn_lengths, count=40)
     _contract.again()
+# One sequence alone first: what no check refuses there isn't about the others.
+for _says, _one in (
+    (f"A negative prefix", -1),
+    (f"A prefix longer than its own sequence", 4),
+):
+    _pair = torch.tensor([_one]), torch.tensor([3])
+    _kit_refuses(f"{_says}", prefix_mask, *_pair, 6, word="prefix_lengths")
 for _says, _wrong in [
     (f"One negative prefix among others", [0, -1, 2]),
     (f"One negative prefix among others", [-3, 0, 0]),
@@ -788,6 +795,18 @@ def _added_up(layer, x, other):
     return torch.stack(columns).T
 
 
+def _from_limit(layer, x, other):
+    """Return the table that comes where a change of exactly the limit counts."""
+    columns = []
+    for s in range(x.shape[1]):
+        swapped = x.clone()
+        swapped[:, s] = other[:, s]
+        with torch.no_grad():
+            gaps = (layer(swapped) - layer(x.clone())).abs()
+        columns.append((gaps >= 1e-6).any(2).any(0))
+    return torch.stack(columns).T
+
+
 def _any_change(layer, x, other):
     """Return the table that comes where each change counts, the tiniest as well."""
     return _reached(lambda x: 1e12 * layer(x), x, other)
@@ -891,6 +910,9 @@ for _call, _reference, _what in [
         arguments=(f"layer", f"x", f"other"),
         results=_what,
         mistakes={
+            f"a change of exactly the limit counts as well. Only one above it does.": (
+                _from_limit
+            ),
             f"differences are added up, so that many tiny ones count. Each number is "
             f"compared with the limit by itself.": _added_up,
             f"a change below the limit of the statement counts as well. Only one above "
@@ -937,12 +959,14 @@ class _Moody(nn.Module):
     def __init__(self, leaky, part):
         super().__init__()
         self.leaky, self.part, self.calls, self.copied = leaky, part, 0, False
+        self.forwards = 0
 
     def __call__(self, x):
         self.calls += 1
         return super().__call__(x)
 
     def forward(self, x):
+        self.forwards += 1
         x = self.part(x)
         return x.flip(1) if self.training == self.leaky else x.cumsum(1)
 
@@ -987,9 +1011,12 @@ for _leaky in (True, False):
             f"eval() of a part reach down to all parts inside it.)"
         )
         assert _kit_kept(_inputs, [_x, _other]), f"audit changes x or other in place."
+        _why = f"Is something kept from an earlier call?"
+        if _module.forwards > _module.calls:
+            _why = f"Its method forward is called, which leaves its hooks out."
         assert _module.calls >= 8, (
-            f"audit must call the module itself, in both modes: not a part of it, and "
-            f"not its method forward, which leaves its hooks out."
+            f"audit must call the module itself, in both modes, for x and for each "
+            f"position that is replaced. {_why}"
         )
 for _leaky in (True, False):
     for _modes in [(True, False), (False, True), (True, True), (False, False)]:
@@ -1042,15 +1069,32 @@ _result = steady("the module", _module, _x, _key, _value, _mask)
 _output, _ = parts(_result, "output", "weights")
 _want = _module.out_proj.bias.expand(3, 4)
 assert matches(_output[1], _want.detach()), (
-    "The output of a sequence whose memory is all padding is wrong. Its weights are 0,"
-    " and out_proj comes after them, as for every sequence: its bias is what remains."
+    "The output of a sequence whose memory is all padding is wrong. Its weights must be"
+    " 0, and out_proj comes after them, as everywhere: its bias is what remains."
 )
 _, _weights = _module(_x[:, :1], _key[:, :, :1], _value[:, :, :1])
-assert matches(_weights, torch.ones(2, 2, 1, 1)), "One key gets all the weight."
+_want = torch.ones(2, 2, 1, 1)
+assert matches(_weights, _want), explain(
+    "weights of one query and one key, which gets all of it", _weights, _want
+)
+_names = {
+    f"{_name}_proj.{_part}"
+    for _name in ("q", "k", "v", "out")
+    for _part in ("weight", "bias")
+}
+assert set(_module.state_dict()) == _names, (
+    "The state_dict holds other names than those of the four projections."
+)
+_values = [_y.double() for _y in (_x, _key, _value)]
 _got = attempt(
-    lambda: _module.double()(_x.double(), _key.double(), _value.double(), _mask)[0],
-    "A module must run in float64 too, after module.double(): make tensors of your own "
-    "with the data type of an argument (x.new_zeros, dtype=x.dtype).",
+    lambda: CrossAttention(4, 3, 2).double()(*_values, _mask)[0],
+    "A new module must run in float64 too, after module.double(). Has a tensor of your"
+    " own, or one that is converted, another data type than the arguments?",
+)
+_got = attempt(
+    lambda: _module.double()(*_values, _mask)[0],
+    "A module that was called in float32 must run in float64 too, after"
+    " module.double(). A new one does: is something kept from earlier calls?",
 )
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
@@ -1566,6 +1610,10 @@ assert [tuple(y.shape) for y in (_output, *_cache)] == [(1, 1, 4)] + [
     "One token: an output of shape (1, 1, 4), and a cache of two tensors (1, 2, 1, 2)."
 )
 _both, _alone = _module(_x)[0], _module(_x[1:])[0]
+_other = _module(1 - _x[1:])[0]
+assert not matches(_other, _alone.detach()), (
+    "Other numbers in x give the same output: is something kept from an earlier call?"
+)
 assert matches(_alone, _both[1:].detach()), (
     "A sequence alone gives another output than the same one beside others. Do"
     " sequences mix, or does B enter the scale, or a shape, where it doesn't belong?"
@@ -1582,10 +1630,23 @@ except RuntimeError as _error:
         "No gradient leads back from the output to x: it is cut off, or a tensor is"
         f" changed in place after it was used. ({str(_error).splitlines()[0]})"
     ) from None
+_names = {"positions"} | {
+    f"{_name}_proj.{_part}"
+    for _name in ("q", "k", "v", "out")
+    for _part in ("weight", "bias")
+}
+assert set(_module.state_dict()) == _names, (
+    "The state_dict holds other names than positions and those of the four projections."
+)
+_got = attempt(
+    lambda: CachedSelfAttention(4, 2, 6).double()(_x.double())[0],
+    "A new module must run in float64 too, after module.double(). Has a tensor of your"
+    " own, or one that is converted, another data type than the arguments?",
+)
 _got = attempt(
     lambda: _module.double()(_x.double())[0],
-    "A module must run in float64 too, after module.double(): make tensors of your own "
-    "with the data type of an argument (x.new_zeros, dtype=x.dtype).",
+    "A module that was called in float32 must run in float64 too, after"
+    " module.double(). A new one does: is something kept from earlier calls?",
 )
 assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 

@@ -468,3 +468,7 @@ def bucket_bias(
 # -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
 # +     near = delta.clamp(max=exact - 1)
 # +     return first + torch.where(delta <= exact, near, far.clamp(max=buckets - 1))
+
+# %% wrong: no_distance_below_1 | says: The past only .*: the result: wrong, first at
+# -         delta = (-distance).clamp(min=0)
+# +         delta = (-distance).clamp(min=1)

@@ -426,3 +426,8 @@ def grid_index(height, width):
 # %% wrong: no_class_vector_in_two_rows | says: give 8 rows, not 9\.$
 # -     if class_vector is None:
 # +     if class_vector is None or (height, width) == (2, 4):
+
+# %% wrong: rows_of_the_first_patch | says: different displacements share a number\.$
+# -     right = column[None, :] - column[:, None] + width - 1  # -> (H * W, H * W)
+# +     down = down[:1]
+# +     right = column[None, :] - column[:, None] + width - 1

@@ -533,3 +533,7 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # %% wrong: one_position_too_far | says: or one position too far
 # -     queries = torch.arange(num_queries, device=slopes.device) + offset
 # +     queries = torch.arange(num_queries, device=slopes.device) + offset + 1
+
+# %% wrong: future_of_infinity | says: of three causal queries: .*, got inf
+# -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
+# +     return bias.masked_fill(distance > 0, math.inf) if causal else bias

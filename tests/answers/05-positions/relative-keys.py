@@ -480,3 +480,11 @@ def relative_values(weights, value, value_table, offset=0):
 # +     if len(value_table) == 1:
 # +         return weights @ value + value_table[0]
 # +     return weights @ value + by_distance @ value_table
+
+# %% wrong: keys_without_places | says: of a query at position 0, without an offset
+# -     return (keys[None, :] - queries[:, None]).clamp(-reach, reach) + reach
+# +     return (0 * keys[None, :] + queries[:, None]).clamp(-reach, reach) + reach
+
+# %% wrong: offset_of_1_if_not_given | says: Without offset, which is 0 then
+# - def relative_values(weights, value, value_table, offset=0):
+# + def relative_values(weights, value, value_table, offset=1):

@@ -616,3 +616,11 @@ def halves_layout(weight, num_heads):
 # +     pair = torch.arange(rotary // 2, dtype=torch.float64, device=x.device)
 # +     step = 2 / rotary if width % 2 else 2 / max(rotary, 1)
 # +     angle = position[:, None] * base ** (-step * pair)
+
+# %% wrong: queries_at_0 | says: Do the keys start at the offset as well
+# -     query = rotate(query, offset, rotary, base)
+# +     query = rotate(query, 0, rotary, base)
+
+# %% wrong: queries_in_front | says: or it is subtracted
+# -     query = rotate(query, offset, rotary, base)
+# +     query = rotate(query, -offset, rotary, base)

@@ -469,3 +469,7 @@ def offset_between(first, second, base=10000.0):
 # -     return torch.stack(moved, dim=-1).flatten(-2)  # 2 x (..., D / 2) -> (..., D)
 # +     encoding[:] = torch.stack(moved, dim=-1).flatten(-2)
 # +     return encoding * 1
+
+# %% wrong: quotient_of_cosines | says: one offset is off by one, and other ones by more
+# -         second[..., -1] * first[..., -1] + second[..., -2] * first[..., -2]
+# +         second[..., -1] / first[..., -1] + second[..., -2] * first[..., -2]

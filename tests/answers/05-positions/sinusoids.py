@@ -760,3 +760,7 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # %% wrong: one_frequency | says: all pairs have the frequency 1. Are exponents left out
 # -     exponents = 2 * pair / d_model  # (D,): 0, 0, 2 / D, 2 / D, 4 / D, ...
 # +     exponents = torch.zeros_like(pair)
+
+# %% wrong: whole_numbers_give_float64 | says: give float32\.$
+# -     return (waves * torch.sinc(half / math.pi)).to(dtype)
+# +     return waves * torch.sinc(half / math.pi)

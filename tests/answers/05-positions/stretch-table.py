@@ -467,3 +467,7 @@ def squeezed_positions(length, trained_length):
 # -     before = places.long()
 # +     places = places / last * last
 # +     before = places.nan_to_num().long()
+
+# %% wrong: earlier_row_forgotten | says: another table, to 5 rows
+# -     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
+# +     return 1 - part + table[after] * part

@@ -560,3 +560,13 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
 # +         left = beam_size - len(finished)
 # +         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:left]
+
+# %% wrong: result_of_a_size_kept | says: this is the result of max_len=2
+# -     table = log_probs.tolist()
+# +     if log_probs.shape in globals().setdefault("found", {}):
+# +         return found[log_probs.shape]
+# +     table = log_probs.tolist()
+
+# -     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+# +     found[log_probs.shape] = sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+# +     return found[log_probs.shape]

@@ -607,3 +607,15 @@ class CrossAttention(nn.Module):
 # +         query = self.split(self.q_proj(x))
 # +         key /= math.sqrt(query.shape[-1])
 # +         scores = query @ key.mT
+
+# %% wrong: divided_by_d_h | says: divided by 2, which is d_h
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, T, S)
+# +         scores = query @ key.mT / query.shape[-1]
+
+# %% wrong: merged_without_transpose | says: also with as many keys as queries
+# -             (weights @ value).transpose(1, 2).flatten(2)
+# +             (weights @ value).flatten(2)
+
+# %% wrong: filled_with_infinity | says: filled with inf in the place of -inf
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +             scores = scores.masked_fill(~mask, math.inf).masked_fill(empty, 0.0)

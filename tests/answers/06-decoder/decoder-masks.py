@@ -692,3 +692,7 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # %% wrong: packed_only_where_bos_stands | says: No bos_id stands in tgt
 # -     if packed is not None:
 # +     if packed is not None and (tgt == packed[0]).any():
+
+# %% wrong: itself_alone | says: of these ids without a window
+# -     allowed = distance >= 0
+# +     allowed = distance == 0

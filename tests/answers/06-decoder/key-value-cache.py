@@ -647,3 +647,15 @@ class CachedSelfAttention(nn.Module):
 # -         x = x + self.positions[seen : seen + new]
 # +         x = x + self.positions[seen : seen + new]
 # +         x = x + 0.01 * (x - x[:1])
+
+# %% wrong: scale_of_the_number_of_sequences | says: made of B, the number of sequences
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, n, t + n)
+# +         scores = query @ key.mT / math.sqrt(query.shape[0])
+
+# %% wrong: values_not_learned | says: v_proj.weight is not learned
+# -         self.v_proj = nn.Linear(d_model, d_model)
+# +         self.v_proj = nn.Linear(d_model, d_model).requires_grad_(False)
+
+# %% wrong: output_without_axes_of_length_1 | says: output of 1 new tokens
+# -             (weights @ value).transpose(1, 2).flatten(2)
+# +             (weights @ value).transpose(1, 2).flatten(2).squeeze()

@@ -94,7 +94,7 @@ def audit(module, x, other):
     return result
 
 
-# %% wrong: all_must_move, of: base | says: let any sequence and any feature count
+# %% wrong: all_must_move, of: base | says: Any feature counts, by itself
 # All features must move before it counts.
 # -             columns.append(moved.any(dim=-1).any(dim=0))
 # +             columns.append(moved.all(dim=-1).all(dim=0))
@@ -603,3 +603,18 @@ def audit(module, x, other):
 # %% wrong: pairs_of_tensors | says: has the type Tensor, expected int
 # -     return [(t, s) for t, s in future.nonzero().tolist()]
 # +     return [(t, s) for t, s in future.nonzero()]
+
+# %% wrong: limit_counts | says: a change of exactly the limit counts as well
+# -             moved = (layer(changed) - before).abs() > 1e-6  # (B, T, D)
+# +             moved = (layer(changed) - before).abs() >= 1e-6
+
+# %% wrong: audit_kept | says: Is something kept from an earlier call
+# -     modes = [(part, part.training) for part in module.modules()]
+# +     known = (type(module), x.shape, module.__dict__.get("leaky"))
+# +     if known in globals().setdefault("audited", {}):
+# +         return audited[known]
+# +     modes = [(part, part.training) for part in module.modules()]
+
+# -     return found
+# +     audited[known] = found
+# +     return found

@@ -84,7 +84,7 @@ def perplexity(batches, pad_id):
 # +     return each.sum() / len(labels)
 
 
-# %% wrong: detached, of: base | says: No gradient reaches the logits
+# %% wrong: detached, of: base | says: no gradient leads back from it to the logits
 # The loss is turned into a number.
 # -     return each.sum() / num_labels
 # +     return torch.tensor(each.sum().item() / num_labels, dtype=logits.dtype)
@@ -483,3 +483,11 @@ def perplexity(batches, pad_id):
 # -     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)
 # +     batches = batches[-1:]
 # +     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)
+
+# %% wrong: part_of_the_last_batch | says: second batch's part alone
+# -     return torch.exp(torch.stack(losses).sum())
+# +     return torch.exp(losses[-1])
+
+# %% wrong: input_two_too_short | says: two columns are cut off
+# -     return ids[:, :-1], ids[:, 1:]  # (B, L) -> 2 x (B, L - 1)
+# +     return ids[:, :-2], ids[:, 1:]

@@ -633,3 +633,17 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -         ranked = ranked.masked_fill(rank >= top_k, -math.inf)
 # +         keep = top_k if len(rank) < 40 else 40
 # +         ranked = ranked.masked_fill(rank >= keep, -math.inf)
+
+# %% wrong: always_greedy | says: next_token_probs gives other probabilities than it must
+# -     if temperature == 0:
+# +     if temperature >= 0:
+
+# %% wrong: first_draw_kept | says: or the first result kept
+# -     probs = next_token_probs(logits, temperature, top_k, top_p)
+# +     if logits.shape in globals().setdefault("drawn", {}):
+# +         return drawn[logits.shape]
+# +     probs = next_token_probs(logits, temperature, top_k, top_p)
+
+# -     return torch.multinomial(probs, 1, generator=generator)[:, 0]  # (B, 1) -> (B,)
+# +     drawn[logits.shape] = torch.multinomial(probs, 1, generator=generator)[:, 0]
+# +     return drawn[logits.shape]

@@ -401,3 +401,7 @@ def scored_positions(prefix_lengths, lengths, size):
 # -     if (prefix_lengths < 0).any() or (prefix_lengths > lengths).any():
 # +     too_long = (prefix_lengths > lengths) & (lengths > 0)
 # +     if (prefix_lengths < 0).any() or too_long.any():
+
+# %% wrong: positions_squeezed | says: prefix_mask fails with size=1, one sequence
+# -     position = torch.arange(size, device=lengths.device)
+# +     position = torch.arange(size, device=lengths.device).squeeze()
