@@ -605,7 +605,7 @@ def biased_attention(query, key, value, bias, mask=None):
     return scores.softmax(-1).masked_fill(empty, 0) @ value
 
 
-# %% wrong: one_query_squeezed | says: An axis of length 1 is lost
+# %% wrong: one_query_squeezed | says: An axis of length 1 is missing
 class RelativeBias(nn.Module):
     def __init__(self, num_heads, max_distance):
         super().__init__()

@@ -427,7 +427,7 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # +     if final is not None and placement not in ("sandwich", "parallel"):
 
 
-# %% wrong: one_layer_has_no_axis | says: An axis of length 1 is lost
+# %% wrong: one_layer_has_no_axis | says: An axis of length 1 is missing
 # -     return x, torch.stack(maps)  # N x (B, h, T, T) -> (N, B, h, T, T)
 # +     return x, torch.stack(maps) if len(maps) > 1 else maps[0]
 

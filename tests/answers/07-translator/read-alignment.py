@@ -615,6 +615,6 @@ def copy_unknown(target, source, weights, unknown):
 # +         j for j, total in enumerate(weights.sum(dim=0).tolist()) if 0 < total < threshold
 
 
-# %% wrong: table_squeezed | says: An axis of length 1 is lost: is it squeezed away
+# %% wrong: table_squeezed | says: An axis of length 1 is missing: is it squeezed away
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1), 0.0).squeeze()
