@@ -698,7 +698,7 @@ def _kit_forms(names, values, means, orders):
                 if means(turned):
                     yield (
                         f"With the entries of {name} in another order it is right: "
-                        f"they are taken by their place. Take them by their names.",
+                        f"their order has an effect, and the names alone must count.",
                         turned,
                     )
     single = [

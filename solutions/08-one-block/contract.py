@@ -68,6 +68,8 @@ _contract.case(f"Other similarities", _sets[1], _rights[0], 3)
 _contract.case(f"k = 1", _sets[1], _rights[1], 1)
 _contract.case(f"More right answers than k", _sets[1], _rights[0] | True, 4)
 _contract.case(f"Ties", (2 * _sets[0]).round(), _rights[0], 2)
+_says = f"Equal similarities, all of them right answers: one takes place k, not all"
+_contract.case(_says, 0 * _sets[0], _rights[0] | True, 2)
 _contract.case(f"Transposes", *map(_kit_apart, (_sets[0], _rights[0])), 4)
 _contract.case(f"One query", _sets[0][:1], _rights[0, :1], 2)
 _one = _sets[0][:, :1], _rights[0, :, :1]

@@ -261,8 +261,8 @@ contract.case(f"Another order", {{f"b": b, f"a": a}}, x)
     [
         (
             "lambda heads, x: x @ list(heads.values())[0] @ list(heads.values())[1]",
-            "Another order.*With the entries of heads in another order it is right: they "
-            "are taken by their place",
+            "Another order.*With the entries of heads in another order it is right: "
+            "their order has an effect, and the names alone must count",
         ),
         ('lambda heads, x: x @ heads["b"] @ heads["a"]', "First.* change places"),
         ('lambda heads, x: x @ heads["a"] @ heads["b"]', "^$"),

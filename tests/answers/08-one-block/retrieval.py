@@ -232,3 +232,8 @@ def retrieval(similarities, relevant, k):
 # %% wrong: hit_always | says: that has no right answer at all
 # -     return inside > 0, recall, (found / places).amax(dim=1)
 # +     return inside >= 0, recall, (found / places).amax(dim=1)
+
+
+# %% wrong: one_place_for_all, of: counting | says: one takes place k, not all
+# Right answers of the same similarity stand at one place.
+# -     before = before | (equal & relevant[:, None, :] & earlier)
