@@ -1265,7 +1265,7 @@ class _Contract:
         if 1 < len(others) < 4:
             return (
                 f"{says}: this is what an earlier call must give, which differed only "
-                f"in {names}. Is something kept between calls, or have they no effect?"
+                f"in {names}."
             )
         return (
             f"{says}: this is what an earlier call must give, with other arguments. Is "
