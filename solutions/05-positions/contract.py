@@ -217,6 +217,15 @@ _contract = _Contract(
         f"too early. Take a term more, or torch.sinc.": (
             _short_span(lambda middle, half: middle * (1 - half**2 / 6))
         ),
+        f"right to about seven digits, not to the last, with short spans far from {0}. "
+        f"A difference of two sines, or cosines, loses digits there.": (
+            lambda got, wants, positions, d_model, base=1e4, spans=None: (
+                spans is not None
+                and positions.abs().min() > 1e5
+                and got[0].dtype == torch.float64
+                and _kit_near(got[0], wants[0], 2e-6)
+            )
+        ),
     },
     cuts={
         f"the factor of a span is taken for a constant. It depends on the span.": (

@@ -766,7 +766,7 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # +     return waves * torch.sinc(half / math.pi)
 
 
-# %% wrong: difference_of_integrals | says: Far positions, spans from 1
+# %% wrong: difference_of_integrals | says: with short spans far from 0
 # Exact at small positions only: an end of a span is rounded where it is far away.
 # -     half = spans.double()[..., None] / 2 * base**-exponents  # (...) -> (..., D)
 # -     middle = angles + half
