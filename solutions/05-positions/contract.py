@@ -272,12 +272,13 @@ for _base in (10.0, 10000.0):
         gradients=False,
         tol=1e-11,
     )
-_contract.case(
-    f"Far positions, spans from 1 to 3e-6",
-    *(6e5 + 1e4 * _positions, 4, 10.0, 10 ** (-_steps / 2)),
-    gradients=False,
-    tol=2e-9,
-)
+for _short in (10 ** (-_steps / 2), 0.0011 * 10 ** (_steps / 12)):
+    _contract.case(
+        f"Far positions, short spans",
+        *(6e5 + 1e4 * _positions, 4, 10.0, _short),
+        gradients=False,
+        tol=5e-9,
+    )
 _contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
 _contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])
 _contract.case(f"A width of 1, spans", _positions, 1, 10000.0, _spans)
