@@ -217,6 +217,15 @@ _contract = _Contract(
         f"too early. Take a term more, or torch.sinc.": (
             _short_span(lambda middle, half: middle * (1 - half**2 / 6))
         ),
+        f"right to about seven digits, not to the last, with short spans far from {0}. "
+        f"A difference of two sines, or cosines, loses digits there.": (
+            lambda got, wants, positions, d_model, base=1e4, spans=None: (
+                spans is not None
+                and positions.abs().min() > 1e5
+                and got[0].dtype == torch.float64
+                and _kit_near(got[0], wants[0], 2e-6)
+            )
+        ),
     },
     cuts={
         f"the factor of a span is taken for a constant. It depends on the span.": (
@@ -262,6 +271,13 @@ for _base in (10.0, 10000.0):
         *(_other, 6, _base, 3 * 10**-_steps),
         gradients=False,
         tol=1e-11,
+    )
+for _short in (10 ** (-_steps / 2), 0.0011 * 10 ** (_steps / 12)):
+    _contract.case(
+        f"Far positions, short spans",
+        *(6e5 + 1e4 * _positions, 4, 10.0, _short),
+        gradients=False,
+        tol=5e-9,
     )
 _contract.case(f"One position, one span", _other[1, :1], 3, 500.0, _spans[2, :1])
 _contract.case(f"A span without axes", _other[1, 2], 6, 500.0, _spans[0, 3])
@@ -791,6 +807,21 @@ def _has_one_step(index, width):
     return len(steps) == 1 and steps != [2 * width - 1]
 
 
+def _patches_by_row(row_of):
+    """Return the mistake of rows of patches that row_of(H, W) gives, rounded."""
+
+    def wrong(row_table, column_table, class_vector=None):
+        height, width = len(row_table), len(column_table)
+        row = row_of(height, width).long()
+        right = torch.arange(height * width)
+        if torch.equal(row, right // width):
+            return None
+        found = torch.hstack((row_table[row], column_table[right % width]))
+        return found if class_vector is None else torch.vstack((class_vector, found))
+
+    return wrong
+
+
 def _draw_grid(d):
     """Return tables of rows and columns, and perhaps a class vector."""
     most = d.one(1, 5, 5, 5, 20)
@@ -814,6 +845,10 @@ _contract = _Contract(
         f"a row has H patches. It has W, as many as column_table has rows.": (
             _patches_by(lambda height, width: height)
         ),
+        f"the rows of patches are whole parts of a linspace, which is rounded to just "
+        f"below a whole number in some grids. A row is p // W.": _patches_by_row(
+            lambda height, width: torch.linspace(0, height, height * width + 1)[:-1]
+        ),
     },
 )
 _tables = [_kit_normal(951 + _n, (3, 2), (4, 1), (3,)) for _n in range(2)]
@@ -833,6 +868,12 @@ _contract.case(f"One patch, a class vector", *_kit_normal(958, (1, 2), (1, 1), (
 _contract.case(f"Transposes", *map(_kit_apart, _tables[1]))
 _wide = _kit_normal(957, (3, 2), (4, 3), (5,))
 _contract.case(f"Transposes with several columns", *map(_kit_apart, _wide))
+for _height, _width in [(2, 7), (6, 7), (5, 29)]:  # fractions are rounded down there
+    _contract.case(
+        f"A grid of {_height} x {_width}",
+        *_kit_normal(959, (_height, 2), (_width, 1)),
+        None,
+    )
 _contract.drawn(6, _draw_grid, count=30)
 _contract.again()
 
@@ -869,7 +910,10 @@ _contract = _Contract(
         f"short data type, or rounded?": lambda got, wants, height, width: width > 100,
     },
 )
-for _sizes in [(3, 2), (2, 3), (3, 4), (1, 1), (1, 5), (4, 1), (3, 3), (6, 2), (2, 7)]:
+for _sizes in [
+    *((3, 2), (2, 3), (3, 4), (1, 1), (1, 5), (4, 1), (3, 3), (6, 2)),
+    *((2, 7), (6, 7), (5, 29)),
+]:
     _contract.case(f"A grid of {_sizes[0]} x {_sizes[1]}", *_sizes)
 _contract.case(f"A grid of {3} x {107}", 3, 107)
 for _sizes in [(1, 12), (11, 2), (2, 11), (12, 1), (1, 112), (11, 12), (112, 1)]:

@@ -8,7 +8,10 @@ from torch import nn
 from solutions.kit import (
     _Contract,
     _kit_apart,
+    _kit_attempt,
     _kit_cast,
+    _kit_copy,
+    _kit_kept,
     _kit_near,
     _kit_normal,
     _kit_state,
@@ -1797,6 +1800,29 @@ for _number, (_d, _h, _length) in enumerate(
         _kit_normal(1012, (2, _length + 1, _d)).float(),
         word="max_len",
     )
+_module = CachedSelfAttention(4, 2, 9)
+_some = [_y.float() for _y in _kit_normal(1013, *[(2, _n, 4) for _n in [3, 2, 2, 1]])]
+_modes = True, False
+_turns = [(0, None), (1, 0), (2, 0), (3, 1), (3, 2), (2, 1), (0, None)]
+for _is_learning, _is_training in [(_a, _b) for _a in _modes for _b in _modes]:
+    _module.train(_is_training)
+    _says = f"in train() mode" if _is_training else f"in eval() mode"
+    _says = _says if _is_learning else f"under torch.no_grad(), {_says}"
+    _found, _kept = [], []
+    for _number, _behind in _turns:
+        _cache = None if _behind is None else _found[_behind][1]
+        with torch.set_grad_enabled(_is_learning):
+            _new = _kit_attempt(
+                f"Tokens behind a cache, {_says}", _module, _some[_number], _cache
+            )
+        for _old, _was in zip(_found, _kept, strict=True):
+            assert _kit_kept(_old, _was), (
+                f"The module, {_says}: what an earlier call returned has other numbers "
+                f"after a later call. It stays as it is: from one cache, two "
+                f"continuations may be tried."
+            )
+        _found.append(_new)
+        _kept.append(_kit_copy(_new))
 ### END HIDDEN TESTS
 
 

@@ -620,6 +620,12 @@ _contract.case(
     *(_long, 7),
 )
 _contract.case(f"The same in the opposite order", _long[::-1], 7)
+_twins = [f"a-{10**49 + 1}.pt", f"z-{10**49}.pt"]
+for _some in (_twins, _twins[::-1]):
+    _contract.case(
+        f"Two numbers of 50 digits that differ in the last one, as floats don't",
+        *(_some, 1),
+    )
 _odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt", "b-0007.pt"]
 _says = f"Dots, dashes and digits in front, and a number that begins with zeros"
 _contract.case(_says, [*_odd, "z 99-0.pt"], 3)
@@ -699,6 +705,14 @@ for _dtype in (torch.float32, torch.bfloat16):
     _contract.case(_says, {"w": _minus[0]["w"].to(_dtype)}, _minus[1], 0.5)
 _contract.case(f"Transposes", *_transposed[:2], 0.9)
 _contract.case(f"Parameters", *_learned, 0.9)
+_short = {"n": torch.tensor([7, 0]).to(torch.uint8), "on": torch.tensor([True])}
+_long = {"n": torch.tensor([300, -1]), "on": torch.tensor([2])}
+_says = (
+    f"Entries that aren't of floating point, of other data types than the average's: "
+    f"they come from state, in their own"
+)
+for _some in ([_short, _long], [_long, _short]):
+    _contract.case(_says, *_some, 0.5)
 _contract.drawn(80, _some_moved, count=30)
 _contract.again()
 for _found in (

@@ -453,6 +453,14 @@ _more = {_says: (_sets[0][..., :3, :3], 3, 2)}
 _contract.case(f"One pixel", _sets[0][..., :1, :1], 3, 2, nearby=_more)
 _contract.case(f"Many patches", _kit_normal(1123, (1, 2, 67, 9)), 5, 3)
 _contract.case(f"float32", _sets[0].float(), 3, 2, gradients=False, tol=1e-6)
+_further = f"One pixel beyond a patch of {101} x {101}"
+_second = (
+    f"it takes a second patch, also where that is less than a hundredth of the stride. "
+    f"With a pixel less, where one patch is enough, it is right."
+)
+for _part in _kit_normal(1124, (1, 1, 102, 1), (1, 1, 1, 102)):
+    _more = {_second: (_part[:, :, :101, :101], 101, 101)}
+    _contract.case(_further, _part, 101, 101, nearby=_more)
 
 
 def _cut_of(d):
@@ -496,6 +504,10 @@ for _n, (_batch, _shape, _patch, _stride) in enumerate(
     _contract.case(f"Patches", _rows, _shape, _patch, _stride, tol=1e-13)
     _contract.case(f"Other patches", 1 - _rows, _shape, _patch, _stride)
     _contract.case(f"A transpose", _kit_apart(_rows), _shape, _patch, _stride)
+_rows = _kit_normal(1138, (1, 2, 101**2))
+for _shape, _less in [((1, 102, 1), (1, 101, 1)), ((1, 1, 102), (1, 1, 101))]:
+    _more = {_second: (_rows[:, :1], _less, 101, 101)}
+    _contract.case(_further, _rows, _shape, 101, 101, nearby=_more)
 for _width, _patch, _stride in ((5, 3, 2), (5, 3, 1), (4, 3, 1), (4, 2, 2)):
     _number = len(_starts(5, _patch, _stride)) * len(_starts(_width, _patch, _stride))
     _rows = _kit_normal(1139, (2, _number, 3 * _patch**2))

@@ -431,3 +431,33 @@ def grid_index(height, width):
 # -     right = column[None, :] - column[:, None] + width - 1  # -> (H * W, H * W)
 # +     down = down[:1]
 # +     right = column[None, :] - column[:, None] + width - 1
+
+
+# %% wrong: rows_by_linspace | says: whole parts of a linspace
+# -     rows = row_table.repeat_interleave(
+# -         width, dim=0
+# -     )  # (H, d_row) -> (H * W, d_row): 0, 0, 0, 1, 1, 1
+# +     rows = torch.linspace(0, height, height * width + 1)[:-1].long()
+# +     rows = row_table[rows]
+
+
+# %% wrong: rows_by_last_fraction | says: A grid of 5 x 29
+# -     rows = row_table.repeat_interleave(
+# -         width, dim=0
+# -     )  # (H, d_row) -> (H * W, d_row): 0, 0, 0, 1, 1, 1
+# +     last = height - 1 / width
+# +     rows = row_table[torch.linspace(0, last, height * width).long()]
+
+
+# %% wrong: columns_by_fraction | says: grid_encoding
+# -     columns = column_table.repeat(
+# -         height, 1
+# -     )  # (W, d_column) -> (H * W, d_column): 0, 1, 2, 0, 1, 2
+# +     columns = (torch.arange(height * width) / width).frac() * width
+# +     columns = column_table[columns.long()]
+
+
+# %% wrong: index_by_linspace | says: A grid of 2 x 7: different displacements
+# -     row, column = patch // width, patch % width  # (H * W,) each
+# +     row = torch.linspace(0, height, height * width + 1)[:-1].long()
+# +     column = patch % width

@@ -659,3 +659,41 @@ class CachedSelfAttention(nn.Module):
 # %% wrong: output_without_axes_of_length_1 | says: output of 1 new tokens
 # -             (weights @ value).transpose(1, 2).flatten(2)
 # +             (weights @ value).transpose(1, 2).flatten(2).squeeze()
+
+
+# %% wrong: one_table_without_gradients | says: under torch.no_grad\(\).* two continuations
+# Room is left behind the old tokens, and each continuation writes there.
+# -         if cache is not None:
+# -             key = torch.cat([cache[0], key], dim=2)  # -> (B, h, t + n, d_h)
+# -             value = torch.cat([cache[1], value], dim=2)
+# +         joined = []
+# +         for place, part in enumerate((key, value)):
+# +             old = None if cache is None else cache[place]
+# +             if old is None or old._base is None or torch.is_grad_enabled():
+# +                 size = (*part.shape[:2], self.max_len, part.shape[3])
+# +                 table = part.new_zeros(size)
+# +                 if old is not None:
+# +                     table[:, :, :seen] = old
+# +             else:
+# +                 table = old._base
+# +             table[:, :, seen : seen + new] = part
+# +             joined.append(table[:, :, : seen + new])
+# +         key, value = joined
+
+
+# %% wrong: one_table_in_eval | says: The module, in eval\(\) mode: .* two continuations
+# -         if cache is not None:
+# +         if not self.training:
+# +             joined = []
+# +             for place, part in enumerate((key, value)):
+# +                 old = None if cache is None else cache[place]
+# +                 size = (*part.shape[:2], self.max_len, part.shape[3])
+# +                 table = part.new_zeros(size)
+# +                 if old is not None and old._base is not None:
+# +                     table = old._base
+# +                 elif old is not None:
+# +                     table[:, :, :seen] = old
+# +                 table[:, :, seen : seen + new] = part
+# +                 joined.append(table[:, :, : seen + new])
+# +             key, value = joined
+# +         elif cache is not None:

@@ -711,3 +711,15 @@ def moving_average(average, state, decay):
 # -     numbered.sort(reverse=True)
 # +         numbered.append((float(number), name))
 # +     numbered.sort(key=lambda pair: pair[0], reverse=True)
+
+
+# %% wrong: counters_in_type_of_average | says: moving_average: .*of other data types than the average's
+# -             result[name] = state[name].clone()
+# +             result[name] = state[name].to(old.dtype, copy=True)
+
+
+# %% wrong: floats_of_sorted_names | says: that differ in the last one, as floats don't
+# Equal floats are left in the order of their names.
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# +     names = sorted(names)
+# +     return sorted(names, key=lambda name: float(re.search(r"-(\d+)\.pt$", name)[1]))[

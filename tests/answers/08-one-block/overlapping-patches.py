@@ -378,3 +378,18 @@ def join_patches(rows, shape, patch, stride):
 # %% wrong: size_from_the_length | says: on an image of 1 x 3: your code stopped
 # -         max(math.ceil((length - patch) / stride), 0) * stride + patch
 # +         max(math.ceil(length / stride), 0) * stride + patch
+
+
+# %% wrong: nearly_rounded_up | says: images.*takes a second patch
+# -     down = max(math.ceil((height - patch) / stride), 0) + 1
+# +     down = max(int((height - patch) / stride + 0.9), 0) + 1
+
+
+# %% wrong: nearly_rounded_up_across | says: images.*takes a second patch
+# -     across = max(math.ceil((width - patch) / stride), 0) + 1
+# +     across = max(int((width - patch) / stride + 0.99), 0) + 1
+
+
+# %% wrong: nearly_rounded_up_in_joining | says: rows.*takes a second patch
+# -         max(math.ceil((length - patch) / stride), 0) * stride + patch
+# +         max(int((length - patch) / stride + 0.9), 0) * stride + patch
