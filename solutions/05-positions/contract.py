@@ -648,8 +648,8 @@ _contract = _Contract(
         ),
     },
     signs={
-        f"some offsets are off by one. Round to the nearest whole number, and compute "
-        f"in float64 until then.": (
+        f"some offsets are off by one. The angle must keep its digits until it is "
+        f"rounded to the nearest whole number.": (
             lambda got, wants, *_: (
                 torch.equal(got[0], got[0].round())
                 and (got[0] - wants[0]).abs().max().item() == 1

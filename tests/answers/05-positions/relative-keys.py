@@ -488,3 +488,12 @@ def relative_values(weights, value, value_table, offset=0):
 # %% wrong: offset_of_1_if_not_given | says: Without offset, which is 0 then
 # - def relative_values(weights, value, value_table, offset=0):
 # + def relative_values(weights, value, value_table, offset=1):
+
+
+# %% wrong: rows_kept_by_sizes, of: gather_scatter | says: which were asked with offset=0 before
+# The offset of the first call counts for all of these sizes.
+# + kept = {}
+# +
+# +
+#   def rows_of(num_queries, num_keys, R, offset):
+# +     offset = kept.setdefault((num_queries, num_keys, R), offset)
