@@ -146,8 +146,8 @@ def _fills_with_infinity(says, make, state, *arguments, src_mask):
     assert not weights.isnan().any(), f"{says}: {_Says.nan_weights}"
     padded = ~src_mask if weights.dim() == 2 else ~src_mask[:, None]
     assert not ((weights > 0) & padded).any(), (
-        f"{says}: padding gets weight. The forbidden scores are a large negative "
-        f"number, and real scores can lie below it: fill with -math.inf."
+        f"{says}: padding gets weight. Does a finite number stand for -inf, or is one "
+        f"added? Scores can be larger than it: fill with -math.inf."
     )
 
 

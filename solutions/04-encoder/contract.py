@@ -700,7 +700,7 @@ assert isinstance(_first, list), (
 assert len(_first) == 3, (
     f"keep_probabilities(3, 0.4): expected 3 numbers, got {len(_first)}."
 )
-assert not any(type(p) is int for p in _first), (
+assert all(isinstance(p, float) for p in _first), (
     f"keep_probabilities(3, 0.4): expected floats, got {_first}."
 )
 _first.clear()

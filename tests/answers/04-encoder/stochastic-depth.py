@@ -419,3 +419,9 @@ def drop_branch(x, branch, keep, keep_prob):
 # The decision about the first sequence stands for all.
 # -     kept = keep[:, None, None]  # (B,) -> (B, 1, 1)
 # +     kept = keep[:1, None, None]
+
+
+# %% wrong: list_of_tensors | says: expected floats, got
+# The list holds tensors.
+# -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
+# +     return list(torch.linspace(1.0, last, num_layers + 1, dtype=torch.float64)[1:])
