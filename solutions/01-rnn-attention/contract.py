@@ -1599,6 +1599,16 @@ _says = f"Scores from about -100 to 100", f"Is one of them cut off at a bound?"
 _contract.case(_says, _words, _memory, real(5, 3, 4), gradients=False, tol=1e-6)
 _contract.again()
 _contract = _Contract(
+    make=lambda: InputFeedingDecoder(7, 3, 2, 4),
+    state=_kit_state(1011, _decoder_shapes(7, 3, 2, 4)),
+    **_of_decoder,
+)
+_contract.state["embedding.weight"] *= 1e12
+_contract.state["cell.weight_ih"][:, :3] *= 1e-12
+_says = f"Embeddings of about 1e12, which the cell's weights make small again"
+_contract.case(_says, _words, _memory, real(5, 3, 4), gradients=False)
+_contract.again()
+_contract = _Contract(
     make=lambda: InputFeedingDecoder(3, 1, 1, 1),
     state=_kit_state(1006, _decoder_shapes(3, 1, 1, 1)),
     **{**_of_decoder, "signs": {_Says.nan_weights: _unknown}},

@@ -5,7 +5,15 @@ import math
 import torch
 from torch import nn
 
-from solutions.kit import _Contract, _kit_apart, _kit_normal
+from solutions.kit import (
+    _Contract,
+    _kit_apart,
+    _kit_attempt,
+    _kit_copy,
+    _kit_difference,
+    _kit_normal,
+    _kit_tensors,
+)
 
 
 # %% shared
@@ -129,6 +137,55 @@ def _opened(*given):
         f"attend to nothing. It gets 0, in that head alone."
     )
     return {says: (*given[:-1], mask | ~mask.any(-1, keepdim=True))}
+
+
+def _is_right(says, call, reference, values):
+    """Tell whether a call gives what it must; values: are handed in as they are."""
+    wants = _kit_tensors(reference(*_kit_copy(values)))
+    got = _kit_tensors(_kit_attempt(says, call, *values))
+    return len(got) == len(wants) and all(
+        _kit_difference(f"", now, want, 1e-9) is None
+        for now, want in zip(got, wants, strict=True)
+    )
+
+
+def _asks_one_by_one(says, call, reference, names, values, others):
+    """Assert that nothing is kept by arguments that stay while another one changes.
+
+    values, others: what is called first; each of the others takes its place in turn,
+    as a new one, and then, of a tensor, in place.
+    """
+    given = _kit_copy(list(values))
+    for place, (name, other) in enumerate(zip(names, others, strict=True)):
+        _kit_attempt(says, call, *given)
+        mixed = [*given[:place], _kit_copy(other), *given[place + 1 :]]
+        assert _is_right(says, call, reference, mixed), (
+            f"{says}: right with new arguments, and wrong where all but {name} are the "
+            f"very same as in the call before: something is kept from that."
+        )
+        if not isinstance(other, torch.Tensor):
+            continue
+        _kit_attempt(says, call, *given)
+        given[place].copy_(other)
+        assert _is_right(says, call, reference, given), (
+            f"{says}: right with new arguments, and wrong with those of the call "
+            f"before, of which {name} was changed in place: something is kept from "
+            f"that."
+        )
+
+
+def _asks_in_turn(*calls):
+    """Assert that functions keep nothing for each other: each is asked after each.
+
+    calls: what is said of it, the function, its reference, its arguments.
+    """
+    for before, first, _, given in calls:
+        for says, call, reference, values in calls:
+            _kit_attempt(before, first, *_kit_copy(list(given)))
+            assert _is_right(says, call, reference, _kit_copy(list(values))), (
+                f"{says}: right in the calls above, and wrong right after {before}: "
+                f"something is kept between calls."
+            )
 
 
 class _Says:
@@ -345,6 +402,34 @@ for _turns in (False, True):
 _contract.case(f"float32", _x.float())
 _contract.drawn(32, _some_heads)
 _contract.again()
+_x, _own = _kit_normal(1286, (2, 3, 6), (2, 3, 3, 2))
+_turns = (), (True,), (False,)
+_asks_in_turn(
+    *[
+        (f"split_heads(x, 3{_end})", split_heads, _cut, (_x, 3, *_given))
+        for _end, _given in zip((f"", f", True", f", False"), _turns, strict=True)
+    ],
+    *[
+        (f"merge_heads(x{_end})", merge_heads, _glued, (_own, *_given))
+        for _end, _given in zip((f"", f", True", f", False"), _turns, strict=True)
+    ],
+)
+for _given in _turns[1:]:
+    for _end, _later in zip((f"", f", True", f", False"), _turns, strict=True):
+        _heads = split_heads(_x, 3, *_given)
+        _problem = _kit_difference(
+            f"merge_heads(heads{_end}), where the heads come from split_heads(x, 3, "
+            f"{_given[0]})",
+            merge_heads(_heads, *_later),
+            _glued(_cut(_x, 3, *_given), *_later),
+            1e-9,
+        )
+        assert _problem is None, _problem
+_named = f"x", f"num_heads", f"turns"
+_says, _other = f"split_heads", (1 - _x, 2, True)
+_asks_one_by_one(_says, split_heads, _cut, _named, (_x, 3, False), _other)
+_says, _other = f"merge_heads", (1 - _own, True)
+_asks_one_by_one(_says, merge_heads, _glued, _named[::2], (_own, False), _other)
 ### END HIDDEN TESTS
 
 
@@ -454,6 +539,24 @@ for _layout in _layouts:  # texts that are equal, and no constants of the code
     _contract.case(_says, _packed, 3, _read)
 _contract.drawn(34, _some_packed)
 _contract.again()
+_all = [(*_parts, _layout) for _layout in _layouts]
+_whole = [(_packed[:2], 3, _layouts[0]), (1 - _packed[:2], 4, _layouts[1])]
+_asks_in_turn(
+    *[
+        (f"pack_projection, {_given[-1]}", pack_projection, _side_by_side, _given)
+        for _given in _all
+    ],
+    *[
+        (f"unpack_projection, {_given[-1]}", unpack_projection, _apart, _given)
+        for _given in _whole
+    ],
+)
+_named = f"W_q", f"W_k", f"W_v", f"layout"
+_other = *[1 - _W for _W in _parts], _layouts[1]
+_says = f"pack_projection"
+_asks_one_by_one(_says, pack_projection, _side_by_side, _named, _all[0], _other)
+_named, _says = (f"packed", f"num_heads", f"layout"), f"unpack_projection"
+_asks_one_by_one(_says, unpack_projection, _apart, _named, *_whole)
 for _layout in (f"by roles", f"By role", f"by head ", f"head", f"", None):
     _says = f"The unknown layout {_layout!r}"
     if _layout == "head":
@@ -682,6 +785,12 @@ _contract.case(
 _contract.case(f"Nothing allowed", torch.zeros_like(_full), 3, 4)
 _contract.drawn(36, _some_mask, count=40)
 _contract.again()
+_named, _says = (f"valid", f"reaches"), f"head_masks"
+_given = (_valid, [2, None, 0, 4]), (_some, [1, 3, None, 0])
+_asks_one_by_one(_says, head_masks, _reached, _named, *_given)
+_named, _says = (f"mask", f"batch_size", f"num_heads"), f"torch_mask"
+_given = (_full[:1, :1], 3, 4), (~_full[:1, :1], 2, 5)
+_asks_one_by_one(_says, torch_mask, _forbidden, _named, *_given)
 for _kind in (torch.float32, torch.float64, torch.int64, torch.uint8):
     _says = f"A mask of {_kind}, which is not boolean,"
     _kit_refuses(f"{_says}", torch_mask, _full.to(_kind), 3, 4, word="mask")
@@ -841,6 +950,9 @@ _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
 _contract.drawn(37, _some_groups, count=32)
 _contract.again()
+_named, _says = (f"query", f"key", f"value", f"mask"), f"grouped_attention"
+_given = [(*_sets[_n], _masks[_n]) for _n in (0, 1)]
+_asks_one_by_one(_says, grouped_attention, _grouped, _named, *_given)
 for _h, _g in [(4, 3), (2, 4), (6, 4), (1, 2)]:
     _parts = _kit_normal(1171, (1, _h, 2, 3), (1, _g, 2, 3), (1, _g, 2, 3))
     _kit_refuses(
@@ -874,6 +986,9 @@ _contract.case(f"float32", _weight.float(), 2, tol=1e-5)
 _contract.case(f"Seventy heads", _kit_normal(1277, (70, 3, 2)), 14)
 _contract.drawn(38, _some_weight)
 _contract.again()
+_weight, _named = _kit_normal(1172, (6, 4, 5)), (f"weight", f"num_kv_heads")
+_given = (_weight, 2), (1 - _weight, 3)
+_asks_one_by_one(f"share_heads", share_heads, _averaged, _named, *_given)
 for _h, _g in [(6, 4), (2, 4), (9, 6), (5, 2)]:
     _weight = _kit_normal(1176, (_h, 2, 3))
     _kit_refuses(f"{_h} heads into {_g}", share_heads, _weight, _g, word="num_kv_heads")
@@ -1324,6 +1439,10 @@ _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
 _contract.drawn(44, _some_biased, count=32)
 _contract.again()
+_named = f"query", f"key", f"value", f"bias", f"mask"
+_given = [(*_sets[_n], _masks[_n]) for _n in (0, 1)]
+_says = f"biased_attention"
+_asks_one_by_one(_says, biased_attention, _all_heads, _named, *_given)
 ### END HIDDEN TESTS
 
 
@@ -1483,6 +1602,10 @@ for _n, (_batch, _count, _size, _width, _d_model) in enumerate(
             _contract.case(f"Parameters, {_kind}", *_learned, _valid, _kind)
 _contract.drawn(45, _some_layer)
 _contract.again()
+_named = f"heads", f"W_o", f"b_o", f"target", f"valid", f"ablation"
+_kept, _valid = _kit_normal(1284, *[_x.shape for _x in _other]), ~_one
+_given = (*_other, _valid, "zero"), (*_kept, _one, "mean")
+_asks_one_by_one(f"head_importance", head_importance, _growth, _named, *_given)
 for _kind, _why in (
     (f"median", f""),
     (f"zeros", f", which is no name of one,"),
@@ -1628,6 +1751,8 @@ _single = random_heads(1238, 2, 4, 3, dtype=torch.float32)
 _contract.case(f"float32", *_single.values(), gradients=False, tol=1e-5)
 _contract.drawn(46, _some_circuits)
 _contract.again()
+_given = [tuple(random_heads(1302 + _n, 2, 4, 2).values()) for _n in range(2)]
+_asks_one_by_one(f"circuits", _multiplied, _products, _parts_of, *_given)
 
 _contract = _Contract(
     circuit_attention,
@@ -1727,4 +1852,7 @@ _single = [_part.float() for _part in _sets[0]]
 _contract.case(f"float32", *_single, 3, _masks[0], gradients=False, tol=1e-5)
 _contract.drawn(47, _some_products, count=40)
 _contract.again()
+_named = f"x", f"QK", f"u", f"OV", f"b", f"d_head", f"mask"
+_pair = [(*_sets[_n], 3 + _n, _masks[_n]) for _n in range(2)]
+_asks_one_by_one(f"circuit_attention", circuit_attention, _circled, _named, *_pair)
 ### END HIDDEN TESTS

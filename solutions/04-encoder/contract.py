@@ -217,7 +217,7 @@ for _kind, _tol in zip(_kinds, (5e-3, 3e-2, 1e-5, 1e-9), strict=True):
         _module.load_state_dict({"weight": _gain.to(_of_weight)})
         _low, _state = _x.to(_kind), {"weight": _gain.to(_of_weight).double()}
         _loose = max(_tol, 1e-2 if _of_weight in _kinds[:2] else 0.0)
-        for _scale in (1.0, 3e-4, 5e3) if _kind in _kinds[:2] else (1.0,):
+        for _scale in (1.0, 3e-4, 5e3):
             _given = (_low * _scale).to(_kind)
             _says = f"x in {_kind}, weight in {_of_weight}"
             _got = _kit_attempt(_says, _module, _given)
@@ -648,6 +648,13 @@ for _zeroed in (_gamma * torch.tensor([1.0, 0.0, 1.0, 0.0]), 0 * _gamma):
         _contract.case(_says, _zeroed, _beta, _W, _same)
 _contract.case(f"A tiny gain", 1e-30 * _gamma, _beta, _W, _b)
 _contract.case(f"A matrix of zeros", _gamma, _beta, 0 * _W, None)
+_high = 1e11 * torch.tensor([1.0, -1.0, 1.0]).double()
+_says = f"A large bias, of which W_new takes nothing"
+_contract.case(_says, _gamma, _beta, _W, _high)
+_says = f"Large shifts, of which W_new takes nothing"
+_contract.case(_says, _gamma, 1e11 * _beta, _W, _b)
+_says = f"A large bias, of which W_new takes nothing"
+_both_contract.case(_says, _W, _high)
 _wide = _kit_normal(1317, (70,), (70,), (70, 90), (90,))
 _contract.case(f"Wide layers", *_wide)
 _both_contract.case(f"Wide layers", *_wide[2:])
@@ -923,7 +930,7 @@ def _token_by_token(x, valid, state, eps, momentum, training, held=False):
     held: whether no gradient flows through the variance.
     """
     gain, shift, mean, var = state
-    places, push = valid.nonzero().tolist(), _push(x.shape)
+    places, push = valid.nonzero().tolist(), _push(x.shape).to(x.dtype)
     now = mean, var
     if training:
         mean = sum(x[b, t] for b, t in places) / len(places)
@@ -1037,6 +1044,11 @@ for _n, (_batch, _size, _d) in enumerate(
             _small = *_state[:2], 1e-7 * _state[2], 1e-14 * _state[3]
             _small = 1e-7 * _x, _valid, _small, 1e-12, 0.2, _training
             _contract.case(_says, *_small)
+            _low = f"{_says[0]}, in float32", _says[1]
+            _small = *_state[:2], 1e-4 * _state[2], 1e-8 * _state[3]
+            _small = 1e-4 * _x.float(), _valid, [_s.float() for _s in _small]
+            _last_of = 1e-12, 0.2, _training
+            _contract.case(_low, *_small, *_last_of, gradients=False, tol=1e-4)
             _same = torch.where(_valid[..., None], 0.5, _x)
             _says = f"Real tokens that are all alike, {_mode}"
             _contract.case(_says, _same, _valid, *_last)
@@ -1529,6 +1541,9 @@ for _n, _shape in enumerate(
         )
         for _size in (1e-6, 1e-7):
             _contract.case(_says, _grad, _size * _x, _gamma, 1e-12, tol=1e-8)
+        _single = _grad.float(), 1e-4 * _x.float(), _gamma.float()
+        _low = f"{_says[0]}, in float32", _says[1]
+        _contract.case(_low, *_single, 1e-12, gradients=False, tol=1e-4)
         _contract.case(f"Gains of one", _grad, _x, torch.ones_like(_gamma), 0.4)
         _some = _gamma * torch.tensor([1.0, 0.0, 1.0, 0.0, 1.0])
         _near = {
@@ -1926,6 +1941,13 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
             _contract.case(_says, _sets[0][0], *_plain, _sets[0][3], 0.5)
             _single = [_part.float() for _part in _sets[0]]
             _contract.case(f"float32", *_single, 0.5, gradients=False, tol=1e-4)
+            _single[0] = 1e-4 * _single[0]
+            _says = (
+                f"Short tokens and a very small eps, in float32",
+                f"Is the root, or what is under it, kept above a bound? Only eps is "
+                f"added there.",
+            )
+            _contract.case(_says, *_single, 1e-12, gradients=False, tol=1e-3)
         _contract.case(f"Transposes", *map(_kit_apart, _sets[1]), 0.1)
     _lens = _call is logit_lens
     for _n, _kinds in enumerate((_Kinds.calm, _Kinds.smooth)):

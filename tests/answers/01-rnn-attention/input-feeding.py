@@ -500,3 +500,13 @@ class InputFeedingDecoder(nn.Module):
 # -         return logits, torch.stack(all_weights, dim=1)  # (B, T, S)
 # +         kept[shapes] = logits, torch.stack(all_weights, dim=1)
 # +         return kept[shapes]
+
+
+# %% wrong: rows_shortened_in_the_weight | says: a call changes the module's state_dict
+# -         self.embedding = nn.Embedding(vocab_size, d_embedding)
+# +         self.embedding = nn.Embedding(vocab_size, d_embedding, max_norm=5.0)
+
+
+# %% wrong: embeddings_bounded | says: Embeddings of about 1e12
+# -         embedded = self.embedding(decoder_input)  # (B, T) -> (B, T, d_e)
+# +         embedded = self.embedding(decoder_input).clamp(-1e9, 1e9)

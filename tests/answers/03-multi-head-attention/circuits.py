@@ -616,3 +616,54 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # Forbidden scores are +inf.
 # -         scores = scores.masked_fill(~mask, -math.inf)
 # +         scores = scores.masked_fill(~mask, math.inf)
+
+
+# %% wrong: products_kept_by_id | says: of which W_q was changed in place
+# The products are kept by the id of W_q.
+known_products = {}
+
+
+def circuits(weights):
+    W_q = weights["W_q"]
+    if id(W_q) in known_products and not W_q.requires_grad:
+        return known_products[id(W_q)][1]
+    QK = W_q @ weights["W_k"].mT
+    u = torch.einsum("hdk,hk->hd", weights["W_k"], weights["b_q"])
+    OV = weights["W_v"] @ weights["W_o"]
+    b = weights["b_o"] + torch.einsum("hk,hkd->d", weights["b_v"], weights["W_o"])
+    known_products[id(W_q)] = W_q, (QK, u, OV, b)
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    x = x.unsqueeze(1)
+    scores = (x @ QK + u.unsqueeze(1)) @ x.mT / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return (scores.softmax(-1) @ x @ OV).sum(1) + b
+
+
+# %% wrong: products_kept_by_version | says: all but b_q are the very same
+# The products are kept by W_q, W_k, W_v and W_o and their changes, without the biases.
+known_products = {}
+
+
+def circuits(weights):
+    W = [weights[name] for name in ("W_q", "W_k", "W_v", "W_o")]
+    key = tuple((id(x), x._version) for x in W)
+    if key in known_products and not W[0].requires_grad:
+        return known_products[key][1]
+    QK = W[0] @ W[1].mT
+    u = torch.einsum("hdk,hk->hd", W[1], weights["b_q"])
+    OV = W[2] @ W[3]
+    b = weights["b_o"] + torch.einsum("hk,hkd->d", weights["b_v"], W[3])
+    known_products[key] = W, (QK, u, OV, b)
+    return QK, u, OV, b
+
+
+def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
+    x = x.unsqueeze(1)
+    scores = (x @ QK + u.unsqueeze(1)) @ x.mT / math.sqrt(d_head)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return (scores.softmax(-1) @ x @ OV).sum(1) + b

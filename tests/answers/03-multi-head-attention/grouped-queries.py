@@ -656,3 +656,15 @@ def share_heads(weight, num_kv_heads):
 # Keys that no query sees are taken for queries that see no key.
 # -     empty = ~mask.any(dim=-1, keepdim=True)
 # +     empty = ~mask.any(dim=-2, keepdim=True)
+
+
+# %% wrong: repeated_keys_kept, of: base | says: all but value are the very same
+# What is repeated is kept by the keys and their changes.
+# -     key = key.repeat_interleave(n, dim=1)
+# -     value = value.repeat_interleave(n, dim=1)
+# +     kept = grouped_attention.__dict__.setdefault("kept", {})
+# +     name = id(key), key._version
+# +     if name not in kept or key.requires_grad:
+# +         repeated = [x.repeat_interleave(n, dim=1) for x in (key, value)]
+# +         kept[name] = key, *repeated
+# +     _, key, value = kept[name]

@@ -496,3 +496,13 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # %% wrong: share_in_float32, of: base | says: share of real tokens is computed in float32
 # -         return error[valid].mean()
 # +         return (error * valid[..., None]).mean() / valid.float().mean()
+
+
+# %% wrong: loss_kept, of: base | says: all but target are the very same
+# The loss of the whole layer is kept by the heads, the weights and their changes.
+# -     whole = loss(heads)
+# +     kept = head_importance.__dict__.setdefault("kept", {})
+# +     name = tuple((id(x), x._version) for x in (heads, W_o, b_o, valid))
+# +     if name not in kept:
+# +         kept[name] = heads, W_o, b_o, valid, loss(heads)
+# +     *_, whole = kept[name]

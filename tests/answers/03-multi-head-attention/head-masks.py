@@ -555,3 +555,25 @@ def torch_mask(mask, batch_size, num_heads):
 # The mask isn't expanded.
 # -     every = mask.expand(batch_size, num_heads, *mask.shape[-2:])  # -> (B, h, T_q, T_k)
 # +     every = mask
+
+
+# %% wrong: masks_kept, of: base | says: all but reaches are the very same
+# The masks are kept by the real tokens, their changes, and the number of heads.
+# -     return torch.stack(windows)[None] & valid[:, None, None, :]
+# +     kept = head_masks.__dict__.setdefault("kept", {})
+# +     name = id(valid), valid._version, len(reaches)
+# +     if name not in kept:
+# +         kept[name] = valid, torch.stack(windows)[None] & valid[:, None, None, :]
+# +     return kept[name][1].clone()
+
+
+# %% wrong: masks_kept_for_torch, of: base | says: all but num_heads are the very same
+# The mask is kept by the tensor, its changes, and the number of sequences.
+# -     full = torch.broadcast_to(mask, (batch_size, num_heads, *mask.shape[-2:]))
+# +     kept = torch_mask.__dict__.setdefault("kept", {})
+# +     name = id(mask), mask._version, batch_size
+# +     if name not in kept:
+# +         shape = batch_size, num_heads, *mask.shape[-2:]
+# +         kept[name] = mask, torch.broadcast_to(mask, shape).clone()
+# +     full = kept[name][1]
+# +     num_heads = full.shape[1]

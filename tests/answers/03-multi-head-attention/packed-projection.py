@@ -535,3 +535,16 @@ def unpack_projection(packed, num_heads, layout):
 #           stacked = packed.reshape(d_model, 3, num_heads, -1).permute(1, 2, 0, 3)
 # +     if layout in ("by role", "by head"):
 # +         stacked = packed.reshape(d_model, 3, num_heads, -1).permute(1, 2, 0, 3)
+
+
+# %% wrong: layout_of_the_last_pack, of: base | says: right after pack_projection, by head
+# A matrix of the shape that was packed last is unpacked in that layout.
+# -     stacked = torch.stack([W_q, W_k, W_v])
+# +     stacked = torch.stack([W_q, W_k, W_v])
+# +     pack_projection.last = (W_q.shape[1], 3 * W_q[:, 0].numel()), layout
+
+# -     rows, columns = packed.shape
+# +     rows, columns = packed.shape
+# +     shape, last = getattr(pack_projection, "last", (None, None))
+# +     if layout == "by role" and shape == (rows, columns) and num_heads == 3:
+# +         layout = last

@@ -433,3 +433,61 @@ def merge_heads(x, turns=False):
 # A quotient stands in the place of the remainder.
 # -     if d_model % num_heads:
 # +     if d_model // num_heads:
+
+
+# %% wrong: turns_of_the_last_split | says: right after split_heads\(x, 3, True\)
+# Heads are merged in turns if the last split took turns.
+def split_heads(x, num_heads, turns=False):
+    if x.shape[-1] % num_heads != 0:
+        raise ValueError(f"num_heads must divide {x.shape[-1]}")
+    split_heads.turns = turns
+    if turns:
+        heads = [x[..., start::num_heads] for start in range(num_heads)]
+    else:
+        heads = x.split(x.shape[-1] // num_heads, dim=-1)
+    return torch.stack(list(heads), dim=-3)
+
+
+def merge_heads(x, turns=False):
+    turns = turns or getattr(split_heads, "turns", False)
+    axes = x.movedim(-3, -1) if turns else x.movedim(-3, -2)
+    return axes.flatten(-2)
+
+
+# %% wrong: turns_noted_on_the_heads | says: heads come from split_heads\(x, 3, True\)
+# The heads carry a note of how they were split.
+def split_heads(x, num_heads, turns=False):
+    if x.shape[-1] % num_heads != 0:
+        raise ValueError(f"num_heads must divide {x.shape[-1]}")
+    if turns:
+        heads = [x[..., start::num_heads] for start in range(num_heads)]
+    else:
+        heads = x.split(x.shape[-1] // num_heads, dim=-1)
+    heads = torch.stack(list(heads), dim=-3)
+    heads.turns = turns
+    return heads
+
+
+def merge_heads(x, turns=False):
+    turns = turns or getattr(x, "turns", False)
+    axes = x.movedim(-3, -1) if turns else x.movedim(-3, -2)
+    return axes.flatten(-2)
+
+
+# %% wrong: turns_of_the_last_merge | says: right after merge_heads\(x, True\)
+# Heads take turns if the last merge took turns and gave such tokens.
+def split_heads(x, num_heads, turns=False):
+    if x.shape[-1] % num_heads != 0:
+        raise ValueError(f"num_heads must divide {x.shape[-1]}")
+    if turns or getattr(merge_heads, "turned", None) == x.shape:
+        heads = [x[..., start::num_heads] for start in range(num_heads)]
+    else:
+        heads = x.split(x.shape[-1] // num_heads, dim=-1)
+    return torch.stack(list(heads), dim=-3)
+
+
+def merge_heads(x, turns=False):
+    axes = x.movedim(-3, -1) if turns else x.movedim(-3, -2)
+    merged = axes.flatten(-2)
+    merge_heads.turned = merged.shape if turns else None
+    return merged

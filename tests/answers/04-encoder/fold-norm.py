@@ -380,3 +380,36 @@ def centre_outputs(W, b=None):
 # The matrix is handed on without the gain.
 # -     folded = gamma[:, None] * W  # row i of W meets feature i
 # +     folded = W.clone()
+
+
+# %% wrong: differences_of_outputs | says: of which W_new takes nothing
+# W_new is found as a difference of outputs, where a large bias or shift eats digits.
+def fold_norm(gamma, beta, W, b=None):
+    def old_layer(x_hat):
+        y = (gamma * x_hat + beta) @ W
+        return y if b is None else y + b
+
+    b_new = old_layer(torch.zeros_like(gamma))
+    W_new = old_layer(torch.eye(len(gamma), dtype=W.dtype)) - b_new
+    return W_new, b_new
+
+
+def centre_outputs(W, b=None):
+    W_new = W - W.mean(dim=1, keepdim=True)
+    if b is None:
+        return W_new, None
+    return W_new, b - b.mean()
+
+
+# %% wrong: centred_differences_of_outputs | says: A large bias, of which W_new takes
+# The second function finds W_new as a difference of outputs.
+def fold_norm(gamma, beta, W, b=None):
+    return gamma[:, None] * W, beta @ W if b is None else b + beta @ W
+
+
+def centre_outputs(W, b=None):
+    if b is None:
+        return W - W.mean(dim=1, keepdim=True), None
+    outputs = torch.cat([torch.zeros_like(W[:1]), W]) + b
+    outputs = outputs - outputs.mean(dim=1, keepdim=True)
+    return outputs[1:] - outputs[0], outputs[0]

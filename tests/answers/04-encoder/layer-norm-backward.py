@@ -376,3 +376,17 @@ def layer_norm_backward(grad, x, gamma, eps):
 # The mean on the way back runs over the tokens.
 # -     through_mean = g.mean(dim=-1, keepdim=True)  # (..., D) -> (..., 1)
 # +     through_mean = g.mean(dim=-2, keepdim=True)
+
+
+# %% wrong: eps_of_the_data_type | says: kept above a bound
+# eps is raised to the precision of the data type.
+def layer_norm_backward(grad, x, gamma, eps):
+    eps = max(eps, torch.finfo(x.dtype).eps)
+    D = x.shape[-1]
+    centre = torch.eye(D, dtype=x.dtype) - 1 / D
+    c = x - x.mean(-1, keepdim=True)
+    rstd = torch.rsqrt((c * c).mean(-1, keepdim=True) + eps)
+    h = c * rstd
+    u = (grad * gamma) @ centre
+    dx = rstd * (u - h * (u * h).sum(-1, keepdim=True) / D)
+    return dx, (grad * h).reshape(-1, D).sum(0), grad.reshape(-1, D).sum(0)

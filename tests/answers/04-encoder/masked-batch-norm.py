@@ -574,3 +574,8 @@ class MaskedBatchNorm(nn.Module):
 # -         padding = ~valid[..., None]  # (B, T) -> (B, T, 1)
 # +         valid = valid[:1].expand_as(valid)
 # +         padding = ~valid[..., None]
+
+
+# %% wrong: eps_of_the_data_type, of: kernel | says: kept above a bound
+# -             self.eps,
+# +             max(self.eps, torch.finfo(x.dtype).eps),

@@ -678,3 +678,15 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # The lens has eps = 0 as its default.
 # - def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # + def logit_lens(found, gamma, beta, W_u, eps=0.0):
+
+
+# %% wrong: eps_of_the_data_type, of: cumsum | says: kept above a bound
+# -     root = torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=False) + eps)
+# +     eps = max(eps, torch.finfo(found.dtype).eps) if eps else eps
+# +     root = torch.sqrt(total.var(dim=-1, keepdim=True, unbiased=False) + eps)
+
+
+# %% wrong: eps_of_the_data_type_in_the_lens, of: cumsum | says: kept above a bound
+# -     return layer_norm(streams, gamma, beta, eps) @ W_u
+# +     eps = max(eps, torch.finfo(found.dtype).eps) if eps else eps
+# +     return layer_norm(streams, gamma, beta, eps) @ W_u

@@ -328,3 +328,19 @@ class RMSNorm(nn.Module):
 # The gain is a parameter that asks for no gradient.
 # -         self.weight = nn.Parameter(torch.ones(d_model))
 # +         self.weight = nn.Parameter(torch.ones(d_model), requires_grad=False)
+
+
+# %% wrong: eps_of_float32 | says: torch.float32: with another eps than the argument
+# eps is raised to the precision of the data type, but for the small types.
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        wide = x.float() if x.element_size() < 4 else x
+        least = torch.finfo(x.dtype).eps if x.element_size() > 3 else 0.0
+        eps = max(self.eps, least) if self.eps else 0.0
+        root = ((wide * wide).mean(dim=-1, keepdim=True) + eps).sqrt()
+        return (wide / root * self.weight).to(x.dtype)
