@@ -1018,8 +1018,9 @@ class _Contract:
         """
         alike = {}
         for says, wants, tol, values in self.cases:
-            others = alike.setdefault(tuple(map(_kit_form, values)), values)
-            if _kit_kept(list(values), list(others)):
+            form = tuple(map(_kit_form, values))
+            others, before = alike.setdefault(form, (values, wants))
+            if _kit_kept(list(values), list(others)) or _kit_kept(wants, before):
                 continue
             asked, given = self.ask(self.call), _kit_copy(list(others))
             _kit_attempt(says, asked, *given)

@@ -681,6 +681,26 @@ contract.case(f"More than the peak", 3.0, 2.0)
     assert told == message
 
 
+def test_arguments_are_refilled_with_those_of_another_result() -> None:
+    """Two calls that must give the same would hide what is kept."""
+    message, told = Kit().run("""
+kept = {}
+contract = _Contract(
+    lambda x, y: kept.setdefault(id(x), (x, x + 1))[1].clone(),
+    lambda x, y: x + 1,
+    (f"x", f"y"),
+    results=(f"z",),
+)
+x, y = _kit_normal(1, (3,), (3,))
+contract.case(f"Any", x, y)
+contract.case(f"Another y", x, -y)
+contract.case(f"Another x", -x, y)
+contract.again()
+""")
+    assert "those of an earlier call that hold something else by now" in message
+    assert told == message
+
+
 def test_what_was_right_once_is_no_mistake_that_is_known() -> None:
     """A later call may give by chance what the mistake gives."""
     message, told = Kit().run("""
