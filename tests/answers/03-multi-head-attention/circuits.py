@@ -618,7 +618,7 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # +         scores = scores.masked_fill(~mask, math.inf)
 
 
-# %% wrong: products_kept_by_id | says: of which W_q was changed in place
+# %% wrong: products_kept_by_id | says: hold something else by now
 # The products are kept by the id of W_q.
 known_products = {}
 
