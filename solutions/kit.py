@@ -421,7 +421,7 @@ class _Contract:
         self.through = results if through is None else through
         self.tol, self.first, self.number = tol, None, 0
         self.earlier, self.waiting, self.weights = [], [], None
-        self.cases, self.lower = [], False
+        self.cases, self.done, self.lower = [], [], False
         self.call, self.dtype, self.views = call, torch.float64, views
         self.ask = (lambda call: call) if ask is None else ask
         self.loose, self.apart, self.name = loose, apart, name
@@ -448,9 +448,17 @@ class _Contract:
         except NotImplementedError:
             raise
         except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-            self.dtype = torch.float32
-            self.state = {name: x.float() for name, x in self.state.items()}
-            self.call = self.built()
+            self.lowered()
+
+    def lowered(self):
+        """Build the module in float32, and ask in it what was asked in float64."""
+        self.dtype = torch.float32
+        self.state = {name: x.float() for name, x in self.state.items()}
+        self.call, self.first, self.number = self.built(), None, 0
+        self.earlier, self.waiting, self.cases = [], [], []
+        asked, self.done = self.done, []
+        for says, values, options in asked:
+            self.case(says, *values, **options)
 
     def expected(self, values, state=None):
         """Return what must come, as a list, worked out in float64."""
@@ -467,6 +475,8 @@ class _Contract:
         nearby: tuples of other arguments, by the sentence that is true where these are
         wrong and those are right.
         """
+        options = {"gradients": gradients, "tol": tol, "nearby": nearby}
+        again = says, values, options
         tol = self.tol if tol is None else tol
         says, self.asks = says if type(says) is tuple else (says, f"")
         says = f"{says}{_kit_sizes(self.arguments, values)}"
@@ -485,6 +495,11 @@ class _Contract:
         wants = self.once(work, values)
         self.asked = values
         problem, results = self.tried(says, values, wants, tol, nearby or {})
+        may_stop = self.make and self.may_refuse and self.dtype == torch.float64
+        if may_stop and "your code stopped with an error" in f"{problem}":
+            self.lowered()
+            self.case(again[0], *again[1], **again[2])
+            return
         if (
             problem is not None
             and self.number
@@ -530,6 +545,7 @@ class _Contract:
             else:
                 problem = self.with_twin(problem, says, values, tol)
         assert problem is None, problem
+        self.done.append(again)
         if self.first is None:
             self.first = says, _kit_copy(list(values)), wants, tol
         if self.results:  # without the way of gradients, which would be kept with them
@@ -884,7 +900,7 @@ class _Contract:
         self.refilled()
         self.number = 0
         self.mistakes, self.signs = known
-        self.cases = []
+        self.cases, self.done = [], []
         self.waiting, self.earlier, self.weights = [], [], None  # grading sends no more
         if self.make is not None:
             with torch.no_grad():

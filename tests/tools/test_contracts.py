@@ -681,6 +681,42 @@ contract.case(f"More than the peak", 3.0, 2.0)
     assert told == message
 
 
+@pytest.mark.parametrize(
+    ("forward", "says"),
+    [
+        ("x * self.weight if y is None else x.float() @ torch.diag(self.weight)", "^$"),
+        ("x * self.weight if y is None else y @ torch.ones(7)", "With y.*RuntimeError"),
+        ("x * self.weight * (1 if y is None else 2)", "With y.*wrong"),
+    ],
+)
+def test_a_module_may_stop_in_float64_in_a_later_call(forward: str, says: str) -> None:
+    """All calls are asked in float32 then, by the conventions."""
+    message, told = Kit().run(f"""
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+
+    def forward(self, x, y=None):
+        return {forward}
+
+contract = _Contract(
+    make=Scaled,
+    state={{"weight": _kit_normal(1, (3,))}},
+    reference=lambda state, x, y=None: x * state["weight"],
+    arguments=(f"x", f"y"),
+    results=(f"the product",),
+)
+x, y = _kit_normal(2, (2, 3), (2, 3))
+contract.case(f"Alone", x, None)
+contract.case(f"With y", x, y)
+contract.case(f"Alone again", -x, None)
+contract.again()
+""")
+    assert re.search(says, message), message
+    assert told == message
+
+
 def test_arguments_are_refilled_with_those_of_another_result() -> None:
     """Two calls that must give the same would hide what is kept."""
     message, told = Kit().run("""
