@@ -497,8 +497,8 @@ class _Contract:
         problem, results = self.tried(says, values, wants, tol, nearby or {})
         may_stop = self.make and self.may_refuse and self.dtype == torch.float64
         if may_stop and "your code stopped with an error" in f"{problem}":
+            self.done.append(again)
             self.lowered()
-            self.case(again[0], *again[1], **again[2])
             return
         if (
             problem is not None
