@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grading.course.notebooks import ROOT
-from tests.harness import assignment, mutants, record, same, sample
+from tests.harness import assignment, mutants, record, same, sample, told
 from tests.harness.mutation import RULES, changes
 from tests.harness.mutation import mutants as make
 
@@ -101,6 +101,24 @@ def test_a_mutant_is_killed_or_listed_with_what_it_changes(
     path.write_text(path.read_text().replace("total([1, 2])", "total([3])"))
     weak, _ = judged(assignment.load(path.parent), "total", most=500)
     assert weak.survivors, "a sum of one number does not see which numbers are added"
+
+
+def test_messages_stand_once_with_all_mutants_that_get_them(
+    loaded: assignment.Assignment, capsys: pytest.CaptureFixture
+) -> None:
+    """What loses nothing or does not run is left out."""
+    folder = loaded.path.parent.parent.parent / "answers"
+    text = told.told(loaded, "double", folder, most=500)
+    tally, _ = judged(loaded, "double", most=500)
+    assert len(re.findall(r"^  \d+: ", text, re.MULTILINE)) == tally.killed
+    groups = text.split("\n\n")[1:]
+    messages = [group.split("\n  ")[0] for group in groups]
+    assert len({*messages}) == len(messages)
+    (constant,) = [g for g in groups if re.search(r"\+    return 2$", g, re.MULTILINE)]
+    assert "[double--small] AssertionError: double(3) is 6, got 2: is it x" in constant
+    assert "[double--zero] AssertionError: double(0) is 0, got 2: something" in constant
+    assert told.main(["02", "no-such-task"]) == 2
+    assert "no task no-such-task; it has soft-lookup" in capsys.readouterr().err
 
 
 def test_a_mutant_that_hangs_is_ended_and_named(loaded: assignment.Assignment) -> None:
