@@ -141,6 +141,9 @@ def _drawn_stack(d, *count, kinds=_Kinds.calm):
     return x, mask, d.one(weights, weights, _untrained(weights))
 
 
+_Contract.may_refuse = False  # the conventions ask for float64
+
+
 # %% rms-norm--contract | points: 2
 # In float64, whatever the data type of the weight is, and called again.
 _x, _module = seeded(181, (2, 3, 4), dtype=torch.float64), RMSNorm(4, eps=0.5)

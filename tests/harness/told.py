@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
             for task in [options.task] if options.task else loaded.tasks:
                 size = options.most, options.processes
                 print(told(loaded, task, ANSWERS, *size), end="\n\n", flush=True)
-    except (BankError, ValueError) as error:
+    except (ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0
