@@ -122,6 +122,14 @@ class Codec:
         """Return what a reference stands for here."""
         raise NotImplementedError
 
+    def identify(self, tensor: torch.Tensor) -> dict:
+        """Return what tells the other side that a plain tensor is one that it had before."""
+        return {}
+
+    def recognise(self, entry: dict, tensor: torch.Tensor) -> torch.Tensor:
+        """Return the object that stands for a plain tensor that came before, or a new one's."""
+        return tensor
+
     # -- values
 
     def encode(self, value: object, out: Outgoing, depth: int = 0) -> object:
@@ -348,7 +356,7 @@ class Codec:
                 p=type(tensor) is torch.nn.Parameter,
             )
         else:
-            entry.update(self.place(tensor, out))
+            entry.update(self.place(tensor, out), **self.identify(tensor))
         return place
 
     def sent_id(self, tensor: torch.Tensor) -> int | None:
@@ -431,6 +439,7 @@ class Codec:
                     self.leaves.add(tensor, number)
             else:
                 tensor = bridge_tensors.rebuild(entry, self.storages, self.max_bytes)
+                tensor = self.recognise(entry, tensor)
             found.append(tensor)
         return found
 

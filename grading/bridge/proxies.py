@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import torch
 from torch import nn
+from torch.utils.weak import WeakIdKeyDictionary
 
 from grading.bridge.callbacks import SPECIAL
 from grading.bridge.changes import Changes, WatchedStorages
@@ -236,6 +237,8 @@ class TrustedPeer(Peer):
         self.exported: list = []  # what tests passed, by number; kept, so ids stay unique
         self.numbers: dict[int, int] = {}
         self.proxies: dict[int, object] = {}  # number -> weak reference to its proxy
+        self.plain = WeakIdKeyDictionary()  # tensor without a gradient -> its number
+        self.next_plain = 0
         self.state: torch.Tensor | None = (
             None  # of the generator, as the other side has it
         )
@@ -316,7 +319,7 @@ class TrustedPeer(Peer):
         """Forget what the other side sent, and what was sent to it."""
         for table in (
             *(self.storages.entries, self.leaves.entries, self.sent, self.calls),
-            *(self.pins, self.exported, self.proxies, self.lent),
+            *(self.pins, self.exported, self.proxies, self.lent, self.plain),
         ):
             table.clear()
         self.altered = self.storages.changes = Changes()
@@ -383,6 +386,14 @@ class TrustedPeer(Peer):
             message["random"] = read_state(random)
 
     # -- references
+
+    def identify(self, tensor: torch.Tensor) -> dict:
+        """Return a plain tensor's number, and how often it was changed in place."""
+        number = self.plain.get(tensor)
+        if number is None:
+            number = self.plain[tensor] = self.next_plain
+            self.next_plain += 1
+        return {"n": number, "v": tensor._version}
 
     def encode_reference(self, value: object, out: Outgoing) -> list:
         """Return a reference to an object of the submission, or to one that a test passes.

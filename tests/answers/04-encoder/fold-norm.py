@@ -333,7 +333,7 @@ def centre_outputs(W, b=None):
 
 
 # %% wrong: kept_by_the_tensors | says: hold something else by now
-# Results are kept by the tensors themselves. In a sandbox each call brings new ones.
+# Results are kept by the tensors themselves.
 folded = {}
 
 

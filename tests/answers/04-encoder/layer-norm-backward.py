@@ -361,7 +361,7 @@ def layer_norm_backward(grad, x, gamma, eps):
 
 # %% wrong: root_kept_by_tensor | says: what eps = 0.5 gives
 # eps is taken as it is in the first call with a tensor.
-# What is kept by the tensor itself: in a sandbox each call brings a new one.
+# What is kept by the tensor itself.
 # - def layer_norm_backward(grad, x, gamma, eps):
 # + def layer_norm_backward(grad, x, gamma, eps, kept={}):
 

@@ -657,7 +657,7 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 
 # %% wrong: lens_kept | says: is something kept from an earlier call
 # eps has an effect in the first call with a tensor.
-# What is kept by the tensor itself: in a sandbox each call brings a new one.
+# What is kept by the tensor itself.
 # - def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # + def logit_lens(found, gamma, beta, W_u, eps=1e-5, kept={}):
 

@@ -475,8 +475,7 @@ class CrossAttention(nn.Module):
 
 
 # %% wrong: keeps_the_last_memory | says: hold something else by now
-# Keys of the same tensor are handed out again, also after a step of training. In a sandbox each
-# call brings a new one.
+# Keys of the same tensor are handed out again, also after a step of training.
 # -         return self.split(self.k_proj(memory)), self.split(self.v_proj(memory))
 # +         if getattr(self, "last", None) is None or self.last[0] is not memory:
 # +             pair = self.split(self.k_proj(memory)), self.split(self.v_proj(memory))

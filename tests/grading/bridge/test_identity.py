@@ -44,6 +44,61 @@ def test_one_object_stays_one(cell: str, test: str) -> None:
     passes(cell, test)
 
 
+KEEPS = "kept = []\ndef f(x):\n    kept.append(x)\n    return len({id(one) for one in kept})"
+
+
+@pytest.mark.parametrize(
+    ("cell", "test"),
+    {
+        "one tensor, twice": (
+            KEEPS,
+            "x = torch.ones(2)\nassert f(x) == f(x) == 1\nassert f(x.clone()) == 2",
+        ),
+        "one whose numbers a test changes": (
+            "kept = {}\ndef f(x):\n"
+            "    old = kept.setdefault(id(x), (x, x.tolist()))\n"
+            "    return old[0].tolist(), old[1]",
+            "x = torch.ones(1)\nf(x)\nx.add_(1)\nassert f(x) == ([2.0], [1.0]), f(x)",
+        ),
+        "one that is kept with how often it was changed": (
+            "kept = {}\ndef f(x):\n"
+            "    return kept.setdefault((id(x), x._version), (x, x.sum().item()))[1]",
+            "x = torch.ones(2)\nassert f(x) == f(x) == 2\nx.add_(1)\nassert f(x) == f(x) == 4",
+        ),
+        "one that gets another shape": (
+            KEEPS + "\ndef shape(x): return x.shape",
+            "x = torch.ones(2)\nf(x)\nx.unsqueeze_(0)\nassert shape(x) == (1, 2), shape(x)",
+        ),
+        "one that a copy is made of": (
+            KEEPS,
+            "import copy\nx = torch.ones(2)\nf(x)\nassert f(copy.deepcopy(x)) == 2",
+        ),
+        "one in a dict, as a module's last input": (
+            "class M(torch.nn.Module):\n    last = None\n"
+            "    def forward(self, d):\n"
+            "        again, self.last = self.last is d['x'], d['x']\n        return again",
+            "m, x = M(), torch.ones(2)\n"
+            "assert [m({'x': x}), m({'x': x}), m({'x': x + 0})] == [False, True, False]",
+        ),
+    }.values(),
+)
+def test_a_tensor_that_is_kept_is_found_again(cell: str, test: str) -> None:
+    """By the object itself: what keeps results so is wrong, or right, as in a notebook."""
+    passes(cell, test)
+
+
+def test_a_tensor_that_nobody_keeps_is_let_go() -> None:
+    """On both sides."""
+    cell = "import gc\ndef f(x): return x + 1\n" + FORGED
+    with submission(cell + "def known(): return len(peer.plain)") as student:
+        run = run_test_cell(
+            student,
+            "for _ in range(50):\n    f(torch.ones(2))\nassert known() < 3, known()",
+        )
+        assert run.passed, run.message
+        assert len(student.peer.plain) < 3
+
+
 def test_a_container_in_itself_is_named() -> None:
     """No test could walk through it."""
     message = fails("def f():\n    x = []\n    x.append(x)\n    return x", "f()")

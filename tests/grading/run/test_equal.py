@@ -31,15 +31,11 @@ from tests.harness import runner
 from tests.harness.bank import Answer, read_bank
 from tests.test_class_graded import fill
 
-#: Answers that keep things by the identity of a list, a dictionary or a tensor. A list leaves the
-#: sandbox as a copy, and each call brings new objects there: in one process only do they lose
-#: points.
+#: Answers that keep a list or a dictionary, or a note on a result: those leave the sandbox, or come
+#: there, as copies, so that they lose points in one process only.
 KEPT = (
-    *("returns_a_kept_list", "list_kept", "kept_for_a_dictionary", "lens_kept"),
-    *("kept_by_the_tensors", "root_kept_by_tensor", "products_kept_by_id"),
-    *("products_kept_by_version", "masks_kept", "masks_kept_for_torch", "loss_kept"),
-    *("scores_kept", "repeated_keys_kept", "turns_noted_on_the_heads"),
-    "keeps_the_last_memory",
+    *("returns_a_kept_list", "list_kept", "kept_for_a_dictionary"),
+    "turns_noted_on_the_heads",
 )
 #: Submissions of one assignment in the sample.
 SAMPLE = 4
