@@ -9,7 +9,8 @@ The rooms, lower ones first; none imports a higher one:
 
 course      the files of a course; `submission` says which cells are whose
 sandbox     a student's process: `worker` starts it, `zygote` is the warm process inside
-bridge      the tests here, the student's code there, messages between them
+wire        messages: values, tensors and their memory as parts of them
+bridge      the tests here, the student's code there, requests and answers between them
 verdict     `cells` executes a test cell, and says whether it passed
 gradebook   `writer` writes it, `standing` is what everything after grading reads
 feedback    a student's page

@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from grading.bridge.codec import refill
-from grading.bridge.tensors import Storages, as_octets, content, masked, octets
+from grading.wire.containers import refill
+from grading.wire.storages import Storages, as_octets, content, masked, octets
 
 
 class Changes:

@@ -1,4 +1,4 @@
-"""What both processes share: requests and answers, and autograd across the process boundary.
+"""What both processes share: requests and answers.
 
 Calls nest: while one side waits for an answer it serves the other's requests, so that a student's
 function can call back a function that a test passed. A result that has a gradient arrives as the
@@ -7,45 +7,20 @@ output of a `Bridge`: its backward asks the side that computed it.
 
 from __future__ import annotations
 
-import builtins
-import contextlib
-
 import torch
 
-from grading.bridge.codec import Codec, Outgoing, changeable, refill
-from grading.bridge.tensors import DTYPES, NAMES, WAITING, is_integer
-from grading.bridge.wire import Channel, WireError
+from grading.bridge.autograd import Bridge, graph_leaves, modes_of, no_gradients
+from grading.bridge.exceptions import describe_error, make_error
+from grading.wire.channel import Channel, WireError
+from grading.wire.codec import Codec
+from grading.wire.containers import changeable, refill
+from grading.wire.storages import WAITING, is_integer
+from grading.wire.tensor_codec import Outgoing
+from grading.wire.tensors import NAMES
 
 #: Arguments with a history, of calls that are over, that are still found by a later call.
 REMEMBERED = 64
 DEEPEST_CALLS = 24
-#: What can be a default data type, by name.
-DEFAULTS = frozenset(name for name, one in DTYPES.items() if one.is_floating_point)
-LONGEST_TEXT = 10_000
-
-
-class Bridge(torch.autograd.Function):
-    """Results of the other side, as a function of the leaves that they depend on there."""
-
-    @staticmethod
-    def forward(ctx, token, raw, *inputs):
-        """Return the results as they came."""
-        ctx.token, ctx.count = token, len(inputs)
-        ctx.set_materialize_grads(False)
-        return tuple(raw)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, *gradients):
-        """Ask the other side for the gradients of the inputs."""
-        found = ctx.token.backward(list(gradients))
-        if (
-            not isinstance(found, list)
-            or len(found) != ctx.count
-            or not all(part is None or type(part) is torch.Tensor for part in found)
-        ):
-            raise WireError("gradients that can't be read")
-        return (None, None, *found)
 
 
 class Token:
@@ -381,134 +356,3 @@ class Peer(Codec):
             results = Bridge.apply(Token(self, graph["call"]), raw, *inputs)
         for place, result in zip(graph["outputs"], results, strict=True):
             found[place] = result
-
-
-def graph_leaves(outputs: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Return the leaves that tensors depend on."""
-    found, seen = [], set()
-    waiting = [tensor.grad_fn for tensor in outputs]
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        leaf = getattr(node, "variable", None)
-        if leaf is not None:
-            found.append(leaf)
-        waiting += [following for following, _ in node.next_functions]
-    return found
-
-
-class _NoGradients:
-    """As torch.no_grad(), for a block that is entered often."""
-
-    def __init__(self) -> None:
-        self.before: list[bool] = []
-
-    def __enter__(self) -> None:
-        self.before.append(torch.is_grad_enabled())
-        torch._C._set_grad_enabled(False)
-
-    def __exit__(self, *_: object) -> None:
-        torch._C._set_grad_enabled(self.before.pop())
-
-
-no_gradients = _NoGradients()
-
-
-class Modes:
-    """Has torch's modes and default data type as the other side has them, for a while."""
-
-    def __init__(self, grad: bool, inference: bool, dtype: torch.dtype) -> None:
-        self.grad, self.inference, self.dtype = grad, inference, dtype
-
-    def __enter__(self) -> None:
-        # What is done is undone where the rest can't be done.
-        with contextlib.ExitStack() as stack:
-            stack.callback(torch._C._set_grad_enabled, torch.is_grad_enabled())
-            if torch.is_inference_mode_enabled() != self.inference:
-                stack.enter_context(torch.inference_mode(self.inference))
-            torch._C._set_grad_enabled(self.grad)
-            if self.dtype is not torch.get_default_dtype():
-                stack.callback(torch.set_default_dtype, torch.get_default_dtype())
-                torch.set_default_dtype(self.dtype)
-            self.undo = stack.pop_all()
-
-    def __exit__(self, *_: object) -> None:
-        self.undo.close()
-
-
-def modes_of(message: dict) -> Modes:
-    """Return the modes of the side that sends a message.
-
-    Raises:
-        WireError: if no side has such modes.
-
-    """
-    match message["modes"]:
-        case [bool(grad), bool(inference), str(name)] if name in DEFAULTS:
-            return Modes(grad, inference, DTYPES[name])
-    raise WireError("modes that no process has")
-
-
-def describe_error(error: BaseException) -> dict:
-    """Return an exception's name, the builtin class that it is, and its plain arguments."""
-    bases = [
-        kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"
-    ]
-    arguments = getattr(error, "args", ())
-    plain = (
-        isinstance(arguments, tuple)
-        and len(arguments) < 8
-        and all(type(part) in (str, int, float) for part in arguments)
-    )
-    try:
-        text = (
-            [_bounded(part) for part in arguments]
-            if (plain)
-            else [str(error)[:LONGEST_TEXT]]
-        )
-    except Exception as other:
-        text = [f"(an error whose text can't be made: {type(other).__name__})"]
-    return {"name": type(error).__name__[:200], "bases": bases, "arguments": text}
-
-
-def _bounded(part: str | float) -> str | int | float:
-    """Return an error's argument in a size that a message takes."""
-    if type(part) is str:
-        return part[:LONGEST_TEXT]
-    return (
-        f"{part:#x}"[:LONGEST_TEXT]
-        if type(part) is int and abs(part) >= 1 << 63
-        else part
-    )
-
-
-def error_class(bases: tuple[str, ...]) -> type[Exception]:
-    """Return the first builtin class of exceptions among the names of an error's classes.
-
-    The name of a class of the submission's own could carry what a test passed to its page.
-    """
-    for base in bases:
-        kind = getattr(builtins, base, None)
-        if isinstance(kind, type) and issubclass(kind, Exception):
-            return kind
-    return Exception
-
-
-def make_error(info: object) -> Exception:
-    """Return the exception that the other side raised, as an instance of a class of this one."""
-    try:
-        name, arguments = info["name"], info["arguments"]
-        if not (
-            isinstance(name, str)
-            and all(type(a) in (str, int, float) for a in arguments)
-        ):
-            raise TypeError
-        kind = error_class(tuple(str(base) for base in info["bases"][:50]))
-    except (TypeError, KeyError, ValueError):
-        raise WireError("an error that can't be read") from None
-    try:
-        return kind(*arguments)
-    except TypeError:
-        return error_class(("ValueError",))(*arguments)

@@ -29,18 +29,13 @@ from grading.bridge.callbacks import (
     RemoteModule,
     remote_number,
 )
-from grading.bridge.codec import (
-    Outgoing,
-    Unsupported,
-    changeable,
-    contents,
-    same,
-    snapshot,
-)
-from grading.bridge.leaves import place_of
+from grading.bridge.exceptions import describe_error
 from grading.bridge.magics import Introduction, Shell
-from grading.bridge.peer import Peer, describe_error
-from grading.bridge.wire import Channel, WireClosed, WireError
+from grading.bridge.peer import Peer
+from grading.wire.channel import Channel, WireClosed, WireError
+from grading.wire.containers import changeable, contents, same, snapshot
+from grading.wire.leaves import place_of
+from grading.wire.tensor_codec import Outgoing, Unsupported
 
 #: Characters of output that are kept of a cell.
 OUTPUT = 100_000

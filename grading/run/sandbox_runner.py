@@ -7,7 +7,6 @@ import random
 
 import torch
 
-from grading.bridge.wire import Channel, WireError
 from grading.course.submission import Form
 from grading.course.text import MOST
 from grading.run.runner import CellOutcome, EngineError, TestOutcome
@@ -15,6 +14,7 @@ from grading.sandbox.limits import Limits
 from grading.sandbox.worker import Worker, WorkerBroken
 from grading.verdict.cells import Student, TestRun, run_test_cell
 from grading.verdict.memory import Memory
+from grading.wire.channel import Channel, WireError
 
 #: Seconds for one cell, as in nbgrader_config.py.
 CELL_SECONDS = 60.0

@@ -16,19 +16,24 @@ from grading.sandbox.limits import Limits
 GRADING = Path(__file__).resolve().parent.parent
 #: What the student's side needs of this package; nothing else of it enters the sandbox.
 FILES = (
+    "bridge/autograd.py",
     "bridge/callbacks.py",
-    "bridge/codec.py",
-    "bridge/generators.py",
-    "bridge/leaves.py",
+    "bridge/exceptions.py",
     "bridge/magics.py",
     "bridge/peer.py",
     "bridge/student.py",
-    "bridge/tensors.py",
-    "bridge/wire.py",
     "sandbox/confine.py",
     "sandbox/limits.py",
     "sandbox/watch.py",
     "sandbox/zygote.py",
+    "wire/channel.py",
+    "wire/codec.py",
+    "wire/containers.py",
+    "wire/generators.py",
+    "wire/leaves.py",
+    "wire/storages.py",
+    "wire/tensor_codec.py",
+    "wire/tensors.py",
 )
 #: Programs and libraries, how they are found, what time it is, and which processors there are.
 #: Not all of /usr: nbgrader's exchange, with everybody's submissions, may lie in /usr/local/share.

@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from grading.bridge.exceptions import LONGEST_TEXT
 from grading.bridge.magics import Shell
-from grading.bridge.peer import LONGEST_TEXT
-from grading.bridge.proxies import Proxy, StudentLost, TrustedPeer
+from grading.bridge.proxies import Proxy, StudentLost
 from grading.bridge.redaction import JOIN, Texts
-from grading.bridge.wire import Channel
+from grading.bridge.trusted import TrustedPeer
 from grading.course.states import STUB
 from grading.verdict.canary import canary
 from grading.verdict.compilation import GIVEN, compiled, definitions, given_cell
@@ -37,6 +37,7 @@ from grading.verdict.guards import (
     silence,
 )
 from grading.verdict.memory import Memory
+from grading.wire.channel import Channel
 
 #: Python's own names.
 PLAIN_BUILTINS = {

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 
 from grading import bridge
-from grading.bridge.peer import LONGEST_TEXT
+from grading.bridge.exceptions import LONGEST_TEXT
 from grading.verdict.compilation import GIVEN, TEST
 
 #: Told of an error that a test runs into by itself, with what it got.

@@ -19,7 +19,7 @@ QUICK = {
     "test_files",
     "test_notebooks",
     "test_text",
-    "test_wire",
+    "test_channel",
     "test_submission",
     "test_verdict",
     "test_demos",

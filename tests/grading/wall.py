@@ -9,8 +9,8 @@ import signal
 from collections.abc import Iterator
 
 from grading.bridge import student as untrusted
-from grading.bridge.wire import Channel
 from grading.verdict.cells import Student, run_test_cell
+from grading.wire.channel import Channel
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ def test_the_course_keeps_its_contracts():
     ("file", "line", "contract"),
     [
         ("grading/course/text.py", "from grading.run import pool", "grading"),
-        ("grading/bridge/wire.py", "from grading.sandbox import limits", "grading"),
+        ("grading/wire/channel.py", "from grading.sandbox import limits", "grading"),
         (
             "grading/lms/files/csv_files.py",
             "from grading.lms import cli",

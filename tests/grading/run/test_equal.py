@@ -48,7 +48,10 @@ READS = (
         "tests/answers/{name}*",
         "exercises/{name}",
     ),
-    *(f"grading/{room}" for room in ("course", "verdict", "bridge", "sandbox", "run")),
+    *(
+        f"grading/{room}"
+        for room in ("course", "wire", "verdict", "bridge", "sandbox", "run")
+    ),
 )
 
 pytestmark = pytest.mark.timeout(7200 if ALL else 600)

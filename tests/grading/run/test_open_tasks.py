@@ -20,7 +20,10 @@ NAMES = release.assignments(ROOT)
 #: What each test depends on: the assignment, and what grades it.
 READS = (
     *("solutions/{name}", "solutions/*.py", "exercises/{name}"),
-    *(f"grading/{room}" for room in ("course", "verdict", "bridge", "sandbox", "run")),
+    *(
+        f"grading/{room}"
+        for room in ("course", "wire", "verdict", "bridge", "sandbox", "run")
+    ),
 )
 
 

@@ -90,12 +90,15 @@ def test_only_the_students_side_of_the_grader_is_there(worker):
     places = ["/grader", "/grader/grading", *(f"/grader/grading/{r}" for r in rooms)]
     found, _ = ask(worker, "listing", *places, "/", "/etc", "/dev/shm")
     assert found["/grader"] == ["attacks.py", "attacks_neighbours.py", "grading"]
-    assert found["/grader/grading"] == rooms == ["bridge", "sandbox"]
+    assert found["/grader/grading"] == rooms == ["bridge", "sandbox", "wire"]
     for room in rooms:
         assert [f"{room}/{name}" for name in found[f"/grader/grading/{room}"]] == [
             name for name in sorted(FILES) if name.startswith(f"{room}/")
         ]
-    trusted = ("verdict/cells", "bridge/proxies", "bridge/redaction", "sandbox/worker")
+    trusted = (
+        *("verdict/cells", "bridge/proxies", "bridge/redaction", "bridge/trusted"),
+        "sandbox/worker",
+    )
     for name in trusted:
         assert (ROOT / "grading" / f"{name}.py").is_file()
         assert f"{name}.py" not in FILES

@@ -8,11 +8,11 @@ import time
 import pytest
 import torch
 
-from grading.bridge import codec
 from grading.course.bindings import inner_parts, offered_names
 from grading.verdict import guards
 from grading.verdict.canary import canary
 from grading.verdict.cells import run_test_cell
+from grading.wire import tensor_codec
 from tests.grading.verdict.test_verdict_attacks import FORGED
 from tests.grading.wall import submission
 
@@ -207,7 +207,7 @@ def test_what_stays_of_an_answer_counts_for_the_next_test(
 ) -> None:
     """Else a submission of many tests could take the limit for each of them."""
     monkeypatch.setattr(guards, "ROOM", 300 << 20)
-    monkeypatch.setattr(codec, "LARGE", 64 << 20)
+    monkeypatch.setattr(tensor_codec, "LARGE", 64 << 20)
     with submission(MUCH) as student:
         before = guards.data_size()
         runs = [run_test_cell(student, f"x{number} = f()") for number in range(9)]
@@ -256,7 +256,8 @@ def test_an_argument_with_a_history_that_is_changed_in_place_keeps_its_gradients
     "text",
     [
         "import grading.bridge.student",
-        "from grading.bridge import wire",
+        "from grading.wire import channel",
+        "sys.modules['grading.wire.codec']",
         "x = model._wire_peer",
         "open('/proc/self/mem')",
         "get_ipython().ast_transformers.append(1)",

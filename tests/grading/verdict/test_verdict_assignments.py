@@ -74,7 +74,7 @@ def check(assignment: assignments.Assignment, answer: Answer) -> None:
 
 @pytest.mark.reads(
     *("solutions/{name}", "solutions/*.py", "tests/answers/{name}*"),
-    *(f"grading/{room}" for room in ("course", "verdict", "bridge", "sandbox")),
+    *(f"grading/{room}" for room in ("course", "wire", "verdict", "bridge", "sandbox")),
 )
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_sample_of_answers_ends_as_in_a_kernel(name):

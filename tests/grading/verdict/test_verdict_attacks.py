@@ -172,7 +172,7 @@ def f(x):
         """
 import gc, os
 def f(x):
-    from grading.bridge.wire import Channel
+    from grading.wire.channel import Channel
     channel = next(o for o in gc.get_objects() if type(o) is Channel)
     os.write(channel.write_fd, b"garbage" * 100)
 """,

@@ -7,7 +7,7 @@ import weakref
 
 import torch
 
-from grading.bridge.tensors import Storages, Watched, is_integer
+from grading.wire.storages import Storages, Watched, is_integer
 
 
 class Leaves(Watched):

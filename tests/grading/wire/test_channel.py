@@ -1,4 +1,4 @@
-"""Tests of grading/bridge/wire.py: messages pass, and nothing else does."""
+"""Tests of grading/wire/channel.py: messages pass, and nothing else does."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from grading.bridge.wire import (
+from grading.wire.channel import (
     MAGIC,
     PREFIX,
     Channel,

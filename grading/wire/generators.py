@@ -8,8 +8,8 @@ import struct
 
 import torch
 
-from grading.bridge.tensors import memcmp
-from grading.bridge.wire import WireError
+from grading.wire.channel import WireError
+from grading.wire.storages import memcmp
 
 
 class PythonsNumbers:

@@ -1,0 +1,1 @@
+"""What passes between two processes: messages, values, tensors and their memory."""
