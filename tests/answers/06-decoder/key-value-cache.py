@@ -98,6 +98,22 @@ class CachedSelfAttention(nn.Module):
         return torch.stack(outputs, dim=1), (key, value)
 
 
+# %% right: a_buffer_of_positions, of: base
+# -         self.out_proj = nn.Linear(d_model, d_model)
+# +         self.out_proj = nn.Linear(d_model, d_model)
+# +         order = torch.arange(max_len)
+# +         self.register_buffer("order", order, persistent=False)
+
+# -         mask = torch.ones(new, key.shape[2], dtype=torch.bool).tril(diagonal=seen)
+# +         order = self.order[: seen + new]
+# +         mask = order <= order[seen:, None]
+
+
+# %% wrong: persistent_buffer, of: a_buffer_of_positions | says: with persistent=False
+# -         self.register_buffer("order", order, persistent=False)
+# +         self.register_buffer("order", order)
+
+
 # %% wrong: cache_ignored, of: base | says: don't see the cached ones
 # The old keys are counted and not used.
 # -         query, key, value = (
