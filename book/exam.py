@@ -1,4 +1,4 @@
-"""Chapter 3's exam: each word asks for the values of two other words.
+"""Chapter 3's exam: each word asks for the values of two words.
 
 The chapter and its claims (book/claims/chapter_03.py) train the same candidates by it.
 """
@@ -25,7 +25,8 @@ def draw_sentences(
 ) -> tuple[Tensor, ...]:
     """Return names and values (B, T), and names asked for, their places and the answers.
 
-    The last three are (B, T, questions): each word asks for that many other words.
+    The last three are (B, T, questions): each word asks for that many different words, one of which
+    may be itself.
     """
     shape = (num_sentences, NAMES)
     names = torch.rand(shape, generator=generator).argsort(dim=-1)  # a permutation each

@@ -311,11 +311,11 @@ class MultiHeadAttention(nn.Module):
         query: (B, T_q, D). key: (B, T_k, kdim). value: (B, T_k, vdim).
         mask: boolean, True = may attend, of a shape that mask_for_heads accepts.
         Returns output (B, T_q, D), and weights (B, h, T_q, T_k), before dropout, or
-        None: without need_weights a fused kernel runs, which never holds them. The
-        heads of a query that may attend to nothing are zeros; its output is the bias of
-        out_proj. A key or value that is masked must be finite all the same: 0 times NaN
-        is NaN. Raises ValueError if a width, a length, the batch or the mask does not
-        fit, or is empty.
+        None: without need_weights a fused kernel runs, which never holds them (but a
+        CPU has none for dropout in training). The heads of a query that may attend to
+        nothing are zeros; its output is the bias of out_proj. A key or value that is
+        masked must be finite all the same: 0 times NaN is NaN. Raises ValueError if a
+        width, a length, the batch or the mask does not fit, or is empty.
         """
         self._check(query, key, value)
         if self.packed and query is key and key is value:

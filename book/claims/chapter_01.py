@@ -1,7 +1,7 @@
 """Claims of chapter 1, attention in recurrent networks.
 
-The translators are those of the page: 8,000 pairs, 300 updates with batches of 64; each seed
-draws its own sentences, weights and order of batches.
+The translators are those of the page: 8,000 pairs, 300 updates with batches of up to 64; each
+seed draws its own sentences, weights and order of batches.
 """
 
 from __future__ import annotations

@@ -127,6 +127,8 @@ def sie_largest(seed: int) -> dict[str, float]:
     control="another word of the same sentences hidden, drawn at random",
     effect="accuracy with another word hidden minus accuracy with the finite verb hidden",
     at_least=0.3,
+    paraphrase="hide the verb from the trained layer, and it does no better than guessing; hide "
+    "another word, and hardly anything happens",
 )
 def sie_hide_verb(seed: int) -> dict[str, float]:
     """One word hidden from the trained reader."""
@@ -409,6 +411,7 @@ def scale_queries(seed: int) -> dict[str, float]:
     control="the same vectors cut to length 1: were it likeness alone, they would do so, too",
     effect="mean weight of a word for itself, vectors as drawn minus vectors of length 1",
     at_least=0.3,
+    paraphrase="without parameters nearly every word looks mostly at itself",
 )
 def raw_diagonal(seed: int) -> dict[str, float]:
     """Eight random vectors of width 16."""
