@@ -7,8 +7,8 @@ no answer can touch another. Needs os.fork: Linux, macOS, WSL.
 
 What hidden tests work out by themselves they work out once for many jobs, as in grading.
 
-A cell scores as nbgrader would score it: an error, or anything on stderr, gives zero. Cells that
-draw for nobody are left out, as in grading.
+A cell scores as in grading: an error gives zero. A warning costs nothing, though `nbgrader autograde`
+takes the points of a cell that writes on stderr. Cells that draw for nobody are left out.
 """
 
 from __future__ import annotations
@@ -312,8 +312,8 @@ class _Notebook:
             file.seek(before)
             noise = file.read()
         if test is not None:
-            points = 0.0 if error or noise else credit(number(value), test.points)
-            self.outcome.cells[name] = CellResult(points, error, noise)
+            points = 0.0 if error else credit(number(value), test.points)
+            self.outcome.cells[name] = CellResult(points, error)
         elif cell.is_solution:
             self.outcome.cells[name] = CellResult(0.0, error, noise)
 
