@@ -1016,10 +1016,12 @@ class _Contract:
                 self.told(says, values, wants, tol, given) for given in (values, moved)
             ]
             if by_side is None and anew is not None:
-                problem = (
-                    f"{problem} With the same numbers side by side in memory it is "
-                    f"right: an argument may be a slice or a transpose of another one."
-                )
+                if "may be a transpose" not in problem:
+                    problem = (
+                        f"{problem} With the same numbers side by side in memory it is "
+                        f"right: an argument may be a slice or a transpose of another "
+                        f"one."
+                    )
             else:
                 problem = (
                     f"This call was right, and it isn't after others: something is "

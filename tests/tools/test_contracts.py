@@ -798,3 +798,16 @@ contract.case(f"Two", _kit_normal(1, (2,)))
 """)
     assert re.search(f"stopped with an error.*{says}", message), message
     assert told == message
+
+
+def test_a_view_is_told_once() -> None:
+    """Also where only the call with numbers that stand apart in memory stops."""
+    message, _ = Kit().run("""
+def answer(x):
+    return x.view(6) * 1
+
+contract = _Contract(answer, lambda x: x.reshape(6) * 1, (f"x",), results=(f"y",))
+contract.case(f"Two", _kit_normal(1, (2, 3)), gradients=False)
+contract.again()
+""")
+    assert message.endswith("use reshape where you use view, or contiguous().")
