@@ -745,6 +745,7 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
 def test_on_a_phone_a_wide_table_fades_until_its_end(new_context: Callable) -> None:
     """There is no scroll bar; nobody would know of the other columns."""
     page = new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
+    page.emulate_media(reduced_motion="no-preference")  # the fade is an animation
     page.goto((SITE / "book" / "01-rnn-attention.html").as_uri())
     page.evaluate("document.documentElement.dataset.script = 'off'")  # no guess
     page.locator("[data-live=alignment] summary").click()
