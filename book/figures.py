@@ -60,6 +60,7 @@ def set_style() -> None:
             "figure.constrained_layout.use": True,
             "savefig.facecolor": "white",
             "savefig.bbox": "tight",
+            "savefig.pad_inches": 0.05,  # a phone shows it from edge to edge
             "font.family": "sans-serif",
             "font.sans-serif": [
                 "DejaVu Sans"

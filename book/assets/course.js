@@ -86,27 +86,30 @@ function setUpTable(table) {
   box.className = "table-scroll";
   table.before(box);
   box.append(table);
-  const update = () => {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  setUpFade(box, (wide) => {
+    if (wide) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
-  };
-  new ResizeObserver(update).observe(box);
+  });
 }
 
-// Likewise a formula or a figure; what fits is no stop for the Tab key. What goes on to the right
-// fades there, or nobody would know: a phone shows no scroll bar.
+// Likewise a formula or a figure; what fits is no stop for the Tab key.
 function setUpBox(box, name) {
-  const fade = () => box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
-  const update = () => {
-    const wide = box.scrollWidth > box.clientWidth;
+  setUpFade(box, (wide) => {
     for (const [attribute, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", name]]) {
       if (wide) box.setAttribute(attribute, value);
       else box.removeAttribute(attribute);
     }
-    fade();
-  };
+  });
+}
+
+// What goes on to the right fades there, or nobody would know: a phone shows no scroll bar.
+function setUpFade(box, update = () => {}) {
+  const fade = () => box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
   box.addEventListener("scroll", fade, { passive: true });
-  new ResizeObserver(update).observe(box);
+  new ResizeObserver(() => {
+    update(box.scrollWidth > box.clientWidth);
+    fade();
+  }).observe(box);
 }
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -115,4 +118,5 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".bd-article table").forEach(setUpTable);
   document.querySelectorAll(".bd-article .formula-box").forEach((box) => setUpBox(box, "Wide formula"));
   document.querySelectorAll(".bd-article .figure-box").forEach((box) => setUpBox(box, "Wide figure"));
+  document.querySelectorAll(".bd-article div.highlight > pre").forEach((box) => setUpFade(box));
 });

@@ -233,7 +233,7 @@ def test_phrases_in_columns_are_cards_on_a_phone(
         page.set_viewport_size({"width": 390, "height": 844})
 
 
-LETTERS = 9  # px of the screen
+LETTERS = 11  # px of the screen
 SEEN = """() => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
   document.documentElement.dataset.script = "off"; // what waits for a guess is shown
@@ -255,7 +255,10 @@ def test_letters_of_figures_are_legible_on_a_phone(
     name: str, theme: str, site: Path, new_context: Callable
 ) -> None:
     """Without a tap: in parts, or in a box that scrolls; nothing is left out or said twice."""
-    context = new_context(viewport={"width": 390, "height": 844}, color_scheme=theme)
+    phone = {"width": 390, "height": 844}
+    context = new_context(
+        viewport=phone, has_touch=True, is_mobile=True, color_scheme=theme
+    )
     page = context.new_page()
     page.goto(f"{site.as_uri()}/{name}.html")
     shown = page.evaluate(SEEN)
@@ -276,6 +279,59 @@ def test_letters_of_figures_are_legible_on_a_phone(
             end += image["window"] / image["inner"]
         assert not end or end == pytest.approx(1, abs=0.01)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_link_to_a_heading_begins_no_line(
+    site: Path, new_context: Callable
+) -> None:
+    """A heading is as high with it as without: an unseen link would leave a gap below."""
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(f"{site.as_uri()}/{CHAPTER}.html")
+    gaps = page.evaluate(
+        """() => [...document.querySelectorAll("article a.headerlink")].map((link) => {
+          const before = link.parentElement.offsetHeight;
+          link.style.display = "none";
+          return [link.parentElement.textContent, before - link.parentElement.offsetHeight];
+        })"""
+    )
+    assert len(gaps) > 10
+    assert not [heading for heading, gap in gaps if gap]
+
+
+def test_links_back_from_a_source_cover_no_author(
+    site: Path, new_context: Callable
+) -> None:
+    """In the bibliography they come before the first author's name, whole lines of them or two."""
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(f"{site.as_uri()}/book/bibliography.html")
+    covered = page.evaluate(
+        """() => [...document.querySelectorAll(".citation")].filter((source) => {
+          const back = source.querySelector(".backrefs");
+          if (!back) return false;
+          const text = document.createRange();
+          text.selectNodeContents(source.querySelector("p"));
+          return [...back.getClientRects()].some((link) => [...text.getClientRects()].some((line) =>
+            line.left < link.right - 1 && line.right > link.left + 1
+            && line.top < link.bottom - 6 && line.bottom > link.top + 6));
+        }).map((source) => source.textContent.slice(0, 60))"""
+    )
+    assert page.locator(".citation .backrefs").count() > 5
+    assert not covered
+
+
+def test_no_code_is_cut_off_on_paper(site: Path, new_context: Callable) -> None:
+    """Nor fades what was too wide for the screen: a sheet of A4 has 718 pixels."""
+    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(f"{site.as_uri()}/{CHAPTER}.html")
+    page.locator("pre.goes-on").first.wait_for()
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1040})
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll("pre")].filter((e) =>
+          e.scrollWidth > e.clientWidth + 1 || getComputedStyle(e).boxShadow !== "none"
+        ).map((e) => e.textContent.slice(0, 40))"""
+    )
+    assert not cut
 
 
 def test_a_wide_figure_scrolls_by_keyboard_and_fits_a_desktop(

@@ -149,7 +149,8 @@ def test_what_is_too_wide_is_a_tab_stop(show: Callable) -> None:
     """A table in its box, a formula, a figure; and none when there is room again."""
     node = show(
         """<div class="bd-article"><table></table><span class="formula-box"></span>
-        <span class="figure-box"></span></div><table class="other"></table>"""
+        <span class="figure-box"></span><div class="highlight"><pre></pre></div></div>
+        <table class="other"></table>"""
     )
     boxes = """(width) => dom.watched.map(([use, box]) => {
       [box.scrollWidth, box.clientWidth] = [width, 300];
@@ -160,16 +161,19 @@ def test_what_is_too_wide_is_a_tab_stop(show: Callable) -> None:
         ["0", None, None],
         ["0", "group", "Wide formula"],
         ["0", "group", "Wide figure"],
+        [None, None, None],  # the theme makes code a stop
     ]
-    assert node(boxes, 300) == [[None, None, None]] * 3
-    # What is wide fades at its right edge, until its end is in view.
-    fades = """([at, width]) => {
-      const [use, box] = dom.watched.at(-1);
+    assert node(boxes, 300) == [[None, None, None]] * 4
+    # What is wide fades at its right edge, until its end is in view: table, formula, figure, code.
+    fades = """([n, at, width]) => {
+      const [use, box] = dom.watched[n];
       [box.scrollLeft, box.scrollWidth, box.clientWidth] = [at, width, 300];
       if (at) box.listeners.scroll[0](); else use();
       return box.classList.contains("goes-on");
     }"""
     places = ([0, 400], [60, 400], [100, 400], [0, 300])
-    assert [node(fades, place) for place in places] == [True, True, False, False]
+    for n in range(4):
+        found = [node(fades, [n, *place]) for place in places]
+        assert found == [True, True, False, False]
     assert node("() => dom.all('.table-scroll > table').length") == 1
     assert node("() => dom.find('table').tabIndex") == -1

@@ -482,7 +482,7 @@ def test_a_guess_about_nothing_fails_the_build(build) -> None:
 
 RECORD = {
     "id": "1-grows",
-    "sentence": "It grows.",
+    "sentence": "it grows `for ever`.",
     "control": "the seed held fixed",
     "meaning": "points",
     "threshold": {"at_least": 0.5, "holds": "interval"},
@@ -508,8 +508,21 @@ def test_a_mark_leads_to_the_claims_card(build) -> None:
     assert 'class="claim-mark"' in page
     assert "undefined label: 'claim-1-odd'" in warnings
     card = (out / "claims.html").read_text(encoding="utf-8")
-    for words in ("It grows.", "the seed held fixed", "\N{MINUS SIGN}2", "it is not"):
+    for words in (
+        "<p>It grows <code",
+        "the seed held fixed",
+        "\N{MINUS SIGN}2",
+        "it is not",
+    ):
         assert words in card
+
+
+def test_an_option_does_not_break_behind_its_hyphens(build) -> None:
+    """Its element has a class of its own; what else has hyphens may break."""
+    out, _ = build(**{"page.md": "# Title\n\n`pip -m install --index-url a-b 3 - 2`\n"})
+    page = BeautifulSoup((out / "page.html").read_text(encoding="utf-8"), "html.parser")
+    found = [span.text for span in page.select("code .is-option")]
+    assert found == ["-m", "--index-url"]
 
 
 def test_a_translator_brings_its_data_and_its_scripts(build) -> None:

@@ -742,6 +742,21 @@ def test_a_figure_is_accessible_and_fits(name: str, new_context: Callable) -> No
     assert not watch.problems
 
 
+def test_on_a_phone_a_wide_table_fades_until_its_end(new_context: Callable) -> None:
+    """There is no scroll bar; nobody would know of the other columns."""
+    page = new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
+    page.emulate_media(reduced_motion="no-preference")  # the fade is an animation
+    page.goto((SITE / "book" / "01-rnn-attention.html").as_uri())
+    page.evaluate("document.documentElement.dataset.script = 'off'")  # no guess
+    page.locator("[data-live=alignment] summary").click()
+    box = page.locator("[data-live=alignment] .live-scroll:has(table)").last
+    fades = "(e) => getComputedStyle(e).maskImage !== 'none'"
+    assert box.evaluate("(e) => e.scrollWidth > e.clientWidth")
+    page.wait_for_function(fades, arg=box.element_handle())
+    box.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
+    page.wait_for_function(f"(e) => !({fades})(e)", arg=box.element_handle())
+
+
 def test_on_a_phone_the_way_back_up_covers_no_fold(new_context: Callable) -> None:
     """Neither a figure's nor another's: the button stands beside the words that one taps."""
     page = new_context(viewport=PHONE).new_page()

@@ -179,6 +179,69 @@ def test_a_shared_axis_is_found(tmp_path: Path) -> None:
     assert list(bare(tmp_path / "shared.svg")) == ["axes_2"]
 
 
+def axes_of(drawing: Path) -> Iterator[tuple[str, bool, int]]:
+    """Yield each y axis of a drawing: its panel, whether it has a title, its labelled ticks."""
+    for panel in ET.parse(drawing).iter(f"{SVG}g"):
+        if not panel.get("id", "").startswith("axes_"):
+            continue
+        axes = [g for g in panel if g.get("id", "").startswith("matplotlib.axis_")]
+        for axis in axes[1:2]:  # x comes first
+            names = [part.get("id", "") for part in axis]
+            ticks = [part for part in axis if part.get("id", "").startswith("ytick_")]
+            labelled = sum(
+                any(g.get("id", "").startswith("text_") for g in tick.iter(f"{SVG}g"))
+                for tick in ticks
+            )
+            yield panel.get("id"), any(n.startswith("text_") for n in names), labelled
+
+
+def figures_of(site: Path, page: str) -> Iterator[tuple[str, str, Path]]:
+    """Yield the figures of a page that are drawings: name, HTML and file."""
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    for match in FIGURE.finditer(html):
+        name, image = NAME.search(match[0]), IMAGE.search(match[0])
+        if name and image and image[1].endswith(".svg"):
+            yield name[1], match[0], site / "_images" / image[1]
+
+
+def test_each_part_names_its_axis(site: Path) -> None:
+    """What stands below another panel on a phone has no title beside it that it could share."""
+    problems = [
+        f"{page}: {name}: {panel} has no title at its y axis: ax.set_ylabel(...)"
+        for page in documents()
+        for name, html, drawing in figures_of(site, page)
+        if 'class="figure-parts"' in html
+        for panel, has_title, labelled in axes_of(drawing)
+        if labelled and not has_title
+    ]
+    assert not problems, "\n".join(problems)
+
+
+def test_one_number_is_no_scale(site: Path) -> None:
+    """A logarithmic axis over less than two decades labels one power of ten, or none."""
+    problems = [
+        f"{page}: {name}: {panel} has one label at its y axis: LogLocator(subs=(1, 2, 5))"
+        for page in documents()
+        for name, _, drawing in figures_of(site, page)
+        for panel, _, labelled in axes_of(drawing)
+        if labelled == 1
+    ]
+    assert not problems, "\n".join(problems)
+
+
+def test_titles_and_labels_of_an_axis_are_counted(tmp_path: Path) -> None:
+    """Of each panel, with a shared axis and with one that has a single label."""
+    import matplotlib.pyplot as plt
+
+    figure, (first, _) = plt.subplots(1, 2, sharey=True)
+    first.set(ylabel="share", ylim=(0, 1), yticks=[0, 0.5, 1])
+    figure.add_axes((0, 0, 0.1, 0.1)).set(yticks=[1], ylim=(0, 2))
+    figure.savefig(tmp_path / "two.svg")
+    plt.close(figure)
+    found = list(axes_of(tmp_path / "two.svg"))
+    assert found == [("axes_1", True, 3), ("axes_2", False, 0), ("axes_3", False, 1)]
+
+
 def beside_cards(page: Tag) -> Iterator[str]:
     """Yield what the paragraphs before and after a table say that is untrue of cards."""
     for table in page.select("table.is-cards"):

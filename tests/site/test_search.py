@@ -70,6 +70,10 @@ QUERIES = {
     "learning rate schedule": "book/07-translator.html#a-rate-that-rises-first",
     "contrastive learning": "book/08-one-block-many-models.html#the-loss",
     "glossary": "book/notation.html",
+    "padding mask": "book/02-self-attention.html#the-mask-of-a-padded-batch",
+    "oversmoothing": "book/04-encoder.html#words-that-grow-alike",
+    "over-smoothing": "book/04-encoder.html#words-that-grow-alike",
+    "submit assignment": "book/setup.html#doing-an-exercise",
     "how do I check my answer": "book/setup.html#doing-an-exercise",
 }
 

@@ -154,6 +154,13 @@ def test_internal_links_and_anchors_lead_somewhere(name: str, site: Path) -> Non
 
 
 @every_page
+def test_a_name_and_its_number_stay_on_one_line(name: str) -> None:
+    """“Fig.” at the end of a line, and “1.7” at the beginning of the next, are hard to read."""
+    links = [tag.text for tag in soup(name).select("a .std-numref")]
+    assert not [text for text in links if " " in text]
+
+
+@every_page
 def test_images_have_text_alternatives(name: str) -> None:
     """Decoration has alt="" and stands in a link with text; everything else says what one sees.
 

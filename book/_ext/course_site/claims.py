@@ -47,6 +47,11 @@ class ClaimRole(SphinxRole):
         return [nodes.inline("", "", target, classes=["claim-mark"])], []
 
 
+def as_title(sentence: str) -> str:
+    """Return a claim's sentence with a capital letter, also where its page has more before it."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 class Claims(SphinxDirective):
     """All records of book/claims/, chapter by chapter, a card for each claim."""
 
@@ -69,7 +74,9 @@ class Claims(SphinxDirective):
         card = nodes.container(ids=[name], names=[name], classes=["claim-card"])
         self.state.document.note_explicit_target(card)
         sentence = nodes.container(classes=["claim-sentence"])
-        self.state.nested_parse([part["sentence"]], self.content_offset, sentence)
+        self.state.nested_parse(
+            [as_title(part["sentence"])], self.content_offset, sentence
+        )
         card += sentence
         rows = nodes.field_list(classes=["claim-facts"])
         for label, text in self.facts(part):

@@ -3,10 +3,10 @@
 A chapter has some twenty drawings, each a document of its own for the browser. All at once they
 cost a phone as much time as the page itself.
 
-A drawing is seven inches wide, and a phone's column less than four: letters would be five pixels
-high. An SVG of matplotlib's tells where each of them stands. A drawing whose panels stand side by
-side is shown in parts, one below the other; what cannot be parted keeps the width that its smallest
-letters need, and scrolls in its box.
+A drawing is seven inches wide, and a phone's screen four: letters would be five pixels high. An SVG
+of matplotlib's tells where each of them stands. A drawing whose panels stand side by side is shown
+in parts, one below the other, and takes the page's margins; what cannot be parted keeps the width
+that its smallest letters need, and scrolls in its box.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ IMAGE = re.compile(
     r'<img (?=[^>]*\bsrc="[^":]*_images/([^"/]+)")(?![^>]*\bloading=)[^>]*>'
 )
 
-LEGIBLE = 9  # pixels of the screen a letter, at least
-COLUMN = 340  # pixels: the text column of a phone of 390
+LEGIBLE = 10  # pixels of the screen a letter, at least: what is wider scrolls
+READABLE = (
+    11  # pixels a letter, on a phone of 390 that a drawing fills from edge to edge
+)
+COLUMN = 360  # pixels: a narrow phone, which a drawing fills, too
 NATURAL = 4 / 3  # pixels a point
 GAP = 1  # points: what is narrower does not part two panels
 LAST = 0.8  # of its size: how wide a text's last letter may be
@@ -202,8 +205,8 @@ def parts(tag: str, drawing: Drawing) -> Iterator[str]:
         width = end - start
         across, left = (100 * x / width for x in (drawing.width, -start))
         moved = f"width: {across:.2f}%; margin-left: {left:.2f}%"
-        need = drawing.needs(width)
-        size = f"width: {max(need, round(NATURAL * width))}px; --legible: {need}px"
+        wide = round(width * max(NATURAL, READABLE / drawing.letters)) + 1
+        size = f"width: {wide}px; --legible: {drawing.needs(width)}px"
         window = f'<span class="figure-part" style="{size}">{styled(tag, moved)}</span>'
         yield f'<span class="figure-box">{window}</span>'
         tag = ALT.sub('alt="" aria-hidden="true"', tag)
