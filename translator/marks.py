@@ -19,7 +19,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3}){1,2}|\d{1,3}(?: \d{3})+")
 #: What ends no sentence: "Liebe Frau Hoffmann,", "Wenn ich nur wüsste …"
 _TRAILING = re.compile(r"(.*\w)(\s*(?:[,;:]|\.{2,}|…)|\s+[–—-])", re.DOTALL)
 #: What stands in brackets, between words and marks: no "Kolleg(inn)en".
-_BRACKETED = re.compile(r"(?:^|\s+)([(\[])([^()\[\]]+)([)\]])(?=$|[\s.,;:!?…])")
+_BRACKETED = re.compile(r"(?:^|(?<!\s)\s+)([(\[])([^()\[\]]+)([)\]])(?=$|[\s.,;:!?…])")
 _ALL_BRACKETED = re.compile(r"([(\[])([^()\[\]]+)([)\]][.!?…]*)")
 #: Words that have a capital only where a sentence begins.
 _SMALL = re.compile(
@@ -61,8 +61,9 @@ def _signs() -> re.Pattern[str]:
     ]
     one = f"[{re.escape(''.join(signs))}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
     # And ";-)", which is no end of a bracket.
+    space = r"(?:(?<!\s)\s+)?"  # from its beginning alone: else many take the square of their time
     typed = r"(?<![^\s])[:;]-?[()DP](?!\S)"
-    return re.compile(rf"\s*{one}(?:\u200d?{one})*\s*|\s*{typed}\s*")
+    return re.compile(rf"{space}(?:{one}(?:\u200d?{one})*|{typed})\s*")
 
 
 def with_usual_quotes(text: str) -> str:

@@ -165,7 +165,6 @@ def test_symbols_and_marks_of_lists_stay(line, stays, capsys):
         ("Wenn ich nur wüsste …", "If only I knew …"),
         ("Das war ein Witz ;-)", "That was a joke ;-)"),
         ("2. Warten Sie eine Minute.", "2. Wait a minute."),
-        ("Ich war beim Arzt.Er half mir.", "I saw the doctor. He helped me."),
         ("Was für ein schöner Tag! #sonne #urlaub", "What a nice day! #sonne #urlaub"),
         (
             "Die Datei liegt unter C:\\Daten\\bericht.pdf.",

@@ -103,3 +103,10 @@ def test_first_letters(
     source: str, translation: str, goes_on: bool, expected: str
 ) -> None:
     assert marks.with_first_letter(source, translation, goes_on=goes_on) == expected
+
+
+def test_many_spaces_take_no_longer_than_many_letters() -> None:
+    """In the square of their number these would take hours, and the test its time limit."""
+    text = "Ja" + " " * 200_000 + "nein (oder) 😀"
+    assert marks.without_signs(text)[1] == ["😀"]
+    assert marks.split_brackets(text)[1] == [("(", "oder", ")")]

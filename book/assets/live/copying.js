@@ -74,7 +74,7 @@ class Copying {
   static SPACED = pattern(String.raw`^\s.*\s$`, "su");
   // And ";-)", which is no end of a bracket.
   static SIGNS = pattern(
-    String.raw`\s*${Copying.SIGN}(?:\u200d?${Copying.SIGN})*\s*|\s*(?<![^\s])[:;]-?[\(\)DP](?!\S)\s*`,
+    String.raw`(?:(?<!\s)\s+)?(?:${Copying.SIGN}(?:\u200d?${Copying.SIGN})*|(?<![^\s])[:;]-?[\(\)DP](?!\S))\s*`,
   );
   // Words that have a capital only where a sentence begins.
   static SMALL = new RegExp(

@@ -46,7 +46,7 @@ class Sentences {
   static TRAILING = pattern(String.raw`^(.*\w)(\s*(?:[,;:]|\.{2,}|…)|\s+[–—\-])$`, "su");
   // What stands in brackets, between words and marks: no "Kolleg(inn)en".
   static BRACKETED = pattern(
-    String.raw`(?:^|\s+)([\(\[])([^\(\)\[\]]+)([\)\]])(?=$|[\s.,;:!?…])`,
+    String.raw`(?:^|(?<!\s)\s+)([\(\[])([^\(\)\[\]]+)([\)\]])(?=$|[\s.,;:!?…])`,
   );
   static ALL_BRACKETED = pattern(String.raw`^([\(\[])([^\(\)\[\]]+)([\)\]][.!?…]*)$`, "u");
   static CONJUNCTION = pattern(String.raw`\s+(?=(?:aber|denn|oder|sowie|und)\s)`);
