@@ -51,6 +51,11 @@ FIRST_NAMES = WOMEN | MEN
 #: Names with an English form, which the training wrote in nine of ten sentences, as its test
 #: sets do. It may stay, and is told.
 ENGLISH = {"Johannes": "John", "Maria": "Mary", "Marie": "Mary"}
+#: What a name follows, though the word be known: "Herr Müller", "ich heiße Johannes".
+INTRODUCES = re.compile(
+    r"Herrn?|Hr|Frau|Familie|Dr|Doktor|Prof|Professor|heiß(?:e|t|en)|namens",
+    re.IGNORECASE,
+)
 #: "Mein Bruder Thomas", where a sentence begins or after a preposition: there it is no object.
 _APPOSED = re.compile(
     r"(?P<before>(?:^|\b(?:an|auf|bei|für|gegen|mit|ohne|über|um|von|zu) )"

@@ -1,4 +1,7 @@
-"""What is copied sign by sign: postal addresses, telephone numbers, IBANs and number plates."""
+"""What is copied sign by sign: postal addresses, telephone numbers, IBANs and number plates.
+
+And what is read in words, which hardly any training has: euros, units, abbreviations.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,54 @@ CODE = re.compile(
 COPIED = re.compile(f"{STREET.pattern}|{CODE.pattern}")
 _ARTICLE = re.compile(r"\b(?:das|dem|den|der|die) $")
 _EURO = re.compile(r"(?:€|\bEUR\b) ?(\d(?:[.,]?\d)*)|(?<=\d) ?(?:€|EUR\b)")
+#: Abbreviations and units in words of which a training of everyday sentences has more.
+_WORDS = {
+    "z. B.": "zum Beispiel",
+    "d. h.": "das heißt",
+    "u. a.": "unter anderem",
+    "usw.": "und so weiter",
+    "ca.": "etwa",
+    "bzw.": "oder",
+    "evtl.": "vielleicht",
+    "max.": "höchstens",
+    "Hrn.": "Herrn",
+    "Hr.": "Herr",
+    "Mio.": "Millionen",
+    "Mrd.": "Milliarden",
+}
+_UNITS = {
+    "km/h": "Kilometer pro Stunde",
+    "kg": "Kilo",
+    "km": "Kilometer",
+    "cm": "Zentimeter",
+    "m²": "Quadratmeter",
+    "m": "Meter",
+    "g": "Gramm",
+    "l": "Liter",
+    "t": "Tonnen",
+    "°C": "Grad Celsius",
+    "°": "Grad",
+    "Std.": "Stunden",
+    "Min.": "Minuten",
+}
+_ABBREVIATION = re.compile(
+    r"(?<![\w.])(?:z\. ?B\.|d\. ?h\.|u\. ?a\.|(?:usw|ca|bzw|evtl|max|Hrn|Hr|Mio|Mrd)\.)"
+    r"(?![\w@])"
+)
+_UNIT = re.compile(r"(?<=\d) ?(km/h|kg|km|cm|m²|m|g|l|t|°C|°|Std\.|Min\.)(?![\w/²³])")
+#: Of the training's translations many tell other units, and other numbers.
+_OTHERS = {
+    "mile": ("Kilometer", "kilometer"),
+    "pound": ("Kilo", "kilogram"),
+    "foot": ("Meter", "meter"),
+    "inch": ("Zentimeter", "centimeter"),
+    "gallon": ("Liter", "liter"),
+}
+_OTHER_UNIT = re.compile(
+    r"(?P<number>\d(?:[.,]?\d)*)(?P<space>[ -])(?P<unit>mile|pound|foot|feet|inch|gallon)"
+    r"(?P<plural>e?s)?\b"
+)
+_SHORT_STREET = re.compile(r"(?<=[a-zäöü]{2}s)tr\.(?! ?\d)")
 
 
 def without_article(text: str) -> str:
@@ -48,3 +99,36 @@ def with_euros(text: str) -> str:
         lambda found: f"{found[1]} Euro" if found[1] else " Euro",
         text,
     )
+
+
+def written_out(text: str) -> str:
+    """Return a text with "Kilo" for the kg after a number, "zum Beispiel" for z. B., and so on.
+
+    A full stop that also ends the sentence stays.
+    """
+
+    def words(found: re.Match[str]) -> str:
+        short = found[0].replace(".", ". ").strip() if found[0][1] == "." else found[0]
+        short = re.sub(" +", " ", short)
+        return _WORDS[short] + ("." if found.end() == len(found.string) else "")
+
+    def unit(found: re.Match[str]) -> str:
+        ends = found.end() == len(found.string) and found[1][-1] == "."
+        return f" {_UNITS[found[1]]}" + ("." if ends else "")
+
+    text = _ABBREVIATION.sub(words, text)
+    return _SHORT_STREET.sub("traße", _UNIT.sub(unit, with_euros(text)))
+
+
+def with_right_units(sentence: str, translation: str) -> str:
+    """Return a translation with kilometers where its sentence has as many, and not miles."""
+
+    def right(found: re.Match[str]) -> str:
+        ours, theirs = _OTHERS[found["unit"].replace("feet", "foot")]
+        number = re.sub("[.,]", "[., ]", found["number"])
+        if not re.search(rf"(?<![\d.,]){number} {ours}", sentence):
+            return found[0]
+        is_plural = found["plural"] or found["unit"] == "feet"
+        return found["number"] + found["space"] + theirs + ("s" if is_plural else "")
+
+    return _OTHER_UNIT.sub(right, translation)

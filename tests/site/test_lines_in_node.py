@@ -16,22 +16,20 @@ from translator.data.cleaning import normalise
 from translator.decoding import copying
 from translator.decoding.confidence import is_guessed
 from translator.decoding.lexicon import Lexicon
-from translator.decoding.lines import (
-    _decode,
-    _pieces,
-    is_in_one_case,
-    translate_lines,
-)
+from translator.decoding.lines import _decode, translate_lines
 from translator.decoding.model_folder import Translator, load_translator
 from translator.decoding.search import DecodingOptions, length_penalty
 from translator.decoding.sentences import (
+    _sentences,
     is_heading,
+    is_in_one_case,
+    pieces_of,
     split_clauses,
     split_heading,
     split_sentences,
 )
 from translator.export.web_export import write_web
-from translator.postal import with_euros
+from translator.postal import with_euros, with_right_units, written_out
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -108,9 +106,21 @@ AROUND = """(lines) => {
     const english = Copying.withRightOrdinals(clean);
     return {
       sentences: Sentences.splitSentences(line),
-      parts: Sentences.splitHeading(line, Copying.isVerbatim),
+      parts: Sentences.splitHeading(line, Copying.isVerbatim, lexicon),
       heading: Sentences.isHeading(clean, lexicon),
+      of_line: [...Sentences.ofLine(line, lexicon)],
+      trailing: Sentences.splitTrailing(line),
+      brackets: Sentences.splitBrackets(line),
       euros: Postal.withEuros(clean),
+      words: Postal.writtenOut(clean),
+      units: Postal.withRightUnits(clean, english),
+      letters: lexicon.withUsualLetters(clean),
+      quotes: Copying.withUsualQuotes(clean),
+      closed: Copying.withClosingMark(clean, english),
+      digits: Postal.withEnglishNumbers(clean, Copying.numbers(clean).map((one) => one.text)),
+      first: [true, false].map((goesOn) =>
+        Copying.withFirstLetter(clean, [...english].slice(5).join(""), goesOn),
+      ),
       clauses: Sentences.splitClauses(line, (part) => [...part].length <= 20),
       usual: lexicon.withUsualCase(line),
       verbatim: Copying.isVerbatim(line),
@@ -149,9 +159,27 @@ def around(line: str, lexicon: Lexicon) -> dict[str, object]:
 
     return {
         "sentences": split_sentences(line),
-        "parts": split_heading(line, copying.is_verbatim),
+        "parts": split_heading(line, copying.is_verbatim, lexicon),
         "heading": is_heading(clean, lexicon),
+        "of_line": list(_sentences(line, lexicon)),
+        "trailing": list(marks.split_trailing(line)),
+        "brackets": [
+            marks.split_brackets(line)[0],
+            list(map(list, marks.split_brackets(line)[1])),
+        ],
         "euros": with_euros(clean),
+        "words": written_out(clean),
+        "units": with_right_units(clean, english),
+        "letters": lexicon.with_usual_letters(clean),
+        "quotes": marks.with_usual_quotes(clean),
+        "closed": marks.with_closing_mark(clean, english),
+        "digits": marks.with_english_numbers(
+            clean, [one.text for one in copying.numbers(clean)]
+        ),
+        "first": [
+            marks.with_first_letter(clean, english[5:], goes_on=goes_on)
+            for goes_on in (True, False)
+        ],
         "clauses": split_clauses(line, lambda part: len(part) <= 20),
         "usual": lexicon.with_usual_case(line),
         "verbatim": copying.is_verbatim(line),
@@ -213,7 +241,7 @@ def differences(
 
 def is_tie(line: str, ours: list[dict], translator: Translator) -> bool:
     """Return whether PyTorch gives the same score to each sentence of the page and of Python."""
-    theirs = [one for one in _pieces(translator, line, []) if one.to_translate]
+    theirs = [one for one in pieces_of(translator, line, []) if one.to_translate]
     _decode(translator, theirs, DecodingOptions(alpha=translator.alpha))
     return len(ours) == len(theirs) and all(
         abs(scored(translator, **one) - other.found[0][1].score) < TOLERANCE

@@ -94,7 +94,7 @@ def test_addresses_and_long_numbers_pass_unchanged(capsys):
     ("line", "numbers"),
     [
         ("Das kostet 12 000 Euro.", ["12,000"]),
-        ("Er ist 3,5 Meter lang.", ["3,5"]),
+        ("Er ist 3,5 Meter lang.", ["3.5"]),
         ("Ich wohne in Zimmer 47.", ["47"]),
         ("Der Zug fährt um 14:35 Uhr ab.", ["14:35"]),
         ("Er kam 1945 und ging 1989.", ["1945", "1989"]),
@@ -142,6 +142,49 @@ def test_symbols_and_marks_of_lists_stay(line, stays, capsys):
     (out,), _ = translated(capsys, line)
     assert stays in out
     assert len(out) > len(stays) + 3
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "Wir muessen spaeter noch darueber sprechen.",
+            "We have to talk about it later.",
+        ),
+        ("Draussen ist es heiss.", "It's hot outside."),
+        ("Das ist NICHT lustig.", "That's not funny."),
+        ("Sie wiegt max. 60 kg.", "She weighs 60 kilograms at most."),
+        ("Bis Köln sind es noch 120 km.", "It's 120 kilometers to Köln."),
+        ("Die Stadt hat 83.245 Einwohner.", "The city has 83,245 inhabitants."),
+        ("Der Laden ist (leider) geschlossen.", "The store is closed (unfortunately)."),
+        ("(Er hat nichts davon gewusst.)", "(He didn't know anything about it.)"),
+        (
+            "»Das ist mein Buch«, rief das Mädchen.",
+            '"This is my book," called the girl.',
+        ),
+        ("Wenn ich nur wüsste …", "If only I knew …"),
+        ("Das war ein Witz ;-)", "That was a joke ;-)"),
+        ("2. Warten Sie eine Minute.", "2. Wait a minute."),
+        ("Was für ein schöner Tag! #sonne #urlaub", "What a nice day! #sonne #urlaub"),
+        (
+            "Die Datei liegt unter C:\\Daten\\bericht.pdf.",
+            "The file is under C:\\Daten\\bericht.pdf.",
+        ),
+    ],
+)
+def test_what_a_stranger_may_type(line, expected, capsys):
+    assert translated(capsys, line) == ([expected], "")
+
+
+def test_clauses_of_a_sentence_that_was_cut_stay_one_sentence(capsys):
+    long = (
+        "Ich wollte eigentlich nur kurz einkaufen gehen, aber dann traf ich im Supermarkt "
+        "meinen alten Freund Martin, und wir gingen zusammen einen Kaffee trinken und redeten "
+        "sehr lange über die alten Zeiten, die Lehrer, die Reisen und die Kinder."
+    )
+    (out,), err = translated(capsys, long)
+    assert "was cut into" in err
+    assert not re.search(r"\. \w|[a-z], (?:And|But|We|The)\b", out), out
 
 
 def test_what_is_left_out_is_said(capsys):
@@ -401,7 +444,7 @@ def test_addresses_and_codes_pass_unchanged(line, capsys):
             "Meine IBAN lautet DE75 5121 0800 1245 1261 99.",
             "My IBAN is DE75 5121 0800 1245 1261 99.",
         ),
-        ("Der Kaffee kostet 3,20 €.", "The coffee costs 3,20 euros."),
+        ("Der Kaffee kostet 3,20 €.", "The coffee costs 3.20 euros."),
     ],
 )
 def test_addresses_codes_and_prices_survive_in_a_sentence(line, expected, capsys):

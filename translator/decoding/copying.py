@@ -18,7 +18,7 @@ from translator.decoding.lexicon import (
     Lexicon,
     is_capitalised,
 )
-from translator.first_names import ENGLISH, FIRST_NAMES, MEN, WOMEN
+from translator.first_names import ENGLISH, FIRST_NAMES, INTRODUCES, MEN, WOMEN
 from translator.postal import ADDRESS_LINE, CODE, COPIED, without_article
 
 #: Also "12 000", with the space before three digits alone; and "-5", but "5" of "3-5" and "U-5".
@@ -71,11 +71,6 @@ _IN_OTHER_WORDS = {
 DETERMINER = re.compile(
     r"(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[rnms]?)?"
     r"|dies(?:e[rnms]?)|jede[rnms]?|zum|zur|im|am|beim|vom|ins|viele?|einige|zwei|drei|wie|etwas|nichts|alles|wenig)",
-    re.IGNORECASE,
-)
-#: What a name follows, though the word be known: "Herr Müller", "ich heiße Johannes".
-_INTRODUCES = re.compile(
-    r"Herrn?|Hr|Frau|Familie|Dr|Doktor|Prof|Professor|heiß(?:e|t|en)|namens",
     re.IGNORECASE,
 )
 #: What follows a verb or an adverb at the beginning of a sentence, and no name.
@@ -154,7 +149,7 @@ def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
         follows = bool(names) and sentence[names[-1][1] : begin] == " "
         # "Herr Johannes Müller", though Müller be known; but "ich gebe Tom Geld".
         surname = (
-            follows and is_capitalised(found[0]) and _INTRODUCES.fullmatch(before[0])
+            follows and is_capitalised(found[0]) and INTRODUCES.fullmatch(before[0])
         )
         if not i and len(words) > 1 and _AFTER_VERB.fullmatch(words[1][0]):
             continue
@@ -186,7 +181,7 @@ def _first_name(word: str) -> str:
 def _is_name(word: str, before: Sequence[str], lexicon: Lexicon) -> bool:
     if not is_capitalised(word) or any(c.isdigit() for c in word):
         return False
-    if before and _INTRODUCES.fullmatch(before[-1]):
+    if before and INTRODUCES.fullmatch(before[-1]):
         # Not "das heißt Krieg", "seine Frau Gemahlin".
         return len(before) < 2 or not DETERMINER.fullmatch(before[-2])
     if lexicon.knows(word):

@@ -14,13 +14,16 @@ import numpy as np
 from translator.data.prepared import PreparedCorpus
 from translator.errors import TranslatorError
 from translator.files import write_text
-from translator.first_names import FIRST_NAMES
+from translator.first_names import FIRST_NAMES, INTRODUCES
 
 LEXICON = "lexicon.json"
-#: Addresses contain words and numbers, and are none. An e-mail address is looked for only where
-#: one can begin: else a word of n letters would be gone through n times.
+#: Addresses contain words and numbers, and are none; nor are hashtags, paths and code. An e-mail
+#: address is looked for only where one can begin: else a word of n letters would be gone through
+#: n times.
 ADDRESS = re.compile(
     r"(?:https?://|www\.)\S*[\w/]|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w.@-])[\w-]+(?:\.[\w-]+)*\.(?:at|ch|com|de|eu|info|net|org)(?:/\S*[\w/])?(?![\w@-])"
+    r"|(?<!\w)[#@][^\W\d_]\w*|(?<!\w)[A-Z]:\\\S*\w|`[^`\n]+`"
 )
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 #: A letter of another script than the Latin one: "µ" and "№" are none.
@@ -38,6 +41,16 @@ UNTRANSLATED = re.compile(rf"{ADDRESS.pattern}|(?<!\w){_OTHER_WORD}(?: {_OTHER_W
 FAMILIAR = 0.999
 #: Of German nouns, and what links two of them.
 ENDINGS = ("n", "en", "s", "es", "e", "er")
+_UMLAUT = re.compile("[äöü]", re.IGNORECASE)
+#: What stands for an umlaut where a keyboard has none; not the "ue" of "neue" and "bequem".
+_DIGRAPHS = {"ae": "ä", "oe": "ö", "ue": "ü"}
+_DIGRAPH = re.compile("ae|oe|(?<![aeqä])ue", re.IGNORECASE)
+_AS_DIGRAPHS = str.maketrans({umlaut: two for two, umlaut in _DIGRAPHS.items()})
+_WITHOUT_DOTS = str.maketrans("äöü", "aou")
+#: Words that only "ss" and "ß" tell apart: Masse, Maße.
+_SS_OR_SZ = re.compile("(?:bu|flo|ma|ru)ss(?:e[nrs]?)?")
+#: Before a word inside a sentence, where a capital tells a noun or a name.
+_INSIDE = re.compile(r"\w,? $")
 #: A capitalised word is a name if at least this share of its pairs has it on both sides.
 COPIED = 0.5
 
@@ -49,6 +62,11 @@ class LexiconError(TranslatorError):
 def fold(word: str) -> str:
     """Return what different spellings of a word share: STRASSE is Straße."""
     return word.lower().replace("ß", "ss")
+
+
+def _as_umlaut(found: re.Match[str]) -> str:
+    umlaut = _DIGRAPHS[found[0].lower()]
+    return umlaut.upper() if found[0][0].isupper() else umlaut
 
 
 @dataclass(frozen=True)
@@ -64,10 +82,23 @@ class Lexicon:
     names: tuple[str, ...]
     _usual: dict[str, str] = field(init=False, repr=False, compare=False)
     _names: frozenset[str] = field(init=False, repr=False, compare=False)
+    #: Words with umlauts by how they are written without.
+    _digraphs: dict[str, str] = field(init=False, repr=False, compare=False)
+    _without_dots: dict[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_usual", {fold(word): word for word in self.words})
         object.__setattr__(self, "_names", frozenset(self.names))
+        for name, table in (
+            ("_digraphs", _AS_DIGRAPHS),
+            ("_without_dots", _WITHOUT_DOTS),
+        ):
+            written = {
+                folded.translate(table): word
+                for folded, word in self._usual.items()
+                if _UMLAUT.search(folded)
+            }
+            object.__setattr__(self, name, written)
 
     @classmethod
     def learn(cls, pairs: Iterable[tuple[str, str]], longest: int) -> Lexicon:
@@ -163,10 +194,62 @@ class Lexicon:
         return "".join(parts)
 
     def _respelt(self, text: str) -> str:
-        return WORD.sub(
-            lambda found: self._usual.get(fold(found[0]), found[0].capitalize()),
-            text,
-        )
+        others = {} if _UMLAUT.search(text) else self._without_dots
+
+        def usual(found: re.Match[str]) -> str:
+            folded = fold(found[0])
+            written = (self._usual, self._digraphs, others)
+            known = (words[folded] for words in written if folded in words)
+            return next(known, found[0].capitalize())
+
+        return WORD.sub(usual, text)
+
+    def with_usual_letters(self, text: str) -> str:
+        """Return a text with the umlauts and the "ß" that a keyboard may lack.
+
+        "Fuer" is für, "Strasse" Straße, "daß" dass and, where a text has no umlaut, "horen" hören.
+        What the training had stays, and so do names, addresses and letters that are not Latin.
+        """
+        has_umlauts = bool(_UMLAUT.search(text))
+        kept = [found.span() for found in UNTRANSLATED.finditer(text)]
+        parts, end, before = [], 0, ""
+        for found in WORD.finditer(text):
+            word, begin = found[0], found.start()
+            while kept and kept[0][1] <= begin:
+                kept.pop(0)
+            left = text[max(begin - 3, 0) : begin]
+            is_kept = bool(kept) and kept[0][0] <= begin
+            may_be_name = is_capitalised(word) and bool(_INSIDE.search(left))
+            is_kept = is_kept or (is_capitalised(word) and INTRODUCES.fullmatch(before))
+            if not is_kept:
+                usual = self._usual_letters(word, may_be_name, has_umlauts)
+                parts += [text[end:begin], usual]
+                end = found.end()
+            before = word
+        return "".join([*parts, text[end:]])
+
+    def _usual_letters(self, word: str, may_be_name: bool, has_umlauts: bool) -> str:
+        folded = fold(word)
+        usual = self._usual.get(folded, "")
+        if word.isupper() and len(word) > 2:  # "Das ist NICHT wahr."
+            return usual if usual and usual.islower() else word
+        if usual:
+            has_two_spellings = ("ß" in usual) == ("ß" in word)
+            if has_two_spellings or _SS_OR_SZ.fullmatch(folded):
+                return word
+        elif word.removesuffix("s") in FIRST_NAMES or self.is_derived(word):
+            return word
+        else:
+            usual = self._digraphs.get(folded, "")
+            if not usual and word.islower() and not has_umlauts:
+                usual = self._without_dots.get(folded, "")
+            if may_be_name and usual.islower():  # "Schoen", not "schön"
+                return word
+            if not usual:
+                with_umlauts = _DIGRAPH.sub(_as_umlaut, word)
+                return with_umlauts if self.is_derived(with_umlauts) else word
+        first = usual[0].upper() if word[0].isupper() else usual[0].lower()
+        return first + usual[1:]
 
     def save(self, folder: Path) -> None:
         """Write the lexicon into a model's folder."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from translator.data.cleaning import normalise
 from translator.decoding.confidence import is_guessed, is_short
@@ -14,42 +13,28 @@ from translator.decoding.copying import (
     added_numbers,
     in_english,
     is_copied,
-    is_foreign_script,
-    is_verbatim,
     lost_numbers,
+    numbers,
     put_back,
-    spans_to_copy,
     ways_to_stand_in,
 )
-from translator.decoding.foreign import foreign_warning
 from translator.decoding.lexicon import WORD, Lexicon
 from translator.decoding.model_folder import Translator
-from translator.decoding.search import (
-    LONGEST_SOURCE,
-    DecodingOptions,
-    Hypothesis,
-    decode_ids,
-)
-from translator.decoding.sentences import (
-    LIST_MARK,
-    is_heading,
-    split_clauses,
-    split_heading,
-    split_sentences,
-)
+from translator.decoding.search import DecodingOptions, Hypothesis, decode_ids
+from translator.decoding.sentences import Piece, pieces_of
 from translator.errors import TranslatorError
-from translator.first_names import with_commas, without_commas
+from translator.first_names import without_commas
 from translator.marks import (
     lost_markup,
     with_closing_mark,
+    with_english_numbers,
+    with_first_letter,
     with_right_ordinals,
-    without_signs,
 )
-from translator.postal import with_euros
+from translator.postal import with_right_units
 
 #: A heading is read with each of these, too.
 ARTICLES = ("Der", "Die", "Das")
-_SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -79,23 +64,6 @@ class LineTranslation:
         return self.candidates[0].text
 
 
-@dataclass
-class _Piece:
-    """A piece of a line: what is around it, what to translate, and what came of it."""
-
-    before: str  # white space, as after
-    after: str
-    source: str
-    to_translate: str = ""  # empty: the source stands
-    shouted: bool = False
-    unended: bool = False  # the full stop in to_translate is ours
-    heading: bool = False
-    apposed: list[str] = field(default_factory=list)  # names with commas of ours
-    spans: list[Span] = field(default_factory=list)
-    signs: list[str] = field(default_factory=list)  # emoji, which stand at the end
-    found: list[tuple[str, Hypothesis]] = field(default_factory=list)
-
-
 def translate_lines(
     translator: Translator,
     lines: Sequence[str],
@@ -105,11 +73,12 @@ def translate_lines(
     """Translate lines of any text; the result has one for each, in order.
 
     A line is translated sentence by sentence, one without an end mark as if it had a full stop. A
-    sentence longer than those in training is cut at commas. Text without letters stays as it is;
-    names, long numbers and addresses that the model does not copy are put in their places. A line
-    in capitals is read and written as such. Emoji come after the sentence that they are in. Words
-    in letters that are not Latin are copied like names. Of names, numbers, addresses and markup a
-    warning says which are lost.
+    sentence longer than those in training is cut at commas; what stands in brackets is translated
+    by itself, and comes after its sentence. Cells between tabs stay apart. Text without letters
+    stays as it is; names, long numbers and addresses that the model does not copy are put in their
+    places. A line in capitals is read and written as such. Emoji come after the sentence that they
+    are in. Words in letters that are not Latin are copied like names. Of names, numbers, addresses
+    and markup a warning says which are lost.
     n_best: how many candidates at most; the i-th of a line is made of the i-th of its sentences.
     Raises TranslatorError for n_best below 1 or above the size of the beam.
     """
@@ -120,7 +89,7 @@ def translate_lines(
         )
     warnings: list[list[str]] = [[] for _ in lines]
     pieces = [
-        list(_pieces(translator, line, told))
+        list(pieces_of(translator, line, told))
         for line, told in zip(lines, warnings, strict=True)
     ]
     _decode(translator, [piece for row in pieces for piece in row], options)
@@ -130,78 +99,13 @@ def translate_lines(
     ]
 
 
-def _pieces(translator: Translator, line: str, warnings: list[str]) -> Iterator[_Piece]:
-    """Yield the pieces of a line; joined with the space after each, they are the line."""
-    lexicon = translator.lexicon
-    if not is_verbatim(line) and (foreign := foreign_warning(normalise(line), lexicon)):
-        warnings.append(foreign)
-    longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
-
-    def fits(text: str) -> bool:
-        return len(translator.tokenizer.encode(normalise(text))) <= longest
-
-    sentences = split_heading(line, is_verbatim)
-    if len(sentences) == 1 and not is_verbatim(line):
-        sentences = split_sentences(line)
-    for sentence in sentences:
-        is_letter = len(sentence.strip()) == 1
-        if is_letter or is_verbatim(sentence) or LIST_MARK.fullmatch(sentence):
-            yield _Piece("", "", sentence)
-            continue
-        if is_foreign_script(sentence):
-            warnings.append(
-                f"no Latin letters, not translated: {sentence.strip()[:40]}"
-            )
-            yield _Piece("", "", sentence)
-            continue
-        shouted = sentence.isupper()
-        # What is too long for a word stays as it is.
-        is_whole = all(map(fits, sentence.lower().split()))
-        if lexicon and is_whole and is_in_one_case(sentence):
-            sentence = lexicon.with_usual_case(sentence)
-        parts = split_clauses(sentence, fits)
-        if len(parts) > 1:
-            warnings.append(
-                f"a sentence is longer than those in training and was cut into {len(parts)}: "
-                f"{sentence.strip()[:40]}…"
-            )
-        for part in parts:
-            before, source, after = _SPACE.fullmatch(part).groups()
-            piece = _Piece(before, after, source, shouted=shouted)
-            if fits(source):
-                text, piece.signs = without_signs(source)
-                text = with_euros(normalise(text))
-                piece.to_translate, piece.apposed = with_commas(text)
-                # Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
-                piece.unended = (
-                    part is parts[-1]
-                    and piece.to_translate[-1:].isalnum()
-                    and fits(piece.to_translate + ".")
-                )
-                piece.heading = piece.unended and is_heading(
-                    piece.to_translate, lexicon
-                )
-                piece.to_translate += "." if piece.unended else ""
-                piece.spans = spans_to_copy(piece.to_translate, lexicon)
-            else:
-                warnings.append(f"too long for a word, not translated: {source[:40]}…")
-            yield piece
-
-
-def is_in_one_case(text: str) -> bool:
-    """Return whether a text has words in capitals alone, or none."""
-    words = [word for word in WORD.findall(text) if word.isalpha()]
-    many = len(words) > 1 or any(len(word) > 4 for word in words)
-    return text.islower() or (text.isupper() and many)
-
-
 def _decode(
-    translator: Translator, pieces: Sequence[_Piece], options: DecodingOptions
+    translator: Translator, pieces: Sequence[Piece], options: DecodingOptions
 ) -> None:
     """Translate pieces; where something was not copied, again with something else in its place."""
     pieces = [piece for piece in pieces if piece.to_translate]
     plain = _hypotheses(translator, [piece.to_translate for piece in pieces], options)
-    again: list[tuple[_Piece, list[Span], str, list[str]]] = []
+    again: list[tuple[Piece, list[Span], str, list[str]]] = []
     doubtful = []
     for piece, found in zip(pieces, plain, strict=True):
         piece.found = _as_ended(piece, found)
@@ -240,12 +144,20 @@ def _decode(
         piece.found = ordered
     for piece in pieces:
         piece.found = _without_doubles(
-            (without_commas(text, piece.apposed), found) for text, found in piece.found
+            (_in_english(piece, text), found) for text, found in piece.found
         )
 
 
+def _in_english(piece: Piece, text: str) -> str:
+    """Return a piece's translation with numbers and a first letter as English writes them."""
+    text = without_commas(text, piece.apposed)
+    digits = [span.text for span in numbers(piece.to_translate)]
+    text = with_right_units(piece.to_translate, with_english_numbers(text, digits))
+    return with_first_letter(piece.source, text, goes_on=piece.goes_on)
+
+
 def _decode_headings(
-    translator: Translator, pieces: Sequence[_Piece], options: DecodingOptions
+    translator: Translator, pieces: Sequence[Piece], options: DecodingOptions
 ) -> None:
     """Translate headings with an article, too, which goes again; the likeliest comes first.
 
@@ -280,24 +192,28 @@ def _without_doubles(
 
 
 def _as_ended(
-    piece: _Piece, found: Sequence[tuple[str, Hypothesis]]
+    piece: Piece, found: Sequence[tuple[str, Hypothesis]]
 ) -> list[tuple[str, Hypothesis]]:
-    """Return what was found for a piece, without a full stop where it had none.
+    """Return what was found for a piece, without the mark at its end where it had none.
 
     With a quotation mark, where it ended in one.
     """
     return _without_doubles(
         (
-            with_closing_mark(
-                piece.to_translate, text.removesuffix(".") if piece.unended else text
-            ),
+            with_closing_mark(piece.to_translate, _without_mark(piece, text)),
             hypothesis,
         )
         for text, hypothesis in found
     )
 
 
-def _lost(piece: _Piece, translation: str) -> tuple[int, int]:
+def _without_mark(piece: Piece, text: str) -> str:
+    if piece.unended:
+        return text.removesuffix(".")
+    return text.rstrip(".!?…") if piece.mark else text
+
+
+def _lost(piece: Piece, translation: str) -> tuple[int, int]:
     """Return how many numbers of a piece a translation lacks, and how many other spans."""
     return (
         len(lost_numbers(piece.to_translate, translation)),
@@ -306,7 +222,7 @@ def _lost(piece: _Piece, translation: str) -> tuple[int, int]:
 
 
 def _told(
-    piece: _Piece, translation: str, found: Hypothesis, lexicon: Lexicon | None
+    piece: Piece, translation: str, found: Hypothesis, lexicon: Lexicon | None
 ) -> list[str]:
     """Return what to say of a piece's translation, empty where there was none."""
     begin = piece.source[:40]
@@ -323,11 +239,14 @@ def _told(
     lost = _lost_texts(piece, translation)
     lost += lost_numbers(piece.to_translate, translation)
     lost += lost_markup(piece.to_translate, translation)
+    lost = [one for one in lost if not any(one != o and one in o for o in lost)]
     added = added_names(piece.to_translate, translation) if lexicon else []
     added += added_numbers(piece.to_translate, translation)
     doubts = [f"not in the translation: {'; '.join(lost)}"] if lost else []
     doubts += [f"not in the source: {'; '.join(added)}"] if added else []
-    if piece.unended and is_guessed(piece.source, found.mean_log_probability, lexicon):
+    if piece.unended and is_guessed(
+        piece.to_translate, found.mean_log_probability, lexicon
+    ):
         if translation != piece.source:
             doubts.append(f"a few words alone: {begin}")
         elif lexicon and not all(map(lexicon.is_familiar, WORD.findall(translation))):
@@ -337,7 +256,7 @@ def _told(
     return told + [f"low confidence: {doubt}" for doubt in doubts]
 
 
-def _lost_texts(piece: _Piece, translation: str) -> list[str]:
+def _lost_texts(piece: Piece, translation: str) -> list[str]:
     """Return the names and addresses of a piece that a translation does not have."""
     others = [span for span in piece.spans if not span.is_number]
     return [span.text for span in others if not is_copied(span, translation)]
@@ -367,7 +286,7 @@ def _hypotheses(
 def _assembled(
     translator: Translator,
     line: str,
-    pieces: Sequence[_Piece],
+    pieces: Sequence[Piece],
     warnings: list[str],
     n_best: int,
 ) -> LineTranslation:

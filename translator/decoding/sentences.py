@@ -1,14 +1,31 @@
-"""Text cut into sentences and clauses; nothing is lost: the pieces, joined, are the text."""
+"""Text cut into sentences and clauses, of which nothing is lost, and into pieces to translate."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from itertools import accumulate
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
-from translator.decoding.copying import DETERMINER
+from translator.data.cleaning import normalise
+from translator.decoding.copying import (
+    DETERMINER,
+    Span,
+    is_foreign_script,
+    is_verbatim,
+    spans_to_copy,
+)
+from translator.decoding.foreign import foreign_warning
 from translator.decoding.lexicon import ADDRESS, WORD, Lexicon, is_capitalised
-from translator.first_names import FIRST_NAMES
+from translator.decoding.model_folder import Translator
+from translator.decoding.search import LONGEST_SOURCE, Hypothesis
+from translator.first_names import FIRST_NAMES, with_commas
+from translator.marks import (
+    split_brackets,
+    split_trailing,
+    with_usual_quotes,
+    without_signs,
+)
+from translator.postal import written_out
 
 #: Characters; what is quoted is not cut, unless its end is further away.
 LONGEST_QUOTATION = 150
@@ -16,14 +33,24 @@ LONGEST_QUOTATION = 150
 _END = re.compile(r"(?P<mark>[.!?…]+)[\"'”“’‘»«)\]]*\s+(?=(?P<next>.))", re.DOTALL)
 #: Words before a full stop that does not end a sentence; and any single letter, as in "z. B.".
 _ABBREVIATION = re.compile(
-    r"abb|abs|bd|bspw|bzgl|bzw|ca|dipl|dr|etc|evtl|fr|ggf|hr|hrsg|inkl|ing|jr|kap|max|min|mr|mrs"
-    r"|ms|nr|prof|rd|sog|st|std|\w*str|tel|usw|vgl|vs|zzgl",
+    r"abb|abs|bd|bspw|bzgl|bzw|ca|dipl|dr|etc|evtl|fr|ggf|hrn?|hrsg|inkl|ing|jr|kap|max|min|mio|mr|mrs"
+    r"|mrd|ms|nr|prof|rd|sog|st|std|\w*str|tel|usw|vgl|vs|zzgl",
     re.IGNORECASE,
 )
 #: What begins an entry of a list: "- ", "• ", "a) ", "> "; not "1. ", which may be a date.
-LIST_MARK = re.compile(r"\s*(?:[-–—*•·▪◦‣>#+]+|\(?[0-9a-z]{1,3}\))\s+")
-#: An end without a space after it: "Kommst du?Ja!"
-_JOINED_END = re.compile(r"(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])")
+LIST_MARK = re.compile(
+    r"\s*(?:[-–—*•·▪◦‣>#+]+(?:\s\[[ xX]?\])?|\[[ xX]?\]|\(?[0-9a-z]{1,3}\))\s+"
+)
+#: "1. Öffnen Sie das Fenster.": what follows is no noun.
+_NUMBERED = re.compile(r"(\s*\d{1,2}\.\s+)(?=([A-ZÄÖÜ][^\W\d_]*))")
+_CELL = re.compile(r"[^\t]*\t+|[^\t]+")
+_SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_END_MARK = re.compile(r"(.*\w)([.!?…]+)", re.DOTALL)
+#: An end without a space after it: "Kommst du?Ja!", "Er kam.Sie ging." No "Prof.Weber", "Node.Js".
+_JOINED_END = re.compile(
+    r"(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])"
+    r"|(?<=[a-zäöüß]{3}\.)(?=(?:[A-ZÄÖÜ][a-zäöüß]{2,30}|A[mn]|D[au]|E[rs]|I[mn]|Ja|So|Zu),? \S)"
+)
 #: Before the name of a chapter: "2.1 ", "1. ", but no date.
 _SECTION = re.compile(
     r"\s*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}\.)\s+(?=[A-ZÄÖÜ])"
@@ -39,7 +66,156 @@ _LABEL = re.compile(r"([^:]{1,40}[^\s:])(:\s+)(.*)", re.DOTALL)
 #: Of adjectives before a noun; and what links two nouns.
 _ADJECTIVE_ENDINGS = ("e", "en", "er", "es")
 _LINK = re.compile(r"und|oder|der|des|von|für|im|in|mit|zum|zur")
+_CONJUNCTION = re.compile(r"\s+(?=(?:aber|denn|oder|sowie|und)\s)")
+_SPACES = re.compile(r"\s+")
 _CLAUSE_END = re.compile(r"(?<=[,;:–—])\s+|\s+(?=[–—(])")
+
+
+@dataclass
+class Piece:
+    """A piece of a line: what is around it, what to translate, and what came of it."""
+
+    before: str  # white space and marks, as after
+    after: str
+    source: str
+    to_translate: str = ""  # empty: the source stands
+    shouted: bool = False
+    goes_on: bool = False  # a sentence that began before
+    mark: str = ""  # at the end of to_translate, which the translation does not get
+    unended: bool = False  # that mark is a full stop of ours
+    heading: bool = False
+    apposed: list[str] = field(default_factory=list)  # names with commas of ours
+    spans: list[Span] = field(default_factory=list)
+    signs: list[str] = field(default_factory=list)  # emoji, which stand at the end
+    found: list[tuple[str, Hypothesis]] = field(default_factory=list)
+
+
+def pieces_of(
+    translator: Translator, line: str, warnings: list[str]
+) -> Iterator[Piece]:
+    """Yield the pieces of a line; joined with what is around each, they are the line.
+
+    But for brackets, which come after their sentence.
+    """
+    lexicon = translator.lexicon
+    plain = normalise(line)
+    plain = lexicon.with_usual_letters(plain) if lexicon else plain
+    if not is_verbatim(line) and (foreign := foreign_warning(plain, lexicon)):
+        warnings.append(foreign)
+    longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
+
+    def fits(text: str) -> bool:
+        return len(translator.tokenizer.encode(normalise(text))) <= longest
+
+    for sentence in _sentences(line, lexicon):
+        is_letter = len(sentence.strip()) == 1
+        if is_letter or is_verbatim(sentence) or LIST_MARK.fullmatch(sentence):
+            yield Piece("", "", sentence)
+            continue
+        if is_foreign_script(sentence):
+            warnings.append(
+                f"no Latin letters, not translated: {sentence.strip()[:40]}"
+            )
+            yield Piece("", "", sentence)
+            continue
+        shouted = sentence.isupper()
+        # What is too long for a word stays as it is.
+        is_whole = all(map(fits, sentence.lower().split()))
+        if lexicon and is_whole and is_in_one_case(sentence):
+            sentence = lexicon.with_usual_case(sentence)
+        parts = split_clauses(sentence, fits)
+        if len(parts) > 1:
+            warnings.append(
+                f"a sentence is longer than those in training and was cut into {len(parts)}: "
+                f"{sentence.strip()[:40]}…"
+            )
+        for i, part in enumerate(parts):
+            before, source, after = _SPACE.fullmatch(part).groups()
+            whole = Piece(before, after, source, shouted=shouted, goes_on=i > 0)
+            if fits(source):
+                yield from _without_brackets(whole, lexicon, fits)
+            else:
+                warnings.append(f"too long for a word, not translated: {source[:40]}…")
+                yield whole
+
+
+def _sentences(line: str, lexicon: Lexicon | None) -> Iterator[str]:
+    """Yield the sentences of a line and what is between them, cell by cell."""
+    for cell in _CELL.findall(line):
+        parts = split_heading(cell, is_verbatim, lexicon)
+        if len(parts) > 1 or is_verbatim(cell):
+            yield from parts
+            continue
+        numbered = _NUMBERED.match(cell)
+        if numbered and lexicon and not lexicon.is_noun(numbered[2]):
+            yield numbered[1]
+            cell = cell[numbered.end() :]
+        *others, last = split_sentences(cell)
+        # "Er kam.Sie ging." has no space, English has.
+        yield from (one if one[-1].isspace() else f"{one} " for one in others)
+        yield last
+
+
+def _without_brackets(
+    whole: Piece, lexicon: Lexicon | None, fits: Callable[[str], bool]
+) -> Iterator[Piece]:
+    """Yield a piece; what it has in brackets after it, before its end mark."""
+    source, brackets = split_brackets(whole.source)
+    if not brackets:
+        yield _prepared(whole, lexicon, fits)
+        return
+    yield Piece("", "", whole.before)
+    mark = ""
+    if source:
+        ended = _END_MARK.fullmatch(source)
+        source, mark = (ended[1], ended[2]) if ended else split_trailing(source)
+        main = replace(whole, before="", after=" ", source=source)
+        yield _prepared(main, lexicon, fits, mark if ended else "")
+    for k, (opening, inside, closing) in enumerate(brackets):
+        yield Piece("", "", opening)
+        before, source, after = _SPACE.fullmatch(inside).groups()
+        piece = Piece(before, after, source, shouted=whole.shouted, goes_on=True)
+        is_kept = is_verbatim(inside) or is_foreign_script(inside)
+        yield piece if is_kept else _prepared(piece, lexicon, fits)
+        yield Piece("", "", closing + (" " if k + 1 < len(brackets) else ""))
+    yield Piece("", "", mark + whole.after)
+
+
+def _prepared(
+    piece: Piece,
+    lexicon: Lexicon | None,
+    fits: Callable[[str], bool],
+    mark: str = "",
+) -> Piece:
+    """Return a piece with what the model is to read: with this mark, or one of ours, at its end."""
+    if not mark:
+        source, trailing = split_trailing(piece.source)
+        piece = replace(piece, source=source, after=trailing + piece.after)
+    text, signs = without_signs(piece.source)
+    text = normalise(text)
+    text = lexicon.with_usual_letters(text) if lexicon else text
+    text, apposed = with_commas(written_out(with_usual_quotes(text)))
+    # Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
+    unended = not mark and text[-1:].isalnum() and fits(text + ".")
+    heading = unended and is_heading(text, lexicon)
+    mark = "." if unended else mark
+    return replace(
+        piece,
+        to_translate=text + mark,
+        mark=mark,
+        unended=unended,
+        heading=heading,
+        apposed=apposed,
+        signs=signs,
+        spans=spans_to_copy(text + mark, lexicon),
+    )
+
+
+def is_in_one_case(text: str) -> bool:
+    """Return whether a text has words in capitals alone, or none."""
+    words = [word for word in WORD.findall(text) if word.isalpha()]
+    many = len(words) > 1 or any(len(word) > 4 for word in words)
+    return text.islower() or (text.isupper() and many)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -52,30 +228,46 @@ def split_sentences(text: str) -> list[str]:
     mark = LIST_MARK.match(text)
     if mark:
         return [mark[0], *(split_sentences(text[mark.end() :]))]
-    parts = _JOINED_END.split(ADDRESS.sub(lambda found: "_" * len(found[0]), text))
-    ends = list(accumulate(map(len, parts)))
+    masked = ADDRESS.sub(lambda found: "_" * len(found[0]), text)
+    ends = [end.start() for end in _JOINED_END.finditer(masked)]
+    ends = [end for end in ends if not _is_abbreviation(text[max(end - 40, 0) : end])]
     return [
         piece
-        for begin, end in zip([0, *ends], ends, strict=False)
+        for begin, end in zip([0, *ends], [*ends, len(text)], strict=True)
         for piece in _split_at_spaces(text[begin:end])
     ]
 
 
-def split_heading(line: str, is_kept: Callable[[str], bool]) -> list[str]:
+def _is_abbreviation(text: str) -> bool:
+    """Return whether a text ends in an abbreviation or an ordinal number with its full stop."""
+    word = re.search(r"(\w*)\.$", text)
+    return bool(word) and (
+        (len(word[1]) == 1 and word[1].isalpha())
+        or bool(_ABBREVIATION.fullmatch(word[1]))
+        or (word[1].isdigit() and len(word[1]) < 3)
+    )
+
+
+def split_heading(
+    line: str, is_kept: Callable[[str], bool], lexicon: Lexicon | None = None
+) -> list[str]:
     """Return the parts of a line that is a heading, or a label with what it names; else the line.
 
     The number of a chapter is a part, and so is what `is_kept` after a label. A heading has no mark
-    at its end, and few words.
+    at its end, and few words; a label before others is a noun, or a few.
     """
     if (label := _LABEL.fullmatch(line)) and is_kept(label[3]):
         return [label[1], label[2] + label[3]]
     if len(line.split()) > 8 or line.rstrip()[-1:] in ".!?…":
         return [line]
     if section := _SECTION.match(line):
-        return [section[0], *split_heading(line[section.end() :], is_kept)]
+        rest = split_heading(line[section.end() :], is_kept, lexicon)
+        return [section[0], *rest]
     if found := _COUNTED.fullmatch(line):
         counted, number, colon, rest, space = (part or "" for part in found.groups())
         return [counted, number + colon + space, *([rest] if rest else [])]
+    if label and label[3].strip() and is_heading(label[1].strip(), lexicon):
+        return [label[1], label[2], label[3]]
     return [line]
 
 
@@ -106,12 +298,7 @@ def _split_at_spaces(text: str) -> list[str]:
             continue
         if _is_quoting(text[begin : end.end()], text[end.end() :]):
             continue
-        word = re.search(r"\w*$", text[begin : end.start()])[0]
-        if end["mark"] == "." and (
-            (len(word) == 1 and word.isalpha())
-            or _ABBREVIATION.fullmatch(word)
-            or (word.isdigit() and len(word) < 3)
-        ):
+        if end["mark"] == "." and _is_abbreviation(text[begin : end.start() + 1]):
             continue
         pieces.append(text[begin : end.end()])
         begin = end.end()
@@ -134,7 +321,8 @@ def _is_quoting(before: str, after: str) -> bool:
 def split_clauses(sentence: str, fits: Callable[[str], bool]) -> list[str]:
     """Return a sentence in pieces that fit, each with the space after it.
 
-    It is cut after commas and other marks inside it; where a clause does not fit, between words.
+    It is cut after commas and other marks inside it; where a clause does not fit, before "und" and
+    its like, and between words.
     A single word is not cut, whether it fits or not.
     """
     pieces: list[str] = []
@@ -142,7 +330,9 @@ def split_clauses(sentence: str, fits: Callable[[str], bool]) -> list[str]:
         if fits(part):
             pieces.append(part)
         else:
-            pieces += _joined(_cut(re.compile(r"\s+"), part), fits)
+            for clause in _joined(_cut(_CONJUNCTION, part), fits):
+                words = [clause] if fits(clause) else _cut(_SPACES, clause)
+                pieces += _joined(words, fits)
     return pieces
 
 

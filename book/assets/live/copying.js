@@ -72,7 +72,23 @@ class Copying {
   // Emoji and other symbols, with what modifies or joins them; signs of measures are the model's.
   static SIGN = String.raw`(?![°©®™№℃])\p{So}[\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]*`;
   static SPACED = pattern(String.raw`^\s.*\s$`, "su");
-  static SIGNS = pattern(String.raw`\s*${Copying.SIGN}(?:\u200d?${Copying.SIGN})*\s*`);
+  // And ";-)", which is no end of a bracket.
+  static SIGNS = pattern(
+    String.raw`(?:(?<!\s)\s+)?(?:${Copying.SIGN}(?:\u200d?${Copying.SIGN})*|(?<![^\s])[:;]-?[\(\)DP](?!\S))\s*`,
+  );
+  // Words that have a capital only where a sentence begins.
+  static SMALL = new RegExp(
+    "^(?:after|all|although|an?|and|as|at|because|before|but|by|for|from|he|her|his|how|if|in|its?" +
+      "|my|no|not|of|on|or|our|s?he|since|so|some|that|the[mny]?|their|there|these|this|those|to" +
+      "|until|we|wh(?:at|en|ere|ether|ich|ile|o|ose)|with|your?)$",
+    "iu",
+  );
+  static FIRST_WORD = pattern(String.raw`^[\p{L}\p{Nl}\p{No}]+(?:'[\p{L}\p{Nl}\p{No}]+)?`, "u");
+  // Pairs of quotation marks, the other ones than „“.
+  static QUOTED = pattern(
+    String.raw`(?<!\w)(?:»([^«»]+)«|«\s?([^«»]+?)\s?»|"([^"]+)"|“([^“”„]+)”|›([^‹›]+)‹)(?!\w)`,
+  );
+  static IN_SINGLE = pattern(String.raw`(?<!\w)‚([^‚‘’„“]+)[‘’](?!\w)`);
 
   // Whether there is nothing to translate: no letters outside of addresses and codes.
   static isVerbatim(text) {
@@ -103,7 +119,31 @@ class Copying {
   // A translation with the quotation mark that ends its sentence, if it lacks that.
   static withClosingMark(sentence, translation) {
     const isOpen = Copying.quotationMarks(translation).length % 2 === 1;
-    return isOpen && Copying.quotationMarks(sentence.slice(-1)).length ? `${translation}"` : translation;
+    const [ends, hasEnd] = [sentence, translation].map((text) => Copying.quotationMarks(text.slice(-1)).length > 0);
+    return isOpen && ends && !hasEnd ? `${translation}"` : translation;
+  }
+
+  // A text with „“ for other pairs of quotation marks, which hardly any training has.
+  static withUsualQuotes(text) {
+    const usual = text.replace(Copying.QUOTED, (_, ...inside) => `„${inside.slice(0, 5).find(Boolean)}“`);
+    return usual.includes("„") ? usual : usual.replace(Copying.IN_SINGLE, "„$1“");
+  }
+
+  // A translation with a capital where its source has one. Where a sentence only goes on with it, a word
+  // such as "the" is small.
+  static withFirstLetter(source, translation, goesOn) {
+    const first = translation.match(Copying.FIRST_WORD)?.[0];
+    if (!first) return translation;
+    const [letter, ...rest] = translation;
+    const begin = [...source][0] ?? "";
+    if (Lexicon.isUpper(begin) && Lexicon.isLower([...first][0]) && !source.includes(first)) {
+      return letter.toUpperCase() + rest.join("");
+    }
+    const isSmall = (Lexicon.isLower(source) && !source.includes("isch")) || Copying.SMALL.test(first);
+    if (goesOn && Lexicon.isLower(begin) && isSmall && first.split("'")[0] !== "I") {
+      return letter.toLowerCase() + rest.join("");
+    }
+    return translation;
   }
 
   // The markup and the places to be filled in that a translation does not have; also the last
@@ -187,8 +227,7 @@ class Copying {
     if (lexicon.knows(word)) return lexicon.isName(word);
     if (Lexicon.isUpper(word) && [...word].length > 2) return true;
     // "der Klippenrand", "ein steiler Klippenrand": nouns, which the model may take apart.
-    const isSmall = (text) => /\p{Lowercase}/u.test(text) && !/[\p{Uppercase}\p{Lt}]/u.test(text);
-    const near = before.length && !isSmall(before.at(-1)) ? before.slice(-1) : before;
+    const near = before.length && !Lexicon.isLower(before.at(-1)) ? before.slice(-1) : before;
     return !near.some((other) => Copying.DETERMINER.test(other)) && !lexicon.isDerived(word);
   }
 
@@ -329,8 +368,12 @@ class Copying {
     return translation.replace(pattern(chosen.map(Copying.whole).join("|")), (found) => texts.get(found));
   }
 
+  static escaped(text) {
+    return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  }
+
   static whole(text) {
-    return String.raw`(?<!\w)${text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}(?!\w)`;
+    return String.raw`(?<!\w)${Copying.escaped(text)}(?!\w)`;
   }
 
   static places(text, translation) {

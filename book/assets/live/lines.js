@@ -11,6 +11,7 @@ class LineTranslator {
   // Up to so many words without an end mark are doubted below this mean log-probability of a token.
   static FEW_WORDS = 3;
   static DOUBTED = -0.45;
+  static END_MARK = pattern(String.raw`^(.*\w)([.!?…]+)$`, "su");
 
   // lexicon: or null. options: longest, alpha, beamSize and maxRatio.
   constructor(model, tokenizer, lexicon, options) {
@@ -35,7 +36,7 @@ class LineTranslator {
         yield ids && before + strip(this.tokenizer.decode(ids));
       }
       piece.found = LineTranslator.withoutDoubles(
-        piece.found.map((one) => ({ ...one, text: Copying.withoutCommas(one.text, piece.apposed) })),
+        piece.found.map((one) => ({ ...one, text: LineTranslator.inEnglish(one.text, piece) })),
       );
     }
     return this.assembled(pieces, warnings);
@@ -44,9 +45,7 @@ class LineTranslator {
   // The pieces of a line; joined with the space after each, they are the line.
   *pieces(line, warnings) {
     const { lexicon } = this;
-    let sentences = Sentences.splitHeading(line, Copying.isVerbatim);
-    if (sentences.length === 1 && !Copying.isVerbatim(line)) sentences = Sentences.splitSentences(line);
-    for (let sentence of sentences) {
+    for (let sentence of Sentences.ofLine(line, lexicon)) {
       const isLetter = [...strip(sentence)].length === 1;
       if (isLetter || Copying.isVerbatim(sentence) || sentence.match(Sentences.LIST_MARK)?.[0] === sentence) {
         yield LineTranslator.standing(sentence);
@@ -66,26 +65,75 @@ class LineTranslator {
         const what = `was cut into ${parts.length}: ${LineTranslator.begin(strip(sentence))}…`;
         warnings.push(`a sentence is longer than those in training and ${what}`);
       }
-      for (const part of parts) {
+      for (const [i, part] of parts.entries()) {
         const source = strip(part);
         const at = part.indexOf(source);
-        const piece = { before: part.slice(0, at), after: part.slice(at + source.length), source, shouted, found: [] };
+        const around = { before: part.slice(0, at), after: part.slice(at + source.length) };
+        const whole = { ...around, source, shouted, goesOn: i > 0, found: [] };
         if (this.fits(source)) {
-          const [withoutSigns, signs] = Copying.withoutSigns(source);
-          const plain = Postal.withEuros(normalise(withoutSigns));
-          const [text, apposed] = lexicon ? Copying.withCommas(plain, lexicon) : [plain, []];
-          // Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
-          const unended = part === parts.at(-1) && /[\p{L}\p{N}]$/u.test(text) && this.fits(`${text}.`);
-          const heading = unended && Sentences.isHeading(text, lexicon);
-          const toTranslate = unended ? `${text}.` : text;
-          const spans = Copying.spansToCopy(toTranslate, lexicon);
-          Object.assign(piece, { signs, unended, heading, apposed, toTranslate, spans });
+          yield* this.withoutBrackets(whole);
         } else {
           warnings.push(`too long for a word, not translated: ${LineTranslator.begin(source)}…`);
+          yield whole;
         }
-        yield piece;
       }
     }
+  }
+
+  // A piece; what it has in brackets after it, before its end mark.
+  *withoutBrackets(whole) {
+    let [source, brackets] = Sentences.splitBrackets(whole.source);
+    if (!brackets.length) {
+      yield this.prepared(whole);
+      return;
+    }
+    yield LineTranslator.standing(whole.before);
+    let mark = "";
+    if (source) {
+      const ended = source.match(LineTranslator.END_MARK);
+      [source, mark] = ended ? ended.slice(1) : Sentences.splitTrailing(source);
+      yield this.prepared({ ...whole, before: "", after: " ", source }, ended ? mark : "");
+    }
+    for (const [k, [opening, inside, closing]] of brackets.entries()) {
+      yield LineTranslator.standing(opening);
+      const bare = strip(inside);
+      const at = inside.indexOf(bare);
+      const around = { before: inside.slice(0, at), after: inside.slice(at + bare.length) };
+      const piece = { ...around, source: bare, shouted: whole.shouted, goesOn: true, found: [] };
+      const isKept = Copying.isVerbatim(inside) || Copying.isForeignScript(inside);
+      yield isKept ? piece : this.prepared(piece);
+      yield LineTranslator.standing(closing + (k + 1 < brackets.length ? " " : ""));
+    }
+    yield LineTranslator.standing(mark + whole.after);
+  }
+
+  // A piece with what the model is to read: with this mark, or one of ours, at its end.
+  prepared(piece, given = "") {
+    const { lexicon } = this;
+    let { source, after } = piece;
+    if (!given) {
+      const [without, trailing] = Sentences.splitTrailing(source);
+      [source, after] = [without, trailing + after];
+    }
+    const [withoutSigns, signs] = Copying.withoutSigns(source);
+    const letters = normalise(withoutSigns);
+    const written = lexicon ? lexicon.withUsualLetters(letters) : letters;
+    const plain = Postal.writtenOut(Copying.withUsualQuotes(written));
+    const [text, apposed] = lexicon ? Copying.withCommas(plain, lexicon) : [plain, []];
+    // Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
+    const unended = !given && /[\p{L}\p{N}]$/u.test(text) && this.fits(`${text}.`);
+    const heading = unended && Sentences.isHeading(text, lexicon);
+    const mark = unended ? "." : given;
+    const toTranslate = text + mark;
+    const spans = Copying.spansToCopy(toTranslate, lexicon);
+    return { ...piece, source, after, signs, unended, mark, heading, apposed, toTranslate, spans };
+  }
+
+  // A piece's translation without commas of ours; numbers, units and a first letter as in English.
+  static inEnglish(text, { apposed, toTranslate, source, goesOn }) {
+    const digits = Copying.numbers(toTranslate).map((span) => span.text);
+    const numbered = Postal.withEnglishNumbers(Copying.withoutCommas(text, apposed), digits);
+    return Copying.withFirstLetter(source, Postal.withRightUnits(toTranslate, numbered), goesOn);
   }
 
   // A piece that is not translated.
@@ -106,8 +154,7 @@ class LineTranslator {
   static isInOneCase(text) {
     const words = Lexicon.words(text).filter((word) => /^\p{L}+$/u.test(word));
     const many = words.length > 1 || words.some((word) => word.length > 4);
-    const isLower = /\p{Lowercase}/u.test(text) && !/[\p{Uppercase}\p{Lt}]/u.test(text);
-    return isLower || (Lexicon.isUpper(text) && many);
+    return Lexicon.isLower(text) || (Lexicon.isUpper(text) && many);
   }
 
   // Translate a piece; where something was not copied, again with something else in its place.
@@ -174,12 +221,13 @@ class LineTranslator {
     return logP / (tokens.length + 1);
   }
 
-  // What was found for a piece, without a full stop where it had none; with a quotation mark, where
-  // it ended in one.
-  static asEnded({ unended, toTranslate }, found) {
+  // What was found for a piece, without the mark at its end where it had none; with a quotation mark,
+  // where it ended in one.
+  static asEnded({ unended, mark, toTranslate }, found) {
+    const bare = (text) => (unended ? text.replace(/\.$/, "") : mark ? text.replace(/[.!?…]+$/, "") : text);
     const written = new Map();
     for (const { text, hypothesis } of found) {
-      const ended = Copying.withClosingMark(toTranslate, unended ? text.replace(/\.$/, "") : text);
+      const ended = Copying.withClosingMark(toTranslate, bare(text));
       if (!written.has(ended)) written.set(ended, { text: ended, hypothesis });
     }
     return [...written.values()];
@@ -233,7 +281,7 @@ class LineTranslator {
     const [{ text, hypothesis }] = LineTranslator.asEnded(piece, yield* this.hypotheses(read, false, prefix));
     const isFramed = read !== piece.toTranslate && !chosen.length;
     const bare = isFramed ? LineTranslator.withCapital(LineTranslator.withoutArticle(text)) : text;
-    const back = Copying.withoutCommas(Copying.putBack(bare, spans, chosen) ?? bare, piece.apposed);
+    const back = LineTranslator.inEnglish(Copying.putBack(bare, spans, chosen) ?? bare, piece);
     const found = [{ text: back, hypothesis, read, spans, chosen }];
     return this.assembled(pieces.map((one) => (one === piece ? { ...one, found } : one)), []);
   }
@@ -261,17 +309,18 @@ class LineTranslator {
       .map((span) => [span.text, Copying.inEnglish(span.text)])
       .filter(([, english]) => translation.includes(english))
       .map(([name, english]) => `${name} is ${english} in the translation`);
-    const lost = [
+    const allLost = [
       ...LineTranslator.lostTexts(piece, translation),
       ...Copying.lostNumbers(toTranslate, translation),
       ...Copying.lostMarkup(toTranslate, translation),
     ];
+    const lost = allLost.filter((one) => !allLost.some((other) => one !== other && other.includes(one)));
     const added = [
       ...(lexicon ? Copying.addedNames(toTranslate, translation, lexicon) : []),
       ...Copying.addedNumbers(toTranslate, translation),
     ];
     const [words, others] = [toTranslate, translation].map((one) => Lexicon.words(one).length);
-    const isGuessed = unended && LineTranslator.isGuessed(source, LineTranslator.mean(found[0]), lexicon);
+    const isGuessed = unended && LineTranslator.isGuessed(toTranslate, LineTranslator.mean(found[0]), lexicon);
     const isFamiliar = !lexicon || Lexicon.words(translation).every((word) => lexicon.isFamiliar(word));
     const isCopied = translation === source;
     const doubts = [

@@ -83,3 +83,55 @@ def test_any_text_can_be_learned_from(pairs: list[tuple[str, str]]) -> None:
     lexicon = Lexicon.learn(pairs, longest=1)
     for source, _ in pairs:
         assert lexicon.share_known(source) == 1
+
+
+@pytest.fixture
+def with_umlauts() -> Lexicon:
+    """Of a training that had words with umlauts and ß, and Schlegel as a name."""
+    text = (
+        "die Tür für den Äpfel hören müssen die schöne Straße ich weiß dass die Masse"
+        " neue Müller nicht Küche Köln Frau Herr"
+    )
+    return Lexicon.learn([(f"Wo {text}", "Where")], longest=9)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "Wir muessen fuer die Aepfel an die Tuer.",
+            "Wir müssen für die Äpfel an die Tür.",
+        ),
+        ("Die Strasse? Ich weiss, daß.", "Die Straße? Ich weiß, dass."),
+        ("Die Kuechenmasse", "Die Küchenmasse"),
+        ("Wir horen fur dich.", "Wir hören für dich."),
+        # A keyboard that has umlauts does not leave them out.
+        ("Wir hören fur dich.", "Wir hören fur dich."),
+        ("Das ist NICHT neu, EU.", "Das ist nicht neu, EU."),
+    ],
+)
+def test_umlauts_and_sz_that_a_keyboard_lacks(
+    line: str, expected: str, with_umlauts: Lexicon
+) -> None:
+    assert with_umlauts.with_usual_letters(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Frau Mueller, Herr Strasse",
+        "Ich kenne Schoene gut.",
+        "Joergs neue Maße",
+        "fuer@strasse.de, www.fuer.de, strasse.de, #fuer, C:\\Strasse, `fuer`",
+        "Poesie, Duell, Zuerich",
+    ],
+)
+def test_names_addresses_and_known_words_keep_their_letters(
+    line: str, with_umlauts: Lexicon
+) -> None:
+    assert with_umlauts.with_usual_letters(line) == line
+
+
+def test_capitals_without_umlauts_become_usual_spelling(with_umlauts: Lexicon) -> None:
+    usual = "Müssen für die Straße hören"
+    assert with_umlauts.with_usual_case("MUESSEN FUER DIE STRASSE HOREN") == usual

@@ -214,7 +214,7 @@ def test_a_model_that_writes_ends_of_lines_gives_one_line(folder, monkeypatch, c
     monkeypatch.setattr(Tokenizer, "decode", lambda self, ids: " one\ntwo\r\u2028")
     lines = ["Ich sehe den Hund.", "du hilfst mir"]
     assert main(["translate", "--model", str(folder), *lines]) == 0
-    assert capsys.readouterr().out == "one two\n" * 2
+    assert capsys.readouterr().out == "One two\none two\n"
 
 
 def test_weights_of_another_size_are_named(folder):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from translator.decoding.copying import is_verbatim
 from translator.decoding.lexicon import Lexicon
 from translator.decoding.sentences import (
+    _sentences,
     is_heading,
     split_clauses,
     split_heading,
@@ -135,6 +136,10 @@ def test_the_clauses_joined_are_the_sentence_and_fit(text: str, limit: int) -> N
         ("- Milch kaufen. Brot kaufen.", 3),
         ("a) Milch und b) Brot", 2),
         ("Kommst du?Ja!", 2),
+        ("Ich war beim Arzt.Er half mir.", 2),
+        ("Frag Prof.Weber oder nimm Node.Js dafür.", 1),
+        ("Bitte rufen Sie Hrn. Weber an.", 1),
+        ("[ ] Brot kaufen", 2),
         ("Siehe https://example.org/ab?Wort=1 nach.", 1),
         ("Hallo", 1),
         ("", 0),
@@ -142,6 +147,36 @@ def test_the_clauses_joined_are_the_sentence_and_fit(text: str, limit: int) -> N
 )
 def test_where_a_sentence_ends(text: str, count: int) -> None:
     assert len(split_sentences(text)) == count, split_sentences(text)
+
+
+def test_a_label_is_cut_from_what_it_names() -> None:
+    lexicon = Lexicon(20, ("Betreff", "Haus"), ("Tom",))
+    for line, expected in (
+        ("Betreff: Ihr Haus", ["Betreff", ": ", "Ihr Haus"]),
+        ("Er sagte: Nein", ["Er sagte: Nein"]),
+        ("Tom: Ihr Haus", ["Tom: Ihr Haus"]),
+    ):
+        assert split_heading(line, is_verbatim, lexicon) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("2. Warten Sie.", ["2. ", "Warten Sie."]),
+        ("3. Klasse war gut.", ["3. Klasse war gut."]),
+        ("Name\tHaus\t\tHof", ["Name\t", "Haus\t\t", "Hof"]),
+        ("Er kam.Sie ging weg.", ["Er kam. ", "Sie ging weg."]),
+    ],
+)
+def test_what_a_line_is_made_of(line: str, expected: list[str]) -> None:
+    lexicon = Lexicon(20, ("Klasse", "warten"), ())
+    assert list(_sentences(line, lexicon)) == expected
+
+
+def test_a_clause_that_is_too_long_is_cut_before_and() -> None:
+    text = "Er isst viel Brot und sie trinkt etwas Tee"
+    parts = split_clauses(text, lambda piece: len(piece) <= 30)
+    assert parts == ["Er isst viel Brot ", "und sie trinkt etwas Tee"]
 
 
 def test_a_long_sentence_is_cut_at_commas_before_it_is_cut_between_words() -> None:
