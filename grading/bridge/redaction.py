@@ -28,6 +28,9 @@ LARGEST, MOST = 50, 5
 PLACES = ("shape ", "index ", "axis ", "dimension ")
 #: Characters of a text that is looked for in a message that was put together otherwise.
 SHORTEST = 8
+#: Characters of such a message, and how many pieces an author puts together: with many of them a
+#: submission could spell.
+LONGEST, MOST_PIECES = 10_000, 20
 #: How many f-strings of a test are noted.
 MOST_NOTED = 20_000
 
@@ -205,29 +208,34 @@ class Texts:
         """Return what may be told of a message."""
         if message in self.made or self.is_known(message):
             return self.made.get(message, message)
-        pieces = sorted(
-            (
-                text
-                for text in (*self.made, *self.words)
-                if len(text) >= SHORTEST and text in message
-            ),
-            key=len,
-            reverse=True,
-        )
-        return self._covered(message, pieces)
+        message = message[:LONGEST]
+        pieces = [
+            text
+            for text in (*self.made, *self.words)
+            if len(text) >= SHORTEST and text in message
+        ]
+        return self._covered(message, sorted(pieces, key=len, reverse=True))
 
     def _covered(self, message: str, pieces: list[str]) -> str:
-        """Return the known pieces of a message, and holes between them."""
-        for number, piece in enumerate(pieces):
-            before, found, after = message.partition(piece)
-            if found:
-                rest = pieces[number:]
-                return (
-                    self._covered(before, rest)
-                    + self.made.get(piece, piece)
-                    + self._covered(after, rest)
-                )
-        return HOLE if message.strip() else message
+        """Return the known pieces of a message, and holes between them; of too many, a hole."""
+        found = [(message, False)]
+        for piece in pieces:
+            found = [
+                part
+                for text, known in found
+                for part in ([(text, known)] if known else self._split(text, piece))
+            ]
+            if sum(known for _, known in found) > MOST_PIECES:
+                return HOLE
+        return "".join(
+            text if known or not text.strip() else HOLE for text, known in found
+        )
+
+    def _split(self, text: str, piece: str) -> list[tuple[str, bool]]:
+        """Return what stands between the places of a piece, and what may be told of it there."""
+        parts = [(self.made.get(piece, piece), True)] * (2 * text.count(piece) + 1)
+        parts[::2] = [(part, False) for part in text.split(piece)]
+        return parts
 
 
 def is_small(value: object) -> bool:

@@ -41,6 +41,8 @@ class Watch:
         self.zygote = zygote
         self.child = child
         self.out = out
+        # The session can open its end for reading, too, and take away what was seen to be there.
+        os.set_blocking(out, False)
         self.fd = os.pidfd_open(child)
         self.limit: str | None = None
         self.status = 0
@@ -67,9 +69,7 @@ class Watch:
             self._reap()
             if not self.ended:
                 self._measure()
-        with contextlib.suppress(BlockingIOError):
-            os.set_blocking(self.out, False)
-            self._drain()
+        self._drain()
 
     def _obey(self, order: dict) -> None:
         """Stop the session, or send its own process a signal."""
@@ -81,7 +81,10 @@ class Watch:
 
     def _drain(self) -> bool:
         """Count and keep what was written to 1 and 2; False at its end."""
-        data = os.read(self.out, 1 << 16)
+        try:
+            data = os.read(self.out, 1 << 16)
+        except BlockingIOError:
+            return True
         self.written += len(data)
         self.kept.append(data[-OUTPUT_KEPT:])
         if self.written > self.zygote.limits.output_bytes:

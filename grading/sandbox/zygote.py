@@ -303,8 +303,9 @@ class Zygote:
                         follow_symlinks=False
                     ):  # one level up: no path grows long
                         os.chmod(inner.path, 0o700)
-                        os.rename(inner.path, os.path.join(folder, f".{spare}"))
-                        spare += 1
+                        while os.path.lexists(free := f"{folder}/.{spare}"):
+                            spare += 1
+                        os.rename(inner.path, free)
                     else:
                         os.unlink(inner.path)
                 os.rmdir(entry.path)

@@ -158,19 +158,14 @@ class Student:
             return CellRun(False, "StudentLost", self.lost, student_died=True)
         # The other side chooses which error it answers with, as where no memory is left there.
         except Exception as error:
-            return CellRun(False, type(error).__name__, text_of(error))
-        found = found if isinstance(found, dict) else {}
+            return CellRun(False, type(error).__name__, text_of(error)[:LONGEST_TEXT])
         texts = [
-            str(found.get(name, ""))[: LONGEST_TEXT * 10]
-            for name in ("stdout", "stderr")
+            text_in(found, name, LONGEST_TEXT * 10) for name in ("stdout", "stderr")
         ]
-        error = found.get("error")
+        error = found.get("error") if isinstance(found, dict) else None
         if not isinstance(error, dict):
             return CellRun(True, "", "", *texts)
-        name, text = (
-            str(error.get("name", ""))[:200],
-            str(error.get("text", ""))[:LONGEST_TEXT],
-        )
+        name, text = text_in(error, "name", 200), text_in(error, "text", LONGEST_TEXT)
         return CellRun(False, name, text, *texts)
 
     def run_given(
@@ -286,6 +281,15 @@ class Namespace(dict):
             self.owned.add(name)
 
 
+def text_in(found: object, name: str, most: int) -> str:
+    """Return a text in an answer, "" if it is none.
+
+    To make one of anything else could take all memory and any time, or ask the submission again.
+    """
+    text = found.get(name) if isinstance(found, dict) else None
+    return text[:most] if type(text) is str else ""
+
+
 def run_test_cell(
     student: Student, source: str, *, timeout: float | None = 60.0
 ) -> TestRun:
@@ -326,16 +330,21 @@ def _without_changes(
 def _run_test_cell(student: Student, source: str, timeout: float | None) -> TestRun:
     namespace = student.namespace()
     student.memory.begin(source)
-    reached = False
+    reached, text = False, ""
     try:
-        seen, body, last, texts = compiled(source)
-        student.texts.words |= texts
         with silence(), student.limit(timeout), interrupt(timeout):
-            exec(seen, namespace)
-            reached = body is not None
-            if body is not None:
-                exec(body, namespace)
-            value = None if last is None else eval(last, namespace)
+            try:
+                seen, body, last, texts = compiled(source)
+                student.texts.words |= texts
+                exec(seen, namespace)
+                reached = body is not None
+                if body is not None:
+                    exec(body, namespace)
+                value = None if last is None else eval(last, namespace)
+            except BaseException as error:
+                # Within the limits: its text may hold an object that only the submission can show.
+                text = text_of(error)
+                raise
     except StudentLost as lost:
         return TestRun(
             False,
@@ -356,7 +365,7 @@ def _run_test_cell(student: Student, source: str, timeout: float | None) -> Test
             reached=reached,
         )
     except BaseException as error:
-        name, text, told = type(error).__name__, text_of(error), ""
+        name, told = type(error).__name__, ""
         if name == "AssertionError" and not is_authors(error):
             name = f"Raised{name}"
         elif name == "AssertionError":
@@ -366,7 +375,12 @@ def _run_test_cell(student: Student, source: str, timeout: float | None) -> Test
         elif isinstance(error, Exception) and is_tests_own(error):
             text, told = f"{text} ({UNUSABLE})", UNUSABLE
         return TestRun(
-            False, text, name, bool(student.lost), told=told, reached=reached
+            False,
+            text[:LONGEST_TEXT],
+            name,
+            bool(student.lost),
+            told=told[:LONGEST_TEXT],
+            reached=reached,
         )
     if student.lost:  # a test swallowed it
         return TestRun(

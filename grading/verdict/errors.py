@@ -6,7 +6,6 @@ import traceback
 from pathlib import Path
 
 from grading import bridge
-from grading.bridge.exceptions import LONGEST_TEXT
 from grading.verdict.compilation import GIVEN, TEST
 
 #: Told of an error that a test runs into by itself, with what it got.
@@ -33,11 +32,14 @@ def is_tests_own(error: BaseException) -> bool:
 
 
 def text_of(error: BaseException) -> str:
-    """Return what to tell about an exception: an assert's message, or the type and the text."""
+    """Return what to tell about an exception: an assert's message, or the type and the text.
+
+    As long as it is: what was cut off would no longer be known as a text of the test's author.
+    """
     try:
         text = str(error)
     except Exception as other:
         text = f"(its text can't be made: {type(other).__name__})"
     if isinstance(error, AssertionError) and text:
-        return text[:LONGEST_TEXT]
-    return f"{type(error).__name__}: {text}"[:LONGEST_TEXT].rstrip(": ")
+        return text
+    return f"{type(error).__name__}: {text}".rstrip(": ")
