@@ -61,9 +61,9 @@ c.Autograde.sanitize_preprocessors = [
     CheckCellMetadata,
 ]
 
-# Under `nbgrader autograde`, text on stderr in a test cell costs its points (`make grade` takes none
-# for it). Lines like "[W1121 … x.cpp:82] …" are warnings of PyTorch about the machine, not about the
-# student's work: text that is nothing else is dropped.
+# Under `nbgrader autograde`, text on stderr in a test cell costs its points (`make grade` takes
+# none for it). Lines like "[W1121 … x.cpp:82] …" are warnings of PyTorch about the machine, not
+# about the student's work: text that is nothing else is dropped.
 c.IgnorePattern.enabled = True
 c.IgnorePattern.pattern = r"\A(\[W[^\]\n]*\.cpp:\d+\][^\n]*\n?)+\Z"
 

@@ -226,7 +226,11 @@ BAD = {
 )
 def test_a_warning_costs_nothing(made: Path, line: str) -> None:
     """As in grading; also where compiled code writes it."""
-    add(made, "double", f"# %% right: noise\ndef double(x):\n    {line}\n    return 2 * x\n")
+    add(
+        made,
+        "double",
+        f"# %% right: noise\ndef double(x):\n    {line}\n    return 2 * x\n",
+    )
     assert judge(made, limit=1).problems == []
 
 

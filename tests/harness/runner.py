@@ -7,8 +7,9 @@ no answer can touch another. Needs os.fork: Linux, macOS, WSL.
 
 What hidden tests work out by themselves they work out once for many jobs, as in grading.
 
-A cell scores as in grading: an error gives zero. A warning costs nothing, though `nbgrader autograde`
-takes the points of a cell that writes on stderr. Cells that draw for nobody are left out.
+A cell scores as in grading: an error gives zero. A warning costs nothing, though `nbgrader
+autograde` takes the points of a cell that writes on stderr. Cells that draw for nobody are left
+out.
 """
 
 from __future__ import annotations
