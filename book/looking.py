@@ -40,7 +40,7 @@ CLAUSES = {
     ),
     "two": ["subordinate", "subordinate-first", "content-clause"],
 }
-DRAWN = {"main": 12_000, "two": 8_000}  # about one sentence in six has its one "sie"
+DRAWN = {"main": 12_000, "two": 8_000}  # of them, one in five or six has one "sie"
 TESTS = 400
 WORDS = 20  # words in each language of the exam
 

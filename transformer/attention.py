@@ -71,13 +71,13 @@ def scaled_dot_product_attention(
     Returns (output, weights) of shapes (..., T_q, d_v) and (..., T_q, T_k). A query
     that may attend to nothing gets zeros. Weights are those before any dropout.
     A forbidden key and value must be finite, since 0 times infinity is NaN; in float16
-    scores beyond 65,504 overflow, and their row is NaN.
+    scores above 65,504 overflow, and their row is NaN.
     Raises ValueError if the shapes do not fit, or if the mask is not boolean.
     Source: Vaswani et al. (2017), section 3.2.1, equation 1.
     """
     _check_shapes(query, key, value)
     d_k = query.shape[-1]
-    # Dividing the query gives the same as dividing the scores, and is less work.
+    # Dividing the query equals dividing the scores, with less work where T_k > d_k.
     # (..., T_q, d_k) @ (..., d_k, T_k) -> (..., T_q, T_k)
     scores = (query / math.sqrt(d_k)) @ key.transpose(-2, -1)
     weights = masked_softmax(scores, mask)

@@ -83,7 +83,7 @@ class GeneralScore(DotScore):
 
 
 class ReducedRankScore(DotScore):
-    """Bilinear score whose matrix W_q W_k^T has rank r: both sides are projected to r.
+    """Bilinear score with a matrix W_q W_k^T of rank r at most: both sides go to width r.
 
     rank: the width r. Raises ValueError if it is below 1.
     Source: Vaswani et al. (2017), section 3.2.2 (the projections), without the scale.
@@ -148,8 +148,8 @@ def make_score(name: str, query_dim: int, key_dim: int, rank: int = 32) -> nn.Mo
     rank: the inner width r of "reduced_rank" and "additive"; others ignore it.
     Returns a module with prepare(keys) and forward(query, prepared), see DotScore.
     Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2, for preparing the keys.
-    Raises ValueError for an unknown name, or widths below 1, or widths that do not suit
-    it.
+    Raises ValueError for an unknown name, for widths or a rank in use below 1, or for
+    widths that do not suit it.
     """
     if name not in SCORES:
         raise ValueError(
@@ -174,8 +174,8 @@ def attend(
     src_mask: boolean (B, S), True = may attend; None allows everything.
     Returns (context, weights) of shapes (B, d_a) and (B, S). A sentence whose mask is
     all False gets zeros. Forbidden values must be finite, since 0 times infinity is
-    NaN; scores that are infinite or NaN make their row NaN. Raises ValueError if the
-    shapes do not fit, or for a mask that is not boolean.
+    NaN; an allowed score that is NaN or +infinity makes its row NaN. Raises ValueError
+    if the shapes do not fit, or for a mask that is not boolean.
     Source: Bahdanau, Cho and Bengio (2015), equations 5 and 6.
     """
     if values.dim() != 3 or values.shape[:2] != scores.shape:

@@ -229,18 +229,29 @@ def exam_attention(seed: int) -> dict[str, float]:
     return {"effect": found["attention"] - best, **found}
 
 
+class ByReadingOn(ByReading):
+    """Question, pairs, and a blank step: no pair is nearer to the answer than with it last."""
+
+    def forward(self, asked: Tensor, pairs: Tensor) -> Tensor:
+        """asked (B, 1, D) and pairs (B, n, D) -> (B, D)."""
+        order = [asked, pairs, torch.zeros_like(asked)]
+        return self.gru(torch.cat(order, dim=1))[0][:, -1]  # (B, n + 2, D) -> (B, D)
+
+
 @claim(
     id="2-exam-order",
     sentence="ask the question first, and the same GRU does far better",
-    control="the same network, pairs and updates; the pairs are as far from the answer, or "
-    "farther: were distance the cause, nothing would change",
-    effect="share right with four pairs, question first minus question last",
+    control="the same network, pairs and updates, also with a blank step behind the pairs, so that "
+    "none is nearer to the answer: were distance the cause, nothing would change",
+    effect="share right with four pairs, question first (with or without the blank step, the "
+    "worse of the two) minus question last",
     at_least=0.2,
 )
 def exam_order(seed: int) -> dict[str, float]:
     """Four pairs; only the question's place differs."""
     last, first = (exam(seed, ByReading, question) for question in ("last", "first"))
-    return {"effect": first - last, "last": last, "first": first}
+    on = exam(seed, ByReadingOn)
+    return {"effect": min(first, on) - last, "last": last, "first": first, "blank": on}
 
 
 @claim(
