@@ -83,7 +83,7 @@ class GeneralScore(DotScore):
 
 
 class ReducedRankScore(DotScore):
-    """Bilinear score with a matrix W_q W_k^T of rank r at most: both sides go to width r.
+    """Bilinear score with a matrix W_q W_k^T of rank r at most.
 
     rank: the width r. Raises ValueError if it is below 1.
     Source: Vaswani et al. (2017), section 3.2.2 (the projections), without the scale.
