@@ -1,4 +1,4 @@
-"""A language of three words with two right orders: written all at once, or one after another.
+"""A language of three-word sentences with two right orders: all at once, or one after another.
 
 "heute singt sie" is "today she sings" or "she sings today"; training shows each of the two half of
 the time. Page and claims of chapter 6 share it.

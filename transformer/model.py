@@ -289,7 +289,7 @@ def greedy_decode(
     model runs in eval mode and is left in the mode it was in. Raises ValueError for
     max_len below 1, for a bos_id or eos_id that is no word of the target, and for a src
     that the model refuses.
-    Source: Vaswani et al. (2017), section 3.1 (auto-regressive).
+    Source: Vaswani et al. (2017), section 3 (auto-regressive).
     """
     check_positive(max_len=max_len)
     for name, token in (("bos_id", bos_id), ("eos_id", eos_id)):

@@ -81,8 +81,8 @@ class TokenEmbedding(nn.Module):
     """A vector for each token, times sqrt(D).
 
     vocab_size: number of tokens. d_model: width D. The table is drawn with variance
-    1 / D, so that a scaled vector has entries of variance 1, the size of a positional
-    encoding's.
+    1 / D, so that a scaled vector has entries of variance 1, comparable to those
+    of a positional encoding.
     Raises ValueError for a size below 1.
     Source: Vaswani et al. (2017), section 3.4.
     """

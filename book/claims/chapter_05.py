@@ -95,7 +95,7 @@ def likeness(seed: int, d_model: int, scaled: bool) -> float:
     id="5-scaled-words",
     sentence="unscaled, any two words at the same place look nearly the same",
     control="the same words, scaled by the root of D",
-    effect="least cosine of two words unscaled minus largest scaled, over widths 32, 128, 512",
+    effect="least mean cosine of two words unscaled minus largest scaled, over widths 32, 128, 512",
     at_least=0.4,
 )
 def scaled_words(seed: int) -> dict[str, float]:
@@ -255,7 +255,7 @@ def relative_longer(seed: int) -> dict[str, float]:
 @claim(
     id="5-alibi-latest",
     sentence="ALiBi answers the latest at any length",
-    control="its own share at the trained length, and the other four at 192 words",
+    control="its own share at the trained length, and rotary positions at 192 words",
     effect="share right at 192 words, the latest",
     at_least=0.85,
 )

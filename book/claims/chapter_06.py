@@ -249,13 +249,11 @@ def length_cures(seed: int) -> dict[str, float]:
 
 @claim(
     id="6-alignment",
-    sentence="the head chosen on validation looks at the counterpart far more often than a look "
+    sentence="the map chosen on validation looks at the counterpart far more often than a look "
     "straight ahead would",
     control="always looking at the source word with the same number",
     effect="share of target words whose largest weight is on an aligned word, minus the control's",
     at_least=0.2,
-    paraphrase="the map chosen on validation looks at the counterpart far more often than a look "
-    "straight ahead would",
 )
 def alignment(seed: int) -> dict[str, float]:
     """Chosen on validation sentences, reported on test sentences."""

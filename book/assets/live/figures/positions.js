@@ -44,7 +44,7 @@ liveFigures.positions = (figure) => {
     const total = rows.reduce((sum, row) => sum + row[4], 0);
     say(`Positions ${p} and ${p + delta}: product ${fixed(total, 3)}.`);
     numbers(
-      ["pair", "a turn takes", "sin p", "cos p", "sin p+δ", "cos p+δ", "product"],
+      ["pair", "a turn takes", "sin ωp", "cos ωp", "sin ω(p + δ)", "cos ω(p + δ)", "product"],
       [
         ...rows.map((row, m) => [m, period(frequencies[m]).toFixed(1), ...row.map((value) => fixed(value, 3))]),
         ["all", "", "", "", "", "", fixed(total, 3)],
