@@ -237,9 +237,10 @@ def two_to_sixteen(seed: int) -> dict[str, float]:
 
 @claim(
     id="3-thin-heads",
-    sentence="thirty-two heads of width 1 are too thin",
+    sentence="thirty-two heads of width 1 fall behind",
     control="thirty-two heads of width 4: were there too many heads, these would fail, too",
-    effect="share of right answers, thirty-two heads of width 4 minus those of width 1",
+    effect="share of right answers after 400 steps, thirty-two heads of width 4 minus those of "
+    "width 1",
     at_least=0.1,
 )
 def thin_heads(seed: int) -> dict[str, float]:
@@ -247,6 +248,21 @@ def thin_heads(seed: int) -> dict[str, float]:
     thin = grades(seed, LookUp, 32).mean().item()
     thick = grades(seed, FreeHeads, 32, 4, 4).mean().item()
     return {"effect": thick - thin, "width 4": thick, "width 1": thin}
+
+
+@claim(
+    id="3-thin-longer",
+    sentence="twice the steps bring them closer",
+    control="the same heads, start and rate with half the steps",
+    effect="share of right answers, thirty-two heads of width 1 after 800 steps minus 400",
+    at_least=0.1,
+)
+def thin_longer(seed: int) -> dict[str, float]:
+    """Heads of width 1 are not stuck."""
+    short, long = (
+        grades(seed, LookUp, 32, steps=steps).mean().item() for steps in (STEPS, LONG)
+    )
+    return {"effect": long - short, "400 steps": short, "800 steps": long}
 
 
 def costs(candidate: Candidate) -> Tensor:
