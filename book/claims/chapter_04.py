@@ -47,12 +47,11 @@ ITSELF = torch.eye(T, dtype=torch.bool)  # a mask: each word may look at itself 
 
 @claim(
     id="4-alone",
-    sentence="eight layers, with eight times the parameters, are close to tossing a coin",
+    sentence="eight layers, with eight times the parameters, are wrong on more than four answers "
+    "in ten",
     control="eight layers with twice the steps at half the rate",
     effect="error on the training set, eight layers trained so minus one layer",
     at_least=0.3,
-    paraphrase="eight layers, with eight times the parameters, are wrong on more than four answers "
-    "in ten",
 )
 def alone(seed: int) -> dict[str, float]:
     """One layer of attention, and eight that are trained for longer, more slowly."""
