@@ -380,8 +380,8 @@ def both_sides(seed: int) -> dict[str, float]:
 @claim(
     id="8-perplexity",
     sentence="the words before the last are worth over a quarter of the perplexity",
-    control="the same network, as many updates, with a mask that shows it the last word alone; the "
-    "bigram counts beside it",
+    control="the same network, as many updates, with a mask that shows it the last word and its "
+    "place alone; the bigram counts beside it",
     effect="perplexity of the last word alone divided by that of all words so far",
     at_least=1.33,
 )
@@ -515,8 +515,8 @@ def mend_in_turn(model: Reader, texts: Texts, blanked: torch.Tensor) -> list[tup
     id="8-gap",
     sentence="where three words in a row are missing, more of the encoder-decoder's texts are "
     "grammatical",
-    control="an encoder that fills blanks, trained on the same gaps with as many updates, and told "
-    "how many words are missing",
+    control="an encoder that fills blanks, trained with as many updates on gaps cut alike, "
+    "and told how many words are missing",
     effect="share of grammatical texts with three words missing, encoder-decoder minus encoder",
     at_least=0.08,
 )
