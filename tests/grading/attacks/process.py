@@ -358,5 +358,4 @@ SUSPECT = {
     "lets-go-of-what-it-changed",
     "answers-before-it-is-asked",
     "memory-of-other-sizes",
-    "named-tuple-that-compares",
 }

@@ -167,7 +167,7 @@ def test_nothing_of_a_submission_comes_to_life(
     for payload in PAYLOADS[:3]:
         assert read.count(payload.format(at=at)) >= 5
     assert "{{ 7 * 7 }}" in read
-    assert "49" not in read
+    assert "49" not in read.replace(at, "")  # whose port may hold it
     assert tab.title().endswith(student)
     assert "\x1b" not in html
     assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in html
