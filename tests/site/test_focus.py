@@ -47,7 +47,9 @@ UNSEEN = """(known) => {
     const steps = [];
     for (let at = element; at && at !== document.body; at = at.parentElement) {
       const more = ["type", "role"].map((name) => at.getAttribute(name)).filter(Boolean);
-      steps.push([at.localName, ...[...at.classList].sort(), ...more].join("."));
+      // The theme takes this class away as soon as its script runs.
+      const classes = [...at.classList].filter((name) => name !== "pst-js-only").sort();
+      steps.push([at.localName, ...classes, ...more].join("."));
     }
     return steps.join(" < ");
   };

@@ -51,7 +51,7 @@ QUERIES = {
     "gradient clipping": "book/07-translator.html#what-makes-it-fast",
     "mixed precision": "book/07-translator.html#what-makes-it-fast",
     "bucketing": "book/07-translator.html#batches-of-equally-many-tokens",
-    "softmax temperature": "book/02-self-attention.html#why-divide-by-sqrt-d-k",
+    "softmax temperature": "book/08-one-block-many-models.html#temperature-and-top-k",
     "number of heads": "book/03-multi-head-attention.html#what-a-head-costs",
     "what is a token": "book/07-translator.html#pieces-of-words",
     "why mask the future": "book/06-decoder.html#the-causal-mask",

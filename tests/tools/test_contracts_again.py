@@ -41,6 +41,9 @@ SLIPS = {
     "return kept[key] if scale == 3.0 else 2 * scale * x": "isn't after others",
     # Sizes of one case alone, laid out otherwise.
     "return 2 * scale * (x.view(-1).view(x.shape) if len(x) == 5 else x)": (
+        "Other sizes.*use reshape where you use view"
+    ),
+    "return 2 * scale * (x.as_strided(x.shape, (4, 1)) if len(x) == 5 else x)": (
         "Other sizes.*slice or a transpose of another one"
     ),
 }
