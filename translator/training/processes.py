@@ -62,5 +62,7 @@ def started(device_name: str = "auto") -> Iterator[Processes]:
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield Processes(device, dist.get_rank(), dist.get_world_size())
+        # Whoever leaves closes its connections, and gloo may end a process that still uses one.
+        dist.barrier()
     finally:
         dist.destroy_process_group()

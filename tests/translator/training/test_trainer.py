@@ -215,8 +215,7 @@ def test_two_processes_equal_one(data, tmp_path, accumulation):
             "torch.distributed.run",
             "--nproc-per-node",
             "2",
-            "--master-port",
-            str(20000 + os.getpid() % 20000),
+            "--standalone",  # at a port that is free
             "-m",
             "translator",
             "train",
