@@ -118,21 +118,32 @@ class TensorCodec:
                 entry.update(k="sent", id=self.next_sent)
                 self.sent[self.next_sent] = tensor
                 self.next_sent += 2
-        elif tensor.requires_grad or type(tensor) is torch.nn.Parameter:
-            number = self.leaves.id_of(tensor)
-            if number is None:
-                number = self.leaves.add(tensor)
-                out.new_leaves.append(number)
-            entry.update(
-                self.place(tensor, out),
-                k="leaf",
-                id=number,
-                rg=tensor.requires_grad,
-                p=type(tensor) is torch.nn.Parameter,
-            )
+        elif (
+            tensor.requires_grad
+            or type(tensor) is torch.nn.Parameter
+            or self.leaves.id_of(tensor) is not None  # it needed gradients before
+        ):
+            self.encode_leaf(tensor, entry, out)
         else:
             entry.update(self.place(tensor, out), **self.identify(tensor))
         return place
+
+    def encode_leaf(self, tensor: torch.Tensor, entry: dict, out: Outgoing) -> None:
+        """Enter a tensor that gets, or got, gradients."""
+        number = self.leaves.id_of(tensor)
+        if number is None:
+            number = self.leaves.add(tensor)
+            out.new_leaves.append(number)
+        is_parameter = type(tensor) is torch.nn.Parameter
+        # A plain one may have come before gradients were asked of it.
+        entry.update(
+            self.place(tensor, out),
+            **({} if is_parameter else self.identify(tensor)),
+            k="leaf",
+            id=number,
+            rg=tensor.requires_grad,
+            p=is_parameter,
+        )
 
     def sent_id(self, tensor: torch.Tensor) -> int | None:
         """Return the id of a tensor that came here as an argument with a history."""
@@ -208,7 +219,7 @@ class TensorCodec:
                     if entry.get("p"):
                         tensor = torch.nn.Parameter(tensor, requires_grad=wanted)
                     else:
-                        tensor.requires_grad_(wanted)
+                        tensor = self.recognise(entry, tensor).requires_grad_(wanted)
                     self.leaves.add(tensor, number)
             else:
                 tensor = wire_tensors.rebuild(entry, self.storages, self.max_bytes)

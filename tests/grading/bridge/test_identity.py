@@ -69,6 +69,18 @@ KEEPS = "kept = []\ndef f(x):\n    kept.append(x)\n    return len({id(one) for o
             KEEPS + "\ndef shape(x): return x.shape",
             "x = torch.ones(2)\nf(x)\nx.unsqueeze_(0)\nassert shape(x) == (1, 2), shape(x)",
         ),
+        "one of which a test asks gradients later, and then none": (
+            KEEPS + "\ndef g(x): return (x * x).sum()",
+            "x = torch.ones(2)\nf(x)\nx.requires_grad_()\nassert f(x) == 1, f(x)\n"
+            "g(x).backward()\nassert x.grad.tolist() == [2, 2], x.grad\n"
+            "x.requires_grad_(False)\nassert f(x) == 1, f(x)\n"
+            "assert not g(x).requires_grad\nassert f(x.clone()) == 2",
+        ),
+        "one of which gradients are asked from the first": (
+            KEEPS,
+            "x = torch.ones(2, requires_grad=True)\nassert f(x) == f(x) == 1\n"
+            "x.requires_grad_(False)\nassert f(x) == 1, f(x)",
+        ),
         "one that a copy is made of": (
             KEEPS,
             "import copy\nx = torch.ones(2)\nf(x)\nassert f(copy.deepcopy(x)) == 2",
