@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
                 f"{sum(p.numel() for p in trainer.model.parameters()):,} parameters, "
                 f"{len(corpus.train):,} pairs, {trainer.train_batches.num_steps(0):,} updates "
                 f"an epoch, {100 * padding.total:.1f} % padding, {processes.device}, "
-                f"{trainer.precision}",
+                f"{trainer.updates.precision}",
                 file=sys.stderr,
             )
         summary = trainer.run()

@@ -8,10 +8,8 @@ on as if it had not been.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.parallel import DistributedDataParallel
 
 from translator.config import Config
 from translator.data.augmentation import SubwordDropout
@@ -30,24 +26,20 @@ from translator.data.prepared import PreparedCorpus
 from translator.data.token_ids import TokenIds
 from translator.decoding.model_folder import Translator
 from translator.decoding.record import surroundings
-from translator.device import describe_device, supports_bf16
+from translator.device import describe_device
 from translator.errors import TrainingError
 from translator.training import checkpoints
 from translator.training.averaging import running_mean
 from translator.training.checkpoints import CheckpointError
 from translator.training.dropout import pool_dropout
-from translator.training.graphs import GraphedUpdate
 from translator.training.growth import grow
 from translator.training.log import TrainingLog
 from translator.training.objective import (
     decay,
     learning_rate,
-    make_optimizer,
-    token_loss,
-    training_loss,
 )
 from translator.training.processes import Processes
-from translator.training.threads import fastest_threads
+from translator.training.updates import Updates
 
 #: Updates on a GPU between two looks at whether the loss is finite.
 LOOK_EVERY = 50
@@ -102,25 +94,11 @@ class Trainer:
         self.model.to(processes.device)
         if settings.pooled_dropout and processes.device.type == "cpu":
             pool_dropout(self.model)
-        self.optimizer = make_optimizer(self.model, config, processes.device)
+        self.updates = Updates(self.model, config, processes, tokenizer.pad_id)
+        self.optimizer = self.updates.optimizer
         self.mean = running_mean(self.model, settings.ema_decay)
-        #: Whether there is something to wait for: also "meta", which has no values at all.
-        self.on_gpu = processes.device.type != "cpu"
-        self.precision = settings.precision
-        if self.precision == "bf16" and not supports_bf16(processes.device):
-            self.precision = "fp32"
-            if processes.first:
-                print(
-                    f"{describe_device(processes.device)}: has no bf16, trains in fp32",
-                    file=sys.stderr,
-                )
         # To look at a number a GPU has to be waited for.
-        self.look_every = LOOK_EVERY if self.on_gpu else 1
-        self.rate = torch.zeros((), device=processes.device)
-        self.share = torch.zeros((), device=processes.device)
-        self.loss_sum, self.norm = (torch.zeros_like(self.rate) for _ in range(2))
-        self.loss_tokens = 0
-        self.graphed: GraphedUpdate | None = None
+        self.look_every = LOOK_EVERY if self.updates.on_gpu else 1
         self.train_batches: TokenBatches | None = None
         self.train_batches = self.batches_of(self.train_ids(0), shuffle=True)
         self.valid_batches = self.batches_of(corpus.valid, shuffle=False)
@@ -175,88 +153,22 @@ class Trainer:
 
     # -- one update ---------------------------------------------------------------------------
 
-    def autocast(self) -> Any:
-        """Return the context in which a forward pass runs: bf16 where the configuration says so."""
-        kind = "cuda" if self.on_gpu else "cpu"
-        contexts = ExitStack()
-        if self.precision == "bf16":
-            contexts.enter_context(torch.autocast(kind, dtype=torch.bfloat16))
-        if kind == "cpu":  # for short sentences the fused kernel is the slower one
-            contexts.enter_context(sdpa_kernel(SDPBackend.MATH))
-        return contexts
-
     def train_step(self, network: nn.Module, parts: list[Batch], tokens: int) -> float:
         """Update the weights once, from the micro-batches of this process's share.
 
-        tokens: targets of the step, over all processes. Waits for nothing that the device computes:
-        the loss, summed since it was last looked at, is in self.loss_sum, the norm of the gradient
-        before clipping in self.norm. Returns the learning rate.
+        tokens: targets of the step, over all processes. Returns the learning rate.
         """
-        settings, processes = self.config.training, self.processes
-        torch.manual_seed(_mix(settings.seed, self.update + 1, processes.rank))
+        settings = self.config.training
+        torch.manual_seed(_mix(settings.seed, self.update + 1, self.processes.rank))
         rate = learning_rate(
             self.update + 1, settings, self.config.model.d_model, self.progress()
         )
-        self.rate.fill_(rate)
-        # DDP averages the gradients over the processes; we want their sum.
-        self.share.fill_(processes.size / tokens)
-        on_cuda = processes.device.type == "cuda"
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.rate if on_cuda else rate
-        parts = [part.to(processes.device, non_blocking=True) for part in parts]
-        if settings.cuda_graphs and on_cuda and processes.size == 1:
-            if self.graphed is None:
-                self.graphed = GraphedUpdate(
-                    partial(self._update, network), self._changing
-                )
-            summed, norm = self.graphed(parts)
-        else:
-            summed, norm = self._update(network, parts)
-        self.loss_sum += summed
-        self.norm.copy_(norm)
+        self.updates(network, parts, tokens, rate)
         if self.mean is not None:
             self.mean.update_parameters(self.model)
-        self.loss_tokens += tokens
         self.update += 1
         self.tokens += tokens
         return rate
-
-    def _update(
-        self, network: nn.Module, parts: list[Batch]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Change the weights; return the summed loss of these micro-batches, and the norm."""
-        settings, processes = self.config.training, self.processes
-        pad_id = self.corpus.tokenizer.pad_id
-        self.optimizer.zero_grad(set_to_none=True)
-        summed = torch.zeros_like(self.loss_sum)
-        for i, batch in enumerate(parts):
-            last = i == len(parts) - 1
-            waits = nullcontext() if processes.size == 1 or last else network.no_sync()
-            with waits:
-                with self.autocast():
-                    loss = training_loss(network, batch, pad_id, settings)
-                (loss * self.share).backward()
-            summed += loss.detach()
-        limit = settings.clip_norm or math.inf
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
-        self.optimizer.step()
-        return summed, norm
-
-    def _changing(self) -> list[torch.Tensor]:
-        """Return all tensors that an update changes."""
-        for group in self.optimizer.param_groups:
-            for parameter in group["params"]:
-                if not self.optimizer.state[parameter]:
-                    self.optimizer.state[parameter] = {
-                        "step": torch.zeros((), device=parameter.device),
-                        "exp_avg": torch.zeros_like(parameter),
-                        "exp_avg_sq": torch.zeros_like(parameter),
-                    }
-        states = self.optimizer.state.values()
-        return [
-            *self.model.parameters(),
-            *(tensor for state in states for tensor in state.values()),
-        ]
 
     @property
     def shown(self) -> nn.Module:
@@ -266,12 +178,9 @@ class Trainer:
     def look(self) -> tuple[float, float]:
         """Return the loss a token since the last look, in nats, and the gradient's last norm.
 
-        Over all processes. Raises TrainingError where they are not finite.
+        Raises TrainingError where they are not finite.
         """
-        summed = self.processes.total(self.loss_sum.item())
-        loss, norm = summed / max(self.loss_tokens, 1), self.norm.item()
-        self.loss_sum.zero_()
-        self.loss_tokens = 0
+        loss, norm = self.updates.look()
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise TrainingError(self._not_finite(loss, norm))
         return loss, norm
@@ -334,11 +243,11 @@ class Trainer:
         settings = self.config.training
         log = TrainingLog(self.folder, self, enabled=self.processes.first)
         log.begin(self.update)
-        network = self._network()
+        network = self.updates.network()
         began = self.started - self.seconds
         self._tick(began)
         if not settings.threads and self.processes.device.type == "cpu":
-            self._measure_threads()
+            self.updates.measure_threads(next(self.train_batches.steps(0))[0])
         stop = self.update > 0 and self.progress() >= 1
         validated = self.update if stop else -1
         saved, looked = self.clock, self.update
@@ -355,7 +264,9 @@ class Trainer:
                 try:
                     rate = self.train_step(network, parts, tokens)
                 except RuntimeError as error:
-                    raise self._explained(error, parts) from error
+                    raise self.updates.explained(
+                        error, parts, self.update + 1
+                    ) from error
                 self.step_in_epoch += 1
                 self._tick(began)
                 ends = self.step_in_epoch == self.train_batches.num_steps(self.epoch)
@@ -411,48 +322,6 @@ class Trainer:
         period = self.config.training.save_seconds
         return self.clock - saved >= period if period else keeps
 
-    def _measure_threads(self) -> None:
-        """Take the number of threads with which a batch is fastest, forwards and backwards."""
-        parts = next(self.train_batches.steps(0))
-        state = torch.get_rng_state()
-
-        def work() -> None:
-            with self.autocast():
-                logits = self.model(parts[0].src, parts[0].tgt_in)
-                pad_id = self.corpus.tokenizer.pad_id
-                loss = token_loss(logits, parts[0].tgt_out, pad_id)
-            loss.backward()
-
-        count = fastest_threads(work, torch.get_num_threads())
-        self.optimizer.zero_grad(set_to_none=True)
-        torch.set_rng_state(state)
-        if self.processes.first:
-            print(f"threads: {count}, measured to be the fastest", file=sys.stderr)
-
-    def _network(self) -> nn.Module:
-        network: nn.Module = self.model
-        if self.processes.size > 1:
-            network = DistributedDataParallel(network)
-        # Around DDP, whose buckets the compiler then knows and does not wait for.
-        if self.config.training.compile:
-            network = torch.compile(network)
-        return network
-
-    def _explained(self, error: RuntimeError, parts: list[Batch]) -> Exception:
-        out_of_memory = (
-            isinstance(error, torch.OutOfMemoryError) or "alloc" in str(error).lower()
-        )
-        if not out_of_memory:
-            return error
-        shapes = ", ".join(
-            f"{tuple(b.src.shape)} and {tuple(b.tgt_in.shape)}" for b in parts
-        )
-        return TrainingError(
-            f"out of memory at update {self.update + 1} with batches of shape {shapes}: set "
-            f"training.max_tokens below {self.config.training.max_tokens} and "
-            "training.accumulation higher by the same factor"
-        )
-
     def _validated(self, log: TrainingLog) -> bool:
         """Measure the validation loss; return whether to stop early."""
         loss = self.processes.agree(
@@ -471,20 +340,9 @@ class Trainer:
         patience = self.config.training.patience
         return bool(patience and self.without_progress >= patience)
 
-    @torch.no_grad()
     def validation_loss(self) -> float:
         """Return the loss a token on the validation split, in nats, without smoothing."""
-        model = self.shown.eval()
-        summed, tokens = 0.0, 0
-        for batch in self.valid_batches.batches():
-            batch = batch.to(self.processes.device)
-            with self.autocast():
-                logits = model(batch.src, batch.tgt_in)
-            summed += token_loss(
-                logits, batch.tgt_out, self.corpus.tokenizer.pad_id
-            ).item()
-            tokens += batch.num_tokens
-        return summed / max(tokens, 1)
+        return self.updates.mean_loss(self.shown, self.valid_batches.batches())
 
     # -- checkpoints --------------------------------------------------------------------------
 
@@ -580,7 +438,7 @@ class Trainer:
             "started_from": self.started_from,
             "processes": self.processes.size,
             "device": describe_device(self.processes.device),
-            "precision": self.precision,
+            "precision": self.updates.precision,
         }
 
 

@@ -39,6 +39,7 @@ from translator.data.prepared import load_prepared
 from translator.training import objective
 from translator.training import trainer as training
 from translator.training.processes import Processes
+from translator.training.updates import Updates
 
 GPU = torch.device("cuda:0")
 #: The ways of a step, beside that of the defaults.
@@ -159,7 +160,7 @@ def faults() -> dict[str, dict]:
             "torch.optim.Adam": lambda params, **settings: FixedRate(params, **settings)
         },
         "keeps copies of the weights with their gradients": {
-            "translator.training.trainer.Trainer._changing": changing_and_keeping
+            "translator.training.updates.Updates._changing": changing_and_keeping
         },
         "has Adam count on the host": {
             "torch.optim.Adam": lambda params, **settings: ADAM(
@@ -178,14 +179,14 @@ def faults() -> dict[str, dict]:
 
 
 TO, ADAM = torch.Tensor.to, torch.optim.Adam
-CHANGING = training.Trainer._changing
+CHANGING = Updates._changing
 
 
-def changing_and_keeping(trainer: training.Trainer) -> list[torch.Tensor]:
-    """Stand in for Trainer._changing; keep copies that lead back to the weights."""
-    tensors = CHANGING(trainer)
+def changing_and_keeping(updates: Updates) -> list[torch.Tensor]:
+    """Stand in for Updates._changing; keep copies that lead back to the weights."""
+    tensors = CHANGING(updates)
     with torch.enable_grad():
-        trainer.kept = [p.clone() for p in trainer.model.parameters()]
+        updates.kept = [p.clone() for p in updates.model.parameters()]
     return tensors
 
 
@@ -224,7 +225,7 @@ def run(folder: Path, name: str, changes: dict, patches: dict) -> None:
         "torch.cuda.graph_pool_handle": lambda: None,
         "torch.cuda.get_rng_state": lambda: None,
         "torch.cuda.set_rng_state": lambda state: None,
-        "translator.training.trainer.supports_bf16": lambda device: True,
+        "translator.training.updates.supports_bf16": lambda device: True,
         "translator.training.trainer.surroundings": lambda device: {},
         # Adam asks these whether it is being recorded.
         "torch.accelerator.current_accelerator": lambda check_available=False: GPU,
@@ -250,10 +251,10 @@ def run(folder: Path, name: str, changes: dict, patches: dict) -> None:
         tokens = trainer.train_batches.tokens(0, 0)
         for more in range(3):  # the same shapes; all that the host knows differs
             trainer.train_step(trainer.model, parts, tokens + more)
-            if trainer.graphed:
-                (recorded,) = trainer.graphed.recorded.values()
+            if trainer.updates.graphed:
+                (recorded,) = trainer.updates.graphed.recorded.values()
                 traces.append(recorded.graph.trace)
-                trainer.graphed.recorded.clear()
+                trainer.updates.graphed.recorded.clear()
         for one, other in pairwise(traces):
             for before, after in zip(one, other, strict=True):
                 if before != after:
@@ -272,8 +273,8 @@ def run(folder: Path, name: str, changes: dict, patches: dict) -> None:
                     for state in trainer.optimizer.state.values()
                     for t in state.values()
                 ),
-                trainer.loss_sum,
-                trainer.norm,
+                trainer.updates.loss_sum,
+                trainer.updates.norm,
             )
         }
         print(f"{name}: {trainer.update} updates on {devices}, {len(traces)} graphs")

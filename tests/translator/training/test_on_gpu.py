@@ -115,7 +115,7 @@ def test_no_update_waits_for_the_gpu(data, tmp_path, graphs):
         for i, parts in enumerate(batches.steps(1)):
             trainer.train_step(network, parts, batches.tokens(1, i))
         with pytest.raises(RuntimeError, match="synchroniz"):
-            trainer.loss_sum.item()  # what this test would notice
+            trainer.updates.loss_sum.item()  # what this test would notice
     finally:
         torch.cuda.set_sync_debug_mode("default")
     loss, norm = trainer.look()
@@ -133,7 +133,7 @@ def test_graphs_share_their_memory(data, tmp_path):
         trainer.train_step(network, parts, batches.tokens(0, i))
         torch.cuda.empty_cache()  # what warm-ups left
         reserved.append(torch.cuda.memory_reserved())
-    assert len(trainer.graphed.recorded) >= 4
+    assert len(trainer.updates.graphed.recorded) >= 4
     assert reserved[-1] < 2 * reserved[0]
 
 

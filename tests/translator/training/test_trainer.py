@@ -626,7 +626,7 @@ def test_a_step_on_a_gpu_waits_for_nothing(data, tmp_path):
         pytest.MonkeyPatch.context() as patch,
     ):
         warnings.simplefilter("ignore", UserWarning)  # no GPU for autocast
-        patch.setattr("translator.training.trainer.supports_bf16", lambda _: True)
+        patch.setattr("translator.training.updates.supports_bf16", lambda _: True)
         fake = Processes(torch.device("meta"))
         trainer = Trainer(config(**settings), data, tmp_path, fake, show_progress=False)
         steps = trainer.train_batches.steps(0)
@@ -786,7 +786,7 @@ def test_bf16_is_had_where_the_processor_has_it(tmp_path, line, found):
 
 
 def test_a_precision_that_is_not_there_is_said(data, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("translator.training.trainer.supports_bf16", lambda _: False)
+    monkeypatch.setattr("translator.training.updates.supports_bf16", lambda _: False)
     _, summary = train(data, tmp_path, max_steps=1, precision="bf16")
     assert summary["precision"] == "fp32"
     assert "has no bf16, trains in fp32" in capsys.readouterr().err
