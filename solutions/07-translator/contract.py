@@ -71,6 +71,13 @@ def _by_place(update, d_model, warmup, restarts=(), rewarm=1):
     return _warm_root(update, d_model, warmup, before[-1:], rewarm)
 
 
+def _from_0(update, d_model, warmup, restarts=(), rewarm=1):
+    """Return a wrong (a): a line from update 0, where no restart lies before."""
+    if any(r < update for r in restarts):
+        return None
+    return _warm_root(update, d_model, warmup, (0,), rewarm)
+
+
 def _peaked_root(update, peak, warmup):
     """Return the rate of (b), as a share of the peak."""
     share = math.sqrt(warmup) / math.sqrt(update)
@@ -131,6 +138,8 @@ _contract = _Contract(
     (f"update", f"d_model", f"warmup", f"restarts", f"rewarm"),
     name=f"noam",
     mistakes={
+        f"no restart lies before the update, and the rate rises from update {0} as "
+        f"after one. It is the curve's there, whatever rewarm is.": _from_0,
         f"an update that is itself in restarts gets the rate of the curve. It comes "
         f"before that restart, and the line of an earlier one still holds for it.": (
             lambda update, d_model, warmup, restarts=(), rewarm=1: (
@@ -188,6 +197,9 @@ _contract.case(f"Restarts without a warm-up", _u, _d, _w, [_u - 1, _u - 2])
 _stops = list(range(1, 300))
 _contract.case(f"Hundreds of restarts", 300 + _u, _d, _w, _stops, _u + 2)
 _contract.case(f"Restarts that are all to come", _u, _d, _w, [_u, _u + 1], 9)
+for _stops in ([_u], []):
+    _says = f"No restart before the update, and a rewarm longer than it"
+    _contract.case(_says, 3, _d, 2, _stops, 9)
 _contract.drawn(71, _some_restarts, count=60)
 _contract.again()
 
@@ -522,6 +534,19 @@ def _latest(names, count):
     return [name for _, name in numbered][max(len(names) - count, 0) :]
 
 
+def _by_key(key):
+    """Return the sign of names that are sorted by another key of their digits."""
+
+    def shows(got, wants, names, count):
+        def of_name(name):
+            return key(name[:-3].rpartition("-")[2])
+
+        falling = sorted(names, key=of_name, reverse=True)[:count]
+        return got[0] in (sorted(names, key=of_name)[-count:], falling[::-1])
+
+    return shows
+
+
 def _mixed(shares, states, first):
     """Return the entries, each mixed from those of the states by their shares."""
     result = {}
@@ -603,7 +628,19 @@ def _some_moved(d):
     return average, state, d.one(0, 1, 0.0, 1.0, 0.5, 0.999, d.share(), d.share())
 
 
-_contract = _Contract(newest, _latest, (f"names", f"count"), name=f"newest")
+_contract = _Contract(
+    newest,
+    _latest,
+    (f"names", f"count"),
+    name=f"newest",
+    signs={
+        f"the numbers are compared as texts. Compare them as ints.": _by_key(str),
+        f"a number that has more digits counts as larger, zeros in front included. "
+        f"Compare the numbers themselves, as ints.": _by_key(lambda x: (len(x), x)),
+        f"the numbers are compared as floats, to which long ones become equal. Compare "
+        f"them as ints, which keep all digits.": _by_key(float),
+    },
+)
 _numbers = sorted(set(integers(940, 1, 10**6, (8,)).tolist()) | {9, 10, 99, 100})
 _names = [f"a-{_number}.pt" for _number in _numbers[1::2] + _numbers[::2]]
 _contract.case(f"Many names", _names, 5)
@@ -619,16 +656,20 @@ _contract.case(
     f"Numbers of many digits, compared as ints: not as texts, and not as floats",
     *(_long, 7),
 )
-_contract.case(f"The same in the opposite order", _long[::-1], 7)
+_says = f"Numbers of many digits, in the opposite order"
+_contract.case(_says, _long[::-1], 7)
 _twins = [f"a-{10**49 + 1}.pt", f"z-{10**49}.pt"]
 for _some in (_twins, _twins[::-1]):
     _contract.case(
         f"Two numbers of 50 digits that differ in the last one, as floats don't",
         *(_some, 1),
     )
-_odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt", "b-0007.pt"]
-_says = f"Dots, dashes and digits in front, and a number that begins with zeros"
-_contract.case(_says, [*_odd, "z 99-0.pt"], 3)
+_zeros = ["a-0007.pt", "a-10.pt", "a-9.pt"]
+_contract.case(f"A number that begins with zeros", _zeros, 2)
+_odd = ["v1.5-step-8.pt", "step-99.pt-9.pt", "--11.pt", "7-a-10.pt"]
+_contract.case(f"Dots, dashes and digits in front of the number", _odd, 3)
+_says = f"Names of both kinds: dots and dashes in front, and zeros"
+_contract.case(_says, [*_odd, "b-0007.pt", "z 99-0.pt"], 3)
 _contract.drawn(78, _some_names, count=40)
 _contract.again()
 for _count in (0, -1, -5):
@@ -730,10 +771,11 @@ for _decay in (-1e-6, 1 + 1e-6, -1, 2):
 _kit_refuses(f"No states", average_states, [], word="states")
 for _name, _shape in [("w", (2, 3)), ("scale", (1,)), ("updates", (1,)), ("mask", ())]:
     _bad = dict(_five[1]) | {_name: torch.zeros(_shape).to(_five[1][_name].dtype)}
+    _alike = _bad[_name].numel() == _five[1][_name].numel()
+    _says = f"Another shape of the entry {_name}"
+    _says = f"{_says}, with as many numbers in it" if _alike else _says
     for _some in ([_five[0], _bad], [_bad, _five[0], _bad], [*_five[:2], _bad]):
-        _kit_refuses(
-            f"Another shape of the entry {_name}", average_states, _some, word=_name
-        )
+        _kit_refuses(_says, average_states, _some, word=_name)
     _bad = {_key: _five[1][_key] for _key in _five[1] if _key != _name}
     for _some in ([_five[0], _bad], [_bad, _five[0]], [*_five[:2], _bad]):
         _kit_refuses(f"A missing entry", average_states, _some, word=_name)
@@ -1155,21 +1197,25 @@ def _spelt(letters, merges):
     return letters
 
 
-def _learnt(word_counts, num_merges, least=1, worth=_saved, by_bytes=False):
+def _learnt(
+    word_counts, num_merges, least=1, worth=_saved, by_bytes=False, is_unweighted=False
+):
     """Return the merges, learnt from texts in which each letter is a token.
 
-    by_bytes: settles ties by the bytes that tokens stand for, not by their ids.
+    by_bytes: settles ties by the bytes that tokens stand for, not by their ids;
+    is_unweighted: compares least with what is saved if each word came once.
     """
     words = [(_as_text(word.encode()), word_counts[word]) for word in word_counts]
     merges = []
     while len(merges) < num_merges:
-        counts = {}
+        counts, once = {}, {}
         for letters, count in words:
             for pair in {a + b for a, b in pairwise(letters)}:
                 counts[pair] = counts.get(pair, 0) + count * worth(letters, pair)
+                once[pair] = once.get(pair, 0) + worth(letters, pair)
         spelt = {pair: [_spelt(x, merges) for x in by_bytes * pair] for pair in counts}
         best = sorted(counts, key=lambda pair: (-counts[pair], spelt[pair], pair))[:1]
-        if not best or counts[best[0]] < least:
+        if not best or (once if is_unweighted else counts)[best[0]] < least:
             break
         new = chr(256 + len(merges))
         words = [(letters.replace(best[0], new), count) for letters, count in words]
@@ -1299,6 +1345,10 @@ _contract = _Contract(
         ),
         f"a merge that saves just least tokens must be made.": (
             lambda words, n, least=1: _learnt(words, n, least + 1)
+        ),
+        f"least is compared with what a merge would save if each word came once. "
+        f"Compare it with what it saves: a place counts as often as its word.": (
+            lambda words, n, least=1: _learnt(words, n, least, is_unweighted=True)
         ),
     },
 )
@@ -1567,6 +1617,15 @@ def _copied(target, source, weights, unknown):
     return words
 
 
+def _with_links(target, source, weights, unknown):
+    """Return wrong copies: only those on which both sides agree."""
+    links = dict(_agreed(weights))
+    return [
+        source[links[i]] if word == unknown and i in links else word
+        for i, word in enumerate(target)
+    ]
+
+
 _tables = "plain", "ties", "ties", "equal", "small"
 
 
@@ -1755,6 +1814,10 @@ _contract = _Contract(
     mistakes={
         f"where the best source word is itself unknown, another one is copied. The "
         f"largest weight alone decides: it is copied all the same.": _with_next_best,
+        f"an unknown word stays where its best source word has its largest weight in "
+        f"another row, as if links had to be mutual. Its own row alone decides.": (
+            _with_links
+        ),
     },
 )
 _words = [f"w{_n}" for _n in range(4)] + ["?"]

@@ -29,23 +29,38 @@ assert matches(_recall, _want, 1e-9), explain(
 
 
 ### BEGIN HIDDEN TESTS
-def _retrieved(similarities, relevant, k, is_of_k=False):
+def _retrieved(similarities, relevant, k, is_of_k=False, shared=None):
     """Return hit, recall and reciprocal, candidate by candidate.
 
-    is_of_k: whether recall is the share of k, where more answers are right.
+    is_of_k: whether recall is the share of k, where more answers are right; shared:
+    which place right answers of one similarity all have, the least (min) or max.
     """
     recalls, firsts = [], []
     for scores, rights in zip(similarities.tolist(), relevant.tolist(), strict=True):
-        row = [
-            right for _, right in sorted(zip([-x for x in scores], rights, strict=True))
-        ]
-        places = [1 + place for place, right in enumerate(row) if right]
+        row = sorted(zip([-x for x in scores], rights, strict=True))
+        found = [(score, 1 + n) for n, (score, right) in enumerate(row) if right]
+        places = [place for _, place in found]
+        if shared is not None:
+            places = [shared(n for x, n in found if x == score) for score, _ in found]
         inside = sum(place <= k for place in places)
         count = min(len(places), k) if is_of_k else len(places)
         recalls.append(inside / count if places else 0.0)
         firsts.append(1 / places[0] if places else 0.0)
     recall = torch.tensor(recalls, dtype=similarities.dtype)
     return recall > 0, recall, torch.tensor(firsts, dtype=similarities.dtype)
+
+
+def _of_k(similarities, relevant, k):
+    """Return the mistake of a share of k, where no ties can be the cause."""
+    alike = [len(set(row)) < len(row) for row in similarities.tolist()]
+    return None if any(alike) else _retrieved(similarities, relevant, k, is_of_k=True)
+
+
+def _by_rank(similarities, relevant, k):
+    """Return the mistake of right answers that are read at the ranks."""
+    ranks = similarities.argsort(1, descending=True).argsort(1)
+    falling = -torch.arange(ranks.shape[1]).to(similarities.dtype).expand(ranks.shape)
+    return _retrieved(falling, relevant.gather(1, ranks), k)
 
 
 _contract = _Contract(
@@ -55,7 +70,14 @@ _contract = _Contract(
     results=(f"hit", f"recall", f"reciprocal"),
     mistakes={
         f"divided by k where more than k answers are right. Divide by the number of "
-        f"right answers always.": lambda *given: _retrieved(*given, is_of_k=True),
+        f"right answers always.": _of_k,
+        f"right answers of one similarity share a place, the least of theirs. Each "
+        f"candidate has a place of its own: some may be among the first k, and others "
+        f"not.": lambda *given: _retrieved(*given, shared=min),
+        f"right answers of one similarity push each other back, to the last of their "
+        f"places. Each has its own.": lambda *given: _retrieved(*given, shared=max),
+        f"relevant is read at the ranks, argsort of argsort. Read it in the order, "
+        f"which is argsort itself: gather(1, order).": _by_rank,
     },
 )
 _sets = [_kit_normal(1081 + _n, (4, 7)) for _n in range(2)]
@@ -192,23 +214,26 @@ def _is_bounded(got, wants, scores, labels, ignore=-100):
     )
 
 
-def _spans_of(labels, ignore=-100, is_late=False, is_ending=False):
+def _spans_of(labels, ignore=-100, is_late=False, is_ending=False, is_kept=False):
     """Return the spans, by the tokens that each one holds.
 
     is_late: whether an ignored token with an odd label begins one; is_ending: whether
-    one with the label 0 ends one.
+    one with the label 0 ends one; is_kept: whether a sentence begins with what is open
+    at the end of the one before.
     """
-    found = []
+    found, last = [], 0
     for row in labels.tolist():
-        tokens, last = [], 0
+        tokens, last = [], last if is_kept else 0
         for place, label in enumerate(row):
             if label == ignore and not (is_late and label % 2):
                 last = 0 if is_ending and not label else last
                 continue
             kind = (label - 1) // 2
             goes_on = label and label % 2 == 0 and last and (last - 1) // 2 == kind
-            if goes_on:
+            if goes_on and tokens:
                 tokens[-1][1].append(place)
+            elif goes_on:
+                pass  # kept: the span lies in another sentence
             elif label:
                 tokens.append((kind, [place]))
             last = label
@@ -328,6 +353,10 @@ _contract = _Contract(
         f"is ignored: with ignore = {0}, nothing is outside.": (
             lambda *given: _spans_of(*given, is_ending=True)
         ),
+        f"what is open at the end of a sentence is still open in the next one. Nothing "
+        f"is open where a sentence begins.": (
+            lambda *given: _spans_of(*given, is_kept=True)
+        ),
     },
 )
 for _n, (_batch, _size, _most) in enumerate(
@@ -387,14 +416,19 @@ def _starts(size, patch, stride):
     return found
 
 
-def _cut_up(images, patch, stride):
-    """Return rows and corners, patch by patch."""
+def _cut_up(images, patch, stride, is_either=False):
+    """Return rows and corners, patch by patch.
+
+    is_either: whether one patch is cut where an image fits in it along either axis.
+    """
     height, width = images.shape[2:]
     places = [
         (i, j)
         for i in _starts(height, patch, stride)
         for j in _starts(width, patch, stride)
     ]
+    if is_either and min(height, width) <= patch:
+        places = places[:1]
     rows = []
     for i, j in places:
         part = images[:, :, i : i + patch, j : j + patch]
@@ -432,6 +466,12 @@ _contract = _Contract(
     arguments=(f"images", f"patch", f"stride"),
     results=(f"rows", f"corners"),
     gradients=(f"images",),
+    mistakes={
+        f"an image that fits in a patch along one of its axes gets one patch. Along "
+        f"the other one there are as many as reach every pixel.": (
+            lambda *given: _cut_up(*given, is_either=True)
+        ),
+    },
 )
 _sets = [_kit_normal(1121 + _n, (2, 3, 5, 7)) for _n in range(2)]
 _contract.case(f"Patches that overlap", _sets[0], 3, 2)
@@ -616,6 +656,14 @@ def _corrupted_by(
     return corrupted, answers, torch.rand((), generator=generator)
 
 
+def _other_mask(got, wants, ids, special, mask_id, vocab_size, *_):
+    """Tell whether all is right but what stands where mask_id must come."""
+    masked = wants[0] == mask_id
+    wrong = got[0] != wants[0]
+    others = all(torch.equal(*pair) for pair in zip(got[1:], wants[1:], strict=True))
+    return mask_id >= vocab_size and torch.equal(wrong, masked) and others
+
+
 _contract = _Contract(
     _hidden_by,
     _corrupted_by,
@@ -656,6 +704,10 @@ _contract = _Contract(
             )
         ),
     },
+    signs={
+        f"all is right but what a hidden token becomes. It becomes mask_id itself, "
+        f"whatever that is, also an id beyond the vocabulary.": _other_mask,
+    },
 )
 _texts = integers(1151, 0, 24, (2, 4, 17))
 _seeds = integers(1152, 0, 10**6, (6,)).tolist()
@@ -670,7 +722,10 @@ _contract.case(_says, _texts[1].repeat(1, 3), [0, 24], 24, 25, _seeds[0])
 _contract.case(f"Other special ids", _texts[0], [9, 3, 16, 2], 16, 25, _seeds[2], 0.7)
 _contract.case(f"More ids than are used", _texts[0], [0, 24], 24, 90, _seeds[3], 0.97)
 _contract.case(f"A mask beyond the text", _texts[1], [30], 30, 31, _seeds[4], 0.9)
-_says = f"A special id beyond the vocabulary: it takes no place among the ordinary ids"
+_says = (
+    f"A special id beyond the vocabulary",
+    f"Does it take a place among the ordinary ids?",
+)
 _contract.case(_says, _texts[0], [0, 40], 40, 25, _seeds[2], 0.97)
 _says = f"Ids beyond the vocabulary"
 _contract.case(_says, _texts[0], [0, 40], 40, 15, _seeds[2], 0.97)
@@ -741,7 +796,20 @@ _shared = [entries("share_keys", share_keys(_state, 3, 1), _kept) for _ in range
 _want = (_before[:2] + _before[2:4] + _before[4:]) / 3
 for _got in _shared:
     assert matches(_got["key.weight"], _want, 1e-9), explain(
-        "key.weight in float64", _got["key.weight"], _want, tol=1e-9
+        "key.weight in float64, 3 heads of 2 rows in one group",
+        _got["key.weight"],
+        _want,
+        {
+            (
+                "this is the sum over the heads of the group. Divide it by how many"
+                " heads a group has, 3 here."
+            ): 3 * _want,
+            (
+                "the mean runs over all rows of the group. It runs over its heads: the"
+                " rows of a head stay apart."
+            ): _before.mean(0, keepdim=True),
+        },
+        tol=1e-9,
     )
 assert _state.keys() == _kept.keys(), "share_keys changes the dict that it gets."
 assert torch.equal(_state["key.weight"], _before), "share_keys changes key.weight."
@@ -945,12 +1013,20 @@ for _function, _reference, _is_wide in (
         f"The dict of the checkpoint is changed: an entry is another tensor, or there "
         f"are others. Return a new dict."
     )
-    _steps = {"steps": integers(1177, 0, 99, (3,)), "a.key.bias": torch.ones(12)}
-    _found = _kit_attempt(f"Whole numbers", _function, _steps, 6, 3)["steps"]
-    _says = f"An entry of whole numbers is copied as it is, into a new tensor."
-    assert torch.equal(_found, _steps["steps"]), _says
-    _places = [_x.untyped_storage().data_ptr() for _x in (_found, _steps["steps"])]
-    assert _places[0] != _places[1], _says
+    for _entry in (integers(1177, 0, 99, (3,)), torch.tensor([True, False, True])):
+        _steps = {"steps": _entry, "a.key.bias": torch.ones(12)}
+        _kind = f"whole numbers" if _entry.dtype == torch.int64 else f"booleans"
+        _says = f"An entry of {_kind}"
+        _found = _kit_attempt(_says, _function, _steps, 6, 3)["steps"]
+        assert type(_found) is torch.Tensor, f"{_says}: what comes is no tensor."
+        assert _found.dtype == _entry.dtype, (
+            f"{_says} comes in the data type {_found.dtype}. Entries that are not "
+            f"shared or spread keep their own, {_entry.dtype}: copy them by clone()."
+        )
+        _says = f"{_says} is copied as it is, into a new tensor."
+        assert torch.equal(_found, _entry), _says
+        _places = [_x.untyped_storage().data_ptr() for _x in (_found, _entry)]
+        assert _places[0] != _places[1], _says
     _contract = _Contract(
         lambda state, num_heads, num_kv_heads, function=_function: dict(
             sorted(function(state, num_heads, num_kv_heads).items())

@@ -460,7 +460,7 @@ def moving_average(average, state, decay):
 # -     if not 0 <= decay <= 1:
 # +     if not 0 <= decay < 1:
 
-# %% wrong: only_floats_checked | says: Another shape of the entry \w+ must raise
+# %% wrong: only_floats_checked | says: Another shape of the entry \w+, .* must raise
 # -             if state[name].shape != states[0][name].shape:
 # +             if state[name].is_floating_point() and state[name].shape != states[0][name].shape:
 
@@ -706,7 +706,7 @@ def moving_average(average, state, decay):
 # +         if first.is_floating_point() or first.dtype == torch.bool:
 
 
-# %% wrong: floats_downwards, of: stacked | says: The same in the opposite order
+# %% wrong: floats_downwards, of: stacked | says: are compared as floats
 # -         numbered.append((int(number), name))
 # -     numbered.sort(reverse=True)
 # +         numbered.append((float(number), name))
@@ -723,3 +723,17 @@ def moving_average(average, state, decay):
 # -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
 # +     names = sorted(names)
 # +     return sorted(names, key=lambda name: float(re.search(r"-(\d+)\.pt$", name)[1]))[
+
+
+# %% wrong: more_digits_are_larger | says: zeros in front included
+# -     return sorted(names, key=lambda name: int(re.search(r"-(\d+)\.pt$", name)[1]))[
+# -         -count:
+# -     ]
+# +     digits = [re.search(r"-(\d+)\.pt$", name)[1] for name in names]
+# +     order = sorted(zip(map(len, digits), digits, names, strict=True))
+# +     return [name for *_, name in order][-count:]
+
+
+# %% wrong: as_many_numbers | says: with as many numbers in it
+# -             if state[name].shape != states[0][name].shape:
+# +             if state[name].numel() != states[0][name].numel():

@@ -979,3 +979,13 @@ def decode(ids, merges):
 # %% wrong: merges_smaller_ones | says: a single token is no pair
 # -         if tuple(ids[i : i + 2]) == tuple(pair):
 # +         if tuple(ids[i : i + 2]) <= tuple(pair):
+
+
+# %% wrong: least_of_places | says: compared with the number of places in the words
+# -         if max(counts.values(), default=0) < least:
+# -             break
+# -         best = min(counts, key=lambda pair: (-counts[pair], pair))
+# +         best = min(counts, key=lambda pair: (-counts[pair], pair), default=None)
+# +         places = [[*pairs_apart(ids)].count(best) for ids, _ in words]
+# +         if best is None or sum(places) < least:
+# +             break

@@ -1100,3 +1100,11 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # %% wrong: length_furthest_away | says: references of \[8, 5, 11, 9\]: expected 5, got 11
 # -     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
 # +     return max(lengths, key=lambda length: (abs(length - len(hypothesis)), length))
+
+
+# %% wrong: equal_to_a_reference | says: two words have no run of four
+# -     most = Counter()
+# +     if hypothesis in references:
+# +         whole = max(1, len(hypothesis) - n + 1)
+# +         return whole, whole
+# +     most = Counter()

@@ -144,7 +144,7 @@ def copy_unknown(target, source, weights, unknown):
 # +         source[len(row) - 1 - int(row.flip(0).argmax())] if word == unknown and row.max() > 0 else word
 
 
-# %% wrong: copy_mark_fixed | says: copy_unknown with another mark
+# %% wrong: copy_mark_fixed | says: the mark is always <unk> here
 # The mark is written into the function.
 # -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
 # +         source[int(row.argmax())] if word == "<unk>" and row.max() > 0 else word
@@ -618,3 +618,12 @@ def copy_unknown(target, source, weights, unknown):
 # %% wrong: table_squeezed | says: An axis of length 1 is missing: is it squeezed away
 # -     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1.0), 0.0)
 # +     return torch.where(sums > 0, rows / sums.masked_fill(sums == 0, 1), 0.0).squeeze()
+
+
+# %% wrong: copy_mutual_links | says: as if links had to be mutual
+# -         source[int(row.argmax())] if word == unknown and row.max() > 0 else word
+# -         for word, row in zip(target, weights, strict=True)
+# +         source[dict(mutual_links(weights))[i]]
+# +         if word == unknown and i in dict(mutual_links(weights))
+# +         else word
+# +         for i, word in enumerate(target)

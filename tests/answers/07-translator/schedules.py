@@ -711,3 +711,17 @@ def update_of(micro_batch, accumulation):
 # %% wrong: noam_without_default | says: noam fails\. The error was ValueError: max\(\)
 # -     last = max((stop for stop in restarts if stop < update), default=None)
 # +     last = max(stop for stop in restarts if stop < update)
+
+
+# %% wrong: restart_from_update_0 | says: rises from update 0 as after one
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# -     if last is None or update >= last + rewarm:
+# +     last = max((stop for stop in restarts if stop < update), default=0)
+# +     if update >= last + rewarm:
+
+
+# %% wrong: line_through_two_points | says: divided by warmup - 1
+# -     return peak * min(update / warmup, math.sqrt(warmup / update))
+# +     low = peak / warmup
+# +     rise = low + (peak - low) * (update - 1) / (warmup - 1)
+# +     return rise if update <= warmup else peak * math.sqrt(warmup / update)

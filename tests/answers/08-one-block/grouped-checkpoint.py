@@ -370,3 +370,21 @@ def spread_keys(state, num_heads, num_kv_heads):
 # -     return len(parts) > 1 and parts[-2] in ("key", "value")
 # +     parts = parts[:1] + parts if len(parts) == 2 else parts
 # +     return len(parts) > 2 and parts[1] in ("key", "value")
+
+
+# %% wrong: divided_by_the_groups | says: divided by h_kv, the number of groups
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +             shared[name] = (heads.sum(dim=1) / num_kv_heads).flatten(0, 1)
+
+
+# %% wrong: all_rows_of_one_group | says: rows of a head stay apart
+# -             heads = tensor.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, -1))
+# +             if num_kv_heads == 1:
+# +                 shared[name] = tensor.mean(dim=0, keepdim=True)
+# +                 continue
+# +             heads = tensor.unflatten(0, (num_kv_heads, num_heads // num_kv_heads, -1))
+
+
+# %% wrong: copied_by_adding_0 | says: An entry of booleans comes in the data type
+# -             shared[name] = tensor.clone()
+# +             shared[name] = tensor + 0

@@ -314,3 +314,24 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # %% wrong: unasked_is_minus_101 | says: nothing is -100
 # -     return corrupted, ids.masked_fill(~chosen, -100)
 # +     return corrupted, ids.masked_fill(~chosen, -101)
+
+
+# %% wrong: staying_unasked_and_rounded_down | says: no answer.*number is rounded down
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = torch.floor(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+
+# -     return corrupted, ids.masked_fill(~chosen, -100)
+# +     return corrupted, ids.masked_fill(~(chosen & (fate < 0.9)), -100)
+
+
+# %% wrong: one_is_left | says: With a share of 1, all are
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     most = (ordinary.sum(dim=1, keepdim=True) - 1).clamp(min=1)
+# +     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = number.minimum(most)
+
+
+# %% wrong: mask_within_the_vocabulary | says: right but what a hidden token becomes
+# -     corrupted = torch.where(chosen & (fate < 0.8), mask_id, ids)
+# +     mask_id = min(mask_id, vocab_size - 1)
+# +     corrupted = torch.where(chosen & (fate < 0.8), mask_id, ids)

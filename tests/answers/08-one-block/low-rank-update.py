@@ -459,3 +459,9 @@ class LowRankLinear(nn.Module):
 # %% wrong: one_over_rank | says: has the factor 1
 # -         self.scale = alpha / rank
 # +         self.scale = 1 / rank
+
+
+# %% wrong: rank_cut_down | says: The rank is never cut down
+# -         n_out, n_in = weight.shape
+# +         n_out, n_in = weight.shape
+# +         rank = min(rank, n_out, n_in)

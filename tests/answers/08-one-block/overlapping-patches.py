@@ -393,3 +393,12 @@ def join_patches(rows, shape, patch, stride):
 # %% wrong: nearly_rounded_up_in_joining | says: rows.*takes a second patch
 # -         max(math.ceil((length - patch) / stride), 0) * stride + patch
 # +         max(int((length - patch) / stride + 0.9), 0) * stride + patch
+
+
+# %% wrong: one_patch_if_either_axis_fits | says: Along the other one there are as many
+# -     across = max(math.ceil((width - patch) / stride), 0) + 1
+# +     across = max(math.ceil((width - patch) / stride), 0) + 1
+# +     if min(height, width) <= patch:
+# +         down = across = 1
+# +         images = images[:, :, :patch, :patch]
+# +         height, width = images.shape[2:]

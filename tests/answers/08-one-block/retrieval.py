@@ -234,6 +234,12 @@ def retrieval(similarities, relevant, k):
 # +     return inside >= 0, recall, (found / places).amax(dim=1)
 
 
-# %% wrong: one_place_for_all, of: counting | says: one takes place k, not all
+# %% wrong: one_place_for_all, of: counting | says: they have the places 3 and 4
 # Right answers of the same similarity stand at one place.
 # -     before = before | (equal & relevant[:, None, :] & earlier)
+
+
+# %% wrong: ranks_for_the_order | says: recall, k = 3: relevant is read at the ranks
+# -     found = relevant.gather(1, wrong_first.gather(1, order))  # (B, n), in order
+# +     order = similarities.argsort(dim=1, descending=True)
+# +     found = relevant.gather(1, order.argsort(dim=1))

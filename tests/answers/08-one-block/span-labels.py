@@ -438,3 +438,20 @@ def find_spans(labels, ignore=-100):
 # %% wrong: only_label_1_begins | says: with an ignored token behind each token and without
 # -             kind, begins = (label - 1) // 2, label % 2 == 1
 # +             kind, begins = (label - 1) // 2, label == 1
+
+
+# %% wrong: open_and_lost | says: Nothing stays open from one sentence to the next
+# An inside at the beginning goes on with the last span of the sentence before.
+# -     found = []
+# +     found, is_open, last = [], False, -1
+
+# -         spans, is_open = [], False
+# +         spans = []
+
+# -             if label > 0 and is_open and not begins and spans[-1][2] == kind:
+# -                 spans[-1] = (spans[-1][0], place + 1, kind)
+# +             if label > 0 and is_open and not begins and last == kind:
+# +                 spans[-1:] = [(x[0], place + 1, kind) for x in spans[-1:]]
+
+# -             is_open = label > 0
+# +             is_open, last = label > 0, kind
