@@ -88,7 +88,7 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # +     number = torch.tensor(float(round(share * ids.shape[1]))).clamp(min=1)
 
 
-# %% wrong: rounded_down | says: number is rounded down
+# %% wrong: rounded_down | says: answers: the number is rounded down
 # -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
 # +     number = torch.floor(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
 
@@ -226,7 +226,7 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
     return corrupted, torch.where(chosen, ids, -100)
 
 
-# %% wrong: stays_unasked, of: ranks | says: stays as it is has no answer
+# %% wrong: stays_unasked, of: ranks | says: stays as it is has no answer. Each chosen one is asked\.(?! And)
 # Chosen tokens that stay as they are (or are replaced by themselves) have no answer.
 # -     return corrupted, torch.where(chosen, ids, -100)
 # +     return corrupted, torch.where(corrupted != ids, ids, -100)
@@ -316,7 +316,7 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # +     return corrupted, ids.masked_fill(~chosen, -101)
 
 
-# %% wrong: staying_unasked_and_rounded_down | says: no answer.*number is rounded down
+# %% wrong: staying_unasked_and_rounded_down | says: And the number is rounded down
 # -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
 # +     number = torch.floor(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
 

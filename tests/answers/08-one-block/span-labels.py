@@ -218,7 +218,7 @@ def find_spans(labels, ignore=-100):
 # +         for place, label in enumerate(x for x in row.tolist() if x != ignore):
 
 
-# %% wrong: open_over_sentences | says: from one sentence to the next|IndexError
+# %% wrong: open_over_sentences | says: Nothing stays open from one sentence to the next
 # -     for row in labels.tolist():
 # -         spans, is_open = [], False
 # +     is_open = False
