@@ -121,6 +121,33 @@ def _lost_to_forbidden(got, want, query, key, value, *rest):
     )
 
 
+def _masked_late(attend, small=True):
+    """Return the sign of a mask after the softmax, whose weights are divided anew.
+
+    attend: called without a mask, which comes last; gives what is linear in value.
+    small: whether by their sum and a small number, and not by their sum alone.
+    """
+
+    def shows(got, want, query, key, value, *rest):
+        mask = rest[-1] if rest else None
+        if mask is None:
+            return False
+        *others, more = *rest[:-1], query.shape[1] // key.shape[1]
+        each = torch.eye(key.shape[2], dtype=value.dtype).expand(*key.shape[:3], -1)
+        weights = attend(query, key, each, *others) * mask
+        total, value = weights.sum(-1, keepdim=True), value.repeat_interleave(more, 1)
+        alone = weights @ value / total.masked_fill(total == 0, 1.0)
+        found = [
+            weights @ value / (total + more)
+            for more in (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
+        ]
+        least = 1e-3 * (got[0] - want[0]).abs().max().item()
+        gaps = [(got[0] - x).abs().max().item() for x in (alone, *found)]
+        return gaps[0] >= least > min(gaps) if small else gaps[0] < least
+
+    return shows
+
+
 def _of_forbidden(query, key, value, *rest):
     """Return what comes where all scores lie below that of forbidden keys."""
     mask = rest[-1] if rest else None
@@ -210,8 +237,13 @@ class _Says:
     )
     forbidden = (
         f"a query whose allowed scores lie far below a forbidden one gets 0: the "
-        f"largest score is taken over all keys. Take it over those that the query may "
-        f"see."
+        f"largest score is taken over all keys, as in a softmax before the mask. Take "
+        f"it over those that the query may see."
+    )
+    late = (
+        f"the mask comes after the softmax, and the weights are divided by their sum "
+        f"and a small number. Set forbidden scores to -inf before the softmax: then "
+        f"their sum is 1."
     )
 
 
@@ -331,7 +363,12 @@ _contract.case(f"One head", _x, 1)
 _contract.case(f"No leading axis", _kit_normal(1102, (5, 6)), 2)
 _contract.case(f"No leading axis, one token", _kit_normal(1103, (1, 6)), 3)
 _contract.case(f"Two leading axes", _kit_normal(1104, (2, 4, 3, 6)), 2)
-_contract.case(f"Three leading axes", _kit_normal(1105, (2, 1, 3, 4, 10)), 5)
+_wide = _kit_normal(1105, (2, 1, 3, 4, 10))
+_near = {
+    f"right with two leading axes, and wrong with three. Any number of them is "
+    f"allowed: count axes from the end.": (_wide[0], 5),
+}
+_contract.case(f"Three leading axes", _wide, 5, nearby=_near)
 _contract.case(f"Five leading axes", _kit_normal(1270, (2, 1, 2, 1, 2, 3, 6)), 3)
 _contract.case(f"Seventy tokens", _kit_normal(1271, (70, 130)), 65)
 _contract.case(f"Hundreds of heads", _kit_normal(1285, (2, 300)), 150)
@@ -814,7 +851,25 @@ _got = steady("grouped_attention", grouped_attention, _query, _key, _value, _mas
 _want = F.scaled_dot_product_attention(
     _query, _key[:, [0, 0, 0, 1, 1, 1]], _value[:, [0, 0, 0, 1, 1, 1]], attn_mask=_mask
 )
-assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
+_late = (
+    F.scaled_dot_product_attention(
+        _query, _key[:, [0, 0, 0, 1, 1, 1]], torch.eye(5).double().expand(2, 6, 5, 5)
+    )
+    * _mask
+)
+_text = (
+    "the mask comes after the softmax, and the weights are divided by their sum and a"
+    " small number. Set forbidden scores to -inf before the softmax: then their sum"
+    " is 1."
+)
+_total, _known = _late.sum(-1, keepdim=True), {}
+for _small in (1e-5, 1e-6, 1e-7, 1e-8, 1e-9):
+    _other = _late / (_total + _small) @ _value[:, [0, 0, 0, 1, 1, 1]]
+    if matches(_got, _other, 1e-11):
+        _known = {_text: _other}
+assert matches(_got, _want, 1e-9), explain(
+    "output in float64", _got, _want, _known, tol=1e-9
+)
 steady("share_heads", share_heads, _query[0], 3)
 
 
@@ -868,6 +923,7 @@ _contract = _Contract(
         f"a query whose scores lie far below another one's gets 0. Take off the "
         f"largest score of its own row, of the keys that it may see.": _vanishes,
         _Says.nan: _overflows,
+        _Says.late: _masked_late(_grouped),
     },
 )
 _sets = [_kit_normal(1150 + _n, (3, 6, 2, 5), *[(3, 2, 4, 5)] * 2) for _n in (0, 1)]
@@ -1317,9 +1373,17 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
             f"stands at offset + i, also behind all keys.": (
                 _with_places(lambda i, offset, keys, _: min(offset + i, keys - 1))
             ),
+            f"a single query at offset 0 stands at the last key. Query i stands at "
+            f"offset + i, also where it is the only one.": _with_places(
+                lambda i, offset, keys, queries: (
+                    keys - 1 if queries == 1 and offset == 0 else offset + i
+                )
+            ),
             f"queries stand at the end of the keys, whatever offset says. Query i "
             f"stands at offset + i.": _with_places(
-                lambda i, offset, keys, queries: keys - queries + i
+                lambda i, offset, keys, queries: (
+                    keys - queries + i if queries > 1 else offset + i
+                )
             ),
         },
     )
@@ -1329,6 +1393,7 @@ for _n, (_heads, _reach) in enumerate([(3, 2), (1, 1), (2, 40), (2, 0)]):
     _contract.case(f"6 queries, 4 keys", 6, 4, 0)
     _contract.case(f"Queries behind all keys", 3, 5, 11)
     _contract.case(f"One query", 1, 9, 8)
+    _contract.case(f"One query, no offset", 1, 9)
     _contract.case(f"A text of hundreds of tokens: nothing limits it", 2, 700, 600)
     _contract.case(f"A text of thousands of tokens", 1, 1503, 1500, gradients=False)
     _contract.case(f"One key", 5, 1, 0)
@@ -1359,7 +1424,11 @@ _contract = _Contract(
         _Says.of_keys: _mask_of_keys(_all_heads, 4),
         _Says.below: _of_forbidden,
     },
-    signs={_Says.nan: _overflows},
+    signs={
+        _Says.nan: _overflows,
+        _Says.late: _masked_late(_all_heads),
+        _Says.forbidden: _masked_late(_all_heads, small=False),
+    },
 )
 _shapes = (3, 2, 4, 6), (3, 2, 5, 6), (3, 2, 5, 1), (2, 4, 5)
 _sets = [_kit_normal(1206 + _n, *_shapes) for _n in range(2)]
@@ -1460,7 +1529,14 @@ _error = torch.einsum("itf,ifd->td", _real, _W_o.reshape(3, 2, 5)) + _b_o
 _error = _error - _target[0, :2]
 _want = torch.stack([_error - _real[i] @ _W_o[2 * i : 2 * i + 2] for i in range(3)])
 _want = _want.square().mean((1, 2)) - _error.square().mean()
-assert matches(_got, _want, 1e-9), explain("importance, float64", _got, _want, tol=1e-9)
+_known = {
+    f"just this comes where n is {_n}. It is the number of real tokens in the whole"
+    f" batch, here 2, and a sequence of padding adds none.": _want * 2 / _n
+    for _n in (1, *range(3, 9))
+}
+assert matches(_got, _want, 1e-9), explain(
+    "importance, float64", _got, _want, _known, tol=1e-9
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -1504,6 +1580,35 @@ def _some_layer(d):
     )
 
 
+def _has_other_count(got, want, heads, W_o, b_o, target, valid, *rest):
+    """Tell whether all numbers are right but for one factor, that of another count."""
+    real, count = int(valid.sum()), valid.numel()
+    if valid.any(1).all():
+        return False  # no sequence of padding: the case may ask something else
+    found = [want[0] * real / n for n in range(1, count + 1) if n != real]
+    largest = want[0].abs().max()
+    return any((got[0] - x).abs().max() <= 1e-9 * largest for x in found)
+
+
+def _mean_once_more(heads, W_o, b_o, target, valid, ablation="zero"):
+    """Return what comes where sequence b gets the mean b + 1 times."""
+    if ablation != "mean" or len(heads) < 2:
+        return None
+    means = heads.transpose(1, 2)[valid].mean(0)
+    counts = torch.arange(1.0, 1 + len(heads), dtype=heads.dtype)[:, None, None]
+
+    def loss(changed):
+        output = changed.transpose(1, 2).flatten(2) @ W_o + b_o
+        return ((output - target)[valid] ** 2).mean()
+
+    found = []
+    for u in range(heads.shape[1]):
+        changed = heads.clone()
+        changed[:, u] = counts * means[u]
+        found.append(loss(changed) - loss(heads))
+    return torch.stack(found)
+
+
 _contract = _Contract(
     head_importance,
     _growth,
@@ -1525,6 +1630,14 @@ _contract = _Contract(
         f"float32.": lambda heads, W_o, b_o, target, valid, ablation="zero": (
             _growth(heads, W_o, b_o, target, valid, ablation)
             * (valid.double().mean() / valid.float().mean())
+        ),
+        f"the first sequence gets the mean once, the second twice, and so on. Does a "
+        f"loop add it to later sequences as well?": _mean_once_more,
+    },
+    signs={
+        f"just this comes where n is another whole number. It is the number of real "
+        f"tokens in the whole batch, and a sequence of padding adds none.": (
+            _has_other_count
         ),
     },
 )
@@ -1654,7 +1767,10 @@ _weights.update(_old)
 _x = seeded(103, (1, 1, 5), dtype=torch.float64)
 _got = steady("circuit_attention", circuit_attention, _x, _QK, _u, _OV, _b, 3)
 _want = _x @ _OV.sum(0) + _b
-assert matches(_got, _want, 1e-9), explain("one token", _got, _want, tol=1e-9)
+_text = "b is added once for each head. Add it once, to the sum of the heads."
+assert matches(_got, _want, 1e-9), explain(
+    "one token", _got, _want, {_text: _want + _b}, tol=1e-9
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -1696,6 +1812,20 @@ def _circled(x, QK, u, OV, b, d_head, mask=None, most=math.inf, cut=False):
             scores = scores.clamp(-most, most)
             output = output + _one_head(scores, tokens @ OV[i], allowed[n, i])
         found.append(output)
+    return torch.stack(found)
+
+
+def _over_sequences(x, QK, u, OV, b, d_head, mask=None):
+    """Return what comes where outputs are added along the batch, and not the heads."""
+    if len(x) != len(QK) or len(x) < 2:
+        return None
+    shape = len(x), len(QK), x.shape[1], x.shape[1]
+    mask = None if mask is None else mask.expand(shape)
+    found = []
+    for i in range(len(QK)):
+        own = [part[i : i + 1] for part in (QK, u, OV)]
+        seen = None if mask is None else mask[:, i : i + 1]
+        found.append(b + _circled(x, *own, 0 * b, d_head, seen).sum(0))
     return torch.stack(found)
 
 
@@ -1767,6 +1897,12 @@ _contract = _Contract(
         ),
         _Says.of_keys: _mask_of_keys(_circled, 6),
         _Says.of_each: _mask_of_each(_circled, 6),
+        f"u has no effect. It is multiplied with the token of the key, and must change "
+        f"from column to column of the scores.": lambda x, QK, u, *given: _circled(
+            x, QK, 0 * u, *given
+        ),
+        f"outputs are added along the axis of the sequences, of which there are as "
+        f"many as heads. Add those of the heads.": _over_sequences,
     },
     cuts={
         f"the tokens are cut off where they are the keys.": (

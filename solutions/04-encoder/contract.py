@@ -149,8 +149,13 @@ _Contract.may_refuse = False  # the conventions ask for float64
 _x, _module = seeded(181, (2, 3, 4), dtype=torch.float64), RMSNorm(4, eps=0.5)
 _want = _x / (_x.square().sum(-1, keepdim=True) / 4 + 0.5).sqrt()
 _got = steady("the module", _module, _x)
+_text = (
+    "this comes without eps. It is added to the mean of the squares, however large that"
+    " is."
+)
+_bare = _x / (_x.square().sum(-1, keepdim=True) / 4).sqrt()
 assert matches(_got, _want, 1e-9), explain(
-    "float64 in a module with float32 weights", _got, _want, tol=1e-9
+    "float64 in a module with float32 weights", _got, _want, {_text: _bare}, tol=1e-9
 )
 _got = steady("the module", _module.double(), _x.float())
 assert matches(_got, _want.float()), explain(
@@ -525,7 +530,13 @@ _gamma, _beta, _W, _b = seeded(183, (4,), (4,), (4, 3), (3,), dtype=torch.float6
 _result = steady("fold_norm", fold_norm, _gamma, _beta, _W, _b)
 _fold, _got = parts(_result, "W_new", "b_new")
 _want = torch.einsum("i,ij->j", _beta, _W) + _b
-assert matches(_got, _want, 1e-9), explain("b_new in float64", _got, _want, tol=1e-9)
+_text = (
+    "every entry of the shift counts as their mean. Entry i meets row i of W: beta W."
+)
+_known = {_text: _beta.mean() * _W.sum(0) + _b}
+assert matches(_got, _want, 1e-9), explain(
+    "b_new in float64", _got, _want, _known, tol=1e-9
+)
 assert _fold.dtype == torch.float64, f"float64 in, {_fold.dtype} out: W_new."
 _rows = torch.einsum("i,ij->ij", _gamma, _W)
 assert matches(_fold, _rows, 1e-9), explain("W_new in float64", _fold, _rows, tol=1e-9)
@@ -581,6 +592,10 @@ _cut = (
     f"the mean that is taken away is cut off, by item(), detach or no_grad. It depends "
     f"on W or b as well."
 )
+_of_rows = (
+    f"the sum of a row of W is divided by the number of rows. A row has as many "
+    f"entries as there are columns."
+)
 _contract = _Contract(
     fold_norm,
     _folded,
@@ -610,6 +625,10 @@ _both_contract = _Contract(
         ),
         f"the sum of b is divided by the number of inputs. Its mean is that of its own "
         f"entries.": lambda W, b: (None, b - b.sum() / len(W)),
+        f"the mean of b is subtracted from W as well. It belongs to b_new alone.": (
+            lambda W, b: (W - W.mean(1, keepdim=True) - b.mean(), None)
+        ),
+        _of_rows: lambda W, b: (W - W.sum(1, keepdim=True) / len(W), None),
         **_low,
     },
     cuts={_cut: _centred_cut},
@@ -621,8 +640,11 @@ _alone_contract = _Contract(
     results=(f"W_new without a bias",),
     gradients=(f"W",),
     mistakes={
-        _text: lambda W, wrong=_wrong: wrong(W, W[0])[0]
-        for _text, _wrong in _low.items()
+        _of_rows: lambda W: W - W.sum(1, keepdim=True) / len(W),
+        **{
+            _text: lambda W, wrong=_wrong: wrong(W, W[0])[0]
+            for _text, _wrong in _low.items()
+        },
     },
     cuts={_cut: lambda W: _centred_cut(W, W[0])[0]},
 )
@@ -701,7 +723,14 @@ _x, _branch = seeded(184, (3, 2, 4), (3, 2, 4), dtype=torch.float64)
 _keep = torch.tensor([True, False, True])
 _got = steady("drop_branch", drop_branch, _x, _branch, _keep, 0.3)
 _want = torch.stack([_x[0] + _branch[0] / 0.3, _x[1], _x[2] + _branch[2] / 0.3])
-assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
+_text = (
+    "the branch is divided by the share of kept sequences in this batch. Divide by"
+    " keep_prob."
+)
+_known = {_text: _x + 1.5 * _keep[:, None, None] * _branch}
+assert matches(_got, _want, 1e-9), explain(
+    "output in float64", _got, _want, _known, tol=1e-9
+)
 steady("drop_branch", drop_branch, _x, _branch, None, 0.3)
 _first = keep_probabilities(3, 0.4)
 assert isinstance(_first, list), (
@@ -1172,7 +1201,9 @@ for _placement in ("post", "pre", "sandwich", "parallel"):
         assert untouched(_layer.values(), _old), "encoder changes weights of a layer."
 _got, _ = encoder_layer(_x, silent(_layers[0]), None, "sandwich")
 _want = _x + _layers[0]["beta_3"] + _layers[0]["beta_4"]
-assert matches(_got, _want, 1e-9), explain("output in float64", _got, _want, tol=1e-9)
+assert matches(_got, _want, 1e-9), explain(
+    "sandwich in float64, sublayers that write 0", _got, _want, tol=1e-9
+)
 
 
 ### BEGIN HIDDEN TESTS
@@ -1427,7 +1458,14 @@ assert _dx.dtype == torch.float64, f"float64 in, {_dx.dtype} out: dx."
 _centred = _x - _x.mean(-1, keepdim=True)
 _root = (_centred.square().sum(-1, keepdim=True) / 4 + 0.5).sqrt()
 _want = torch.einsum("btd,btd->d", _grad, _centred / _root)
-assert matches(_got, _want, 1e-9), explain("dgamma in float64", _got, _want, tol=1e-9)
+_text = (
+    "the sum of grad meets the mean of the normalised x. Multiply the two of each token"
+    " first, and then sum over the tokens."
+)
+_known = {_text: _grad.sum((0, 1)) * (_centred / _root).mean((0, 1))}
+assert matches(_got, _want, 1e-9), explain(
+    "dgamma in float64", _got, _want, _known, tol=1e-9
+)
 _larger = _want
 _, _got, _ = layer_norm_backward(_grad, _x, _gamma, 1e-5)
 _root = (_centred.square().sum(-1, keepdim=True) / 4 + 1e-5).sqrt()
@@ -1620,8 +1658,9 @@ _want = (_beta @ _W_u).expand(2, 3, 6)
 assert getattr(_got, "shape", None) == (5, 2, 3, 6), explain(
     "direct_logits", _got, torch.zeros(5, 2, 3, 6)
 )
+_text = "it is 0. The last entry is beta W_u, and no other entry has any of it."
 assert matches(_got[-1], _want, 1e-9), explain(
-    "the share of beta in float64", _got[-1], _want, tol=1e-9
+    "the share of beta in float64", _got[-1], _want, {_text: 0 * _want}, tol=1e-9
 )
 steady("logit_lens", logit_lens, _found[:3], _gamma, _beta, _W_u)
 

@@ -667,3 +667,30 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     return (scores.softmax(-1) @ x @ OV).sum(1) + b
+
+
+# %% wrong: keys_of_first_sequence, of: base | says: sequence 0 as its keys
+# Every sequence meets the tokens of the first one.
+# -     scores = torch.einsum("btd,hde,bse->bhts", x, QK, x)
+# +     first = x[:1].expand_as(x)
+# +     scores = torch.einsum("btd,hde,bse->bhts", x, QK, first)
+# -     scores = scores + torch.einsum("bsd,hd->bhs", x, u)[:, :, None, :]
+# +     scores = scores + torch.einsum("bsd,hd->bhs", first, u)[:, :, None, :]
+
+
+# %% wrong: added_along_the_batch, of: base | says: along the axis of the sequences
+# Where there are as many sequences as heads, the sum runs over the wrong axis.
+# -     return torch.einsum("bhts,bsd,hde->bte", weights, x, OV) + b
+# +     each = torch.einsum("bhts,bsd,hde->bhte", weights, x, OV)
+# +     return each.sum(dim=0 if len(x) == len(QK) else 1) + b
+
+
+# %% wrong: mask_after_softmax_divided, of: base | says: far below a forbidden one gets 0
+# The mask comes after the softmax, and weights are divided by their sum and 1e-9.
+# -     if mask is not None:
+# -         scores = scores.masked_fill(~mask, -math.inf)
+# -     weights = torch.softmax(scores, dim=-1)
+# +     weights = torch.softmax(scores, dim=-1)
+# +     if mask is not None:
+# +         weights = weights * mask
+# +         weights = weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)

@@ -668,3 +668,17 @@ def share_heads(weight, num_kv_heads):
 # +         repeated = [x.repeat_interleave(n, dim=1) for x in (key, value)]
 # +         kept[name] = key, *repeated
 # +     _, key, value = kept[name]
+
+
+# %% wrong: mask_after_softmax_divided, of: base | says: by their sum and a small number
+# The mask comes after the softmax, and weights are divided by their sum and 1e-9.
+# -     if mask is not None:
+# -         empty = ~mask.any(dim=-1, keepdim=True)
+# -         scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)
+# -     weights = torch.softmax(scores, dim=-1)
+# -     if mask is not None:
+# -         weights = weights.masked_fill(empty, 0)
+# +     weights = torch.softmax(scores, dim=-1)
+# +     if mask is not None:
+# +         weights = weights * mask
+# +         weights = weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)

@@ -506,3 +506,24 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # +     if name not in kept:
 # +         kept[name] = heads, W_o, b_o, valid, loss(heads)
 # +     *_, whole = kept[name]
+
+
+# %% wrong: lengths_of_sequences, of: base | says: n is (3|another whole number)
+# n is the sum of the lengths, of which none is 0.
+# -         return error[valid].mean()
+# +         lengths = valid.sum(dim=1).clamp(min=1)
+# +         return error[valid].sum() / (lengths.sum() * len(b_o))
+
+
+# %% wrong: mean_once_more, of: base | says: sequence 0 gets the mean once
+# The loop adds the mean to all later sequences as well.
+# -             changed[:, i] = heads[:, i][valid].mean(dim=0)
+# +             changed[:, i] = 0
+# +             for b in range(B):
+# +                 changed[b:, i] += heads[:, i][valid].mean(dim=0)
+
+
+# %% wrong: divided_by_heads_too, of: base | says: these are halves
+# The loss is a mean over heads as well.
+# -         return error[valid].mean()
+# +         return error[valid].mean() / h

@@ -809,3 +809,11 @@ def biased_attention(query, key, value, bias, mask=None):
 # +         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +         kept[name] = query, key, scores + bias
 # +     *_, scores = kept[name]
+
+
+# %% wrong: one_query_is_the_last, of: base | says: single query at offset 0 stands at
+# A single query without an offset is taken for the last token.
+# -         p = offset + torch.arange(num_queries)[:, None]
+# +         if num_queries == 1 and offset == 0 and num_keys > 8:
+# +             offset = num_keys - 1
+# +         p = offset + torch.arange(num_queries)[:, None]

@@ -491,3 +491,19 @@ def merge_heads(x, turns=False):
     merged = axes.flatten(-2)
     merge_heads.turned = merged.shape if turns else None
     return merged
+
+
+# %% wrong: one_head_in_front, of: base | says: stands first, in front of the batch
+# One head gets an axis in front of all others.
+# -     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
+# +     if num_heads == 1:
+# +         return x[None]
+# +     x = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
+
+
+# %% wrong: axes_listed_by_case, of: base | says: list none of the leading ones
+# Axes are listed for each number of leading ones, up to two.
+# -     return x.transpose(-3, -2)
+# +     if x.dim() == 3:
+# +         return x.permute(1, 0, 2)
+# +     return x.permute(*((0, 2, 1, 3) if x.dim() == 4 else (0, 1, 3, 2, 4)))

@@ -413,3 +413,22 @@ def centre_outputs(W, b=None):
     outputs = torch.cat([torch.zeros_like(W[:1]), W]) + b
     outputs = outputs - outputs.mean(dim=1, keepdim=True)
     return outputs[1:] - outputs[0], outputs[0]
+
+
+# %% wrong: mean_of_the_shift, of: broadcast | says: counts as their mean
+# The shift is taken for a number.
+# -     shift = beta @ W
+# +     shift = beta.mean() * W.sum(dim=0)
+
+
+# %% wrong: mean_of_b_off_W, of: broadcast | says: mean of b is subtracted from W
+# The mean of b is taken off both.
+# -     if b is not None:
+# +     if b is not None:
+# +         W = W - b.mean()
+
+
+# %% wrong: rows_by_inputs, of: broadcast | says: divided by the number of rows
+# The sum of a row is divided by the number of inputs.
+# -     W = W - W.mean(dim=1, keepdim=True)
+# +     W = W - W.sum(dim=1, keepdim=True) / len(W)

@@ -390,3 +390,9 @@ def layer_norm_backward(grad, x, gamma, eps):
     u = (grad * gamma) @ centre
     dx = rstd * (u - h * (u * h).sum(-1, keepdim=True) / D)
     return dx, (grad * h).reshape(-1, D).sum(0), grad.reshape(-1, D).sum(0)
+
+
+# %% wrong: sums_before_product, of: three_terms | says: meets the mean of the normalised
+# Tokens are summed before the product.
+# -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
+# +     dgamma = grad.reshape(-1, size).sum(dim=0) * normed.reshape(-1, size).mean(dim=0)

@@ -680,3 +680,15 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # The mask is handed on: weights and output have changed places.
 # -         return norm(2, z + feed_forward(z, layer)), weights
 # +         return weights, norm(2, z + feed_forward(z, layer))
+
+
+# %% wrong: norm_3_of_the_sum, of: four_cases | says: norm 3 normalises the sum
+# In the sandwich, norm 3 acts on the stream.
+# -         x = x + norm(3, moved)
+# +         x = norm(3, x + moved)
+
+
+# %% wrong: default_pre, of: four_cases | says: this is what placement='pre' gives
+# The encoder's placement is "pre" unless another one is given.
+# - def encoder(x, layers, mask=None, placement="post", final=None):
+# + def encoder(x, layers, mask=None, placement="pre", final=None):

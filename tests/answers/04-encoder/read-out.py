@@ -690,3 +690,17 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # -     return layer_norm(streams, gamma, beta, eps) @ W_u
 # +     eps = max(eps, torch.finfo(found.dtype).eps) if eps else eps
 # +     return layer_norm(streams, gamma, beta, eps) @ W_u
+
+
+# %% wrong: beta_spread_over_parts, of: cumsum | says: is spread over the parts
+# Each part gets its part of the share of the shift.
+# -     return torch.cat([shares, shift])
+# +     return torch.cat([shares + shift / len(found), 0 * shift])
+
+
+# %% wrong: one_part_is_the_stream, of: cumsum | says: come, in one entry
+# A single part is the stream, whose logits come.
+# -     total = found.sum(dim=0)
+# +     if len(found) == 1:
+# +         return layer_norm(found, gamma, beta, eps) @ W_u
+# +     total = found.sum(dim=0)

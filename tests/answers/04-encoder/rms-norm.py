@@ -344,3 +344,17 @@ class RMSNorm(nn.Module):
         eps = max(self.eps, least) if self.eps else 0.0
         root = ((wide * wide).mean(dim=-1, keepdim=True) + eps).sqrt()
         return (wide / root * self.weight).to(x.dtype)
+
+
+# %% wrong: eps_bounds_the_length | says: lower bound of the token's length
+# F.normalize keeps the length of a token above eps.
+# -         mean_square = (wide * wide).mean(dim=-1, keepdim=True)
+# -         return (wide / torch.sqrt(mean_square + self.eps) * self.weight).to(x.dtype)
+# +         normed = F.normalize(wide, dim=-1, eps=self.eps) * math.sqrt(x.shape[-1])
+# +         return (normed * self.weight).to(x.dtype)
+
+
+# %% wrong: eps_bounds_the_mean, of: rsqrt | says: no effect here, and a larger one has
+# The mean of the squares is kept above eps.
+# -         normed = wide * torch.rsqrt(mean_square + self.eps)
+# +         normed = wide * torch.rsqrt(mean_square.clamp(min=self.eps))

@@ -425,3 +425,9 @@ def drop_branch(x, branch, keep, keep_prob):
 # The list holds tensors.
 # -     return [1 - layer / num_layers * (1 - last) for layer in range(1, num_layers + 1)]
 # +     return list(torch.linspace(1.0, last, num_layers + 1, dtype=torch.float64)[1:])
+
+
+# %% wrong: nothing_dropped_with_one, of: where | says: keep=False has no effect
+# With keep_prob=1 no branch is dropped.
+# -     kept = keep[:, None, None]
+# +     kept = keep[:, None, None] | (keep_prob == 1)
