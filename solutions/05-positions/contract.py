@@ -100,6 +100,24 @@ def _kept_in_float32(call, reference, place):
     }
 
 
+def _half_of_sum(is_early, is_by_pi):
+    """Return the mistake of the middle, the factor of a span, or both.
+
+    is_early: takes half of position and span; is_by_pi: takes sinc of half the angle.
+    """
+
+    def wrong(positions, d_model, base=10000.0, spans=None):
+        if spans is None:
+            return None
+        rates = [float(base) ** ((j % 2 - j) / d_model) for j in range(d_model)]
+        half = spans.double()[..., None] / 2 * torch.tensor(rates, dtype=torch.float64)
+        middle = (positions + spans) / 2 if is_early else positions + spans / 2
+        factor = torch.sinc(half if is_by_pi else half / math.pi)
+        return _encoding_of(middle, d_model, base) * factor
+
+    return wrong
+
+
 def _half_rounded(way):
     """Return the mistake of half a span that is rounded, if spans are whole numbers.
 
@@ -196,6 +214,15 @@ _contract = _Contract(
         ),
         f"half of a span is rounded down, in its middle and in its factor. A span may "
         f"be a whole number, and its half none.": _half_rounded(2),
+        f"the middle of a span is taken for (position + span) / 2. It is position + "
+        f"span / 2.": _half_of_sum(True, False),
+        f"the factor is torch.sinc of half the angle. PyTorch's sinc(x) is sin(pi x) / "
+        f"(pi x): divide by pi first.": _half_of_sum(False, True),
+        f"the middle of a span is taken for (position + span) / 2, in place of "
+        f"position + span / 2, and the factor is torch.sinc of half the angle. "
+        f"PyTorch's sinc(x) is sin(pi x) / (pi x): divide by pi first.": (
+            _half_of_sum(True, True)
+        ),
     },
     signs={
         f"positions that are whole numbers, of any type, give float32. Ask for "
@@ -734,7 +761,16 @@ _got = steady("grid_index", grid_index, 1, 2)
 assert isinstance(_got, torch.Tensor), (
     f"grid_index: expected a tensor, got {type(_got).__name__}."
 )
-assert _got.tolist() == [[1, 2], [0, 1]], f"grid_index(1, 2) is {_got.tolist()}."
+_want = torch.tensor([[1, 2], [0, 1]])
+assert _got.tolist() == _want.tolist(), explain(
+    "grid_index(1, 2)",
+    _got,
+    _want,
+    {
+        "the difference of columns is query minus key. It is key minus query,"
+        " column_j - column_i.": torch.tensor([[1, 0], [2, 1]])
+    },
+)
 _got = attempt(lambda: grid_index(3, 2), "grid_index(3, 2) fails.")
 assert _got[0].tolist() != [7, 8, 9, 12, 13, 14], (
     "grid_index(3, 2) is that of a 2 x 3 grid: height and width are swapped, or the"
@@ -744,7 +780,8 @@ _why = ""
 if grid_index(2, 3)[0].tolist() == [7, 8, 9, 12, 13, 14]:
     _why = " A grid may have more rows than columns: a step down is 2 W - 1."
 assert _got[0].tolist() == [7, 8, 10, 11, 13, 14], (
-    f"The first row of grid_index(3, 2) is {_got[0].tolist()}.{_why}"
+    "The first row of grid_index(3, 2) must be [7, 8, 10, 11, 13, 14], got"
+    f" {_got[0].tolist()}.{_why}"
 )
 
 
@@ -1328,15 +1365,29 @@ _got = steady("relative_bucket", relative_bucket, _distance, 8, 20)
 assert isinstance(_got, torch.Tensor), (
     f"relative_bucket: expected a tensor, got {type(_got).__name__}."
 )
-assert _got.tolist() != [[0, 2], [7, 7]], (
-    "From max_distance on, the past gets the last bucket of all. Each side has its own"
-    " last one, n - 1 behind its first."
+_want = torch.tensor([[0, 2], [7, 3]])
+assert _got.tolist() == _want.tolist(), explain(
+    "relative_bucket of 0, -3, 9 and -70, 8 buckets, max_distance 20",
+    _got,
+    _want,
+    {
+        "from max_distance on, the past gets the last bucket of all. Each side has its"
+        " own last one, n - 1 behind its first.": torch.tensor([[0, 2], [7, 7]]),
+        "a far distance of the past runs into the buckets of the future. Each side has"
+        " its own last one, n - 1 behind its first: clamp to n - 1, then add n.": (
+            torch.tensor([[0, 2], [7, 5]])
+        ),
+    },
 )
-assert _got.tolist() == [[0, 2], [7, 3]], f"Buckets of 0, -3, 9, -70: {_got.tolist()}."
 _got = relative_bucket(-_distance, 8, 20)
-assert _got.tolist() == [[0, 6], [3, 7]], (
-    f"Buckets of 0, 3, -9, 70: {_got.tolist()}. If they are those of 0, -3, 9, -70,"
-    " something is kept from an earlier call."
+assert _got.tolist() == [[0, 6], [3, 7]], explain(
+    "relative_bucket of 0, 3, -9 and 70, 8 buckets, max_distance 20",
+    _got,
+    torch.tensor([[0, 6], [3, 7]]),
+    {
+        "these are the buckets of 0, -3, 9 and -70. Is something kept from an earlier"
+        " call?": _want
+    },
 )
 _table = seeded(61, (8, 3), dtype=torch.float64)
 _got = steady("bucket_bias", bucket_bias, _table, 1, 2, 20)
@@ -1402,6 +1453,23 @@ def _one_before(distance, num_buckets, max_distance, bidirectional=True):
     return found - (delta == exact).long()
 
 
+def _one_by_one(distance, num_buckets, max_distance, bidirectional=True):
+    """Return the buckets without a logarithm where max_distance is at most n."""
+    n = num_buckets // (2 if bidirectional else 1)
+    if max_distance > n:
+        return None
+    delta = distance.abs() if bidirectional else (-distance).clamp(min=0)
+    return delta.clamp(max=n - 1) + n * (distance > 0) * bidirectional
+
+
+def _future_closed(table, num_queries, num_keys, max_distance, both=True, offset=0):
+    """Return the biases with -inf for keys after the query, if there is one side."""
+    found = _biases_of(table, num_queries, num_keys, max_distance, both, offset)
+    places = torch.arange(num_queries)[:, None] + offset
+    later = torch.arange(num_keys) > places
+    return None if both else found.masked_fill(later, -math.inf)
+
+
 def _biases_of(
     table, num_queries, num_keys, max_distance, bidirectional=True, offset=0
 ):
@@ -1463,6 +1531,8 @@ _contract = _Contract(
         f"a distance of n / 2 falls into the bucket before. Divide by n / 2: a product "
         f"with 2 / n may be less than 1, a difference of rounded logarithms less than "
         f"0.": _one_before,
+        f"where max_distance is at most n, each distance has a bucket of its own. From "
+        f"n / 2 on, the logarithm counts for any max_distance.": _one_by_one,
     },
     signs={
         f"a distance just below a border comes into the next bucket. Is something "
@@ -1513,6 +1583,10 @@ _contract = _Contract(
     results=(f"the bias",),
     gradients=(f"table",),
     views=True,
+    mistakes={
+        f"keys after the query are closed (-inf). bucket_bias only looks up, and gives "
+        f"them the bias of bucket 0; masks come later.": _future_closed,
+    },
 )
 _table, _other = _kit_normal(1002, (12, 3), (12, 3))
 _contract.case(f"Both sides", _table, 4, 30, 50, True, 3)
@@ -1546,7 +1620,9 @@ assert matches(_got, _expected, 1e-9), explain(
     _expected,
     {
         "the part of the vectors isn't divided by sqrt(d_h). Divide both: q . k and"
-        " q . vector.": _undivided
+        " q . vector.": _undivided,
+        "no vector meets a query. A key farther away than delta_max, as all are here,"
+        " gets the outermost one.": _query @ _key.mT / math.sqrt(3),
     },
     tol=1e-9,
 )
@@ -1562,7 +1638,10 @@ assert matches(_got[:, :, 0], _expected[:, :, 0], 1e-9), explain(
     _expected[:, :, 0],
     {
         "the rows are those of offset 7, of an earlier call: they are kept between"
-        " calls.": (_weights @ (_key + _table[0]))[:, :, 0]
+        " calls.": (_weights @ (_key + _table[0]))[:, :, 0],
+        "the sign of the distance is wrong: it is key minus query, j - p.": (
+            _weights @ (_key + _table[1:].flip(0))
+        )[:, :, 0],
     },
     tol=1e-9,
 )

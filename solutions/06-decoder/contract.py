@@ -36,13 +36,18 @@ def _joined_heads(state, weights, value):
     )
 
 
-def _attention_rows(scores, allowed, closed=None, is_over_all=False):
+def _attention_rows(scores, allowed, closed=None, is_over_all=False, least=None):
     """Return the weights of scores, zeros where nothing is allowed.
 
     closed: the number that stands for -inf in a wrong program; is_over_all: whether the
-    largest score is that of all keys.
+    largest score is that of all keys; least: what the sum of the weights is bounded by,
+    if the mask comes after the softmax, or what is added to it if negative.
     """
     allowed = allowed.expand_as(scores)
+    if least is not None:
+        weights = scores.softmax(-1) * allowed
+        total = weights.sum(-1, keepdim=True)
+        return weights / (total.clamp(min=least) if least > 0 else total - least)
     if closed is not None:
         weights = scores.masked_fill(~allowed, closed).softmax(-1)
         return weights * allowed.any(-1, keepdim=True)
@@ -54,6 +59,30 @@ def _attention_rows(scores, allowed, closed=None, is_over_all=False):
     )
     total = powers.sum(-1, keepdim=True)
     return powers / total.masked_fill(total == 0, 1.0)
+
+
+def _masked_late(reference, weights):
+    """Return the sign of a mask that comes after the softmax.
+
+    reference: returns what a module gives, from what bounds the sum of the weights;
+    weights: returns its weights.
+    """
+
+    def shows(got, wants, *values):
+        state = weights()
+        for size in range(2, 20):
+            for least in (10.0**-size, -(10.0**-size)):
+                found = reference(least)(state, *values)[0]
+                right = _kit_near(found, wants[0], 1e-13)
+                if not right and _kit_near(got[0], found, 1e-13):
+                    return True
+        return False
+
+    return {
+        f"the mask comes after the softmax: where padding has a much larger score, "
+        f"next to nothing is left for the real keys. Set forbidden scores to -inf "
+        f"before the softmax.": shows
+    }
 
 
 def _scale_of(query, is_short=False, is_of_heads=False):
@@ -198,6 +227,30 @@ def _masks_of(src, tgt, pad_id, window=None, packed=None, is_last=False):
     return mask, memory if packed else memory[:, :, :1]
 
 
+def _ends_at_eos(got, wants, src, tgt, pad_id, window=None, packed=None):
+    """Tell whether target sentences end at their eos_id, and nothing follows it."""
+    if packed is None:
+        return False
+    size, (bos, eos) = tgt.shape[1], packed
+    begun, ended = (tgt == bos).cumsum(1), (tgt == eos).cumsum(1) - (tgt == eos).long()
+    counted, since = begun * (ended < begun), begun.clone()
+    for t in range(size):
+        before = [[*row, bos, eos] for row in tgt[:, :t].flip(1).tolist()]
+        closed = [row.index(eos) < row.index(bos) for row in before]
+        since[:, t] *= ~torch.tensor(closed) | (tgt[:, t] == bos)
+    real = _masks_of(src, tgt, pad_id, window)
+    sentences = 1 + (src == eos).cumsum(1) - (src == eos).long()
+    for numbers in (counted, since):
+        same = numbers[:, :, None] == numbers[:, None]
+        memory = real[1] & (numbers[:, :, None] == sentences[:, None])[:, None]
+        for own in (same, same & (numbers > 0)[:, None]):
+            found = real[0] & own[:, None], memory
+            right = torch.equal(found[0], wants[0])
+            if not right and all(map(torch.equal, got, found)):
+                return True
+    return False
+
+
 def _source_whole(src, tgt, pad_id, window=None, packed=None):
     """Return the masks where packed has no effect on the source."""
     if packed is None:
@@ -235,6 +288,11 @@ _contract = _Contract(
             )
         ),
         f"packed has no effect on the source here.": _source_whole,
+    },
+    signs={
+        f"a sentence of the target ends at its eos_id, and what follows belongs to "
+        f"none. In tgt an eos_id is a word like any other: a sentence reaches as far "
+        f"as the next bos_id.": _ends_at_eos,
     },
 )
 _src, _tgt = integers(921, 0, 3, (3, 5)), integers(922, 0, 3, (3, 6))
@@ -472,7 +530,18 @@ steady("shift_targets", shift_targets, torch.tensor([[1, 5], [1, 2]]))
 _logits, _labels = seeded(15, (2, 3, 4)).double(), torch.tensor([[3, 0, 3], [1, 3, 3]])
 _loss = steady("micro_loss", micro_loss, _logits, _labels, 3, 5)
 _want = F.cross_entropy(_logits[_labels != 3], _labels[_labels != 3]) * 2 / 5
-assert matches(_loss, _want, 1e-9), explain("loss in float64", _loss, _want, tol=1e-9)
+_wrong = torch.log_softmax(_logits, 1)[_labels != 3]
+_wrong = F.nll_loss(_wrong, _labels[_labels != 3], reduction="sum") / 5
+assert matches(_loss, _want, 1e-9), explain(
+    "loss in float64",
+    _loss,
+    _want,
+    {
+        "the softmax runs over the positions. It must run over the vocabulary, the last"
+        " axis.": _wrong
+    },
+    tol=1e-9,
+)
 _got = perplexity([(_logits, _labels)], 3)
 assert matches(_got, (_want * 5 / 2).exp(), 1e-9), explain(
     "perplexity in float64", _got, (_want * 5 / 2).exp(), tol=1e-9
@@ -1108,12 +1177,19 @@ def _current_state():
     return _contract.precise([])[1]
 
 
-def _asked_memory(h, is_short=False, closed=None, is_of_heads=False, is_over_all=False):
+def _asked_memory(
+    h,
+    is_short=False,
+    closed=None,
+    is_of_heads=False,
+    is_over_all=False,
+    least=None,
+):
     """Return the reference of forward for h heads.
 
     is_short: whether its scale is in float32; closed: what stands for -inf, if not it;
     is_of_heads: whether the scale is that of h; is_over_all: whether the largest score
-    is that of all keys.
+    is that of all keys; least: what bounds the sum of weights that are masked late.
     """
 
     def reference(state, x, key, value, memory_mask=None):
@@ -1123,7 +1199,7 @@ def _asked_memory(h, is_short=False, closed=None, is_of_heads=False, is_over_all
         scores = scores * _scale_of(query, is_short, is_of_heads)
         mask = torch.ones(1, key.shape[2], dtype=torch.bool)
         mask = (mask if memory_mask is None else memory_mask)[:, None, None]
-        weights = _attention_rows(scores, mask, closed, is_over_all)
+        weights = _attention_rows(scores, mask, closed, is_over_all, least)
         return _joined_heads(state, weights, value), weights
 
     return reference
@@ -1183,6 +1259,9 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
         signs=_closed_by_numbers(
             lambda closed, h=_h: _asked_memory(h, False, closed),
             _current_state,
+        )
+        | _masked_late(
+            lambda least, h=_h: _asked_memory(h, least=least), _current_state
         ),
     )
     _x, _key, _value = _kit_normal(
@@ -1236,7 +1315,8 @@ _contract = _Contract(
     mistakes={f"{_top}": _asked_memory(1, is_over_all=True)},
     signs=_closed_by_numbers(
         lambda closed: _asked_memory(1, False, closed), _current_state
-    ),
+    )
+    | _masked_late(lambda least: _asked_memory(1, least=least), _current_state),
 )
 _x, _value = _kit_normal(981, (2, 3, 2), (2, 1, 4, 2))
 _mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
@@ -1268,8 +1348,17 @@ _contract.again()
 _logits = seeded(54, (2, 5), dtype=torch.float64)
 _got = steady("next_token_probs", next_token_probs, _logits, 0.7)
 _want = torch.softmax(_logits / 0.7, -1)
+_ranking = _logits.sort(dim=-1, descending=True).indices
 assert matches(_got, _want, 1e-9), explain(
-    "probabilities in float64", _got, _want, tol=1e-9
+    "probabilities in float64",
+    _got,
+    _want,
+    {
+        "the right probabilities stand at wrong tokens: those of the ranking are"
+        " gathered by the ids of the sort. Put each of them back to its id, as scatter"
+        " does.": _want.gather(1, _ranking).gather(1, _ranking)
+    },
+    tol=1e-9,
 )
 _got = steady("next_token_probs", next_token_probs, _logits[:1, :1], 2.0, 3, 0.5)
 assert _got.tolist() == [[1.0]], "One token gets all the probability."
@@ -1324,6 +1413,12 @@ def _with_ties(logits, temperature=1.0, top_k=None, top_p=None):
     whole = whole * (logits >= least)
     whole = whole / whole.sum(-1, keepdim=True)
     return whole if temperature else None
+
+
+def _sorted_again(logits, *rest):
+    """Return the probabilities in a third order: ranked, then gathered once more."""
+    ranking = logits.sort(dim=1, descending=True, stable=True).indices
+    return _probs_of(logits, *rest).gather(1, ranking).gather(1, ranking)
 
 
 def _ranked_by(rank):
@@ -1384,6 +1479,9 @@ _contract = _Contract(
         f"it. The place in the ranking decides, where logits are equal as well.": (
             _with_ties
         ),
+        f"the right probabilities stand at wrong tokens: those of the ranking are "
+        f"gathered by the ids of the sort. Put each of them back to its id, as scatter "
+        f"does.": _sorted_again,
         f"it is greedy, as at a temperature of {0}. Only {0} is greedy: divide "
         f"by any other temperature, however small.": _greedy,
         f"nearly equal logits count as equal at a temperature of {0}. Is their softmax "
@@ -1656,16 +1754,18 @@ assert _got.dtype == torch.float64, f"float64 in, {_got.dtype} out."
 
 
 ### BEGIN HIDDEN TESTS
-def _gone_on(h, is_short=False, closed=None, is_of_heads=False):
+def _gone_on(h, is_short=False, closed=None, is_of_heads=False, axis=2):
     """Return the reference of a call with h heads: output, key, value.
 
     is_short: whether the scale has the digits of float32; closed: what stands for
-    -inf, if not it; is_of_heads: whether the scale is that of h.
+    -inf, if not it; is_of_heads: whether the scale is that of h; axis: the axis of the
+    old keys at whose size new positions begin.
     """
 
     def reference(state, x, key=None, value=None):
         seen, new = 0 if key is None else key.shape[2], x.shape[1]
-        x = x + torch.stack([state["positions"][seen + i] for i in range(new)])
+        first = 0 if key is None else key.shape[axis]
+        x = x + torch.stack([state["positions"][first + i] for i in range(new)])
         query, *own = [_projected_heads(state, f"{name}_proj", x, h) for name in "qkv"]
         if key is not None:
             own = [torch.cat(pair, 2) for pair in zip((key, value), own, strict=True)]
@@ -1696,6 +1796,19 @@ def _has_overflown(got, wants, x, key=None, value=None):
     scores = query @ key.mT * _scale_of(query)
     allowed = torch.ones(scores.shape[2:]).tril(seen)
     return _overflows(scores.to(got[0].dtype), allowed, got[0].isnan().any(-1))
+
+
+def _begins_elsewhere(got, wants, x, key=None, value=None):
+    """Tell whether new positions begin at another size of the old keys than T."""
+    if key is None:
+        return False
+    state, (_, h, seen, _) = _current_state(), key.shape
+    most = len(state["positions"]) - x.shape[1]
+    return any(
+        key.shape[axis] not in (seen, *range(most + 1, 10**4))
+        and _kit_near(got[0], _gone_on(h, axis=axis)(state, x, key, value)[0], 1e-9)
+        for axis in (0, 1, 3)
+    )
 
 
 def _with_cache(module):
@@ -1747,6 +1860,8 @@ for _number, (_d, _h, _length) in enumerate(
             f"{0}. Take its largest score off before exp, as softmax does.": (
                 _has_overflown
             ),
+            f"new positions begin at B, h or d_h, and not at T, the number of old "
+            f"tokens, which is axis {2} of the cached keys.": _begins_elsewhere,
         },
     )
     _x, _key, _value = _kit_normal(

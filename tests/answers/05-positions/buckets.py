@@ -472,3 +472,25 @@ def bucket_bias(
 # %% wrong: no_distance_below_1 | says: The past only .*: the result: wrong, first at
 # -         delta = (-distance).clamp(min=0)
 # +         delta = (-distance).clamp(min=1)
+
+
+# %% wrong: past_in_buckets_of_the_future | says: of the past run into the buckets of the future
+# Far distances are bounded by the last bucket of all.
+# -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     found = first + torch.where(delta < exact, delta, far)
+# +     return found.clamp(max=num_buckets - 1)
+
+
+# %% wrong: one_by_one_up_to_n | says: where max_distance is at most n, each distance has a bucket of its own
+# No logarithm where max_distance is small.
+# -     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+# +     far = delta if max_distance <= buckets else far
+# +     return first + torch.where(delta < exact, delta, far.clamp(max=buckets - 1))
+
+
+# %% wrong: future_closed_on_one_side | says: bidirectional=False: keys after the query are closed
+# A causal mask, where there are buckets for the past only.
+# -     return table[bucket].permute(2, 0, 1)  # (T_q, T_k, h) -> (h, T_q, T_k)
+# +     bias = table[bucket].permute(2, 0, 1)
+# +     closed = (distance > 0) & (not bidirectional)
+# +     return bias.masked_fill(closed, -math.inf)

@@ -461,3 +461,8 @@ def grid_index(height, width):
 # -     row, column = patch // width, patch % width  # (H * W,) each
 # +     row = torch.linspace(0, height, height * width + 1)[:-1].long()
 # +     column = patch % width
+
+
+# %% wrong: one_row_is_a_text | says: the row's vector is left out where there is one row
+# -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, d_row + d_column)
+# +     patches = torch.cat([rows, columns], dim=-1) if height > 1 else columns

@@ -146,7 +146,7 @@ def relative_values(weights, value, value_table, offset=0):
 # +     return content / math.sqrt(d)
 
 
-# %% wrong: position_unscaled, of: gather_scatter | says: relative part isn't divided
+# %% wrong: position_unscaled, of: gather_scatter | says: relative_scores: the relative part isn't divided
 # Only the content is scaled.
 # -     return (content + position) / math.sqrt(d)
 # +     return content / math.sqrt(d) + position
@@ -332,7 +332,7 @@ def relative_values(weights, value, value_table, offset=0):
 # +     by_distance = torch.cat([by_distance[..., :-1], last], dim=-1)
 
 
-# %% wrong: far_keys_get_nothing | says: farther away than delta_max gets no vector
+# %% wrong: far_keys_get_nothing | says: farther away than delta_max gets no vector\. It gets
 def relative_scores(query, key, key_table, offset=0):
     far = len(key_table) // 2
     rows = []
@@ -497,3 +497,21 @@ def relative_values(weights, value, value_table, offset=0):
 # +
 #   def rows_of(num_queries, num_keys, R, offset):
 # +     offset = kept.setdefault((num_queries, num_keys, R), offset)
+
+
+# %% wrong: window_and_unscaled_part, of: loop_over_distances | says: in place of the outermost one, and the relative part isn't divided
+# Two mistakes: far keys get no vector, and the part of the vectors is divided by nothing.
+# -     return [(gap.clamp(-R, R) == r - R) for r in range(rows)]
+# +     return [(gap == r - R) for r in range(rows)]
+
+# -     scores = query @ key.mT
+# +     scores = query @ key.mT / math.sqrt(query.shape[3])
+
+# -     return scores / math.sqrt(query.shape[3])
+# +     return scores
+
+
+# %% wrong: window, of: loop_over_distances | says: farther away than delta_max gets no vector\. It gets
+# Far keys get no vector.
+# -     return [(gap.clamp(-R, R) == r - R) for r in range(rows)]
+# +     return [(gap == r - R) for r in range(rows)]

@@ -624,3 +624,16 @@ def halves_layout(weight, num_heads):
 # %% wrong: queries_in_front | says: or it is subtracted
 # -     query = rotate(query, offset, rotary, base)
 # +     query = rotate(query, -offset, rotary, base)
+
+
+# %% wrong: angles_kept_by_width | says: frequencies of base=400, which an earlier call had
+# Angles are kept by the number of features that are turned, whatever the base.
+# - def rotate(x, offset=0, rotary=None, base=10000.0):
+# + _bases = {}
+# +
+# +
+# + def rotate(x, offset=0, rotary=None, base=10000.0):
+
+# -     position = torch.arange(length, dtype=torch.float64, device=x.device) + offset
+# +     base = _bases.setdefault(rotary, base)
+# +     position = torch.arange(length, dtype=torch.float64, device=x.device) + offset

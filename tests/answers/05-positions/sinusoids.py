@@ -452,7 +452,7 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # +     half = (spans - positions).double()[..., None] / 2 * base**-exponents
 
 
-# %% wrong: sinc_without_pi | says: divide by pi first
+# %% wrong: sinc_without_pi | says: spans: the factor is torch\.sinc of half the angle
 # -     return (waves * torch.sinc(half / math.pi)).to(dtype)
 # +     return (waves * torch.sinc(half)).to(dtype)
 
@@ -783,3 +783,22 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # +     waves = torch.where(feature % 2 == 0, middle.sin(), middle.cos())
 # +     series = waves * (1 - half**2 / 6 + half**4 / 120)
 # +     return torch.where(short, series, long).to(dtype)
+
+
+# %% wrong: half_of_position_and_span | says: the middle of a span is taken for \(position \+ span\) / 2\. It is
+# -     middle = angles + half
+# +     middle = angles / 2 + half
+
+
+# %% wrong: half_of_position_and_span_by_pi | says: in place of position \+ span / 2, and the factor is torch.sinc
+# Two mistakes: the middle of the span, and the pi of torch.sinc.
+# -     middle = angles + half
+# +     middle = angles / 2 + half
+
+# -     return (waves * torch.sinc(half / math.pi)).to(dtype)
+# +     return (waves * torch.sinc(half)).to(dtype)
+
+
+# %% wrong: width_of_one_refused | says: fails with d_model=1, and with 5 it doesn't
+# -     if d_model < 1:
+# +     if d_model <= 1:

@@ -283,7 +283,7 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # +     table = (log_probs * 10).round().div(10).tolist()
 
 
-# %% wrong: stops_early, of: base | says: stops at the first finished hypothesis
+# %% wrong: stops_early, of: base | says: stops where a hypothesis is finished
 # The search ends with the first eos.
 # +         if finished:
 # +             break

@@ -625,3 +625,12 @@ class CrossAttention(nn.Module):
 # %% wrong: filled_with_infinity | says: filled with inf in the place of -inf
 # -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
 # +             scores = scores.masked_fill(~mask, math.inf).masked_fill(empty, 0.0)
+
+
+# %% wrong: masked_after_the_softmax | says: the mask comes after the softmax
+# The rest is divided by its sum, which is never less than a small number.
+# -             empty = ~mask.any(dim=-1, keepdim=True)  # (B, 1, 1, 1)
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# -             weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
+# +             weights = scores.softmax(dim=-1) * mask
+# +             weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)

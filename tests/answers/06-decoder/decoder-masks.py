@@ -696,3 +696,27 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # %% wrong: itself_alone | says: of these ids without a window
 # -     allowed = distance >= 0
 # +     allowed = distance == 0
+
+
+# %% wrong: target_ends_at_eos | says: a sentence of the target ends at its eos_id
+# More must have begun than ended.
+# -         tgt_number = (tgt == bos_id).cumsum(dim=1)  # (B, T)
+# +         tgt_number = (tgt == bos_id).cumsum(dim=1)
+# +         over = (tgt == eos_id).long()
+# +         tgt_number = tgt_number * (over.cumsum(dim=1) - over < tgt_number)
+
+
+# %% wrong: target_closed_behind_eos | says: a sentence of the target ends at its eos_id
+# What follows an eos_id has the number 0, and sees nothing.
+# -         tgt_number = (tgt == bos_id).cumsum(dim=1)  # (B, T)
+# +         tgt_number = (tgt == bos_id).cumsum(dim=1)
+# +         for row, numbers in zip(tgt.tolist(), tgt_number, strict=True):
+# +             open_now = False
+# +             for t, word in enumerate(row):
+# +                 open_now = open_now or word == bos_id
+# +                 numbers[t] *= open_now
+# +                 open_now = open_now and word != eos_id
+
+# -         tgt_mask = tgt_mask & (query_number == tgt_number[:, None, None, :])
+# +         tgt_mask = tgt_mask & (query_number == tgt_number[:, None, None, :])
+# +         tgt_mask = tgt_mask & (query_number > 0)

@@ -713,3 +713,15 @@ class CachedSelfAttention(nn.Module):
 # +                 joined.append(table[:, :, : seen + new])
 # +             key, value = joined
 # +         elif cache is not None:
+
+
+# %% wrong: begins_at_the_number_of_heads | says: each later piece begins at position 2
+# The axis 1 of the old keys is taken for the number of old tokens.
+# -         x = x + self.positions[seen : seen + new]
+# +         first = 0 if cache is None else cache[0].shape[1]
+# +         x = x + self.positions[first : first + new]
+
+
+# %% wrong: room_by_the_number_of_heads | says: in pieces of 1 and 4
+# -         if seen + new > self.max_len:
+# +         if (0 if cache is None else cache[0].shape[1]) + new > self.max_len:

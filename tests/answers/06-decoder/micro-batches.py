@@ -491,3 +491,20 @@ def perplexity(batches, pad_id):
 # %% wrong: input_two_too_short | says: two columns are cut off
 # -     return ids[:, :-1], ids[:, 1:]  # (B, L) -> 2 x (B, L - 1)
 # +     return ids[:, :-2], ids[:, 1:]
+
+
+# %% wrong: softmax_over_positions | says: a number that is added to all logits of a position changes it
+# -     kept = labels != pad_id
+# +     logits = logits.log_softmax(1)
+# +     kept = labels != pad_id
+
+# -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
+# +     return F.nll_loss(logits[kept], labels[kept], reduction="sum") / num_labels
+
+
+# %% wrong: padding_looked_up | says: micro_loss fails with pad_id=9, and with pad_id=1 it doesn't
+# Labels of padding index the log-probabilities, and only then are they left out.
+# -     # (B, T, V) -> (M, V)
+# -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
+# +     found = logits.log_softmax(-1).gather(-1, labels.clamp(min=0)[..., None])[..., 0]
+# +     return -found[kept].sum() / num_labels

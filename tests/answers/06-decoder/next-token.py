@@ -647,3 +647,10 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -     return torch.multinomial(probs, 1, generator=generator)[:, 0]  # (B, 1) -> (B,)
 # +     drawn[logits.shape] = torch.multinomial(probs, 1, generator=generator)[:, 0]
 # +     return drawn[logits.shape]
+
+
+# %% wrong: gathered_by_the_ids | says: stand at wrong tokens: those of the ranking are gathered
+# -     return torch.zeros_like(probs).scatter(
+# -         -1, ids, probs
+# -     )  # sorted -> in the order of the ids
+# +     return probs.gather(-1, ids)
