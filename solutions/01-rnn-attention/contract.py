@@ -190,6 +190,19 @@ def _forced(words, bos_id, eos_id, pad_id):
     return torch.tensor(inputs), torch.tensor(labels)
 
 
+def _without_eos(words, bos_id, eos_id, pad_id, last=False):
+    """Return input and labels where a sentence without words has no label.
+
+    last: whether only where none with words comes after it.
+    """
+    inputs, labels = _forced(words, bos_id, eos_id, pad_id)
+    empty = (words == pad_id).all(1)
+    if last:
+        empty = empty.flip(0).long().cumprod(0).flip(0).bool()
+    labels[empty] = pad_id
+    return inputs, labels
+
+
 def _mean_loss(logits, labels, pad_id):
     """Return the mean over the labels, one by one."""
     total, count = (logits * 0).sum(), 0
@@ -260,6 +273,12 @@ _contract = _Contract(
         f"ids pass through float32, which rounds those above 2^24.": (
             lambda *given: [x.float().long() for x in _forced(*given)]
         ),
+        f"a sentence without words gets no eos, which is its only label.": (
+            _without_eos
+        ),
+        f"a sentence without words gets no eos where none with words comes after it. "
+        f"It is its only label. Are words counted only as far as the last sentence "
+        f"that has some?": lambda *given: _without_eos(*given, last=True),
     },
     signs={
         f"the longest sentence decides how many columns come. It may be shorter than "
@@ -270,7 +289,8 @@ _contract = _Contract(
 )
 _contract.case(f"Ragged sentences", _padded(921, (3, 5, 0, 1), 5, 40, 30), 31, 32, 40)
 _contract.case(f"Other ids", _padded(922, (3, 5, 0, 1), 5, -7, 30), 33, 34, -7)
-_contract.case(f"One sentence", _padded(923, (2,), 4, 0, 1) + 3, 1, 2, 3)
+_contract.case(f"One sentence", _padded(923, (2,), 4, 0, 9) + 3, 1, 2, 3)
+_contract.case(f"One sentence, without words", torch.full((1, 4), 3), 1, 2, 3)
 _each = (_padded(924, (4, 2), 4, -1, 9) + 1, 10, 11, 0)
 _contract.case(f"A padding id of 0", *_each)
 _contract.case(f"One word each", _padded(925, (1, 0, 1), 1, 50, 30), 0, 31, 50)
@@ -405,6 +425,27 @@ def _additive(state, query, memory, src_mask=None, most=math.inf, low=False):
     return torch.einsum("bqk,bkd->bqd", weights, memory), weights
 
 
+def _lined_up(state, query, memory, src_mask=None, whole=()):
+    """Return context and weights of pairs that are lined up in rows.
+
+    whole: which of the two, query and memory, are repeated as a whole; each entry of
+    the other is repeated in place.
+    """
+    size = query.shape[1], memory.shape[1]
+    rows = []
+    for name, own, times in ("query", *size), ("memory", *size[::-1]):
+        row = torch.arange(own)
+        row = row.repeat(times) if name in whole else row.repeat_interleave(times)
+        rows.append(row)
+    inner = (query @ state["query.weight"].T)[:, rows[0]]
+    inner = inner + (memory @ state["memory.weight"].T)[:, rows[1]]
+    scores = (torch.tanh(inner) @ state["v"]).reshape(len(query), *size)
+    if src_mask is not None:
+        scores = scores.masked_fill(~src_mask[:, None], -math.inf)
+    weights = scores.softmax(-1).nan_to_num()
+    return torch.einsum("bqk,bkd->bqd", weights, memory), weights
+
+
 def _draw_looks(d, d_s, d_h):
     """Return queries, a memory and its mask, None, or no mask."""
     most = d.one(1, 5, 5, 20)
@@ -429,6 +470,17 @@ for _number, (_d_s, _d_h, _r) in enumerate([(5, 3, 4), (1, 2, 1), (2, 1, 3)]):
         mistakes={
             **_with_bounds(_additive),
             _Says.low_softmax: lambda *given: _additive(*given, low=True),
+            **{
+                f"query and key of a pair are lined up wrongly: pair (i, j) must hold "
+                f"query i and key j. {how}": (
+                    lambda *given, whole=whole: _lined_up(*given, whole=whole)
+                )
+                for how, whole in (
+                    (f"Both are repeated as a whole.", ("query", "memory")),
+                    (f"Each query and each key is repeated in place.", ()),
+                    (f"They come in the order (j, i).", ("query",)),
+                )
+            },
         },
         signs={
             _Says.weights_if_empty: _weights_if_empty,
@@ -487,24 +539,47 @@ _contract = _Contract(
 _says = f"Small weights", f"Is one of them cut off to {0}?"
 _contract.case(_says, _query, _memory, real(70, 41))
 _contract.again()
+_large_weights = {
+    "query.weight": torch.ones(1, 1).double(),
+    "memory.weight": torch.ones(1, 1).double(),
+    "v": torch.full((1,), 4e150, dtype=torch.float64),
+}
+
+
+def _weight_beside(padding):
+    """Return the weight of a real word with a low score, beside one that is padding."""
+    module = AdditiveAttention(1, 1, 1).double()
+    module.load_state_dict(_large_weights)
+    memory = torch.tensor([[[-6.0], [padding]]]).double()
+    mask = torch.tensor([[True, False]])
+    return module(torch.zeros(1, 1, 1).double(), memory, mask)[1][0, 0, 0].item()
+
+
+def _sum_is_less(got, want, query, memory, src_mask):
+    """Tell whether the weights of some sentence's real words don't sum to 1."""
+    return bool((got[1].sum(-1) < 0.99)[src_mask.any(-1)].any())
+
+
 _contract = _Contract(
     make=lambda: AdditiveAttention(1, 1, 1),
-    state={
-        "query.weight": torch.ones(1, 1).double(),
-        "memory.weight": torch.ones(1, 1).double(),
-        "v": torch.full((1,), 4e150, dtype=torch.float64),
-    },
+    state=_large_weights,
     reference=_additive,
     arguments=(f"query", f"memory", f"src_mask"),
     results=(f"context", f"weights"),
     signs={
-        f"the weights of real words sum to less than 1. Forbidden scores are a large "
-        f"negative number, and real ones can lie below it, or all powers are 0 beside "
-        f"a larger score of padding: fill with -math.inf.": (
-            lambda got, want, query, memory, src_mask: bool(
-                (got[1].sum(-1) < 0.99)[src_mask.any(-1)].any()
+        f"the weights of real words sum to less than 1, where padding has a larger "
+        f"score. That score takes part, in the softmax or as the largest one that is "
+        f"taken off: set it to -math.inf before both.": (
+            lambda *given: (
+                _sum_is_less(*given)
+                and _weight_beside(-7.0) > 0.99 > _weight_beside(6.0)
             )
         ),
+        f"the weights of real words sum to less than 1: scores can lie below the "
+        f"finite number that stands for -inf. Fill with -math.inf.": (
+            lambda *given: _sum_is_less(*given) and _weight_beside(-7.0) < 0.99
+        ),
+        f"the weights of real words sum to less than 1.": _sum_is_less,
     },
 )
 _memory = torch.tensor(  # no two alike: how a softmax rounds decides nothing
@@ -1086,6 +1161,12 @@ def _read_both_ways(state, x, src_mask, held=(), deaf=()):
     return torch.cat(sides, -1), torch.cat(ends, -1)
 
 
+def _in_order_of_lengths(state, x, src_mask, down):
+    """Return annotations and summary of sentences that stay sorted by length."""
+    order = src_mask.sum(1).sort(descending=down, stable=True)[1]
+    return [part[order] for part in _read_both_ways(state, x, src_mask)]
+
+
 def _gru_shapes(d, h, *names):
     """Return the shapes of a GRU's weights, named as in the statement."""
     return dict(zip(names, [(3 * h, d), (3 * h, h), (3 * h,), (3 * h,)], strict=True))
@@ -1112,6 +1193,12 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
         arguments=(f"x", f"src_mask"),
         results=(f"annotations", f"summary"),
         gradients=(f"x",),
+        mistakes={
+            f"the sentences stand in the order of their lengths, as if sorted for "
+            f"packing, the {first} one first. Bring them back into the order of the "
+            f"batch.": lambda *given, down=down: _in_order_of_lengths(*given, down)
+            for first, down in ((f"longest", True), (f"shortest", False))
+        },
         signs={
             f"NaN, where word vectors are large: is a tanh written with exp? That "
             f"gives inf / inf.": lambda got, want, x, src_mask: bool(
@@ -1341,6 +1428,15 @@ for _number, (_d_s, _d_h, _r, _filters, _width) in enumerate(
         f"No padding, transposes", *map(_kit_apart, (_other, _words, _new, _mask))
     )
     _contract.case(f"One sentence", _query[:1], _words[:1], _new[:1].abs(), real(4))
+    _long = _kit_normal(1051 + _number, (3, 9, _d_h), (3, 9))
+    _near = {
+        f"a filter wider than the source is long; in a longer one it is right. Outside "
+        f"of the source the coverage is 0, however far outside.": (
+            *(_other, _long[0], _long[1].abs(), real(9, 9, 9)),
+        ),
+    }
+    _two = _other, _words[:, :2], _new[:, :2].abs(), real(2, 2, 2)
+    _contract.case(f"Two words", *_two, nearby=_near if _width > 3 else None)
     _says = f"One word: its weight is 1", f"Is a small number added to the sum?"
     _one = _other, _words[:, :1], _new[:, :1], real(1, 1, 1)
     _contract.case(_says, *_one, tol=1e-13)
@@ -1507,7 +1603,15 @@ _of_decoder = {
     "arguments": (f"decoder_input", f"memory", f"src_mask"),
     "results": (f"logits", f"weights"),
     "gradients": (f"memory",),
-    "mistakes": {_Says.low_softmax: lambda *given: _fed(*given, low=True)},
+    "mistakes": {
+        _Says.low_softmax: lambda *given: _fed(*given, low=True),
+        f"sentences read each other's words: view or reshape doesn't exchange the axes "
+        f"of batch and steps. Take decoder_input[:, t] at step t, or transpose.": (
+            lambda state, words, *rest: _fed(
+                state, words.reshape(words.shape[::-1]).T, *rest
+            )
+        ),
+    },
     "cuts": {
         f"{what} is cut off between the steps, by detach or .data.": (
             lambda *given, held=held: _fed(*given, held=held)
@@ -1521,6 +1625,10 @@ _of_decoder = {
     "signs": {
         _Says.nan_weights: lambda got, want, words, memory, src_mask: (
             memory.abs().max() > 100 and _unknown(got, want)
+        ),
+        f"padding gets weight where scores are large: a finite number stands for -inf, "
+        f"or is added. Fill with -math.inf.": lambda got, want, words, memory, mask: (
+            memory.abs().max() > 1e4 and _padding_weighs(got, want, words, memory, mask)
         ),
         f"the columns that are padding in every sentence are cut off. They stay, and "
         f"their weights are 0.": lambda got, want, words, memory, src_mask: (

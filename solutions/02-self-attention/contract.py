@@ -288,6 +288,30 @@ def _of_each(query, key, value, mask=None, sink=None):
     return None if mask is None else _attended(query, key, value, mask, sink)
 
 
+def _first_left_out(query, key, value, mask=None, sink=None, root=1.0):
+    """Return what comes where not the sink's column is cut off, but the first key's.
+
+    root: the power of d_k by whose square root the sink is divided.
+    """
+    if sink is None:
+        return None
+    sink = sink / query.shape[-1] ** (0.5 * root)
+    _, weights = _attended(query, key, value, mask, sink)
+    weights = torch.cat([weights, 1 - weights.sum(-1, keepdim=True)], -1)[..., 1:]
+    return torch.einsum("bqk,bkv->bqv", weights, value), weights
+
+
+def _loses_the_sum(got, want, query, key, *rest):
+    """Tell whether rows sum to more than 1, and two large scores do so alone."""
+    if not (got[1].sum(-1) > 1.01).any():
+        return False
+    both = []
+    for size in (1.0, 1e17):
+        own = torch.ones(1, 1, 1).double(), torch.full((1, 2, 1), size).double()
+        both.append(masked_attention(*own, own[1])[1].sum().item())
+    return abs(both[0] - 1) < 0.01 < 0.9 < both[1] - 1
+
+
 def _overflows(got, want, query, key, *rest):
     """Tell whether some rows that see a key are NaN, where scores are large."""
     large = query.abs().max() * key.abs().max() > 1e3
@@ -359,8 +383,19 @@ _contract = _Contract(
         ),
         f"a sink far from 0 counts as a nearer one. Is it cut off at a bound (clamp)? "
         f"Use it as it is, beside scores of any size.": (_is_bounded),
+        f"the column of the first key is left out of the weights, and not that of the "
+        f"sink.": lambda *given: _first_left_out(*given, root=0.0),
+        f"the column of the first key is left out of the weights, and not that of the "
+        f"sink, which is divided by sqrt(d_k), too: only dot products are.": (
+            _first_left_out
+        ),
     },
     signs={
+        f"the weights of a row sum to more than 1 where scores are large: the "
+        f"logarithm of a sum is lost beside a large score, as in exp(score - "
+        f"logsumexp). Divide the exponentials by their sum, or use torch.softmax.": (
+            _loses_the_sum
+        ),
         f"NaN where scores are large: exp of a large number is infinite, or all powers "
         f"of a row are 0. Take off the largest score of the row itself, of its allowed "
         f"keys and its sink, or use torch.softmax.": _overflows,
@@ -429,6 +464,9 @@ _low = torch.full((2, 3, 1), 1e14).double(), torch.full((2, 4, 1), -1e14).double
 _low[1][:, 2] = 1e14
 _some = torch.tensor([True, True, False, False])
 _value = _kit_normal(938, (2, 4, 3))
+_equal = _low[0], torch.full_like(_low[1], 1e14), _value
+_says = f"Four keys with the same large score"
+_contract.case(_says, *_equal, None, gradients=False, tol=1e-3)
 _contract.case(
     f"Allowed scores far below the forbidden ones",
     *_low,
@@ -447,7 +485,10 @@ _contract.case(_says, *_beyond)
 _single = [_x.float() for _x in _sets[0]]
 _contract.case(f"float32", *_single, _masks[0], gradients=False, tol=1e-5)
 _sinks = 2 * _kit_normal(1033, (3,))
-_contract.case(f"A sink", *_sets[0], _masks[0], _sinks[0])
+_some_key = _masks[0] | ~_masks[0].any(-1, keepdim=True)
+_contract.case(f"A sink", *_sets[0], _some_key, _sinks[0])
+_says = f"A sink, and queries that may attend to nothing"
+_contract.case(_says, *_sets[0], _masks[0], _sinks[0])
 _contract.case(f"Another sink", *_sets[0], _masks[0], _sinks[1])
 _contract.case(f"Other inputs, a sink, no mask", *_sets[1], None, _sinks[0])
 _nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
@@ -554,11 +595,15 @@ assert torch.equal(_mask, torch.diag_embed(_valid)), (
 
 
 ### BEGIN HIDDEN TESTS
-def _local(valid, window, causal=False, places=torch.int64):
-    """Return the mask by how far each position lies ahead; places: their data type."""
+def _local(valid, window, causal=False, places=torch.int64, left=None):
+    """Return the mask by how far each position lies ahead.
+
+    places: their data type; left: how far it reaches to the left, if not as asked.
+    """
     places = torch.arange(valid.shape[1]).to(places)
     ahead = places - places[:, None]
-    left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+    reach, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+    left = reach if left is None else left
     return (ahead >= -left) & (ahead <= right) & valid[:, None, :]
 
 
@@ -570,6 +615,23 @@ def _without_rows(valid, window, causal=False, first=False, last=False, others=F
     behind = valid.flip(1).long().cumsum(1).flip(1) == 0
     empty = (before & first) | (behind & last) | (~valid & others)
     return _local(valid, window, causal) & ~empty[:, :, None]
+
+
+def _one_more(valid, window, causal=False):
+    """Return the mask where an odd window reaches one further to the left."""
+    return None if causal else _local(valid, window, left=(window + 1) // 2)
+
+
+def _pushed(valid, window, causal=False, start=False, end=False):
+    """Return the mask of windows that stay as wide at the start, or at the end."""
+    if causal:
+        return None
+    places = torch.arange(valid.shape[1])
+    first = places - window // 2
+    first = first.clamp(max=len(places) - window) if end else first
+    first = first.clamp(min=0) if start else first
+    place = places - first[:, None]
+    return (place >= 0) & (place < window) & valid[:, None, :]
 
 
 def _of_real_tokens(valid, window, causal=False):
@@ -603,6 +665,19 @@ _contract = _Contract(
         f"padding takes up no place in the window. It counts positions, real or not.": (
             _of_real_tokens
         ),
+        f"an odd window begins one too far to the left. The first key is i - w // 2. "
+        f"(-w // 2 is (-w) // 2, which rounds down.)": _one_more,
+        **{
+            f"{_where} the window is pushed inwards and stays as wide. Cut off what "
+            f"lies outside of the sequence.": (
+                lambda *given, those=_those: _pushed(*given, **those)
+            )
+            for _where, _those in (
+                (f"at the start", {"start": True}),
+                (f"at the end", {"end": True}),
+                (f"at both ends", {"start": True, "end": True}),
+            )
+        },
         **{
             f"the rows of {_what} are empty. Only keys are masked for padding: the row "
             f"of a padding token follows the same rules as every other.": (
@@ -682,6 +757,14 @@ for _window in (0, -1, -8):
 # Called again, and with the smallest sizes.
 _names = "W_q", "W_k", "W_v"
 _first = copies(*parts(lookback_head(3, 5, 1), *_names))
+for _name, _part in zip(_names, _first, strict=True):
+    assert _part.dtype == torch.float32, (
+        f"{_name}: expected float32, got {_part.dtype}."
+    )
+assert untouched(lookback_head(3, 5, 1), _first), (
+    "lookback_head(3, 5, 1) gives something else the second time: is something drawn "
+    "at random, or kept from the first call?"
+)
 lookback_head(3, 5, 2)
 _size = len(parts(lookback_head(4, 5, 1), *_names)[0])
 assert _size == 9, (
@@ -819,8 +902,11 @@ assert matches(_weights, torch.ones(1, 1, 1)), "One token gets all the weight."
 
 
 ### BEGIN HIDDEN TESTS
-def _by_cosine(state, x, mask=None, divide=None):
-    """Return output and weights, query by query; divide: how, if not as asked."""
+def _by_cosine(state, x, mask=None, divide=None, zero=False):
+    """Return output and weights, query by query.
+
+    divide: how, if not as asked; zero: whether forbidden scores are 0.
+    """
     size = x.shape[1]
     allowed = torch.ones(len(x), size, size, dtype=torch.bool)
     allowed = allowed if mask is None else allowed & mask
@@ -837,6 +923,8 @@ def _by_cosine(state, x, mask=None, divide=None):
             size = query[b].norm(dim=-1)[:, None], key[b].norm(dim=-1)
             cosine = (query[b] @ key[b].T) / divide(*size)
         scores = state["scale"] * cosine
+        if zero:
+            scores, allowed[b] = scores * allowed[b], True
         rows.append(
             torch.stack(
                 [_softmax(s, a) for s, a in zip(scores, allowed[b], strict=True)]
@@ -869,6 +957,17 @@ _of_cosine = {
         ),
     },
     "reference": _by_cosine,
+    "cuts": {
+        f"the lengths of {_whose} are cut off, by detach, .data or torch.no_grad. The "
+        f"gradient flows through them as well.": (
+            lambda *given, by=_by: _by_cosine(*given, divide=by)
+        )
+        for _whose, _by in (
+            (f"queries and keys", lambda a, b: (a * b).detach()),
+            (f"queries", lambda a, b: a.detach() * b),
+            (f"keys", lambda a, b: a * b.detach()),
+        )
+    },
     "arguments": (f"x", f"mask"),
     "results": (f"output", f"weights"),
     "mistakes": {
@@ -877,6 +976,8 @@ _of_cosine = {
             if _for_each(mask, len(x)) is None
             else _by_cosine(state, x, _for_each(mask, len(x)))
         ),
+        f"forbidden scores are 0 instead of -inf, and exp(0) is 1: a forbidden key "
+        f"still gets weight.": lambda *given: _by_cosine(*given, zero=True),
         f"the mask of the first sequence is used for all. Each has its own.": (
             lambda state, x, mask=None: (
                 None
@@ -1763,7 +1864,7 @@ _contract = _Contract(
             lambda got, wants, state, query, key_block, value_block, mask_block=None: (
                 mask_block is not None
                 and any(x.isnan().any() for x in got)
-                and (query @ (key_block * ~mask_block[:, None]).mT).amax() > 1e4
+                and (query @ (key_block * ~mask_block[:, None]).mT).amax() > 1e3
             )
         ),
     },
@@ -1793,14 +1894,21 @@ _contract.case(
     _value[:, :3],
     torch.tensor([True, True, False]),
 )
-_contract.case(
-    (f"A forbidden key with a score of 1e15", f"Are digits of the allowed ones lost?"),
+_far = torch.einsum("bqd,bd->bq", _query, _key[:, 2]).flatten() / 2**0.5
+_far = 9e3 / _far[_far.abs().argmax()]
+_far = (
     _seen(_query, _key[:, :2], _value[:, :2]),
     _query,
-    _key[:, 2:] * torch.tensor([1e15, 1]).double()[:, None],
+    torch.cat([_far * _key[:, 2:3], _key[:, 3:]], 1),
     _value[:, 2:],
     torch.tensor([False, True]),
 )
+_contract.case(f"A forbidden key with a score of 9000", *_far)
+_says = (
+    f"float32, a forbidden key with a score of 9000",
+    f"Are digits of the allowed ones lost?",
+)
+_contract.case(_says, *_as_float32(_far), tol=1e-5)
 _contract.again()
 _query, _key, _value = (
     torch.ones(2, 3, 1),

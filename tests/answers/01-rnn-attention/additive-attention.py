@@ -569,3 +569,28 @@ class AdditiveAttention(nn.Module):
 # src_mask itself has its axis.
 # -             empty = ~mask.any(dim=-1, keepdim=True)  # (B, 1, T_k) -> (B, 1, 1)
 # +             empty = ~mask.any(dim=-1)
+
+
+# %% wrong: both_repeated_as_a_whole | says: query and key of a pair are lined up wrongly
+# Pair (i, j) holds key j, and not query i.
+# -         from_query = self.query(query)[:, :, None, :]
+# -         from_memory = self.memory(memory)[
+# -             :, None, :, :
+# -         ]
+# -         scores = (
+# -             torch.tanh(from_query + from_memory) @ self.v
+# -         )
+# +         t_q, t_k = query.shape[1], memory.shape[1]
+# +         from_query = self.query(query).repeat(1, t_k, 1)
+# +         from_memory = self.memory(memory).repeat(1, t_q, 1)
+# +         scores = torch.tanh(from_query + from_memory) @ self.v
+# +         scores = scores.reshape(len(query), t_q, t_k)
+
+
+# %% wrong: masked_after_a_softmax_of_all | says: where padding has a larger score\. That score takes part
+# The softmax runs over padding, too; the rows are divided by what is left.
+# -             scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# -             weights = torch.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+# +             weights = torch.softmax(scores, dim=-1) * mask
+# +             total = weights.sum(dim=-1, keepdim=True)
+# +             weights = weights / total.masked_fill(total == 0, 1.0)

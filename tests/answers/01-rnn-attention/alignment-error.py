@@ -417,3 +417,10 @@ def alignment_error_rate(found, sure, possible):
 # No special case where nothing was found, and no sentence is lost.
 # -         right += len(a & s) + len(a & p)
 # +         right += len(a & s) + len(p)
+
+
+# %% wrong: table_of_links_squeezed | says: axis of length 1 squeezed away, so that the list
+# One link becomes two numbers.
+# -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
+# +     table = (weights >= threshold).nonzero().squeeze()
+# +     return [tuple(pair) for pair in table.tolist()]

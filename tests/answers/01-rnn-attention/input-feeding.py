@@ -510,3 +510,15 @@ class InputFeedingDecoder(nn.Module):
 # %% wrong: embeddings_bounded | says: Embeddings of about 1e12
 # -         embedded = self.embedding(decoder_input)  # (B, T) -> (B, T, d_e)
 # +         embedded = self.embedding(decoder_input).clamp(-1e9, 1e9)
+
+
+# %% wrong: batch_and_steps_viewed | says: sentences read each other's words
+# A view takes the place of a transpose.
+# -         embedded = self.embedding(decoder_input)
+# +         embedded = self.embedding(decoder_input)
+# +         embedded = embedded.reshape(*decoder_input.shape[::-1], -1).transpose(0, 1)
+
+
+# %% wrong: minus_ten_thousand_added | says: padding gets weight where scores are large
+# -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+# +             weights = torch.softmax(scores - 1e4 * ~src_mask, dim=-1)

@@ -506,3 +506,22 @@ class CoverageAttention(nn.Module):
 # -         return context, weights, coverage + weights
 # +         kept[shapes] = context, weights, coverage + weights
 # +         return kept[shapes]
+
+
+# %% wrong: inverted_and_without_nan | says: alone: the mask is inverted, which leaves a sentence without padding no weight
+# -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
+# +         weights = torch.softmax(scores.masked_fill(src_mask, -math.inf), dim=-1)
+# +         weights = weights.nan_to_num()
+
+
+# %% wrong: slices_of_a_short_source | says: The filter is wider than the source is long here
+# A neighbour that is further away than the source is long makes the row longer.
+# -         features = self.filters(coverage[:, None, :]).transpose(
+# -             1, 2
+# -         )
+# +         kernel, size = self.filters.weight[:, 0], coverage.shape[1]
+# +         reach, features = kernel.shape[1] // 2, 0
+# +         for step in range(-reach, reach + 1):
+# +             part = coverage[:, max(step, 0) : max(size + step, 0)]
+# +             part = F.pad(part, (max(-step, 0), max(step, 0)))
+# +             features = features + part[:, :, None] * kernel[:, step + reach]

@@ -490,3 +490,11 @@ def token_loss(logits, labels, pad_id):
 # The padding is removed before.
 # -     chosen = log_probs.gather(1, labels[kept][:, None])  # (M, V) -> (M, 1)
 # +     chosen = log_probs.gather(0, labels[kept][:, None])
+
+
+# %% wrong: counted_to_the_last_row_with_words | says: last sentence of the batch has no words, and gets no eos
+# bincount ends at the last row that has words.
+# -     lengths = (words != pad_id).sum(dim=1, keepdim=True)
+# -     labels = labels.scatter(1, lengths, eos_id)
+# +     lengths = torch.bincount((words != pad_id).nonzero()[:, 0])
+# +     labels[torch.arange(len(lengths)), lengths] = eos_id

@@ -443,3 +443,10 @@ class BidirectionalEncoder(nn.Module):
 # %% wrong: backward_network_cut_off, of: by_length | says: what its network reads is cut off
 # -             back, start = self.backward_rnn(words.flip(1))
 # +             back, start = self.backward_rnn(words.flip(1).detach())
+
+
+# %% wrong: summary_stays_sorted | says: summary: the sentences stand in the order of their lengths
+# The annotations are brought back to their places, and the summary is not.
+# -         return annotations, summary
+# +         order = src_mask.sum(dim=1).argsort(descending=True)
+# +         return annotations, summary[order]

@@ -372,3 +372,17 @@ class CosineSelfAttention(nn.Module):
 # +         key = self.key(x)
 # +         size = key.norm(dim=-1, keepdim=True)
 # +         key = torch.where(size > 1e-12, key / size, key / 1e-12)
+
+
+# %% wrong: mask_multiplied, of: base | says: output with a mask of neighbours: forbidden scores are 0
+# -             scores = scores.masked_fill(~mask, -math.inf)
+# +             scores = scores * mask
+
+
+# %% wrong: lengths_are_constants, of: base | says: gradient of query: the length by which each query is divided
+# -         query = F.normalize(self.query(x), dim=-1)
+# -         key = F.normalize(self.key(x), dim=-1)
+# +         query, key = self.query(x), self.key(x)
+# +         with torch.no_grad():
+# +             sizes = [y.norm(dim=-1, keepdim=True).clamp(min=1e-12) for y in (query, key)]
+# +         query, key = query / sizes[0], key / sizes[1]

@@ -435,3 +435,35 @@ def local_mask(valid, window, causal=False):
 # Window and padding are combined with &.
 # -     near = (offset >= -left) & (offset <= right)
 # +     near = (offset >= -left) | (offset <= right)
+
+
+# %% wrong: stays_as_wide_at_the_start | says: window=3: at the start the window is pushed inwards
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError("window must be at least 1")
+    position = torch.arange(valid.shape[1])
+    first = (position - (window - 1 if causal else window // 2)).clamp(min=0)[:, None]
+    near = (position >= first) & (position < first + window)
+    return (near.tril() if causal else near) & valid[:, None]
+
+
+# %% wrong: half_rounded_down, of: base | says: begins one too far to the left
+# The minus binds before the division.
+# -         left, right = window // 2, (window - 1) // 2
+# +         left, right = -(-window // 2), (window - 1) // 2
+
+
+# %% wrong: kept_by_the_sizes | says: window to both sides. With other sizes it isn't
+# What is kept is asked for without causal.
+tables = {}
+
+
+def local_mask(valid, window, causal=False):
+    if window < 1:
+        raise ValueError("window must be at least 1")
+    size = valid.shape[1]
+    if (size, window) not in tables:
+        left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+        whole = torch.ones(size, size, dtype=torch.bool)
+        tables[size, window] = whole.tril(right).triu(-left)
+    return tables[size, window] & valid[:, None]

@@ -159,7 +159,7 @@ def lookback_head(num_symbols, max_len, offset):
 # +     query = known.setdefault((num_symbols, max_len), query)
 # +     for symbol in range(num_symbols):
 
-# %% wrong: offset_up_to_the_length | says: offset|Offsets
+# %% wrong: offset_up_to_the_length | says: gives: is 7 taken modulo 5
 # -         query[num_symbols + position, max(position - offset, 0)] = gain
 # +         query[num_symbols + position, max(position - offset % max(max_len, 2), 0)] = gain
 
@@ -351,3 +351,20 @@ def lookback_head(num_symbols, max_len, offset):
 # Later queries read wrong positions as well as the first ones.
 # -         query[num_symbols + position, max(position - offset, 0)] = gain
 # +         query[num_symbols, max(position - offset, 0)] = gain
+
+
+# %% wrong: codes_drawn_at_random, of: one_hot | says: is something drawn at random
+# -     nothing = torch.zeros(num_symbols, max_len)
+# +     nothing = torch.zeros(num_symbols, max_len)
+# +     codes = torch.linalg.qr(torch.randn(max_len, max_len))[0]
+
+# -     looks_for = F.one_hot(wanted, max_len).float()
+# +     looks_for = codes[wanted]
+
+# -     W_k = torch.cat([nothing, torch.eye(max_len)])
+# +     W_k = torch.cat([nothing, codes])
+
+
+# %% wrong: gain_of_float64, of: one_hot | says: must be float32
+# -     W_q = torch.cat([nothing, 1000.0 * looks_for])
+# +     W_q = torch.cat([nothing, torch.tensor([1000.0]).double() * looks_for])

@@ -570,3 +570,29 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # %% wrong: empty_without_an_axis | says: one of shape \(B, T_q, T_k\) as well: The size
 # -         empty = ~mask.any(dim=-1, keepdim=True)
 # +         empty = ~mask.any(dim=-1)
+
+
+# %% wrong: logarithm_of_the_sum, of: base | says: sum to more than 1 where scores are large: the logarithm
+# Beside a score of 1e28 the logarithm of the number of keys is lost.
+# -     weights = torch.softmax(scores, dim=-1)
+# +     weights = torch.exp(scores - scores.logsumexp(dim=-1, keepdim=True))
+
+
+# %% wrong: first_column_for_the_sink | says: weights, mask and sink=1.5: the column of the first key is left out
+# -         weights = torch.softmax(scores, dim=-1)[..., :-1]
+# +         weights = torch.softmax(scores, dim=-1)[..., 1:]
+
+
+# %% wrong: sigmoid_of_a_row_of_nothing | says: it comes from the row of the query that may attend to nothing
+# The largest score of an empty row is -inf, and -inf - -inf is NaN, on the way back as well.
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    empty = (scores == -math.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(empty, 0.0).softmax(-1).masked_fill(empty, 0.0)
+    if sink is not None:
+        top = scores.detach().amax(-1, keepdim=True)
+        total = (scores - top).exp().sum(-1, keepdim=True).log() + top
+        weights = weights * torch.sigmoid(total - sink).nan_to_num(0.0)
+    return weights @ value, weights

@@ -409,7 +409,7 @@ def stream_finish(state):
 # +     safe = new_peak.clamp(min=-1000.0)
 
 
-# %% wrong: infinity_times_zero | says: NaN, where a forbidden score lies so far above
+# %% wrong: infinity_times_zero | says: score of 9000 .*: NaN, where a forbidden score lies so far above
 # The mask multiplies exponentials that have overflowed.
 def stream_update(state, query, key_block, value_block, mask_block=None):
     peak, total, acc = state
