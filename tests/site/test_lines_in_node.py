@@ -11,7 +11,6 @@ from tests.site import lines as five_hundred
 from tests.site.node import run_in_node
 from tests.site.pages import ROOT
 from tests.site.test_live_maths import strange_texts, units
-from translator import marks
 from translator.data.cleaning import normalise
 from translator.decoding import copying
 from translator.decoding.confidence import is_guessed
@@ -29,7 +28,8 @@ from translator.decoding.sentences import (
     split_sentences,
 )
 from translator.export.web_export import write_web
-from translator.postal import with_euros, with_right_units, written_out
+from translator.text import marks
+from translator.text.units import with_euros, with_right_units, written_out
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _chunks(args: argparse.Namespace) -> Iterator[list[str]]:
     """Yield the lines, some at a time; at a terminal one by one, as they are typed."""
-    from translator.decoding.text_files import check_is_text, read_lines
+    from translator.text.text_files import check_is_text, read_lines
 
     if args.text:
         lines = [
@@ -132,7 +132,7 @@ def _chunks(args: argparse.Namespace) -> Iterator[list[str]]:
 
 
 def _typed() -> Iterator[list[str]]:
-    from translator.decoding.text_files import TextError, check_is_text
+    from translator.text.text_files import TextError, check_is_text
 
     print("Type German; Ctrl-D ends.", file=sys.stderr)
     while True:

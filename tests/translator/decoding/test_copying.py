@@ -19,7 +19,7 @@ from translator.decoding.copying import (
     ways_to_stand_in,
 )
 from translator.decoding.lexicon import Lexicon
-from translator.marks import (
+from translator.text.marks import (
     lost_markup,
     with_closing_mark,
     with_right_ordinals,
@@ -65,14 +65,14 @@ LEXICON = Lexicon.learn(
         ("Ich sehe 寿司 und das слово.", ["寿司", "слово"]),
         ("Das heißt добрый день, αβ.", ["добрый день", "αβ"]),
         ("Er sagt हिन्दी und ١٢٣.", ["हिन्दी", "١٢٣"]),
-        ("Die α-Strahlen sind 5 μm lang.", ["α", "μm"]),
+        ("Die α-Strahlen sind 5 μm lang.", ["α", "5 μm"]),
         (
             "Heute kommt Prof. Dr. Müller, Dr. Müller.",
             ["Prof. Dr. Müller", "Dr", "Müller"],
         ),
         ("Prof. Dr. h. c. Jo Müller kommt.", ["Prof. Dr. h. c. Jo Müller"]),
         ("Dr. med. kommt.", ["Dr"]),
-        ("Das sind 5 µm und № 12, Ⅷ, Ŵ.", ["12"]),
+        ("Das sind 5 µm und № 12, Ⅷ, Ŵ.", ["5 µm", "12"]),
         ("Heute kennt der Felix die Eva.", ["Felix", "Eva"]),
         ("Evas Geld und Thomas.", ["Eva", "Thomas"]),
         ("Anna Maria Müller kennt Daniel Gabriel.", ["Anna Maria", "Daniel Gabriel"]),

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from translator.postal import (
+from translator.text.postal import (
     ADDRESS_LINE,
     COPIED,
-    with_euros,
-    with_right_units,
     without_article,
-    written_out,
 )
+from translator.text.units import with_euros, with_right_units, written_out
 
 
 @pytest.mark.parametrize(
@@ -85,7 +83,7 @@ def test_a_place_has_no_article() -> None:
         ("Obst, z. B. und z.B. das", "Obst, zum Beispiel und zum Beispiel das"),
         ("Brot usw.", "Brot und so weiter."),
         ("Brot usw. kaufen", "Brot und so weiter kaufen"),
-        ("max. 60 kg, 20 m² und 5m", "höchstens 60 Kilo, 20 Quadratmeter und 5 Meter"),
+        ("max. 60 kg, 20 m² und 5m", "höchstens 60 Kilo, 20 m² und 5 Meter"),
         ("Das dauert 90 Min.", "Das dauert 90 Minuten."),
         ("mit 180 km/h bei 35 °C", "mit 180 Kilometer pro Stunde bei 35 Grad Celsius"),
         ("Die Bahnhofstr. ist da.", "Die Bahnhofstraße ist da."),
