@@ -72,7 +72,7 @@ def fenced(lines: Sequence[str]) -> list[bool]:
         if not fence and found:
             begin, fence = i, found[1]
         elif (
-            found and line.strip().startswith(fence) and not line.strip(fence[0] + " ")
+            found and line.strip().startswith(fence) and set(line.strip()) == {fence[0]}
         ):
             kept[begin : i + 1] = [True] * (i + 1 - begin)
             fence = ""
