@@ -29,7 +29,7 @@ from translator.decoding.sentences import (
 )
 from translator.export.web_export import write_web
 from translator.text import completeness, marks, markup
-from translator.text.numbers import digits_of
+from translator.text.numbers import digits_of, with_english_measures
 from translator.text.units import with_euros, with_right_units, written_out
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -148,6 +148,7 @@ AROUND = """(lines) => {
       lost_items: Completeness.lostItems(clean, english.slice(10)),
       alone: Completeness.itemsAlone(clean),
       item_pairs: Completeness.pairsOfItems(clean),
+      measures: Numbers.withEnglishMeasures(line),
       quotations: Copying.quotations(clean),
       stays: Sentences.stays(line, lexicon),
       item: Sentences.asItem(clean, english, lexicon),
@@ -220,6 +221,7 @@ def around(line: str, lexicon: Lexicon) -> dict[str, object]:
         "lost_items": completeness.lost_items(clean, english[10:]),
         "alone": [list(one) for one in completeness.items_alone(clean)],
         "item_pairs": completeness.pairs_of_items(clean),
+        "measures": with_english_measures(line),
         "quotations": marks.quotations(clean),
         "stays": _stays(line, lexicon),
         "item": as_item(clean, english, lexicon),

@@ -322,6 +322,7 @@ def _told(
         for pair in piece.pairs
         if pair.opening not in translation
     ]
+    lost = list(dict.fromkeys(lost))
     lost = [one for one in lost if not any(one != o and one in o for o in lost)]
     added = added_names(piece.to_translate, translation) if lexicon else []
     added += added_numbers(piece.to_translate, translation)

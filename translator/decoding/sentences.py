@@ -32,6 +32,7 @@ from translator.text.marks import (
     without_signs,
 )
 from translator.text.markup import Marked, split_markup, without_pairs
+from translator.text.numbers import with_english_measures
 from translator.text.postal import ADDRESS, CODE
 from translator.text.units import MEASURE, PORTION, PORTION_ALONE, written_out
 
@@ -99,7 +100,11 @@ def pieces_of(
     words = " ".join(without_pairs(part)[0] for part, is_kept in parts if not is_kept)
     words = CODE.sub("", MEASURE.sub("", normalise(words)))
     words = lexicon.with_usual_letters(words) if lexicon else words
-    if not is_verbatim(words) and (foreign := foreign_warning(words, lexicon)):
+    is_acronym = words.isupper() and len(WORD.findall(words)) == 1  # "IBAN:"
+    foreign = (
+        "" if is_acronym or is_verbatim(words) else foreign_warning(words, lexicon)
+    )
+    if foreign:
         warnings.append(foreign)
     for part, is_kept in parts:
         if is_kept:
@@ -141,7 +146,7 @@ def _pieces_of_text(
     for sentence in _sentences(line, lexicon):
         is_item, after_portion = after_portion, bool(PORTION_ALONE.fullmatch(sentence))
         if _stays(sentence, lexicon):
-            yield Piece("", "", sentence)
+            yield Piece("", "", with_english_measures(sentence))
             continue
         if is_foreign_script(sentence):
             warnings.append(
@@ -236,6 +241,7 @@ def _without_brackets(
         before, source, after = _SPACE.fullmatch(inside).groups()
         piece = Piece(before, after, source, shouted=whole.shouted, goes_on=True)
         is_kept = is_verbatim(inside) or is_foreign_script(inside)
+        piece.source = with_english_measures(source) if is_kept else source
         yield piece if is_kept else prepared(piece, lexicon, fits)
         yield Piece("", "", closing + (" " if k + 1 < len(brackets) else ""))
     yield Piece("", "", mark + whole.after)

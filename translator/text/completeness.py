@@ -39,6 +39,28 @@ _ALONE = rf"(?:{_NOUN}|\d[\d.,]* ?[^\s\d,]{{1,5}})"
 _ITEMS_ALONE = re.compile(rf"{_ALONE}(?:, {_ALONE}){{2,}}(?:{_LINK}{_ALONE})?\.?")
 _SEPARATOR = re.compile(rf"{_LINK}|, ")
 _ENGLISH_SEPARATOR = re.compile(r",? (?:and|or|nor|as well as) |, ")
+#: "At the zoo, " before an enumeration.
+_BEFORE = re.compile(r"(?:After|At|Before|For|From|In|On|Under|With) (?:\w+ )?\w+, ")
+#: What an English item may begin with, though the German one be a word.
+_SMALL = frozenset(
+    {
+        "a",
+        "an",
+        "any",
+        "at",
+        "by",
+        "her",
+        "his",
+        "in",
+        "its",
+        "my",
+        "no",
+        "of",
+        "on",
+        "our",
+    }
+    | {"some", "the", "their", "to", "with", "your"}
+)
 #: An item of an English enumeration has at most so many words.
 _LONGEST_ITEM = 5
 
@@ -82,7 +104,10 @@ def _is_clause(items: list[str]) -> bool:
 
 def lost_items(sentence: str, translation: str) -> int:
     """Return how many items fewer than its sentence a translation enumerates."""
-    _, items, _ = enumeration(sentence)
+    begin, items, _ = enumeration(sentence)
+    # "Im Zoo leben Bären und Affen." has more than a preposition before them.
+    if len(sentence[:begin].split()) > 1:
+        translation = _BEFORE.sub("", translation, count=1)
     return max(len(items) - _enumerated(translation), 0) if items else 0
 
 
@@ -105,12 +130,13 @@ def items_alone(sentence: str) -> list[tuple[str, str]]:
 def _enumerated(translation: str) -> int:
     """Return how many items the longest enumeration of an English text has."""
     parts = _ENGLISH_SEPARATOR.split(translation)
-    best = run = 1
-    for i, part in enumerate(parts[1:]):
-        run += 1
-        best = max(best, run)
-        if i + 2 < len(parts) and len(part.split()) > _LONGEST_ITEM:
-            run = 1
+    ends = [part.rstrip(".!?").split(" ")[-1].rstrip("s") for part in parts]
+    best, run = 1, {ends[0]}
+    for i, part in enumerate(parts[1:], start=1):
+        run.add(ends[i])  # one that comes twice is one
+        best = max(best, len(run))
+        if i + 1 < len(parts) and len(part.split()) > _LONGEST_ITEM:
+            run = {ends[i]}
     return best
 
 
@@ -160,16 +186,29 @@ def with_all_items(sentence: str, translations: list[str]) -> str | None:
     ]
     between = between[: len(items) - 2]
     written = [firsts[0], *between]
-    longest = _LONGEST_ITEM
-    words = [item.split() for item in [*written, seconds[0]]]
-    if any(not 0 < len(item) <= longest for item in words):
-        return None
-    # "in her back, pain and in the shoulder": an item that another one has is none.
-    if any(set(a) <= set(b) for a in words for b in words if a is not b):
+    written = [*written, seconds[0]]
+    if not _are_items(written, items):
         return None
     before = " ".join([*lefts[0][:begin], ""])
     after = f" {after}" if after else mark
-    return f"{before}{', '.join(written)} {split[0][1]} {seconds[0]}{after}"
+    return f"{before}{', '.join(written[:-1])} {split[0][1]} {written[-1]}{after}"
+
+
+def _are_items(written: list[str], sources: list[str]) -> bool:
+    """Return whether these may be the translations of items: short, and each another one.
+
+    One of a single word has no verb before it, as "study history" has.
+    """
+    rows = [[word.rstrip("s") for word in item.split()] for item in written]
+    return (
+        all(0 < len(row) <= _LONGEST_ITEM for row in rows)
+        # "in her back, pain and in the shoulder"
+        and not any(set(a) <= set(b) for a in rows for b in rows if a is not b)
+        and all(
+            len(item.split()) == 1 or " " in source or item.split()[0] in _SMALL
+            for item, source in zip(written, sources, strict=True)
+        )
+    )
 
 
 def _shared(rows: list[list[str]]) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from translator.text.marks import with_english_numbers
 from translator.text.postal import ADDRESS, COPIED
-from translator.text.units import MEASURE
+from translator.text.units import ANY_MEASURE, MEASURE
 
 #: Also "12 000", with the space before three digits alone; and "-5", but "5" of "3-5" and "U-5".
 _NUMBER = re.compile(
@@ -81,6 +82,16 @@ def digits_of(sentence: str) -> list[str]:
     measures = (found[0] for found in MEASURE.finditer(sentence))
     inside = [found[0] for one in measures for found in _NUMBER.finditer(one)]
     return [span.text for span in numbers(sentence)] + inside
+
+
+def with_english_measures(text: str) -> str:
+    """Return a text that stays, with its measures and prices as English writes them: 3.5 kg."""
+
+    def english(found: re.Match[str]) -> str:
+        digits = [one[0] for one in _NUMBER.finditer(found[0])]
+        return with_english_numbers(found[0], digits)
+
+    return ANY_MEASURE.sub(english, text)
 
 
 def is_number_copied(span: Span, translation: str) -> bool:

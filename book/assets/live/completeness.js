@@ -46,6 +46,10 @@ class Completeness {
   );
   static SEPARATOR = pattern(`${Completeness.LINK}|, `);
   static ENGLISH_SEPARATOR = /,? (?:and|or|nor|as well as) |, /u;
+  // "At the zoo, " before an enumeration.
+  static BEFORE = pattern(String.raw`(?:After|At|Before|For|From|In|On|Under|With) (?:\w+ )?\w+, `, "u");
+  // What an English item may begin with, though the German one be a word.
+  static SMALL = "a an any at by her his in its my no of on our some the their to with your".split(" ");
   // An item of an English enumeration has at most so many words.
   static LONGEST_ITEM = 5;
 
@@ -81,7 +85,10 @@ class Completeness {
 
   // How many items fewer than its sentence a translation enumerates.
   static lostItems(sentence, translation) {
-    const { items } = Completeness.enumeration(sentence);
+    const { begin, items } = Completeness.enumeration(sentence);
+    // "Im Zoo leben Bären und Affen." has more than a preposition before them.
+    const isAfter = Completeness.split(sentence.slice(0, begin)).length > 1;
+    if (isAfter) translation = translation.replace(Completeness.BEFORE, "");
     return items.length ? Math.max(items.length - Completeness.enumerated(translation), 0) : 0;
   }
 
@@ -108,11 +115,14 @@ class Completeness {
   // How many items the longest enumeration of an English text has.
   static enumerated(translation) {
     const parts = translation.split(Completeness.ENGLISH_SEPARATOR);
-    let [best, run] = [1, 1];
+    const ends = parts.map((part) => part.replace(/[.!?]+$/, "").split(" ").at(-1).replace(/s+$/, ""));
+    let best = 1;
+    let run = new Set([ends[0]]);
     parts.slice(1).forEach((part, i) => {
-      run += 1;
-      best = Math.max(best, run);
-      if (i + 2 < parts.length && Completeness.split(part).length > Completeness.LONGEST_ITEM) run = 1;
+      run.add(ends[i + 1]); // one that comes twice is one
+      best = Math.max(best, run.size);
+      const isLong = Completeness.split(part).length > Completeness.LONGEST_ITEM;
+      if (i + 2 < parts.length && isLong) run = new Set([ends[i + 1]]);
     });
     return best;
   }
@@ -150,14 +160,26 @@ class Completeness {
       seconds = stripped;
     }
     const between = firsts.slice(1).flatMap((one, i) => [one, seconds[i + 1]]);
-    const written = [firsts[0], ...between.slice(0, items.length - 2)];
-    const words = [...written, seconds[0]].map(Completeness.split);
-    if (words.some((item) => !item.length || item.length > Completeness.LONGEST_ITEM)) return null;
-    // "in her back, pain and in the shoulder": an item that another one has is none.
-    const isIn = (one, other) => one !== other && one.every((word) => other.includes(word));
-    if (words.some((one) => words.some((other) => isIn(one, other)))) return null;
+    const written = [firsts[0], ...between.slice(0, items.length - 2), seconds[0]];
+    if (!Completeness.areItems(written, items)) return null;
     const before = [...lefts[0].slice(0, begin), ""].join(" ");
-    return `${before}${written.join(", ")} ${split[0][1]} ${seconds[0]}${after}`;
+    return `${before}${written.slice(0, -1).join(", ")} ${split[0][1]} ${written.at(-1)}${after}`;
+  }
+
+  // Whether these may be the translations of items: short, and each another one. One of a single word
+  // has no verb before it, as "study history" has.
+  static areItems(written, sources) {
+    const rows = written.map((item) => Completeness.split(item).map((word) => word.replace(/s+$/, "")));
+    // "in her back, pain and in the shoulder"
+    const isIn = (one, other) => one !== other && one.every((word) => other.includes(word));
+    return (
+      rows.every((row) => 0 < row.length && row.length <= Completeness.LONGEST_ITEM) &&
+      !rows.some((one) => rows.some((other) => isIn(one, other))) &&
+      written.every((item, i) => {
+        const [first, ...others] = Completeness.split(item);
+        return !others.length || sources[i].includes(" ") || Completeness.SMALL.includes(first);
+      })
+    );
   }
 
   // How many words all rows begin with, but for the last of each.

@@ -285,7 +285,7 @@ class LineTranslator extends Pieces {
       ...Completeness.lostNegation(toTranslate, translation),
       ...pairs.filter(({ opening }) => !translation.includes(opening)).map((one) => `${one.opening}…${one.closing}`),
     ];
-    const lost = allLost.filter((one) => !allLost.some((other) => one !== other && other.includes(one)));
+    const lost = [...new Set(allLost)].filter((one) => !allLost.some((other) => one !== other && other.includes(one)));
     const added = [
       ...(lexicon ? Copying.addedNames(toTranslate, translation, lexicon) : []),
       ...Copying.addedNumbers(toTranslate, translation),

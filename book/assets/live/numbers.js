@@ -41,6 +41,11 @@ class Numbers {
     return [...Numbers.numbers(sentence).map((one) => one.text), ...inside];
   }
 
+  // A text that stays, with its measures and prices as English writes them: 3.5 kg.
+  static withEnglishMeasures(text) {
+    return text.replace(Units.ANY_MEASURE, (found) => Units.withEnglishNumbers(found, found.match(Numbers.NUMBER) || []));
+  }
+
   // Whether a translation has a number, perhaps punctuated in another way; one below 100 may be words,
   // an hour that of a clock with twelve, a sign the word "minus".
   static isCopied(span, translation) {

@@ -41,7 +41,7 @@ class Pieces {
       const isItem = afterPortion;
       afterPortion = Units.PORTION_ALONE.test(sentence);
       if (Sentences.stays(sentence, lexicon)) {
-        yield Pieces.standing(sentence);
+        yield Pieces.standing(Numbers.withEnglishMeasures(sentence));
         continue;
       }
       if (Copying.isForeignScript(sentence)) {
@@ -94,6 +94,7 @@ class Pieces {
       const around = { before: inside.slice(0, at), after: inside.slice(at + bare.length) };
       const piece = { ...around, source: bare, shouted: whole.shouted, goesOn: true, found: [] };
       const isKept = Copying.isVerbatim(inside) || Copying.isForeignScript(inside);
+      if (isKept) piece.source = Numbers.withEnglishMeasures(bare);
       yield isKept ? piece : this.prepared(piece);
       yield Pieces.standing(closing + (k + 1 < brackets.length ? " " : ""));
     }
