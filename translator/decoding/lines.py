@@ -22,7 +22,7 @@ from translator.decoding.headings import as_item
 from translator.decoding.lexicon import WORD, Lexicon
 from translator.decoding.model_folder import Translator
 from translator.decoding.search import DecodingOptions, Hypothesis, decode_ids
-from translator.decoding.sentences import Piece, fits_into, pieces_of, prepared
+from translator.decoding.sentences import Piece, part_of, pieces_of
 from translator.errors import TranslatorError
 from translator.text.completeness import (
     items_alone,
@@ -173,7 +173,7 @@ def _decode_items(
     """Translate an enumeration in parts; that comes first if no item is missing then."""
     (best, hypothesis), sentence = piece.found[0], piece.to_translate
     if alone := items_alone(sentence):
-        items = [_part(item, translator) for _, item in alone]
+        items = [part_of(item, translator) for _, item in alone]
         for item in items[1:]:
             item.is_item = True
         _decode(translator, items, options)
@@ -192,19 +192,13 @@ def _decode_items(
         piece.found = _without_doubles([(text, hypothesis), *piece.found])
 
 
-def _part(source: str, translator: Translator) -> Piece:
-    """Return a part of a sentence as a piece of its own, read as if it began one."""
-    part = Piece("", "", source[:1].upper() + source[1:], goes_on=True)
-    return prepared(part, translator.lexicon, fits_into(translator))
-
-
 def _put_pairs(translator: Translator, piece: Piece, options: DecodingOptions) -> None:
     """Put pairs of marks around what stands for theirs in each translation of a piece.
 
     What they stand around is translated by itself, and in quotation marks; where neither is in a
     translation, they are not put.
     """
-    parts = [_part(pair.inside, translator) for pair in piece.pairs]
+    parts = [part_of(pair.inside, translator) for pair in piece.pairs]
     _decode(translator, parts, options)
     sentence = piece.to_translate
     quoted = [sentence.replace(p.inside, f"„{p.inside}“", 1) for p in piece.pairs]

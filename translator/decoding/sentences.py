@@ -117,7 +117,7 @@ def pieces_of(
         yield from pieces
 
 
-def fits_into(translator: Translator) -> Callable[[str], bool]:
+def _fits_into(translator: Translator) -> Callable[[str], bool]:
     """Return a function that tells whether a text is no longer than those in training."""
     lexicon = translator.lexicon
     longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
@@ -141,7 +141,7 @@ def _pieces_of_text(
     line: str, lexicon: Lexicon | None, translator: Translator, warnings: list[str]
 ) -> Iterator[Piece]:
     """Yield the pieces of a text without markup."""
-    fits = fits_into(translator)
+    fits = _fits_into(translator)
     after_portion = False
     for sentence in _sentences(line, lexicon):
         is_item, after_portion = after_portion, bool(PORTION_ALONE.fullmatch(sentence))
@@ -227,7 +227,7 @@ def _without_brackets(
     """Yield a piece; what it has in brackets after it, before its end mark."""
     source, brackets = split_brackets(whole.source)
     if not brackets:
-        yield prepared(whole, lexicon, fits)
+        yield _prepared(whole, lexicon, fits)
         return
     yield Piece("", "", whole.before)
     mark = ""
@@ -235,19 +235,19 @@ def _without_brackets(
         ended = _END_MARK.fullmatch(source)
         source, mark = (ended[1], ended[2]) if ended else split_trailing(source)
         main = replace(whole, before="", after=" ", source=source)
-        yield prepared(main, lexicon, fits, mark if ended else "")
+        yield _prepared(main, lexicon, fits, mark if ended else "")
     for k, (opening, inside, closing) in enumerate(brackets):
         yield Piece("", "", opening)
         before, source, after = _SPACE.fullmatch(inside).groups()
         piece = Piece(before, after, source, shouted=whole.shouted, goes_on=True)
         is_kept = is_verbatim(inside) or is_foreign_script(inside)
         piece.source = with_english_measures(source) if is_kept else source
-        yield piece if is_kept else prepared(piece, lexicon, fits)
+        yield piece if is_kept else _prepared(piece, lexicon, fits)
         yield Piece("", "", closing + (" " if k + 1 < len(brackets) else ""))
     yield Piece("", "", mark + whole.after)
 
 
-def prepared(
+def _prepared(
     piece: Piece,
     lexicon: Lexicon | None,
     fits: Callable[[str], bool],
@@ -275,6 +275,12 @@ def prepared(
         signs=signs,
         spans=spans_to_copy(text + mark, lexicon),
     )
+
+
+def part_of(source: str, translator: Translator) -> Piece:
+    """Return a part of a sentence as a piece of its own, read as if it began one."""
+    part = Piece("", "", source[:1].upper() + source[1:], goes_on=True)
+    return _prepared(part, translator.lexicon, _fits_into(translator))
 
 
 def is_in_one_case(text: str) -> bool:
