@@ -18,6 +18,8 @@ HERE = Path(__file__).parent
 DAILY = (HERE / "lines-everyday.txt").read_text(encoding="utf-8").splitlines()
 #: By hand: what the command line treats in a way of its own, or a reader may try.
 HARD = (HERE / "lines-hard.txt").read_text(encoding="utf-8").splitlines()
+#: Lines of texts of many kinds: letters, lists, tables, subtitles, code.
+TEXTS = (HERE / "lines-texts.txt").read_text(encoding="utf-8").splitlines()
 #: A name, known or not, in its place: with each of WHO, one after the other.
 ABOUT = """\
 {} wohnt in Berlin.

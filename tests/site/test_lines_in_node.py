@@ -11,25 +11,26 @@ from tests.site import lines as five_hundred
 from tests.site.node import run_in_node
 from tests.site.pages import ROOT
 from tests.site.test_live_maths import strange_texts, units
-from translator import marks
 from translator.data.cleaning import normalise
 from translator.decoding import copying
 from translator.decoding.confidence import is_guessed
+from translator.decoding.headings import as_item, is_heading, split_heading
 from translator.decoding.lexicon import Lexicon
 from translator.decoding.lines import _decode, translate_lines
 from translator.decoding.model_folder import Translator, load_translator
 from translator.decoding.search import DecodingOptions, length_penalty
 from translator.decoding.sentences import (
     _sentences,
-    is_heading,
+    _stays,
     is_in_one_case,
     pieces_of,
     split_clauses,
-    split_heading,
     split_sentences,
 )
 from translator.export.web_export import write_web
-from translator.postal import with_euros, with_right_units, written_out
+from translator.text import completeness, marks, markup
+from translator.text.numbers import digits_of, with_english_measures
+from translator.text.units import with_euros, with_right_units, written_out
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -37,7 +38,8 @@ MODEL = ROOT / "models" / "de-en"
 LIVE = ROOT / "book" / "assets" / "live"
 NAMES = (
     *("loader", "tokenizer", "model", "search"),
-    *("lexicon", "postal", "sentences", "copying", "lines"),
+    *("lexicon", "units", "postal", "numbers", "markup", "completeness", "sentences"),
+    *("copying", "pieces", "lines"),
 )
 #: Translations that differ are a tie if their scores, both by PyTorch, differ by less: PyTorch adds
 #: in 32 bits, the page in 64.
@@ -111,13 +113,13 @@ AROUND = """(lines) => {
       of_line: [...Sentences.ofLine(line, lexicon)],
       trailing: Sentences.splitTrailing(line),
       brackets: Sentences.splitBrackets(line),
-      euros: Postal.withEuros(clean),
-      words: Postal.writtenOut(clean),
-      units: Postal.withRightUnits(clean, english),
+      euros: Units.withEuros(clean),
+      words: Units.writtenOut(clean),
+      units: Units.withRightUnits(clean, english),
       letters: lexicon.withUsualLetters(clean),
       quotes: Copying.withUsualQuotes(clean),
       closed: Copying.withClosingMark(clean, english),
-      digits: Postal.withEnglishNumbers(clean, Copying.numbers(clean).map((one) => one.text)),
+      digits: Units.withEnglishNumbers(clean, Numbers.digitsOf(clean)),
       first: [true, false].map((goesOn) =>
         Copying.withFirstLetter(clean, [...english].slice(5).join(""), goesOn),
       ),
@@ -135,6 +137,21 @@ AROUND = """(lines) => {
         Copying.addedNames([...clean].slice(20).join(""), english, lexicon),
         Copying.addedNumbers([...clean].slice(20).join(""), english),
       ],
+      parts_of_line: [...Markup.split(line)],
+      pairs: [...Markup.split(line)].map(([part]) => {
+        const [without, pairs] = Markup.withoutPairs(part);
+        return [without, pairs.map((one) => [one.opening, one.inside, one.closing])];
+      }),
+      fenced: Markup.fenced([line, "Wort", line]),
+      negation: Completeness.lostNegation(clean, english.slice(20)),
+      items: Object.values(Completeness.enumeration(clean)),
+      lost_items: Completeness.lostItems(clean, english.slice(10)),
+      alone: Completeness.itemsAlone(clean),
+      item_pairs: Completeness.pairsOfItems(clean),
+      measures: Numbers.withEnglishMeasures(line),
+      quotations: Copying.quotations(clean),
+      stays: Sentences.stays(line, lexicon),
+      item: Sentences.asItem(clean, english, lexicon),
       guessed: LineTranslator.isGuessed(line, 0, lexicon),
       copied: toCopy.map((span) => Copying.isCopied(span, english.slice(10))),
       ordinals: english,
@@ -173,9 +190,7 @@ def around(line: str, lexicon: Lexicon) -> dict[str, object]:
         "letters": lexicon.with_usual_letters(clean),
         "quotes": marks.with_usual_quotes(clean),
         "closed": marks.with_closing_mark(clean, english),
-        "digits": marks.with_english_numbers(
-            clean, [one.text for one in copying.numbers(clean)]
-        ),
+        "digits": marks.with_english_numbers(clean, digits_of(clean)),
         "first": [
             marks.with_first_letter(clean, english[5:], goes_on=goes_on)
             for goes_on in (True, False)
@@ -194,6 +209,22 @@ def around(line: str, lexicon: Lexicon) -> dict[str, object]:
             copying.added_names(clean[20:], english),
             copying.added_numbers(clean[20:], english),
         ],
+        "parts_of_line": [list(one) for one in markup.split_markup(line)],
+        "pairs": [
+            [without, [[one.opening, one.inside, one.closing] for one in pairs]]
+            for part, _ in markup.split_markup(line)
+            for without, pairs in [markup.without_pairs(part)]
+        ],
+        "fenced": markup.fenced([line, "Wort", line]),
+        "negation": completeness.lost_negation(clean, english[20:]),
+        "items": list(completeness.enumeration(clean)),
+        "lost_items": completeness.lost_items(clean, english[10:]),
+        "alone": [list(one) for one in completeness.items_alone(clean)],
+        "item_pairs": completeness.pairs_of_items(clean),
+        "measures": with_english_measures(line),
+        "quotations": marks.quotations(clean),
+        "stays": _stays(line, lexicon),
+        "item": as_item(clean, english, lexicon),
         "guessed": is_guessed(line, 0, lexicon),
         "copied": [copying.is_copied(span, english[10:]) for span in to_copy],
         "ordinals": english,
@@ -210,6 +241,7 @@ def test_what_is_done_around_the_model_is_done_as_in_python(
 ) -> None:
     """Each step, for the five hundred lines and for texts that nobody writes."""
     lines = [*five_hundred.everyday(), *five_hundred.hard(), *strange_texts(500)]
+    lines += five_hundred.TEXTS
     lines = [line for line in lines if "\ud800" not in line]
     found = node(AROUND, [units(line) for line in lines])
     for line, page in zip(lines, found, strict=True):
@@ -259,3 +291,17 @@ def test_five_hundred_lines_are_those_of_the_command_line(
     found, ties = differences(node(TRANSLATE, lines), lines, translator)
     assert not found
     assert ties <= len(lines) // 100
+
+
+@pytest.mark.reads("book/assets/live", "models/de-en")
+def test_whole_texts_are_those_of_the_command_line(
+    node: Callable, translator: Translator
+) -> None:
+    """Letters, lists, tables, subtitles and code, with what is around their words."""
+    found, ties = differences(
+        node(TRANSLATE, five_hundred.TEXTS), five_hundred.TEXTS, translator
+    )
+    assert not found
+    assert ties <= len(five_hundred.TEXTS) // 50
+    code = "```\nEine Katze.\n```\n"
+    assert node(TRANSLATE, [code])[0]["text"] == code

@@ -114,7 +114,7 @@ def test_numbers_that_did_not_survive_are_said(monkeypatch, capsys):
     )
     lines = ["Wo ist der Hund?", "Ich habe 1 Hund und {zwei} Katzen."]
     _, err = translated(capsys, *lines)
-    assert "line 2: low confidence: not in the translation: 1; {zwei}\n" in err
+    assert "line 2: low confidence: not in the translation: {zwei}; 1\n" in err
     assert "line 1" not in err
     short = ["My name is Tom.", "Where is the station?", "Tom a mangé.", "Tom isst."]
     _, err = translated(capsys, *short)
@@ -611,3 +611,73 @@ def test_low_confidence_is_said(capsys):
     assert 1 not in said
     assert len(said) >= 2
     assert max(expected[n - 1] for n in said) < 50 < expected[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A candidate of the beam with a negation comes before one without.
+        ("Tom hatte nicht ganz unrecht.", "Tom wasn't quite wrong."),
+        # An enumeration in which an item was missing is put together from parts.
+        (
+            "Ich brauche Hilfe, Zeit und Geld.",
+            "I need some help, time and money.",
+        ),
+        (
+            "Die Schweiz liegt zwischen Frankreich, Italien, Österreich und Deutschland.",
+            "The Switzerland is between France, Italy, Austria and Germany.",
+        ),
+        ("Größe: 82 m², 3 Zimmer, Küche, Bad", "Size: 82 m², 3 rooms, kitchen, bath"),
+        # What is copied, with its number.
+        ("Der Akku hat 5000 mAh.", "5000 mAh"),
+        ("Die Wohnung hat einen Balkon von 6 m².", "6 m²"),
+        ("Vielen Dank für Ihre Nachricht vom 12. März.", "March 12"),
+        ("- 250 g Mehl", "- 250 g flour"),
+        # Labels stay before their colon.
+        (
+            "Frage: Kann ich meine Bestellung ändern?",
+            "Question: Can I change my order?",
+        ),
+        ("Tim: Ja, aber noch nicht angezogen", "Tim: Yes, but not dressed yet"),
+        # Markup stays around the words.
+        ("<h1>Willkommen</h1>", "<h1>Welcome</h1>"),
+        (
+            "<p>Wir haben <b>heute</b> geschlossen.</p>",
+            "<p>We're closed <b>today</b>.</p>",
+        ),
+        ("| Größe | 2 Euro |", "| Size | 2 euros |"),
+        ('  "titel": "Guten Morgen",', '  "titel": "Good morning",'),
+        ("Paul;Bäcker;29", "Paul;Baker;29"),
+        ('"01.08.2024","31,5 °C"', '"01.08.2024","31.5 °C"'),
+        ("Du hast %d neue Nachrichten.", "%d"),
+    ],
+)
+def test_what_a_text_has_beside_sentences(text: str, expected: str, capsys) -> None:
+    (line,), _ = translated(capsys, text)
+    assert expected == line if len(expected) > 8 else expected in line
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Mit dir stimmt doch was nicht.", "not in the translation: nicht"),
+        (
+            "Heute gibt es Regen, Wind, Schnee und Sonne.",
+            "fewer items than: Heute gibt es Regen, Wind",
+        ),
+        ("Das Programm läuft *nicht* unter Windows 7.", "translation: *…*"),
+        ("IBAN: DE89 3704 0044 0532 0130 00", ""),
+    ],
+)
+def test_what_is_left_out_is_told(text: str, told: str, capsys) -> None:
+    _, err = translated(capsys, text)
+    assert told in err if told else "does not look like German" not in err
+
+
+def test_code_between_fences_stays(monkeypatch, capsys) -> None:
+    code = ["```", *(f"die_katze = {i}  # Hund" for i in range(40)), "```"]
+    lines = ["Ja."] * 20
+    text = "\n".join([*lines, *code, *lines]) + "\n"
+    out, _ = piped(monkeypatch, capsys, text, "--beam", "1")
+    assert out[20:-20] == code
+    assert out[:20] == out[-20:] != lines

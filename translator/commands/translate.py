@@ -114,7 +114,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _chunks(args: argparse.Namespace) -> Iterator[list[str]]:
     """Yield the lines, some at a time; at a terminal one by one, as they are typed."""
-    from translator.decoding.text_files import check_is_text, read_lines
+    from translator.text.markup import fenced
+    from translator.text.text_files import check_is_text, read_lines
 
     if args.text:
         lines = [
@@ -127,12 +128,20 @@ def _chunks(args: argparse.Namespace) -> Iterator[list[str]]:
         return
     else:
         lines = read_lines(args.file, args.encoding)
-    for begin in range(0, len(lines), CHUNK):
-        yield lines[begin : begin + CHUNK]
+    code = fenced(lines)
+    begin = 0
+    while begin < len(lines):
+        end = begin + CHUNK
+        while (
+            end < len(lines) and code[end]
+        ):  # what is between two fences stays together
+            end += 1
+        yield lines[begin:end]
+        begin = end
 
 
 def _typed() -> Iterator[list[str]]:
-    from translator.decoding.text_files import TextError, check_is_text
+    from translator.text.text_files import TextError, check_is_text
 
     print("Type German; Ctrl-D ends.", file=sys.stderr)
     while True:

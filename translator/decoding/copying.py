@@ -9,25 +9,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from translator.decoding.lexicon import (
-    ADDRESS,
     UNTRANSLATED,
     WORD,
     Lexicon,
     is_capitalised,
 )
-from translator.first_names import ENGLISH, FIRST_NAMES, INTRODUCES, MEN, WOMEN
-from translator.postal import ADDRESS_LINE, CODE, COPIED, without_article
+from translator.text.dates import DATES, MONTHS
+from translator.text.first_names import ENGLISH, FIRST_NAMES, INTRODUCES, MEN, WOMEN
+from translator.text.marks import with_english_numbers
+from translator.text.markup import PLACEHOLDER
+from translator.text.numbers import Span, digits_of, is_number_copied, numbers
+from translator.text.postal import ADDRESS, ADDRESS_LINE, CODE, COPIED, without_article
+from translator.text.units import ANY_MEASURE, MEASURE
 
-#: Also "12 000", with the space before three digits alone; and "-5", but "5" of "3-5" and "U-5".
-_NUMBER = re.compile(
-    r"(?:(?<![\w)])[-−](?=\d))?(?<!\d)(?:\d{1,3}(?: \d{3})+(?!\d)|\d(?:[.,:/-]?\d)*)"
-)
-_MINUS = re.compile(r"\bminus\s+|(?<!\w)[-−](?=\d)", re.IGNORECASE)
-_BELOW_ZERO = re.compile(r"\bbelow (?:zero|freezing)", re.IGNORECASE)
-_THOUSANDS = re.compile(r"(?<=\d)[., ](?=\d{3}(?!\d))")
 #: Numbers and places that the model copies, by the form of what they stand in for.
 _STAND_IN = {
     "time": ("7:30", "10:30", "8:30", "2:30", "5:30"),
@@ -35,38 +31,9 @@ _STAND_IN = {
     "short": ("30", "50", "40", "20", "25"),
     "long": ("200", "500", "300", "100", "250"),
     "place": ("Boston", "London", "Berlin", "Hamburg", "Paris"),
-}
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_UNITS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_IN_OTHER_WORDS = {
-    1: "an?|once|first",
-    2: "twice|second",
-    3: "third",
-    5: "fifth",
-    8: "eighth",
-    9: "ninth",
-    12: "twelfth|dozen|noon|midnight",
+    "month": ("Juli", "Oktober", "April", "Juni", "Dezember"),
+    "day": ("Montag", "Freitag", "Sonntag", "Dienstag", "Samstag"),
+    "measure": ("200 Meter", "500 Euro", "50 Kilo", "300 Seiten", "30 Euro"),
 }
 DETERMINER = re.compile(
     r"(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[rnms]?)?"
@@ -80,8 +47,11 @@ _TITLED = (
     r"(?<!\w)(?:Prof|Dr)\. ?(?:(?:Dr|h|c|mult|habil|med|phil|jur|rer|nat|pol|dent|vet|Ing)\.[ -]?)+"
     r"(?<= )[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?"
 )
+_DATE = rf"(?<!\w)(?:{'|'.join(DATES)})(?!\w)"
 #: What is copied whatever the training knew.
-_KEPT = re.compile(rf"{UNTRANSLATED.pattern}|{_TITLED}|{COPIED.pattern}")
+_KEPT = re.compile(
+    rf"{PLACEHOLDER.pattern}|{UNTRANSLATED.pattern}|{_TITLED}|{COPIED.pattern}|{_DATE}"
+)
 #: Words that may become digits.
 _NUMBER_WORD = re.compile(
     r"ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zig\b|dreißig|hundert|tausend"
@@ -92,22 +62,13 @@ _NUMBER_WORD = re.compile(
 WAYS = 3
 
 
-@dataclass(frozen=True)
-class Span:
-    """A part of a sentence, from begin to end, that its translation should have unchanged."""
-
-    begin: int
-    end: int
-    text: str
-    is_number: bool = False
-    is_time: bool = False
-
-
 def is_verbatim(text: str) -> bool:
     """Return whether there is nothing to translate: no letters outside of addresses and codes."""
     if ADDRESS_LINE.fullmatch(text):
         return True
-    return not any(c.isalpha() for c in CODE.sub("", ADDRESS.sub("", text)))
+    for kept in (ADDRESS, ANY_MEASURE, CODE):
+        text = kept.sub("", text)
+    return not any(c.isalpha() for c in text)
 
 
 def is_foreign_script(text: str) -> bool:
@@ -195,22 +156,6 @@ def _is_name(word: str, before: Sequence[str], lexicon: Lexicon) -> bool:
     return not lexicon.is_derived(word)
 
 
-def numbers(sentence: str) -> list[Span]:
-    """Return all numbers written in digits, in order, but for those in addresses and codes."""
-    bare = sentence
-    for kept in (ADDRESS, COPIED):  # as long as it was: the places stay
-        bare = kept.sub(lambda found: "_" * len(found[0]), bare)
-    return [
-        Span(
-            *found.span(),
-            found[0],
-            is_number=True,
-            is_time=":" in found[0] or bare.startswith(" Uhr", found.end()),
-        )
-        for found in _NUMBER.finditer(bare)
-    ]
-
-
 def lost_numbers(sentence: str, translation: str) -> list[str]:
     """Return the numbers of a sentence that its translation does not have."""
     return [span.text for span in numbers(sentence) if not is_copied(span, translation)]
@@ -248,53 +193,16 @@ def in_english(name: str) -> str:
 
 
 def is_copied(span: Span, translation: str) -> bool:
-    """Return whether a translation has a span.
-
-    Numbers may be punctuated in another way, those below 100 be words; an hour may be that of a
-    clock with twelve, a sign the word "minus".
-    """
+    """Return whether a translation has a span, perhaps in another form."""
     if not span.is_number:
-        forms = {span.text, in_english(span.text)}
+        digits = digits_of(span.text) if MEASURE.fullmatch(span.text) else []
+        forms = {
+            DATES.get(span.text, span.text),
+            in_english(span.text),
+            with_english_numbers(span.text, digits),
+        }
         return any(_places(form, translation) > 0 for form in forms)
-    if span.text[0] in "-−":
-        positive = replace(span, text=span.text[1:])
-        below = [translation] if _BELOW_ZERO.search(translation) else []
-        return any(
-            is_copied(positive, part)
-            for part in [*below, *_MINUS.split(translation)[1:]]
-        )
-    forms = {_value(span.text)}
-    if span.is_time:
-        hour, _, minutes = _value(span.text).partition(".")
-        hours = {int(hour), int(hour) - 12} if int(hour) > 12 else {int(hour)}
-        forms |= {f"{h}.{minutes}" if minutes.strip("0") else f"{h}" for h in hours}
-        forms |= {f"{h}.{minutes or '00'}" for h in hours}
-    # A number beside a code is another one, read together with it.
-    written = [found[0] for found in _NUMBER.finditer(translation)]
-    written += [number.text for number in numbers(translation)]
-    if any(_value(number) in forms for number in written):
-        return True
-    small = [int(form) for form in forms if len(form) < 3 and form.isdecimal()]
-    return any(
-        re.search(rf"\b(?:{_in_words(number)})\b", translation, re.IGNORECASE)
-        for number in small
-    )
-
-
-def _value(number: str) -> str:
-    """Return a number in one punctuation: 3,5 is 3.5, and 12.000 is 12000."""
-    return re.sub("[,:/-]", ".", _THOUSANDS.sub("", number))
-
-
-def _in_words(number: int) -> str:
-    """Return a pattern of the English words for a number below 100, ordinals too."""
-    if number < 20:
-        others = _IN_OTHER_WORDS.get(number)
-        return rf"{_UNITS[number]}(?:th)?" + (f"|{others}" if others else "")
-    tens = _TENS[number // 10 - 2]
-    if number % 10:
-        return rf"{tens}[- ](?:{_in_words(number % 10)})"
-    return rf"{tens}|{tens[:-1]}ieth"
+    return is_number_copied(span, translation)
 
 
 def ways_to_stand_in(
@@ -338,6 +246,12 @@ def ways_to_stand_in(
 
 def _kind(span: Span) -> str:
     if not span.is_number:
+        if span.text in DATES:
+            return "month" if span.text in MONTHS else "day"
+        if MEASURE.fullmatch(span.text):
+            return "measure"
+        if PLACEHOLDER.fullmatch(span.text):
+            return "short" if span.text[-1] in "dfiu" else "name"
         digits = sum(c.isdigit() for c in span.text)
         if COPIED.fullmatch(span.text):
             return "long" if 2 * digits > len(span.text) else "place"
@@ -358,14 +272,22 @@ def put_back(
         return translation
     if any(_places(known, translation) != 1 for known in chosen):
         return None
-    texts = dict(zip(chosen, (span.text for span in spans), strict=True))
+    texts = [
+        (_whole(one), DATES.get(span.text, span.text))
+        for one, span in zip(chosen, spans, strict=True)
+    ]
+
+    def text_of(found: re.Match[str]) -> str:
+        return next(text for place, text in texts if re.fullmatch(place, found[0]))
+
     # All at once: what is put in may contain what stands for another.
-    places = "|".join(map(_whole, chosen))
-    return re.sub(places, lambda found: texts[found[0]], translation)
+    return re.sub("|".join(place for place, _ in texts), text_of, translation)
 
 
 def _whole(text: str) -> str:
-    return rf"(?<!\w){re.escape(text)}(?!\w)"
+    if text in _STAND_IN["measure"]:  # "200 Meter" is "200 meters" in the translation
+        return rf"(?<!\w){text.split()[0]}[ -][a-z]+(?!\w)"
+    return rf"(?<!\w){re.escape(DATES.get(text, text))}(?!\w)"
 
 
 def _places(text: str, translation: str) -> int:

@@ -14,17 +14,10 @@ import numpy as np
 from translator.data.prepared import PreparedCorpus
 from translator.errors import TranslatorError
 from translator.files import write_text
-from translator.first_names import FIRST_NAMES, INTRODUCES
+from translator.text.first_names import FIRST_NAMES, INTRODUCES
+from translator.text.postal import ADDRESS
 
 LEXICON = "lexicon.json"
-#: Addresses contain words and numbers, and are none; nor are hashtags, paths and code. An e-mail
-#: address is looked for only where one can begin: else a word of n letters would be gone through
-#: n times.
-ADDRESS = re.compile(
-    r"(?:https?://|www\.)\S*[\w/]|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|(?<![\w.@-])[\w-]+(?:\.[\w-]+)*\.(?:at|ch|com|de|eu|info|net|org)(?:/\S*[\w/])?(?![\w@-])"
-    r"|(?<!\w)[#@][^\W\d_]\w*|(?<!\w)[A-Z]:\\\S*\w|`[^`\n]+`"
-)
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 #: A letter of another script than the Latin one: "µ" and "№" are none.
 _OTHER_LETTER = (

@@ -11,27 +11,37 @@ from translator.decoding.copying import (
     Span,
     added_names,
     added_numbers,
+    digits_of,
     in_english,
     is_copied,
     lost_numbers,
-    numbers,
     put_back,
     ways_to_stand_in,
 )
+from translator.decoding.headings import as_item
 from translator.decoding.lexicon import WORD, Lexicon
 from translator.decoding.model_folder import Translator
 from translator.decoding.search import DecodingOptions, Hypothesis, decode_ids
-from translator.decoding.sentences import Piece, pieces_of
+from translator.decoding.sentences import Piece, part_of, pieces_of
 from translator.errors import TranslatorError
-from translator.first_names import without_commas
-from translator.marks import (
+from translator.text.completeness import (
+    items_alone,
+    lost_items,
+    lost_negation,
+    pairs_of_items,
+    with_all_items,
+)
+from translator.text.first_names import without_commas
+from translator.text.marks import (
     lost_markup,
+    quotations,
     with_closing_mark,
     with_english_numbers,
     with_first_letter,
     with_right_ordinals,
 )
-from translator.postal import with_right_units
+from translator.text.markup import fenced, with_pair
+from translator.text.units import with_right_units
 
 #: A heading is read with each of these, too.
 ARTICLES = ("Der", "Die", "Das")
@@ -89,8 +99,8 @@ def translate_lines(
         )
     warnings: list[list[str]] = [[] for _ in lines]
     pieces = [
-        list(pieces_of(translator, line, told))
-        for line, told in zip(lines, warnings, strict=True)
+        [Piece("", "", line)] if is_code else list(pieces_of(translator, line, told))
+        for line, told, is_code in zip(lines, warnings, fenced(lines), strict=True)
     ]
     _decode(translator, [piece for row in pieces for piece in row], options)
     return [
@@ -113,7 +123,7 @@ def _decode(
         _decode_headings(translator, headings, options)
     for piece in pieces:
         best_text = piece.found[0][0]
-        if _lost(piece, best_text) == (0, 0):
+        if not any(_lost(piece, best_text)):
             continue
         doubtful.append(piece)
         lost = [span for span in piece.spans if not is_copied(span, best_text)]
@@ -142,18 +152,74 @@ def _decode(
             piece.found, key=lambda one: (*_lost(piece, one[0]), -one[1].score)
         )
         piece.found = ordered
+        is_list = bool(items_alone(piece.to_translate))
+        best = ordered[0][0]
+        if lost_items(piece.to_translate, best) or (
+            is_list and any(_lost(piece, best))
+        ):
+            _decode_items(translator, piece, options)
     for piece in pieces:
         piece.found = _without_doubles(
-            (_in_english(piece, text), found) for text, found in piece.found
+            (_in_english(piece, text, translator.lexicon), found)
+            for text, found in piece.found
         )
+        if piece.pairs:
+            _put_pairs(translator, piece, options)
 
 
-def _in_english(piece: Piece, text: str) -> str:
+def _decode_items(
+    translator: Translator, piece: Piece, options: DecodingOptions
+) -> None:
+    """Translate an enumeration in parts; that comes first if no item is missing then."""
+    (best, hypothesis), sentence = piece.found[0], piece.to_translate
+    if alone := items_alone(sentence):
+        items = [part_of(item, translator) for _, item in alone]
+        for item in items[1:]:
+            item.is_item = True
+        _decode(translator, items, options)
+        texts = [one.found[0][0] for one in items]
+        text = "".join(a + b for (a, _), b in zip(alone, texts, strict=True))
+        text += "." if sentence.endswith(".") else ""
+    else:
+        pairs = pairs_of_items(sentence)
+        found = _hypotheses(translator, pairs, options)
+        text = with_all_items(sentence, [one[0][0] for one in found])
+    if not text:
+        return
+    [(text, _)] = _as_ended(piece, [(text, hypothesis)])
+    lost, before = _lost(piece, text), _lost(piece, best)
+    if lost != before and all(a <= b for a, b in zip(lost, before, strict=True)):
+        piece.found = _without_doubles([(text, hypothesis), *piece.found])
+
+
+def _put_pairs(translator: Translator, piece: Piece, options: DecodingOptions) -> None:
+    """Put pairs of marks around what stands for theirs in each translation of a piece.
+
+    What they stand around is translated by itself, and in quotation marks; where neither is in a
+    translation, they are not put.
+    """
+    parts = [part_of(pair.inside, translator) for pair in piece.pairs]
+    _decode(translator, parts, options)
+    sentence = piece.to_translate
+    quoted = [sentence.replace(p.inside, f"„{p.inside}“", 1) for p in piece.pairs]
+    quoting = _hypotheses(translator, quoted, options)
+    marked = []
+    for text, hypothesis in piece.found:
+        for pair, part, found in zip(piece.pairs, parts, quoting, strict=True):
+            candidates = [pair.inside, *(written for written, _ in part.found)]
+            candidates += [one for written, _ in found for one in quotations(written)]
+            text = with_pair(text, pair, candidates) or text
+        marked.append((text, hypothesis))
+    piece.found = marked
+
+
+def _in_english(piece: Piece, text: str, lexicon: Lexicon | None) -> str:
     """Return a piece's translation with numbers and a first letter as English writes them."""
     text = without_commas(text, piece.apposed)
-    digits = [span.text for span in numbers(piece.to_translate)]
-    text = with_right_units(piece.to_translate, with_english_numbers(text, digits))
-    return with_first_letter(piece.source, text, goes_on=piece.goes_on)
+    numbered = with_english_numbers(text, digits_of(piece.to_translate))
+    text = with_right_units(piece.to_translate, numbered)
+    text = with_first_letter(piece.source, text, goes_on=piece.goes_on)
+    return as_item(piece.source, text, lexicon) if piece.is_item else text
 
 
 def _decode_headings(
@@ -213,11 +279,16 @@ def _without_mark(piece: Piece, text: str) -> str:
     return text.rstrip(".!?…") if piece.mark else text
 
 
-def _lost(piece: Piece, translation: str) -> tuple[int, int]:
-    """Return how many numbers of a piece a translation lacks, and how many other spans."""
+def _lost(piece: Piece, translation: str) -> tuple[int, int, int]:
+    """Return how many numbers of a piece a translation lacks, other spans, and what else.
+
+    That is a negation, and items of an enumeration.
+    """
+    sentence = piece.to_translate
     return (
-        len(lost_numbers(piece.to_translate, translation)),
+        len(lost_numbers(sentence, translation)),
         len(_lost_texts(piece, translation)),
+        len(lost_negation(sentence, translation)) + lost_items(sentence, translation),
     )
 
 
@@ -239,6 +310,13 @@ def _told(
     lost = _lost_texts(piece, translation)
     lost += lost_numbers(piece.to_translate, translation)
     lost += lost_markup(piece.to_translate, translation)
+    lost += lost_negation(piece.to_translate, translation)
+    lost += [
+        f"{pair.opening}…{pair.closing}"
+        for pair in piece.pairs
+        if pair.opening not in translation
+    ]
+    lost = list(dict.fromkeys(lost))
     lost = [one for one in lost if not any(one != o and one in o for o in lost)]
     added = added_names(piece.to_translate, translation) if lexicon else []
     added += added_numbers(piece.to_translate, translation)
@@ -251,6 +329,8 @@ def _told(
             doubts.append(f"a few words alone: {begin}")
         elif lexicon and not all(map(lexicon.is_familiar, WORD.findall(translation))):
             told.append(f"taken for a name, not translated: {begin}")
+    if lost_items(piece.to_translate, translation):
+        doubts.append(f"fewer items than: {begin}")
     if is_short(piece.to_translate, translation):
         doubts.append(f"much shorter than: {begin}")
     return told + [f"low confidence: {doubt}" for doubt in doubts]

@@ -8,24 +8,33 @@ from dataclasses import dataclass, field, replace
 
 from translator.data.cleaning import normalise
 from translator.decoding.copying import (
-    DETERMINER,
     Span,
     is_foreign_script,
     is_verbatim,
     spans_to_copy,
 )
 from translator.decoding.foreign import foreign_warning
-from translator.decoding.lexicon import ADDRESS, WORD, Lexicon, is_capitalised
+from translator.decoding.headings import (
+    LABEL_ALONE,
+    NO_DATE,
+    is_heading,
+    is_label,
+    split_heading,
+)
+from translator.decoding.lexicon import WORD, Lexicon
 from translator.decoding.model_folder import Translator
 from translator.decoding.search import LONGEST_SOURCE, Hypothesis
-from translator.first_names import FIRST_NAMES, with_commas
-from translator.marks import (
+from translator.text.first_names import with_commas
+from translator.text.marks import (
     split_brackets,
     split_trailing,
     with_usual_quotes,
     without_signs,
 )
-from translator.postal import written_out
+from translator.text.markup import Marked, split_markup, without_pairs
+from translator.text.numbers import with_english_measures
+from translator.text.postal import ADDRESS, CODE
+from translator.text.units import MEASURE, PORTION, PORTION_ALONE, written_out
 
 #: Characters; what is quoted is not cut, unless its end is further away.
 LONGEST_QUOTATION = 150
@@ -41,8 +50,6 @@ _ABBREVIATION = re.compile(
 LIST_MARK = re.compile(
     r"\s*(?:[-–—*•·▪◦‣>#+]+(?:\s\[[ xX]?\])?|\[[ xX]?\]|\(?[0-9a-z]{1,3}\))\s+"
 )
-#: "1. Öffnen Sie das Fenster.": what follows is no noun.
-_NUMBERED = re.compile(r"(\s*\d{1,2}\.\s+)(?=([A-ZÄÖÜ][^\W\d_]*))")
 _CELL = re.compile(r"[^\t]*\t+|[^\t]+")
 _SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 _END_MARK = re.compile(r"(.*\w)([.!?…]+)", re.DOTALL)
@@ -51,21 +58,10 @@ _JOINED_END = re.compile(
     r"(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])"
     r"|(?<=[a-zäöüß]{3}\.)(?=(?:[A-ZÄÖÜ][a-zäöüß]{2,30}|A[mn]|D[au]|E[rs]|I[mn]|Ja|So|Zu),? \S)"
 )
-#: Before the name of a chapter: "2.1 ", "1. ", but no date.
-_SECTION = re.compile(
-    r"\s*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}\.)\s+(?=[A-ZÄÖÜ])"
-    r"(?!(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-    r"|Euro|Uhr)\b)"
+#: "1. Öffnen Sie das Fenster.", "2. Mehl, Zucker und Eier verrühren.": no noun, or several.
+_NUMBERED = re.compile(
+    rf"\s*\d{{1,2}}\.\s+(?=(?P<word>[A-ZÄÖÜ][^\W\d_]*)(?P<comma>,?)){NO_DATE}"
 )
-#: "Kapitel 3", "Abbildung 2: Das Haus", "Anhang A": what is counted, and the number.
-_COUNTED = re.compile(
-    r"(\s*[A-ZÄÖÜ][^\W\d_]+)(\s+(?:\d[\d.]*|[A-Z]))(?:(:\s+)(.*)|(\s*))"
-)
-#: "Telefon: 030 1234567"
-_LABEL = re.compile(r"([^:]{1,40}[^\s:])(:\s+)(.*)", re.DOTALL)
-#: Of adjectives before a noun; and what links two nouns.
-_ADJECTIVE_ENDINGS = ("e", "en", "er", "es")
-_LINK = re.compile(r"und|oder|der|des|von|für|im|in|mit|zum|zur")
 _CONJUNCTION = re.compile(r"\s+(?=(?:aber|denn|oder|sowie|und)\s)")
 _SPACES = re.compile(r"\s+")
 _CLAUSE_END = re.compile(r"(?<=[,;:–—])\s+|\s+(?=[–—(])")
@@ -87,6 +83,8 @@ class Piece:
     apposed: list[str] = field(default_factory=list)  # names with commas of ours
     spans: list[Span] = field(default_factory=list)
     signs: list[str] = field(default_factory=list)  # emoji, which stand at the end
+    is_item: bool = False  # of a list, which has a small letter
+    pairs: list[Marked] = field(default_factory=list)  # of marks inside it
     found: list[tuple[str, Hypothesis]] = field(default_factory=list)
 
 
@@ -98,19 +96,57 @@ def pieces_of(
     But for brackets, which come after their sentence.
     """
     lexicon = translator.lexicon
-    plain = normalise(line)
-    plain = lexicon.with_usual_letters(plain) if lexicon else plain
-    if not is_verbatim(line) and (foreign := foreign_warning(plain, lexicon)):
+    parts = list(split_markup(line))
+    words = " ".join(without_pairs(part)[0] for part, is_kept in parts if not is_kept)
+    words = CODE.sub("", MEASURE.sub("", normalise(words)))
+    words = lexicon.with_usual_letters(words) if lexicon else words
+    is_acronym = words.isupper() and len(WORD.findall(words)) == 1  # "IBAN:"
+    foreign = (
+        "" if is_acronym or is_verbatim(words) else foreign_warning(words, lexicon)
+    )
+    if foreign:
         warnings.append(foreign)
+    for part, is_kept in parts:
+        if is_kept:
+            yield Piece("", "", part)
+            continue
+        text, pairs = without_pairs(part)
+        pieces = list(_pieces_of_text(text, lexicon, translator, warnings))
+        for pair in pairs:
+            _mark(pieces, pair)
+        yield from pieces
+
+
+def _fits_into(translator: Translator) -> Callable[[str], bool]:
+    """Return a function that tells whether a text is no longer than those in training."""
+    lexicon = translator.lexicon
     longest = min(lexicon.longest if lexicon else LONGEST_SOURCE, LONGEST_SOURCE)
+    return lambda text: len(translator.tokenizer.encode(normalise(text))) <= longest
 
-    def fits(text: str) -> bool:
-        return len(translator.tokenizer.encode(normalise(text))) <= longest
 
+def _mark(pieces: list[Piece], pair: Marked) -> None:
+    """Give a pair of marks to the first piece that has what it stands around."""
+    last = max((i for i, piece in enumerate(pieces) if piece.pairs), default=0)
+    for piece in pieces[last:]:
+        if pair.inside in piece.source:
+            if piece.to_translate:
+                piece.pairs.append(pair)
+            else:
+                marked = f"{pair.opening}{pair.inside}{pair.closing}"
+                piece.source = piece.source.replace(pair.inside, marked, 1)
+            return
+
+
+def _pieces_of_text(
+    line: str, lexicon: Lexicon | None, translator: Translator, warnings: list[str]
+) -> Iterator[Piece]:
+    """Yield the pieces of a text without markup."""
+    fits = _fits_into(translator)
+    after_portion = False
     for sentence in _sentences(line, lexicon):
-        is_letter = len(sentence.strip()) == 1
-        if is_letter or is_verbatim(sentence) or LIST_MARK.fullmatch(sentence):
-            yield Piece("", "", sentence)
+        is_item, after_portion = after_portion, bool(PORTION_ALONE.fullmatch(sentence))
+        if _stays(sentence, lexicon):
+            yield Piece("", "", with_english_measures(sentence))
             continue
         if is_foreign_script(sentence):
             warnings.append(
@@ -131,7 +167,9 @@ def pieces_of(
             )
         for i, part in enumerate(parts):
             before, source, after = _SPACE.fullmatch(part).groups()
-            whole = Piece(before, after, source, shouted=shouted, goes_on=i > 0)
+            whole = Piece(
+                before, after, source, shouted=shouted, goes_on=i > 0, is_item=is_item
+            )
             if fits(source):
                 yield from _without_brackets(whole, lexicon, fits)
             else:
@@ -142,18 +180,45 @@ def pieces_of(
 def _sentences(line: str, lexicon: Lexicon | None) -> Iterator[str]:
     """Yield the sentences of a line and what is between them, cell by cell."""
     for cell in _CELL.findall(line):
-        parts = split_heading(cell, is_verbatim, lexicon)
-        if len(parts) > 1 or is_verbatim(cell):
-            yield from parts
-            continue
-        numbered = _NUMBERED.match(cell)
-        if numbered and lexicon and not lexicon.is_noun(numbered[2]):
-            yield numbered[1]
-            cell = cell[numbered.end() :]
-        *others, last = split_sentences(cell)
-        # "Er kam.Sie ging." has no space, English has.
-        yield from (one if one[-1].isspace() else f"{one} " for one in others)
-        yield last
+        yield from _of_cell(cell, lexicon)
+
+
+def _of_cell(cell: str, lexicon: Lexicon | None) -> Iterator[str]:
+    if is_verbatim(cell):
+        yield cell
+        return
+    # "- ", "250 g "
+    if begins := LIST_MARK.match(cell) or PORTION.match(cell):
+        yield begins[0]
+        yield from _of_cell(cell[begins.end() :], lexicon)
+        return
+    *parts, cell = split_heading(cell, is_verbatim, lexicon)
+    numbered = _NUMBERED.match(cell)
+    is_entry = numbered and (
+        numbered["comma"] or (lexicon and not lexicon.is_noun(numbered["word"]))
+    )
+    if not parts and is_entry:
+        parts, cell = [numbered[0]], cell[numbered.end() :]
+    if parts:
+        yield from parts
+        yield from _of_cell(cell, lexicon)
+        return
+    *others, last = split_sentences(cell)
+    # "Er kam.Sie ging." has no space, English has.
+    yield from (one if one[-1].isspace() else f"{one} " for one in others)
+    yield last
+
+
+def _stays(sentence: str, lexicon: Lexicon | None) -> bool:
+    """Return whether what `_sentences` yields is no sentence, and stays."""
+    speaker = LABEL_ALONE.fullmatch(sentence)
+    return (
+        len(sentence.strip()) == 1
+        or is_verbatim(sentence)
+        or bool(LIST_MARK.fullmatch(sentence))
+        or bool(PORTION_ALONE.fullmatch(sentence))
+        or bool(speaker and is_label(speaker[1].strip(), lexicon))
+    )
 
 
 def _without_brackets(
@@ -176,6 +241,7 @@ def _without_brackets(
         before, source, after = _SPACE.fullmatch(inside).groups()
         piece = Piece(before, after, source, shouted=whole.shouted, goes_on=True)
         is_kept = is_verbatim(inside) or is_foreign_script(inside)
+        piece.source = with_english_measures(source) if is_kept else source
         yield piece if is_kept else _prepared(piece, lexicon, fits)
         yield Piece("", "", closing + (" " if k + 1 < len(brackets) else ""))
     yield Piece("", "", mark + whole.after)
@@ -209,6 +275,12 @@ def _prepared(
         signs=signs,
         spans=spans_to_copy(text + mark, lexicon),
     )
+
+
+def part_of(source: str, translator: Translator) -> Piece:
+    """Return a part of a sentence as a piece of its own, read as if it began one."""
+    part = Piece("", "", source[:1].upper() + source[1:], goes_on=True)
+    return _prepared(part, translator.lexicon, _fits_into(translator))
 
 
 def is_in_one_case(text: str) -> bool:
@@ -245,49 +317,6 @@ def _is_abbreviation(text: str) -> bool:
         (len(word[1]) == 1 and word[1].isalpha())
         or bool(_ABBREVIATION.fullmatch(word[1]))
         or (word[1].isdigit() and len(word[1]) < 3)
-    )
-
-
-def split_heading(
-    line: str, is_kept: Callable[[str], bool], lexicon: Lexicon | None = None
-) -> list[str]:
-    """Return the parts of a line that is a heading, or a label with what it names; else the line.
-
-    The number of a chapter is a part, and so is what `is_kept` after a label. A heading has no mark
-    at its end, and few words; a label before others is a noun, or a few.
-    """
-    if (label := _LABEL.fullmatch(line)) and is_kept(label[3]):
-        return [label[1], label[2] + label[3]]
-    if len(line.split()) > 8 or line.rstrip()[-1:] in ".!?…":
-        return [line]
-    if section := _SECTION.match(line):
-        rest = split_heading(line[section.end() :], is_kept, lexicon)
-        return [section[0], *rest]
-    if found := _COUNTED.fullmatch(line):
-        counted, number, colon, rest, space = (part or "" for part in found.groups())
-        return [counted, number + colon + space, *([rest] if rest else [])]
-    if label and label[3].strip() and is_heading(label[1].strip(), lexicon):
-        return [label[1], label[2], label[3]]
-    return [line]
-
-
-def is_heading(text: str, lexicon: Lexicon | None) -> bool:
-    """Return whether a text is up to three nouns with what links them, the first also an adjective.
-
-    Names are none. Inside a line a capital tells a noun; the first word must be one as a rule.
-    """
-    words = WORD.findall(text)
-    others = [word for word in words[1:] if not _LINK.fullmatch(word)]
-    return (
-        lexicon is not None
-        and 1 <= len(words) <= 3
-        and all(map(is_capitalised, [words[0], *others]))
-        and not any(lexicon.is_name(w) or w in FIRST_NAMES for w in words)
-        and not DETERMINER.fullmatch(words[0])
-        and (
-            lexicon.is_noun(words[0])
-            or (bool(others) and words[0].endswith(_ADJECTIVE_ENDINGS))
-        )
     )
 
 

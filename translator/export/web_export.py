@@ -19,7 +19,7 @@ import numpy as np
 
 from translator import first_names
 from translator.files import write_text
-from translator.first_names import MEN, WOMEN
+from translator.text.first_names import MEN, WOMEN
 
 MANIFEST, WORDS = "manifest.js", "words.js"
 #: Bytes in a part, a multiple of 3 so that base64 needs no filling; progress is shown by parts.

@@ -24,7 +24,8 @@ from sphinx.util.docutils import SphinxDirective
 #: In the order in which one needs another; page.js is the last.
 SCRIPTS = (
     *("loader", "tokenizer", "model", "search"),
-    *("lexicon", "postal", "sentences", "copying", "lines", "checks", "worker"),
+    *("lexicon", "units", "postal", "numbers", "markup", "completeness", "sentences"),
+    *("copying", "pieces", "lines", "checks", "worker"),
     *("parts", "words", "attention", "beam", "page"),
 )
 TEMPLATE = Path(__file__).with_name("live-translator.html")

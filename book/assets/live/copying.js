@@ -1,14 +1,7 @@
-// Names, numbers, addresses and letters that are not Latin: translator/decoding/copying.py in
+// Names, numbers, addresses and letters that are not Latin: translator/decoding/copying.py and text/marks.py in
 // JavaScript. A span is {begin, end, text, isNumber, isTime}.
 
 class Copying {
-  // Also "12 000", with the space before three digits alone; and "-5", but "5" of "3-5" and "U-5".
-  static NUMBER = pattern(
-    String.raw`(?:(?<![\w)])[-−](?=\d))?(?<!\d)(?:\d{1,3}(?: \d{3})+(?!\d)|\d(?:[.,:/-]?\d)*)`,
-  );
-  static MINUS = pattern(String.raw`\bminus\s+|(?<!\w)[-−](?=\d)`, "giu");
-  static BELOW_ZERO = pattern(String.raw`\bbelow (?:zero|freezing)`, "iu");
-  static THOUSANDS = pattern(String.raw`(?<=\d)[., ](?=\d{3}(?!\d))`);
   // Names with an English form, which may stay, and is told.
   static ENGLISH = new Map([
     ["Johannes", "John"],
@@ -34,20 +27,9 @@ class Copying {
     short: ["30", "50", "40", "20", "25"],
     long: ["200", "500", "300", "100", "250"],
     place: ["Boston", "London", "Berlin", "Hamburg", "Paris"],
-  };
-  static TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
-  static UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen " +
-    "sixteen seventeen eighteen nineteen"
-  ).split(" ");
-  static IN_OTHER_WORDS = {
-    1: "an?|once|first",
-    2: "twice|second",
-    3: "third",
-    5: "fifth",
-    8: "eighth",
-    9: "ninth",
-    12: "twelfth|dozen|noon|midnight",
+    month: ["Juli", "Oktober", "April", "Juni", "Dezember"],
+    day: ["Montag", "Freitag", "Sonntag", "Dienstag", "Samstag"],
+    measure: ["200 Meter", "500 Euro", "50 Kilo", "300 Seiten", "30 Euro"],
   };
   static DETERMINER = new RegExp(
     "^(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[rnms]?)?|dies(?:e[rnms]?)" +
@@ -63,7 +45,10 @@ class Copying {
     String.raw`(?<!\w)(?:Prof|Dr)\. ?(?:(?:Dr|h|c|mult|habil|med|phil|jur|rer|nat|pol|dent|vet|Ing)\.[ \-]?)+` +
     String.raw`(?<= )[A-ZÄÖÜ][\w\-]+(?: [A-ZÄÖÜ][\w\-]+)?`;
   // What is copied whatever the training knew.
-  static KEPT = pattern(`${Lexicon.UNTRANSLATED.source}|${Copying.TITLED}|${Postal.COPIED}`);
+  static DATE = String.raw`(?<!\w)(?:${[...Units.DATES.keys()].join("|")})(?!\w)`;
+  static KEPT = pattern(
+    [Markup.PLACEHOLDER, Lexicon.UNTRANSLATED.source, Copying.TITLED, Postal.COPIED, Copying.DATE].join("|"),
+  );
   static QUOTATION_MARK = /["„“”«»]/gu;
   static WAYS = 3; // to stand in that are tried
   static ORDINAL = pattern(String.raw`(?<![\w.,])(\d+)(st|nd|rd|th)\b`);
@@ -93,7 +78,8 @@ class Copying {
   // Whether there is nothing to translate: no letters outside of addresses and codes.
   static isVerbatim(text) {
     if (Postal.ADDRESS_LINE.test(text)) return true;
-    return !/\p{L}/u.test(text.replace(Lexicon.ADDRESS, "").replace(Postal.CODES, ""));
+    const bare = text.replace(Lexicon.ADDRESS, "").replace(Units.ANY_MEASURE, "").replace(Postal.CODES, "");
+    return !/\p{L}/u.test(bare);
   }
 
   // Whether a text has letters, and none of them is Latin.
@@ -155,6 +141,11 @@ class Copying {
     return [...[...found].filter((text) => !translation.includes(text)), ...(isOdd ? marks.slice(-1) : [])];
   }
 
+  // What stands in quotation marks, without a comma or mark at its end.
+  static quotations(text) {
+    return [...text.matchAll(/["„“”]([^"„“”]+)["„“”]/gu)].map(([, inside]) => inside.replace(/[.,!?]+$/, ""));
+  }
+
   // English text with the endings of its ordinal numbers put right: 2th is 2nd.
   static withRightOrdinals(text) {
     return text.replace(Copying.ORDINAL, (_, number) => {
@@ -171,7 +162,7 @@ class Copying {
     const spans = [...sentence.matchAll(Copying.KEPT)].map((one) => span(one.index, one.index + one[0].length));
     const endOf = (found) => found.index + found[0].length;
     const isFree = (begin, end) => spans.every((one) => end <= one.begin || one.end <= begin);
-    for (const number of Copying.numbers(sentence)) {
+    for (const number of Numbers.numbers(sentence)) {
       const around = [sentence.slice(0, number.begin), sentence.slice(number.end)];
       const isInWord = /[\p{L}\p{N}_]$/u.test(around[0]) || /^[\p{L}\p{N}_]/u.test(around[1]);
       const isLong = number.text.length > (number.isTime ? 2 : 1);
@@ -231,19 +222,9 @@ class Copying {
     return !near.some((other) => Copying.DETERMINER.test(other)) && !lexicon.isDerived(word);
   }
 
-  // All numbers written in digits, in order, but for those in addresses and codes.
-  static numbers(sentence) {
-    const masked = (found) => "_".repeat(found.length); // the places stay
-    const bare = sentence.replace(Lexicon.ADDRESS, masked).replace(Postal.ANY, masked);
-    return [...bare.matchAll(Copying.NUMBER)].map(({ 0: text, index: begin }) => {
-      const end = begin + text.length;
-      return { begin, end, text, isNumber: true, isTime: text.includes(":") || bare.startsWith(" Uhr", end) };
-    });
-  }
-
   // The numbers of a sentence that its translation does not have.
   static lostNumbers(sentence, translation) {
-    const lost = Copying.numbers(sentence).filter((span) => !Copying.isCopied(span, translation));
+    const lost = Numbers.numbers(sentence).filter((span) => !Copying.isCopied(span, translation));
     return lost.map((span) => span.text);
   }
 
@@ -259,9 +240,9 @@ class Copying {
   // words for numbers, which may have become digits.
   static addedNumbers(sentence, translation) {
     if (Copying.NUMBER_WORD.test(sentence)) return [];
-    const ours = Copying.numbers(sentence);
+    const ours = Numbers.numbers(sentence);
     const codes = (sentence.match(Postal.ANY) || []).join(" ");
-    return Copying.numbers(translation)
+    return Numbers.numbers(translation)
       .map((span) => span.text)
       .filter((text) => [...text].length > 1 && !codes.includes(text))
       .filter((text) => !ours.some((span) => Copying.isCopied(span, text)));
@@ -272,48 +253,15 @@ class Copying {
     return name.replace(Lexicon.WORD, (word) => Copying.ENGLISH.get(word) ?? word);
   }
 
-  // Whether a translation has a span. Numbers may be punctuated in another way, those below 100 be
-  // words; an hour may be that of a clock with twelve, a sign the word "minus".
+  // Whether a translation has a span, perhaps in another form.
   static isCopied(span, translation) {
     if (!span.isNumber) {
-      return [span.text, Copying.inEnglish(span.text)].some((form) => Copying.places(form, translation) > 0);
+      const digits = Units.MEASURE_ALONE.test(span.text) ? Numbers.digitsOf(span.text) : [];
+      const english = Units.DATES.get(span.text) ?? span.text;
+      const forms = [english, Copying.inEnglish(span.text), Units.withEnglishNumbers(span.text, digits)];
+      return forms.some((form) => Copying.places(form, translation) > 0);
     }
-    if (/^[-−]/.test(span.text)) {
-      const positive = { ...span, text: span.text.slice(1) };
-      const below = Copying.BELOW_ZERO.test(translation) ? [translation] : [];
-      return [...below, ...translation.split(Copying.MINUS).slice(1)].some((part) => Copying.isCopied(positive, part));
-    }
-    const value = Copying.value(span.text);
-    const forms = [value];
-    if (span.isTime) {
-      const [hour, ...rest] = value.split(".");
-      const minutes = rest.join(".");
-      for (const h of hour > 12 ? [Number(hour), hour - 12] : [Number(hour)]) {
-        forms.push(/[^0]/.test(minutes) ? `${h}.${minutes}` : `${h}`, `${h}.${minutes || "00"}`);
-      }
-    }
-    // A number beside a code is another one, read together with it.
-    const written = [...(translation.match(Copying.NUMBER) || []), ...Copying.numbers(translation).map((one) => one.text)];
-    if (written.some((number) => forms.includes(Copying.value(number)))) return true;
-    return forms
-      .filter((form) => /^\d{1,2}$/.test(form))
-      .some((form) => pattern(String.raw`\b(?:${Copying.inWords(Number(form))})\b`, "iu").test(translation));
-  }
-
-  // A number in one punctuation: 3,5 is 3.5, and 12.000 is 12000.
-  static value(number) {
-    return number.replace(Copying.THOUSANDS, "").replace(/[,:/-]/g, ".");
-  }
-
-  // A pattern of the English words for a number below 100, ordinals too.
-  static inWords(number) {
-    if (number < 20) {
-      const others = Copying.IN_OTHER_WORDS[number];
-      return `${Copying.UNITS[number]}(?:th)?${others ? `|${others}` : ""}`;
-    }
-    const tens = Copying.TENS[Math.floor(number / 10) - 2];
-    if (number % 10) return `${tens}[ -](?:${Copying.inWords(number % 10)})`;
-    return `${tens}|${tens.slice(0, -1)}ieth`;
+    return Numbers.isCopied(span, translation);
   }
 
   // Sentences in which something known stands for each span, and what stands for which: at most WAYS,
@@ -349,6 +297,9 @@ class Copying {
 
   static kind(span, lexicon) {
     if (!span.isNumber) {
+      if (Units.DATES.has(span.text)) return Units.MONTHS.has(span.text) ? "month" : "day";
+      if (Units.MEASURE_ALONE.test(span.text)) return "measure";
+      if (Markup.PLACEHOLDER_ALONE.test(span.text)) return /[dfiu]$/.test(span.text) ? "short" : "name";
       const digits = span.text.match(/[\p{Nd}¹²³⁰⁴-⁹₀-₉]/gu) || [];
       if (Postal.WHOLE.test(span.text)) return 2 * digits.length > [...span.text].length ? "long" : "place";
       const first = strip(span.text).split(Sentences.SPACE)[0];
@@ -363,9 +314,10 @@ class Copying {
   static putBack(translation, spans, chosen) {
     if (!chosen.length) return translation;
     if (chosen.some((known) => Copying.places(known, translation) !== 1)) return null;
-    const texts = new Map(chosen.map((known, i) => [known, spans[i].text]));
+    const texts = chosen.map((known, i) => [Copying.whole(known), Units.DATES.get(spans[i].text) ?? spans[i].text]);
+    const textOf = (found) => texts.find(([place]) => pattern(`^(?:${place})$`, "u").test(found))[1];
     // All at once: what is put in may contain what stands for another.
-    return translation.replace(pattern(chosen.map(Copying.whole).join("|")), (found) => texts.get(found));
+    return translation.replace(pattern(texts.map(([place]) => place).join("|")), textOf);
   }
 
   static escaped(text) {
@@ -373,7 +325,9 @@ class Copying {
   }
 
   static whole(text) {
-    return String.raw`(?<!\w)${Copying.escaped(text)}(?!\w)`;
+    // "200 Meter" is "200 meters" in the translation.
+    if (Copying.STAND_IN.measure.includes(text)) return String.raw`(?<!\w)${text.split(" ")[0]}[ \-][a-z]+(?!\w)`;
+    return String.raw`(?<!\w)${Copying.escaped(Units.DATES.get(text) ?? text)}(?!\w)`;
   }
 
   static places(text, translation) {

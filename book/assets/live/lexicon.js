@@ -32,7 +32,7 @@ class Lexicon {
   static INSIDE = pattern(String.raw`\w,? $`, "u");
 
   // words: each in its usual spelling. names: words that translations copy, the most frequent first.
-  // women, men: first names (translator/first_names.py).
+  // women, men: first names (translator/text/first_names.py).
   constructor(words, names, { women, men }) {
     this.usual = new Map(words.map((word) => [Lexicon.fold(word), word]));
     const digraphs = new Map([...Lexicon.DIGRAPHS].map(([two, umlaut]) => [umlaut, two]));

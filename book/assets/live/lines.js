@@ -5,28 +5,27 @@
 // log-probability, length their number. A piece has what is around it, what to translate (empty where
 // the source stands), and what was found: {text, hypothesis, read, spans, chosen}, the best first;
 // read is the sentence that the model was given, in which what is chosen stands for the spans.
-class LineTranslator {
+class LineTranslator extends Pieces {
   // A heading is read with each of these, too.
   static ARTICLES = ["Der", "Die", "Das"];
   // Up to so many words without an end mark are doubted below this mean log-probability of a token.
   static FEW_WORDS = 3;
   static DOUBTED = -0.45;
-  static END_MARK = pattern(String.raw`^(.*\w)([.!?…]+)$`, "su");
 
-  // lexicon: or null. options: longest, alpha, beamSize and maxRatio.
   constructor(model, tokenizer, lexicon, options) {
-    Object.assign(this, { model, tokenizer, lexicon, options });
-    // Merging a word of many thousand letters takes minutes: what must be too long is not counted.
-    this.mostCharacters = options.longest * Math.max(...tokenizer.tokens.map((token) => token.length));
+    super(tokenizer, lexicon, options);
+    this.model = model;
   }
 
   // Translate lines one by one; yields what has been written so far, null where that stays.
   *translateText(text) {
     const pieces = [];
     const warnings = [];
-    text.split("\n").forEach((line, i) => {
+    const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
+    const isCode = Markup.fenced(lines);
+    lines.forEach((line, i) => {
       if (i) pieces.push(LineTranslator.standing("\n"));
-      pieces.push(...this.pieces(line.replace(/\r$/, ""), warnings));
+      pieces.push(...(isCode[i] ? [LineTranslator.standing(line)] : this.pieces(line, warnings)));
     });
     for (const piece of pieces.filter((one) => one.toTranslate)) {
       const before = LineTranslator.joined(pieces.slice(0, pieces.indexOf(piece))) + piece.before;
@@ -35,130 +34,35 @@ class LineTranslator {
         if (done) break;
         yield ids && before + strip(this.tokenizer.decode(ids));
       }
-      piece.found = LineTranslator.withoutDoubles(
-        piece.found.map((one) => ({ ...one, text: LineTranslator.inEnglish(one.text, piece) })),
-      );
     }
     return this.assembled(pieces, warnings);
   }
 
-  // The pieces of a line; joined with the space after each, they are the line.
-  *pieces(line, warnings) {
-    const { lexicon } = this;
-    for (let sentence of Sentences.ofLine(line, lexicon)) {
-      const isLetter = [...strip(sentence)].length === 1;
-      if (isLetter || Copying.isVerbatim(sentence) || sentence.match(Sentences.LIST_MARK)?.[0] === sentence) {
-        yield LineTranslator.standing(sentence);
-        continue;
-      }
-      if (Copying.isForeignScript(sentence)) {
-        warnings.push(`no Latin letters, not translated: ${LineTranslator.begin(strip(sentence))}`);
-        yield LineTranslator.standing(sentence);
-        continue;
-      }
-      const shouted = Lexicon.isUpper(sentence);
-      // What is too long for a word stays as it is.
-      const isWhole = sentence.toLowerCase().split(Sentences.SPACE).every((word) => this.fits(word));
-      if (lexicon && isWhole && LineTranslator.isInOneCase(sentence)) sentence = lexicon.withUsualCase(sentence);
-      const parts = Sentences.splitClauses(sentence, (text) => this.fits(text));
-      if (parts.length > 1) {
-        const what = `was cut into ${parts.length}: ${LineTranslator.begin(strip(sentence))}…`;
-        warnings.push(`a sentence is longer than those in training and ${what}`);
-      }
-      for (const [i, part] of parts.entries()) {
-        const source = strip(part);
-        const at = part.indexOf(source);
-        const around = { before: part.slice(0, at), after: part.slice(at + source.length) };
-        const whole = { ...around, source, shouted, goesOn: i > 0, found: [] };
-        if (this.fits(source)) {
-          yield* this.withoutBrackets(whole);
-        } else {
-          warnings.push(`too long for a word, not translated: ${LineTranslator.begin(source)}…`);
-          yield whole;
-        }
-      }
-    }
-  }
-
-  // A piece; what it has in brackets after it, before its end mark.
-  *withoutBrackets(whole) {
-    let [source, brackets] = Sentences.splitBrackets(whole.source);
-    if (!brackets.length) {
-      yield this.prepared(whole);
-      return;
-    }
-    yield LineTranslator.standing(whole.before);
-    let mark = "";
-    if (source) {
-      const ended = source.match(LineTranslator.END_MARK);
-      [source, mark] = ended ? ended.slice(1) : Sentences.splitTrailing(source);
-      yield this.prepared({ ...whole, before: "", after: " ", source }, ended ? mark : "");
-    }
-    for (const [k, [opening, inside, closing]] of brackets.entries()) {
-      yield LineTranslator.standing(opening);
-      const bare = strip(inside);
-      const at = inside.indexOf(bare);
-      const around = { before: inside.slice(0, at), after: inside.slice(at + bare.length) };
-      const piece = { ...around, source: bare, shouted: whole.shouted, goesOn: true, found: [] };
-      const isKept = Copying.isVerbatim(inside) || Copying.isForeignScript(inside);
-      yield isKept ? piece : this.prepared(piece);
-      yield LineTranslator.standing(closing + (k + 1 < brackets.length ? " " : ""));
-    }
-    yield LineTranslator.standing(mark + whole.after);
-  }
-
-  // A piece with what the model is to read: with this mark, or one of ours, at its end.
-  prepared(piece, given = "") {
-    const { lexicon } = this;
-    let { source, after } = piece;
-    if (!given) {
-      const [without, trailing] = Sentences.splitTrailing(source);
-      [source, after] = [without, trailing + after];
-    }
-    const [withoutSigns, signs] = Copying.withoutSigns(source);
-    const letters = normalise(withoutSigns);
-    const written = lexicon ? lexicon.withUsualLetters(letters) : letters;
-    const plain = Postal.writtenOut(Copying.withUsualQuotes(written));
-    const [text, apposed] = lexicon ? Copying.withCommas(plain, lexicon) : [plain, []];
-    // Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
-    const unended = !given && /[\p{L}\p{N}]$/u.test(text) && this.fits(`${text}.`);
-    const heading = unended && Sentences.isHeading(text, lexicon);
-    const mark = unended ? "." : given;
-    const toTranslate = text + mark;
-    const spans = Copying.spansToCopy(toTranslate, lexicon);
-    return { ...piece, source, after, signs, unended, mark, heading, apposed, toTranslate, spans };
+  // What was found for a piece as English writes it.
+  inEnglish(piece) {
+    const { found } = piece;
+    return LineTranslator.withoutDoubles(
+      found.map((one) => ({ ...one, text: LineTranslator.inEnglish(one.text, piece, this.lexicon) })),
+    );
   }
 
   // A piece's translation without commas of ours; numbers, units and a first letter as in English.
-  static inEnglish(text, { apposed, toTranslate, source, goesOn }) {
-    const digits = Copying.numbers(toTranslate).map((span) => span.text);
-    const numbered = Postal.withEnglishNumbers(Copying.withoutCommas(text, apposed), digits);
-    return Copying.withFirstLetter(source, Postal.withRightUnits(toTranslate, numbered), goesOn);
+  static inEnglish(text, { apposed, toTranslate, source, goesOn, isItem }, lexicon) {
+    const digits = Numbers.digitsOf(toTranslate);
+    const numbered = Units.withEnglishNumbers(Copying.withoutCommas(text, apposed), digits);
+    const first = Copying.withFirstLetter(source, Units.withRightUnits(toTranslate, numbered), goesOn);
+    return isItem ? Sentences.asItem(source, first, lexicon) : first;
   }
 
-  // A piece that is not translated.
-  static standing(source) {
-    return { before: "", after: "", source, found: [] };
-  }
-
-  fits(text) {
-    if (text.length > this.mostCharacters) return false;
-    return this.tokenizer.encode(normalise(text)).length <= this.options.longest;
-  }
-
-  static begin(text) {
-    return [...text].slice(0, 40).join("");
-  }
-
-  // Whether a text has words in capitals alone, or none.
-  static isInOneCase(text) {
-    const words = Lexicon.words(text).filter((word) => /^\p{L}+$/u.test(word));
-    const many = words.length > 1 || words.some((word) => word.length > 4);
-    return Lexicon.isLower(text) || (Lexicon.isUpper(text) && many);
+  // Translate a piece, and put what it has of markup around that.
+  *decode(piece) {
+    yield* this.decodeSpans(piece);
+    piece.found = this.inEnglish(piece);
+    if (piece.pairs.length) yield* this.putPairs(piece);
   }
 
   // Translate a piece; where something was not copied, again with something else in its place.
-  *decode(piece) {
+  *decodeSpans(piece) {
     const plain = LineTranslator.asEnded(piece, yield* this.hypotheses(piece.toTranslate, true));
     piece.found = plain.map((one) => ({ ...one, read: piece.toTranslate, spans: [], chosen: [] }));
     if (piece.heading) yield* this.decodeHeading(piece);
@@ -180,8 +84,67 @@ class LineTranslator {
       }
     }
     const ranked = piece.found.map((one) => [...this.lost(piece, one.text), -one.hypothesis.score, one]);
-    ranked.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
-    piece.found = ranked.map(({ 3: one }) => one);
+    ranked.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3]);
+    piece.found = ranked.map(({ 4: one }) => one);
+    const [{ text }] = piece.found;
+    const isList = Completeness.itemsAlone(piece.toTranslate).length > 0;
+    const isLost = isList && this.lost(piece, text).some(Boolean);
+    if (isLost || Completeness.lostItems(piece.toTranslate, text)) yield* this.decodeItems(piece);
+  }
+
+  // Translate an enumeration in parts; that comes first if no item is missing then.
+  *decodeItems(piece) {
+    const [best] = piece.found;
+    const sentence = piece.toTranslate;
+    const alone = Completeness.itemsAlone(sentence);
+    let whole = "";
+    for (const [i, [link, item]] of alone.entries()) {
+      const part = { ...this.part(item), isItem: i > 0 };
+      yield* this.quietly(part);
+      whole += link + part.found[0].text;
+    }
+    if (!alone.length) {
+      const texts = [];
+      for (const pair of Completeness.pairsOfItems(sentence)) {
+        texts.push((yield* this.hypotheses(pair, false))[0].text);
+      }
+      whole = Completeness.withAllItems(sentence, texts);
+    } else if (sentence.endsWith(".")) whole += ".";
+    if (!whole) return;
+    const [{ text }] = LineTranslator.asEnded(piece, [{ ...best, text: whole }]);
+    const [lost, before] = [this.lost(piece, text), this.lost(piece, best.text)];
+    const isBetter = lost.some((n, i) => n !== before[i]) && lost.every((n, i) => n <= before[i]);
+    if (isBetter) piece.found = LineTranslator.withoutDoubles([{ ...best, text }, ...piece.found]);
+  }
+
+  // A part of a sentence as a piece of its own, read as if it began one.
+  part(source) {
+    const around = { before: "", after: "", shouted: false, goesOn: true, found: [] };
+    return this.prepared({ ...around, source: LineTranslator.withCapital(source) });
+  }
+
+  // Translate a piece of which nothing is shown yet.
+  *quietly(piece) {
+    for (const steps = this.decode(piece); !steps.next().done; ) yield null;
+  }
+
+  // Put pairs of marks around what stands for theirs in each translation of a piece. What they stand
+  // around is translated by itself, and in quotation marks; where neither is in a translation, they are
+  // not put.
+  *putPairs(piece) {
+    const candidates = [];
+    for (const { inside } of piece.pairs) {
+      const part = this.part(inside);
+      yield* this.quietly(part);
+      const quoted = piece.toTranslate.replace(inside, () => `„${inside}“`);
+      const quoting = yield* this.hypotheses(quoted, false);
+      const quotations = quoting.flatMap(({ text }) => Copying.quotations(text));
+      candidates.push([inside, ...part.found.map(({ text }) => text), ...quotations]);
+    }
+    piece.found = piece.found.map((one) => {
+      const put = (text, pair, i) => Markup.withPair(text, pair, candidates[i]) || text;
+      return { ...one, text: piece.pairs.reduce(put, one.text) };
+    });
   }
 
   // Translate a heading with an article, too, which goes again; the likeliest comes first. "Haus." was no
@@ -233,10 +196,16 @@ class LineTranslator {
     return [...written.values()];
   }
 
-  // How many numbers of a piece a translation lacks, and how many other spans.
+  // How many numbers of a piece a translation lacks, other spans, and what else: a negation, and items of
+  // an enumeration.
   lost(piece, translation) {
-    const texts = LineTranslator.lostTexts(piece, translation);
-    return [Copying.lostNumbers(piece.toTranslate, translation).length, texts.length];
+    const { toTranslate: sentence } = piece;
+    const others = Completeness.lostNegation(sentence, translation).length;
+    return [
+      Copying.lostNumbers(sentence, translation).length,
+      LineTranslator.lostTexts(piece, translation).length,
+      others + Completeness.lostItems(sentence, translation),
+    ];
   }
 
   // The names and addresses of a piece that a translation does not have.
@@ -281,7 +250,7 @@ class LineTranslator {
     const [{ text, hypothesis }] = LineTranslator.asEnded(piece, yield* this.hypotheses(read, false, prefix));
     const isFramed = read !== piece.toTranslate && !chosen.length;
     const bare = isFramed ? LineTranslator.withCapital(LineTranslator.withoutArticle(text)) : text;
-    const back = LineTranslator.inEnglish(Copying.putBack(bare, spans, chosen) ?? bare, piece);
+    const back = LineTranslator.inEnglish(Copying.putBack(bare, spans, chosen) ?? bare, piece, this.lexicon);
     const found = [{ text: back, hypothesis, read, spans, chosen }];
     return this.assembled(pieces.map((one) => (one === piece ? { ...one, found } : one)), []);
   }
@@ -300,7 +269,7 @@ class LineTranslator {
 
   // What to say of a piece's translation.
   static told(piece, lexicon) {
-    const { found, source, toTranslate, unended, spans } = piece;
+    const { found, source, toTranslate, unended, spans, pairs } = piece;
     const [{ text, hypothesis }] = found;
     const begin = LineTranslator.begin(source);
     const translation = text || source;
@@ -313,8 +282,10 @@ class LineTranslator {
       ...LineTranslator.lostTexts(piece, translation),
       ...Copying.lostNumbers(toTranslate, translation),
       ...Copying.lostMarkup(toTranslate, translation),
+      ...Completeness.lostNegation(toTranslate, translation),
+      ...pairs.filter(({ opening }) => !translation.includes(opening)).map((one) => `${one.opening}…${one.closing}`),
     ];
-    const lost = allLost.filter((one) => !allLost.some((other) => one !== other && other.includes(one)));
+    const lost = [...new Set(allLost)].filter((one) => !allLost.some((other) => one !== other && other.includes(one)));
     const added = [
       ...(lexicon ? Copying.addedNames(toTranslate, translation, lexicon) : []),
       ...Copying.addedNumbers(toTranslate, translation),
@@ -327,6 +298,7 @@ class LineTranslator {
       lost.length && `not in the translation: ${lost.join("; ")}`,
       added.length && `not in the source: ${added.join("; ")}`,
       isGuessed && !isCopied && `a few words alone: ${begin}`,
+      Completeness.lostItems(toTranslate, translation) > 0 && `fewer items than: ${begin}`,
       words >= 6 && others <= 0.5 * words && `much shorter than: ${begin}`,
     ];
     return [

@@ -17,19 +17,23 @@ class Sentences {
     String.raw`^\s*(?:[-–—*•·▪◦‣>#+]+(?:\s\[[ xX]?\])?|\[[ xX]?\]|\(?[0-9a-z]{1,3}\))\s+`,
     "u",
   );
-  // "1. Öffnen Sie das Fenster.": what follows is no noun.
-  static NUMBERED = pattern(String.raw`^(\s*\d{1,2}\.\s+)(?=([A-ZÄÖÜ][\p{L}\p{Nl}\p{No}]*))`, "u");
   static CELL = /[^\t]*\t+|[^\t]+/gu;
   // An end without a space after it: "Kommst du?Ja!", "Er kam.Sie ging." No "Prof.Weber", "Node.Js".
   static JOINED_END = pattern(
     String.raw`(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])` +
       String.raw`|(?<=[a-zäöüß]{3}\.)(?=(?:[A-ZÄÖÜ][a-zäöüß]{2,30}|A[mn]|D[au]|E[rs]|I[mn]|Ja|So|Zu),? \S)`,
   );
-  // Before the name of a chapter: "2.1 ", "1. ", but no date.
+  static NO_DATE =
+    String.raw`(?!(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember` +
+    String.raw`|Euro|Uhr)\b)`;
+  // Before the name of a chapter: "2.1 ", "1. ", "§ 4 ", but no date.
   static SECTION = pattern(
-    String.raw`^\s*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}\.)\s+(?=[A-ZÄÖÜ])` +
-      String.raw`(?!(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember` +
-      String.raw`|Euro|Uhr)\b)`,
+    String.raw`^\s*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}\.|§§? ?\d+[a-z]?)\s+(?=[A-ZÄÖÜ])${Sentences.NO_DATE}`,
+    "u",
+  );
+  // "1. Öffnen Sie das Fenster.", "2. Mehl, Zucker und Eier verrühren.": no noun, or several.
+  static NUMBERED = pattern(
+    String.raw`^(\s*\d{1,2}\.\s+)(?=([A-ZÄÖÜ][\p{L}\p{Nl}\p{No}]*)(,?))${Sentences.NO_DATE}`,
     "u",
   );
   // "Kapitel 3", "Abbildung 2: Das Haus", "Anhang A": what is counted, and the number.
@@ -39,6 +43,8 @@ class Sentences {
   );
   // "Telefon: 030 1234567"
   static LABEL = pattern(String.raw`^([^:]{1,40}[^\s:])(:\s+)(.*)$`, "su");
+  static ACRONYM = pattern(String.raw`^(?:[A-ZÄÖÜ]{2,6} \d{1,2}|[A-ZÄÖÜ]{2,3})$`, "u");
+  static LABEL_ALONE = pattern(String.raw`^\s*([^:]{1,41}):\s+$`, "u");
   // Of adjectives before a noun; and what links two nouns.
   static ADJECTIVE = /(?:e|en|er|es)$/u;
   static LINK = /^(?:und|oder|der|des|von|für|im|in|mit|zum|zur)$/u;
@@ -69,22 +75,46 @@ class Sentences {
 
   // The sentences of a line and what is between them, cell by cell.
   static *ofLine(line, lexicon) {
-    for (let cell of line.match(Sentences.CELL) ?? []) {
-      const parts = Sentences.splitHeading(cell, Copying.isVerbatim, lexicon);
-      if (parts.length > 1 || Copying.isVerbatim(cell)) {
-        yield* parts;
-        continue;
-      }
-      const [, mark, word] = cell.match(Sentences.NUMBERED) || [];
-      if (mark && lexicon && !lexicon.isNoun(word)) {
-        yield mark;
-        cell = cell.slice(mark.length);
-      }
-      const sentences = Sentences.splitSentences(cell);
-      const isSpaced = pattern(String.raw`\s$`, "u");
-      // "Er kam.Sie ging." has no space, English has.
-      yield* sentences.map((one, i) => (i + 1 === sentences.length || isSpaced.test(one) ? one : `${one} `));
+    for (const cell of line.match(Sentences.CELL) ?? []) yield* Sentences.ofCell(cell, lexicon);
+  }
+
+  static *ofCell(whole, lexicon) {
+    if (Copying.isVerbatim(whole)) {
+      yield whole;
+      return;
     }
+    // "- ", "250 g "
+    const [begins] = whole.match(Sentences.LIST_MARK) || whole.match(Units.PORTION) || [];
+    if (begins) {
+      yield begins;
+      yield* Sentences.ofCell(whole.slice(begins.length), lexicon);
+      return;
+    }
+    let parts = Sentences.splitHeading(whole, Copying.isVerbatim, lexicon);
+    const [, mark, word, comma] = whole.match(Sentences.NUMBERED) || [];
+    const isEntry = mark && (comma || (lexicon && !lexicon.isNoun(word)));
+    if (parts.length === 1 && isEntry) parts = [mark, whole.slice(mark.length)];
+    if (parts.length > 1) {
+      yield* parts.slice(0, -1);
+      yield* Sentences.ofCell(parts.at(-1), lexicon);
+      return;
+    }
+    const sentences = Sentences.splitSentences(whole);
+    const isSpaced = pattern(String.raw`\s$`, "u");
+    // "Er kam.Sie ging." has no space, English has.
+    yield* sentences.map((one, i) => (i + 1 === sentences.length || isSpaced.test(one) ? one : `${one} `));
+  }
+
+  // Whether what `ofLine` yields is no sentence, and stays.
+  static stays(sentence, lexicon) {
+    const label = sentence.match(Sentences.LABEL_ALONE)?.[1];
+    return (
+      [...strip(sentence)].length === 1 ||
+      Copying.isVerbatim(sentence) ||
+      sentence.match(Sentences.LIST_MARK)?.[0] === sentence ||
+      Units.PORTION_ALONE.test(sentence) ||
+      Boolean(label && Sentences.isLabel(strip(label), lexicon))
+    );
   }
 
   // The sentences of a text, each with the space after it.
@@ -102,14 +132,35 @@ class Sentences {
   static splitHeading(line, isKept, lexicon = null) {
     const label = line.match(Sentences.LABEL);
     if (label && isKept(label[3])) return [label[1], label[2] + label[3]];
+    if (label && label[3] && (isKept(label[1]) || Sentences.isLabel(label[1], lexicon))) {
+      return [label[1] + label[2], label[3]];
+    }
     const words = strip(line).split(Sentences.SPACE).filter(Boolean);
-    if (words.length > 8 || ".!?…".includes(words.at(-1)?.slice(-1) ?? "")) return [line];
+    const isShort = words.length <= 8 && !/[.!?…]$/u.test(words.at(-1) ?? "");
     const section = line.match(Sentences.SECTION)?.[0];
-    if (section) return [section, ...Sentences.splitHeading(line.slice(section.length), isKept, lexicon)];
+    if (isShort && section) return [section, ...Sentences.splitHeading(line.slice(section.length), isKept, lexicon)];
     const [, counted, number, colon, rest, space] = line.match(Sentences.COUNTED) || [];
-    if (counted) return [counted, number + (colon ?? space), ...(rest ? [rest] : [])];
-    if (label && strip(label[3]) && Sentences.isHeading(strip(label[1]), lexicon)) return label.slice(1);
-    return [line];
+    if (counted && (isShort || rest)) return [counted, number + (colon ?? space), ...(rest ? [rest] : [])];
+    if (!label || !strip(label[3])) return [line];
+    const isNamed = Sentences.isHeading(strip(label[1]), lexicon) || Completeness.itemsAlone(strip(label[3])).length > 0;
+    return isNamed ? label.slice(1) : [line];
+  }
+
+  // Whether a text before a colon stays: "Tom", "TOP 1", "PS".
+  static isLabel(text, lexicon) {
+    const words = strip(text).split(Sentences.SPACE).filter(Boolean);
+    const isOfNames = () => words.every((word) => lexicon.isFirstName(word) || lexicon.isName(word));
+    return Boolean(lexicon) && 1 <= words.length && words.length <= 3 && (Sentences.ACRONYM.test(text) || isOfNames());
+  }
+
+  // The translation of an item of a list, with a small letter if it is no name. Languages and
+  // nationalities keep theirs.
+  static asItem(source, translation, lexicon) {
+    const word = Lexicon.words(source).at(-1);
+    const isNoun = Boolean(lexicon) && (word === undefined || lexicon.isNoun(word));
+    const [first = "", ...rest] = translation;
+    if (!isNoun || source.includes("isch") || Lexicon.isUpper(first + (rest[0] ?? ""))) return translation;
+    return first.toLowerCase() + rest.join("");
   }
 
   // Whether a text is up to three nouns with what links them, the first also an adjective. Names are

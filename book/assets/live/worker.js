@@ -5,7 +5,8 @@ function startWorker() {
   const parts = [
     ...[pattern, strip, normalise, Tokenizer, readWeights, linear, layerNorm, add, logSoftmax, Transformer],
     ...[lengthPenalty, lengthLimit, largest, greedyDecode, beamSearch, beamSteps],
-    ...[Lexicon, Postal, Sentences, Copying, LineTranslator, notesOn, expectedChrf, serve],
+    ...[Lexicon, Units, Postal, Numbers, Markup, Completeness, Sentences, Copying, Pieces, LineTranslator],
+    ...[notesOn, expectedChrf, serve],
   ];
   const source = `${parts.map(String).join("\n")}\nserve();`;
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));

@@ -19,7 +19,7 @@ from translator.decoding.copying import (
     ways_to_stand_in,
 )
 from translator.decoding.lexicon import Lexicon
-from translator.marks import (
+from translator.text.marks import (
     lost_markup,
     with_closing_mark,
     with_right_ordinals,
@@ -65,14 +65,14 @@ LEXICON = Lexicon.learn(
         ("Ich sehe 寿司 und das слово.", ["寿司", "слово"]),
         ("Das heißt добрый день, αβ.", ["добрый день", "αβ"]),
         ("Er sagt हिन्दी und ١٢٣.", ["हिन्दी", "١٢٣"]),
-        ("Die α-Strahlen sind 5 μm lang.", ["α", "μm"]),
+        ("Die α-Strahlen sind 5 μm lang.", ["α", "5 μm"]),
         (
             "Heute kommt Prof. Dr. Müller, Dr. Müller.",
             ["Prof. Dr. Müller", "Dr", "Müller"],
         ),
         ("Prof. Dr. h. c. Jo Müller kommt.", ["Prof. Dr. h. c. Jo Müller"]),
         ("Dr. med. kommt.", ["Dr"]),
-        ("Das sind 5 µm und № 12, Ⅷ, Ŵ.", ["12"]),
+        ("Das sind 5 µm und № 12, Ⅷ, Ŵ.", ["5 µm", "12"]),
         ("Heute kennt der Felix die Eva.", ["Felix", "Eva"]),
         ("Evas Geld und Thomas.", ["Eva", "Thomas"]),
         ("Anna Maria Müller kennt Daniel Gabriel.", ["Anna Maria", "Daniel Gabriel"]),
@@ -308,3 +308,36 @@ def test_ordinals_end_as_in_english() -> None:
     assert with_right_ordinals(text) == (
         "at 2nd, 1st, 11th, 112th, 23rd, 4th, x2th, 1.2th"
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "translation", "expected"),
+    [
+        ("Sie hat 2.400,5 kWh.", "She has 500 euros.", "She has 2.400,5 kWh."),
+        ("Das sind 75 m².", "That's 500 euros.", "That's 75 m²."),
+        ("Er kam im März.", "He came in October.", "He came in March."),
+        ("Es ist Sonnabend.", "It's Friday.", "It's Saturday."),
+        ("Es sind %d da.", "There are 50 there.", "There are %d there."),
+        ("Das ist {{ name }}.", "That's Tom.", "That's {{ name }}."),
+    ],
+)
+def test_measures_dates_and_places_to_fill_in_are_put_back(
+    sentence: str, translation: str, expected: str
+) -> None:
+    known = {word.lower() for word in sentence.split()[:2]} | {"im"}
+    lexicon = Lexicon(20, tuple(known), ("Mary", "Tom"))
+    (span,) = spans_to_copy(sentence, lexicon)
+    assert not is_copied(span, translation)
+    (chosen,) = ways_to_stand_in(sentence, [span], lexicon)[1][1]
+    assert put_back(translation, [span], [chosen]) == expected
+
+
+def test_a_measure_is_copied_in_english_too() -> None:
+    (span,) = spans_to_copy("Es sind 2.400,5 kWh.", None)
+    assert is_copied(span, "It's 2.400,5 kWh.")
+    assert is_copied(span, "It's 2,400.5 kWh.")
+    assert not is_copied(span, "It's 2,400.5 pounds.")
+    (day,) = spans_to_copy("Es ist Sonntag.", None)
+    assert is_copied(day, "It's Sunday.")
+    assert not is_copied(day, "It's Sonntag.")
+    assert is_verbatim("31,5 °C")

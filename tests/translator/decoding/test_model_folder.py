@@ -18,9 +18,9 @@ from translator.decoding.model_folder import (
     save_translator,
 )
 from translator.decoding.search import DecodingOptions, alignment
-from translator.decoding.text_files import TextError, read_lines
 from translator.errors import TranslatorError
 from translator.export.onnx_export import export_onnx
+from translator.text.text_files import TextError, read_lines
 
 TEXTS = [
     "Ich sehe den Hund.",

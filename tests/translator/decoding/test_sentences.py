@@ -154,7 +154,12 @@ def test_a_label_is_cut_from_what_it_names() -> None:
     for line, expected in (
         ("Betreff: Ihr Haus", ["Betreff", ": ", "Ihr Haus"]),
         ("Er sagte: Nein", ["Er sagte: Nein"]),
-        ("Tom: Ihr Haus", ["Tom: Ihr Haus"]),
+        ("Tom: Ihr Haus", ["Tom: ", "Ihr Haus"]),
+        ("TOP 1: Es regnet.", ["TOP 1: ", "Es regnet."]),
+        ("2015–2019: Es regnet.", ["2015–2019: ", "Es regnet."]),
+        ("Betreff: Kommen Sie?", ["Betreff", ": ", "Kommen Sie?"]),
+        ("Da: Haus, Hof, Hut", ["Da", ": ", "Haus, Hof, Hut"]),
+        ("§ 4 Haus", ["§ 4 ", "Haus"]),
     ):
         assert split_heading(line, is_verbatim, lexicon) == expected
 
@@ -164,6 +169,11 @@ def test_a_label_is_cut_from_what_it_names() -> None:
     [
         ("2. Warten Sie.", ["2. ", "Warten Sie."]),
         ("3. Klasse war gut.", ["3. Klasse war gut."]),
+        ("3. Klasse, Haus und Hof.", ["3. ", "Klasse, Haus und Hof."]),
+        ("250 g Mehl", ["250 g ", "Mehl"]),
+        ("- 2 EL gute Klasse", ["- ", "2 EL ", "gute Klasse"]),
+        ("5 m ist es weit.", ["5 m ist es weit."]),
+        ("Klasse: 250 g Mehl, 3 Eier", ["Klasse", ": ", "250 g Mehl, 3 Eier"]),
         ("Name\tHaus\t\tHof", ["Name\t", "Haus\t\t", "Hof"]),
         ("Er kam.Sie ging weg.", ["Er kam. ", "Sie ging weg."]),
     ],

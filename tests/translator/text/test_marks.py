@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from translator import marks
+from translator.text import marks
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from translator.first_names import (
+from translator.text.first_names import (
     ENGLISH,
     FIRST_NAMES,
     MEN,

@@ -1,42 +1,30 @@
-"""What is copied sign by sign: postal addresses, telephone numbers, IBANs and number plates.
-
-And what is read in words, which hardly any training has: euros, units, abbreviations.
-"""
+"""Measures, prices and abbreviations: what is read in words, and what is copied with its number."""
 
 from __future__ import annotations
 
 import re
 
-_HOUSE = r"\d{1,3}(?: ?[a-h])?(?!\w)(?:[-–/]\d{1,3}[a-h]?(?!\w))?"
-#: "Gartenstraße", "Berliner Str."; not "Sitzplatz", "Ausweg", which have numbers, too.
-_STREET = (
-    r"(?<!\w)(?!(?:Sitz|Steh|Stell|Park|Arbeits|Zelt|Fenster|Studien|Aus|Um|Rück)(?:platz|weg))"
-    r"(?:[A-ZÄÖÜ][\w-]{1,40}?(?:straße|strasse|str\.|gasse|allee|weg|platz|ufer|damm|ring)"
-    r"|[A-ZÄÖÜ][\w-]{1,40} (?:Straße|Strasse|Str\.|Gasse|Allee|Weg|Platz|Ufer|Damm|Ring))"
+#: Of these the training has no word, or one that the model does not know: they are the same in
+#: English. Single letters only where hardly anything else has them.
+_OTHER_UNITS = (
+    r"(?:[kcdm]?m[²³]|[kMGT]?Wh?p?|m?Ah|[kMGT]?Hz|[kMh]Pa|[mkµμ]?V|VA|mmHg|[mµμ]g|[cmdµμh]l"
+    r"|[mµμn]m|[kMGT](?:B|iB|bit)|[kMG]bit|dB|kcal|k?J|N|[kM]?Ω|lm|lx|ppm|px)"
+    r"(?:/(?:m[²³]|kg|km|d?l|ha|h|s|min)(?![\w²³]))?"
+    r"|(?:€|kg|g|k?m|t|l|mg)/(?:m[²³]|kg|km|d?l|ha|s|min)"
 )
-_PLACE = r"(?:Bad |Sankt |St\. )?[A-ZÄÖÜ][\w-]+"
-_CITY = (
-    rf"(?:[A-Z]{{1,2}}-)?\d{{5}} {_PLACE}"
-    r"(?: (?:am|an der|bei|im|in der|ob der|vor der) [A-ZÄÖÜ][\w-]+)?"
+_AMOUNT = (
+    r"(?<![\w.,/])(?:[-−] ?)?\d{1,3}(?:(?: \d{3})+|\d*(?:[.,/]\d+)*)"
+    r"(?: ?[-–] ?\d+(?:[.,]\d+)*)?"
 )
-_FLOOR = r"(?:\d{1,2}\. \w+, )?"
-#: A street with its number, and the town where that follows.
-STREET = re.compile(rf"{_STREET} {_HOUSE}(?:,? (?:in )?{_FLOOR}{_CITY})?")
-#: A line that is an address and nothing else; what comes before the number has no verb.
-ADDRESS_LINE = re.compile(
-    rf"\s*(?:(?:(?:[A-ZÄÖÜ][\w.-]*|am|an|auf|bei|dem|den|der|im|in|unter|von|zum|zur),? ){{1,8}}"
-    rf"(?:{_HOUSE}|\d\d(?: \d\d)+), {_FLOOR}{_CITY}|{_CITY}, {_STREET} {_HOUSE})\s*"
-)
-#: Digits in groups, which no unit and no value belongs to.
-CODE = re.compile(
-    r"(?<!\w)[A-Z]{2}\d{2}(?: ?\d{4}){2,7}(?: ?\d{1,3})?(?!\w)"  # IBAN
-    r"|(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}(?!\w)"  # number plate
-    r"|(?<![\w.,/-])(?:\+\d{1,3}|\(?0)(?:[ /()–-]{0,3}\d){5,}(?!\w)"  # telephone
-    # Three groups or more, but for a number whose thousands are set apart.
-    r"|(?<![\w.,/-])(?!\d{1,3}(?: \d{3})+(?! ?\d))\d{2,}(?:[ /-]\d{2,}){2,}(?!\w)"
-)
-COPIED = re.compile(f"{STREET.pattern}|{CODE.pattern}")
-_ARTICLE = re.compile(r"\b(?:das|dem|den|der|die) $")
+#: "75 m²", "2.400 kWh", "3,7 V": copied with its number.
+MEASURE = re.compile(rf"{_AMOUNT} ?(?:{_OTHER_UNITS})(?![\w/²³])")
+_ANY_UNIT = rf"(?:{_OTHER_UNITS}|km/h|kg|g|l|t|km|cm|m|°C?|EL|TL|€)"
+#: A number with any unit that is written in signs: alone it stays.
+ANY_MEASURE = re.compile(rf"{_AMOUNT} ?{_ANY_UNIT}(?![\w/²³])")
+_PORTION = rf"\s*{_AMOUNT} ?{_ANY_UNIT}\s+"
+#: "250 g" of "250 g Mehl": what a list of ingredients begins with.
+PORTION = re.compile(rf"{_PORTION}(?=(?:[a-zäöüß]+\s)?[A-ZÄÖÜ][\w-]+(?:\s[\w-]+)?\s*$)")
+PORTION_ALONE = re.compile(_PORTION)
 _EURO = re.compile(r"(?:€|\bEUR\b) ?(\d(?:[.,]?\d)*)|(?<=\d) ?(?:€|EUR\b)")
 #: Abbreviations and units in words of which a training of everyday sentences has more.
 _WORDS = {
@@ -58,7 +46,6 @@ _UNITS = {
     "kg": "Kilo",
     "km": "Kilometer",
     "cm": "Zentimeter",
-    "m²": "Quadratmeter",
     "m": "Meter",
     "g": "Gramm",
     "l": "Liter",
@@ -72,7 +59,7 @@ _ABBREVIATION = re.compile(
     r"(?<![\w.])(?:z\. ?B\.|d\. ?h\.|u\. ?a\.|(?:usw|ca|bzw|evtl|max|Hrn|Hr|Mio|Mrd)\.)"
     r"(?![\w@])"
 )
-_UNIT = re.compile(r"(?<=\d) ?(km/h|kg|km|cm|m²|m|g|l|t|°C|°|Std\.|Min\.)(?![\w/²³])")
+_UNIT = re.compile(r"(?<=\d) ?(km/h|kg|km|cm|m|g|l|t|°C|°|Std\.|Min\.)(?![\w/²³])")
 #: Of the training's translations many tell other units, and other numbers.
 _OTHERS = {
     "mile": ("Kilometer", "kilometer"),
@@ -86,11 +73,6 @@ _OTHER_UNIT = re.compile(
     r"(?P<plural>e?s)?\b"
 )
 _SHORT_STREET = re.compile(r"(?<=[a-zäöü]{2}s)tr\.(?! ?\d)")
-
-
-def without_article(text: str) -> str:
-    """Return a text without an article at its end: "in der Gartenstraße 5" is in a place."""
-    return _ARTICLE.sub("", text)
 
 
 def with_euros(text: str) -> str:

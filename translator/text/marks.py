@@ -34,6 +34,7 @@ _QUOTED = re.compile(
     r"(?<!\w)(?:»([^«»]+)«|«\s?([^«»]+?)\s?»|\"([^\"]+)\"|“([^“”„]+)”|›([^‹›]+)‹)(?!\w)"
 )
 _IN_SINGLE = re.compile(r"(?<!\w)‚([^‚‘’„“]+)[‘’](?!\w)")
+_IN_DOUBLE = re.compile('["„“”]([^"„“”]+)["„“”]')
 _QUOTATION_MARK = re.compile('["„“”«»]')
 
 
@@ -121,6 +122,11 @@ def with_closing_mark(sentence: str, translation: str) -> str:
     ends = _QUOTATION_MARK.match(sentence[-1:])
     has_end = _QUOTATION_MARK.match(translation[-1:])
     return translation + '"' if ends and is_open and not has_end else translation
+
+
+def quotations(text: str) -> list[str]:
+    """Return what stands in quotation marks, without a comma or mark at its end."""
+    return [found.rstrip(".,!?") for found in _IN_DOUBLE.findall(text)]
 
 
 def lost_markup(sentence: str, translation: str) -> list[str]:

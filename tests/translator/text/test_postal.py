@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from translator.postal import (
+from translator.text.postal import (
     ADDRESS_LINE,
     COPIED,
-    with_euros,
-    with_right_units,
     without_article,
-    written_out,
 )
 
 
@@ -67,50 +64,6 @@ def test_what_is_copied(text: str, expected: str | int | None) -> None:
     assert [m[0] for m in COPIED.finditer(text)] == ([expected] if expected else [])
 
 
-def test_euros_are_a_word() -> None:
-    text = "4€, 7,50 €, € 9,99 und 1.249,00 EUR in EUROPA"
-    assert with_euros(text) == (
-        "4 Euro, 7,50 Euro, 9,99 Euro und 1.249,00 Euro in EUROPA"
-    )
-
-
 def test_a_place_has_no_article() -> None:
     assert without_article("Ich wohne in der ") == "Ich wohne in "
     assert without_article("Ich wohne oder ") == "Ich wohne oder "
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Obst, z. B. und z.B. das", "Obst, zum Beispiel und zum Beispiel das"),
-        ("Brot usw.", "Brot und so weiter."),
-        ("Brot usw. kaufen", "Brot und so weiter kaufen"),
-        ("max. 60 kg, 20 m² und 5m", "höchstens 60 Kilo, 20 Quadratmeter und 5 Meter"),
-        ("Das dauert 90 Min.", "Das dauert 90 Minuten."),
-        ("mit 180 km/h bei 35 °C", "mit 180 Kilometer pro Stunde bei 35 Grad Celsius"),
-        ("Die Bahnhofstr. ist da.", "Die Bahnhofstraße ist da."),
-        ("Bahnhofstr. 5", "Bahnhofstr. 5"),
-        (
-            "max.muster@example.org, 5 m/s, 3 mal",
-            "max.muster@example.org, 5 m/s, 3 mal",
-        ),
-    ],
-)
-def test_units_and_abbreviations_in_words(text: str, expected: str) -> None:
-    assert written_out(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("sentence", "translation", "expected"),
-    [
-        ("Noch 120 Kilometer.", "120 miles more.", "120 kilometers more."),
-        ("Es wiegt 2,5 Kilo.", "It weighs 2.5 pounds.", "It weighs 2.5 kilograms."),
-        ("10.000 Meter", "10,000 feet", "10,000 meters"),
-        ("Noch 5 Kilometer.", "3 miles more.", "3 miles more."),  # converted
-        ("Noch 5 Meilen.", "5 miles more.", "5 miles more."),
-    ],
-)
-def test_units_that_the_training_exchanged(
-    sentence: str, translation: str, expected: str
-) -> None:
-    assert with_right_units(sentence, translation) == expected
