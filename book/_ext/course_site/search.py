@@ -104,7 +104,8 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     for name in sorted(app.env.found_docs):
         page = Path(app.builder.get_outfilename(name))
         if page.exists():
-            own = others.pop(Path(name).name, {}) if name.startswith("book/") else {}
+            course = not name.startswith("exercises/")  # which name no chapter
+            own = others.pop(Path(name).name, {}) if course else {}
             new = list(sections(page, app.builder.get_target_uri(name), own))
             for missing in own.keys() - {one["url"].partition("#")[2] for one in new}:
                 logger.warning("%s: %s has no section called %s", OTHERS, name, missing)
