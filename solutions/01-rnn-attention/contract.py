@@ -1073,7 +1073,7 @@ for _matrix in (_thin, 1e-9 * _W):
 _turn = torch.linalg.qr(_kit_normal(1025, (6, 6)))[0]
 _near = _turn * torch.tensor([1.0, 0.999, 0.998, 0.5, 0.4, 0.3]).double() @ _turn.T
 _contract.case(f"Singular values of 1 and 0.999", _near, 1, tol=1e-7)
-_near = torch.tensor([1.0, 3e-4, 2.9999e-4, 1e-6, 0.0, 0.0]).double()
+_near = torch.tensor([1.0, 3e-4, 2.99999e-4, 1e-6, 0.0, 0.0]).double()
 _says = f"Two small singular values close to each other, beside a large one"
 _contract.case(_says, _turn * _near @ _turn.roll(1, 0).T, 2)
 for _second, _roll in ((1e-3, 1), (1.8e-3, 2), (1.9e-3, 1), (1.9e-3, 3)):

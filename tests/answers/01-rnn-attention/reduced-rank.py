@@ -19,25 +19,6 @@ def low_rank_factors(W, rank):
     return left, W.T @ left
 
 
-# %% right: eigenvectors
-def largest_saving_rank(d_query, d_key):
-    return math.ceil(d_query * d_key / (d_query + d_key)) - 1
-
-
-def reduced_rank_scores(query, key, U, V):
-    return query @ (U @ V.T) @ key.mT
-
-
-def low_rank_factors(W, rank):
-    if not 0 < rank <= min(W.shape):
-        raise ValueError(f"no such rank: {rank}")
-    # Project the rows of W onto the strongest eigenvectors of W'W, which ascend; squares need
-    # twice as many digits.
-    _, vectors = torch.linalg.eigh(W.T.double() @ W.double())
-    V = vectors[:, -rank:].to(W.dtype)
-    return W @ V, V
-
-
 # %% right: roots_in_both
 def largest_saving_rank(d_query, d_key):
     rank = 0
@@ -394,6 +375,15 @@ def low_rank_factors(W, rank):
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     vectors = torch.linalg.eigh(W @ W.T).eigenvectors.flip(1)[:, :rank]
 # +     return vectors, W.T @ vectors
+
+
+# %% wrong: square_in_float64 | says: W W' made, which squares the singular values and loses half
+# Enough digits for float32, and too few for float64.
+# -     left, sigma, right = torch.linalg.svd(W, full_matrices=False)
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
+# +     _, vectors = torch.linalg.eigh(W.T.double() @ W.double())
+# +     right = vectors[:, -rank:].to(W.dtype)
+# +     return W @ right, right
 
 
 # %% wrong: below_numerical_rank | says: down to tiny ones .* a small number added or cut off
