@@ -1474,7 +1474,7 @@ _contract.case(_says, 9 + _query, 9 + _key, _value)
 def _drawn_reading(d):
     """Draw a call whose features aren't small."""
     b, t, d_k, d_v = _drawn_sizes(d, 4)
-    pair = [3 + d.numbers(b, t, d_k, kinds=_Kinds.tame) for _ in range(2)]
+    pair = [9 + d.numbers(b, t, d_k, kinds=_Kinds.tame) for _ in range(2)]
     return *pair, d.numbers(b, t, d_v, kinds=_Kinds.tame)
 
 
