@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from translator import first_names
 from translator.files import write_text
+from translator.text import first_names
 from translator.text.first_names import MEN, WOMEN
 
 MANIFEST, WORDS = "manifest.js", "words.js"
