@@ -772,10 +772,14 @@ _kit_refuses(f"No states", average_states, [], word="states")
 for _name, _shape in [("w", (2, 3)), ("scale", (1,)), ("updates", (1,)), ("mask", ())]:
     _bad = dict(_five[1]) | {_name: torch.zeros(_shape).to(_five[1][_name].dtype)}
     _alike = _bad[_name].numel() == _five[1][_name].numel()
-    _says = f"Another shape of the entry {_name}"
-    _says = f"{_says}, with as many numbers in it" if _alike else _says
+    _more = f", with as many numbers in it" if _alike else f""
     for _some in ([_five[0], _bad], [_bad, _five[0], _bad], [*_five[:2], _bad]):
-        _kit_refuses(_says, average_states, _some, word=_name)
+        _kit_refuses(
+            f"Another shape of the entry {_name}{_more}",
+            average_states,
+            _some,
+            word=_name,
+        )
     _bad = {_key: _five[1][_key] for _key in _five[1] if _key != _name}
     for _some in ([_five[0], _bad], [_bad, _five[0]], [*_five[:2], _bad]):
         _kit_refuses(f"A missing entry", average_states, _some, word=_name)
