@@ -1165,8 +1165,7 @@ class _Contract:
             )
             if problem and self.is_rounding(
                 now,
-                wants,
-                place,
+                want,
                 values,
                 lambda given, of=place: self.worked_out(given)[-1][of],
             ):
@@ -1413,11 +1412,9 @@ class _Contract:
                 what = f"{says}: the gradient of {name}"
                 tol = max(tol, self.tol)  # a gradient of 0 may be a rounding error
                 problem = _kit_difference(what, now, self.cast(want), 10 * tol)
-                beside = [self.cast(x) for x in (*wanted, *got)]
                 if problem and self.is_rounding(
                     now,
-                    beside,
-                    place,
+                    self.cast(want),
                     values,
                     lambda given, of=place: self.slopes(given, None)[1][of],
                 ):
@@ -1452,15 +1449,13 @@ class _Contract:
         more = _kit_relation(found[name], self.cast(want), tol)
         return f"{problem} {more}" if more else problem
 
-    def is_rounding(self, got, wants, place, values, work):
+    def is_rounding(self, got, want, values, work):
         """Tell whether a result is off by what rounding the arguments does to it.
 
         The same in another order may be off by as much, and is right as well.
 
-        wants: what must come, at this place, and beside it, whose size counts as well.
-        work: returns the former for other arguments, and the weights as they are.
+        work: returns what must come for other arguments, and the weights as they are.
         """
-        want = wants[place]
         bound = {torch.float64: 1e-7, torch.float32: 1e-2}.get(got.dtype)
         if bound is None or (got.shape, got.dtype) != (want.shape, want.dtype):
             return False
@@ -1468,12 +1463,7 @@ class _Contract:
             x.abs().max().item() if x.numel() else 0.0
             for x in (got.detach() - want, want)
         ]
-        sizes = [x[x.isfinite()].abs() for x in wants if x.is_floating_point()]
-        most = max([0.0, *[x.max().item() for x in sizes if x.numel()]])
-        least = 1000 * torch.finfo(got.dtype).eps * most
-        if gap <= least and size <= least:  # both are 0, but for rounding
-            return True
-        most = bound * max(1.0, most)
+        most = bound * max(1.0, size)
         if not gap <= most:  # or NaN
             return False
         state, spread = self.state, 0.0
