@@ -8,12 +8,10 @@ from collections.abc import Callable
 from translator.decoding.copying import DETERMINER
 from translator.decoding.lexicon import WORD, Lexicon, is_capitalised
 from translator.text.completeness import items_alone
+from translator.text.dates import MONTHS
 from translator.text.first_names import FIRST_NAMES
 
-NO_DATE = (
-    r"(?!(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-    r"|Euro|Uhr)\b)"
-)
+NO_DATE = rf"(?!(?:{'|'.join(MONTHS)}|Euro|Uhr)\b)"
 #: Before the name of a chapter: "2.1 ", "1. ", "§ 4 ", but no date.
 _SECTION = re.compile(
     rf"\s*(?:\d{{1,2}}(?:\.\d{{1,2}})+\.?|\d{{1,2}}\.|§§? ?\d+[a-z]?)\s+(?=[A-ZÄÖÜ]){NO_DATE}"

@@ -42,24 +42,8 @@ _ENGLISH_SEPARATOR = re.compile(r",? (?:and|or|nor|as well as) |, ")
 #: "At the zoo, " before an enumeration.
 _BEFORE = re.compile(r"(?:After|At|Before|For|From|In|On|Under|With) (?:\w+ )?\w+, ")
 #: What an English item may begin with, though the German one be a word.
-_SMALL = frozenset(
-    {
-        "a",
-        "an",
-        "any",
-        "at",
-        "by",
-        "her",
-        "his",
-        "in",
-        "its",
-        "my",
-        "no",
-        "of",
-        "on",
-        "our",
-    }
-    | {"some", "the", "their", "to", "with", "your"}
+_SMALL = re.compile(
+    "an?|any|at|by|her|his|in|its|my|no|of|on|our|some|the|their|to|with|your"
 )
 #: An item of an English enumeration has at most so many words.
 _LONGEST_ITEM = 5
@@ -184,9 +168,7 @@ def with_all_items(sentence: str, translations: list[str]) -> str | None:
     between = [
         item for pair in zip(firsts[1:], seconds[1:], strict=True) for item in pair
     ]
-    between = between[: len(items) - 2]
-    written = [firsts[0], *between]
-    written = [*written, seconds[0]]
+    written = [firsts[0], *between[: len(items) - 2], seconds[0]]
     if not _are_items(written, items):
         return None
     before = " ".join([*lefts[0][:begin], ""])
@@ -205,7 +187,7 @@ def _are_items(written: list[str], sources: list[str]) -> bool:
         # "in her back, pain and in the shoulder"
         and not any(set(a) <= set(b) for a in rows for b in rows if a is not b)
         and all(
-            len(item.split()) == 1 or " " in source or item.split()[0] in _SMALL
+            len(item.split()) == 1 or " " in source or _SMALL.fullmatch(item.split()[0])
             for item, source in zip(written, sources, strict=True)
         )
     )

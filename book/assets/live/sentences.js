@@ -23,9 +23,7 @@ class Sentences {
     String.raw`(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])` +
       String.raw`|(?<=[a-zäöüß]{3}\.)(?=(?:[A-ZÄÖÜ][a-zäöüß]{2,30}|A[mn]|D[au]|E[rs]|I[mn]|Ja|So|Zu),? \S)`,
   );
-  static NO_DATE =
-    String.raw`(?!(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember` +
-    String.raw`|Euro|Uhr)\b)`;
+  static NO_DATE = String.raw`(?!(?:${[...Units.MONTHS.keys()].join("|")}|Euro|Uhr)\b)`;
   // Before the name of a chapter: "2.1 ", "1. ", "§ 4 ", but no date.
   static SECTION = pattern(
     String.raw`^\s*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}\.|§§? ?\d+[a-z]?)\s+(?=[A-ZÄÖÜ])${Sentences.NO_DATE}`,
