@@ -30,6 +30,8 @@ TESTED = {
     "live/pieces.js": ("test_lines_in_node", "test_live_page"),
     "live/units.js": ("test_lines_in_node", "test_live_page"),
     "live/postal.js": ("test_lines_in_node", "test_live_page"),
+    "live/titles.js": ("test_lines_in_node", "test_live_page"),
+    "live/letters.js": ("test_lines_in_node", "test_live_page"),
     "live/lines.js": ("test_lines_in_node", "test_live_page"),
     "live/loader.js": ("test_page_loads_in_node", "test_live_page"),
     "live/model.js": ("test_live_maths", "test_live_page"),

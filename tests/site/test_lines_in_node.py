@@ -20,16 +20,17 @@ from translator.decoding.lines import _decode, translate_lines
 from translator.decoding.model_folder import Translator, load_translator
 from translator.decoding.search import DecodingOptions, length_penalty
 from translator.decoding.sentences import (
+    _phrase,
     _sentences,
     _stays,
     is_in_one_case,
     pieces_of,
-    split_clauses,
-    split_sentences,
 )
 from translator.export.web_export import write_web
 from translator.text import completeness, marks, markup
 from translator.text.numbers import digits_of, with_english_measures
+from translator.text.splitting import split_clauses, split_sentences
+from translator.text.titles import english_person, with_titles
 from translator.text.units import with_euros, with_right_units, written_out
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -38,7 +39,17 @@ MODEL = ROOT / "models" / "de-en"
 LIVE = ROOT / "book" / "assets" / "live"
 NAMES = (
     *("loader", "tokenizer", "model", "search"),
-    *("lexicon", "units", "postal", "numbers", "markup", "completeness", "sentences"),
+    *(
+        "lexicon",
+        "units",
+        "postal",
+        "titles",
+        "letters",
+        "numbers",
+        "markup",
+        "completeness",
+        "sentences",
+    ),
     *("copying", "pieces", "lines"),
 )
 #: Translations that differ are a tie if their scores, both by PyTorch, differ by less: PyTorch adds
@@ -49,7 +60,7 @@ OWN_WORDS = (*LANGUAGE, "low confidence: at most")
 TRANSLATE = """(lines) => {
   const { manifest, words } = LiveData;
   const tokenizer = new Tokenizer(words.tokens, words.merges);
-  const lexicon = new Lexicon(words.known, words.names, words.firstNames);
+  const lexicon = new Lexicon(words.known, words.names, words.firstNames, words.phrases);
   const weights = readWeights(manifest.tensors, LiveData.buffer());
   const model = new Transformer(manifest.model, weights);
   const translator = new LineTranslator(model, tokenizer, lexicon, manifest);
@@ -98,7 +109,7 @@ def scored(
 #: What is done around the model, for a line: as Python's `around`, below.
 AROUND = """(lines) => {
   const { words } = LiveData;
-  const lexicon = new Lexicon(words.known, words.names, words.firstNames);
+  const lexicon = new Lexicon(words.known, words.names, words.firstNames, words.phrases);
   const spans = (all) => all.map(({ text, isNumber, isTime }) => [text, isNumber, isTime]);
   return lines.map((units) => {
     const line = String.fromCharCode(...units);
@@ -151,6 +162,11 @@ AROUND = """(lines) => {
       measures: Numbers.withEnglishMeasures(line),
       quotations: Copying.quotations(clean),
       stays: Sentences.stays(line, lexicon),
+      phrase: lexicon.letters.phrase(line),
+      titled: toCopy.map(({ text }) => {
+        const forms = Titles.english(text);
+        return [forms, forms.length && Titles.withTitle(text, `To ${text.split(" ").at(-1)}.`)];
+      }),
       item: Sentences.asItem(clean, english, lexicon),
       guessed: LineTranslator.isGuessed(line, 0, lexicon),
       copied: toCopy.map((span) => Copying.isCopied(span, english.slice(10))),
@@ -224,6 +240,15 @@ def around(line: str, lexicon: Lexicon) -> dict[str, object]:
         "measures": with_english_measures(line),
         "quotations": marks.quotations(clean),
         "stays": _stays(line, lexicon),
+        "phrase": list(_phrase(line, lexicon)),
+        "titled": [
+            [
+                forms := english_person(span.text),
+                len(forms)
+                and with_titles(span.text, f"To {span.text.split(' ')[-1]}."),
+            ]
+            for span in to_copy
+        ],
         "item": as_item(clean, english, lexicon),
         "guessed": is_guessed(line, 0, lexicon),
         "copied": [copying.is_copied(span, english[10:]) for span in to_copy],

@@ -21,7 +21,21 @@ from translator.text.first_names import ENGLISH, FIRST_NAMES, INTRODUCES, MEN, W
 from translator.text.marks import with_english_numbers
 from translator.text.markup import PLACEHOLDER
 from translator.text.numbers import Span, digits_of, is_number_copied, numbers
-from translator.text.postal import ADDRESS, ADDRESS_LINE, CODE, COPIED, without_article
+from translator.text.postal import (
+    ADDRESS,
+    ADDRESS_LINE,
+    CODE,
+    COPIED,
+    STREET,
+    without_article,
+)
+from translator.text.titles import (
+    COUPLES,
+    OFFICE,
+    english_person,
+    persons,
+    stands_for_person,
+)
 from translator.text.units import ANY_MEASURE, MEASURE
 
 #: Numbers and places that the model copies, by the form of what they stand in for.
@@ -34,7 +48,10 @@ _STAND_IN = {
     "month": ("Juli", "Oktober", "April", "Juni", "Dezember"),
     "day": ("Montag", "Freitag", "Sonntag", "Dienstag", "Samstag"),
     "measure": ("200 Meter", "500 Euro", "50 Kilo", "300 Seiten", "30 Euro"),
+    "couple": tuple(COUPLES),
 }
+#: What the model writes for what stands in, where that is something else.
+_TRANSLATED = DATES | COUPLES
 DETERMINER = re.compile(
     r"(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[rnms]?)?"
     r"|dies(?:e[rnms]?)|jede[rnms]?|zum|zur|im|am|beim|vom|ins|viele?|einige|zwei|drei|wie|etwas|nichts|alles|wenig)",
@@ -64,7 +81,7 @@ WAYS = 3
 
 def is_verbatim(text: str) -> bool:
     """Return whether there is nothing to translate: no letters outside of addresses and codes."""
-    if ADDRESS_LINE.fullmatch(text):
+    if ADDRESS_LINE.fullmatch(text) or STREET.fullmatch(text.strip()):
         return True
     for kept in (ADDRESS, ANY_MEASURE, CODE):
         text = kept.sub("", text)
@@ -85,15 +102,22 @@ def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
     Words in letters that are not Latin are among them. A name is a first name, without the "s" of
     a genitive, or a capitalised word that the training copied, or did not have: the latter unless
     it is derived from known words or has an article before it, as nouns have; if it is all in
-    capitals, whatever comes before it. After a word such as "Herr" every capitalised word is one.
+    capitals, whatever comes before it. After a word such as "Doktor" every capitalised word is one,
+    and "Frau" belongs to the name behind it.
     Neighbours are one name, but for a woman's and a man's. A number of one digit and a whole hour,
     which may be written in other ways, are left to the model.
     """
-    spans = [Span(*found.span(), found[0]) for found in _KEPT.finditer(sentence)]
+    titled = persons(sentence) if lexicon else ()
+    spans = [Span(begin, end, sentence[begin:end]) for begin, end in titled]
 
     def is_free(begin: int, end: int) -> bool:
         return all(end <= s.begin or s.end <= begin for s in spans)
 
+    spans += [
+        Span(*found.span(), found[0])
+        for found in _KEPT.finditer(sentence)
+        if is_free(*found.span())
+    ]
     spans += [
         span
         for span in numbers(sentence)
@@ -143,8 +167,9 @@ def _is_name(word: str, before: Sequence[str], lexicon: Lexicon) -> bool:
     if not is_capitalised(word) or any(c.isdigit() for c in word):
         return False
     if before and INTRODUCES.fullmatch(before[-1]):
-        # Not "das heißt Krieg", "seine Frau Gemahlin".
-        return len(before) < 2 or not DETERMINER.fullmatch(before[-2])
+        # Not "das heißt Krieg", "seine Frau Gemahlin", "Herr Lehrer".
+        is_told = len(before) < 2 or not DETERMINER.fullmatch(before[-2])
+        return is_told and not OFFICE.fullmatch(word)
     if lexicon.knows(word):
         return lexicon.is_name(word)
     if word.isupper() and len(word) > 2:
@@ -196,11 +221,11 @@ def is_copied(span: Span, translation: str) -> bool:
     """Return whether a translation has a span, perhaps in another form."""
     if not span.is_number:
         digits = digits_of(span.text) if MEASURE.fullmatch(span.text) else []
-        forms = {
+        forms = english_person(span.text) or [
             DATES.get(span.text, span.text),
-            in_english(span.text),
             with_english_numbers(span.text, digits),
-        }
+        ]
+        forms += [in_english(form) for form in forms]
         return any(_places(form, translation) > 0 for form in forms)
     return is_number_copied(span, translation)
 
@@ -250,6 +275,8 @@ def _kind(span: Span) -> str:
             return "month" if span.text in MONTHS else "day"
         if MEASURE.fullmatch(span.text):
             return "measure"
+        if english_person(span.text):
+            return stands_for_person(span.text)
         if PLACEHOLDER.fullmatch(span.text):
             return "short" if span.text[-1] in "dfiu" else "name"
         digits = sum(c.isdigit() for c in span.text)
@@ -273,7 +300,7 @@ def put_back(
     if any(_places(known, translation) != 1 for known in chosen):
         return None
     texts = [
-        (_whole(one), DATES.get(span.text, span.text))
+        (_whole(one), _written(span.text))
         for one, span in zip(chosen, spans, strict=True)
     ]
 
@@ -284,10 +311,14 @@ def put_back(
     return re.sub("|".join(place for place, _ in texts), text_of, translation)
 
 
+def _written(text: str) -> str:
+    return next(iter(english_person(text)), DATES.get(text, text))
+
+
 def _whole(text: str) -> str:
     if text in _STAND_IN["measure"]:  # "200 Meter" is "200 meters" in the translation
         return rf"(?<!\w){text.split()[0]}[ -][a-z]+(?!\w)"
-    return rf"(?<!\w){re.escape(DATES.get(text, text))}(?!\w)"
+    return rf"(?<!\w){re.escape(_TRANSLATED.get(text, text))}(?!\w)"
 
 
 def _places(text: str, translation: str) -> int:

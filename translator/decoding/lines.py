@@ -41,6 +41,7 @@ from translator.text.marks import (
     with_right_ordinals,
 )
 from translator.text.markup import fenced, with_pair
+from translator.text.titles import english_person, with_titles
 from translator.text.units import with_right_units
 
 #: A heading is read with each of these, too.
@@ -216,6 +217,8 @@ def _put_pairs(translator: Translator, piece: Piece, options: DecodingOptions) -
 def _in_english(piece: Piece, text: str, lexicon: Lexicon | None) -> str:
     """Return a piece's translation with numbers and a first letter as English writes them."""
     text = without_commas(text, piece.apposed)
+    for person in (span.text for span in piece.spans if english_person(span.text)):
+        text = with_titles(person, text)
     numbered = with_english_numbers(text, digits_of(piece.to_translate))
     text = with_right_units(piece.to_translate, numbered)
     text = with_first_letter(piece.source, text, goes_on=piece.goes_on)

@@ -1,4 +1,4 @@
-"""Text cut into sentences and clauses, of which nothing is lost, and into pieces to translate."""
+"""A line in pieces: what stays, and what the model is to read; joined, they are the line."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from translator.decoding.lexicon import WORD, Lexicon
 from translator.decoding.model_folder import Translator
 from translator.decoding.search import LONGEST_SOURCE, Hypothesis
 from translator.text.first_names import with_commas
+from translator.text.letters import LABELS, split_phrase
 from translator.text.marks import (
     split_brackets,
     split_trailing,
@@ -33,38 +34,18 @@ from translator.text.marks import (
 )
 from translator.text.markup import Marked, split_markup, without_pairs
 from translator.text.numbers import with_english_measures
-from translator.text.postal import ADDRESS, CODE
+from translator.text.postal import CODE
+from translator.text.splitting import LIST_MARK, split_clauses, split_sentences
+from translator.text.titles import without_titles_of_offices
 from translator.text.units import MEASURE, PORTION, PORTION_ALONE, written_out
 
-#: Characters; what is quoted is not cut, unless its end is further away.
-LONGEST_QUOTATION = 150
-#: An end of a sentence: its mark, closing quotes and brackets, and the space after it.
-_END = re.compile(r"(?P<mark>[.!?…]+)[\"'”“’‘»«)\]]*\s+(?=(?P<next>.))", re.DOTALL)
-#: Words before a full stop that does not end a sentence; and any single letter, as in "z. B.".
-_ABBREVIATION = re.compile(
-    r"abb|abs|bd|bspw|bzgl|bzw|ca|dipl|dr|etc|evtl|fr|ggf|hrn?|hrsg|inkl|ing|jr|kap|max|min|mio|mr|mrs"
-    r"|mrd|ms|nr|prof|rd|sog|st|std|\w*str|tel|usw|vgl|vs|zzgl",
-    re.IGNORECASE,
-)
-#: What begins an entry of a list: "- ", "• ", "a) ", "> "; not "1. ", which may be a date.
-LIST_MARK = re.compile(
-    r"\s*(?:[-–—*•·▪◦‣>#+]+(?:\s\[[ xX]?\])?|\[[ xX]?\]|\(?[0-9a-z]{1,3}\))\s+"
-)
 _CELL = re.compile(r"[^\t]*\t+|[^\t]+")
 _SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 _END_MARK = re.compile(r"(.*\w)([.!?…]+)", re.DOTALL)
-#: An end without a space after it: "Kommst du?Ja!", "Er kam.Sie ging." No "Prof.Weber", "Node.Js".
-_JOINED_END = re.compile(
-    r"(?<=[a-zäöüß]{2}[!?])(?=[A-ZÄÖÜ])"
-    r"|(?<=[a-zäöüß]{3}\.)(?=(?:[A-ZÄÖÜ][a-zäöüß]{2,30}|A[mn]|D[au]|E[rs]|I[mn]|Ja|So|Zu),? \S)"
-)
 #: "1. Öffnen Sie das Fenster.", "2. Mehl, Zucker und Eier verrühren.": no noun, or several.
 _NUMBERED = re.compile(
     rf"\s*\d{{1,2}}\.\s+(?=(?P<word>[A-ZÄÖÜ][^\W\d_]*)(?P<comma>,?)){NO_DATE}"
 )
-_CONJUNCTION = re.compile(r"\s+(?=(?:aber|denn|oder|sowie|und)\s)")
-_SPACES = re.compile(r"\s+")
-_CLAUSE_END = re.compile(r"(?<=[,;:–—])\s+|\s+(?=[–—(])")
 
 
 @dataclass
@@ -127,14 +108,15 @@ def _fits_into(translator: Translator) -> Callable[[str], bool]:
 def _mark(pieces: list[Piece], pair: Marked) -> None:
     """Give a pair of marks to the first piece that has what it stands around."""
     last = max((i for i, piece in enumerate(pieces) if piece.pairs), default=0)
-    for piece in pieces[last:]:
-        if pair.inside in piece.source:
-            if piece.to_translate:
-                piece.pairs.append(pair)
-            else:
-                marked = f"{pair.opening}{pair.inside}{pair.closing}"
-                piece.source = piece.source.replace(pair.inside, marked, 1)
-            return
+    for inside in (pair.inside, LABELS.get(pair.inside, pair.inside)):
+        for piece in pieces[last:]:
+            if inside in piece.source:
+                if piece.to_translate:
+                    piece.pairs.append(pair)
+                else:
+                    marked = f"{pair.opening}{inside}{pair.closing}"
+                    piece.source = piece.source.replace(inside, marked, 1)
+                return
 
 
 def _pieces_of_text(
@@ -142,9 +124,15 @@ def _pieces_of_text(
 ) -> Iterator[Piece]:
     """Yield the pieces of a text without markup."""
     fits = _fits_into(translator)
-    after_portion = False
+    after_portion = after_phrase = False
     for sentence in _sentences(line, lexicon):
         is_item, after_portion = after_portion, bool(PORTION_ALONE.fullmatch(sentence))
+        goes_on, after_phrase = after_phrase, False
+        _, phrase = _phrase(sentence, lexicon)
+        if phrase:
+            yield Piece("", "", phrase)
+            after_phrase = True
+            continue
         if _stays(sentence, lexicon):
             yield Piece("", "", with_english_measures(sentence))
             continue
@@ -158,7 +146,8 @@ def _pieces_of_text(
         # What is too long for a word stays as it is.
         is_whole = all(map(fits, sentence.lower().split()))
         if lexicon and is_whole and is_in_one_case(sentence):
-            sentence = lexicon.with_usual_case(sentence)
+            usual = lexicon.with_usual_case(sentence)
+            sentence = sentence[:1] + usual[1:] if goes_on else usual
         parts = split_clauses(sentence, fits)
         if len(parts) > 1:
             warnings.append(
@@ -168,7 +157,12 @@ def _pieces_of_text(
         for i, part in enumerate(parts):
             before, source, after = _SPACE.fullmatch(part).groups()
             whole = Piece(
-                before, after, source, shouted=shouted, goes_on=i > 0, is_item=is_item
+                before,
+                after,
+                source,
+                shouted=shouted,
+                goes_on=goes_on or i > 0,
+                is_item=is_item,
             )
             if fits(source):
                 yield from _without_brackets(whole, lexicon, fits)
@@ -192,6 +186,12 @@ def _of_cell(cell: str, lexicon: Lexicon | None) -> Iterator[str]:
         yield begins[0]
         yield from _of_cell(cell[begins.end() :], lexicon)
         return
+    length, _ = _phrase(cell, lexicon)
+    if length:
+        yield cell[:length]
+        if cell[length:]:
+            yield from _of_cell(cell[length:], lexicon)
+        return
     *parts, cell = split_heading(cell, is_verbatim, lexicon)
     numbered = _NUMBERED.match(cell)
     is_entry = numbered and (
@@ -207,6 +207,17 @@ def _of_cell(cell: str, lexicon: Lexicon | None) -> Iterator[str]:
     # "Er kam.Sie ging." has no space, English has.
     yield from (one if one[-1].isspace() else f"{one} " for one in others)
     yield last
+
+
+def _phrase(text: str, lexicon: Lexicon | None) -> tuple[int, str]:
+    """Return how long a text's first phrase is, with its mark, and its translation."""
+    if lexicon is None:
+        return 0, ""
+    length, phrase = split_phrase(
+        text, lambda word: lexicon.is_name(word) or not lexicon.knows(word)
+    )
+    ends = re.compile(r"[,!:.]*\s*").match(text, length)
+    return (ends.end(), phrase + ends[0]) if phrase else (0, "")
 
 
 def _stays(sentence: str, lexicon: Lexicon | None) -> bool:
@@ -260,7 +271,8 @@ def _prepared(
     text, signs = without_signs(piece.source)
     text = normalise(text)
     text = lexicon.with_usual_letters(text) if lexicon else text
-    text, apposed = with_commas(written_out(with_usual_quotes(text)))
+    text = without_titles_of_offices(written_out(with_usual_quotes(text)))
+    text, apposed = with_commas(text)
     # Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
     unended = not mark and text[-1:].isalnum() and fits(text + ".")
     heading = unended and is_heading(text, lexicon)
@@ -288,99 +300,3 @@ def is_in_one_case(text: str) -> bool:
     words = [word for word in WORD.findall(text) if word.isalpha()]
     many = len(words) > 1 or any(len(word) > 4 for word in words)
     return text.islower() or (text.isupper() and many)
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each with the space after it.
-
-    A mark ends a sentence where no small letter and no dash follows, unless it belongs to an
-    abbreviation or to an ordinal number ("am 3. Mai"). What is quoted stays together. What marks
-    an entry of a list is a piece of its own.
-    """
-    mark = LIST_MARK.match(text)
-    if mark:
-        return [mark[0], *(split_sentences(text[mark.end() :]))]
-    masked = ADDRESS.sub(lambda found: "_" * len(found[0]), text)
-    ends = [end.start() for end in _JOINED_END.finditer(masked)]
-    ends = [end for end in ends if not _is_abbreviation(text[max(end - 40, 0) : end])]
-    return [
-        piece
-        for begin, end in zip([0, *ends], [*ends, len(text)], strict=True)
-        for piece in _split_at_spaces(text[begin:end])
-    ]
-
-
-def _is_abbreviation(text: str) -> bool:
-    """Return whether a text ends in an abbreviation or an ordinal number with its full stop."""
-    word = re.search(r"(\w*)\.$", text)
-    return bool(word) and (
-        (len(word[1]) == 1 and word[1].isalpha())
-        or bool(_ABBREVIATION.fullmatch(word[1]))
-        or (word[1].isdigit() and len(word[1]) < 3)
-    )
-
-
-def _split_at_spaces(text: str) -> list[str]:
-    pieces, begin = [], 0
-    for end in _END.finditer(text):
-        if end["next"].islower() or end["next"] in "–—-":
-            continue
-        if _is_quoting(text[begin : end.end()], text[end.end() :]):
-            continue
-        if end["mark"] == "." and _is_abbreviation(text[begin : end.start() + 1]):
-            continue
-        pieces.append(text[begin : end.end()])
-        begin = end.end()
-    return [*pieces, text[begin:]] if text[begin:] else pieces
-
-
-def _is_quoting(before: str, after: str) -> bool:
-    """Return whether a quotation that began before ends soon after."""
-    for opening, closing in ("„“", "»«", '""', "“”"):
-        inside = (
-            before.count(opening) % 2
-            if opening == closing
-            else before.count(opening) > before.count(closing)
-        )
-        if inside and closing in after[:LONGEST_QUOTATION]:
-            return True
-    return False
-
-
-def split_clauses(sentence: str, fits: Callable[[str], bool]) -> list[str]:
-    """Return a sentence in pieces that fit, each with the space after it.
-
-    It is cut after commas and other marks inside it; where a clause does not fit, before "und" and
-    its like, and between words.
-    A single word is not cut, whether it fits or not.
-    """
-    pieces: list[str] = []
-    for part in _joined(_cut(_CLAUSE_END, sentence), fits):
-        if fits(part):
-            pieces.append(part)
-        else:
-            for clause in _joined(_cut(_CONJUNCTION, part), fits):
-                words = [clause] if fits(clause) else _cut(_SPACES, clause)
-                pieces += _joined(words, fits)
-    return pieces
-
-
-def _cut(separator: re.Pattern[str], text: str) -> list[str]:
-    ends = [found.end() for found in separator.finditer(text)]
-    begins = [0, *(end for end in ends if end < len(text))]
-    return [
-        text[i:j]
-        for i, j in zip(begins, [*begins[1:], len(text)], strict=True)
-        if i < j
-    ]
-
-
-def _joined(parts: list[str], fits: Callable[[str], bool]) -> list[str]:
-    """Return the parts, neighbours together as long as they fit."""
-    joined: list[str] = []
-    for part in parts:
-        if joined and fits(joined[-1] + part):
-            joined[-1] += part
-        else:
-            joined.append(part)
-    return joined

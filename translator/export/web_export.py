@@ -1,7 +1,8 @@
 """A translator as scripts for a web page: what a browser may load from the disk, without a server.
 
 manifest.js   LiveData.manifest: sizes, alpha, calibration, where each tensor lies, the parts
-words.js      LiveData.words: tokens, merges, the words of the training and its names, first names
+words.js      LiveData.words: tokens, merges, the words of the training and its names, first names,
+              phrases
 part-01.js …  LiveData.part(0, "…"): the tensors' bytes, in base64
 
 A page from the disk may not fetch, but it may load classic scripts.
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from translator.files import write_text
-from translator.text import first_names
+from translator.text import first_names, letters
 from translator.text.first_names import MEN, WOMEN
 
 MANIFEST, WORDS = "manifest.js", "words.js"
@@ -95,6 +96,12 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
         "known": lexicon.words if lexicon else None,
         "names": lexicon.names if lexicon else None,
         "firstNames": {"women": sorted(WOMEN), "men": sorted(MEN)},
+        "phrases": {
+            "labels": letters.LABELS,
+            "greetings": letters.GREETINGS,
+            "addressees": letters.ADDRESSEES,
+            "places": letters.PLACES,
+        },
     }
     scripts[WORDS] = f"LiveData.words = {_json(words)};\n"
     manifest = {
@@ -123,9 +130,9 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def _fingerprint(folder: Path) -> str:
-    """Return a hash of what the scripts are made of: the folder's files, this module, the names."""
+    """Return a hash of what the scripts are made of: the folder's files, this module, tables."""
     digest = hashlib.sha256()
-    made_by = [Path(__file__), Path(first_names.__file__)]
+    made_by = [Path(__file__), Path(first_names.__file__), Path(letters.__file__)]
     for path in [*made_by, *sorted(folder.glob("*.*"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

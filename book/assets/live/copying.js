@@ -30,7 +30,10 @@ class Copying {
     month: ["Juli", "Oktober", "April", "Juni", "Dezember"],
     day: ["Montag", "Freitag", "Sonntag", "Dienstag", "Samstag"],
     measure: ["200 Meter", "500 Euro", "50 Kilo", "300 Seiten", "30 Euro"],
+    couple: [...Titles.COUPLES.keys()],
   };
+  // What the model writes for what stands in, where that is something else.
+  static TRANSLATED = new Map([...Units.DATES, ...Titles.COUPLES]);
   static DETERMINER = new RegExp(
     "^(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[rnms]?)?|dies(?:e[rnms]?)" +
       "|jede[rnms]?|zum|zur|im|am|beim|vom|ins|viele?|einige|zwei|drei|wie|etwas|nichts|alles|wenig)$",
@@ -77,7 +80,7 @@ class Copying {
 
   // Whether there is nothing to translate: no letters outside of addresses and codes.
   static isVerbatim(text) {
-    if (Postal.ADDRESS_LINE.test(text)) return true;
+    if (Postal.ADDRESS_LINE.test(text) || Postal.STREET_ALONE.test(strip(text))) return true;
     const bare = text.replace(Lexicon.ADDRESS, "").replace(Units.ANY_MEASURE, "").replace(Postal.CODES, "");
     return !/\p{L}/u.test(bare);
   }
@@ -159,9 +162,11 @@ class Copying {
   // Words in letters that are not Latin are among them.
   static spansToCopy(sentence, lexicon) {
     const span = (begin, end) => ({ begin, end, text: sentence.slice(begin, end), isNumber: false, isTime: false });
-    const spans = [...sentence.matchAll(Copying.KEPT)].map((one) => span(one.index, one.index + one[0].length));
+    const spans = lexicon ? Titles.persons(sentence, lexicon).map(([begin, end]) => span(begin, end)) : [];
     const endOf = (found) => found.index + found[0].length;
     const isFree = (begin, end) => spans.every((one) => end <= one.begin || one.end <= begin);
+    const kept = [...sentence.matchAll(Copying.KEPT)].filter((one) => isFree(one.index, endOf(one)));
+    spans.push(...kept.map((one) => span(one.index, endOf(one))));
     for (const number of Numbers.numbers(sentence)) {
       const around = [sentence.slice(0, number.begin), sentence.slice(number.end)];
       const isInWord = /[\p{L}\p{N}_]$/u.test(around[0]) || /^[\p{L}\p{N}_]/u.test(around[1]);
@@ -211,9 +216,10 @@ class Copying {
 
   static isName(word, before, lexicon) {
     if (!Lexicon.isCapitalised(word) || /[\p{Nd}¹²³⁰⁴-⁹₀-₉]/u.test(word)) return false;
-    // Not "das heißt Krieg", "seine Frau Gemahlin".
+    // Not "das heißt Krieg", "seine Frau Gemahlin", "Herr Lehrer".
     if (before.length && Copying.INTRODUCES.test(before.at(-1))) {
-      return before.length < 2 || !Copying.DETERMINER.test(before.at(-2));
+      const isTold = before.length < 2 || !Copying.DETERMINER.test(before.at(-2));
+      return isTold && !Titles.OFFICE_ALONE.test(word);
     }
     if (lexicon.knows(word)) return lexicon.isName(word);
     if (Lexicon.isUpper(word) && [...word].length > 2) return true;
@@ -257,9 +263,10 @@ class Copying {
   static isCopied(span, translation) {
     if (!span.isNumber) {
       const digits = Units.MEASURE_ALONE.test(span.text) ? Numbers.digitsOf(span.text) : [];
-      const english = Units.DATES.get(span.text) ?? span.text;
-      const forms = [english, Copying.inEnglish(span.text), Units.withEnglishNumbers(span.text, digits)];
-      return forms.some((form) => Copying.places(form, translation) > 0);
+      const persons = Titles.english(span.text);
+      const english = [Copying.written(span.text), Units.withEnglishNumbers(span.text, digits)];
+      const forms = persons.length ? persons : english;
+      return [...forms, ...forms.map(Copying.inEnglish)].some((form) => Copying.places(form, translation) > 0);
     }
     return Numbers.isCopied(span, translation);
   }
@@ -299,6 +306,7 @@ class Copying {
     if (!span.isNumber) {
       if (Units.DATES.has(span.text)) return Units.MONTHS.has(span.text) ? "month" : "day";
       if (Units.MEASURE_ALONE.test(span.text)) return "measure";
+      if (Titles.english(span.text).length) return Titles.kind(span.text);
       if (Markup.PLACEHOLDER_ALONE.test(span.text)) return /[dfiu]$/.test(span.text) ? "short" : "name";
       const digits = span.text.match(/[\p{Nd}¹²³⁰⁴-⁹₀-₉]/gu) || [];
       if (Postal.WHOLE.test(span.text)) return 2 * digits.length > [...span.text].length ? "long" : "place";
@@ -314,10 +322,14 @@ class Copying {
   static putBack(translation, spans, chosen) {
     if (!chosen.length) return translation;
     if (chosen.some((known) => Copying.places(known, translation) !== 1)) return null;
-    const texts = chosen.map((known, i) => [Copying.whole(known), Units.DATES.get(spans[i].text) ?? spans[i].text]);
+    const texts = chosen.map((known, i) => [Copying.whole(known), Copying.written(spans[i].text)]);
     const textOf = (found) => texts.find(([place]) => pattern(`^(?:${place})$`, "u").test(found))[1];
     // All at once: what is put in may contain what stands for another.
     return translation.replace(pattern(texts.map(([place]) => place).join("|")), textOf);
+  }
+
+  static written(text) {
+    return Titles.english(text)[0] ?? Units.DATES.get(text) ?? text;
   }
 
   static escaped(text) {
@@ -327,7 +339,7 @@ class Copying {
   static whole(text) {
     // "200 Meter" is "200 meters" in the translation.
     if (Copying.STAND_IN.measure.includes(text)) return String.raw`(?<!\w)${text.split(" ")[0]}[ \-][a-z]+(?!\w)`;
-    return String.raw`(?<!\w)${Copying.escaped(Units.DATES.get(text) ?? text)}(?!\w)`;
+    return String.raw`(?<!\w)${Copying.escaped(Copying.TRANSLATED.get(text) ?? text)}(?!\w)`;
   }
 
   static places(text, translation) {

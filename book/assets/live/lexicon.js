@@ -32,8 +32,8 @@ class Lexicon {
   static INSIDE = pattern(String.raw`\w,? $`, "u");
 
   // words: each in its usual spelling. names: words that translations copy, the most frequent first.
-  // women, men: first names (translator/text/first_names.py).
-  constructor(words, names, { women, men }) {
+  // women, men: first names (translator/text/first_names.py). phrases: tables of Letters.
+  constructor(words, names, { women, men }, phrases) {
     this.usual = new Map(words.map((word) => [Lexicon.fold(word), word]));
     const digraphs = new Map([...Lexicon.DIGRAPHS].map(([two, umlaut]) => [umlaut, two]));
     this.digraphs = this.writtenWith(digraphs); // words with umlauts by how they are written without
@@ -42,6 +42,7 @@ class Lexicon {
     this.nameSet = new Set(names);
     this.women = new Set(women);
     this.men = new Set(men);
+    this.letters = new Letters(phrases, this);
   }
 
   writtenWith(table) {

@@ -47,9 +47,11 @@ class LineTranslator extends Pieces {
   }
 
   // A piece's translation without commas of ours; numbers, units and a first letter as in English.
-  static inEnglish(text, { apposed, toTranslate, source, goesOn, isItem }, lexicon) {
+  static inEnglish(text, { apposed, spans, toTranslate, source, goesOn, isItem }, lexicon) {
     const digits = Numbers.digitsOf(toTranslate);
-    const numbered = Units.withEnglishNumbers(Copying.withoutCommas(text, apposed), digits);
+    const persons = spans.map((span) => span.text).filter((one) => Titles.english(one).length);
+    const titled = persons.reduce((written, one) => Titles.withTitle(one, written), Copying.withoutCommas(text, apposed));
+    const numbered = Units.withEnglishNumbers(titled, digits);
     const first = Copying.withFirstLetter(source, Units.withRightUnits(toTranslate, numbered), goesOn);
     return isItem ? Sentences.asItem(source, first, lexicon) : first;
   }

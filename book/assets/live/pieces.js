@@ -20,26 +20,36 @@ class Pieces {
       }
       const [text, pairs] = Markup.withoutPairs(part);
       const pieces = [...this.piecesOfText(text, warnings)];
-      pairs.forEach((pair) => Pieces.mark(pieces, pair));
+      pairs.forEach((pair) => Pieces.mark(pieces, pair, this.lexicon));
       yield* pieces;
     }
   }
 
   // Give a pair of marks to the first piece that has what it stands around.
-  static mark(pieces, pair) {
+  static mark(pieces, pair, lexicon) {
     const last = Math.max(pieces.findLastIndex((piece) => piece.pairs?.length), 0);
-    const piece = pieces.slice(last).find(({ source }) => source.includes(pair.inside));
-    if (piece?.toTranslate) piece.pairs.push(pair);
-    else if (piece) piece.source = piece.source.replace(pair.inside, () => pair.opening + pair.inside + pair.closing);
+    for (const inside of [pair.inside, lexicon?.letters.labels.get(pair.inside)].filter(Boolean)) {
+      const piece = pieces.slice(last).find(({ source }) => source.includes(inside));
+      if (piece?.toTranslate) piece.pairs.push(pair);
+      else if (piece) piece.source = piece.source.replace(inside, () => pair.opening + inside + pair.closing);
+      if (piece) return;
+    }
   }
 
   // The pieces of a text without markup.
   *piecesOfText(line, warnings) {
     const { lexicon } = this;
-    let afterPortion = false;
+    let [afterPortion, afterPhrase] = [false, false];
     for (let sentence of Sentences.ofLine(line, lexicon)) {
       const isItem = afterPortion;
       afterPortion = Units.PORTION_ALONE.test(sentence);
+      const goesOn = afterPhrase;
+      const phrase = lexicon?.letters.phrase(sentence)[1];
+      afterPhrase = Boolean(phrase);
+      if (phrase) {
+        yield Pieces.standing(phrase);
+        continue;
+      }
       if (Sentences.stays(sentence, lexicon)) {
         yield Pieces.standing(Numbers.withEnglishMeasures(sentence));
         continue;
@@ -52,7 +62,10 @@ class Pieces {
       const shouted = Lexicon.isUpper(sentence);
       // What is too long for a word stays as it is.
       const isWhole = sentence.toLowerCase().split(Sentences.SPACE).every((word) => this.fits(word));
-      if (lexicon && isWhole && Pieces.isInOneCase(sentence)) sentence = lexicon.withUsualCase(sentence);
+      if (lexicon && isWhole && Pieces.isInOneCase(sentence)) {
+        const usual = lexicon.withUsualCase(sentence);
+        sentence = goesOn ? sentence.slice(0, 1) + usual.slice(1) : usual;
+      }
       const parts = Sentences.splitClauses(sentence, (text) => this.fits(text));
       if (parts.length > 1) {
         const what = `was cut into ${parts.length}: ${Pieces.begin(strip(sentence))}…`;
@@ -62,7 +75,7 @@ class Pieces {
         const source = strip(part);
         const at = part.indexOf(source);
         const around = { before: part.slice(0, at), after: part.slice(at + source.length) };
-        const whole = { ...around, source, shouted, goesOn: i > 0, isItem, found: [] };
+        const whole = { ...around, source, shouted, goesOn: goesOn || i > 0, isItem, found: [] };
         if (this.fits(source)) {
           yield* this.withoutBrackets(whole);
         } else {
@@ -112,7 +125,7 @@ class Pieces {
     const [withoutSigns, signs] = Copying.withoutSigns(source);
     const letters = normalise(withoutSigns);
     const written = lexicon ? lexicon.withUsualLetters(letters) : letters;
-    const plain = Units.writtenOut(Copying.withUsualQuotes(written));
+    const plain = Titles.withoutTitlesOfOffices(Units.writtenOut(Copying.withUsualQuotes(written)));
     const [text, apposed] = lexicon ? Copying.withCommas(plain, lexicon) : [plain, []];
     // Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
     const unended = !given && /[\p{L}\p{N}]$/u.test(text) && this.fits(`${text}.`);

@@ -13,6 +13,7 @@ class Postal {
   static FLOOR = String.raw`(?:\d{1,2}\. \w+, )?`;
   // A street with its number, and the town where that follows.
   static STREET = `${Postal.STREET_NAME} ${Postal.HOUSE}(?:,? (?:in )?${Postal.FLOOR}${Postal.CITY})?`;
+  static STREET_ALONE = pattern(`^(?:${Postal.STREET})$`, "u");
   // A line that is an address and nothing else; what comes before the number has no verb.
   static ADDRESS_LINE = pattern(
     String.raw`^(?:\s*(?:(?:(?:[A-ZÄÖÜ][\w.\-]*|am|an|auf|bei|dem|den|der|im|in|unter|von|zum|zur),? ){1,8}` +

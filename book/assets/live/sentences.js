@@ -1,4 +1,4 @@
-// Text cut into sentences and clauses: translator/decoding/sentences.py in JavaScript. Nothing is
+// Text cut into sentences and clauses: translator/text/splitting.py in JavaScript. Nothing is
 // lost: the pieces, joined, are the text.
 
 class Sentences {
@@ -86,6 +86,12 @@ class Sentences {
     if (begins) {
       yield begins;
       yield* Sentences.ofCell(whole.slice(begins.length), lexicon);
+      return;
+    }
+    const length = lexicon?.letters.phrase(whole)[0];
+    if (length) {
+      yield whole.slice(0, length);
+      if (whole.slice(length)) yield* Sentences.ofCell(whole.slice(length), lexicon);
       return;
     }
     let parts = Sentences.splitHeading(whole, Copying.isVerbatim, lexicon);

@@ -5,7 +5,7 @@ function startWorker() {
   const parts = [
     ...[pattern, strip, normalise, Tokenizer, readWeights, linear, layerNorm, add, logSoftmax, Transformer],
     ...[lengthPenalty, lengthLimit, largest, greedyDecode, beamSearch, beamSteps],
-    ...[Lexicon, Units, Postal, Numbers, Markup, Completeness, Sentences, Copying, Pieces, LineTranslator],
+    ...[Lexicon, Units, Postal, Titles, Letters, Numbers, Markup, Completeness, Sentences, Copying, Pieces, LineTranslator],
     ...[notesOn, expectedChrf, serve],
   ];
   const source = `${parts.map(String).join("\n")}\nserve();`;
@@ -23,7 +23,7 @@ function serve() {
   function start({ words, buffer, ...rest }) {
     manifest = rest.manifest;
     tokenizer = new Tokenizer(words.tokens, words.merges);
-    lexicon = words.known && new Lexicon(words.known, words.names, words.firstNames);
+    lexicon = words.known && new Lexicon(words.known, words.names, words.firstNames, words.phrases);
     model = new Transformer(manifest.model, readWeights(manifest.tensors, buffer));
     translator = new LineTranslator(model, tokenizer, lexicon, manifest);
     postMessage({ type: "ready" });

@@ -51,7 +51,7 @@ LEXICON = Lexicon.learn(
         ("Hannelore Achterberg kennt Tom.", ["Hannelore Achterberg", "Tom"]),
         ("Ich gebe Tom Geld.", ["Tom"]),
         ("Ich heiße Hannelore Müller.", ["Hannelore Müller"]),
-        ("Herr Müller kennt Müller.", ["Müller"]),
+        ("Herr Müller kennt Müller.", ["Herr Müller"]),
         ("Das heißt Geld.", []),
         ("Ich sehe die Tasse und einen roten Teller.", []),
         ("Heute Klippenrand.", []),

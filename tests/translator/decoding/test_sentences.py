@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 
 from translator.decoding.copying import is_verbatim
 from translator.decoding.lexicon import Lexicon
-from translator.decoding.sentences import (
-    _sentences,
-    is_heading,
-    split_clauses,
-    split_heading,
-    split_sentences,
-)
+from translator.decoding.sentences import _sentences, is_heading, split_heading
+from translator.text.splitting import split_clauses, split_sentences
 
 #: What makes cutting hard, beside ordinary words.
 PARTS = st.sampled_from(

@@ -1,0 +1,117 @@
+// Phrases that have one translation, such as how letters begin and end: translator/text/letters.py in
+// JavaScript. Their tables come with the words.
+
+class Letters {
+  static WORD = Titles.WORD;
+  static NAMES = `${Letters.WORD}(?: und ${Letters.WORD}| ${Letters.WORD})?`;
+  static NAMES_ALONE = pattern(`^(?:${Letters.NAMES})$`, "u");
+  static YOURS = "(?:[Dd]eine?|[Ee]uer|[Ee]ure|[Ii]hre?) ";
+  static END = String.raw`(?=[.,!]*\s*$)`;
+  static LABEL = pattern(String.raw`^\s*(?<label>[^\s:]+)(?=:(?:\s|$))`, "u");
+  // "Deine Anna"
+  static SIGNATURE = pattern(String.raw`^\s*${Letters.YOURS}(?<names>${Letters.NAMES})${Letters.END}`, "u");
+  // "3. Mai 2024", "Berlin, den 3. Mai", "Montag, 3. Mai"
+  static DATE = pattern(
+    String.raw`^\s*(?:(?<before>${Letters.WORD}), (?:den |der )?)?(?<day>\d{1,2})\. ` +
+      String.raw`(?<month>${[...Units.MONTHS.keys()].join("|")})(?<year> \d{4})?${Letters.END}`,
+    "u",
+  );
+  // "Sehr geehrter Herr Dr. Klein,", "Liebe Anna, lieber Tom,"
+  static DEAR = pattern(
+    String.raw`\s*(?:,? und |, )?(?:[Ss]ehr geehrte|[Ww]erte|[Ll]iebe)[rs]? ` +
+      String.raw`(?<to>(?:\b(?:Dr|Prof|Hrn?|Fr|med|phil|rer|nat|Ing|h|c)\.|[^,.:;!?])+?)` +
+      String.raw`(?=[,!](?:\s|$)|\s*$|,? und (?:liebe|sehr))`,
+    "uy",
+  );
+  static MARKS = pattern(String.raw`[,!:.]*\s*`, "uy");
+
+  // tables: labels, greetings, addressees and places, each German: English.
+  constructor(tables, lexicon) {
+    const byName = Object.entries(tables).map(([name, table]) => [name, new Map(Object.entries(table))]);
+    Object.assign(this, { lexicon }, Object.fromEntries(byName));
+    const longestFirst = [...this.greetings.keys()].sort((one, other) => other.length - one.length);
+    this.greeting = pattern(
+      String.raw`^\s*(?<greeting>${longestFirst.map(Copying.escaped).join("|")})` +
+        String.raw`(?:,? (?<yours>${Letters.YOURS})?(?<names>${Letters.NAMES})| aus (?<place>${Letters.WORD}))?` +
+        Letters.END,
+      "u",
+    );
+  }
+
+  // How long a text's first phrase is, with its mark, and its translation; [0, ""] if there is none.
+  phrase(text) {
+    const [length, written] = this.split(text);
+    if (!written) return [0, ""];
+    Letters.MARKS.lastIndex = length;
+    const [marks] = Letters.MARKS.exec(text);
+    return [length + marks.length, written + marks];
+  }
+
+  split(text) {
+    const space = text.slice(0, text.length - text.replace(pattern(String.raw`^\s+`, "u"), "").length);
+    const answer = (found, written) => [found[0].length, space + written];
+    let found = text.match(Letters.LABEL);
+    const label = found?.groups.label ?? "";
+    if (this.labels.has(label)) return answer(found, this.labels.get(label));
+    const [first = "", ...rest] = label;
+    const small = first + rest.join("").toLowerCase();
+    if (Lexicon.isUpper(label) && this.labels.has(small)) return answer(found, this.labels.get(small).toUpperCase());
+    found = text.match(this.greeting);
+    if (found) {
+      const { greeting, yours, names, place } = found.groups;
+      const written = this.greetings.get(greeting);
+      if (!place && this.areNames(names)) {
+        const signed = names ? `, ${yours ? "yours, " : ""}${Letters.joined(names)}` : "";
+        return answer(found, written + signed);
+      }
+      if (place && (this.places.has(place) || this.isName(place))) {
+        return answer(found, `${written} from ${this.places.get(place) ?? place}`);
+      }
+    }
+    found = text.match(Letters.DATE);
+    if (found) {
+      const { before, day, month, year } = found.groups;
+      const known = new Map([...Units.DATES, ...this.places]);
+      if (!before || known.has(before) || this.isName(before)) {
+        const place = before ? `${known.get(before) ?? before}, ` : "";
+        return answer(found, `${place}${Units.MONTHS.get(month)} ${Number(day)}${year ? `,${year}` : ""}`);
+      }
+    }
+    found = text.match(Letters.SIGNATURE);
+    if (found && this.areNames(found.groups.names)) return answer(found, `Yours, ${Letters.joined(found.groups.names)}`);
+    const [end, written] = this.salutation(text);
+    return [end, written && space + written];
+  }
+
+  salutation(text) {
+    let end = 0;
+    const written = [];
+    for (;;) {
+      Letters.DEAR.lastIndex = end;
+      const found = Letters.DEAR.exec(text);
+      if (!found) break;
+      const to = strip(found.groups.to);
+      const areNames = Letters.NAMES_ALONE.test(to) && this.areNames(to);
+      const [called] = [this.addressees.get(to), ...Titles.english(to), areNames && Letters.joined(to)].filter(Boolean);
+      if (!called) break;
+      written.push(`${written.length ? "dear" : "Dear"} ${called}`);
+      end = found.index + found[0].length;
+    }
+    return [end, written.join(", ")];
+  }
+
+  isName(word) {
+    return this.lexicon.isName(word) || !this.lexicon.knows(word);
+  }
+
+  // Whether each of some words is a name; the second may be a surname, whatever else.
+  areNames(names = "") {
+    const words = names.split(" ");
+    const firsts = words.includes("und") ? words : words.slice(0, 1);
+    return firsts.every((one) => ["", "und"].includes(one) || this.lexicon.isFirstName(one) || this.isName(one));
+  }
+
+  static joined(names) {
+    return names.replaceAll(" und ", " and ");
+  }
+}
