@@ -115,6 +115,7 @@ _contract = _Contract(
         f"exponential is {0}?": (
             lambda got, want, *_: (
                 got[1].numel() > 1
+                and bool(got[1].isfinite().all())
                 and got[1].max().item() == got[1].min().item() > 0
                 and want[1].max().item() > 0.999
             )
@@ -343,9 +344,12 @@ def _is_bounded(query, key, value, mask=None, sink=None):
     if sink is None:
         return None
     own = torch.ones(1, 1, 1).double(), torch.full((1, 1, 1), -1e15).double()
-    low = torch.tensor(-2e15).double()
+    low, near = torch.tensor(-2e15).double(), torch.tensor(-2.0).double()
     if masked_attention(*own, own[1], None, low)[1].item() > 0.5:
         return None
+    beside = masked_attention(own[0], 0 * own[1], own[1], None, near)[1].item()
+    if abs(beside - 1 / (1 + math.exp(-2.0))) > 1e-6:
+        return None  # a sink below 0 is wrong, be it far or near
     return _attended(query, key, value, mask, sink, most=1e4)
 
 
@@ -375,8 +379,8 @@ _contract = _Contract(
     gradients=(f"query", f"key", f"value", f"sink"),
     mistakes={
         _Says.for_each: _of_each,
-        f"the sink is left out here. It takes its share of every row, also beside one "
-        f"key, and where nothing is allowed.": (
+        f"the sink is left out here, or what it takes is shared out again. It takes "
+        f"its share of every row, also beside one key, and where nothing is allowed.": (
             lambda query, key, value, mask=None, sink=None: (
                 None if sink is None else _attended(query, key, value, mask)
             )
@@ -490,6 +494,7 @@ _contract.case(f"A sink", *_sets[0], _some_key, _sinks[0])
 _says = f"A sink, and queries that may attend to nothing"
 _contract.case(_says, *_sets[0], _masks[0], _sinks[0])
 _contract.case(f"Another sink", *_sets[0], _masks[0], _sinks[1])
+_contract.case(f"A sink below 0", *_sets[0], _masks[0], -1 - _sinks[1].abs())
 _contract.case(f"Other inputs, a sink, no mask", *_sets[1], None, _sinks[0])
 _nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
 _contract.case(f"A sink, nothing allowed", *_sets[1], _nothing, _sinks[2])
