@@ -234,6 +234,13 @@ def _padded(seed, lengths, size, pad, high):
     return words
 
 
+def _eos_at_end(words, bos_id, eos_id, pad_id):
+    """Return input and labels where eos stands at the end of each row."""
+    inputs, labels = _forced(words, bos_id, eos_id, pad_id)
+    labels[:, :-1], labels[:, -1] = words, eos_id
+    return inputs, labels
+
+
 def _is_cut(got, want, words, bos_id, eos_id, pad_id):
     """Tell whether a result has the columns of the longest sentence only."""
     longest = (words != pad_id).sum(1).max().item() + 1
@@ -273,6 +280,8 @@ _contract = _Contract(
         f"ids pass through float32, which rounds those above 2^24.": (
             lambda *given: [x.float().long() for x in _forced(*given)]
         ),
+        f"eos stands at the very end, behind the padding. It follows the last word of "
+        f"each sentence.": _eos_at_end,
         f"a sentence without words gets no eos, which is its only label.": (
             _without_eos
         ),

@@ -499,6 +499,10 @@ _contract.case(f"Other inputs, a sink, no mask", *_sets[1], None, _sinks[0])
 _nothing = torch.zeros(3, 2, 4, dtype=torch.bool)
 _contract.case(f"A sink, nothing allowed", *_sets[1], _nothing, _sinks[2])
 _contract.case(f"A sink, a mask of keys", *_sets[1], _masks[0, :, :1], _sinks[2])
+_says = (
+    f"A sink, and a forbidden key with a score of 1e15",
+    f"Are digits of the allowed ones lost?",
+)
 _contract.case(_says, *_beyond, torch.tensor(0.5).double())
 _says = f"A sink, one query and one key", f"Is a small number added to the sum?"
 _contract.case(_says, *_few, None, _sinks[1], tol=1e-13)
@@ -1089,6 +1093,7 @@ _contract = _Contract(
                 lambda got, want, x, mask: bool((got[1] > 0)[:, ~mask].any())
             ),
         },
+        "mistakes": {},  # here others than those give the same as well
     },
 )
 _x = 2.0 ** integers(970, 0, 3, (2, 5, 2)).double() * torch.tensor([1.0, -1.0])
@@ -1371,7 +1376,8 @@ _early = _Contract(
     results=(f"the first two positions",),
 )
 _query, _key, _value = _kit_normal(990, (2, 3, 4), (2, 3, 4), (2, 3, 5))
-_early.case(f"Three positions", 3 + _query, 3 + _key, _value)
+_early.case(f"Three positions", 1 + 2 * _query, 1 + 2 * _key, _value)
+_early.case(f"Three positions, larger numbers", 3 + _query, 3 + _key, _value)
 _value = _value * torch.tensor([1.0, 1.0, 1e10]).double()[:, None]
 _says = (
     f"A large last value, which they don't see",
