@@ -70,6 +70,12 @@ class AdditiveAttention(nn.Module):
         return torch.bmm(weights, memory), weights
 
 
+# %% wrong: context_needs_equal_sizes | says: Your code stopped with RuntimeError
+# The weights are transposed for the mix: a mistake that equal sizes hide, too.
+# -             weights @ memory,
+# +             weights.transpose(1, 2) @ memory,
+
+
 # %% wrong: context_unmasked | says: context isn't
 # Two sets of weights.
 # -         from_memory = self.memory(memory)[

@@ -229,10 +229,30 @@ def alignment_error_rate(found, sure, possible):
 # +     return [(i, j) for i, j in enumerate(where.tolist()) if best[i] >= threshold]
 
 
+# %% wrong: sure_and_possible | says: counts sure & possible
+# The second intersection is of the wrong set.
+# -         right += len(a & s) + len(a & p)
+# +         right += len(a & s) + len(s & p)
+
+
+# %% wrong: sure_precision | says: share of found links that are sure
+# The example gives this rate by another mistake as well.
+# -     return 1 - right / total if total else 0.0
+# +     a = sum(len(set(x)) for x in found)
+# +     both = sum(len({*x} & {*y}) for x, y in zip(found, sure, strict=True))
+# +     return 1 - both / a if a else 0.0
+
+
 # %% wrong: sure_twice | says: possible links are counted as wrong
 # Possible is read as sure.
 # -         right += len(a & s) + len(a & p)
 # +         right += 2 * len(a & s)
+
+
+# %% wrong: sure_xor_possible | says: which then doesn't count as possible
+# A sure link that possible repeats is lost.
+# -         p = s | set(map(tuple, p_list))
+# +         p = s ^ set(map(tuple, p_list))
 
 
 # %% wrong: tensors | says: aren't Python's

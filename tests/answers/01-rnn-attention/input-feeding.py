@@ -217,6 +217,15 @@ class InputFeedingDecoder(nn.Module):
 # +             context = (weights[:, None, :] @ memory)[:, 0]
 
 
+# %% wrong: projected_context_fed | says: ^AssertionError: o at three steps of the example: expected
+# In the example the projected context has the numbers of the context.
+# -             fed = torch.tanh(self.combine(torch.cat([context, state], dim=-1)))
+# -             all_fed.append(fed)
+# +             o = torch.tanh(self.combine(torch.cat([context, state], dim=-1)))
+# +             all_fed.append(o)
+# +             fed = self.score(context)
+
+
 # %% wrong: scaled | says: division by sqrt\(d_s\)
 # The scores are scaled.
 # -             scores = (keys @ state[:, :, None])[
@@ -267,6 +276,13 @@ class InputFeedingDecoder(nn.Module):
 # Every step starts from zero.
 # -             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1), state)
 # +             state = self.cell(torch.cat([embedded[:, t], fed], dim=-1))
+
+
+# %% wrong: state_times_context | says: what o reads of the state is 0
+# The state is multiplied by the projected context, which is 0 in one test.
+# -             fed = torch.tanh(self.combine(torch.cat([context, state], dim=-1)))
+# +             read = state * self.score(context)
+# +             fed = torch.tanh(self.combine(torch.cat([context, read], dim=-1)))
 
 
 # %% wrong: with_bias | says: must have no bias

@@ -272,6 +272,12 @@ class CoverageAttention(nn.Module):
 # +         return context, weights, weights
 
 
+# %% wrong: location_times_content | says: where query and memory are 0
+# The location feature is multiplied by what query and memory give.
+# -         hidden = torch.tanh(hidden + self.location(features))
+# +         hidden = torch.tanh(hidden * self.location(features))
+
+
 # %% wrong: mask_after_softmax | says: comes after the softmax
 # The weights are multiplied by the mask.
 # -         weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
@@ -313,6 +319,12 @@ class CoverageAttention(nn.Module):
 # -         hidden = torch.tanh(hidden + self.location(features))
 # -         scores = hidden @ self.v
 # +         scores = (torch.tanh(hidden) + self.location(features)) @ self.v
+
+
+# %% wrong: product_of_coverage | says: weights times the old coverage
+# From a coverage of 0 this is 0, as where it is never updated.
+# -         return context, weights, coverage + weights
+# +         return context, weights, coverage * weights
 
 
 # %% wrong: query_unused | says: query has no effect

@@ -181,6 +181,12 @@ def low_rank_factors(W, rank):
 # +     return (key @ V) @ (query @ U).transpose(1, 2)
 
 
+# %% wrong: shares_of_largest | says: one and the same factor
+# The singular values are divided by the largest: 1 at rank 1, as if missing.
+# -     return left[:, :rank] * sigma[:rank], right[:rank].T
+# +     return left[:, :rank] * (sigma[:rank] / sigma[0]), right[:rank].T
+
+
 # %% wrong: singular_values_twice | says: singular values are in both
 # Both factors are multiplied by them.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T
@@ -408,7 +414,7 @@ def low_rank_factors(W, rank):
 # +     return W @ right, right
 
 
-# %% wrong: vectors_not_cut | says: Keep 1 of its columns
+# %% wrong: vectors_not_cut | says: Keep 2 of its columns
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     return left[:, :rank] * sigma[:rank], right.T
 

@@ -82,6 +82,12 @@ def token_loss(logits, labels, pad_id):
 # +     return full[:, :-1], full[:, 1:]
 
 
+# %% wrong: divided_by_row | says: divided by T, or by the length
+# The sum is divided by the number of positions of a sentence, padding with it.
+# -     return -chosen.sum() / max(len(chosen), 1)
+# +     return -chosen.sum() / labels.shape[1]
+
+
 # %% wrong: eos_at_the_end | says: eos stands at the very end
 # The column of eos is put behind the padding.
 # -     column = words.new_full((words.shape[0], 1), bos_id)
@@ -498,3 +504,9 @@ def token_loss(logits, labels, pad_id):
 # -     labels = labels.scatter(1, lengths, eos_id)
 # +     lengths = torch.bincount((words != pad_id).nonzero()[:, 0])
 # +     labels[torch.arange(len(lengths)), lengths] = eos_id
+
+
+# %% wrong: zero_not_counted | says: label 0 doesn't count
+# The labels are counted as those above 0.
+# -     return -chosen.sum() / max(len(chosen), 1)
+# +     return -chosen.sum() / ((labels > 0) & kept).sum().clamp(min=1)

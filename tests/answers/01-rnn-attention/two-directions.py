@@ -99,6 +99,14 @@ class BidirectionalEncoder(nn.Module):
 # +         summary = torch.cat([ahead.gather(1, last)[:, 0], back[:, 0]], dim=-1)
 
 
+# %% wrong: axes_exchanged | says: two axes are exchanged
+# The networks get the batch where they expect the words, and batch_first=True.
+# -         ahead, _ = self.forward_rnn(x)
+# -         back, _ = self.backward_rnn(reversed_x)
+# +         ahead = self.forward_rnn(x.transpose(0, 1))[0].transpose(0, 1)
+# +         back = self.backward_rnn(reversed_x.transpose(0, 1))[0].transpose(0, 1)
+
+
 # %% wrong: bidirectional_gru | says: state_dict lacks
 # One GRU with bidirectional=True.
 # -         self.forward_rnn = nn.GRU(d_input, d_hidden, batch_first=True)

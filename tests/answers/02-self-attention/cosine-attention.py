@@ -94,6 +94,12 @@ class CosineSelfAttention(nn.Module):
 # +         scores = query @ key.mT / self.scale
 
 
+# %% wrong: lengths_above_a_tenth | says: 100 times shorter, and not when one becomes longer
+# The length of a key is kept above 0.1.
+# -         key = F.normalize(self.key(x), dim=-1)
+# +         key = F.normalize(self.key(x), dim=-1, eps=0.1)
+
+
 # %% wrong: mask_after_softmax, of: base | says: mask comes after the softmax
 # Weights are set to 0 after the softmax.
 # +         weights = torch.softmax(scores, dim=-1)

@@ -117,6 +117,19 @@ def local_mask(valid, window, causal=False):
 # +     offset = position[:, None] - position[None, :]
 
 
+# %% wrong: half_the_text | says: 7 keys wide. It must begin
+# The window is half the text to each side.
+# -     left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+# +     half = valid.shape[1] // 2
+# +     left, right = (window - 1, 0) if causal else (half, half)
+
+
+# %% wrong: halves_rounded_up | says: 5 keys wide. It must begin
+# Both halves are rounded up.
+# -     left, right = (window - 1, 0) if causal else (window // 2, (window - 1) // 2)
+# +     left, right = (window - 1, 0) if causal else ((window + 1) // 2, (window + 1) // 2)
+
+
 # %% wrong: inverted, of: base | says: mask is inverted
 # True is taken to mean 'masked out'.
 # -     return near & valid[:, None, :]

@@ -82,6 +82,12 @@ def lookback_head(num_symbols, max_len, offset):
     return W_q, W_k, W_v
 
 
+# %% wrong: nearly_even | says: not sharply enough
+# The gain is so small that all weights are nearly equal.
+# -     gain = 20 * math.sqrt(max_len)
+# +     gain = 1e-3
+
+
 # %% wrong: offset_added, of: base | says: looks ahead
 # The offset is added instead of subtracted.
 # -         W_q[num_symbols + t, max(t - offset, 0)] = gain

@@ -115,6 +115,12 @@ def masked_attention(query, key, value, mask=None, sink=None):
     return weights @ value, weights
 
 
+# %% wrong: divided_by_batch | says: \A(AssertionError: )?weights: expected
+# By the number of sequences, which was the root of that of the keys.
+# -     scores = scores / math.sqrt(query.shape[-1])
+# +     scores = scores / len(query)
+
+
 # %% wrong: empty_rows_nan, of: nan_to_num | says: NaN in the empty row
 # Empty rows are not thought of.
 # -     if mask is not None:
@@ -261,6 +267,19 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # The division is by d_k.
 # -     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # +     scores = query @ key.transpose(-2, -1) / query.shape[-1]
+
+
+# %% wrong: share_given_back | says: sink is left out here, or what it takes is shared out again
+# The rows are made to sum to 1 again.
+# -         weights = torch.softmax(scores, dim=-1)[..., :-1]
+# +         weights = torch.softmax(scores, dim=-1)[..., :-1]
+# +         weights = weights / weights.sum(-1, keepdim=True)
+
+
+# %% wrong: size_of_sink | says: A sink below 0
+# The sign of the sink is lost.
+# -         rest = sink.expand(*scores.shape[:-1], 1)
+# +         rest = sink.abs().expand(*scores.shape[:-1], 1)
 
 
 # %% wrong: softmax_over_queries, of: base | says: softmax over the query axis

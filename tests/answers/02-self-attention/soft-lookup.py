@@ -47,6 +47,12 @@ def soft_lookup(query, keys, values, temperature=1.0):
     return weights @ values, weights
 
 
+# %% wrong: divided_by_keys | says: \A(AssertionError: )?weights: expected 0\.5415
+# The number of keys stands in the place of no other size.
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +     scores = -(query - keys).pow(2).sum(dim=-1) / temperature / len(keys)
+
+
 # %% wrong: dot_product | says: scores are dot products
 # The score of the chapter is used instead of the distance.
 def soft_lookup(query, keys, values, temperature=1.0):
@@ -167,6 +173,12 @@ def soft_lookup(query, keys, values, temperature=1.0):
     scores = -((query - keys) ** 2).sum(-1) / temperature
     weights = torch.exp(scores) / torch.exp(scores).sum()
     return weights @ values, weights
+
+
+# %% wrong: width_for_temperature | says: number of features, and not by the temperature
+# The mean of the squares, and no temperature.
+# -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature
+# +     scores = -(query - keys).pow(2).mean(dim=-1)
 
 
 # %% wrong: zero_allowed | says: temperature=0 must raise
@@ -328,7 +340,7 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # +     weights = powers / powers.sum()
 
 
-# %% wrong: differences_not_squared | says: \A(AssertionError: )?weights: expected 0\.6065
+# %% wrong: differences_not_squared | says: \A(AssertionError: )?weights: expected 0\.5415
 # For a query of ones, the weights are those of dot products.
 # -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature  # (T_k, d_k) -> (T_k,)
 # +     scores = -(query - keys).sum(dim=-1) / temperature

@@ -66,6 +66,12 @@ def stream_finish(state):
 # +     correction = torch.exp(old_max - safe_max).detach()
 
 
+# %% wrong: divided_by_batch_too | says: \A(AssertionError: )?running maximum after one block: expected
+# Divided by the number of sequences as well.
+# -         query @ key_block.transpose(1, 2) / math.sqrt(query.shape[-1])
+# +         query @ key_block.transpose(1, 2) / math.sqrt(query.shape[-1]) / len(query)
+
+
 # %% wrong: divided_each_time | says: divided by the sum already
 # The accumulator is kept divided.
 # -     new_accumulator = old_accumulator * correction[:, :, None] + terms @ value_block
@@ -115,6 +121,13 @@ def stream_finish(state):
 # The running maximum is not running.
 # -     new_max = torch.maximum(old_max, scores.amax(dim=-1))
 # +     new_max = scores.amax(dim=-1)
+
+
+# %% wrong: mean_of_each_block | says: as 0 / 0 is
+# The terms of a block are divided by their sum.
+# -     new_sum = old_sum * correction + terms.sum(dim=-1)
+# +     terms = terms / terms.sum(-1, keepdim=True)
+# +     new_sum = old_sum * correction + terms.sum(dim=-1)
 
 
 # %% wrong: mutates_state | says: must not change the tensors of the old state
