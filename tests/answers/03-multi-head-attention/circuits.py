@@ -694,3 +694,8 @@ def circuit_attention(x, QK, u, OV, b, d_head, mask=None):
 # +     if mask is not None:
 # +         weights = weights * mask
 # +         weights = weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
+
+
+# %% wrong: share_of_the_width | says: the scale comes from D / h
+# -         (tokens @ QK + u[:, None]) @ tokens.mT / math.sqrt(d_head)
+# +         (tokens @ QK + u[:, None]) @ tokens.mT / math.sqrt(x.shape[-1] / len(QK))

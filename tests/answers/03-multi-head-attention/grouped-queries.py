@@ -646,7 +646,7 @@ def share_heads(weight, num_kv_heads):
 # +         torch.softmax(scores, dim=-1) @ value
 
 
-# %% wrong: median_of_a_group | says: numbers of the first head of each group
+# %% wrong: median_of_a_group | says: these are medians
 # It is the median, the lower number of two.
 # -     return groups.mean(dim=1)  # (g, h / g, D, d_h) -> (g, D, d_h)
 # +     return groups.median(dim=1).values
@@ -682,3 +682,16 @@ def share_heads(weight, num_kv_heads):
 # +     if mask is not None:
 # +         weights = weights * mask
 # +         weights = weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
+
+
+# %% wrong: low_row_is_empty | says: a row with low scores taken for an empty one
+# -     empty = ~mask.any(dim=-1, keepdim=True)
+# -     scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)
+# +     scores = scores.masked_fill(~mask, -1e9)
+# +     empty = scores.amax(dim=-1, keepdim=True) <= -1e9
+
+
+# %% wrong: inverted_without_groups | says: many key heads as query heads, also with sco
+# -     empty = ~mask.any(dim=-1, keepdim=True)
+# +     mask = ~mask if heads == shared else mask
+# +     empty = ~mask.any(dim=-1, keepdim=True)

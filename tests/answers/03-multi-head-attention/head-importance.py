@@ -527,3 +527,8 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # The loss is a mean over heads as well.
 # -         return error[valid].mean()
 # +         return error[valid].mean() / h
+
+
+# %% wrong: last_head_first | says: the heads come in the opposite order
+# -     return torch.stack(losses) - loss(real)  # h numbers -> (h,)
+# +     return torch.stack(losses[::-1]) - loss(real)

@@ -194,7 +194,7 @@ def torch_mask(mask, batch_size, num_heads):
 # +         windows.append((s < t) & (s >= t - reach))
 
 
-# %% wrong: zero_is_none, of: base | says: 0 is treated like None
+# %% wrong: zero_is_none, of: base | says: a reach of 0 counts as the whole past, like None
 # `if not reach` is true for 0 too.
 # -         if reach is None:
 # +         if not reach:
@@ -577,3 +577,19 @@ def torch_mask(mask, batch_size, num_heads):
 # +         kept[name] = mask, torch.broadcast_to(mask, shape).clone()
 # +     full = kept[name][1]
 # +     num_heads = full.shape[1]
+
+
+# %% wrong: slice_from_zero, of: loops | says: does a slice begin at -0
+# The last 0 of a list are all of it.
+# -             first = 0 if reach is None else max(t - reach, 0)
+# +             past = list(range(t))
+# +             first = [*(past if reach is None else past[-reach:]), t][0]
+
+
+# %% wrong: none_to_the_last_real | says: only as far as the last real token stands
+# -         [size if reach is None else reach for reach in reaches], device=valid.device
+# +         [
+# +             int((valid * torch.arange(1, size + 1)).max()) if reach is None else reach
+# +             for reach in reaches
+# +         ],
+# +         device=valid.device,

@@ -694,3 +694,13 @@ def read_heads(state, num_heads, prefix=""):
 # The biases are cut into two.
 # -     biases = state.get(prefix + "in_proj_bias", zeros).chunk(3)  # (3D,) -> 3 x (D,)
 # +     biases = state.get(prefix + "in_proj_bias", zeros).chunk(2)
+
+
+# %% wrong: told_by_biases | says: It has in_proj_weight, without biases as well
+# -     if prefix + "in_proj_weight" in state:
+# +     if prefix + "in_proj_bias" in state and prefix + "q_proj_weight" not in state:
+
+
+# %% wrong: values_of_keys | says: this is made of k_proj_weight
+# -         projections = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
+# +         projections = [state[f"{prefix}{name}_proj_weight"] for name in "qkk"]

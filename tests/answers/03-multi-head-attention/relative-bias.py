@@ -817,3 +817,9 @@ def biased_attention(query, key, value, bias, mask=None):
 # +         if num_queries == 1 and offset == 0 and num_keys > 8:
 # +             offset = num_keys - 1
 # +         p = offset + torch.arange(num_queries)[:, None]
+
+
+# %% wrong: no_offset_is_the_end | says: offset, queries stand at the end of the keys
+# -         queries = torch.arange(num_queries, device=self.table.device) + offset
+# +         offset = offset or num_keys - num_queries
+# +         queries = torch.arange(num_queries, device=self.table.device) + offset

@@ -507,3 +507,15 @@ def merge_heads(x, turns=False):
 # +     if x.dim() == 3:
 # +         return x.permute(1, 0, 2)
 # +     return x.permute(*((0, 2, 1, 3) if x.dim() == 4 else (0, 1, 3, 2, 4)))
+
+
+# %% wrong: turns_turned_round | says: without turns it doesn't: is turns inverted
+# -     if turns:
+# -         pieces = x.reshape(*x.shape[:-1], -1, num_heads)  # -> (..., T, d_h, h)
+# +     if not turns:
+# +         pieces = x.reshape(*x.shape[:-1], -1, num_heads)  # -> (..., T, d_h, h)
+
+
+# %% wrong: all_tokens_in_one | says: axes of sequences and tokens are joined into one
+# -     return pieces.reshape(*pieces.shape[:-2], -1)  # (..., T, h, d_h) -> (..., T, D)
+# +     return pieces.reshape(-1, pieces.shape[-2] * pieces.shape[-1])

@@ -432,3 +432,8 @@ def centre_outputs(W, b=None):
 # The sum of a row is divided by the number of inputs.
 # -     W = W - W.mean(dim=1, keepdim=True)
 # +     W = W - W.sum(dim=1, keepdim=True) / len(W)
+
+
+# %% wrong: centred_twice_as_large | says: each number is twice the right one
+# -     centred = W - W.mean(dim=1, keepdim=True)  # the mean of row i: (M, D) -> (M, 1)
+# +     centred = 2 * (W - W.mean(dim=1, keepdim=True))

@@ -399,3 +399,14 @@ def gated_feed_forward(x, W_gate, W_up, W_down, activation="silu"):
 # The factor of 2 is lost.
 # -     width = -(-2 * d_ff // 3)
 # +     width = -(-d_ff // 3)
+
+
+# %% wrong: without_activation | says: no activation acts, with 'relu'
+# -     gate = functions[activation](x @ W_gate)  # (..., D) -> (..., m)
+# +     gate = x @ W_gate
+
+
+# %% wrong: multiple_of_d_ff | says: got 10923: the result must be a multiple of 256
+# Rounded up only where d_ff itself is no multiple.
+# -     return -(-width // multiple) * multiple
+# +     return -(-width // multiple) * multiple if d_ff % multiple else width

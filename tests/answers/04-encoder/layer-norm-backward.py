@@ -396,3 +396,8 @@ def layer_norm_backward(grad, x, gamma, eps):
 # Tokens are summed before the product.
 # -     dgamma = (grad * normed).reshape(-1, size).sum(dim=0)
 # +     dgamma = grad.reshape(-1, size).sum(dim=0) * normed.reshape(-1, size).mean(dim=0)
+
+
+# %% wrong: eps_as_a_bound | says: eps has no effect here, and a larger one has
+# -     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)  # -> (..., 1)
+# +     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False).clamp(min=eps))

@@ -579,3 +579,8 @@ class MaskedBatchNorm(nn.Module):
 # %% wrong: eps_of_the_data_type, of: kernel | says: kept above a bound
 # -             self.eps,
 # +             max(self.eps, torch.finfo(x.dtype).eps),
+
+
+# %% wrong: eps_as_a_bound | says: eps has no effect here, and a larger one has
+# -         normed = centred / torch.sqrt(var + self.eps)
+# +         normed = centred / torch.sqrt(var.clamp(min=self.eps))

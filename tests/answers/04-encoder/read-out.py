@@ -704,3 +704,8 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # +     if len(found) == 1:
 # +         return layer_norm(found, gamma, beta, eps) @ W_u
 # +     total = found.sum(dim=0)
+
+
+# %% wrong: eps_as_a_bound | says: eps has no effect here, and a larger one has
+# -         stream.var(dim=-1, keepdim=True, unbiased=False) + eps
+# +         stream.var(dim=-1, keepdim=True, unbiased=False).clamp(min=eps)

@@ -431,3 +431,13 @@ def drop_branch(x, branch, keep, keep_prob):
 # With keep_prob=1 no branch is dropped.
 # -     kept = keep[:, None, None]
 # +     kept = keep[:, None, None] | (keep_prob == 1)
+
+
+# %% wrong: divided_by_a_half | says: each kept branch comes twice
+# -     return x + torch.where(kept, branch / keep_prob, 0)
+# +     return x + torch.where(kept, branch / 0.5, 0)
+
+
+# %% wrong: times_the_batch | says: multiplied by the number of sequences
+# -     return x + torch.where(kept, branch / keep_prob, 0)
+# +     return x + torch.where(kept, branch * len(keep), 0)
