@@ -416,10 +416,10 @@ def _by_whole_steps(is_up):
     """Return wrong positions: 1 / k apart, with a whole number k."""
 
     def wrong(length, trained_length):
-        if length <= trained_length:
-            return None
         parts = length // trained_length
         parts = -(-length // trained_length) if is_up else parts
+        if parts < 2:  # nothing is squeezed
+            return None
         return torch.arange(length, dtype=torch.float64).div(parts).float()
 
     return wrong
@@ -509,9 +509,9 @@ _contract = _Contract(
     results=(f"the result",),
     tol=1e-5,
     mistakes={
-        f"the step is 1 / k, with length / trained_length rounded up to k. It is "
+        f"the step is 1 / k, with length / trained_length rounded to k. It is "
         f"trained_length / length.": _by_whole_steps(True),
-        f"the step is 1 / k, with length / trained_length rounded down to k. It is "
+        f"the step is 1 / k, with length / trained_length rounded to k. It must be "
         f"trained_length / length.": _by_whole_steps(False),
     },
 )
@@ -659,16 +659,16 @@ _contract = _Contract(
         f"the frequency is that of the last pair but one. It is base^(-(D - 2) / D).": (
             lambda *given: _offset_of(*given, more=-1)
         ),
-        f"the arc tangent of a quotient forgets the quadrant. Use torch.atan2(sine, "
-        f"cosine).": lambda *given: _offset_of(
+        f"the quadrant is lost, as the arc tangent of a quotient loses it. Use "
+        f"torch.atan2(sine, cosine).": lambda *given: _offset_of(
             *given, angle=lambda z: (z.imag / z.real).atan()
         ),
-        f"the arc sine forgets the quadrant. Use torch.atan2(sine, cosine).": (
+        f"the quadrant is lost: this is what the arc sine gives. Use "
+        f"torch.atan2(sine, cosine), with the signs of both.": (
             lambda *given: _offset_of(*given, angle=lambda z: z.imag.asin())
         ),
-        f"the sign is lost. An arc cosine loses it: use torch.atan2(sine, cosine).": (
-            lambda *given: _offset_of(*given).abs()
-        ),
+        f"the sign is lost, as an arc cosine loses it: use torch.atan2(sine, cosine)"
+        f".": (lambda *given: _offset_of(*given).abs()),
         f"negative offsets are one too large: int and long cut off toward {0}, also "
         f"after {0.5} is added. Use torch.round.": (
             lambda *given: _offset_of(*given, whole=lambda x: (x + 0.5).trunc())
@@ -773,8 +773,9 @@ assert _got.tolist() == _want.tolist(), explain(
 )
 _got = attempt(lambda: grid_index(3, 2), "grid_index(3, 2) fails.")
 assert _got[0].tolist() != [7, 8, 9, 12, 13, 14], (
-    "grid_index(3, 2) is that of a 2 x 3 grid: height and width are swapped, or the"
-    " index is kept from an earlier call by the number of patches."
+    "grid_index(3, 2) is that of a 2 x 3 grid. Are height and width swapped, or the"
+    " longer side taken for the width, or is the index kept from an earlier call by the"
+    " number of patches?"
 )
 _why = ""
 if grid_index(2, 3)[0].tolist() == [7, 8, 9, 12, 13, 14]:
@@ -970,11 +971,14 @@ assert _shape == (16,), (
     "alibi_slopes(16): expected a tensor of shape (16,), got a"
     f" {type(_slopes).__name__} of shape {_shape}."
 )
-_are_whole = torch.equal(_slopes.log2(), _slopes.log2().round())
-assert not (_are_whole and _slopes[0] in (0.5, 1.0)), (
-    "The first of 16 slopes is 2 ** (-8 / 16), and an exponent of -0.5 is no whole"
-    " number: divide with /, not with //."
-)
+_halves = [-(_u + 1) / 2 for _u in range(16)]
+_divided = {
+    f"the exponents are rounded {_way} to whole numbers. The first is -8 / 16: divide"
+    " with /, not with //.": torch.tensor([2.0 ** _rule(_x) for _x in _halves])
+    for _way, _rule in (("down", math.floor), ("up", math.ceil))
+}
+_want = torch.tensor([2.0**_x for _x in _halves])
+assert matches(_slopes, _want), explain("alibi_slopes(16)", _slopes, _want, _divided)
 _slopes = torch.tensor([0.3, 0.7], dtype=torch.float64)
 _got = steady("alibi_bias", alibi_bias, _slopes, 2, 3, 1, False)
 _expected = table_of(
@@ -1071,8 +1075,8 @@ for _heads in (0, -1, -8):
 _names = (f"slopes", f"num_queries", f"num_keys", f"offset", f"causal")
 _slopes, _other = _kit_normal(962, (3,), (3,))
 _sizes_of = [
-    (2, 5, 0),
     (2, 5, 2),
+    (2, 5, 0),
     (4, 5, 2),
     (2, 3, 2),
     (5, 2, 0),
@@ -1127,8 +1131,8 @@ for _call, _reference, _what, _causal in [
             f"offset + i, whatever the slope.": _closed_by_sign,
         },
         signs={
-            f"this is the bias of another offset, which an earlier call had: something "
-            f"is kept between calls.": (
+            f"this is the bias of another offset, which an earlier call had. Is "
+            f"something kept between calls, or is offset bounded, or not used?": (
                 lambda got, want, slopes, t_q, t_k, offset, causal, of=_reference: any(
                     _kit_near(got[0], of(slopes, t_q, t_k, other, causal), 1e-9)
                     for other in _earlier_offsets() - {offset}
@@ -1524,8 +1528,8 @@ _contract = _Contract(
                 distance.clamp(1 - most, most - 1), n, most, *both
             )
         ),
-        f"a distance beyond 1000 counts as 1000. Bound the bucket, by n - 1, and no "
-        f"distance.": lambda distance, *rest: _buckets_of(
+        f"far distances count as one number, such as 1000. Bound the bucket, by n - 1, "
+        f"and no distance.": lambda distance, *rest: _buckets_of(
             distance.clamp(-1000, 1000), *rest
         ),
         f"a distance of n / 2 falls into the bucket before. Divide by n / 2: a product "
@@ -1632,13 +1636,25 @@ assert isinstance(_got, torch.Tensor), (
     f"relative_values: expected a tensor, got {type(_got).__name__}."
 )
 _expected = _weights @ (_key + _table[:4])  # query 0 at position 2
+_three = (_weights[..., :3] @ (_key[:, :, :3] + _table[:3]))[:, :, :1]
+_why = (  # with another number of keys nothing that is kept fits
+    "the rows are those of offset 7, of an earlier call: they are kept between calls."
+    if agrees(
+        lambda: relative_values(
+            _weights[:, :, :1, :3], _key[:, :, :3], _table, offset=2
+        ),
+        _three,
+        1e-9,
+    )
+    else "all keys get the vector of the row 0. Query 0 stands at offset 2, where they"
+    " get the rows 0 to 3."
+)
 assert matches(_got[:, :, 0], _expected[:, :, 0], 1e-9), explain(
     "relative_values in float64, 5 rows, offset 2",
     _got[:, :, 0],
     _expected[:, :, 0],
     {
-        "the rows are those of offset 7, of an earlier call: they are kept between"
-        " calls.": (_weights @ (_key + _table[0]))[:, :, 0],
+        _why: (_weights @ (_key + _table[0]))[:, :, 0],
         "the sign of the distance is wrong: it is key minus query, j - p.": (
             _weights @ (_key + _table[1:].flip(0))
         )[:, :, 0],

@@ -265,6 +265,13 @@ _contract = _Contract(
     arguments=(f"src", f"tgt", f"pad_id", f"window", f"packed"),
     results=(f"tgt_mask", f"memory_mask"),
     mistakes={
+        f"with a window, packed has no effect.": (
+            lambda src, tgt, pad_id, window=None, packed=None: (
+                None
+                if window is None or packed is None
+                else _masks_of(src, tgt, pad_id, window)
+            )
+        ),
         f"packed has no effect where one of its ids is 0. Ask whether it `is not "
         f"None`: 0 is an id like any other.": (
             lambda src, tgt, pad_id, window=None, packed=None: _masks_of(
@@ -296,7 +303,7 @@ _contract = _Contract(
     },
 )
 _src, _tgt = integers(921, 0, 3, (3, 5)), integers(922, 0, 3, (3, 6))
-for _window in (2, None, 1, 3, 5, 6, 7, 60):
+for _window in (None, 2, 1, 3, 5, 6, 7, 60):
     _contract.case(f"A window of {_window}", _src, _tgt, 3, _window)
 _contract.case(f"Other sentences", _src.flip(1), _tgt.flip(0), 3, 2)
 _contract.case(f"Another source", 3 - _src, _tgt, 3, 2)
@@ -309,6 +316,7 @@ _contract.case(f"One sentence", _src[:1], _tgt[:1, 2:], 1, None)
 _contract.case(f"One token each", _src[:, :1], _tgt[:, 3:4], 1, 1)
 for _ids in [(1, 2), (0, 1), (1, 0), (0, 2), (2, 0), (5, 6), (6, 1), (1, 6)]:
     _contract.case(f"Packed", _src, _tgt, 3, None, _ids)
+_contract.case(f"Packed, a window of {2}", _src, _tgt, 3, 2, (1, 2))
 for _window in (2, 1, 4, 60):
     _contract.case(f"Packed, a window of {_window}", _src, _tgt, 3, _window, (0, 1))
 _contract.case(f"Packed, other sentences", _src.flip(1), _tgt.flip(0), 3, 2, (0, 1))
@@ -1001,6 +1009,8 @@ for _call, _reference, _what in [
     )
     # Many of these tables are alike: to be that of an earlier call is no sign.
     _contract.stale = lambda says, values, given: f"{says} is wrong."
+    for _says, _layer in _layers[:2]:
+        _contract.case(_says, _layer, _x, _other)
     _slight = _layers[-2][1]  # one number alone, so that no sum is larger
     _contract.case(
         f"One number, just below the limit",
@@ -1268,7 +1278,8 @@ for _number, (_d, _d_m, _h) in enumerate([(6, 5, 3), (4, 1, 1), (8, 3, 4)]):
         977 + _number, (3, 2, _d), (3, _h, 5, _d // _h), (3, _h, 5, _d // _h)
     )
     _mask = torch.tensor([[1, 1, 0, 1, 0], [0] * 5, [0, 0, 1, 1, 1]]).bool()
-    _contract.case(f"A mask with an empty row", _x, _key, _value, _mask, tol=1e-13)
+    _says = f"Three sequences with a mask, one of which may attend to nothing"
+    _contract.case(_says, _x, _key, _value, _mask, tol=1e-13)
     _contract.case(f"Another mask", _x, _key, _value, _mask.flip(0, 1))
     _contract.case(f"Another x", 1 - _x, _key, _value, _mask)
     _contract.case(f"No mask", _x, _key, _value, None)
@@ -1800,13 +1811,18 @@ def _has_overflown(got, wants, x, key=None, value=None):
 
 def _begins_elsewhere(got, wants, x, key=None, value=None):
     """Tell whether new positions begin at another size of the old keys than T."""
-    if key is None:
+    if key is None or key.shape[2] < 2:
         return False
     state, (_, h, seen, _) = _current_state(), key.shape
     most = len(state["positions"]) - x.shape[1]
-    return any(
+    fewer = x, key[:, :, 1:], value[:, :, 1:]  # where it must show as well
+    found = got[0], _contract.again_with(fewer, 0)
+    return found[1] is not None and any(
         key.shape[axis] not in (seen, *range(most + 1, 10**4))
-        and _kit_near(got[0], _gone_on(h, axis=axis)(state, x, key, value)[0], 1e-9)
+        and all(
+            _kit_near(now, _gone_on(h, axis=axis)(state, *given)[0], 1e-9)
+            for now, given in zip(found, ((x, key, value), fewer), strict=True)
+        )
         for axis in (0, 1, 3)
     )
 

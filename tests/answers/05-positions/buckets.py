@@ -494,3 +494,16 @@ def bucket_bias(
 # +     bias = table[bucket].permute(2, 0, 1)
 # +     closed = (distance > 0) & (not bidirectional)
 # +     return bias.masked_fill(closed, -math.inf)
+
+
+# %% wrong: scale_times_all_buckets | says: multiplied by num_buckets
+# -     far = exact + (part * (buckets - exact)).floor().long()
+# +     far = exact + (part * num_buckets).floor().long()
+
+
+# %% wrong: bounded_at_1024 | says: far distances count as one number
+# -         delta = distance.abs()
+# +         delta = distance.abs().clamp(max=1024)
+
+# -         delta = (-distance).clamp(min=0)
+# +         delta = (-distance).clamp(0, 1024)

@@ -276,7 +276,7 @@ def grid_index(height, width):
 # +     return known.setdefault((height, width), down * (2 * width - 1) + right)
 
 
-# %% wrong: index_kept_by_size | says: height and width are swapped, or the index is kept
+# %% wrong: index_kept_by_size | says: index kept from an earlier call
 # The table of a number of patches is kept, and 2 x 3 has as many as 3 x 2.
 # -     return down * (2 * width - 1) + right
 # +     known = grid_index.__dict__
@@ -466,3 +466,9 @@ def grid_index(height, width):
 # %% wrong: one_row_is_a_text | says: the row's vector is left out where there is one row
 # -     patches = torch.cat([rows, columns], dim=-1)  # -> (H * W, d_row + d_column)
 # +     patches = torch.cat([rows, columns], dim=-1) if height > 1 else columns
+
+
+# %% wrong: wide_grids_only | says: longer side taken for the width
+# -     patch = torch.arange(height * width)
+# +     height, width = min(height, width), max(height, width)
+# +     patch = torch.arange(height * width)

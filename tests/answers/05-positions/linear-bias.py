@@ -537,3 +537,16 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 # %% wrong: future_of_infinity | says: of three causal queries: .*, got inf
 # -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
 # +     return bias.masked_fill(distance > 0, math.inf) if causal else bias
+
+
+# %% wrong: all_closed | says: all keys are closed
+# -     return bias.masked_fill(distance > 0, -math.inf) if causal else bias
+# +     return bias.masked_fill(distance.abs() >= 0, -math.inf) if causal else bias
+
+
+# %% wrong: slopes_of_twice_as_many | says: first slopes of twice as many heads
+# -     power = 2 ** (num_heads.bit_length() - 1)
+# +     power = 2 ** num_heads.bit_length()
+
+# -     slopes = of_power(power) + of_power(2 * power)[0::2][: num_heads - power]
+# +     slopes = of_power(power)[:num_heads]

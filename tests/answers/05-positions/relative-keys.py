@@ -515,3 +515,8 @@ def relative_values(weights, value, value_table, offset=0):
 # Far keys get no vector.
 # -     return [(gap.clamp(-R, R) == r - R) for r in range(rows)]
 # +     return [(gap == r - R) for r in range(rows)]
+
+
+# %% wrong: first_of_a_distance | says: only the first one counts
+# -     by_distance = zeros.scatter_add(-1, where, weights)
+# +     by_distance = zeros.scatter(-1, where.flip(-1), weights.flip(-1))

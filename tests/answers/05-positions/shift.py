@@ -85,7 +85,7 @@ def offset_between(first, second, base=10000.0):
 # +     return (torch.acos(cosine.clamp(-1, 1)) / freq).round()
 
 
-# %% wrong: arc_sine, of: assigned_slices | says: forgets the quadrant
+# %% wrong: arc_sine, of: assigned_slices | says: quadrant is lost
 # The arc sine ends at a quarter of the wavelength.
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return (torch.asin(sine.clamp(-1, 1)) / freq).round()
@@ -192,7 +192,7 @@ def offset_between(first, second, base=10000.0):
 # +     freq = base ** (-torch.arange(width // 2).double() / width)
 
 
-# %% wrong: quotient, of: assigned_slices | says: forgets the quadrant
+# %% wrong: quotient, of: assigned_slices | says: quadrant is lost
 # The arc tangent of sine / cosine.
 # -     return (torch.atan2(sine, cosine) / freq).round()
 # +     return (torch.atan(sine / cosine) / freq).round()

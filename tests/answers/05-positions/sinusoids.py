@@ -802,3 +802,14 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # %% wrong: width_of_one_refused | says: fails with d_model=1, and with 5 it doesn't
 # -     if d_model < 1:
 # +     if d_model <= 1:
+
+
+# %% wrong: positions_rounded | says: positions were rounded to whole numbers
+# -     angles = positions.double()[..., None] * base**-exponents  # (...) -> (..., D)
+# +     angles = positions.double().round()[..., None] * base**-exponents
+
+
+# %% wrong: short_spans_at_least_a_bit | says: Is a longer span taken in its place
+# -     half = spans.double()[..., None] / 2 * base**-exponents  # (...) -> (..., D)
+# +     spans = torch.where(spans > 0, spans.clamp(min=1e-4), spans)
+# +     half = spans.double()[..., None] / 2 * base**-exponents

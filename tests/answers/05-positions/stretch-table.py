@@ -471,3 +471,13 @@ def squeezed_positions(length, trained_length):
 # %% wrong: earlier_row_forgotten | says: another table, to 5 rows
 # -     return table[before] * (1 - part) + table[after] * part  # (T, D) -> (T', D)
 # +     return 1 - part + table[after] * part
+
+
+# %% wrong: share_from_the_place_above | says: the row behind it comes
+# -     part = (places - before).to(table.dtype)[:, None]  # (T',) -> (T', 1)
+# +     part = (1 - (places.ceil() - places)).to(table.dtype)[:, None]
+
+
+# %% wrong: steps_of_the_nearest_whole_part | says: rounded to k
+# -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
+# +     return torch.arange(length, dtype=torch.float32) / max(1, round(length / trained_length))

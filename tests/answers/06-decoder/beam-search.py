@@ -570,3 +570,13 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # -     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 # +     found[log_probs.shape] = sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 # +     return found[log_probs.shape]
+
+
+# %% wrong: twice_as_wide | says: twice as wide as beam_size
+# -         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[:beam_size]
+# +         kept = sorted(extensions, key=lambda pair: (-pair[0], pair[1]))[: 2 * beam_size]
+
+
+# %% wrong: one_step_less | says: a step too few is made. There are max_len
+# -     for _ in range(max_len):
+# +     for _ in range(max_len - 1):

@@ -720,3 +720,14 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # -         tgt_mask = tgt_mask & (query_number == tgt_number[:, None, None, :])
 # +         tgt_mask = tgt_mask & (query_number == tgt_number[:, None, None, :])
 # +         tgt_mask = tgt_mask & (query_number > 0)
+
+
+# %% wrong: first_key_for_empty_rows | says: a row without any key got one
+# -     return tgt_mask, memory_mask
+# +     none = ~tgt_mask.any(dim=-1, keepdim=True)
+# +     return tgt_mask | (none & (position == 0)), memory_mask
+
+
+# %% wrong: not_packed_beside_a_window | says: packed has no effect where a window is given
+# -     if packed is not None:
+# +     if packed is not None and window is None:

@@ -547,7 +547,7 @@ class CachedSelfAttention(nn.Module):
         return self.out_proj(torch.cat(y.unbind(1), dim=-1)), (k, v)
 
 
-# %% wrong: scale_of_the_model, of: base | says: scale is 1 / sqrt\(D\)
+# %% wrong: scale_of_the_model, of: base | says: which is 1 / sqrt\(D\)
 # The scale is that of all heads together.
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])
 # +         scores = query @ key.mT / math.sqrt(x.shape[-1])
@@ -725,3 +725,8 @@ class CachedSelfAttention(nn.Module):
 # %% wrong: room_by_the_number_of_heads | says: in pieces of 1 and 4
 # -         if seen + new > self.max_len:
 # +         if (0 if cache is None else cache[0].shape[1]) + new > self.max_len:
+
+
+# %% wrong: scale_of_the_sequences | says: 1 / h and 1 / B here
+# -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, n, t + n)
+# +         scores = query @ key.mT / len(x)

@@ -618,3 +618,8 @@ def audit(module, x, other):
 # -     return found
 # +     audited[known] = found
 # +     return found
+
+
+# %% wrong: first_feature_replaced | says: with all its features
+# -             changed[:, s] = other[:, s]
+# +             changed[:, s, 0] = other[:, s, 0]

@@ -130,7 +130,7 @@ def perplexity(batches, pad_id):
 # +     kept = torch.ones_like(labels, dtype=torch.bool)
 
 
-# %% wrong: perplexity_of_means, of: base | says: exp of the mean of means
+# %% wrong: perplexity_of_means, of: base | says: mean of means, of the batches
 # The batches' losses are averaged.
 # -         total = total + F.cross_entropy(logits[kept], labels[kept], reduction="sum")
 # -         count += int(kept.sum())
@@ -475,16 +475,16 @@ def perplexity(batches, pad_id):
 # +     count = kept.sum(1)
 # +     return -(found.sum(1) / count * count).sum() / num_labels
 
-# %% wrong: divided_by_batches | says: divided by 2, the number of batches
+# %% wrong: divided_by_batches | says: divided by the number of batches
 # -     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)
 # +     num_labels = len(batches)
 
-# %% wrong: last_batch_alone | says: perplexity of the second batch alone
+# %% wrong: last_batch_alone | says: perplexity of the last batch alone
 # -     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)
 # +     batches = batches[-1:]
 # +     num_labels = sum(int((labels != pad_id).sum()) for _, labels in batches)
 
-# %% wrong: part_of_the_last_batch | says: second batch's part alone
+# %% wrong: part_of_the_last_batch | says: last batch's part alone
 # -     return torch.exp(torch.stack(losses).sum())
 # +     return torch.exp(losses[-1])
 
@@ -508,3 +508,16 @@ def perplexity(batches, pad_id):
 # -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
 # +     found = logits.log_softmax(-1).gather(-1, labels.clamp(min=0)[..., None])[..., 0]
 # +     return -found[kept].sum() / num_labels
+
+
+# %% wrong: sum_over_positions | says: the sum is divided by T
+# -     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / num_labels
+# +     return F.cross_entropy(logits[kept], labels[kept], reduction="sum") / labels.shape[1]
+
+
+# %% wrong: means_of_sentences | says: exp of the mean of means, of the sentences
+# -     return torch.exp(torch.stack(losses).sum())
+# +     rows = [(x[b : b + 1], y[b : b + 1]) for x, y in batches for b in range(len(x))]
+# +     rows = [(x, y) for x, y in rows if (y != pad_id).any()]
+# +     means = [micro_loss(x, y, pad_id, int((y != pad_id).sum())) for x, y in rows]
+# +     return torch.exp(torch.stack(means).mean())

@@ -654,3 +654,8 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # -         -1, ids, probs
 # -     )  # sorted -> in the order of the ids
 # +     return probs.gather(-1, ids)
+
+
+# %% wrong: likeliest_removed | says: the likeliest token is removed
+# -         probs = probs.masked_fill((before >= top_p) & (rank > 0), 0.0)
+# +         probs = probs.masked_fill((before >= 2 * top_p) | (rank == 0), 0.0)

@@ -405,3 +405,13 @@ def scored_positions(prefix_lengths, lengths, size):
 # %% wrong: positions_squeezed | says: prefix_mask fails with size=1, one sequence
 # -     position = torch.arange(size, device=lengths.device)
 # +     position = torch.arange(size, device=lengths.device).squeeze()
+
+
+# %% wrong: one_key_short | says: prefix is one token too short
+# -     return (s < n) & ((s <= t) | (s < p))  # -> (B, 1, T, T)
+# +     return (s < n) & ((s <= t) | (s < p - 1))
+
+
+# %% wrong: longest_prefix_for_all | says: longest prefix of all
+# -         prefix_lengths[:, None, None, None],
+# +         prefix_lengths.max().expand(len(lengths))[:, None, None, None],
