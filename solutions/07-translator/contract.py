@@ -71,6 +71,12 @@ def _by_place(update, d_model, warmup, restarts=(), rewarm=1):
     return _warm_root(update, d_model, warmup, before[-1:], rewarm)
 
 
+def _too_short(update, d_model, warmup, restarts, rewarm):
+    """Return a wrong (a): a line of at most warmup updates; None if it is over."""
+    rate = _warm_root(update, d_model, warmup, restarts, min(rewarm, warmup))
+    return None if rate == _warm_root(update, d_model, warmup) else rate
+
+
 def _from_0(update, d_model, warmup, restarts=(), rewarm=1):
     """Return a wrong (a): a line from update 0, where no restart lies before."""
     if any(r < update for r in restarts):
@@ -148,9 +154,7 @@ _contract = _Contract(
         ),
         f"the line is never longer than the first warm-up. It takes rewarm updates, "
         f"however many.": (
-            lambda update, d_model, warmup, restarts=(), rewarm=1: _warm_root(
-                update, d_model, warmup, restarts, min(rewarm, warmup)
-            )
+            lambda *given: None if len(given) < 5 else _too_short(*given)
         ),
         f"restarts have no effect here.": (
             lambda update, d_model, warmup, restarts=(), rewarm=1: _warm_root(
@@ -1352,7 +1356,17 @@ _contract = _Contract(
         ),
         f"least is compared with what a merge would save if each word came once. "
         f"Compare it with what it saves: a place counts as often as its word.": (
-            lambda words, n, least=1: _learnt(words, n, least, is_unweighted=True)
+            lambda words, n, least=1: (
+                _learnt(words, n, least, is_unweighted=True)
+                if same(
+                    [
+                        learn_merges(*some)
+                        for some in (({"fg": 4}, 1, 2), ({"fgxfg": 1}, 1, 2))
+                    ],
+                    [[], [(102, 103)]],
+                )
+                else None
+            )
         ),
     },
 )
@@ -2026,6 +2040,9 @@ _contract = _Contract(
 for _text, _some in zip(_texts, _other, strict=True):
     _contract.case(f"Sentences", _text, _some)
     _contract.case(f"Other references", _text, _some[1:])
+for _size in (6, 8):
+    _some = [["b"] * _length for _length in (3, 7, 12)]
+    _contract.case(f"A closest one that is longer, or shorter", ["a"] * _size, _some)
 _says = f"Equally close: the shorter one, whatever its words are"
 _contract.case(_says, ["a"] * 4, [["a"] * 7, ["b"], ["b"] * 9])
 _says = (
@@ -2058,7 +2075,8 @@ _contract = _Contract(
         ),
         f"there is no brevity penalty: it is missing, or no sentence adds more to "
         f"L_ref than its own length.": _without_penalty,
-        f"this is the score without smoothing.": (
+        f"{0.0} comes, as without smoothing. With it, the score is {0.0} only if no "
+        f"word is shared, or there is no run of some n.": (
             lambda texts, known, max_n=4, smooth=False: _score_of(texts, known, max_n)
         ),
         f"the score is smoothed although smooth is False.": (
