@@ -229,6 +229,13 @@ _contract = _Contract(
     (f"update", f"peak", f"warmup", f"total", f"final"),
     name=f"warmup_cosine",
     mistakes={
+        f"after total the wave rises again. The rate stays at final there.": (
+            lambda update, peak, warmup, total, final=0.0: (
+                _half_wave(2 * total - update, peak, warmup, total, final)
+                if total < update < 2 * total - warmup
+                else None
+            )
+        ),
         f"the warm-up is kept above the rate final. It rises as in (b), from below.": (
             lambda *given: max(_half_wave(*given), *given[4:])
         ),
@@ -1585,6 +1592,12 @@ def _agreed(weights, of_row=_first_best, of_column=_first_best):
     ]
 
 
+def _with_zeros(weights):
+    """Return wrong links: also those of rows and columns of nothing but 0."""
+    best = weights.argmax(0).tolist()
+    return [(i, j) for i, j in enumerate(weights.argmax(1).tolist()) if best[j] == i]
+
+
 def _lacks_small(got, wants, weights):
     """Tell whether links are missing, and all of them are small."""
     missing = set(wants[0]) - {tuple(pair) for pair in got[0]}
@@ -1764,6 +1777,7 @@ _contract = _Contract(
     loose=True,
     name=f"mutual_links",
     mistakes={
+        f"a weight of {0} links nothing.": _with_zeros,
         f"of equal weights in a column, the last one counts. The first one does.": (
             lambda weights: _agreed(weights, _first_best, _last_best)
         ),
@@ -2073,8 +2087,8 @@ _contract = _Contract(
                 _score_of(texts, known, 4, smooth) if max_n > 4 else None
             )
         ),
-        f"there is no brevity penalty: it is missing, or no sentence adds more to "
-        f"L_ref than its own length.": _without_penalty,
+        f"there is no brevity penalty in this score. Is it missing here, or is L_ref "
+        f"too small?": _without_penalty,
         f"{0.0} comes, as without smoothing. With it, the score is {0.0} only if no "
         f"word is shared, or there is no run of some n.": (
             lambda texts, known, max_n=4, smooth=False: _score_of(texts, known, max_n)

@@ -1108,3 +1108,20 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +         whole = max(1, len(hypothesis) - n + 1)
 # +         return whole, whole
 # +     most = Counter()
+
+
+# %% wrong: longest_reference | says: only the longest reference was used
+# -     for reference in references:
+# +     for reference in [max(references, key=len)]:
+
+
+# %% wrong: reference_of_the_closest_length | says: only the reference of the closest length
+# -     for reference in references:
+# +     away = [abs(len(words) - len(hypothesis)) for words in references]
+# +     for reference in [references[away.index(min(away))]]:
+
+
+# %% wrong: smooth_total_of_each_sentence | says: a sentence too short for a run only adds 0
+#           matches, total = sum(m for m, _ in counts), sum(t for _, t in counts)
+# +         if smooth and any(t == 0 for _, t in counts):
+# +             return 0.0
