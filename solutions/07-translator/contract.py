@@ -71,6 +71,12 @@ def _by_place(update, d_model, warmup, restarts=(), rewarm=1):
     return _warm_root(update, d_model, warmup, before[-1:], rewarm)
 
 
+def _too_short(update, d_model, warmup, restarts, rewarm):
+    """Return a wrong (a): a line of at most warmup updates; None if it is over."""
+    rate = _warm_root(update, d_model, warmup, restarts, min(rewarm, warmup))
+    return None if rate == _warm_root(update, d_model, warmup) else rate
+
+
 def _from_0(update, d_model, warmup, restarts=(), rewarm=1):
     """Return a wrong (a): a line from update 0, where no restart lies before."""
     if any(r < update for r in restarts):
@@ -148,9 +154,7 @@ _contract = _Contract(
         ),
         f"the line is never longer than the first warm-up. It takes rewarm updates, "
         f"however many.": (
-            lambda update, d_model, warmup, restarts=(), rewarm=1: _warm_root(
-                update, d_model, warmup, restarts, min(rewarm, warmup)
-            )
+            lambda *given: None if len(given) < 5 else _too_short(*given)
         ),
         f"restarts have no effect here.": (
             lambda update, d_model, warmup, restarts=(), rewarm=1: _warm_root(
@@ -225,6 +229,13 @@ _contract = _Contract(
     (f"update", f"peak", f"warmup", f"total", f"final"),
     name=f"warmup_cosine",
     mistakes={
+        f"after total the wave rises again. The rate stays at final there.": (
+            lambda update, peak, warmup, total, final=0.0: (
+                _half_wave(2 * total - update, peak, warmup, total, final)
+                if total < update < 2 * total - warmup
+                else None
+            )
+        ),
         f"the warm-up is kept above the rate final. It rises as in (b), from below.": (
             lambda *given: max(_half_wave(*given), *given[4:])
         ),
@@ -1352,7 +1363,17 @@ _contract = _Contract(
         ),
         f"least is compared with what a merge would save if each word came once. "
         f"Compare it with what it saves: a place counts as often as its word.": (
-            lambda words, n, least=1: _learnt(words, n, least, is_unweighted=True)
+            lambda words, n, least=1: (
+                _learnt(words, n, least, is_unweighted=True)
+                if same(
+                    [
+                        learn_merges(*some)
+                        for some in (({"fg": 4}, 1, 2), ({"fgxfg": 1}, 1, 2))
+                    ],
+                    [[], [(102, 103)]],
+                )
+                else None
+            )
         ),
     },
 )
@@ -1571,6 +1592,12 @@ def _agreed(weights, of_row=_first_best, of_column=_first_best):
     ]
 
 
+def _with_zeros(weights):
+    """Return wrong links: also those of rows and columns of nothing but 0."""
+    best = weights.argmax(0).tolist()
+    return [(i, j) for i, j in enumerate(weights.argmax(1).tolist()) if best[j] == i]
+
+
 def _lacks_small(got, wants, weights):
     """Tell whether links are missing, and all of them are small."""
     missing = set(wants[0]) - {tuple(pair) for pair in got[0]}
@@ -1750,6 +1777,7 @@ _contract = _Contract(
     loose=True,
     name=f"mutual_links",
     mistakes={
+        f"a weight of {0} links nothing.": _with_zeros,
         f"of equal weights in a column, the last one counts. The first one does.": (
             lambda weights: _agreed(weights, _first_best, _last_best)
         ),
@@ -2026,6 +2054,9 @@ _contract = _Contract(
 for _text, _some in zip(_texts, _other, strict=True):
     _contract.case(f"Sentences", _text, _some)
     _contract.case(f"Other references", _text, _some[1:])
+for _size in (6, 8):
+    _some = [["b"] * _length for _length in (3, 7, 12)]
+    _contract.case(f"A closest one that is longer, or shorter", ["a"] * _size, _some)
 _says = f"Equally close: the shorter one, whatever its words are"
 _contract.case(_says, ["a"] * 4, [["a"] * 7, ["b"], ["b"] * 9])
 _says = (
@@ -2056,9 +2087,10 @@ _contract = _Contract(
                 _score_of(texts, known, 4, smooth) if max_n > 4 else None
             )
         ),
-        f"there is no brevity penalty: it is missing, or no sentence adds more to "
-        f"L_ref than its own length.": _without_penalty,
-        f"this is the score without smoothing.": (
+        f"there is no brevity penalty in this score. Is it missing here, or is L_ref "
+        f"too small?": _without_penalty,
+        f"{0.0} comes, as without smoothing. With it, the score is {0.0} only if no "
+        f"word is shared, or there is no run of some n.": (
             lambda texts, known, max_n=4, smooth=False: _score_of(texts, known, max_n)
         ),
         f"the score is smoothed although smooth is False.": (

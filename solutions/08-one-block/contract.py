@@ -656,6 +656,16 @@ def _corrupted_by(
     return corrupted, answers, torch.rand((), generator=generator)
 
 
+def _leaves(first, share, count):
+    """Tell whether the student chooses all but so many of four ordinary tokens.
+
+    Their ids begin with first; 25 are in the vocabulary.
+    """
+    ids = torch.arange(first, first + 4)[None]
+    _, answers, _ = _hidden_by(ids, [0, 24], 24, 25, 1, share)
+    return int((answers == -100).sum()) == count
+
+
 def _other_mask(got, wants, ids, special, mask_id, vocab_size, *_):
     """Tell whether all is right but what stands where mask_id must come."""
     masked = wants[0] == mask_id
@@ -676,10 +686,14 @@ _contract = _Contract(
     mistakes={
         f"ids beyond the vocabulary are taken for special. A token is ordinary if its "
         f"id is not in special.": (
-            lambda *values: _corrupted_by(*values, is_within=True)
+            lambda *values: (
+                _corrupted_by(*values, is_within=True) if _leaves(30, 1.0, 4) else None
+            )
         ),
         f"one token of a sentence is never chosen. With a large share, all are.": (
-            lambda *values: _corrupted_by(*values, spares=1)
+            lambda *values: (
+                _corrupted_by(*values, spares=1) if _leaves(3, 1.0, 1) else None
+            )
         ),
         f"a token that occurs more than once in a sentence counts once. n counts "
         f"tokens, not different ids.": (

@@ -989,3 +989,32 @@ def decode(ids, merges):
 # +         places = [[*pairs_apart(ids)].count(best) for ids, _ in words]
 # +         if best is None or sum(places) < least:
 # +             break
+
+
+# %% wrong: encode_in_one_pass | says: isn't applied to the token that merge 1 makes
+# -     ids = list(text.encode("utf-8"))
+# -     for rank, pair in enumerate(merges):
+# -         ids = merge_pair(ids, pair, 256 + rank)
+# -     return ids
+# +     ids, found = list(text.encode("utf-8")), []
+# +     while ids:
+# +         pair = tuple(ids[:2])
+# +         is_known = pair in merges
+# +         found.append(256 + merges.index(pair) if is_known else ids[0])
+# +         ids = ids[1 + is_known :]
+# +     return found
+
+
+# %% wrong: least_of_the_best_word | says: saves one token in each of three words
+# -         if max(counts.values(), default=0) < least:
+# -             break
+# -         best = min(counts, key=lambda pair: (-counts[pair], pair))
+# +         best = min(counts, key=lambda pair: (-counts[pair], pair), default=None)
+# +         saved = [[*pairs_apart(ids)].count(best) * count for ids, count in words]
+# +         if best is None or max(saved) < least:
+# +             break
+
+
+# %% wrong: words_of_a_letter_skipped | says: Is a word of one character left out
+#       merges = []
+# +     words = [x for x, word in zip(words, word_counts, strict=True) if len(word) > 1]

@@ -222,13 +222,13 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +     return min(lengths, key=lambda length: (abs(length - len(hypothesis)), -length))
 
 
-# %% wrong: lengths_of_first | says: adds up the first
+# %% wrong: lengths_of_first | says: as if the first references
 # R adds up the first references.
 # -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
 # +     wanted = sum(len(known[0]) for _, known in pairs)
 
 
-# %% wrong: lengths_of_longest | says: adds up the longest
+# %% wrong: lengths_of_longest | says: as if the longest references
 # R adds up the longest references.
 # -     wanted = sum(closest_length(sentence, known) for sentence, known in pairs)
 # +     wanted = sum(max(map(len, known)) for _, known in pairs)
@@ -774,7 +774,7 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +             corpus_bleu.misses = misses
 
 
-# %% wrong: smooth_first_miss_only | says: this is the score without
+# %% wrong: smooth_first_miss_only | says: though one n without a match alone is smoothed
 # Only the first n without a match is smoothed.
 # -             matches = 0.5**misses
 # +             matches = 0.5 if misses == 1 else 0
@@ -1108,3 +1108,20 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 # +         whole = max(1, len(hypothesis) - n + 1)
 # +         return whole, whole
 # +     most = Counter()
+
+
+# %% wrong: longest_reference | says: only the longest reference was used
+# -     for reference in references:
+# +     for reference in [max(references, key=len)]:
+
+
+# %% wrong: reference_of_the_closest_length | says: only the reference of the closest length
+# -     for reference in references:
+# +     away = [abs(len(words) - len(hypothesis)) for words in references]
+# +     for reference in [references[away.index(min(away))]]:
+
+
+# %% wrong: smooth_total_of_each_sentence | says: a sentence too short for a run only adds 0
+#           matches, total = sum(m for m, _ in counts), sum(t for _, t in counts)
+# +         if smooth and any(t == 0 for _, t in counts):
+# +             return 0.0

@@ -627,3 +627,8 @@ def copy_unknown(target, source, weights, unknown):
 # +         if word == unknown and i in dict(mutual_links(weights))
 # +         else word
 # +         for i, word in enumerate(target)
+
+
+# %% wrong: uncovered_largest_or_equal | says: largest weight was compared
+# -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
+# +         j for j, top in enumerate(weights.amax(dim=0).tolist()) if top <= threshold

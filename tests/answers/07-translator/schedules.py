@@ -725,3 +725,13 @@ def update_of(micro_batch, accumulation):
 # +     low = peak / warmup
 # +     rise = low + (peak - low) * (update - 1) / (warmup - 1)
 # +     return rise if update <= warmup else peak * math.sqrt(warmup / update)
+
+
+# %% wrong: first_restart_of_the_list | says: with restarts=\[6, 12\] it has
+# -     last = max((stop for stop in restarts if stop < update), default=None)
+# +     last = restarts[0] if restarts and restarts[0] < update else None
+
+
+# %% wrong: no_restart_after_a_warmup_of_1 | says: A call drawn at random: restarts have no effect here
+# -     if last is None or update >= last + rewarm:
+# +     if last is None or warmup == 1 or update >= last + rewarm:

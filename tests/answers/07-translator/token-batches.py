@@ -724,3 +724,16 @@ def shuffle_batches(batches, seed):
 # %% wrong: shorter_side | says: neither dropped nor let into
 # -         longer = max(lengths[i])
 # +         longer = min(lengths[i])
+
+
+# %% wrong: cells_of_a_common_width | says: cells of rectangles of one common width
+# -     cells = used = 0
+# +     cells = pads = 0
+
+# -             cells += len(row) * max(row)
+# -             used += sum(row)
+# +             cells += len(row) * max(max(lengths[i]) for i in batch)
+# +             pads += len(row) * max(row) - sum(row)
+
+# -     return 1 - used / cells if cells else 0.0
+# +     return pads / cells if cells else 0.0

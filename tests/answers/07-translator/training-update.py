@@ -828,3 +828,13 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # %% wrong: clip_to_factor | says: expected 0.23077 at index \[0\], got 3
 # -     factor = max_norm / norm if norm > max_norm else 1.0
 # +     factor = max_norm if norm > max_norm else 1.0
+
+
+# %% wrong: states_forgotten | says: must leave the states as they were
+# -         return list(parameters), list(states)
+# +         return list(parameters), [None for _ in states]
+
+
+# %% wrong: decay_whatever_the_parameter | says: rate times decay is subtracted
+# -     parameter = parameter - rate * decay * parameter
+# +     parameter = parameter - rate * decay

@@ -291,3 +291,19 @@ class ContrastiveLoss(nn.Module):
 # %% wrong: divided_by_right | says: expected a loss of 200, got (nan|inf)\.$
 # -         rows = -(torch.log_softmax(scores, dim=1) * right).sum(dim=1) / number
 # +         rows = -(torch.log_softmax(scores, dim=1) / right).sum(dim=1) / number
+
+
+# %% wrong: others_out_of_the_softmax | says: other right captions are left out of the softmax
+# -         rows = -(torch.log_softmax(scores, dim=1) * right).sum(dim=1) / number
+# -         columns = -(torch.log_softmax(scores, dim=0) * right).sum(dim=0) / number
+# +         other = (right > 0) & ~torch.eye(len(right), dtype=torch.bool)
+# +         m = scores.masked_fill(other, -math.inf)
+# +         rows = -torch.log_softmax(m, dim=1).diagonal()
+# +         columns = -torch.log_softmax(m, dim=0).diagonal()
+
+
+# %% wrong: scores_turned | says: this is what the wrong pairs cost
+# -         rows = -(torch.log_softmax(scores, dim=1) * right).sum(dim=1) / number
+# -         columns = -(torch.log_softmax(scores, dim=0) * right).sum(dim=0) / number
+# +         rows = -(torch.log_softmax(-scores, dim=1) * right).sum(dim=1) / number
+# +         columns = -(torch.log_softmax(-scores, dim=0) * right).sum(dim=0) / number

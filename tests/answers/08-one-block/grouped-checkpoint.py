@@ -388,3 +388,8 @@ def spread_keys(state, num_heads, num_kv_heads):
 # %% wrong: copied_by_adding_0 | says: An entry of booleans comes in the data type
 # -             shared[name] = tensor.clone()
 # +             shared[name] = tensor + 0
+
+
+# %% wrong: divided_twice | says: of the example: expected 2 at index \[0, 0\], got 1
+# -             shared[name] = heads.mean(dim=1).flatten(0, 1)
+# +             shared[name] = heads.mean(dim=1).flatten(0, 1) / heads.shape[1]

@@ -296,7 +296,7 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # +     which = torch.randint(size, ids.shape, generator=generator)
 
 
-# %% wrong: ids_in_float32 | says: which float32 rounds
+# %% wrong: ids_in_float32 | says: which float32 rounds.*: corrupted: wrong, first
 # -     ordinary = ~torch.isin(ids, special)  # (B, T)
 # +     ordinary = ~torch.isin(ids.float(), special.float())
 
@@ -335,3 +335,13 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # -     corrupted = torch.where(chosen & (fate < 0.8), mask_id, ids)
 # +     mask_id = min(mask_id, vocab_size - 1)
 # +     corrupted = torch.where(chosen & (fate < 0.8), mask_id, ids)
+
+
+# %% wrong: one_token_more | says: one token more is chosen in each sentence
+# -     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)).clamp(min=1)
+# +     number = torch.round(share * ordinary.sum(dim=1, keepdim=True)) + 1
+
+
+# %% wrong: global_generator_seeded | says: drawn from, or seeded
+#       words = vocabulary[~torch.isin(vocabulary, special)]  # the ordinary ids
+# +     torch.manual_seed(0)

@@ -465,3 +465,8 @@ class LowRankLinear(nn.Module):
 # -         n_out, n_in = weight.shape
 # +         n_out, n_in = weight.shape
 # +         rank = min(rank, n_out, n_in)
+
+
+# %% wrong: factor_at_least_1 | says: the factor is 1. It is alpha / rank, 0.375
+# -         self.scale = alpha / rank
+# +         self.scale = max(alpha / rank, 1.0)

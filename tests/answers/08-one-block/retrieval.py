@@ -243,3 +243,13 @@ def retrieval(similarities, relevant, k):
 # -     found = relevant.gather(1, wrong_first.gather(1, order))  # (B, n), in order
 # +     order = similarities.argsort(dim=1, descending=True)
 # +     found = relevant.gather(1, order.argsort(dim=1))
+
+
+# %% wrong: equals_share_a_place | says: share a place, the first of theirs
+# -     return inside > 0, recall, (found / places).amax(dim=1)
+# +     scores = similarities.detach()
+# +     places = 1 + (scores[:, None] > scores[:, :, None]).sum(dim=2)
+# +     found = relevant.to(scores.dtype)
+# +     inside = (found * (places <= k)).sum(dim=1)
+# +     recall = inside / found.sum(dim=1).clamp(min=1)
+# +     return inside > 0, recall, (found / places).amax(dim=1)

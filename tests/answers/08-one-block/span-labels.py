@@ -455,3 +455,9 @@ def find_spans(labels, ignore=-100):
 
 # -             is_open = label > 0
 # +             is_open, last = label > 0, kind
+
+
+# %% wrong: two_kinds_only | says: Labels \[0, 0, 5, 6\]: expected
+#                   continue
+# +             if label > 4:
+# +                 label = 0
