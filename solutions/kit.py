@@ -823,13 +823,20 @@ class _Contract:
                 return False
         return True
 
-    def cut(self, values, name, got, tol):
-        """Return the sentence of the cut that gives exactly this gradient, or None."""
+    def cut(self, values, found, tol):
+        """Return the sentence of the cut that gives exactly these gradients, or None."""
         for sentence, wrong in self.cuts.items():
-            slopes = self.slopes_of(wrong, values)
-            if slopes and _kit_difference(f"", got, slopes[name], tol) is None:
+            if self.gives(wrong, values, found, tol):
                 return sentence
         return None
+
+    def gives(self, call, values, found, tol):
+        """Tell whether a program gives all gradients that came, by name."""
+        slopes = self.slopes_of(call, values)
+        return bool(slopes) and all(
+            now is not None and _kit_difference(f"", now, slopes[name], tol) is None
+            for name, now in found.items()
+        )
 
     def slopes_of(self, call, values):
         """Return the gradients of a reference by name, or None if it has none."""
@@ -1419,10 +1426,10 @@ class _Contract:
                     lambda given, of=place: self.slopes(given, None)[1][of],
                 ):
                     continue
-                known = problem and self.cut(values, name, now, 10 * tol)
+                came = dict(zip(names, found, strict=True))
+                known = problem and self.cut(values, came, 10 * tol)
                 assert not known, f"{what}: {known}"
                 if problem is not None and not now.isnan().any():
-                    came = dict(zip(names, found, strict=True))
                     problem = self.with_cut(problem, values, name, came, want, 10 * tol)
                 assert problem is None or not now.isnan().any(), (
                     f"{problem} Is there a root of 0 inside, a division by 0, an "
@@ -1440,11 +1447,7 @@ class _Contract:
         twins = _KitTwins(self.reference, given, self.arguments, state)
         notes = twins.noted()
         for sentence, wrong in twins.of_steps(notes, True) if notes else ():
-            slopes = self.slopes_of(wrong, values) or {}
-            if slopes and all(
-                now is not None and _kit_difference(f"", now, slopes[key], tol) is None
-                for key, now in found.items()
-            ):
+            if self.gives(wrong, values, found, tol):
                 return f"{problem} Just this comes if {sentence}."
         more = _kit_relation(found[name], self.cast(want), tol)
         return f"{problem} {more}" if more else problem
