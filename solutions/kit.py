@@ -1215,6 +1215,7 @@ class _Contract:
 
     def known(self, place, got, want, tol, mistakes=None):
         """Return the sentence of the mistake that gives exactly this, or None."""
+        is_own = mistakes is not None  # a twin's, which `agrees` asks
         mistakes = self.mistakes.items() if mistakes is None else mistakes
         given, state = self.precise(self.asked) if mistakes else ([], None)
         for sentence, wrong in mistakes:
@@ -1226,9 +1227,30 @@ class _Contract:
                 continue
             if self.plain_problem(f"", self.cast(found), want, tol) is None:
                 continue
-            if self.plain_problem(f"", got, self.cast(found), tol) is None:
+            if self.plain_problem(f"", got, self.cast(found), tol) is None and (
+                is_own or self.stays(wrong, place, tol)
+            ):
                 return sentence
         return None
+
+    def stays(self, wrong, place, tol):
+        """Tell whether a mistake gives what comes for other numbers, too, if it can.
+
+        What is right for these may be wrong in a special case only.
+        """
+        given, state = self.precise(self.asked)
+        twins = _KitTwins(self.reference, given, self.arguments, state)
+        for others in (_kit_otherwise(given), _kit_otherwise(given, share=0.37)):
+            want = others and self.right_for(twins, self.reference, others, place)
+            found = want is not None and self.right_for(twins, wrong, others, place)
+            if found is None or found is False or want is None:
+                continue
+            now = self.again_with(others, place)
+            if now is None or all(
+                self.plain_problem(f"", now, right, 10 * tol) for right in (found, want)
+            ):
+                return False
+        return True
 
     def plain_problem(self, says, got, want, tol, place=()):
         """Say what is wrong with a plain result, or None; place: where in it."""
