@@ -823,13 +823,20 @@ class _Contract:
                 return False
         return True
 
-    def cut(self, values, name, got, tol):
-        """Return the sentence of the cut that gives exactly this gradient, or None."""
+    def cut(self, values, found, tol):
+        """Return the sentence of the cut that gives exactly these gradients, or None."""
         for sentence, wrong in self.cuts.items():
-            slopes = self.slopes_of(wrong, values)
-            if slopes and _kit_difference(f"", got, slopes[name], tol) is None:
+            if self.gives(wrong, values, found, tol):
                 return sentence
         return None
+
+    def gives(self, call, values, found, tol):
+        """Tell whether a program gives all gradients that came, by name."""
+        slopes = self.slopes_of(call, values)
+        return bool(slopes) and all(
+            now is not None and _kit_difference(f"", now, slopes[name], tol) is None
+            for name, now in found.items()
+        )
 
     def slopes_of(self, call, values):
         """Return the gradients of a reference by name, or None if it has none."""
@@ -1208,6 +1215,7 @@ class _Contract:
 
     def known(self, place, got, want, tol, mistakes=None):
         """Return the sentence of the mistake that gives exactly this, or None."""
+        is_own = mistakes is not None  # a twin's, which `agrees` asks
         mistakes = self.mistakes.items() if mistakes is None else mistakes
         given, state = self.precise(self.asked) if mistakes else ([], None)
         for sentence, wrong in mistakes:
@@ -1219,9 +1227,30 @@ class _Contract:
                 continue
             if self.plain_problem(f"", self.cast(found), want, tol) is None:
                 continue
-            if self.plain_problem(f"", got, self.cast(found), tol) is None:
+            if self.plain_problem(f"", got, self.cast(found), tol) is None and (
+                is_own or self.stays(wrong, place, tol)
+            ):
                 return sentence
         return None
+
+    def stays(self, wrong, place, tol):
+        """Tell whether a mistake gives what comes for other numbers, too, if it can.
+
+        What is right for these may be wrong in a special case only.
+        """
+        given, state = self.precise(self.asked)
+        twins = _KitTwins(self.reference, given, self.arguments, state)
+        for others in (_kit_otherwise(given), _kit_otherwise(given, share=0.37)):
+            want = others and self.right_for(twins, self.reference, others, place)
+            found = want is not None and self.right_for(twins, wrong, others, place)
+            if found is None or found is False or want is None:
+                continue
+            now = self.again_with(others, place)
+            if now is None or all(
+                self.plain_problem(f"", now, right, 10 * tol) for right in (found, want)
+            ):
+                return False
+        return True
 
     def plain_problem(self, says, got, want, tol, place=()):
         """Say what is wrong with a plain result, or None; place: where in it."""
@@ -1419,10 +1448,10 @@ class _Contract:
                     lambda given, of=place: self.slopes(given, None)[1][of],
                 ):
                     continue
-                known = problem and self.cut(values, name, now, 10 * tol)
+                came = dict(zip(names, found, strict=True))
+                known = problem and self.cut(values, came, 10 * tol)
                 assert not known, f"{what}: {known}"
                 if problem is not None and not now.isnan().any():
-                    came = dict(zip(names, found, strict=True))
                     problem = self.with_cut(problem, values, name, came, want, 10 * tol)
                 assert problem is None or not now.isnan().any(), (
                     f"{problem} Is there a root of 0 inside, a division by 0, an "
@@ -1440,11 +1469,7 @@ class _Contract:
         twins = _KitTwins(self.reference, given, self.arguments, state)
         notes = twins.noted()
         for sentence, wrong in twins.of_steps(notes, True) if notes else ():
-            slopes = self.slopes_of(wrong, values) or {}
-            if slopes and all(
-                now is not None and _kit_difference(f"", now, slopes[key], tol) is None
-                for key, now in found.items()
-            ):
+            if self.gives(wrong, values, found, tol):
                 return f"{problem} Just this comes if {sentence}."
         more = _kit_relation(found[name], self.cast(want), tol)
         return f"{problem} {more}" if more else problem
