@@ -695,32 +695,25 @@ class _Contract:
         few = isinstance(want, torch.Tensor) and not want.is_floating_point()
         few = few and (got.shape != want.shape or (got != want).sum() < 3)
         few = few or (isinstance(got, (list, tuple, dict)) and len(got) < 2)
+        many = isinstance(got, torch.Tensor) and got.numel() > 1
+        few = few or (many and got.unique().numel() < 2)
         if few or not _kit_is_telling(want):  # it may come by chance
             return self.with_question(problem, got, want)
         given, state = self.precise(values)
         twins = _KitTwins(self.reference, given, self.arguments, state)
         notes, found = twins.noted(), []
-        single = isinstance(want, torch.Tensor) and want.numel() == 1
-        single = single or type(want) is float
+        most = _KitStep.most // max(notes.calls, 1) if notes else 8
         for sentence, twin in twins.all(_kit_is_telling(want, exactly=True)):
             known = self.known(place, got, want, tol, [(sentence, twin)])
-            if known and sentence not in [said for said, _ in found]:
-                sure = self.agrees(twins, twin, place, tol)
-                sure = sure and self.was_right(twin, place, notes)
-                if not sure and single:
-                    continue  # one number, in one call, may come by chance
-                found.extend([] if sure is None else [(sentence, sure)])
+            known = known and sentence not in found
+            known = known and self.agrees(twins, twin, place, tol)
+            if known and self.was_right(twin, place, most):
+                found.append(sentence)
             if len(found) > 2:  # it comes in many ways
                 return self.with_question(problem, got, want)
-        if any(sure for _, sure in found) or len(found) > 1:
-            found = [one for one in found if one[1]]
         if found:
-            said = found[0][0]
-            said = said if len(found) == 1 else f"{said}, or {found[1][0]}"
-            here = (
-                f"Just this comes" if found[0][1] else f"In this call, just this comes"
-            )
-            problem = f"{problem} {here} if {said}."
+            said = found[0] if len(found) == 1 else f"{found[0]}, or {found[1]}"
+            problem = f"{problem} Just this comes if {said}."
             if "is not used" not in said and "throughout" not in said:
                 return problem
         if not found and self.asks:
@@ -777,6 +770,16 @@ class _Contract:
                 continue
             now = self.again_with(others, place)
             if now is not None and self.plain_problem(f"", now, got, 0.0) is None:
+                if not any(x.is_floating_point() for x in _kit_tensors(want)):
+                    turned = [
+                        x.flip(-1)
+                        if at == number and type(x) is torch.Tensor and x.dim()
+                        else x
+                        for at, x in enumerate(given)
+                    ]  # a little of noise changes no order
+                    now = self.again_with(turned, place)
+                    if now is None or self.plain_problem(f"", now, got, 0.0):
+                        continue
                 names = f"{names} and {name}" if names else f"{name}"
         if not names:
             return None
@@ -786,10 +789,7 @@ class _Contract:
         )
 
     def agrees(self, twins, twin, place, tol):
-        """Tell whether a twin gives what the answer gives, for other arguments as well.
-
-        Returns: True; False, if only for whole numbers as they are; None, if not.
-        """
+        """Tell whether a twin gives what the answer gives, for others as well."""
         given, sure = twins.values, []
         for others in (
             _kit_otherwise(given),
@@ -805,14 +805,14 @@ class _Contract:
             alike = twins_own is not None and now is not None
             alike = alike and self.plain_problem(f"", now, twins_own, 10 * tol) is None
             sure.append(alike)
-        numbers, whole, share = sure
-        if False in (numbers, share) or (numbers is None and not whole):
-            return None
-        return whole is not False
+        numbers, whole, _ = sure
+        return False not in sure and (numbers is not None or bool(whole))
 
-    def was_right(self, twin, place, notes):
-        """Tell whether a twin gives what came of the calls before, which were right."""
-        most = _KitStep.most // max(notes.calls, 1)
+    def was_right(self, twin, place, most):
+        """Tell whether a twin gives what came of the calls before, which were right.
+
+        most: of how many of them.
+        """
         for _, wants, tol, values in self.cases[-most:]:
             given, state = self.precise(values)
             found = _KitTwins.safe(twin, given if state is None else [state, *given])
@@ -824,7 +824,7 @@ class _Contract:
         return True
 
     def cut(self, values, found, tol):
-        """Return the sentence of the cut that gives exactly these gradients, or None."""
+        """Return the sentence of the cut that gives just these gradients, or None."""
         for sentence, wrong in self.cuts.items():
             if self.gives(wrong, values, found, tol):
                 return sentence
@@ -1145,6 +1145,8 @@ class _Contract:
             telling = type(result) is float or type(result) in (list, tuple, dict)
             # What is empty, or an argument's own number, comes by chance.
             telling = telling and result not in (0.0, [], (), {}, *_kit_plain(values))
+            whole = type(result) is list and all(type(x) is int for x in result)
+            telling = telling and not (whole and len(result) < 6)
             for *_, old, given in self.earlier if problem and telling else ():
                 if len(self.others(values, given)) == 1 and (
                     self.plain_problem(says, result, old[0], tol) is None

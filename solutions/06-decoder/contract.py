@@ -314,6 +314,8 @@ _contract.case(f"Nothing but padding", 0 * _src + 7, 0 * _tgt + 7, 7, None)
 _contract.case(f"A transpose", _kit_apart(_src), _kit_apart(_tgt), 2, 3)
 _contract.case(f"One sentence", _src[:1], _tgt[:1, 2:], 1, None)
 _contract.case(f"One token each", _src[:, :1], _tgt[:, 3:4], 1, 1)
+_pads = 0 * _tgt[:, :1] + torch.tensor([[2], [0], [2]])
+_contract.case(f"One target token each, in some rows padding", _src, _pads, 2, None)
 for _ids in [(1, 2), (0, 1), (1, 0), (0, 2), (2, 0), (5, 6), (6, 1), (1, 6)]:
     _contract.case(f"Packed", _src, _tgt, 3, None, _ids)
 _contract.case(f"Packed, a window of {2}", _src, _tgt, 3, 2, (1, 2))
