@@ -30,6 +30,7 @@ TESTED = {
     "live/pieces.js": ("test_lines_in_node", "test_live_page"),
     "live/units.js": ("test_lines_in_node", "test_live_page"),
     "live/postal.js": ("test_lines_in_node", "test_live_page"),
+    "live/times.js": ("test_lines_in_node", "test_live_page"),
     "live/titles.js": ("test_lines_in_node", "test_live_page"),
     "live/letters.js": ("test_lines_in_node", "test_live_page"),
     "live/lines.js": ("test_lines_in_node", "test_live_page"),

@@ -43,6 +43,7 @@ NAMES = (
         "lexicon",
         "units",
         "postal",
+        "times",
         "titles",
         "letters",
         "numbers",

@@ -37,6 +37,7 @@ NAMES = (
         "lexicon",
         "units",
         "postal",
+        "times",
         "titles",
         "letters",
         "numbers",

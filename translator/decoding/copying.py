@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 
 from translator.decoding.lexicon import (
     UNTRANSLATED,
@@ -20,13 +21,23 @@ from translator.text.dates import DATES, MONTHS
 from translator.text.first_names import ENGLISH, FIRST_NAMES, INTRODUCES, MEN, WOMEN
 from translator.text.marks import with_english_numbers
 from translator.text.markup import PLACEHOLDER
-from translator.text.numbers import Span, digits_of, is_number_copied, numbers
+from translator.text.numbers import (
+    Span,
+    digits_of,
+    in_english_words,
+    is_number_copied,
+    number_words,
+    numbers,
+    value_of_word,
+)
 from translator.text.postal import (
     ADDRESS,
     ADDRESS_LINE,
     CODE,
     COPIED,
+    PLACES,
     STREET,
+    places,
     without_article,
 )
 from translator.text.titles import (
@@ -50,6 +61,8 @@ _STAND_IN = {
     "measure": ("200 Meter", "500 Euro", "50 Kilo", "300 Seiten", "30 Euro"),
     "couple": tuple(COUPLES),
 }
+#: What English calls what is no name of a person.
+_NAMES = DATES | PLACES
 #: What the model writes for what stands in, where that is something else.
 _TRANSLATED = DATES | COUPLES
 DETERMINER = re.compile(
@@ -126,9 +139,15 @@ def spans_to_copy(sentence: str, lexicon: Lexicon | None) -> list[Span]:
         and not re.match(r"\w", sentence[span.end :])
         and not re.search(r"\w$", sentence[: span.begin])
     ]
+    if lexicon:
+        others = [Span(*place, sentence[slice(*place)]) for place in places(sentence)]
+        others += number_words(sentence)
+        spans += [span for span in others if is_free(span.begin, span.end)]
     names: list[tuple[int, int]] = []
-    words = [found for found in WORD.finditer(sentence) if is_free(*found.span())]
+    words = list(WORD.finditer(sentence))
     for i, found in enumerate(words if lexicon else []):
+        if not is_free(*found.span()):
+            continue
         before = [other[0] for other in words[max(i - 2, 0) : i]]
         begin, end = found.span()
         follows = bool(names) and sentence[names[-1][1] : begin] == " "
@@ -221,8 +240,11 @@ def is_copied(span: Span, translation: str) -> bool:
     """Return whether a translation has a span, perhaps in another form."""
     if not span.is_number:
         digits = digits_of(span.text) if MEASURE.fullmatch(span.text) else []
+        value = value_of_word(span.text)
+        if value is not None:
+            return is_number_copied(replace(span, text=f"{value}"), translation)
         forms = english_person(span.text) or [
-            DATES.get(span.text, span.text),
+            _NAMES.get(span.text, span.text),
             with_english_numbers(span.text, digits),
         ]
         forms += [in_english(form) for form in forms]
@@ -252,8 +274,9 @@ def ways_to_stand_in(
     ways = []
     for way in range(WAYS):
         chosen: list[str] = []
-        for kind in kinds:
-            texts = known[kind]
+        for kind, span in zip(kinds, spans, strict=True):
+            # The model knows digits where it doesn't know the word.
+            texts = [f"{value_of_word(span.text)}"] if kind == "word" else known[kind]
             rotated = texts[way % (len(texts) or 1) :] + texts[:way]
             chosen += [text for text in rotated if text not in chosen][:1]
         if len(chosen) < len(kinds):
@@ -265,16 +288,21 @@ def ways_to_stand_in(
             before = changed[: span.begin]
             before = without_article(before) if kind == "place" else before
             changed = before + text + changed[span.end :]
-        ways.append((changed, chosen))
+        if (changed, chosen) not in ways:
+            ways.append((changed, chosen))
     return ways
 
 
 def _kind(span: Span) -> str:
     if not span.is_number:
+        if value_of_word(span.text) is not None:
+            return "word"
         if span.text in DATES:
             return "month" if span.text in MONTHS else "day"
         if MEASURE.fullmatch(span.text):
             return "measure"
+        if span.text in PLACES:
+            return "place"
         if english_person(span.text):
             return stands_for_person(span.text)
         if PLACEHOLDER.fullmatch(span.text):
@@ -312,7 +340,9 @@ def put_back(
 
 
 def _written(text: str) -> str:
-    return next(iter(english_person(text)), DATES.get(text, text))
+    if (value := value_of_word(text)) is not None:
+        return in_english_words(value)
+    return next(iter(english_person(text)), _NAMES.get(text, text))
 
 
 def _whole(text: str) -> str:

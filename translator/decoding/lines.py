@@ -31,7 +31,9 @@ from translator.text.completeness import (
     pairs_of_items,
     with_all_items,
 )
+from translator.text.dates import with_right_times
 from translator.text.first_names import without_commas
+from translator.text.letters import with_right_phrases
 from translator.text.marks import (
     lost_markup,
     quotations,
@@ -41,6 +43,7 @@ from translator.text.marks import (
     with_right_ordinals,
 )
 from translator.text.markup import fenced, with_pair
+from translator.text.postal import with_english_places
 from translator.text.titles import english_person, with_titles
 from translator.text.units import with_right_units
 
@@ -219,8 +222,11 @@ def _in_english(piece: Piece, text: str, lexicon: Lexicon | None) -> str:
     text = without_commas(text, piece.apposed)
     for person in (span.text for span in piece.spans if english_person(span.text)):
         text = with_titles(person, text)
+    text = with_english_places(text, [span.text for span in piece.spans])
     numbered = with_english_numbers(text, digits_of(piece.to_translate))
     text = with_right_units(piece.to_translate, numbered)
+    text = with_right_times(piece.to_translate, text)
+    text = with_right_phrases(piece.to_translate, text)
     text = with_first_letter(piece.source, text, goes_on=piece.goes_on)
     return as_item(piece.source, text, lexicon) if piece.is_item else text
 

@@ -24,8 +24,9 @@ from translator.decoding.headings import (
 from translator.decoding.lexicon import WORD, Lexicon
 from translator.decoding.model_folder import Translator
 from translator.decoding.search import LONGEST_SOURCE, Hypothesis
+from translator.text.dates import with_digital_times
 from translator.text.first_names import with_commas
-from translator.text.letters import LABELS, split_phrase
+from translator.text.letters import LABELS, rephrased, split_phrase
 from translator.text.marks import (
     split_brackets,
     split_trailing,
@@ -271,7 +272,9 @@ def _prepared(
     text, signs = without_signs(piece.source)
     text = normalise(text)
     text = lexicon.with_usual_letters(text) if lexicon else text
-    text = without_titles_of_offices(written_out(with_usual_quotes(text)))
+    text = without_titles_of_offices(
+        written_out(with_digital_times(rephrased(with_usual_quotes(text))))
+    )
     text, apposed = with_commas(text)
     # Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
     unended = not mark and text[-1:].isalnum() and fits(text + ".")

@@ -13,13 +13,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from translator.files import write_text
-from translator.text import first_names, letters
+from translator.text import first_names, letters, postal
 from translator.text.first_names import MEN, WOMEN
 
 MANIFEST, WORDS = "manifest.js", "words.js"
@@ -100,7 +101,9 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
             "labels": letters.LABELS,
             "greetings": letters.GREETINGS,
             "addressees": letters.ADDRESSEES,
-            "places": letters.PLACES,
+            "places": postal.PLACES,
+            "rephrased": [[a, _replacing(b)] for a, b in letters.REPHRASED.items()],
+            "right": [[a, b, _replacing(c)] for a, b, c in letters.RIGHT_PHRASES],
         },
     }
     scripts[WORDS] = f"LiveData.words = {_json(words)};\n"
@@ -132,7 +135,12 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
 def _fingerprint(folder: Path) -> str:
     """Return a hash of what the scripts are made of: the folder's files, this module, tables."""
     digest = hashlib.sha256()
-    made_by = [Path(__file__), Path(first_names.__file__), Path(letters.__file__)]
+    made_by = [
+        Path(__file__),
+        Path(first_names.__file__),
+        Path(letters.__file__),
+        Path(postal.__file__),
+    ]
     for path in [*made_by, *sorted(folder.glob("*.*"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -191,6 +199,11 @@ def _vocabulary(tokenizer: str) -> dict[str, Any]:
         left, right = pair if isinstance(pair, list) else pair.split(" ")
         merges.append([ids[left], ids[right], ids[left + right]])
     return {"tokens": sorted(ids, key=ids.get), "merges": merges}
+
+
+def _replacing(words: str) -> str:
+    """Return what replaces a match, with groups as JavaScript names them."""
+    return re.sub(r"\\(\d)", r"$\1", words)
 
 
 def _json(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from translator.text.dates import DATES, MONTHS
 from translator.text.first_names import FIRST_NAMES
+from translator.text.postal import PLACES
 from translator.text.titles import english_person
 
 LABELS = {
@@ -56,17 +57,35 @@ LABELS = {
 }
 GREETINGS = {
     "Alles Gute": "All the best",
+    "Alles Gute zum Geburtstag": "Happy birthday",
+    "Auf Wiederhören": "Goodbye",
+    "Auf Wiedersehen": "Goodbye",
     "Alles Liebe": "With love",
     "Beste Grüße": "Best regards",
     "Besten Gruß": "Best regards",
     "Bis bald": "See you soon",
+    "Bis dann": "See you then",
+    "Bis gleich": "See you in a minute",
+    "Das kommt darauf an": "That depends",
+    "Das kommt drauf an": "That depends",
+    "Drück mir die Daumen": "Keep your fingers crossed for me",
+    "Ein frohes neues Jahr": "Happy New Year",
+    "Frohe Ostern": "Happy Easter",
+    "Frohe Weihnachten": "Merry Christmas",
+    "Frohes neues Jahr": "Happy New Year",
     "Freundliche Grüße": "Kind regards",
     "Ganz liebe Grüße": "Lots of love",
     "Gruß": "Regards",
+    "Gute Besserung": "Get well soon",
+    "Guten Appetit": "Enjoy your meal",
+    "Guten Rutsch": "Happy New Year",
     "Hallo ihr Lieben": "Hello everyone",
     "Hallo zusammen": "Hello everyone",
     "Grüße": "Regards",
     "Herzliche Grüße": "Warm regards",
+    "Herzlichen Glückwunsch": "Congratulations",
+    "Herzlichen Glückwunsch zum Geburtstag": "Happy birthday",
+    "Herzlichen Glückwunsch zur Hochzeit": "Congratulations on your wedding",
     "Herzlichst": "Warm regards",
     "Hochachtungsvoll": "Yours faithfully",
     "Liebe Grüße": "Best wishes",
@@ -76,7 +95,11 @@ GREETINGS = {
     "Mit freundlichen Grüßen": "Kind regards",
     "Mit herzlichen Grüßen": "Warm regards",
     "Mit lieben Grüßen": "Best wishes",
+    "Schönen Feierabend": "Have a nice evening",
+    "Schönes Wochenende": "Have a nice weekend",
     "Schöne Grüße": "Best wishes",
+    "Tschüss": "Bye",
+    "Viel Erfolg": "Good luck",
     "Viele Grüße": "Best wishes",
     "Viele liebe Grüße": "Lots of love",
     "Vielen Dank und viele Grüße": "Many thanks and best wishes",
@@ -102,18 +125,28 @@ ADDRESSEES = {
     "Papa": "Dad",
     "Studierende": "students",
 }
-#: "Viele Grüße aus Köln"
-PLACES = {
-    "Genf": "Geneva",
-    "Italien": "Italy",
-    "Köln": "Cologne",
-    "München": "Munich",
-    "Nürnberg": "Nuremberg",
-    "Rom": "Rome",
-    "Spanien": "Spain",
-    "Wien": "Vienna",
-    "Zürich": "Zurich",
+#: What a training of everyday sentences has in other words, with these.
+REPHRASED = {
+    r"^Ab (heute|morgen|\w+tag|Mittwoch)(?!\w| (?:\d|um|früh))": r"Von \1 an",
+    r"(?<= )ab (heute|morgen|\w+tag|Mittwoch)(?!\w| (?:\d|um|früh))": r"von \1 an",
+    r"^Klar,(?= )": "Natürlich,",
+    r"^Naja,(?= )": "Na ja,",
+    r"(?<!\w)mit Karte (?=(?:be)?zahl)": "mit Kreditkarte ",
+    r"(?<!\w)([Ww]elche[mn]) Gleis(?!\w)": r"\1 Bahnsteig",
+    r"(?<!\w)(bin|ist|sind) ((?:gerade |noch |immer noch )?)beim "
+    r"((?:Zahn|Augen|Kinder|Haus|Tier)?[Aa]rzt)(?!\w)": r"\1 \2bei dem \3",
+    r"(?<!\w)schon ewig (?=nicht|kein)": "schon sehr lange ",
 }
+#: What stands in a sentence, what the model then writes, and what that should be.
+RIGHT_PHRASES = [
+    (r"(?<!\w)am Wochenende(?!\w)", r"\bon (?:the )?weekends?\b", "on the weekend"),
+    (
+        r"^Es war einmal (?=ein)",
+        r"^(?:It was once|There (?:was|used to be)(?: once)?|Once there was|It used to be)\b",
+        "Once upon a time there was",
+    ),
+    (r"", r"(?<!\w)([Aa]) (?=(?:8\d{0,2}|11|18)(?!\d|[.,:]\d))", r"\1n "),
+]
 _WORD = r"[A-ZÄÖÜ][\w-]*[^\W\d_]"
 _NAMES = rf"{_WORD}(?: und {_WORD}| {_WORD})?"
 _YOURS = r"(?:[Dd]eine?|[Ee]uer|[Ee]ure|[Ii]hre?) "
@@ -205,3 +238,18 @@ def _are_names(names: str | None, is_name: Callable[[str], bool]) -> bool:
 
 def _joined(names: str) -> str:
     return names.replace(" und ", " and ")
+
+
+def rephrased(sentence: str) -> str:
+    """Return a sentence in words that the training has more of, as REPHRASED says."""
+    for pattern, words in REPHRASED.items():
+        sentence = re.sub(pattern, words, sentence)
+    return sentence
+
+
+def with_right_phrases(sentence: str, translation: str) -> str:
+    """Return a translation with what RIGHT_PHRASES says of its sentence."""
+    for pattern, wrong, right in RIGHT_PHRASES:
+        if re.search(pattern, sentence):
+            translation = re.sub(wrong, right, translation)
+    return translation

@@ -162,6 +162,9 @@ def with_english_numbers(translation: str, numbers: Sequence[str]) -> str:
     """
     for number in dict.fromkeys(numbers):
         bare = number.lstrip("-−")
+        if re.fullmatch(r"[12]\d{3}", bare):  # a year, or a number without a comma here
+            comma = rf"(?<![\w,.]){bare[0]},{bare[1:]}(?![\w,]|\.\d)"
+            translation = re.sub(comma, bare, translation)
         if _DECIMAL.fullmatch(bare) or _THOUSANDS.fullmatch(bare):
             english = bare.translate(str.maketrans(",. ", ".,,"))
             whole = rf"(?<![\w.,:/])(?<!\d ){re.escape(bare)}(?! ?\d|[.,:/]?\w)"

@@ -39,6 +39,40 @@ _UNITS = [
     "eighteen",
     "nineteen",
 ]
+_GERMAN = dict(
+    zip(
+        [
+            "dreizehn",
+            "vierzehn",
+            "fünfzehn",
+            "sechzehn",
+            "siebzehn",
+            "achtzehn",
+            "neunzehn",
+        ],
+        range(13, 20),
+        strict=True,
+    )
+)
+for _place, _tens in enumerate(
+    [
+        *("zwanzig", "dreißig", "vierzig", "fünfzig"),
+        *("sechzig", "siebzig", "achtzig", "neunzig"),
+    ],
+    start=2,
+):
+    _GERMAN[_tens] = 10 * _place
+    for _unit, _name in enumerate(
+        ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"],
+        start=1,
+    ):
+        _GERMAN[f"{_name}und{_tens}"] = 10 * _place + _unit
+#: "achtundzwanzig"; no "sechs Uhr dreißig", "Anfang dreißig" or "dreißiger".
+_NUMBER_WORD = re.compile(
+    rf"(?<![\w-])(?<!Uhr )(?<!Anfang )(?<!Mitte )(?<!Ende )"
+    rf"(?:{'|'.join(sorted(_GERMAN, key=len, reverse=True))})(?![\w-]| Uhr)",
+    re.IGNORECASE,
+)
 _IN_OTHER_WORDS = {
     1: "an?|once|first",
     2: "twice|second",
@@ -75,6 +109,24 @@ def numbers(sentence: str) -> list[Span]:
         )
         for found in _NUMBER.finditer(bare)
     ]
+
+
+def number_words(sentence: str) -> list[Span]:
+    """Return the numbers from 13 to 99 of a sentence that are written in words, in order."""
+    return [Span(*found.span(), found[0]) for found in _NUMBER_WORD.finditer(sentence)]
+
+
+def value_of_word(text: str) -> int | None:
+    """Return the number that a German word from "dreizehn" to "neunundneunzig" is, or None."""
+    return _GERMAN.get(text.lower())
+
+
+def in_english_words(number: int) -> str:
+    """Return a number below 100 in English words."""
+    if number < 20:
+        return _UNITS[number]
+    tens = _TENS[number // 10 - 2]
+    return f"{tens}-{_UNITS[number % 10]}" if number % 10 else tens
 
 
 def digits_of(sentence: str) -> list[str]:

@@ -1,8 +1,9 @@
-"""What is copied sign by sign: postal addresses, telephone numbers, IBANs and number plates."""
+"""Postal addresses, telephone numbers, IBANs and number plates, which are copied; places."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from translator.text.units import MEASURE
 
@@ -49,3 +50,51 @@ _ARTICLE = re.compile(r"\b(?:das|dem|den|der|die) $")
 def without_article(text: str) -> str:
     """Return a text without an article at its end: "in der Gartenstraße 5" is in a place."""
     return _ARTICLE.sub("", text)
+
+
+_SAME = """
+    Aachen Amsterdam Augsburg Barcelona Basel Belfast Berlin Bern Bielefeld Bochum Bonn Bremen
+    Bremerhaven Budapest Chemnitz Darmstadt Dortmund Dresden Dublin Duisburg Düsseldorf Edinburgh
+    Erfurt Flensburg Frankfurt Freiburg Graz Göttingen Hamburg Heidelberg Helsinki Innsbruck
+    Istanbul Jena Karlsruhe Kassel Kiel Koblenz Konstanz Leipzig Linz London Lübeck Luzern Madrid
+    Magdeburg Mainz Mannheim Marburg Münster Oldenburg Osnabrück Oslo Paris
+    Potsdam Regensburg Rostock Saarbrücken Salzburg Schwerin Stockholm Stuttgart Trier Tübingen
+    Ulm Weimar Wiesbaden Wuppertal Würzburg Chile Israel Japan Portugal
+"""
+_OTHERS = """
+    Athen:Athens Bayern:Bavaria Belgien:Belgium Braunschweig:Brunswick Bulgarien:Bulgaria
+    Brüssel:Brussels Bukarest:Bucharest Dänemark:Denmark Estland:Estonia Finnland:Finland
+    Florenz:Florence Frankreich:France Genf:Geneva Griechenland:Greece Hannover:Hanover
+    Hessen:Hesse Indien:India Irland:Ireland Island:Iceland Italien:Italy Kenia:Kenya Köln:Cologne
+    Kopenhagen:Copenhagen Kroatien:Croatia Lettland:Latvia Lissabon:Lisbon Litauen:Lithuania
+    Luxemburg:Luxembourg Mailand:Milan Marokko:Morocco Moskau:Moscow München:Munich Neapel:Naples
+    Niedersachsen:Lower_Saxony Norwegen:Norway Nürnberg:Nuremberg Prag:Prague Rom:Rome
+    Rumänien:Romania Russland:Russia Sachsen:Saxony Schottland:Scotland Schweden:Sweden
+    Sizilien:Sicily Slowenien:Slovenia Spanien:Spain Straßburg:Strasbourg Thüringen:Thuringia
+    Tschechien:Czechia Ungarn:Hungary Venedig:Venice Warschau:Warsaw Wien:Vienna Zürich:Zurich
+    Ägypten:Egypt Österreich:Austria Nordrhein-Westfalen:North_Rhine-Westphalia Tirol:Tyrol
+"""
+
+#: Towns, regions and countries with what English calls them. Of many the training has a word or
+#: two, and the model takes them for another: none that is also something else ("Essen", "Polen").
+PLACES = {
+    **{name: name for name in _SAME.split()},
+    **dict(pair.replace("_", " ").split(":") for pair in _OTHERS.split()),
+}
+_ANY_PLACE = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(sorted(PLACES, key=len, reverse=True))})(?![\w-])"
+)
+
+
+def places(sentence: str) -> list[tuple[int, int]]:
+    """Return where in a sentence places of PLACES begin and end."""
+    return [found.span() for found in _ANY_PLACE.finditer(sentence)]
+
+
+def with_english_places(translation: str, ours: Iterable[str]) -> str:
+    """Return a translation with the English names of those of our places that it has in German."""
+    for place in ours:
+        name = PLACES.get(place, place)
+        if name != place and name not in translation:
+            translation = re.sub(rf"(?<!\w){place}(?!\w)", name, translation)
+    return translation

@@ -28,6 +28,7 @@ SCRIPTS = (
         "lexicon",
         "units",
         "postal",
+        "times",
         "titles",
         "letters",
         "numbers",

@@ -173,9 +173,15 @@ class Copying {
       const isLong = number.text.length > (number.isTime ? 2 : 1);
       if (isLong && isFree(number.begin, number.end) && !isInWord) spans.push(number);
     }
-    const words = lexicon ? [...sentence.matchAll(Lexicon.WORD)].filter((one) => isFree(one.index, endOf(one))) : [];
+    if (lexicon) {
+      const others = [...lexicon.letters.placesIn(sentence), ...Numbers.words(sentence)];
+      const free = others.filter(([begin, end]) => isFree(begin, end));
+      spans.push(...free.map(([begin, end, english]) => ({ ...span(begin, end), english })));
+    }
+    const words = lexicon ? [...sentence.matchAll(Lexicon.WORD)] : [];
     const names = [];
     words.forEach((found, i) => {
+      if (!isFree(found.index, endOf(found))) return;
       const word = found[0];
       const before = words.slice(Math.max(i - 2, 0), i).map(([other]) => other);
       const follows = names.length > 0 && sentence.slice(names.at(-1).end, found.index) === " ";
@@ -262,9 +268,11 @@ class Copying {
   // Whether a translation has a span, perhaps in another form.
   static isCopied(span, translation) {
     if (!span.isNumber) {
+      const value = Numbers.valueOfWord(span.text);
+      if (value !== undefined) return Numbers.isCopied({ ...span, text: `${value}` }, translation);
       const digits = Units.MEASURE_ALONE.test(span.text) ? Numbers.digitsOf(span.text) : [];
       const persons = Titles.english(span.text);
-      const english = [Copying.written(span.text), Units.withEnglishNumbers(span.text, digits)];
+      const english = [Copying.written(span), Units.withEnglishNumbers(span.text, digits)];
       const forms = persons.length ? persons : english;
       return [...forms, ...forms.map(Copying.inEnglish)].some((form) => Copying.places(form, translation) > 0);
     }
@@ -286,8 +294,9 @@ class Copying {
     const ways = [];
     for (let way = 0; way < Copying.WAYS; way++) {
       const chosen = [];
-      for (const kind of kinds) {
-        const texts = known[kind];
+      for (const [i, kind] of kinds.entries()) {
+        // The model knows digits where it doesn't know the word.
+        const texts = kind === "word" ? [`${Numbers.valueOfWord(spans[i].text)}`] : known[kind];
         const rotated = [...texts.slice(way % (texts.length || 1)), ...texts.slice(0, way)];
         chosen.push(...rotated.filter((text) => !chosen.includes(text)).slice(0, 1));
       }
@@ -297,15 +306,17 @@ class Copying {
         const before = text.slice(0, spans[i].begin);
         text = (kinds[i] === "place" ? Postal.withoutArticle(before) : before) + chosen[i] + text.slice(spans[i].end);
       }
-      ways.push({ text, chosen });
+      if (!ways.some((one) => one.text === text)) ways.push({ text, chosen });
     }
     return ways;
   }
 
   static kind(span, lexicon) {
     if (!span.isNumber) {
+      if (Numbers.valueOfWord(span.text) !== undefined) return "word";
       if (Units.DATES.has(span.text)) return Units.MONTHS.has(span.text) ? "month" : "day";
       if (Units.MEASURE_ALONE.test(span.text)) return "measure";
+      if (span.english) return "place";
       if (Titles.english(span.text).length) return Titles.kind(span.text);
       if (Markup.PLACEHOLDER_ALONE.test(span.text)) return /[dfiu]$/.test(span.text) ? "short" : "name";
       const digits = span.text.match(/[\p{Nd}¹²³⁰⁴-⁹₀-₉]/gu) || [];
@@ -322,14 +333,16 @@ class Copying {
   static putBack(translation, spans, chosen) {
     if (!chosen.length) return translation;
     if (chosen.some((known) => Copying.places(known, translation) !== 1)) return null;
-    const texts = chosen.map((known, i) => [Copying.whole(known), Copying.written(spans[i].text)]);
+    const texts = chosen.map((known, i) => [Copying.whole(known), Copying.written(spans[i])]);
     const textOf = (found) => texts.find(([place]) => pattern(`^(?:${place})$`, "u").test(found))[1];
     // All at once: what is put in may contain what stands for another.
     return translation.replace(pattern(texts.map(([place]) => place).join("|")), textOf);
   }
 
-  static written(text) {
-    return Titles.english(text)[0] ?? Units.DATES.get(text) ?? text;
+  static written({ text, english }) {
+    const value = Numbers.valueOfWord(text);
+    if (value !== undefined) return Numbers.inEnglishWords(value);
+    return english ?? Titles.english(text)[0] ?? Units.DATES.get(text) ?? text;
   }
 
   static escaped(text) {

@@ -25,10 +25,15 @@ class Letters {
   );
   static MARKS = pattern(String.raw`[,!:.]*\s*`, "uy");
 
-  // tables: labels, greetings, addressees and places, each German: English.
-  constructor(tables, lexicon) {
+  // tables: labels, greetings, addressees and places, each German: English; rephrased: [pattern, words];
+  // right: [pattern of a sentence, pattern of its translation, words].
+  constructor({ rephrased, right, ...tables }, lexicon) {
+    this.usual = rephrased.map(([ours, theirs]) => [pattern(ours), theirs]);
+    this.right = right.map(([ours, wrong, words]) => [pattern(ours, "u"), pattern(wrong), words]);
     const byName = Object.entries(tables).map(([name, table]) => [name, new Map(Object.entries(table))]);
     Object.assign(this, { lexicon }, Object.fromEntries(byName));
+    const longest = [...this.places.keys()].sort((one, other) => other.length - one.length).join("|");
+    this.anyPlace = pattern(String.raw`(?<![\w\-])(?:${longest})(?![\w\-])`);
     const longestFirst = [...this.greetings.keys()].sort((one, other) => other.length - one.length);
     this.greeting = pattern(
       String.raw`^\s*(?<greeting>${longestFirst.map(Copying.escaped).join("|")})` +
@@ -36,6 +41,30 @@ class Letters {
         Letters.END,
       "u",
     );
+  }
+
+  // Where in a sentence places begin and end, with their English names: [begin, end, name].
+  placesIn(sentence) {
+    const found = [...sentence.matchAll(this.anyPlace)];
+    return found.map(({ 0: text, index }) => [index, index + text.length, this.places.get(text)]);
+  }
+
+  // A translation with the English names of those of our places that it has in German.
+  static withEnglishPlaces(translation, spans) {
+    const lost = spans.filter(({ text, english }) => english && english !== text && !translation.includes(english));
+    const named = (written, { text, english }) => written.replace(pattern(String.raw`(?<!\w)${text}(?!\w)`), english);
+    return lost.reduce(named, translation);
+  }
+
+  // A sentence in words that the training has more of.
+  rephrased(sentence) {
+    return this.usual.reduce((text, [ours, theirs]) => text.replace(ours, theirs), sentence);
+  }
+
+  // A translation with the right phrases for some of its sentence.
+  withRightPhrases(sentence, translation) {
+    const concerned = this.right.filter(([ours]) => ours.test(sentence));
+    return concerned.reduce((text, [, wrong, right]) => text.replace(wrong, right), translation);
   }
 
   // How long a text's first phrase is, with its mark, and its translation; [0, ""] if there is none.

@@ -51,8 +51,10 @@ class LineTranslator extends Pieces {
     const digits = Numbers.digitsOf(toTranslate);
     const persons = spans.map((span) => span.text).filter((one) => Titles.english(one).length);
     const titled = persons.reduce((written, one) => Titles.withTitle(one, written), Copying.withoutCommas(text, apposed));
-    const numbered = Units.withEnglishNumbers(titled, digits);
-    const first = Copying.withFirstLetter(source, Units.withRightUnits(toTranslate, numbered), goesOn);
+    const numbered = Units.withEnglishNumbers(Letters.withEnglishPlaces(titled, spans), digits);
+    const timed = Times.withRightTimes(toTranslate, Units.withRightUnits(toTranslate, numbered));
+    const written = lexicon ? lexicon.letters.withRightPhrases(toTranslate, timed) : timed;
+    const first = Copying.withFirstLetter(source, written, goesOn);
     return isItem ? Sentences.asItem(source, first, lexicon) : first;
   }
 

@@ -24,6 +24,41 @@ class Numbers {
     12: "twelfth|dozen|noon|midnight",
   };
 
+  static GERMAN = new Map([
+    ...["dreizehn", "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn"].map((word, i) => [word, 13 + i]),
+    ...["zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"].flatMap((tens, i) => [
+      [tens, 10 * (i + 2)],
+      ...["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"].map((unit, j) => [
+        `${unit}und${tens}`,
+        10 * (i + 2) + j + 1,
+      ]),
+    ]),
+  ]);
+  // "achtundzwanzig"; no "sechs Uhr dreißig", "Anfang dreißig" or "dreißiger".
+  static GERMAN_WORD = pattern(
+    String.raw`(?<![\w\-])(?<!Uhr )(?<!Anfang )(?<!Mitte )(?<!Ende )` +
+      `(?:${[...Numbers.GERMAN.keys()].sort((one, other) => other.length - one.length).join("|")})` +
+      String.raw`(?![\w\-]| Uhr)`,
+    "giu",
+  );
+
+  // The numbers from 13 to 99 of a sentence that are written in words, in order.
+  static words(sentence) {
+    return [...sentence.matchAll(Numbers.GERMAN_WORD)].map(({ 0: text, index }) => [index, index + text.length]);
+  }
+
+  // The number that a German word from "dreizehn" to "neunundneunzig" is, or undefined.
+  static valueOfWord(text) {
+    return Numbers.GERMAN.get(text.toLowerCase());
+  }
+
+  // A number below 100 in English words.
+  static inEnglishWords(number) {
+    if (number < 20) return Numbers.UNITS[number];
+    const tens = Numbers.TENS[Math.floor(number / 10) - 2];
+    return number % 10 ? `${tens}-${Numbers.UNITS[number % 10]}` : tens;
+  }
+
   // All numbers written in digits, in order, but for those in addresses and codes.
   static numbers(sentence) {
     const masked = (found) => "_".repeat(found.length); // the places stay

@@ -125,7 +125,9 @@ class Pieces {
     const [withoutSigns, signs] = Copying.withoutSigns(source);
     const letters = normalise(withoutSigns);
     const written = lexicon ? lexicon.withUsualLetters(letters) : letters;
-    const plain = Titles.withoutTitlesOfOffices(Units.writtenOut(Copying.withUsualQuotes(written)));
+    const quoted = Copying.withUsualQuotes(written);
+    const timed = Times.withDigitalTimes(lexicon ? lexicon.letters.rephrased(quoted) : quoted);
+    const plain = Titles.withoutTitlesOfOffices(Units.writtenOut(timed));
     const [text, apposed] = lexicon ? Copying.withCommas(plain, lexicon) : [plain, []];
     // Nearly all sentences of the training ended in a mark: "Haus" alone is no house.
     const unended = !given && /[\p{L}\p{N}]$/u.test(text) && this.fits(`${text}.`);

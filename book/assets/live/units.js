@@ -140,6 +140,11 @@ class Units {
   static withEnglishNumbers(translation, numbers) {
     for (const number of new Set(numbers)) {
       const bare = number.replace(/^[-−]+/, "");
+      if (pattern(String.raw`^[12]\d{3}$`, "u").test(bare)) {
+        // A year, or a number without a comma here.
+        const comma = String.raw`(?<![\w,.])${bare[0]},${bare.slice(1)}(?![\w,]|\.\d)`;
+        translation = translation.replace(pattern(comma), bare);
+      }
       if (!Units.DECIMAL.test(bare) && !Units.GERMAN_THOUSANDS.test(bare)) continue;
       const english = bare.replace(/[,. ]/g, (mark) => (mark === "," ? "." : ","));
       const whole = String.raw`(?<![\w.,:/])(?<!\d )${Copying.escaped(bare)}(?! ?\d|[.,:/]?\w)`;

@@ -5,7 +5,7 @@ function startWorker() {
   const parts = [
     ...[pattern, strip, normalise, Tokenizer, readWeights, linear, layerNorm, add, logSoftmax, Transformer],
     ...[lengthPenalty, lengthLimit, largest, greedyDecode, beamSearch, beamSteps],
-    ...[Lexicon, Units, Postal, Titles, Letters, Numbers, Markup, Completeness, Sentences, Copying, Pieces, LineTranslator],
+    ...[Lexicon, Units, Postal, Times, Titles, Letters, Numbers, Markup, Completeness, Sentences, Copying, Pieces, LineTranslator],
     ...[notesOn, expectedChrf, serve],
   ];
   const source = `${parts.map(String).join("\n")}\nserve();`;
