@@ -200,9 +200,8 @@ class TrustedPeer(Peer):
             message["random"] = read_state(random)
 
     def _compose(self, message: dict, values: dict, reply: bool) -> dict:
-        message = super()._compose(message, values, reply)
         message["counted"] = self.leaves.counted()
-        return message
+        return super()._compose(message, values, reply)
 
     # -- references
 
