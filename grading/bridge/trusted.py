@@ -134,6 +134,7 @@ class TrustedPeer(Peer):
         for table in (
             *(self.storages.entries, self.leaves.entries, self.sent, self.calls),
             *(self.pins, self.exported, self.proxies, self.lent, self.plain),
+            self.storages.kept,
         ):
             table.clear()
         self.altered = self.storages.changes = Changes()
