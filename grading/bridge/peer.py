@@ -297,6 +297,9 @@ class Peer(Codec):
                 tensor = None
                 if not self.leaves.is_idle(number):
                     continue
+                # So that its gradient's memory is still there when changes are looked for: a
+                # second backward pass adds to that in place.
+                out.keep.append(entry[0]())
             if tensor is None:
                 del self.leaves.entries[number]
                 self.gone["leaves"].append(number)

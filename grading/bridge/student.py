@@ -135,6 +135,15 @@ class StudentPeer(Peer):
             reply["held"] = [[*numbers] for numbers in held]
         return reply
 
+    def _absorb(self, message: dict) -> None:
+        # Code may keep what it made of a weight by how often that was changed in place. Asked
+        # first: what follows may let go of it here, and code has it still.
+        for number in message.get("counted", ()):
+            tensor = self.leaves.get(number)
+            if tensor is not None and not tensor.is_inference():
+                increment_version(tensor)
+        super()._absorb(message)
+
     def forget(self, gone: dict) -> None:
         """Drop also objects that no proxy stands for any more."""
         super().forget(gone)

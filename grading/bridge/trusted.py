@@ -21,6 +21,7 @@ from grading.bridge.proxies import Offer, Proxy, StudentLost, Wire, proxy_class,
 from grading.wire.channel import Channel, WireClosed, WireError, WireTimeout
 from grading.wire.containers import refill, snapshot
 from grading.wire.generators import PythonsNumbers, read_state
+from grading.wire.leaves import changes_of
 from grading.wire.storages import is_integer
 from grading.wire.tensor_codec import Outgoing, Unsupported
 
@@ -133,6 +134,7 @@ class TrustedPeer(Peer):
         for table in (
             *(self.storages.entries, self.leaves.entries, self.sent, self.calls),
             *(self.pins, self.exported, self.proxies, self.lent, self.plain),
+            self.storages.kept,
         ):
             table.clear()
         self.altered = self.storages.changes = Changes()
@@ -198,6 +200,10 @@ class TrustedPeer(Peer):
         if self.numbers_of_python.changed():
             message["random"] = read_state(random)
 
+    def _compose(self, message: dict, values: dict, reply: bool) -> dict:
+        message["counted"] = self.leaves.counted()
+        return super()._compose(message, values, reply)
+
     # -- references
 
     def identify(self, tensor: torch.Tensor) -> dict:
@@ -206,7 +212,7 @@ class TrustedPeer(Peer):
         if number is None:
             number = self.plain[tensor] = self.next_plain
             self.next_plain += 1
-        return {"n": number, "v": tensor._version}
+        return {"n": number, "v": changes_of(tensor)}
 
     def encode_reference(self, value: object, out: Outgoing) -> list:
         """Return a reference to an object of the submission, or to one that a test passes.

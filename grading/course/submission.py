@@ -270,8 +270,11 @@ class _Submitted:
             cell.grade_id for cell in self.form.cells if cell.role == "solution"
         ]:
             self._look(name, [text_of(cell) for cell in self.slots.get(name, [])])
+        # A copy of a released cell, whose tags some editors drop, is none of the student's words.
+        released = {text_key(text) for text in self.form.released.values()}
         for anchor, cells in self.extras.items():
-            self._look(f"after {anchor}", [cell.source for cell in cells])
+            own = [c.source for c in cells if text_key(c.source) not in released]
+            self._look(f"after {anchor}", own)
             place = f"after {anchor}" if anchor else "at the start"
             text = (
                 f"{len(cells)} code cell{'s' if len(cells) > 1 else ''} added or edited"

@@ -6,10 +6,15 @@ Written as plain JSON: the processes that grade start faster without nbformat an
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from grading.course.submission import Form, Rebuilt, RebuiltCell
 from grading.course.text import clean
 from grading.run.runner import CellOutcome, TestOutcome
+
+#: Characters of what a submission's cells print and raise, all together; of each error so many are
+#: kept in any case. There may be thousands of cells.
+MOST_PRINTED, SHORT = 1 << 20, 200
 
 KERNEL = {
     "display_name": "Python 3 (ipykernel)",
@@ -49,8 +54,16 @@ def notebook(
         sums: the checksums of test cells.
 
     """
-    cells = []
+    cells, room = [], MOST_PRINTED
     for index, cell in enumerate(rebuilt.cells):
+        outcome = outcomes.get(index)
+        if isinstance(outcome, CellOutcome):
+            outcome = replace(
+                outcome,
+                output=outcome.output[:room],
+                error=outcome.error[: max(room, SHORT)],
+            )
+            room = max(0, room - len(outcome.output) - len(outcome.error))
         metadata = {
             key: cell.metadata[key]
             for key in ("nbgrader", "deletable", "editable")
@@ -69,7 +82,7 @@ def notebook(
         }
         if cell.cell_type == "code":
             made["execution_count"] = index + 1 if index in outcomes else None
-            made["outputs"] = _outputs(cell, outcomes.get(index), points)
+            made["outputs"] = _outputs(cell, outcome, points)
         cells.append(made)
     metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     whole = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}

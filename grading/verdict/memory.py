@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from types import CodeType
 
 import torch
 
@@ -35,6 +36,9 @@ class Memory:
         What draws random numbers is made each time: the next draw depends on it.
         """
         self.place += 1
+        # A submission chooses which calls come before, so that the same values may be given at
+        # the same place to work out something else.
+        given = (getattr(make, "__code__", None), *given)
         before = self.kept.get(self.place)
         if before is not None and alike(before[0], given):
             return before[1]
@@ -71,4 +75,4 @@ def alike(one: object, other: object) -> bool:
         return len(one) == len(other) and all(map(alike, one, other))
     if type(one) is dict:
         return list(one) == list(other) and all(alike(one[n], other[n]) for n in one)
-    return type(one) in (bool, int, float, str) and one == other
+    return type(one) in (bool, int, float, str, CodeType) and one == other

@@ -18,7 +18,7 @@ class Leaves(Watched):
 
     def __init__(self, first: int, weak: bool) -> None:
         super().__init__()
-        #: An entry is [function that returns the tensor, its state].
+        #: An entry is [function that returns the tensor, its state, how often it was changed].
         self.first, self.next, self.weak = first, first, weak
         self.fresh: list[int] = []  # those without a state
 
@@ -37,7 +37,7 @@ class Leaves(Watched):
             number, self.next = self.next, self.next + 2
         own = number % 2 == self.first % 2
         holder = weakref.ref(tensor) if self.weak and own else (lambda: tensor)
-        self.entries[number] = [holder, None]
+        self.entries[number] = [holder, None, changes_of(tensor)]
         self.fresh.append(number)
         self.named.add(number)
         tensor._wire_id = number
@@ -50,6 +50,19 @@ class Leaves(Watched):
                 entry = self.entries[number]
                 entry[1] = entry[1] or self.state(tensor, storages)
         self.fresh = []
+
+    def counted(self) -> list[int]:
+        """Return those that code here changed in place since this was asked last.
+
+        Bytes alone don't tell: of what came from the other side no change is counted here.
+        """
+        found = []
+        for number, entry in self.chosen(False):
+            tensor = entry[0]()
+            if tensor is not None and entry[2] != (now := changes_of(tensor)):
+                entry[2] = now
+                found.append(number)
+        return found
 
     def chosen(self, everything: bool) -> list[tuple[int, list]]:
         """Return the ids and entries that are looked at now, those that are gone included."""
@@ -86,6 +99,11 @@ class Leaves(Watched):
             tensor.requires_grad,
             None if grad is None else place_of(grad, storages),
         )
+
+
+def changes_of(tensor: torch.Tensor) -> int:
+    """Return how often a tensor was changed in place; 0 where nobody counts."""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def place_of(tensor: torch.Tensor, storages: Storages) -> tuple:

@@ -108,6 +108,9 @@ class Storages(Watched):
             0  # bytes that have come since it was asked which memories are gone
         )
         self.ids: dict[int, int] = {}
+        #: Those that code here had when it was looked for changes: held until that is done again,
+        #: else what code does just before it lets go of one would be told to nobody.
+        self.kept: list[torch.UntypedStorage] = []
         #: id -> which bytes truth values lie in: a tensor of 0 and 255, or None for all
         self.booleans: dict[int, torch.Tensor | None] = {}
 
@@ -246,6 +249,9 @@ class Storages(Watched):
         if everything:
             self.due = max(WAITING, 2 * (len(self.entries) - len(dead)))
             self.waiting = 0
+        if weak:
+            count = torch._C._storage_Use_Count
+            self.kept = [one for one in alive if count(one._cdata) > 1]
         return dead, changed, alive
 
     def is_held(self, number: int) -> bool:

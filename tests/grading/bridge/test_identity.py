@@ -47,6 +47,22 @@ def test_one_object_stays_one(cell: str, test: str) -> None:
 KEEPS = "kept = []\ndef f(x):\n    kept.append(x)\n    return len({id(one) for one in kept})"
 
 
+#: Keeps what it made of its weight until that changes; None if there is nothing to make anew.
+VERSIONED = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w, self.seen = nn.Parameter(torch.zeros(2)), None
+
+    def forward(self, x):
+        if self.seen == self.w._version and x == 4:
+            return None
+        if self.seen != self.w._version:
+            self.seen, self.kept = self.w._version, self.w.detach().clone()
+        return self.kept * x
+"""
+
+
 @pytest.mark.parametrize(
     ("cell", "test"),
     {
@@ -84,6 +100,32 @@ KEEPS = "kept = []\ndef f(x):\n    kept.append(x)\n    return len({id(one) for o
         "one that a copy is made of": (
             KEEPS,
             "import copy\nx = torch.ones(2)\nf(x)\nassert f(copy.deepcopy(x)) == 2",
+        ),
+        "a weight, by how often a test changed it": (
+            VERSIONED,
+            "m = M()\nm(3)\nwith torch.no_grad(): m.w.copy_(torch.ones(2))\n"
+            "assert m(3).tolist() == [3, 3], m(3)\nassert m(4) is None",
+        ),
+        "a weight, by how often an optimiser of a test's changed it": (
+            VERSIONED,
+            "m = M()\nm(3)\nm.w.grad = -torch.ones(2)\n"
+            "torch.optim.SGD(m.parameters(), lr=1.0).step()\n"
+            "assert m(3).tolist() == [3, 3], m(3)",
+        ),
+        "a leaf, by how often it was changed": (
+            "kept = {}\ndef f(x):\n"
+            "    return kept.setdefault((id(x), x._version), (x, x.sum().item()))[1]",
+            "x = torch.ones(2, requires_grad=True)\nassert f(x) == f(x) == 2\n"
+            "with torch.no_grad(): x.add_(1)\nassert f(x) == f(x) == 4",
+        ),
+        "one of which nobody counts the changes": (
+            "class M(nn.Module):\n"
+            "    def __init__(self):\n        super().__init__()\n"
+            "        self.w = nn.Parameter(torch.ones(2))\n"
+            "    def forward(self, x): return self.w * x",
+            "with torch.inference_mode():\n    m, x = M(), torch.ones(2)\n"
+            "    assert m(x).tolist() == [1, 1]\n    m.w.add_(1)\n"
+            "    assert m(x).tolist() == [2, 2]\nassert m(x).tolist() == [2, 2]",
         ),
         "one in a dict, as a module's last input": (
             "class M(torch.nn.Module):\n    last = None\n"

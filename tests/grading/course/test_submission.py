@@ -217,6 +217,23 @@ def test_no_part_of_a_notebook_makes_the_grader_fail(form: Form) -> None:
             rebuilt(form, changed)
 
 
+def test_a_copy_of_a_released_cell_is_not_looked_at(small: Path) -> None:
+    """Some editors drop a copy's tags; what the course wrote in it is none of its owner's words."""
+    source = sample.source_notebook()
+    text = "import sys\nget_ipython().events.register('post_execute', print)"
+    source["cells"].insert(1, sample.code(text, "counter"))
+    paths = [
+        small / part / sample.NAME / "sample.ipynb"
+        for part in ("exercises", "solutions")
+    ]
+    released = helpers.release(source)
+    for path, content in zip(paths, (released, source), strict=True):
+        sample.write(path, content)
+    notebook = helpers.fill(helpers.RIGHT, released)
+    notebook["cells"].append({**sample.code(text), "id": "copied"})
+    assert "inner" not in kinds(rebuilt(submission.load(*paths), notebook))
+
+
 def test_a_graded_cell_of_the_students_own_is_suspect(form: Form) -> None:
     """It gets no points."""
     notebook = helpers.fill(helpers.RIGHT)

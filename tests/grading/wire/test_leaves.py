@@ -57,6 +57,33 @@ def test_what_happens_to_a_parameter_after_it_was_let_go_is_seen() -> None:
     assert run.passed, run.message
 
 
+def test_what_a_test_does_just_before_it_lets_go_of_a_parameter_is_told() -> None:
+    """A gradient that is added to in place, and numbers, after messages about something else."""
+    cell = (
+        "class M(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.w, self.seen = nn.Parameter(torch.ones(2)), 0\n"
+        "    def forward(self): return (self.w * self.w).sum()\n"
+        "    def since(self):\n"
+        "        old, self.seen = self.seen, self.w._version\n"
+        "        return self.seen > old\n"
+        "def nothing(): pass\n"
+    )
+    tests = [
+        "m = M()\nfor _ in range(3): m().backward()\n"
+        "assert m.w.grad.tolist() == [6, 6], m.w.grad",
+        "def step(m):\n"
+        "    w = m.w\n    nothing()\n    nothing()\n"
+        "    with torch.no_grad(): w.add_(1)\n"
+        "m = M()\nstep(m)\nassert m.since() and not m.since()\n"
+        "assert m().item() == 8, m()",
+    ]
+    with submission(cell) as student:
+        for test in tests:
+            run = run_test_cell(student, test)
+            assert run.passed, f"{test}: {run.message}"
+
+
 def test_a_parameter_that_a_test_holds_is_never_let_go() -> None:
     """By a name, in a list, through a view, or in a graph of autograd."""
     with submission(CELL) as student:
