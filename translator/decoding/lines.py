@@ -329,8 +329,10 @@ def _told(
     lost = [one for one in lost if not any(one != o and one in o for o in lost)]
     added = added_names(piece.to_translate, translation) if lexicon else []
     added += added_numbers(piece.to_translate, translation)
+    unknown = _unknown(piece, lexicon)
     doubts = [f"not in the translation: {'; '.join(lost)}"] if lost else []
     doubts += [f"not in the source: {'; '.join(added)}"] if added else []
+    doubts += [f"unknown: {'; '.join(unknown)}"] if unknown else []
     if piece.unended and is_guessed(
         piece.to_translate, found.mean_log_probability, lexicon
     ):
@@ -343,6 +345,19 @@ def _told(
     if is_short(piece.to_translate, translation):
         doubts.append(f"much shorter than: {begin}")
     return told + [f"low confidence: {doubt}" for doubt in doubts]
+
+
+def _unknown(piece: Piece, lexicon: Lexicon | None) -> list[str]:
+    """Return the words that the training had in no form, and that are not to be copied."""
+    words = WORD.finditer(piece.to_translate) if lexicon else ()
+    found = [
+        word[0]
+        for word in words
+        if not lexicon.is_familiar(word[0])
+        and not lexicon.is_derived(word[0])
+        and not any(s.begin < word.end() and word.start() < s.end for s in piece.spans)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _lost_texts(piece: Piece, translation: str) -> list[str]:

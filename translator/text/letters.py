@@ -154,10 +154,12 @@ _END = r"(?=[.,!]*\s*$)"
 _LABEL = re.compile(r"\s*(?P<label>[^\s:]+)(?=:(?:\s|$))")
 _GREETING = re.compile(
     rf"\s*(?P<greeting>{'|'.join(sorted(map(re.escape, GREETINGS), key=len, reverse=True))})"
-    rf"(?:,? (?P<yours>{_YOURS})?(?P<names>{_NAMES})| aus (?P<place>{_WORD}))?{_END}"
+    rf"(?: aus (?P<place>{_WORD}))?(?:,? (?P<yours>{_YOURS})?(?P<names>{_NAMES}))?{_END}"
 )
 #: "Deine Anna"
 _SIGNATURE = re.compile(rf"\s*{_YOURS}(?P<names>{_NAMES}){_END}")
+#: "Anna Klein": alone a signature, of which the model makes a sentence.
+_FULL_NAME = re.compile(rf"\s*(?P<first>{_WORD})(?: {_WORD}){{1,2}}(?=\s*$)")
 #: "3. Mai 2024", "Berlin, den 3. Mai", "Montag, 3. Mai"
 _DATE = re.compile(
     rf"\s*(?:(?P<before>{_WORD}), (?:den |der )?)?(?P<day>\d{{1,2}})\. "
@@ -184,14 +186,13 @@ def split_phrase(text: str, is_name: Callable[[str], bool]) -> tuple[int, str]:
     if label.isupper() and label.capitalize() in LABELS:
         return _with_space(found, LABELS[label.capitalize()].upper())
     found = _GREETING.match(text)
-    if found and not found["place"] and _are_names(found["names"], is_name):
+    place = found and found["place"]
+    is_place = not place or place in PLACES or is_name(place)
+    if found and is_place and _are_names(found["names"], is_name):
         yours = "yours, " if found["yours"] else ""
         names = f", {yours}{_joined(found['names'])}" if found["names"] else ""
-        return _with_space(found, GREETINGS[found["greeting"]] + names)
-    place = found and found["place"]
-    if place and (place in PLACES or is_name(place)):
-        written = f"{GREETINGS[found['greeting']]} from {PLACES.get(place, place)}"
-        return _with_space(found, written)
+        origin = f" from {PLACES.get(place, place)}" if place else ""
+        return _with_space(found, GREETINGS[found["greeting"]] + origin + names)
     found = _DATE.match(text)
     before = found and found["before"]
     if found and (not before or before in DATES | PLACES or is_name(before)):
@@ -202,6 +203,9 @@ def split_phrase(text: str, is_name: Callable[[str], bool]) -> tuple[int, str]:
     found = _SIGNATURE.match(text)
     if found and _are_names(found["names"], is_name):
         return _with_space(found, f"Yours, {_joined(found['names'])}")
+    found = _FULL_NAME.match(text)
+    if found and found["first"] in FIRST_NAMES:
+        return _with_space(found, found[0].strip())
     return _salutation(text, is_name)
 
 

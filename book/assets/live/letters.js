@@ -10,6 +10,8 @@ class Letters {
   static LABEL = pattern(String.raw`^\s*(?<label>[^\s:]+)(?=:(?:\s|$))`, "u");
   // "Deine Anna"
   static SIGNATURE = pattern(String.raw`^\s*${Letters.YOURS}(?<names>${Letters.NAMES})${Letters.END}`, "u");
+  // "Anna Klein": alone a signature, of which the model makes a sentence.
+  static FULL_NAME = pattern(String.raw`^\s*(?<first>${Letters.WORD})(?: ${Letters.WORD}){1,2}(?=\s*$)`, "u");
   // "3. Mai 2024", "Berlin, den 3. Mai", "Montag, 3. Mai"
   static DATE = pattern(
     String.raw`^\s*(?:(?<before>${Letters.WORD}), (?:den |der )?)?(?<day>\d{1,2})\. ` +
@@ -37,7 +39,8 @@ class Letters {
     const longestFirst = [...this.greetings.keys()].sort((one, other) => other.length - one.length);
     this.greeting = pattern(
       String.raw`^\s*(?<greeting>${longestFirst.map(Copying.escaped).join("|")})` +
-        String.raw`(?:,? (?<yours>${Letters.YOURS})?(?<names>${Letters.NAMES})| aus (?<place>${Letters.WORD}))?` +
+        String.raw`(?: aus (?<place>${Letters.WORD}))?` +
+        String.raw`(?:,? (?<yours>${Letters.YOURS})?(?<names>${Letters.NAMES}))?` +
         Letters.END,
       "u",
     );
@@ -88,13 +91,10 @@ class Letters {
     found = text.match(this.greeting);
     if (found) {
       const { greeting, yours, names, place } = found.groups;
-      const written = this.greetings.get(greeting);
-      if (!place && this.areNames(names)) {
+      if ((!place || this.places.has(place) || this.isName(place)) && this.areNames(names)) {
         const signed = names ? `, ${yours ? "yours, " : ""}${Letters.joined(names)}` : "";
-        return answer(found, written + signed);
-      }
-      if (place && (this.places.has(place) || this.isName(place))) {
-        return answer(found, `${written} from ${this.places.get(place) ?? place}`);
+        const origin = place ? ` from ${this.places.get(place) ?? place}` : "";
+        return answer(found, this.greetings.get(greeting) + origin + signed);
       }
     }
     found = text.match(Letters.DATE);
@@ -108,6 +108,8 @@ class Letters {
     }
     found = text.match(Letters.SIGNATURE);
     if (found && this.areNames(found.groups.names)) return answer(found, `Yours, ${Letters.joined(found.groups.names)}`);
+    found = text.match(Letters.FULL_NAME);
+    if (found && this.lexicon.isFirstName(found.groups.first)) return answer(found, strip(found[0]));
     const [end, written] = this.salutation(text);
     return [end, written && space + written];
   }

@@ -298,9 +298,11 @@ class LineTranslator extends Pieces {
     const isGuessed = unended && LineTranslator.isGuessed(toTranslate, LineTranslator.mean(found[0]), lexicon);
     const isFamiliar = !lexicon || Lexicon.words(translation).every((word) => lexicon.isFamiliar(word));
     const isCopied = translation === source;
+    const unknown = lexicon ? LineTranslator.unknown(piece, lexicon) : [];
     const doubts = [
       lost.length && `not in the translation: ${lost.join("; ")}`,
       added.length && `not in the source: ${added.join("; ")}`,
+      unknown.length > 0 && `unknown: ${unknown.join("; ")}`,
       isGuessed && !isCopied && `a few words alone: ${begin}`,
       Completeness.lostItems(toTranslate, translation) > 0 && `fewer items than: ${begin}`,
       words >= 6 && others <= 0.5 * words && `much shorter than: ${begin}`,
@@ -312,6 +314,16 @@ class LineTranslator extends Pieces {
       isGuessed && isCopied && !isFamiliar && `taken for a name, not translated: ${begin}`,
       ...doubts.filter(Boolean).map((doubt) => `low confidence: ${doubt}`),
     ].filter(Boolean);
+  }
+
+  // The words that the training had in no form, and that are not to be copied.
+  static unknown({ toTranslate, spans }, lexicon) {
+    const isCopied = (begin, end) => spans.some((span) => span.begin < end && begin < span.end);
+    const found = [...toTranslate.matchAll(Lexicon.WORD)]
+      .filter(({ 0: word, index }) => !isCopied(index, index + word.length))
+      .map(([word]) => word)
+      .filter((word) => !lexicon.isFamiliar(word) && !lexicon.isDerived(word));
+    return [...new Set(found)];
   }
 
   static joined(pieces) {
