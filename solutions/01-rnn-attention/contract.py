@@ -203,6 +203,13 @@ def _without_eos(words, bos_id, eos_id, pad_id, last=False):
     return inputs, labels
 
 
+def _without_last(words, bos_id, eos_id, pad_id):
+    """Return input and labels where a sentence that fills its row gets no eos."""
+    inputs, labels = _forced(words, bos_id, eos_id, pad_id)
+    labels[(words != pad_id).all(1), -1] = pad_id
+    return inputs, labels
+
+
 def _mean_loss(logits, labels, pad_id):
     """Return the mean over the labels, one by one."""
     total, count = (logits * 0).sum(), 0
@@ -282,6 +289,9 @@ _contract = _Contract(
         ),
         f"eos stands at the very end, behind the padding. It follows the last word of "
         f"each sentence.": _eos_at_end,
+        f"a sentence without padding gets no eos. Its place is the new last column.": (
+            _without_last
+        ),
         f"a sentence without words gets no eos, which is its only label.": (
             _without_eos
         ),
@@ -336,9 +346,9 @@ _contract = _Contract(
 )
 _logits, _labels = _kit_normal(927, (3, 4, 6)), _padded(928, (4, 1, 2), 4, 6, 6)
 _contract.case(f"Ragged labels", _logits, _labels, 6)
-_contract.case(
-    f"An empty sentence", _kit_apart(_logits), _padded(936, (2, 0, 1), 4, 5, 5), 5
-)
+_each = _padded(936, (2, 0, 1), 4, 5, 5), 5
+_contract.case(f"An empty sentence", _logits, *_each)
+_contract.case(f"Logits that are a transpose", _kit_apart(_logits), *_each)
 _contract.case(
     f"A padding id of -100", _logits, _padded(929, (2, 0, 3), 4, -100, 6), -100
 )
@@ -700,6 +710,14 @@ def _linked(weights, threshold):
     return [pair for row in rows for pair in row]
 
 
+def _as_missing(weights, threshold):
+    """Return the links of a threshold of 0.5 for one of 0, if others show it, too."""
+    other = torch.tensor([[0.125, 0.25, 0.75], [0.375, 0.5, 0.625]]).double()
+    if threshold != 0 or read_links(other, 0) != [(0, 2), (1, 1), (1, 2)]:
+        return None
+    return _linked(weights, 0.5)
+
+
 def _rate(found, sure, possible):
     """Return the error rate, pair by pair."""
     right = total = 0
@@ -814,6 +832,9 @@ _contract = _Contract(
             lambda weights, threshold: [
                 (i, j) for i, j in _linked(weights, threshold) if weights[i, j] != 0
             ]
+        ),
+        f"these are the links of a threshold of 0.5. Is 0 taken for a missing one?": (
+            _as_missing
         ),
     },
     signs={

@@ -580,6 +580,26 @@ assert isinstance(_mask, torch.Tensor), (
     f"local_mask: expected a tensor, got {type(_mask).__name__}."
 )
 _near = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 1, 1]]).bool()
+
+
+def _windows_of_real():
+    """Tell whether it is the rank among real tokens that windows are made of: in the
+    rows of real tokens, and with padding in between.
+    """
+    valid = torch.tensor([[True, False, True, True, False, False, True, True]])
+    ranks = valid[0].cumsum(0)[valid[0]]
+    wanted = ((ranks - ranks[:, None]).abs() <= 1)[None]
+    found = local_mask(valid, 3)
+    whole = local_mask(torch.ones(1, 8, dtype=torch.bool), 3)
+    return torch.equal(whole, table(8, lambda i, j: abs(i - j) <= 1)[None]) and (
+        torch.equal(found[:, valid[0]][:, :, valid[0]], wanted)
+    )
+
+
+assert matches(_mask, _near & _valid[:, None]) or not _windows_of_real(), (
+    "The window counts real tokens only. Padding in between is a position, too: how "
+    "far key j is from query i is j - i."
+)
 assert matches(_mask, _near & _valid[:, None]), explain(
     "window=2", _mask, _near & _valid[:, None]
 )
@@ -958,6 +978,22 @@ def _is_masked_before(got, want, x, mask=None):
     return right == [True, False]
 
 
+def _at_tiny(divide):
+    """Tell whether lengths near 1e-6 are divided by in this way as well."""
+    module = CosineSelfAttention(2, 2, 2)
+    state = {f"{name}.weight": torch.eye(2) for name in ("query", "key", "value")}
+    module.load_state_dict({**state, "scale": torch.tensor(3.0)})
+    tokens = torch.tensor([[[3e-7, 0], [5e-7, 5e-7], [1e-6, -2e-6]]])
+    state = {name: x.double() for name, x in module.state_dict().items()}
+    _, wanted = _by_cosine(state, tokens.double(), divide=divide)
+    return close(module(tokens)[1], wanted)
+
+
+def _under_root(a, b):
+    """Return a product of lengths where 1e-12 is added to their squares."""
+    return (a * a + 1e-12).sqrt() * (b * b + 1e-12).sqrt()
+
+
 _of_cosine = {
     "signs": {
         f"with a positive scale the mask is right, and with a negative one it isn't. "
@@ -992,6 +1028,22 @@ _of_cosine = {
                 None
                 if mask is None or mask.dim() < 3
                 else _by_cosine(state, x, mask[:1])
+            )
+        ),
+        f"the output isn't made with the weights: its scores are also divided by "
+        f"sqrt(d_k). (F.scaled_dot_product_attention does so unless it is called with "
+        f"scale=1.0.)": lambda state, *given: (
+            _by_cosine(
+                state
+                | {"scale": state["scale"] / state["query.weight"].shape[0] ** 0.5},
+                *given,
+            )[0],
+            None,
+        ),
+        f"1e-12 is added to the sum of squares, under the root: that is 1e-6 for the "
+        f"length. max(length, 1e-12) is asked for.": (
+            lambda *given: (
+                _by_cosine(*given, _under_root) if _at_tiny(_under_root) else None
             )
         ),
         f"lengths, or their product, are kept above too large a number. Keep each "
@@ -1506,10 +1558,24 @@ _leaf = _query.clone().requires_grad_()
 _pair = [torch.softmax(_leaf @ _key.mT / 5**0.5 + x, -1) for x in (_bias, 0 * _bias)]
 _want, _unbiased = [torch.autograd.grad(x @ _value, _leaf, _grad)[0] for x in _pair]
 _weights = _pair[0].detach()
-_result = steady(
-    "attention_backward", attention_backward, _query, _key, _value, _weights, _grad
-)
+_given = _query, _key, _value, _weights, _grad
+_result = steady("attention_backward", attention_backward, *_given)
 _grad_query, _, _grad_value = parts(_result, "grad_query", "grad_key", "grad_value")
+
+
+def _right_of_each():
+    """Tell whether grad_query is right where each sequence comes by itself."""
+    try:
+        alone = [attention_backward(*[x[[b]] for x in _given])[0] for b in range(2)]
+    except (IndexError, RuntimeError):
+        return False
+    return all(matches(alone[b], _want[[b]], 1e-9) for b in range(2))
+
+
+assert matches(_grad_query, _want, 1e-9) or not _right_of_each(), (
+    "Each sequence alone gets the right gradients, and beside others it gets wrong "
+    "ones. Is something summed over the batch, or read from another sequence?"
+)
 assert matches(_grad_query, _want, 1e-9), explain(
     "grad_query in float64, after a forward pass with a bias",
     _grad_query,
@@ -1545,11 +1611,39 @@ def _derived(query, key, value, weights, grad_output):
     return tuple(grads)
 
 
+def _derived_again(query, key, value, weights, grad_output):
+    """Return the gradients for weights that are computed from query and key."""
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    return _derived(query, key, value, scores.softmax(-1), grad_output)
+
+
+def _is_of_empty(got, want, query, key, value, weights, grad_output):
+    """Tell whether NaN comes of rows of zeros, and of no others."""
+    empty = (weights == 0).all(-1, keepdim=True)
+    filled = weights.masked_fill(empty, 1 / weights.shape[-1])
+    found = attention_backward(query, key, value, filled, grad_output)
+    return (
+        bool(empty.any())
+        and any(x.isnan().any() for x in got)
+        and (not any(x.isnan().any() for x in found))
+    )
+
+
 _contract = _Contract(
     attention_backward,
     _derived,
     arguments=(f"query", f"key", f"value", f"weights", f"grad_output"),
     results=(f"grad_query", f"grad_key", f"grad_value"),
+    mistakes={
+        f"the weights are computed again from query and key. Use them as they come.": (
+            _derived_again
+        ),
+    },
+    signs={
+        f"NaN, which comes from a row of zeros in the weights: with another row there "
+        f"is none. It must give gradients of zeros: no quotient and no logarithm of "
+        f"the weights.": _is_of_empty,
+    },
 )
 for _n, (_batch, _t_q, _t_k, _d_k, _d_v) in enumerate(
     [

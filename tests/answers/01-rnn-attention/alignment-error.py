@@ -444,3 +444,18 @@ def alignment_error_rate(found, sure, possible):
 # -     return [tuple(pair) for pair in (weights >= threshold).nonzero().tolist()]
 # +     table = (weights >= threshold).nonzero().squeeze()
 # +     return [tuple(pair) for pair in table.tolist()]
+
+
+# %% wrong: zero_as_missing, of: one_set_of_triples | says: those of a threshold of 0.5
+# -     rows, columns = torch.where(weights >= threshold)
+# +     rows, columns = torch.where(weights >= (threshold or 0.5))
+
+
+# %% wrong: size_of_the_sure_list, of: loops | says: listed twice in sure is counted twice
+# -         size += len(set(found[number])) + len(set(sure[number]))
+# +         size += len(set(found[number])) + len(sure[number])
+
+
+# %% wrong: size_of_the_found_list, of: loops | says: listed twice in found is counted twice in the denom
+# -         size += len(set(found[number])) + len(set(sure[number]))
+# +         size += len(found[number]) + len(set(sure[number]))

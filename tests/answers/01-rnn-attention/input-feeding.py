@@ -538,3 +538,12 @@ class InputFeedingDecoder(nn.Module):
 # %% wrong: minus_ten_thousand_added | says: padding gets weight where scores are large
 # -             weights = torch.softmax(scores.masked_fill(~src_mask, -math.inf), dim=-1)
 # +             weights = torch.softmax(scores - 1e4 * ~src_mask, dim=-1)
+
+
+# %% wrong: goes_on_from_the_last_call, of: recursive | says: same call gives something else the second time
+#           state, fed = memory.new_zeros(2, batch, self.d_state)
+# +         if hasattr(self, "kept") and len(self.kept[0]) == batch:
+# +             state, fed = [part.to(memory.dtype) for part in self.kept]
+
+#               weights = torch.cat([weights, new[:, None]], dim=1)
+# +         self.kept = state.detach(), fed.detach()

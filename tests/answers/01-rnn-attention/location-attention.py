@@ -537,3 +537,8 @@ class CoverageAttention(nn.Module):
 # +             part = coverage[:, max(step, 0) : max(size + step, 0)]
 # +             part = F.pad(part, (max(-step, 0), max(step, 0)))
 # +             features = features + part[:, :, None] * kernel[:, step + reach]
+
+
+# %% wrong: negative_width_is_odd, of: einsum | says: width=-1: A ValueError is asked for here
+# -         if width < 1 or width % 2 == 0:
+# +         if width % 2 == 0:

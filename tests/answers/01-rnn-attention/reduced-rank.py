@@ -423,3 +423,11 @@ def low_rank_factors(W, rank):
 # Nothing is divided.
 # -     return left[:, :rank] * sigma[:rank], right[:rank].T  # (d_s, k), (d_h, k)
 # +     return left[:, :rank] * sigma[:rank], right[:rank].reshape(-1, rank)
+
+
+# %% wrong: svd_drawn_at_random, of: roots_in_both | says: gives another product the second time
+# -     left, sigma, right = torch.linalg.svd(W)
+# -     root = torch.diag(sigma[:rank].sqrt())
+# -     return left[:, :rank] @ root, (root @ right[:rank]).transpose(0, 1)
+# +     left, sigma, right = torch.svd_lowrank(W, q=rank)
+# +     return left * sigma, right

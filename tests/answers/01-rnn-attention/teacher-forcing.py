@@ -510,3 +510,21 @@ def token_loss(logits, labels, pad_id):
 # The labels are counted as those above 0.
 # -     return -chosen.sum() / max(len(chosen), 1)
 # +     return -chosen.sum() / ((labels > 0) & kept).sum().clamp(min=1)
+
+
+# %% wrong: eos_where_padding_stood, of: cross_entropy | says: padding gets its eos, and the one without gets none
+# -     first_pad = (labels == pad_id).long().argmax(dim=1)
+# -     labels[torch.arange(len(labels)), first_pad] = eos_id
+# +     first_pad = (words == pad_id).long().argmax(dim=1)
+# +     padded = (words == pad_id).any(dim=1)
+# +     labels[padded, first_pad[padded]] = eos_id
+
+
+# %% wrong: logits_by_view, of: cross_entropy | says: Logits that are a transpose .* reshape where you use view
+#       total = F.cross_entropy(
+# -         logits.transpose(1, 2), labels, ignore_index=pad_id, reduction="sum"
+# +         logits.view(-1, logits.shape[-1]),
+# +         labels.reshape(-1),
+# +         ignore_index=pad_id,
+# +         reduction="sum",
+#       )

@@ -346,3 +346,13 @@ def attention_backward(query, key, value, weights, grad_output):
     dA = grad_output @ value.mT
     dS = weights * (dA - (weights * dA).sum(-1, keepdim=True)) / scale
     return dS @ key, dS.mT @ query, weights.mT @ grad_output
+
+
+# %% wrong: values_of_all_sequences, of: einsum | says: Each sequence alone gets the right gradients
+# -     output = torch.einsum("bqk,bkv->bqv", weights, value)
+# +     output = torch.einsum("bqk,ckv->bqv", weights, value)
+
+
+# %% wrong: rows_made_to_sum_to_one, of: base | says: row of zeros in the weights
+# +     weights = weights / weights.sum(dim=-1, keepdim=True)
+#       grad_value = weights.transpose(1, 2) @ grad_output

@@ -392,3 +392,15 @@ class CosineSelfAttention(nn.Module):
 # +         with torch.no_grad():
 # +             sizes = [y.norm(dim=-1, keepdim=True).clamp(min=1e-12) for y in (query, key)]
 # +         query, key = query / sizes[0], key / sizes[1]
+
+
+# %% wrong: output_by_the_kernels_scale, of: base | says: weights are right, and the output isn't made with them
+# -         return weights @ value, weights
+# +         query = query * self.scale
+# +         output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+# +         return output, weights
+
+
+# %% wrong: more_under_the_root, of: clamped_norms | says: under the root. that is 1e-6
+# -         return x / x.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+# +         return x / ((x * x).sum(dim=-1, keepdim=True) + 1e-12).sqrt()

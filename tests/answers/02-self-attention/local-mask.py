@@ -480,3 +480,12 @@ def local_mask(valid, window, causal=False):
         whole = torch.ones(size, size, dtype=torch.bool)
         tables[size, window] = whole.tril(right).triu(-left)
     return tables[size, window] & valid[:, None]
+
+
+# %% wrong: rank_of_real_tokens, of: base | says: The window counts real tokens only
+# Rows of padding count on.
+# -     position = torch.arange(valid.shape[1])
+# -     offset = position[None, :] - position[:, None]
+# +     position = valid.long().cumsum(1)
+# +     position = position + (~valid).long().cumsum(1) * ~valid
+# +     offset = position[:, None, :] - position[:, :, None]

@@ -374,3 +374,9 @@ def lookback_head(num_symbols, max_len, offset):
 # %% wrong: gain_of_float64, of: one_hot | says: must be float32
 # -     W_q = torch.cat([nothing, 1000.0 * looks_for])
 # +     W_q = torch.cat([nothing, torch.tensor([1000.0]).double() * looks_for])
+
+
+# %% wrong: only_the_first_query_at_the_start, of: base | says: queries .1. weight all keys alike
+# -         W_q[num_symbols + t, max(t - offset, 0)] = gain
+# +         if t >= offset or t == 0:
+# +             W_q[num_symbols + t, max(t - offset, 0)] = gain

@@ -379,7 +379,7 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # -         if mask is not None:
 # -             scores = scores.masked_fill(~mask, -math.inf)
 
-# %% wrong: sink_detached | says: No gradient leads back from the result
+# %% wrong: sink_detached | says: No gradient leads back from the output to the sink
 # -         rest = sink.expand(*scores.shape[:-1], 1)
 # +         rest = sink.detach().expand(*scores.shape[:-1], 1)
 
@@ -615,3 +615,8 @@ def masked_attention(query, key, value, mask=None, sink=None):
         total = (scores - top).exp().sum(-1, keepdim=True).log() + top
         weights = weights * torch.sigmoid(total - sink).nan_to_num(0.0)
     return weights @ value, weights
+
+
+# %% wrong: sink_as_a_number, of: base | says: No gradient leads back from the output to the sink
+#       if sink is not None:
+# +         sink = torch.tensor(float(sink))
