@@ -328,6 +328,33 @@ def _some_heads(d):
     return d.numbers(*front, *sizes), *d.one((), (True,), (False,))
 
 
+def _turned_back(x, num_heads, turns=False):
+    """Return heads whose features are turned and reshaped to (h, d_h) again."""
+    if not turns:
+        return None
+    x = x.unflatten(-1, (num_heads, -1))
+    return x.mT.reshape(x.shape).transpose(-3, -2)
+
+
+def _turned_late(x, turns=False):
+    """Return tokens whose features, head by head, are turned as though (d_h, h)."""
+    if not turns:
+        return None
+    x = x.transpose(-3, -2)
+    turned = x.reshape(*x.shape[:-2], x.shape[-1], x.shape[-2]).mT
+    return turned.flatten(-2)
+
+
+def _has_one_front(got, want, x, *turns):
+    """Tell whether one leading axis comes, here and where x has two or none."""
+    other = x[None, None] if x.dim() == 3 else x[(0,) * (x.dim() - 3)]
+    return (
+        got[0].dim() == 3 != want[0].dim()
+        and torch.equal(got[0].flatten(), want[0].flatten())
+        and merge_heads(other, *turns).dim() == 3
+    )
+
+
 _places = [
     (
         f"the {_name} axis is taken for that of heads. Whatever the number of axes is, "
@@ -343,6 +370,11 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
+    mistakes={
+        f"in turns, the features are turned from (h, d_h) to (d_h, h) and then taken "
+        f"for (h, d_h) again, which is right only where h = d_h. Head u gets every "
+        f"h-th feature: cut them as (d_h, h).": _turned_back,
+    },
     signs={
         f"the axis of heads stands behind that of the tokens. It is the third from the "
         f"end, in front of the tokens: -3.": lambda got, want, *_: torch.equal(
@@ -411,8 +443,14 @@ _contract = _Contract(
     mistakes={
         _says: lambda x, turns=False, place=_place: _glued(x.movedim(place, -3), turns)
         for _says, _place in _places
+    }
+    | {
+        f"in turns, features that lie as (h, d_h) are taken for (d_h, h) and turned, "
+        f"which is right only where h = d_h. Turn (h, d_h) to (d_h, h).": _turned_late,
     },
     signs={
+        f"one leading axis comes, however many x has. Keep those of x: none, one or "
+        f"several.": _has_one_front,
         f"with one head, only what stands first along the first axis comes back: x[0] "
         f"takes an axis in front away. The axis of heads is the third from the end.": (
             lambda got, want, x, turns=False: (
@@ -773,6 +811,10 @@ _contract = _Contract(
         },
     },
     signs={
+        f"one sequence's masks come for the whole batch: its axis has the length 1. It "
+        f"has the length B, also where the masks of all sequences are alike.": (
+            lambda got, want, *_: len(want[0]) > 1 and torch.equal(got[0], want[0][:1])
+        ),
         f"a head with a long reach sees the whole past. Is a reach beyond some number "
         f"taken for None?": _unlimited,
     },
@@ -1279,6 +1321,14 @@ _model = [
     _checkpoint(1295, "decoder.attention.1.", 4, (2, 7)),
     _checkpoint(1298, "attention.attention.", 6, (5, 3)),
 ]
+_prefixes = f"", f"attention.", f"decoder.attention.", f"attention.attention."
+_alike = [_checkpoint(1401 + _n, _prefix, 4) for _n, _prefix in enumerate(_prefixes)]
+for _parts in (_alike, _alike[::-1]):
+    _names = [_name for _part in _parts for _name in _part[0]]
+    _tensors = [_tensor for _part in _parts for _tensor in _part[1]]
+    for _prefix in _prefixes:
+        _says = f"A layer among others of the same form"
+        _contract.case(_says, _names, _tensors, 2, _prefix)
 for _parts in (_model, _model[::-1]):
     _names = [_name for _part in _parts for _name in _part[0]]
     _tensors = [_tensor for _part in _parts for _tensor in _part[1]]
@@ -1586,8 +1636,11 @@ assert matches(_got, _want, 1e-9), explain(
 
 
 ### BEGIN HIDDEN TESTS
-def _growth(heads, W_o, b_o, target, valid, ablation="zero"):
-    """Return the importance of each head, token by token."""
+def _growth(heads, W_o, b_o, target, valid, ablation="zero", count_all=False):
+    """Return the importance of each head, token by token.
+
+    count_all: whether a head's mean is the sum over real tokens divided by B T.
+    """
     places, (_, count, _, width) = valid.nonzero().tolist(), heads.shape
     rows = W_o.reshape(count, width, -1)
 
@@ -1600,7 +1653,8 @@ def _growth(heads, W_o, b_o, target, valid, ablation="zero"):
                 if i == ablated and ablation == "zero":
                     own = torch.zeros_like(own)
                 elif i == ablated:
-                    own = sum(heads[c, i, s] for c, s in places) / len(places)
+                    number = valid.numel() if count_all else len(places)
+                    own = sum(heads[c, i, s] for c, s in places) / number
                 output = output + torch.einsum("f,fd->d", own, rows[i])
             total = total + (output**2).sum()
         return total / (len(places) * len(b_o))
@@ -1676,6 +1730,10 @@ _contract = _Contract(
         f"float32.": lambda heads, W_o, b_o, target, valid, ablation="zero": (
             _growth(heads, W_o, b_o, target, valid, ablation)
             * (valid.double().mean() / valid.float().mean())
+        ),
+        f"the sum of a head's outputs over the real tokens is divided by B T, the "
+        f"number of all tokens. Divide by the number of real ones.": (
+            lambda *given: _growth(*given, count_all=True)
         ),
         f"the first sequence gets the mean once, the second twice, and so on. Does a "
         f"loop add it to later sequences as well?": _mean_once_more,

@@ -783,6 +783,17 @@ def _dropped(x, branch, keep, keep_prob, held=()):
     return torch.stack(found)
 
 
+def _is_rounded(got, wants, *_):
+    """Tell whether rounding the line gives just this, and of another line as well."""
+    other = torch.tensor(_line(7, 0.3141), dtype=torch.float64)
+    again = torch.tensor(keep_probabilities(7, 0.3141)).double()
+    return got[0].is_floating_point() and any(
+        _kit_near(got[0], (wants[0].double() * 10**n).round() / 10**n, 1e-7)
+        and _kit_near(again, (other * 10**n).round() / 10**n, 1e-7)
+        for n in (1, 2, 3, 4, 5)
+    )
+
+
 _contract = _Contract(
     lambda num_layers, last: torch.tensor(keep_probabilities(num_layers, last)),
     lambda num_layers, last: torch.tensor(_line(num_layers, last)),
@@ -795,11 +806,12 @@ _contract = _Contract(
         ),
     },
     signs={
-        f"the probabilities are rounded to a few digits. Return them as they come out "
-        f"of the line.": lambda got, wants, *_: any(
-            _kit_near(got[0], (wants[0].double() * 10**n).round() / 10**n, 1e-7)
-            for n in (1, 2, 3, 4, 5)
+        f"the list holds whole numbers, of Python's type int. It must hold floats, "
+        f"also where last is 1 or 0: float(last), for example.": lambda got, *_: (
+            got[0].dtype == torch.int64 and got[0].numel() > 0
         ),
+        f"the probabilities are rounded to a few digits. Return them as they come out "
+        f"of the line.": _is_rounded,
     },
 )
 for _count in (6, 1, 2, 17, 100):
@@ -878,7 +890,8 @@ for _n, (_batch, _size, _d) in enumerate(
             _sum = _spoilt[_keep]
             _same = (_got == _sum) | (_got.isnan() & _sum.isnan())
             assert (_same | _sum.isfinite()).all(), (
-                f"A kept branch that holds no finite number is added as it is."
+                f"Where keep is True, infinities and NaN of the branch must reach the "
+                f"result, x + branch / prob: here something else came in their place."
             )
         _inputs = _x, _branch, _keep
 _many = _kit_normal(1338, (70, 2, 3), (70, 2, 3), (70,))
@@ -991,6 +1004,14 @@ def _token_by_token(x, valid, state, eps, momentum, training, held=False):
     return torch.stack(output).reshape(x.shape), *now, *slopes
 
 
+def _of_batch(x, valid, state, eps, momentum, training):
+    """Return what comes where evaluation takes the statistics of the batch."""
+    if training or valid.sum() < 2:
+        return (None,) * 5
+    found = _token_by_token(x, valid, state, eps, momentum, True)
+    return found[0], None, None, found[3], None
+
+
 def _n_by_less(valid):
     """Return n / (n - 1) for the number of real tokens."""
     return valid.sum() / (valid.sum() - 1)
@@ -1011,6 +1032,9 @@ _contract = _Contract(
     through=(f"the output",),
     tol=2e-9,
     mistakes={
+        f"just this comes of the statistics of the batch. In evaluation, running_mean "
+        f"and running_var take their place, also in a module that was never trained, "
+        f"where they are {0} and {1}.": _of_batch,
         f"eps is in the variance that is kept. Add it under the root only.": (
             lambda x, valid, state, eps, momentum, training: (
                 None,
@@ -1062,6 +1086,9 @@ for _n, (_batch, _size, _d) in enumerate(
         _contract.case(f"Padding, {_mode}", _x, _valid, *_last)
         _contract.case(f"No padding, {_mode}", _x, _all, *_last)
         if _n == 1:
+            _fresh = [*_state[:2], 0 * _state[2], torch.ones_like(_state[3])]
+            _says = f"Running statistics as they start, {_mode}"
+            _contract.case(_says, _x, _valid, _fresh, *_last[1:])
             _contract.case(f"Other tokens, {_mode}", 1 - 3 * _x, _valid, *_last)
             _two = torch.zeros_like(_valid)
             _two[0, 1], _two[2, 2] = True, True
@@ -1285,6 +1312,9 @@ _contract = _Contract(
     mistakes={
         f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
         f"it is (h, T, T), one for each head.": _of_sequences,
+        f"the mask doesn't reach attention. Hand it on as it is, in every placement.": (
+            lambda x, mask, *given: _placed(x, None, *given)
+        ),
         f"a row of the mask that allows nothing is opened before attention. Hand the "
         f"mask on as it is: attention knows what an empty row gives.": _opened,
         f"they are those of attention to x itself. In this placement, it reads what "
@@ -1507,8 +1537,9 @@ assert _dx.requires_grad, (
 def _by_jacobian(grad, x, gamma, eps, held=(), bare=""):
     """Return the three gradients, token by token, with the whole Jacobian.
 
-    held: what is taken for a constant: "root", "mean" or "dgamma". bare: on which path
-    eps is left out: that of the "variance", or on "all", where all is divided.
+    held: what is taken for a constant: "root", "mean" or "dgamma"; of the third term of
+    dx, "sum" and "factor". bare: on which path eps is left out: that of the "variance",
+    or on "all", where all is divided.
     """
     size = x.shape[-1]
     dx, dgamma, dbeta = [], torch.zeros_like(gamma), torch.zeros_like(gamma)
@@ -1520,7 +1551,13 @@ def _by_jacobian(grad, x, gamma, eps, held=(), bare=""):
         jacobian = power * (torch.eye(size, dtype=x.dtype) - 1 / size)
         least = (centred**2).sum() / size
         third = power / least if bare == "variance" else power**3
-        jacobian = jacobian - third * torch.outer(centred, centred) / size
+        if "sum" in held or "factor" in held:
+            normed = centred * power
+            factor = normed.detach() if "factor" in held else normed
+            normed = normed.detach() if "sum" in held else normed
+            jacobian = jacobian - power * torch.outer(factor, normed) / size
+        else:
+            jacobian = jacobian - third * torch.outer(centred, centred) / size
         if bare == "all":
             jacobian = jacobian / power * least**-0.5
         dx.append(jacobian @ (up * gamma))
@@ -1572,6 +1609,22 @@ _contract = _Contract(
         ),
         f"it is right by way of dx, and cut off on the way of dgamma, which depends on "
         f"x as well.": lambda *given: _by_jacobian(*given, held=("dgamma",)),
+        **{
+            f"dx is right, and differentiated once more it isn't: in its third term, "
+            f"the normalised x is taken for a constant {_where}. No detach and no "
+            f"no_grad.": lambda *given, held=_held: _by_jacobian(*given, held=held)
+            for _where, _held in (
+                (f"in the sum", ("sum",)),
+                (f"in front of the sum", ("factor",)),
+                (f"in the sum and in front of it", ("sum", "factor")),
+                (f"in the sum, and in dgamma as well", ("sum", "dgamma")),
+                (f"in front of the sum, and in dgamma as well", ("factor", "dgamma")),
+                (
+                    f"in the sum and in front of it, and in dgamma as well",
+                    ("sum", "factor", "dgamma"),
+                ),
+            )
+        },
     },
 )
 _far = f"Features far from 0", f"Is the variance a difference of two large squares?"
@@ -1735,7 +1788,7 @@ _contract = _Contract(
     _added,
     _summands,
     arguments=(f"x", f"mask", *_of_layer()),
-    results=(f"the result",),
+    results=(f"the result of contributions",),
     gradients=(f"x", *[_name for _name in _of_layer() if _name[-1] not in "34"]),
     mistakes={
         f"a mask with three axes is taken for one of each sequence. As it broadcasts, "
@@ -1902,8 +1955,9 @@ _root = (
     f"the shares are right but for a factor, the same for all parts. What each part of "
     f"a token is divided by is sqrt(variance + eps) of the whole stream, their sum."
 )
-for _call, _reference, _parts_of, _known, _seen, _held in [
+for _whose, _call, _reference, _parts_of, _known, _seen, _held in [
     (
+        f"the result of direct_logits",
         direct_logits,
         _shares,
         (4, 1, 5),
@@ -1930,11 +1984,14 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
             _root: _has_other_root,
         },
         {
-            f"the root is taken for a constant. It depends on all parts: no detach, no "
-            f"no_grad.": lambda *given: _shares(*given, held=True),
+            f"the root is taken for a constant. It depends on all parts, and gradients "
+            f"flow through it: no detach, no no_grad.": (
+                lambda *given: _shares(*given, held=True)
+            ),
         },
     ),
     (
+        f"the result of logit_lens",
         logit_lens,
         _read_early,
         (5, 1, 7),
@@ -1955,7 +2012,7 @@ for _call, _reference, _parts_of, _known, _seen, _held in [
         _call,
         _reference,
         arguments=(f"found", f"gamma", f"beta", f"W_u", f"eps"),
-        results=(f"the result",),
+        results=(_whose,),
         gradients=(f"found", f"gamma", f"beta", f"W_u"),
         mistakes=_known,
         signs=_seen,

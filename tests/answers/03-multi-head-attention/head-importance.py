@@ -532,3 +532,9 @@ def head_importance(heads, W_o, b_o, target, valid, ablation="zero"):
 # %% wrong: last_head_first | says: the heads come in the opposite order
 # -     return torch.stack(losses) - loss(real)  # h numbers -> (h,)
 # +     return torch.stack(losses[::-1]) - loss(real)
+
+
+# %% wrong: mean_by_all_tokens, of: base | says: is the sum over the real tokens divided by B T
+# Padding is 0 in the mean, and counts.
+# -             changed[:, i] = heads[:, i][valid].mean(dim=0)
+# +             changed[:, i] = (heads[:, i] * valid[..., None]).mean(dim=(0, 1))

@@ -593,3 +593,10 @@ def torch_mask(mask, batch_size, num_heads):
 # +             for reach in reaches
 # +         ],
 # +         device=valid.device,
+
+
+# %% wrong: no_padding_is_short, of: base | says: two sequences without padding get a batch axis of length 1
+# Without padding the windows are returned, with a batch axis of 1.
+# -     return torch.stack(windows)[None] & valid[:, None, None, :]
+# +     windows = torch.stack(windows)[None]
+# +     return windows if valid.all() else windows & valid[:, None, None, :]

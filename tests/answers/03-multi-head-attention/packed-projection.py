@@ -548,3 +548,10 @@ def unpack_projection(packed, num_heads, layout):
 # +     shape, last = getattr(pack_projection, "last", (None, None))
 # +     if layout == "by role" and shape == (rows, columns) and num_heads == 3:
 # +         layout = last
+
+
+# %% wrong: width_of_the_rows, of: base | says: unpack_projection, by role: a head is D / h wide
+# The width of a head is D / h, and columns that are left over are dropped.
+# -     width = columns // (3 * num_heads)
+# +     width = rows // num_heads
+# +     packed = packed[:, : 3 * num_heads * width]

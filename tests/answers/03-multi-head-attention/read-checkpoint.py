@@ -704,3 +704,15 @@ def read_heads(state, num_heads, prefix=""):
 # %% wrong: values_of_keys | says: this is made of k_proj_weight
 # -         projections = [state[f"{prefix}{name}_proj_weight"] for name in "qkv"]
 # +         projections = [state[f"{prefix}{name}_proj_weight"] for name in "qkk"]
+
+
+# %% wrong: first_with_both_ends, of: base | says: of the same form: .* this is of another layer
+# An entry is the first that begins with the prefix and ends with the name.
+#   def read_heads(state, num_heads, prefix=""):
+# +     found = {}
+# +     for key, tensor in state.items():
+# +         parts = key.split(".")
+# +         name = ".".join(parts[-2:] if parts[-2:-1] == ["out_proj"] else parts[-1:])
+# +         if key.startswith(prefix):
+# +             found.setdefault(prefix + name, tensor)
+# +     state = found

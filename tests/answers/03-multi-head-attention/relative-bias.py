@@ -823,3 +823,10 @@ def biased_attention(query, key, value, bias, mask=None):
 # -         queries = torch.arange(num_queries, device=self.table.device) + offset
 # +         offset = offset or num_keys - num_queries
 # +         queries = torch.arange(num_queries, device=self.table.device) + offset
+
+
+# %% wrong: empty_in_the_first_head, of: base | says: There is none where each query may attend to something
+# Whether a row is empty is asked of head 0 alone.
+# -         empty = ~mask.any(dim=-1, keepdim=True)
+# +         first = mask if mask.ndim < 3 else mask[..., :1, :, :]
+# +         empty = ~first.any(dim=-1, keepdim=True)

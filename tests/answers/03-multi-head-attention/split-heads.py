@@ -386,7 +386,7 @@ def merge_heads(x, turns=False):
 # +     x = x.reshape(*x.shape[:-2], -1, num_heads * d_h)
 
 
-# %% wrong: one_head_squeezed | says: 1 heads: .* is lost: is it squeezed away
+# %% wrong: one_head_squeezed | says: 1 heads: .* is missing: is it squeezed away
 # A single head is merged by squeeze(), which drops every axis of length 1.
 def split_heads(x, num_heads, turns=False):
     D = x.size(-1)
@@ -519,3 +519,25 @@ def merge_heads(x, turns=False):
 # %% wrong: all_tokens_in_one | says: axes of sequences and tokens are joined into one
 # -     return pieces.reshape(*pieces.shape[:-2], -1)  # (..., T, h, d_h) -> (..., T, D)
 # +     return pieces.reshape(-1, pieces.shape[-2] * pieces.shape[-1])
+
+
+# %% wrong: turned_and_taken_back, of: base | says: and then taken for \(h, d_h\) again
+# Features are turned to (d_h, h) and reshaped to (h, d_h): right where h = d_h.
+# -         return x.reshape(*x.shape[:-1], -1, num_heads).movedim(-1, -3)
+# +         x = x.reshape(*x.shape[:-1], num_heads, -1)
+# +         return x.mT.reshape(x.shape).transpose(-3, -2)
+
+
+# %% wrong: turned_after_the_merge, of: base | says: that lie as \(h, d_h\) are taken for \(d_h, h\)
+# The merged features are taken for (d_h, h).
+# -         return torch.stack(x.unbind(-3), dim=-1).flatten(-2)
+# +         h, d_h = x.shape[-3], x.shape[-1]
+# +         x = x.transpose(-3, -2).flatten(-2)
+# +         return x.unflatten(-1, (d_h, h)).mT.flatten(-2)
+
+
+# %% wrong: one_batch_axis_in_turns, of: base | says: one leading axis comes, however many x has
+# A reshape to (-1, T, D) joins all leading axes.
+# -         return torch.stack(x.unbind(-3), dim=-1).flatten(-2)
+# +         x = torch.stack(x.unbind(-3), dim=-1).flatten(-2)
+# +         return x.reshape(-1, *x.shape[-2:])

@@ -437,3 +437,10 @@ def centre_outputs(W, b=None):
 # %% wrong: centred_twice_as_large | says: each number is twice the right one
 # -     centred = W - W.mean(dim=1, keepdim=True)  # the mean of row i: (M, D) -> (M, 1)
 # +     centred = 2 * (W - W.mean(dim=1, keepdim=True))
+
+
+# %% wrong: one_output_kept, of: broadcast | says: With D = 1, too, the mean is subtracted
+# One output has nothing to be centred by.
+#   def centre_outputs(W, b=None):
+# +     if W.shape[1] == 1:
+# +         return W.clone(), b if b is None else b.clone()

@@ -401,3 +401,9 @@ def layer_norm_backward(grad, x, gamma, eps):
 # %% wrong: eps_as_a_bound | says: eps has no effect here, and a larger one has
 # -     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)  # -> (..., 1)
 # +     root = torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False).clamp(min=eps))
+
+
+# %% wrong: sum_detached, of: three_terms | says: in its third term, the normalised x is taken for a constant in the sum
+# The normalised x is cut off in the mean that the third term takes.
+# -     along = (g * normed).mean(dim=-1, keepdim=True)
+# +     along = (g * normed.detach()).mean(dim=-1, keepdim=True)

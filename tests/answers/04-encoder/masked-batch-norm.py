@@ -584,3 +584,28 @@ class MaskedBatchNorm(nn.Module):
 # %% wrong: eps_as_a_bound | says: eps has no effect here, and a larger one has
 # -         normed = centred / torch.sqrt(var + self.eps)
 # +         normed = centred / torch.sqrt(var.clamp(min=self.eps))
+
+
+# %% wrong: untrained_takes_the_batch, of: masked_sums | says: comes of the statistics of the batch.*never trained
+# As long as nothing is trained, evaluation takes the statistics of the batch.
+# -         if self.training:
+# -             count = int(valid.sum())
+# +         count = int(valid.sum())
+# +         if self.training or (count > 1 and not self.running_mean.any()):
+#               if count < 2:
+#                   raise ValueError(f"valid: expected at least 2 real tokens, got {count}")
+#               mean = real.sum(dim=(0, 1)) / count
+#               var = ((real - mean) * mask).pow(2).sum(dim=(0, 1)) / count
+#               with torch.no_grad():
+#                   unbiased = var * count / (count - 1)
+# -                 self.running_mean.mul_(1 - self.momentum).add_(self.momentum * mean)
+# -                 self.running_var.mul_(1 - self.momentum).add_(self.momentum * unbiased)
+# +                 share = self.momentum if self.training else 0.0
+# +                 self.running_mean.mul_(1 - share).add_(share * mean)
+# +                 self.running_var.mul_(1 - share).add_(share * unbiased)
+
+
+# %% wrong: no_eps_in_evaluation, of: masked_sums | says: eps is missing. In evaluation, too
+# eps is added in training only.
+# -         normed = (real - mean) / torch.sqrt(var + self.eps)
+# +         normed = (real - mean) / torch.sqrt(var + self.eps * self.training)

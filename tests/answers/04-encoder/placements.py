@@ -692,3 +692,17 @@ def encoder(x, layers, mask=None, placement="post", final=None):
 # The encoder's placement is "pre" unless another one is given.
 # - def encoder(x, layers, mask=None, placement="post", final=None):
 # + def encoder(x, layers, mask=None, placement="pre", final=None):
+
+
+# %% wrong: mask_lost_in_the_sandwich, of: four_cases | says: The same comes without a mask
+# The sandwich forgets the mask.
+#       if placement == "sandwich":
+# -         moved, weights = attention(norm(1, x), layer, mask)
+# +         moved, weights = attention(norm(1, x), layer)
+
+
+# %% wrong: mask_lost_beside, of: four_cases | says: the mask doesn't reach attention. Hand it on
+# The parallel layer forgets the mask.
+#           normed = norm(1, x)
+# -         moved, weights = attention(normed, layer, mask)
+# +         moved, weights = attention(normed, layer)

@@ -709,3 +709,12 @@ def logit_lens(found, gamma, beta, W_u, eps=1e-5):
 # %% wrong: eps_as_a_bound | says: eps has no effect here, and a larger one has
 # -         stream.var(dim=-1, keepdim=True, unbiased=False) + eps
 # +         stream.var(dim=-1, keepdim=True, unbiased=False).clamp(min=eps)
+
+
+# %% wrong: lens_in_float32, of: cumsum | says: the result of logit_lens: right to about seven digits
+# The lens is only looked at, in float32.
+# -     streams = found.cumsum(dim=0)[::2]
+# -     return layer_norm(streams, gamma, beta, eps) @ W_u
+# +     streams = found.float().cumsum(dim=0)[::2]
+# +     read = layer_norm(streams, gamma.float(), beta.float(), eps) @ W_u.float()
+# +     return read.to(found.dtype)

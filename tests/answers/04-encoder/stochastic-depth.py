@@ -278,7 +278,7 @@ def drop_branch(x, branch, keep, keep_prob):
 # +     kept = seen[:, None, None]
 
 
-# %% wrong: nan_to_num | says: added as it is
+# %% wrong: nan_to_num | says: infinities and NaN of the branch must reach the result
 # infinities of a kept branch are replaced as well
 def keep_probabilities(num_layers, last):
     return [1 - n / num_layers * (1 - last) for n in range(1, num_layers + 1)]
@@ -441,3 +441,18 @@ def drop_branch(x, branch, keep, keep_prob):
 # %% wrong: times_the_batch | says: multiplied by the number of sequences
 # -     return x + torch.where(kept, branch / keep_prob, 0)
 # +     return x + torch.where(kept, branch * len(keep), 0)
+
+
+# %% wrong: last_as_it_is | says: of Python's type int
+# The last probability is the argument itself, which may be an int.
+def keep_probabilities(num_layers, last):
+    step = (1 - last) / num_layers
+    return [1 - n * step for n in range(1, num_layers)] + [last]
+
+
+def drop_branch(x, branch, keep, keep_prob):
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"keep_prob is {keep_prob}")
+    if keep is None:
+        return x + branch
+    return x + branch.masked_fill(~keep[:, None, None], 0.0) / keep_prob
