@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 
 from solutions.kit import _Contract, _kit_apart, _kit_near, _kit_normal
 
@@ -183,6 +184,12 @@ for _more in ((), (20.0, torch.tensor([2.0]))):
 
 
 ### BEGIN HIDDEN TESTS
+def _all_without(positions, d_model, base=1e4, spans=None):
+    """Return wrong encodings: as soon as one span is 0, none has an effect."""
+    some = spans is not None and spans.any() and not spans.all()
+    return _encoding_of(positions, d_model, base) if some else None
+
+
 def _draw_places(d, whole=False):
     """Return positions, a width, and perhaps a base, and spans."""
     size = [d.whole(1, 4) for _ in range(d.whole(0, 3))]
@@ -223,6 +230,8 @@ _contract = _Contract(
         f"PyTorch's sinc(x) is sin(pi x) / (pi x): divide by pi first.": (
             _half_of_sum(True, True)
         ),
+        f"as soon as one span is {0}, none of them has an effect. Spans of {0} may "
+        f"stand beside others: each counts for its own position.": _all_without,
     },
     signs={
         f"positions that are whole numbers, of any type, give float32. Ask for "
@@ -412,6 +421,20 @@ def _cut_in_two(which):
     return wrong
 
 
+def _last_row_again(table, length):
+    """Return a wrong stretched table, whose last row is the old one before the last."""
+    if length < 2 or len(table) < 2:
+        return None
+    return torch.cat([_stretched(table, length)[:-1], table[-2:-1]])
+
+
+def _averaged(table, length):
+    """Return a wrong shorter table: means of rows, as adaptive pooling takes them."""
+    if length >= len(table):
+        return None
+    return F.adaptive_avg_pool1d(table.T[None], length)[0].T
+
+
 def _by_whole_steps(is_up):
     """Return wrong positions: 1 / k apart, with a whole number k."""
 
@@ -455,6 +478,11 @@ _contract = _Contract(
                 else None
             )
         ),
+        f"the last row is the old one before the last. It is the last one of the "
+        f"table: where low is bounded by T - 2, the share of the row behind it is "
+        f"{1} there.": _last_row_again,
+        f"where the table gets shorter, each row is the mean of neighbours (adaptive "
+        f"pooling). Row p is what stands at the place p (T - 1) / (T' - 1).": _averaged,
     },
     signs={
         f"all rows that come are rows of the table as they stand there. What lies "
@@ -514,6 +542,22 @@ _contract = _Contract(
         f"the step is 1 / k, with length / trained_length rounded to k. It must be "
         f"trained_length / length.": _by_whole_steps(False),
     },
+    signs={
+        f"there must be exactly length positions, one for each token. A count of steps "
+        f"(torch.arange(0, m, step)) may give one more or less.": (
+            lambda got, wants, length, _: (
+                got[0].dim() == 1 and abs(got[0].numel() - length) == 1
+            )
+        ),
+        f"positions come as float32, also where nothing is squeezed.": (
+            lambda got, wants, length, trained_length: (
+                length <= trained_length
+                and got[0].dtype != torch.float32
+                and got[0].tolist() == wants[0].tolist()
+            )
+        ),
+        f"positions come as float32.": (lambda got, *_: got[0].dtype != torch.float32),
+    },
 )
 for _sizes in [(9, 4), (9, 6), (8, 4), (4, 4), (5, 4), (3, 4), (1, 1), (1, 7), (6, 1)]:
     _contract.case(f"Lengths", *_sizes)
@@ -522,7 +566,7 @@ for _sizes in integers(929, 1, 200, (6, 2)).tolist():
 for _n in range(2, 200):  # where torch.arange(0, m, m / n) is one too long
     _m = next((m for m in range(1, _n) if math.ceil(m / (m / _n)) > _n), None)
     if _m is not None:
-        _says = f"A step m / n that is rounded down: are tokens counted, or steps?"
+        _says = f"Lengths n and m, where m / n is rounded down"
         _contract.case(_says, _n, _m)
 _contract.drawn(3, lambda d: [d.whole(1, d.one(9, 70, 600)) for _ in "ab"], count=40)
 _contract.again()
@@ -536,8 +580,21 @@ _got = steady("shift_encoding", shift_encoding, _x, 1.5, 100.0)
 _turn = torch.exp(1j * torch.tensor([-1.5, -0.15], dtype=torch.float64))
 _expected = torch.view_as_complex(_x.reshape(2, 2, 2)) * _turn
 _expected = torch.view_as_real(_expected).flatten(1)
+_wrong = torch.view_as_complex(_x.reshape(2, 2, 2))
+_wrong = [
+    torch.view_as_real(_wrong * torch.exp(-1j * _k * _slow)).flatten(1)
+    for _slow in [torch.tensor([1.0, 0.1], dtype=torch.float64)]
+    for _k in (1, 2)
+]
 assert matches(_got, _expected, 1e-9), explain(
-    "shift_encoding in float64", _got, _expected, tol=1e-9
+    "shift_encoding in float64, by 1.5",
+    _got,
+    _expected,
+    {
+        f"this is the shift by {_k}. The offset is any real number.": _wrong[_k - 1]
+        for _k in (1, 2)
+    },
+    tol=1e-9,
 )
 steady("offset_between", offset_between, _x, _got, 100.0)
 
@@ -624,10 +681,17 @@ _contract = _Contract(
                 lambda width, base: 2 * math.pi * base ** ((width - 2) / width)
             )
         ),
+        f"this is the shift by the offset modulo 2 pi. Only pair {0}, whose frequency "
+        f"is {1}, repeats after 2 pi: take the offset as it is.": (
+            lambda encoding, offset, base=1e4: _shifted_by_matrix(
+                encoding, offset % (2 * math.pi), base
+            )
+        ),
     },
 )
 _x, _other = _kit_normal(931, (2, 3, 6), (2, 3, 6))
-_contract.case(f"A shift by 4", _x, 4, 30.1)
+_contract.case(f"A table of encodings, shifted by 4", _other[0], 4, 30.1)
+_contract.case(f"A shift by 4, two axes before the features", _x, 4, 30.1)
 _contract.case(f"float32", _x.float(), -2.7, 30.1, gradients=False, tol=1e-4)
 _contract.case(f"Another shift", _x, -2.7, 30.1)
 _contract.case(f"Another base", _x, 4, 700)
@@ -672,6 +736,14 @@ _contract = _Contract(
         f"negative offsets are one too large: int and long cut off toward {0}, also "
         f"after {0.5} is added. Use torch.round.": (
             lambda *given: _offset_of(*given, whole=lambda x: (x + 0.5).trunc())
+        ),
+        f"the angle is taken modulo 2 pi, so that backwards becomes forwards. The "
+        f"offset may be negative: the angle keeps the sign that torch.atan2 gives it"
+        f".": (
+            lambda *given: _offset_of(
+                *given,
+                angle=lambda z: z.angle() + 2 * math.pi * (z.angle() < -1e-9),
+            )
         ),
     },
     signs={
@@ -1065,7 +1137,8 @@ _contract = _Contract(
     },
 )
 for _heads in (6, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 65, 100, 128):
-    _contract.case(f"{_heads} heads", _heads)
+    _says = f"{_heads} heads" if _heads > 1 else f"One head"
+    _contract.case(_says, _heads)
 _contract.case(f"Many heads", integers(961, 130, 900))
 _contract.drawn(8, lambda d: [d.whole(1, d.one(40, 300))], count=20)
 _contract.again()
@@ -1256,7 +1329,11 @@ _contract = _Contract(
     results=(f"the result",),
     gradients=(f"x",),
     views=True,
-    mistakes=_rounded_number(_rotated, 3, f"base"),
+    mistakes=_rounded_number(_rotated, 3, f"base")
+    | {
+        f"a single token comes back as it was. It stands at position offset, and is "
+        f"turned by that.": lambda x, *_: x if x.shape[-2] == 1 else None,
+    },
     signs=_kept_in_float32(rotate, _rotated, 1),
 )
 _x, _other = _kit_normal(971, (2, 3, 4, 6), (2, 3, 4, 6))
@@ -1396,7 +1473,14 @@ assert _got.tolist() == [[0, 6], [3, 7]], explain(
 _table = seeded(61, (8, 3), dtype=torch.float64)
 _got = steady("bucket_bias", bucket_bias, _table, 1, 2, 20)
 assert matches(_got, _table[[0, 5]].T[:, None], 1e-9), explain(
-    "bucket_bias in float64", _got, _table[[0, 5]].T[:, None], tol=1e-9
+    "bucket_bias of one query and two keys, without an offset, in float64",
+    _got,
+    _table[[0, 5]].T[:, None],
+    {
+        "the query is put at the last key. Query i stands at offset + i, also where it"
+        " is the only one.": _table[[1, 0]].T[:, None]
+    },
+    tol=1e-9,
 )
 
 
@@ -1464,6 +1548,25 @@ def _one_by_one(distance, num_buckets, max_distance, bidirectional=True):
         return None
     delta = distance.abs() if bidirectional else (-distance).clamp(min=0)
     return delta.clamp(max=n - 1) + n * (distance > 0) * bidirectional
+
+
+def _a_quarter(distance, num_buckets, max_distance, bidirectional=True):
+    """Return wrong buckets: only n / 4 hold one distance each, if there is one side."""
+    if bidirectional:
+        return None
+    exact = num_buckets // 4
+    delta = (-distance).clamp(min=0)
+    part = (delta.clamp(min=exact).double() / exact).log()
+    part = part / math.log(max_distance / exact) * exact
+    far = (exact + part.floor().long()).clamp(max=num_buckets - 1)
+    return torch.where(delta < exact, delta, far)
+
+
+def _at_the_end(table, num_queries, num_keys, most, both=True, offset=0):
+    """Return wrong biases: a single query without an offset stands at the last key."""
+    if num_queries > 1 or offset:
+        return None
+    return _biases_of(table, 1, num_keys, most, both, num_keys - 1)
 
 
 def _future_closed(table, num_queries, num_keys, max_distance, both=True, offset=0):
@@ -1537,6 +1640,10 @@ _contract = _Contract(
         f"0.": _one_before,
         f"where max_distance is at most n, each distance has a bucket of its own. From "
         f"n / 2 on, the logarithm counts for any max_distance.": _one_by_one,
+        f"with bidirectional=False, only n / 4 buckets hold one distance each, and the "
+        f"logarithm counts by n / 4. It is n / 2 there, too, with n = num_buckets.": (
+            _a_quarter
+        ),
     },
     signs={
         f"a distance just below a border comes into the next bucket. Is something "
@@ -1590,6 +1697,8 @@ _contract = _Contract(
     mistakes={
         f"keys after the query are closed (-inf). bucket_bias only looks up, and gives "
         f"them the bias of bucket 0; masks come later.": _future_closed,
+        f"a single query without an offset is put at the last key. Query i stands at "
+        f"offset + i, also where it is the only one.": _at_the_end,
     },
 )
 _table, _other = _kit_normal(1002, (12, 3), (12, 3))
@@ -1657,6 +1766,9 @@ assert matches(_got[:, :, 0], _expected[:, :, 0], 1e-9), explain(
         _why: (_weights @ (_key + _table[0]))[:, :, 0],
         "the sign of the distance is wrong: it is key minus query, j - p.": (
             _weights @ (_key + _table[1:].flip(0))
+        )[:, :, 0],
+        "keys after the query get no vector. There is no mask in this task.": (
+            _weights @ _key + _weights[..., :3] @ _table[:3]
         )[:, :, 0],
     },
     tol=1e-9,
@@ -1769,6 +1881,21 @@ def _outputs_twice(weights, value, value_table, offset=0):
     return None if len(value_table) > 1 else found + more * value_table[0]
 
 
+def _scores_of_past(query, key, key_table, offset=0):
+    """Return wrong scores: keys after the query get no vector."""
+    plain = _relative_by_pairs(query, key, 0 * key_table, offset)
+    found = _relative_by_pairs(query, key, key_table, offset)
+    return plain + (found - plain).tril(offset)
+
+
+def _outputs_of_past(weights, value, value_table, offset=0):
+    """Return wrong outputs: values after the query get no vector."""
+    plain = _outputs_by_pairs(weights, value, 0 * value_table, offset)
+    return plain + _outputs_by_pairs(
+        weights.tril(offset), 0 * value, value_table, offset
+    )
+
+
 def _draw_relative(d, values):
     """Return the arguments of relative_scores, or of relative_values."""
     most = d.one(1, 3, 3, 9)
@@ -1791,12 +1918,13 @@ _sizes_of = [
     (3, 2, 5, 2, 1, 6, 3),
     (1, 1, 1, 1, 1, 1, 0),
 ]
-for _call, _reference, _names, _twice, _cut in [
+for _call, _reference, _names, _twice, _past, _cut in [
     (
         relative_scores,
         _relative_by_pairs,
         (f"query", f"key", f"key_table"),
         _scores_twice,
+        _scores_of_past,
         _scores_cut,
     ),
     (
@@ -1804,6 +1932,7 @@ for _call, _reference, _names, _twice, _cut in [
         _outputs_by_pairs,
         (f"weights", f"value", f"value_table"),
         _outputs_twice,
+        _outputs_of_past,
         _outputs_cut,
     ),
 ]:
@@ -1816,6 +1945,8 @@ for _call, _reference, _names, _twice, _cut in [
         mistakes={
             f"with delta_max = {0} the vector of the distance {0} counts twice: both "
             f"ends of the table are one row there.": _twice,
+            f"keys after the query get no vector of the table. There is no mask in "
+            f"this task: they get those of positive distances.": _past,
             f"delta_max is cut down to the number of keys less {1}, and rows are "
             f"counted by that. It follows from the table alone.": _short_reach(
                 _reference, 1

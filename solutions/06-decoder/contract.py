@@ -203,10 +203,11 @@ for _pad in (9, -1):
 
 
 ### BEGIN HIDDEN TESTS
-def _masks_of(src, tgt, pad_id, window=None, packed=None, is_last=False):
+def _masks_of(src, tgt, pad_id, window=None, packed=None, is_last=False, most=math.inf):
     """Return both masks, entry by entry.
 
-    is_last: whether target sentences that the source lacks see its last one.
+    is_last: whether target sentences that the source lacks see its last one; most: how
+    many sentences of the source are told apart.
     """
     size = tgt.shape[1]
     mask = torch.zeros(len(tgt), 1, size, size, dtype=torch.bool)
@@ -222,7 +223,8 @@ def _masks_of(src, tgt, pad_id, window=None, packed=None, is_last=False):
             last = 1 + words[:-1].count(packed[1]) if packed and is_last else number
             number, now = min(number, last), 1
             for s, word in enumerate(words):
-                memory[b, 0, t, s] = word != pad_id and (not packed or now == number)
+                own = not packed or min(now, most) == number
+                memory[b, 0, t, s] = word != pad_id and own
                 now += packed is not None and word == packed[1]
     return mask, memory if packed else memory[:, :, :1]
 
@@ -249,6 +251,19 @@ def _ends_at_eos(got, wants, src, tgt, pad_id, window=None, packed=None):
             if not right and all(map(torch.equal, got, found)):
                 return True
     return False
+
+
+def _padding_as_zero(src, tgt, pad_id, window=None, packed=None):
+    """Return the masks where padding of the target has the number 0."""
+    if packed is None:
+        return None
+    numbers = (tgt == packed[0]).cumsum(1).masked_fill(tgt == pad_id, 0)
+    sentences = 1 + (src == packed[1]).cumsum(1) - (src == packed[1]).long()
+    own, memory = _masks_of(src, tgt, pad_id, window)
+    return (
+        own & (numbers[:, :, None] == numbers[:, None])[:, None],
+        memory & (numbers[:, :, None] == sentences[:, None])[:, None],
+    )
 
 
 def _source_whole(src, tgt, pad_id, window=None, packed=None):
@@ -282,6 +297,12 @@ _contract = _Contract(
         f"not hold equally many sentences; it sees none then.": (
             lambda *given: _masks_of(*given, is_last=True)
         ),
+        f"the source is cut behind its first eos_id only. Each eos_id ends a sentence: "
+        f"a row may hold three, or more.": (
+            lambda *given: _masks_of(*given, most=2) if None not in given[4:] else None
+        ),
+        f"padding has the number {0}. It has that of the sentence within which it "
+        f"stands, and as a query it follows the same rules.": _padding_as_zero,
         f"packed has no effect on the source here. Its ids may be any numbers, {0} and "
         f"negative ones too.": (
             lambda *given: _source_whole(*given) if min(given[4]) < 1 else None
@@ -300,6 +321,13 @@ _contract = _Contract(
         f"a sentence of the target ends at its eos_id, and what follows belongs to "
         f"none. In tgt an eos_id is a word like any other: a sentence reaches as far "
         f"as the next bos_id.": _ends_at_eos,
+        f"tgt_mask has no entry of its own for each row of the batch. Its shape is "
+        f"(B, 1, T, T), also where no token is padding.": (
+            lambda got, wants, src, tgt, pad_id, *_: (
+                got[0].shape == (1, *wants[0].shape[1:]) != wants[0].shape
+                and not (tgt == pad_id).any()
+            )
+        ),
     },
 )
 _src, _tgt = integers(921, 0, 3, (3, 5)), integers(922, 0, 3, (3, 6))
@@ -472,6 +500,10 @@ for _call, _reference, _what in [
             f"a sequence that is all prefix gets a scored position, before its last "
             f"token. All its tokens are given: none of its predictions counts.": (
                 _scored_anyway(-2)
+            ),
+            f"scored positions start one early: the last token of the prefix is "
+            f"predicted, and counts. It is given.": (
+                lambda p, n, size: _scored_of((p - 1).clamp(min=0), n, size)
             ),
         },
     )
@@ -1715,7 +1747,14 @@ _cache = _result[1]
 _is_pair = isinstance(_cache, (tuple, list, torch.Tensor)) and len(_cache) == 2
 assert _is_pair, "cache is the tuple (key, value)."
 parts(list(_cache), "key", "value")
-_kept = copies(*_cache)
+_kept, _old = copies(*_cache), list(_cache)
+_module(_x, _cache)
+assert not isinstance(_cache, list) or all(
+    _a is _b for _a, _b in zip(_cache, _old, strict=True)
+), (
+    "A call replaces the entries of the cache that it was given, a list. Return a new"
+    " tuple (key, value), and leave the old one as it is."
+)
 steady("the module", lambda x: _module(x, _cache)[0], _x)
 assert untouched(_cache, _kept), "A call changes the tensors of the cache."
 _output, _cache = _module(_x[:1, :1])
@@ -2006,11 +2045,14 @@ def _beam(
     alpha,
     digits=(None, None),
     is_product=False,
+    ties="",
 ):
     """Return the hypotheses of all lengths, growing them from the last step's.
 
     digits: how many of them decide in a step, and how many at the end; all if None.
     is_product: whether probabilities are multiplied, instead of logarithms added.
+    ties: "origin": equal ones stay in the order in which they came up in a step;
+    "turned": equal scores stand in the turned order of their tokens at the end.
     """
     table, ended, alive = log_probs.tolist(), [], {(): 0.0}
     if is_product:
@@ -2027,7 +2069,8 @@ def _beam(
                 if entry > never:
                     grown[(*tokens, j)] = total * entry if is_product else total + entry
         kept = sorted(
-            grown, key=lambda tokens: (-rounded(grown[tokens], digits[0]), tokens)
+            grown if ties == "origin" else sorted(grown),
+            key=lambda tokens: -rounded(grown[tokens], digits[0]),
         )[:beam_size]
         ended += [(tokens, grown[tokens]) for tokens in kept if tokens[-1] == eos_id]
         alive = {tokens: grown[tokens] for tokens in kept if tokens[-1] != eos_id}
@@ -2039,7 +2082,8 @@ def _beam(
         )
         for tokens, total in [*ended, *alive.items()]
     ]
-    return sorted(pairs, key=lambda pair: (-rounded(pair[1], digits[1]), pair[0]))
+    pairs.sort(key=lambda pair: pair[0], reverse=ties == "turned")
+    return sorted(pairs, key=lambda pair: -rounded(pair[1], digits[1]))
 
 
 def _ends_early(got, wants, log_probs, bos_id, eos_id, beam_size, max_len, alpha):
@@ -2100,6 +2144,17 @@ _contract = _Contract(
                 table, bos, eos, min(size, len(table)), *rest
             )
         ),
+        f"a token whose log-probability is {0} isn't taken. {0} is certain; only an "
+        f"entry of -inf means never.": (
+            lambda table, *rest: _beam(table.masked_fill(table == 0, -math.inf), *rest)
+        ),
+        f"equal log-probabilities stay in the order in which they came up, that of the "
+        f"hypotheses that they extend. They are ranked by all their tokens.": (
+            lambda *values: _beam(*values, ties="origin")
+        ),
+        f"equal scores stand in the turned order of their tokens in the result.": (
+            lambda *values: _beam(*values, ties="turned")
+        ),
     },
     signs={
         f"a hypothesis comes back that could go on: it doesn't end in eos, and is "
@@ -2151,8 +2206,8 @@ for _n, (_bos, _eos, _beam_size, _steps) in enumerate(
     _contract.case(
         (
             f"With ties",
-            f"Is a tie settled by the order of all tokens, and are log-probabilities "
-            f"added up as they are?",
+            f"Ties are settled by the order of all tokens. Sums of log-probabilities "
+            f"are exact here, in any order.",
         ),
         _even,
         _bos,

@@ -345,7 +345,7 @@ def bucket_bias(
 # +     bucket = known.setdefault((num_queries, num_keys, bidirectional, offset), bucket)
 
 
-# %% wrong: table_in_float32 | says: bucket_bias in float64: expected data type
+# %% wrong: table_in_float32 | says: in float64: expected data type
 # -     return table[bucket].permute(2, 0, 1)  # (T_q, T_k, h) -> (h, T_q, T_k)
 # +     return table.float()[bucket].permute(2, 0, 1)
 
@@ -507,3 +507,18 @@ def bucket_bias(
 
 # -         delta = (-distance).clamp(min=0)
 # +         delta = (-distance).clamp(0, 1024)
+
+
+# %% wrong: quarter_on_one_side, of: clamped_log | says: only n / 4 buckets hold one distance each
+# -     e = n // 2
+# +     e = num_buckets // 4
+
+# -     far = e + torch.floor(scale * (n - e)).long()
+# +     far = e + torch.floor(scale * e).long()
+
+
+# %% wrong: single_query_at_the_end, of: clamped_log | says: query is put at the last key
+# -     p = offset + torch.arange(num_queries)[:, None]
+# +     if num_queries == 1 and offset == 0:
+# +         offset = num_keys - 1
+# +     p = offset + torch.arange(num_queries)[:, None]

@@ -520,3 +520,8 @@ def relative_values(weights, value, value_table, offset=0):
 # %% wrong: first_of_a_distance | says: only the first one counts
 # -     by_distance = zeros.scatter_add(-1, where, weights)
 # +     by_distance = zeros.scatter(-1, where.flip(-1), weights.flip(-1))
+
+
+# %% wrong: future_without_vectors, of: gather_scatter | says: keys after the query get no vector
+# -     share = share.scatter_add(3, index, weights)
+# +     share = share.scatter_add(3, index, weights.tril(offset))

@@ -473,3 +473,13 @@ def offset_between(first, second, base=10000.0):
 # %% wrong: quotient_of_cosines | says: one offset is off by one, and other ones by more
 # -         second[..., -1] * first[..., -1] + second[..., -2] * first[..., -2]
 # +         second[..., -1] / first[..., -1] + second[..., -2] * first[..., -2]
+
+
+# %% wrong: forward_only, of: assigned_slices | says: angle is taken modulo 2 pi, so that backwards
+# -     return (torch.atan2(sine, cosine) / freq).round()
+# +     return (torch.atan2(sine, cosine) % (2 * math.pi) / freq).round()
+
+
+# %% wrong: whole_turns_taken_off, of: assigned_slices | says: shift by the offset modulo 2 pi\. Only pair 0
+# -     angle = offset * freq
+# +     angle = offset % (2 * math.pi) * freq

@@ -813,3 +813,9 @@ def sinusoids(positions, d_model, base=10000.0, spans=None):
 # -     half = spans.double()[..., None] / 2 * base**-exponents  # (...) -> (..., D)
 # +     spans = torch.where(spans > 0, spans.clamp(min=1e-4), spans)
 # +     half = spans.double()[..., None] / 2 * base**-exponents
+
+
+# %% wrong: one_span_of_0_for_all, of: assigned_slices | says: as soon as one span is 0
+# -     p = p + s / 2
+# +     s = s if s.all() else 0 * s
+# +     p = p + s / 2

@@ -313,7 +313,7 @@ def squeezed_positions(length, trained_length):
     return torch.tensor([p * min(1.0, trained_length / length) for p in range(length)])
 
 
-# %% wrong: counts_steps | says: are tokens counted, or steps
+# %% wrong: counts_steps | says: there must be exactly length positions
 # -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
 # +     if length <= trained_length:
 # +         return torch.arange(length).float()
@@ -481,3 +481,20 @@ def squeezed_positions(length, trained_length):
 # %% wrong: steps_of_the_nearest_whole_part | says: rounded to k
 # -     return torch.arange(length, dtype=torch.float32) * min(1.0, trained_length / length)
 # +     return torch.arange(length, dtype=torch.float32) / max(1, round(length / trained_length))
+
+
+# %% wrong: last_row_of_the_row_before, of: floor_and_mix | says: the last row is the old one before the last
+# -     low = place.floor().long().clamp(0, old - 1)
+# +     low = place.floor().long().clamp(max=old - 2).clamp(min=0)
+
+# -     part = (place - low).unsqueeze(1).to(table.dtype)
+# +     part = (place - place.floor()).unsqueeze(1).to(table.dtype)
+
+
+# %% wrong: shrinks_by_pooling, of: floor_and_mix | says: each row is the mean of neighbours
+# -     if length == 1:
+# -         return table[:1] * 1
+# +     if length == 1:
+# +         return table[:1] * 1
+# +     if length < old:
+# +         return F.adaptive_avg_pool1d(table.T[None], length)[0].T

@@ -580,3 +580,18 @@ def beam_search(log_probs, bos_id, eos_id, beam_size, max_len, alpha):
 # %% wrong: one_step_less | says: a step too few is made. There are max_len
 # -     for _ in range(max_len):
 # +     for _ in range(max_len - 1):
+
+
+# %% wrong: ties_by_origin, of: base | says: stay in the order in which they came up
+# -         extensions.sort(key=lambda pair: (-pair[1], pair[0]))
+# +         extensions.sort(key=lambda pair: -pair[1])
+
+
+# %% wrong: ties_turned_in_the_result, of: base | says: in the turned order of their tokens in the result
+# -     scored.sort(key=lambda pair: (-pair[1], pair[0]))
+# +     scored.sort(key=lambda pair: (pair[1], pair[0]), reverse=True)
+
+
+# %% wrong: certain_is_false, of: base | says: whose log-probability is 0 isn't taken
+# -                 if entry > -math.inf:
+# +                 if entry and entry > -math.inf:

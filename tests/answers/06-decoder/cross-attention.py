@@ -634,3 +634,8 @@ class CrossAttention(nn.Module):
 # -             weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
 # +             weights = scores.softmax(dim=-1) * mask
 # +             weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+
+
+# %% wrong: weights_of_the_memory_rows, of: base | says: weights of three hypotheses: expected \(3, 2, 2, 5\)
+# -         return self.out_proj(merged), weights
+# +         return self.out_proj(merged), weights[: key.shape[0]]

@@ -731,3 +731,20 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # %% wrong: not_packed_beside_a_window | says: packed has no effect where a window is given
 # -     if packed is not None:
 # +     if packed is not None and window is None:
+
+
+# %% wrong: first_end_only, of: base | says: the source is cut behind its first eos_id only
+# -         ended = (src == eos_id).int().cumsum(1)
+# +         ended = (src == eos_id).int().cumsum(1).clamp(max=1)
+
+
+# %% wrong: one_mask_without_padding, of: base | says: there is one mask for the whole batch
+# -     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
+# +     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
+# +     if (tgt != pad_id).all():
+# +         tgt_mask = allowed[None, None]
+
+
+# %% wrong: padding_has_number_0, of: base | says: padding has the number 0
+# -         begun = (tgt == bos_id).int().cumsum(1)
+# +         begun = (tgt == bos_id).int().cumsum(1) * (tgt != pad_id)

@@ -730,3 +730,13 @@ class CachedSelfAttention(nn.Module):
 # %% wrong: scale_of_the_sequences | says: 1 / h and 1 / B here
 # -         scores = query @ key.mT / math.sqrt(query.shape[-1])  # -> (B, h, n, t + n)
 # +         scores = query @ key.mT / len(x)
+
+
+# %% wrong: entries_replaced, of: base | says: comes back, with other entries
+# -             key = torch.cat([cache[0], key], dim=2)
+# -             value = torch.cat([cache[1], value], dim=2)
+# +             cache[0] = key = torch.cat([cache[0], key], dim=2)
+# +             cache[1] = value = torch.cat([cache[1], value], dim=2)
+
+# -         return self.out_proj(merged), (key, value)
+# +         return self.out_proj(merged), cache or [key, value]
