@@ -304,7 +304,7 @@ def _kit_reason(error):
     if "size of tensor" in text or "shapes cannot" in text or "shape" in text:
         return (
             f" Shapes don't fit: does the code rely on sizes that are equal by chance, "
-            f"or read another tensor than it should?"
+            f"take another axis or read another tensor than it should?"
         )
     return f""
 
@@ -718,7 +718,8 @@ class _Contract:
                 return problem
         if not found and self.asks:
             return self.with_question(problem, got, want)
-        if not found and (f": " in f"{says}" or f"?" in f"{says}"):
+        title = says if self.name is None else says.removeprefix(f"{self.name}: ")
+        if not found and (f": " in f"{title}" or f"?" in f"{title}"):
             return problem  # the case says what it asks
         more = self.idle(twins, place, got, want, tol)
         if more is None and not found and isinstance(want, torch.Tensor):
@@ -1172,6 +1173,10 @@ class _Contract:
             problem = _kit_difference(
                 f"{says}: {name}", now, want, tol, bool(self.earlier), self.asks
             )
+            kinds = [x.dtype for x in _kit_tensors(list(values))]
+            if problem and want.dtype not in kinds:  # the statement says which
+                rule = f" Results have the data type of the inputs."
+                problem = problem.replace(rule, f"")
             if problem and self.is_rounding(
                 now,
                 want,
