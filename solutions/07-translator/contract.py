@@ -77,6 +77,14 @@ def _too_short(update, d_model, warmup, restarts, rewarm):
     return None if rate == _warm_root(update, d_model, warmup) else rate
 
 
+def _to_the_peak(update, d_model, warmup, restarts=(), rewarm=1):
+    """Return a wrong (a): a line of the warm-up ends at its peak; or None."""
+    stop = max([r for r in restarts if r < update], default=warmup)
+    if stop + rewarm >= warmup:
+        return None
+    return _warm_root(update, d_model, warmup, (stop,), warmup - stop)
+
+
 def _from_0(update, d_model, warmup, restarts=(), rewarm=1):
     """Return a wrong (a): a line from update 0, where no restart lies before."""
     if any(r < update for r in restarts):
@@ -144,6 +152,12 @@ _contract = _Contract(
     (f"update", f"d_model", f"warmup", f"restarts", f"rewarm"),
     name=f"noam",
     mistakes={
+        f"the root of d_model is rounded down to a whole number. d_model ** -0.5 has "
+        f"its fraction.": lambda update, d_model, *more: _warm_root(
+            update, math.isqrt(d_model) ** 2, *more
+        ),
+        f"the line leads to the peak, at update warmup. During the warm-up, too, it "
+        f"ends on the curve at stop + rewarm.": _to_the_peak,
         f"no restart lies before the update, and the rate rises from update {0} as "
         f"after one. It is the curve's there, whatever rewarm is.": _from_0,
         f"an update that is itself in restarts gets the rate of the curve. It comes "
@@ -233,6 +247,14 @@ _contract = _Contract(
             lambda update, peak, warmup, total, final=0.0: (
                 _half_wave(2 * total - update, peak, warmup, total, final)
                 if total < update < 2 * total - warmup
+                else None
+            )
+        ),
+        f"the wave falls to {0}, and is kept above the rate final. It falls to final: "
+        f"its height is peak - final.": (
+            lambda update, peak, warmup, total, final=0.0: (
+                max(final, _half_wave(update, peak, warmup, total))
+                if update > warmup
                 else None
             )
         ),
@@ -464,14 +486,21 @@ _contract = _Contract(
     loose=True,
     name=f"shuffle_batches",
     given=_orders,
+    signs={
+        f"of equal batches only one comes back. Each batch comes as often as it is "
+        f"there.": lambda got, wants, *_: (
+            sorted(map(list, got[0]))
+            == sorted({tuple(x): list(x) for x in wants[0]}.values())
+        ),
+    },
 )
 _alone = f"their order hangs on their number and the seed alone, not on what is in them"
 _contract.case(f"Batches that fall ({_alone})", [[50 - _n, _n] for _n in range(12)], 3)
 _contract.case(f"Another seed", [[50 - _n, _n] for _n in range(12)], 4)
 _contract.case(f"The seed 0, as good as any", [[50 - _n, _n] for _n in range(12)], 0)
+_contract.case(f"Equal batches", [[1, 0]] * 6 + [[0, 1]] * 6, 3)
 _drawn = integers(936, 0, 9, (12, 3)).tolist()
 _contract.case(f"Other batches ({_alone})", _drawn, 3)
-_contract.case(f"Equal batches", [[1, 0]] * 6 + [[0, 1]] * 6, 3)
 _says = (
     f"Seven batches, after twelve with the same seed",
     f"Is an order kept by the seed?",
@@ -735,6 +764,15 @@ _contract = _Contract(
     (f"average", f"state", f"decay"),
     apart=True,
     name=f"moving_average",
+    signs={
+        f"means come in the data type of state. They have that of average.": (
+            lambda got, wants, average, state, decay: any(
+                want.is_floating_point()
+                and got[0][name].dtype == state[name].dtype != want.dtype
+                for name, want in wants[0].items()
+            )
+        ),
+    },
 )
 _contract.case(f"Two states", *_five[:2], 0.9)
 _contract.case(f"Another decay", *_five[:2], 0.3)
@@ -1958,6 +1996,19 @@ def _without_penalty(hypotheses, references, max_n=4, smooth=False):
     return score * math.exp(max(missing, 0) / words)
 
 
+def _without(is_left_out):
+    """Return the mistake of words that are left out of the counts."""
+
+    def wrong(hypothesis, references, n):
+        texts = [
+            [word for word in text if not is_left_out(word)]
+            for text in (hypothesis, *references)
+        ]
+        return _counted(texts[0], texts[1:], n)
+
+    return wrong
+
+
 def _spoken(generator, size):
     """Return a sentence of words that are parts of each other."""
     return generator.choices(["a", "aa", "A", "b", ","], k=size)
@@ -2002,6 +2053,13 @@ _contract = _Contract(
     (f"hypothesis", f"references", f"n"),
     loose=True,
     name=f"count_matches",
+    mistakes={
+        f"words that are empty are left out. A word may be any text, and counts.": (
+            _without(lambda word: not word)
+        ),
+        f"words that are empty or blank are left out. A word may be any text, and "
+        f"counts.": _without(lambda word: not word.strip()),
+    },
 )
 _contract.case(f"A sentence", _texts[0], _known[0], 1)
 _contract.case(f"Another n", _texts[0], _known[0], 2)
@@ -2018,6 +2076,9 @@ _marks += [f" {_mark} " for _mark in ("|", "||", "_", "<sep>")]
 _left, _right = [[f"{x}{_mark}{y}" for _mark in _marks] for x, y in ("ab", "bc")]
 _left = [word for x in _left for word in (x, "c")]
 _contract.case(_joined, _left, [[word for x in _right for word in ("a", x)]], 2)
+_says = f"A word may be any text, an empty one as well"
+for _n in (1, 2, 3):
+    _contract.case(_says, ["a", "", " ", "b", ""], [["", " ", "b"], ["a", ""]], _n)
 _texts_alike = f"Two words are the same only if their texts are equal"
 _left = [
     "\u00e9",
@@ -2037,9 +2098,6 @@ for _n in (1, 2):
     _contract.case(_texts_alike, [*_left, "x", "y"], [[*_right, "x", "y"]], _n)
     _contract.case(_texts_alike, [*_right, "x", "y"], [[*_left, "x", "y"]], _n)
 _contract.case(f"A word inside another", ["a", "b"], [["xa", "bx"]], 2)
-_says = f"A word may be any text, an empty one as well"
-for _n in (1, 2, 3):
-    _contract.case(_says, ["a", "", " ", "b", ""], [["", " ", "b"], ["a", ""]], _n)
 _contract.case(f"As long as n", ["a", "b", "b"], [["a", "b", "b"]], 3)
 _contract.case(f"Shorter than n", ["a", "b"], [["a", "b"]], 4)
 _contract.case(f"An empty hypothesis", [], [["a"]], 1)
@@ -2049,7 +2107,17 @@ _contract.drawn(91, lambda d: (*_some_known(d), d.whole(1, 5)), count=40)
 _contract.again()
 
 _contract = _Contract(
-    closest_length, _nearest, (f"hypothesis", f"references"), name=f"closest_length"
+    closest_length,
+    _nearest,
+    (f"hypothesis", f"references"),
+    name=f"closest_length",
+    mistakes={
+        f"an empty reference is left out. Its length is {0}, and counts.": (
+            lambda hypothesis, references: _nearest(
+                hypothesis, [known for known in references if known] or [[]]
+            )
+        ),
+    },
 )
 for _text, _some in zip(_texts, _other, strict=True):
     _contract.case(f"Sentences", _text, _some)
@@ -2203,6 +2271,14 @@ for _tol, _hint in (
         _want,
         tol=_tol,
     )
+_steps = attempt(
+    lambda: adam_step(_parameters[0], _micro[1][0], None, 2.0)[1][0],
+    "adam_step fails at the first step, or its state has no t.",
+)
+assert type(_steps) is int, (
+    f"t in the state after the first step has the type {type(_steps).__name__}, "
+    "expected int."
+)
 _arguments = _parameters, _micro, [3, 4], _states, 0.1, 0.5
 steady("training_update", training_update, *_arguments)
 
@@ -2444,8 +2520,14 @@ _empty = [0 * _x for _x in _rows[0]]
 _some = [_empty, *_rows[1:]]
 _last = _states, 0.1, 0.2
 _near = {
-    f"right where each has tokens. Is each micro-batch divided by its own number of "
-    f"tokens? Divide the sum of all once.": (_start, _some, [2, 4, 1], *_last),
+    f"right where the one without tokens comes last. A number of tokens belongs to the "
+    f"gradients at its own place: leave out neither, or both.": (
+        *(_start, [*_rows[1:], _empty], [6, 1, 0], *_last),
+    ),
+    f"right where each has tokens. One without any adds {0} to the sum and {0} to the "
+    f"number of all tokens, by which the sum is divided, once.": (
+        *(_start, _some, [2, 4, 1], *_last),
+    ),
 }
 _says = f"One without tokens"
 _contract.case(_says, _start, _some, [0, 6, 1], *_last, nearby=_near)

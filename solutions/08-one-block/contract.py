@@ -1132,6 +1132,14 @@ def _contrast_alike(*ways):
     return wrong
 
 
+def _without_negative(state, images, captions, groups=None):
+    """Return the mistake of negative groups that are none: each pair is alone there."""
+    if groups is None or groups.min() >= 0:
+        return None
+    own = groups.max().clamp(min=0) + 1 + torch.arange(len(groups))
+    return _contrast(state, images, captions, torch.where(groups < 0, own, groups))
+
+
 def _photographs(d, kinds=("plain", "ties", "equal", "small", "large")):
     """Return images, captions and groups, None or nothing, drawn at random."""
     count = d.one(d.whole(1, 5), d.whole(1, 5), d.whole(1, 40))
@@ -1167,6 +1175,8 @@ for _n, _says, _log_scale in [  # first what is wrong with any factor
         if _log_scale > math.log(100)
         else {},
         "mistakes": {
+            f"pairs of a negative group belong to themselves alone. It is a group like "
+            f"any other.": _without_negative,
             f"all right pairs of a row weigh alike. Take the mean over those of each "
             f"image first, so that each image counts once.": _contrast_alike("r"),
             f"all right pairs of a column weigh alike. Take the mean over those of "
@@ -1190,8 +1200,9 @@ for _n, _says, _log_scale in [  # first what is wrong with any factor
     _contract.case((f"Groups", _asks), _images, _captions, _groups[0])
     _contract.case(f"No groups", _images, _captions, None)
     _says = f"Groups may be any whole numbers, large and negative ones"
+    _below = f"Negative groups are groups like any other"
     if _n == 0:
-        _contract.case(_says, _images, _captions, _groups[0] - 2)
+        _contract.case(_below, _images, _captions, _groups[0] - 2)
     if _n in (1, 2, 3):
         _tol = 1e-13 if _n == 2 else None
         _contract.case(f"Other groups", _images, _captions, _groups[1], tol=_tol)
@@ -1210,7 +1221,7 @@ for _n, _says, _log_scale in [  # first what is wrong with any factor
         _contract.case(_says, _images, _captions, 2**62 * _groups[1] - 2**62)
         for _usual in (-100, -1):  # the numbers that often stand for nothing
             _own = torch.tensor([_usual, 3, _usual, 0, 3])
-            _contract.case(_says, _images, _captions, _own)
+            _contract.case(_below, _images, _captions, _own)
         _many = *_kit_normal(1188, (67, 3), (67, 3)), integers(1189, 0, 40, (67,))
         _contract.case(f"Many pairs", *_many, gradients=False)
         _says = (
@@ -1266,6 +1277,23 @@ def _updated(alpha):
     return reference
 
 
+_module = _kit_attempt(
+    f"A module", LowRankLinear, *_kit_normal(1190, (3, 2), (3,)), 2, 3
+)
+with torch.no_grad():
+    for _weights in _module.parameters():
+        _weights.fill_(0.5)
+for _merges in (False, True):
+    if _merges:
+        _kit_attempt(f"merge()", _module.merge)
+    for _mode in (_module.eval, _module.train):
+        _kept = {name: x.clone() for name, x in _module.state_dict().items()}
+        _kit_attempt(f"{_mode.__name__}()", _mode)
+        for _name, _now in _module.state_dict().items():
+            assert torch.equal(_now, _kept.get(_name, _now)), (
+                f"{_mode.__name__}() changes {_name}. Only merge() and unmerge() "
+                f"change weight."
+            )
 for _n, (_out, _in, _rank, _alpha) in enumerate(
     [
         (4, 3, 2, 1.7),

@@ -1018,3 +1018,20 @@ def decode(ids, merges):
 # %% wrong: words_of_a_letter_skipped | says: Is a word of one character left out
 #       merges = []
 # +     words = [x for x, word in zip(words, word_counts, strict=True) if len(word) > 1]
+
+
+# %% wrong: place_kept_over_words, of: plain | says: only in one of them if both are there
+#           counts = Counter()
+# +         last = {}
+
+# -             i = 0
+# -             while i + 1 < len(ids):
+# -                 counts[ids[i], ids[i + 1]] += count
+# -                 triple = (
+# -                     ids[i] == ids[i + 1] and ids[i + 1 : i + 2] == ids[i + 2 : i + 3]
+# -                 )
+# -                 i += 2 if triple else 1
+# +             for i, pair in enumerate(zip(ids, ids[1:])):
+# +                 if pair[0] != pair[1] or last.get(pair) != i - 1:
+# +                     counts[pair] += count
+# +                     last[pair] = i

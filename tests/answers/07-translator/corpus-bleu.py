@@ -1125,3 +1125,21 @@ def corpus_bleu(hypotheses, references, max_n=4, smooth=False):
 #           matches, total = sum(m for m, _ in counts), sum(t for _, t in counts)
 # +         if smooth and any(t == 0 for _, t in counts):
 # +             return 0.0
+
+
+# %% wrong: blank_words_left_out, of: plain | says: empty or blank are left out
+# -     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+# +     words = [word for word in words if word.strip()]
+# +     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+# -     return sum((found & limit).values()), max(0, len(hypothesis) - n + 1)
+# +     return sum((found & limit).values()), sum(found.values())
+
+
+# %% wrong: empty_references_left_out, of: plain | says: an empty reference is left out
+# -         (len(r) for r in references), key=lambda length: (abs(length - size), length)
+# -     )
+# +         (len(r) for r in references if r),
+# +         key=lambda length: (abs(length - size), length),
+# +         default=0,
+# +     )

@@ -735,3 +735,16 @@ def update_of(micro_batch, accumulation):
 # %% wrong: no_restart_after_a_warmup_of_1 | says: A call drawn at random: restarts have no effect here
 # -     if last is None or update >= last + rewarm:
 # +     if last is None or warmup == 1 or update >= last + rewarm:
+
+
+# %% wrong: final_as_a_floor, of: plain | says: and is kept above `final`
+# -     return float(final + (peak - final) * (1 + math.cos(math.pi * part)) / 2)
+# +     return float(max(final, peak * (1 + math.cos(math.pi * part)) / 2))
+
+
+# %% wrong: restart_line_to_the_peak, of: plain | says: line leads to the peak, at update 100
+# -             share = min(1.0, (update - stop) / rewarm)
+# -             end = max(update, stop + rewarm)
+# +             last = max(stop + rewarm, warmup)
+# +             share = min(1.0, (update - stop) / (last - stop))
+# +             end = max(update, last)

@@ -737,3 +737,12 @@ def shuffle_batches(batches, seed):
 
 # -     return 1 - used / cells if cells else 0.0
 # +     return pads / cells if cells else 0.0
+
+
+# %% wrong: equal_batches_once, of: plain | says: of equal batches only one comes back
+# -     order = list(range(len(batches)))
+# -     random.Random(seed).shuffle(order)
+# -     return [batches[i] for i in order]
+# +     draw = random.Random(seed)
+# +     keys = {tuple(batch): draw.random() for batch in batches}
+# +     return [list(batch) for batch in sorted(keys, key=keys.get)]

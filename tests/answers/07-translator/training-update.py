@@ -838,3 +838,14 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # %% wrong: decay_whatever_the_parameter | says: rate times decay is subtracted
 # -     parameter = parameter - rate * decay * parameter
 # +     parameter = parameter - rate * decay
+
+
+# %% wrong: counts_shifted_by_an_empty_one, of: plain | says: right where the one without tokens comes last
+#       tokens = sum(num_tokens)
+# +     filled = [n for n in num_tokens if n > 0]
+# +     micro_gradients = [row for row, _ in zip(micro_gradients, filled)]
+
+
+# %% wrong: steps_as_tensor, of: plain | says: has the type Tensor, expected int
+# -         state = 0, torch.zeros_like(parameter), torch.zeros_like(parameter)
+# +         state = torch.tensor(0), *torch.zeros(2, *parameter.shape).to(parameter)

@@ -246,7 +246,7 @@ class ContrastiveLoss(nn.Module):
 # +         right = (groups[:, None] == groups).to(scores.dtype)
 
 
-# %% wrong: no_group_of_its_own | says: Groups may be any whole numbers
+# %% wrong: no_group_of_its_own | says: pairs of a negative group belong to themselves
 # Pairs of the group -100 belong to nobody but themselves.
 # -         right = (groups[:, None] == groups).to(scores.dtype)  # (B, B)
 # +         same = (groups[:, None] == groups) & (groups != -100)
@@ -307,3 +307,9 @@ class ContrastiveLoss(nn.Module):
 # -         columns = -(torch.log_softmax(scores, dim=0) * right).sum(dim=0) / number
 # +         rows = -(torch.log_softmax(-scores, dim=1) * right).sum(dim=1) / number
 # +         columns = -(torch.log_softmax(-scores, dim=0) * right).sum(dim=0) / number
+
+
+# %% wrong: negative_groups_alone, of: logsumexp | says: pairs of a negative group belong to themselves
+# -         right = groups[:, None] == groups[None, :]
+# +         right = (groups[:, None] == groups[None, :]) & (groups >= 0)
+# +         right = right | torch.eye(len(groups), dtype=torch.bool)

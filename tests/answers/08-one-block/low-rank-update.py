@@ -470,3 +470,12 @@ class LowRankLinear(nn.Module):
 # %% wrong: factor_at_least_1 | says: the factor is 1. It is alpha / rank, 0.375
 # -         self.scale = alpha / rank
 # +         self.scale = max(alpha / rank, 1.0)
+
+
+# %% wrong: merges_in_eval, of: parameters | says: eval\(\) changes weight
+# -     def delta(self):
+# +     def train(self, mode=True):
+# +         _ = self.unmerge() if mode else self.merge()
+# +         return super().train(mode)
+# +
+# +     def delta(self):
