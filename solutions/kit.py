@@ -1101,6 +1101,7 @@ class _Contract:
         before = _kit_copy(values)
         if self.make is not None and self.number == 1:
             call.eval()
+        had_state = self.make is None or self.number > 1 or self.has_state(call)
         asked = self.ask(call)
         if self.number % 2 and all(self.arguments):
             result = _kit_attempt(
@@ -1125,7 +1126,8 @@ class _Contract:
                     None,
                 )
         if self.make is not None and self.number < 2 and not self.has_state(call):
-            return f"{says}: a call changes the module's state_dict.", None
+            who = f"a call" if had_state else f"eval()"
+            return f"{says}: {who} changes the module's state_dict.", None
         return self.judged(says, result, values, wants, tol)
 
     def has_state(self, module):
