@@ -154,7 +154,7 @@ def test_symbols_and_marks_of_lists_stay(line, stays, capsys):
         ("Draussen ist es heiss.", "It's hot outside."),
         ("Das ist NICHT lustig.", "That's not funny."),
         ("Sie wiegt max. 60 kg.", "She weighs 60 kilograms at most."),
-        ("Bis Köln sind es noch 120 km.", "It's 120 kilometers to Köln."),
+        ("Bis Köln sind es noch 120 km.", "It's 120 kilometers to Cologne."),
         ("Die Stadt hat 83.245 Einwohner.", "The city has 83,245 inhabitants."),
         ("Der Laden ist (leider) geschlossen.", "The store is closed (unfortunately)."),
         ("(Er hat nichts davon gewusst.)", "(He didn't know anything about it.)"),

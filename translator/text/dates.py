@@ -47,7 +47,9 @@ _IN_WORDS = re.compile(
     r"(?P<noun> [A-ZÄÖÜ])?"
 )
 #: "17 Uhr", but not where a sentence begins: there the model takes "17:00" for 17,000.
-_AFTERNOON = re.compile(r"(?<=[a-zäöü] )(?P<hour>1[3-9]|2[0-4]) Uhr(?! ?\d|\w)")
+_AFTERNOON = re.compile(
+    r"(?P<before>\w+,? \w+,? )(?P<hour>1[3-9]|2[0-4]) Uhr(?! ?\d|\w)"
+)
 _TWELVE = re.compile(
     r"(?<![\d:.])(?P<hour>\d\d?)(?P<minutes>:\d\d)? ?(?P<half>[ap])\.?m\b\.?"
 )
@@ -75,7 +77,7 @@ def with_digital_times(text: str) -> str:
         return (found["before"] or "") + time + (found["noun"] or "")
 
     text = _IN_WORDS.sub(digital, text)
-    return _AFTERNOON.sub(r"\g<hour>:00 Uhr", text)
+    return _AFTERNOON.sub(r"\g<before>\g<hour>:00 Uhr", text)
 
 
 def with_right_times(sentence: str, translation: str) -> str:

@@ -15,7 +15,7 @@ class Times {
       String.raw`(?<hour>${Times.HOUR})(?!\w)(?: Uhr(?!\w))?(?<noun> [A-ZÄÖÜ])?`,
   );
   // "17 Uhr", but not where a sentence begins.
-  static AFTERNOON = pattern(String.raw`(?<=[a-zäöü] )(1[3-9]|2[0-4]) Uhr(?! ?\d|\w)`);
+  static AFTERNOON = pattern(String.raw`(\w+,? \w+,? )(1[3-9]|2[0-4]) Uhr(?! ?\d|\w)`);
   static TWELVE = pattern(String.raw`(?<![\d:.])(\d\d?)(:\d\d)? ?([ap])\.?m\b\.?`);
   static MONTH = [...Units.MONTHS.values()].join("|");
   static HAS_DATE = pattern(String.raw`\d\. (?:${[...Units.MONTHS.keys()].join("|")})`, "u");
@@ -31,7 +31,7 @@ class Times {
       const at = Times.HOURS.get(hour) - (side === "nach" ? 0 : 1);
       return `${before}${at || 12}:${minutes}${noun}`;
     });
-    return inDigits.replace(Times.AFTERNOON, "$1:00 Uhr");
+    return inDigits.replace(Times.AFTERNOON, "$1$2:00 Uhr");
   }
 
   // A translation with dates as English writes them, and the right half of the day.

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.text.letters import ADDRESSEES, GREETINGS, LABELS, split_phrase
+from translator.text.letters import (
+    ADDRESSEES,
+    GREETINGS,
+    LABELS,
+    rephrased,
+    split_phrase,
+    with_right_phrases,
+)
 
 NAMES = {"Tom", "Anna", "Hamburg", "Klein"}
 PHRASES = {
@@ -23,9 +30,13 @@ PHRASES = {
     "Viele Grüße, deine Anna": ("Best wishes, yours, Anna", ""),
     "Herzliche Grüße aus Köln.": ("Warm regards from Cologne", "."),
     "Deine Anna": ("Yours, Anna", ""),
+    "Anna Klein": ("Anna Klein", ""),
+    "Liebe Grüße aus Hamburg, Tom": ("Best wishes from Hamburg, Tom", ""),
+    "Gute Besserung!": ("Get well soon", "!"),
     "Hinweis: Bitte klingeln.": ("Note", ": Bitte klingeln."),
     "ACHTUNG: GLATTEIS": ("ATTENTION", ": GLATTEIS"),
-    "Berlin, den 3. Mai 2024": ("", "Berlin, den 3. Mai 2024"),
+    "Berlin, den 3. Mai 2024": ("Berlin, May 3, 2024", ""),
+    "Haus, den 3. Mai 2024": ("", "Haus, den 3. Mai 2024"),
     "Hamburg, den 03. Mai 2024": ("Hamburg, May 3, 2024", ""),
     "Montag, 3. Mai": ("Monday, May 3", ""),
 }
@@ -53,7 +64,7 @@ SENTENCES = (
 
 @pytest.mark.parametrize(("text", "expected"), PHRASES.items())
 def test_phrases_are_split_off(text: str, expected: tuple[str, str]) -> None:
-    """Their translation, and what follows; Berlin is no name here."""
+    """Their translation, and what follows; "Haus" is no place."""
     length, phrase = split_phrase(text, NAMES.__contains__)
     assert (phrase, text[length:]) == expected
 
@@ -74,3 +85,42 @@ def test_what_follows_is_whole(text: str, known: bool) -> None:
     assert 0 <= length <= len(text)
     assert bool(length) == bool(phrase)
     assert phrase == phrase.rstrip()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Ab heute rauche ich nicht.", "Von heute an rauche ich nicht."),
+        ("Ich bin ab Montag da.", "Ich bin von Montag an da."),
+        ("Ich bin ab Montag um acht da.", "Ich bin ab Montag um acht da."),
+        ("Klar, wann?", "Natürlich, wann?"),
+        ("Sie ist noch beim Zahnarzt.", "Sie ist noch bei dem Zahnarzt."),
+        ("Sie ist beim Essen.", "Sie ist beim Essen."),
+        ("Kann ich mit Karte bezahlen?", "Kann ich mit Kreditkarte bezahlen?"),
+    ],
+)
+def test_what_the_training_has_in_other_words(sentence: str, expected: str) -> None:
+    """The usual words, and nothing else."""
+    assert rephrased(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "translation", "expected"),
+    [
+        ("Am Wochenende?", "On weekends?", "On weekends?"),
+        ("Was tust du am Wochenende?", "What on weekends?", "What on the weekend?"),
+        ("An Wochenenden?", "What on weekends?", "What on weekends?"),
+        ("", "A 8-year-old and a 180", "An 8-year-old and a 180"),
+        ("", "a 11th, a 80 and a 1,100", "an 11th, an 80 and a 1,100"),
+        (
+            "Es war einmal ein Wolf.",
+            "It was once a wolf.",
+            "Once upon a time there was a wolf.",
+        ),
+    ],
+)
+def test_what_a_translation_should_say(
+    sentence: str, translation: str, expected: str
+) -> None:
+    """Where the sentence asks for it."""
+    assert with_right_phrases(sentence, translation) == expected
