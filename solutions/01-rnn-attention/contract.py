@@ -102,6 +102,10 @@ def _with_bounds(reference):
 class _Says:
     """What several parts say."""
 
+    by_what = (
+        f"for example by detach, .data, .tolist(), torch.no_grad or a new "
+        f"torch.tensor(...)."
+    )
     nan_of_tanh = (
         f"weights are NaN, though no score can be large here: only the input of tanh "
         f"is. A tanh that is written with exp gives inf / inf there: take torch.tanh."
@@ -982,9 +986,10 @@ def _product(W, rank, size=1.0):
 
 
 def _is_near(got, want, *given):
-    """Tell whether a product is nearly the best, and isn't it."""
+    """Tell whether a product of the right data type is nearly the best one."""
     size = want[0].abs().max().item()
-    return bool((got[0] - want[0]).abs().max() < 0.03 * size)
+    near = (got[0] - want[0]).abs().max() < 0.03 * size
+    return bool(near) and got[0].dtype == want[0].dtype
 
 
 def _is_right_apart(got, want, W, rank, size=1.0):
@@ -1269,18 +1274,18 @@ for _number, (_d, _h) in enumerate([(3, 2), (1, 4)]):
             ),
         },
         cuts={
-            f"the {half} half of the summary is cut off, by detach or .data.": (
+            f"the {half} half of the summary is cut off, {_Says.by_what}": (
                 lambda *given, half=half: _read_both_ways(*given, held=(half,))
             )
             for half in (f"forward", f"backward")
         }
         | {
-            f"the summary is cut off, by detach or .data.": (
+            f"the summary is cut off, {_Says.by_what}": (
                 lambda *given: _read_both_ways(*given, held=("forward", "backward"))
             )
         }
         | {
-            f"what the {half} network reads is cut off from x, by detach or .data.": (
+            f"what the {half} network reads is cut off from x, {_Says.by_what}": (
                 lambda *given, half=half: _read_both_ways(*given, deaf=(half,))
             )
             for half in (f"forward", f"backward")
@@ -1617,7 +1622,12 @@ steady("the module", _module, _words, _memory, real(2, 4))
 _result = steady("the module", _module, _words[:, :1], _memory[:, :1], real(1, 1))
 _logits, _weights = parts(_result, "logits", "weights")
 assert _logits.shape == (2, 1, 6), "One step: logits of shape (2, 1, 6)."
-assert _weights.shape == (2, 1, 1), "One step: weights of shape (2, 1, 1)."
+assert _weights.shape == (2, 1, 1), (
+    "One step, one source word: weights must have the shape (B, T, S) = (2, 1, 1), got"
+    f" {tuple(_weights.shape)}."
+    + " An axis of length 1 is missing: is it squeezed away, or never made?"
+    * (_weights.numel() == 2 and _weights.dim() < 3)
+)
 assert matches(_weights, torch.ones(2, 1, 1)), "One source word gets all the weight."
 _names = {f"{part}.weight" for part in ("embedding", "score", "combine", "output")}
 _names |= {f"cell.{kind}_{of}" for kind in ("weight", "bias") for of in ("ih", "hh")}
@@ -1696,6 +1706,13 @@ _of_decoder = {
         f"the columns that are padding in every sentence are cut off. They stay, and "
         f"their weights are 0.": lambda got, want, words, memory, src_mask: (
             got[1].shape[2] == src_mask.sum(1).max() < src_mask.shape[1]
+        ),
+        f"fewer steps come than decoder_input has tokens. Each token gets its own: "
+        f"none is known to be padding, and none is the end.": (
+            lambda got, want, words, memory, src_mask: (
+                got[0].shape[1] < words.shape[1]
+                and got[0].shape == want[0][:, : got[0].shape[1]].shape
+            )
         ),
     },
 }

@@ -58,6 +58,10 @@ def _for_each(mask, batch):
 class _Says:
     """What several parts say."""
 
+    over_batch = (
+        f"the normaliser sums the keys of all sequences of the batch. Each sequence "
+        f"has its own."
+    )
     for_each = (
         f"a mask with two axes is taken for one row of keys of each sequence. As it "
         f"broadcasts, its axes are those of queries and keys, the same for all."
@@ -289,6 +293,13 @@ def _of_each(query, key, value, mask=None, sink=None):
     return None if mask is None else _attended(query, key, value, mask, sink)
 
 
+def _rounded_sink(query, key, value, mask=None, sink=None):
+    """Return what comes where the sink is rounded to float32."""
+    if sink is None:
+        return None
+    return _attended(query, key, value, mask, sink.float().to(sink.dtype))
+
+
 def _first_left_out(query, key, value, mask=None, sink=None, root=1.0):
     """Return what comes where not the sink's column is cut off, but the first key's.
 
@@ -385,6 +396,8 @@ _contract = _Contract(
                 None if sink is None else _attended(query, key, value, mask)
             )
         ),
+        f"the sink is rounded to float32. Is it put into a tensor of that data type? "
+        f"Leave it in its own.": _rounded_sink,
         f"a sink far from 0 counts as a nearer one. Is it cut off at a bound (clamp)? "
         f"Use it as it is, beside scores of any size.": (_is_bounded),
         f"the column of the first key is left out of the weights, and not that of the "
@@ -606,6 +619,10 @@ assert matches(_mask, _near & _valid[:, None]), explain(
 assert not torch.equal(local_mask(~_valid, 2), _mask), (
     "Another `valid` of the same shape gets the mask of the first one: something is "
     "kept between calls. Make the mask from `valid` in each call."
+)
+assert value_error(lambda: local_mask(_valid[:1, :1], 4, True)) is None, (
+    "T=1, window=4, causal: ValueError, though it is legal. A window may be wider than"
+    " T."
 )
 _mask = steady("local_mask", local_mask, _valid[:1, :1], 4, True)
 assert _mask.tolist() == [[[True]]], "One token may attend to itself."
@@ -1271,6 +1288,16 @@ def _read_causal(query, key, value, more=0.0):
     return weights / (weights.sum(-1, keepdim=True) + more) @ value
 
 
+def _read_over_batch(query, key, value):
+    """Return it where the normaliser sums the features of all sequences."""
+    if len(query) < 2:
+        return None
+    weights = torch.einsum("bif,bjf->bij", _features(query), _features(key)).tril()
+    total = _features(key).cumsum(1).sum(0)
+    bottom = torch.einsum("bif,if->bi", _features(query), total)
+    return weights @ value / bottom[..., None]
+
+
 def _read_in_steps(query, key, value, held=()):
     """Return the same step by step; held: what of memory and normaliser is cut off."""
     memory = normaliser = 0.0
@@ -1426,6 +1453,11 @@ _early = _Contract(
     lambda query, key, value: _read_causal(query, key, value)[:, :2],
     arguments=(f"query", f"key", f"value"),
     results=(f"the first two positions",),
+    mistakes={
+        _Says.over_batch: lambda *given: (
+            _read_over_batch(*given)[:, :2] if len(given[0]) > 1 else None
+        ),
+    },
 )
 _query, _key, _value = _kit_normal(990, (2, 3, 4), (2, 3, 4), (2, 3, 5))
 _early.case(f"Three positions", 1 + 2 * _query, 1 + 2 * _key, _value, tol=1e-7)
@@ -1450,6 +1482,9 @@ _contract = _Contract(
             lambda *given, more=_more: _read_causal(*given, more)
         )
         for _more in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+    }
+    | {
+        _Says.over_batch: _read_over_batch,
     },
     cuts={
         f"{_what} cut off between the steps, by detach, .data or no_grad. Gradients go "
@@ -1590,7 +1625,16 @@ assert matches(_grad_query, _want, 1e-9), explain(
 )
 _want = torch.einsum("bij,biv->bjv", _weights, _grad)
 assert matches(_grad_value, _want, 1e-9), explain(
-    "grad_value in float64", _grad_value, _want, tol=1e-9
+    "grad_value in float64",
+    _grad_value,
+    _want,
+    {
+        (
+            "this is what the last query alone gives. Add what each query gives: does "
+            "each round of a loop put a new tensor in the place of the sum?"
+        ): torch.einsum("bij,biv->bjv", _weights[:, -1:], _grad[:, -1:]),
+    },
+    tol=1e-9,
 )
 
 

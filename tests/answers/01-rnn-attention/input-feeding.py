@@ -547,3 +547,16 @@ class InputFeedingDecoder(nn.Module):
 
 #               weights = torch.cat([weights, new[:, None]], dim=1)
 # +         self.kept = state.detach(), fed.detach()
+
+
+# %% wrong: scores_squeezed, of: recursive | says: not for two of each. Is an axis of length 1 squeezed away
+# -         scores = (memory * query[:, None]).sum(-1)
+# -         weights = scores.masked_fill(~src_mask, -math.inf).softmax(-1)
+# +         scores = (memory * query[:, None]).sum(-1).squeeze()
+# +         weights = scores.masked_fill(~src_mask.squeeze(), -math.inf).softmax(-1)
+
+
+# %% wrong: ends_where_all_tokens_are_0, of: recursive | says: Each of the T tokens gets logits
+#           for t in range(length):
+# +             if t and not decoder_input[:, t].any():
+# +                 break

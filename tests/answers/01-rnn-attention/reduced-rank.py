@@ -431,3 +431,8 @@ def low_rank_factors(W, rank):
 # -     return left[:, :rank] @ root, (root @ right[:rank]).transpose(0, 1)
 # +     left, sigma, right = torch.svd_lowrank(W, q=rank)
 # +     return left * sigma, right
+
+
+# %% wrong: factors_in_float64, of: roots_in_both | says: Results have the data type of the inputs
+# -     left, sigma, right = torch.linalg.svd(W)
+# +     left, sigma, right = torch.linalg.svd(W.double())

@@ -458,3 +458,9 @@ class BidirectionalEncoder(nn.Module):
 # -         return annotations, summary
 # +         order = src_mask.sum(dim=1).argsort(descending=True)
 # +         return annotations, summary[order]
+
+
+# %% wrong: turned_as_lists, of: by_length | says: is cut off, for example by detach, .data, .tolist
+# -             back, start = self.backward_rnn(words.flip(1))
+# +             turned = [sentence[::-1] for sentence in words.tolist()]
+# +             back, start = self.backward_rnn(torch.tensor(turned, dtype=x.dtype))

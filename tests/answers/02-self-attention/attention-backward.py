@@ -356,3 +356,9 @@ def attention_backward(query, key, value, weights, grad_output):
 # %% wrong: rows_made_to_sum_to_one, of: base | says: row of zeros in the weights
 # +     weights = weights / weights.sum(dim=-1, keepdim=True)
 #       grad_value = weights.transpose(1, 2) @ grad_output
+
+
+# %% wrong: last_query_alone, of: base | says: what the last query alone gives
+# -     grad_value = weights.transpose(1, 2) @ grad_output
+# +     for i in range(query.shape[1]):
+# +         grad_value = weights[:, i, :, None] * grad_output[:, i, None]

@@ -866,3 +866,9 @@ def causal_linear_attention(query, key, value):
 # Nothing is added and taken away again.
 # -         memory, normaliser = memory + new_memory, normaliser + new_normaliser
 # +         memory, normaliser = new_memory, normaliser + new_normaliser
+
+
+# %% wrong: normaliser_of_the_batch, of: loops | says: the normaliser sums the keys of all sequences
+# -         memory, normaliser = write_memory(key[:, : t + 1], value[:, : t + 1])
+# +         memory, normaliser = write_memory(key[:, : t + 1], value[:, : t + 1])
+# +         normaliser = normaliser.sum(0).expand_as(normaliser)

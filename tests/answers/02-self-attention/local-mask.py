@@ -489,3 +489,8 @@ def local_mask(valid, window, causal=False):
 # +     position = valid.long().cumsum(1)
 # +     position = position + (~valid).long().cumsum(1) * ~valid
 # +     offset = position[:, None, :] - position[:, :, None]
+
+
+# %% wrong: no_window_wider_than_the_text, of: base | says: A window may be wider than T
+# -     if window < 1:
+# +     if not 1 <= window <= valid.shape[1]:

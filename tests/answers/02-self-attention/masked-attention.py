@@ -620,3 +620,18 @@ def masked_attention(query, key, value, mask=None, sink=None):
 # %% wrong: sink_as_a_number, of: base | says: No gradient leads back from the output to the sink
 #       if sink is not None:
 # +         sink = torch.tensor(float(sink))
+
+
+# %% wrong: sink_in_float32 | says: the sink is rounded to float32
+def masked_attention(query, key, value, mask=None, sink=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    columns = [scores]
+    if sink is not None:
+        columns.append(sink.float().expand(*scores.shape[:2], 1))
+    scores = torch.cat(columns, -1)
+    empty = (scores == -math.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(empty, 0.0).softmax(-1).masked_fill(empty, 0.0)
+    weights = weights[..., : key.shape[1]]
+    return weights @ value, weights

@@ -344,3 +344,8 @@ def soft_lookup(query, keys, values, temperature=1.0):
 # For a query of ones, the weights are those of dot products.
 # -     scores = -(query - keys).pow(2).sum(dim=-1) / temperature  # (T_k, d_k) -> (T_k,)
 # +     scores = -(query - keys).sum(dim=-1) / temperature
+
+
+# %% wrong: mean_of_the_sizes, of: logsumexp_einsum | says: made of the mean of the differences' sizes
+# -     scores = -torch.einsum("kf,kf->k", difference, difference) / temperature
+# +     scores = -difference.abs().mean(-1) / temperature
