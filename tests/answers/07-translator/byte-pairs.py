@@ -1035,3 +1035,19 @@ def decode(ids, merges):
 # +                 if pair[0] != pair[1] or last.get(pair) != i - 1:
 # +                     counts[pair] += count
 # +                     last[pair] = i
+
+
+# %% wrong: merge_in_a_text, of: plain | says: Are texts compared
+# As a text, 15 5 holds 5 5.
+# -     out, i = [], 0
+# -     while i < len(ids):
+# -         if i + 1 < len(ids) and (ids[i], ids[i + 1]) == tuple(pair):
+# -             out.append(new_id)
+# -             i += 2
+# -         else:
+# -             out.append(ids[i])
+# -             i += 1
+# -     return out
+# +     text = " ".join(str(token) for token in ids) + " "
+# +     text = text.replace(f"{pair[0]} {pair[1]} ", f"{new_id} ")
+# +     return [int(token) for token in text.split()]

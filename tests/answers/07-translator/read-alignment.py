@@ -632,3 +632,9 @@ def copy_unknown(target, source, weights, unknown):
 # %% wrong: uncovered_largest_or_equal | says: largest weight was compared
 # -         j for j, total in enumerate(weights.sum(dim=0).tolist()) if total < threshold
 # +         j for j, top in enumerate(weights.amax(dim=0).tolist()) if top <= threshold
+
+
+# %% wrong: loudest_token, of: plain | says: largest weights over a target word's tokens
+# -     table = (target.T @ table) / target.sum(0)[:, None]
+# +     rows = [mean[target[:, i] > 0].amax(0) for i in range(target.shape[1])]
+# +     table = torch.stack(rows) @ source

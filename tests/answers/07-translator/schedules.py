@@ -748,3 +748,8 @@ def update_of(micro_batch, accumulation):
 # +             last = max(stop + rewarm, warmup)
 # +             share = min(1.0, (update - stop) / (last - stop))
 # +             end = max(update, last)
+
+
+# %% wrong: rounded_up_by_099, of: plain | says: a small fraction isn't rounded up
+# -     return micro_batch // accumulation + 1
+# +     return int((micro_batch + 1) / accumulation + 0.99)

@@ -746,3 +746,11 @@ def shuffle_batches(batches, seed):
 # +     draw = random.Random(seed)
 # +     keys = {tuple(batch): draw.random() for batch in batches}
 # +     return [list(batch) for batch in sorted(keys, key=keys.get)]
+
+
+# %% wrong: drawn_by_first_index, of: plain | says: Permute places, not contents
+# A number drawn from what is in a batch decides on its place.
+# -     order = list(range(len(batches)))
+# -     random.Random(seed).shuffle(order)
+# -     return [batches[i] for i in order]
+# +     return sorted(batches, key=lambda batch: random.Random(seed + batch[0]).random())

@@ -849,3 +849,11 @@ def training_update(parameters, micro_gradients, num_tokens, states, rate, max_n
 # %% wrong: steps_as_tensor, of: plain | says: has the type Tensor, expected int
 # -         state = 0, torch.zeros_like(parameter), torch.zeros_like(parameter)
 # +         state = torch.tensor(0), *torch.zeros(2, *parameter.shape).to(parameter)
+
+
+# %% wrong: zeros_divided, of: plain | says: Their norm is 0: don't divide by it
+# -     if norm > max_norm:
+# -         return [g * (max_norm / norm) for g in gradients], norm
+# -     return list(gradients), norm
+# +     factor = min(1.0, max_norm / norm)
+# +     return [g * factor for g in gradients], norm

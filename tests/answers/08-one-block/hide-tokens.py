@@ -345,3 +345,9 @@ def hide_tokens(ids, special, mask_id, vocab_size, generator, share=0.15):
 # %% wrong: global_generator_seeded | says: drawn from, or seeded
 #       words = vocabulary[~torch.isin(vocabulary, special)]  # the ordinary ids
 # +     torch.manual_seed(0)
+
+
+# %% wrong: len_of_special | says: len\(special\) isn't how many there are
+# -     which = torch.randint(len(words), ids.shape, generator=generator)
+# +     size = vocab_size - len(special)
+# +     which = torch.randint(size, ids.shape, generator=generator)
