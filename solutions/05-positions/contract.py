@@ -1764,7 +1764,8 @@ assert matches(_got[:, :, 0], _expected[:, :, 0], 1e-9), explain(
     _expected[:, :, 0],
     {
         _why: (_weights @ (_key + _table[0]))[:, :, 0],
-        "the sign of the distance is wrong: it is key minus query, j - p.": (
+        "the vectors of past and future are exchanged. The distance is key minus"
+        " query, j - p, and row 0 of the table is that of -delta_max.": (
             _weights @ (_key + _table[1:].flip(0))
         )[:, :, 0],
         "keys after the query get no vector. There is no mask in this task.": (

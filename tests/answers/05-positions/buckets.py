@@ -522,3 +522,9 @@ def bucket_bias(
 # +     if num_queries == 1 and offset == 0:
 # +         offset = num_keys - 1
 # +     p = offset + torch.arange(num_queries)[:, None]
+
+
+# %% wrong: max_distance_halved, of: clamped_log | says: max_distance is halved
+# Each side gets half of the distances as well.
+# -         n = num_buckets // 2
+# +         n, max_distance = num_buckets // 2, max_distance // 2

@@ -472,3 +472,11 @@ def grid_index(height, width):
 # -     patch = torch.arange(height * width)
 # +     height, width = min(height, width), max(height, width)
 # +     patch = torch.arange(height * width)
+
+
+# %% wrong: one_column_as_text, of: expand | says: not shifted by H - 1 here
+# A grid of one row or column is numbered as a text.
+# -     n = torch.arange(height * width)
+# +     n = torch.arange(height * width)
+# +     if min(height, width) == 1:
+# +         return n[None, :] - n[:, None] + width - 1

@@ -550,3 +550,9 @@ def alibi_bias(slopes, num_queries, num_keys, offset=0, causal=True):
 
 # -     slopes = of_power(power) + of_power(2 * power)[0::2][: num_heads - power]
 # +     slopes = of_power(power)[:num_heads]
+
+
+# %% wrong: key_position_only, of: loops | says: this is slope j, which grows
+# A softmax doesn't see the difference.
+# -                 row.append(-abs(t - s) * slopes)
+# +                 row.append(s * slopes)

@@ -152,7 +152,7 @@ def relative_values(weights, value, value_table, offset=0):
 # +     return content / math.sqrt(d) + position
 
 
-# %% wrong: sign, of: gather_scatter | says: sign of the distance is wrong
+# %% wrong: sign, of: gather_scatter | says: past and future are exchanged
 # query minus key.
 # -     return torch.clamp(s - p, -R, R) + R
 # +     return torch.clamp(p - s, -R, R) + R
@@ -525,3 +525,9 @@ def relative_values(weights, value, value_table, offset=0):
 # %% wrong: future_without_vectors, of: gather_scatter | says: keys after the query get no vector
 # -     share = share.scatter_add(3, index, weights)
 # +     share = share.scatter_add(3, index, weights.tril(offset))
+
+
+# %% wrong: table_reversed, of: gather_scatter | says: past and future are exchanged
+# The table is read from its end in the scores.
+# -     table = query @ key_table.T
+# +     table = query @ key_table.flip(0).T

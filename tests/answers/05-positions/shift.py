@@ -483,3 +483,12 @@ def offset_between(first, second, base=10000.0):
 # %% wrong: whole_turns_taken_off, of: assigned_slices | says: shift by the offset modulo 2 pi\. Only pair 0
 # -     angle = offset * freq
 # +     angle = offset % (2 * math.pi) * freq
+
+
+# %% wrong: mean_of_two, of: complex_numbers | says: mean of what the two slowest pairs say
+# The faster one may have turned around.
+# -     turn = (as_complex(second) * as_complex(first).conj())[..., -1].angle()
+# -     return torch.round(turn / base ** (2 / width - 1)).to(first.dtype)
+# +     turn = (as_complex(second) * as_complex(first).conj()).angle()
+# +     freq = base ** (-torch.arange(0, width, 2).double() / width)
+# +     return torch.round((turn / freq)[..., -2:].mean(-1)).to(first.dtype)

@@ -748,3 +748,9 @@ def decoder_masks(src, tgt, pad_id, window=None, packed=None):
 # %% wrong: padding_has_number_0, of: base | says: padding has the number 0
 # -         begun = (tgt == bos_id).int().cumsum(1)
 # +         begun = (tgt == bos_id).int().cumsum(1) * (tgt != pad_id)
+
+
+# %% wrong: padding_sees_itself, of: base | says: padding sees itself
+# So that no softmax is NaN.
+# -     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :]
+# +     tgt_mask = allowed & (tgt != pad_id)[:, None, None, :] | (s == t)

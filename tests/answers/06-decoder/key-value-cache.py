@@ -740,3 +740,9 @@ class CachedSelfAttention(nn.Module):
 
 # -         return self.out_proj(merged), (key, value)
 # +         return self.out_proj(merged), cache or [key, value]
+
+
+# %% wrong: end_of_table, of: base | says: end of the table of positions
+# Without a cache, a negative slice takes the last rows.
+# -         x = x + self.positions[seen : seen + new]
+# +         x = x + (self.positions[seen : seen + new] if cache else self.positions[-new:])

@@ -521,3 +521,17 @@ def perplexity(batches, pad_id):
 # +     rows = [(x, y) for x, y in rows if (y != pad_id).any()]
 # +     means = [micro_loss(x, y, pad_id, int((y != pad_id).sum())) for x, y in rows]
 # +     return torch.exp(torch.stack(means).mean())
+
+
+# %% wrong: behind_padding, of: base | says: behind the first padding
+# Labels behind the first padding are dropped.
+# -     each = F.cross_entropy(logits[kept], labels[kept], reduction="none")
+# +     kept = kept.long().cumprod(1).bool()
+# +     each = F.cross_entropy(logits[kept], labels[kept], reduction="none")
+
+
+# %% wrong: labels_above, of: base | says: only labels above pad_id count
+# Padding is taken to have the smallest id.
+# -     each = F.cross_entropy(logits[kept], labels[kept], reduction="none")
+# +     kept = labels > pad_id
+# +     each = F.cross_entropy(logits[kept], labels[kept], reduction="none")

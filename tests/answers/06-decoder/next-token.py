@@ -659,3 +659,9 @@ def sample(logits, generator, temperature=1.0, top_k=None, top_p=None):
 # %% wrong: likeliest_removed | says: the likeliest token is removed
 # -         probs = probs.masked_fill((before >= top_p) & (rank > 0), 0.0)
 # +         probs = probs.masked_fill((before >= 2 * top_p) | (rank == 0), 0.0)
+
+
+# %% wrong: ranks_over_batch, of: base | says: probabilities of a rank
+# The softmax runs over the batch, behind the ranking.
+# -     probs = ranked.softmax(dim=-1)
+# +     probs = ranked.softmax(dim=0)

@@ -415,3 +415,9 @@ def scored_positions(prefix_lengths, lengths, size):
 # %% wrong: longest_prefix_for_all | says: longest prefix of all
 # -         prefix_lengths[:, None, None, None],
 # +         prefix_lengths.max().expand(len(lengths))[:, None, None, None],
+
+
+# %% wrong: own_token_left_out, of: base | says: can't see itself\. It may
+# j < i in place of j <= i.
+# -     return (s < n) & ((s <= t) | (s < p))
+# +     return (s < n) & ((s < t) | (s < p))
