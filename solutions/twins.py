@@ -787,8 +787,8 @@ def _kit_digits(got, want):
             )
         if want.dim() > 1 and want.numel() > 9 and (share < 1).all():
             return (
-                f"All numbers are too small: is a small number added to what they are "
-                f"divided by?"
+                f"All numbers are too small: is something computed in float32, or a "
+                f"small number added to what they are divided by?"
             )
     return (
         f"Is something inside computed in float32, a constant written with too few "

@@ -1320,13 +1320,12 @@ with torch.no_grad():
 for _merges in (False, True):
     if _merges:
         _kit_attempt(f"merge()", _module.merge)
-    for _mode in (_module.eval, _module.train):
+    for _mode in (f"eval", f"train"):
         _kept = {name: x.clone() for name, x in _module.state_dict().items()}
-        _kit_attempt(f"{_mode.__name__}()", _mode)
+        _kit_attempt(f"{_mode}()", getattr(_module, _mode))
         for _name, _now in _module.state_dict().items():
             assert torch.equal(_now, _kept.get(_name, _now)), (
-                f"{_mode.__name__}() changes {_name}. Only merge() and unmerge() "
-                f"change weight."
+                f"{_mode}() changes {_name}. Only merge() and unmerge() change weight."
             )
 for _n, (_out, _in, _rank, _alpha) in enumerate(
     [

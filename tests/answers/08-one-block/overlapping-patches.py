@@ -404,7 +404,7 @@ def join_patches(rows, shape, patch, stride):
 # +         height, width = images.shape[2:]
 
 
-# %% wrong: joined_by_the_largest | says: expected 5 at index \[0, 0, 0, 1\], got 10
+# %% wrong: joined_by_the_largest | says: the largest of what the patches say is taken
 # -     total = F.fold(rows.mT, size, patch, stride=stride)  # -> (B, C, .., ..)
 # -     number = F.fold(torch.ones_like(rows).mT, size, patch, stride=stride)
 # -     return (total / number)[:, :, :height, :width].clone()
