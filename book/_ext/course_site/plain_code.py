@@ -15,6 +15,12 @@ from pygments.token import STANDARD_TYPES, Text
 from sphinx.application import Sphinx
 
 BLOCK = re.compile(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', re.S)
+#: Numbers with commas between them, and strings on several lines.
+RUN = re.compile(
+    r'<span class="m[if]">[^<]*</span>(?:, *<span class="m[if]">[^<]*</span>)+'
+    r'|<span class="s2">[^<]*</span>(?:\s+<span class="s2">[^<]*</span>)+'
+)
+TAG = re.compile(r"<[^>]*>")
 OPTION = re.compile(r'<span class="pre">(?=--?\w[\w-]{0,20}</span>)')
 
 
@@ -33,6 +39,11 @@ def plain(*styles: str) -> re.Pattern[str]:
     return re.compile(rf'<span class="(?:{"|".join(names)})">([^<]*)</span>')
 
 
+def joined(run: re.Match[str]) -> str:
+    """Return neighbours of one colour as one element; what is between them takes it, too."""
+    return f"{run[0].partition('>')[0]}>{TAG.sub('', run[0])}</span>"
+
+
 def lighten(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -45,7 +56,7 @@ def lighten(
         return
     element = plain(*styles)
     context["body"] = BLOCK.sub(
-        lambda match: element.sub(r"\1", match[0]), context["body"]
+        lambda match: RUN.sub(joined, element.sub(r"\1", match[0])), context["body"]
     )
 
 
