@@ -695,19 +695,19 @@ class _Contract:
         few = isinstance(want, torch.Tensor) and not want.is_floating_point()
         few = few and (got.shape != want.shape or (got != want).sum() < 3)
         few = few or (isinstance(got, (list, tuple, dict)) and len(got) < 2)
-        many = isinstance(got, torch.Tensor) and got.numel() > 1
+        # One number throughout is no proof either, as long as no call was right.
+        many = isinstance(got, torch.Tensor) and got.numel() > 1 and not self.cases
         few = few or (many and got.unique().numel() < 2)
         if few or not _kit_is_telling(want):  # it may come by chance
             return self.with_question(problem, got, want)
         given, state = self.precise(values)
         twins = _KitTwins(self.reference, given, self.arguments, state)
         notes, found = twins.noted(), []
-        most = _KitStep.most // max(notes.calls, 1) if notes else 8
         for sentence, twin in twins.all(_kit_is_telling(want, exactly=True)):
             known = self.known(place, got, want, tol, [(sentence, twin)])
             known = known and sentence not in found
             known = known and self.agrees(twins, twin, place, tol)
-            if known and self.was_right(twin, place, most):
+            if known and self.was_right(twin, place, notes):
                 found.append(sentence)
             if len(found) > 2:  # it comes in many ways
                 return self.with_question(problem, got, want)
@@ -809,11 +809,9 @@ class _Contract:
         numbers, whole, _ = sure
         return False not in sure and (numbers is not None or bool(whole))
 
-    def was_right(self, twin, place, most):
-        """Tell whether a twin gives what came of the calls before, which were right.
-
-        most: of how many of them.
-        """
+    def was_right(self, twin, place, notes):
+        """Tell whether a twin gives what came of the calls before, which were right."""
+        most = _KitStep.most // max(notes.calls, 1)
         for _, wants, tol, values in self.cases[-most:]:
             given, state = self.precise(values)
             found = _KitTwins.safe(twin, given if state is None else [state, *given])
@@ -1250,13 +1248,17 @@ class _Contract:
         given, state = self.precise(self.asked)
         twins = _KitTwins(self.reference, given, self.arguments, state)
         for others in (_kit_otherwise(given), _kit_otherwise(given, share=0.37)):
-            want = others and self.right_for(twins, self.reference, others, place)
-            found = want is not None and self.right_for(twins, wrong, others, place)
-            if found is None or found is False or want is None:
+            if others is None:
                 continue
+            may_come = [
+                self.right_for(twins, call, others, place)
+                for call in (self.reference, wrong)
+            ]
+            if any(one is None for one in may_come):
+                continue  # it isn't concerned
             now = self.again_with(others, place)
             if now is None or all(
-                self.plain_problem(f"", now, right, 10 * tol) for right in (found, want)
+                self.plain_problem(f"", now, one, 10 * tol) for one in may_come
             ):
                 return False
         return True
