@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from bs4 import BeautifulSoup, Tag
 
@@ -44,13 +45,24 @@ def open_page(node: Node, html: str, address: str = ADDRESS) -> None:
     node.evaluate("(all) => dom.open(...all)", [tree(soup.body)[2], address])
 
 
-def translator_html(**more: object) -> str:
-    """Return the controls of the translator's page, as the site has them."""
+def extension() -> ModuleType:
+    """Return what puts the translator into its page."""
     sys.path.insert(0, str(ROOT / "book" / "_ext"))
     try:
-        from course_site.live_translator import fill_in
+        from course_site import live_translator
     finally:
         sys.path.pop(0)
+    return live_translator
+
+
+def live_scripts(last: str) -> list[Path]:
+    """Return the scripts of the translator's page in its order, up to one of them."""
+    names = extension().SCRIPTS
+    return [LIVE / f"{name}.js" for name in names[: names.index(last) + 1]]
+
+
+def translator_html(**more: object) -> str:
+    """Return the controls of the translator's page, as the site has them."""
     manifest = {
         "scripts": {"words.js": 1_000_000, "part-01.js": 2_000_000},
         "parameters": 5_000_000,
@@ -58,7 +70,7 @@ def translator_html(**more: object) -> str:
         "alpha": 1.0,
         "beamSize": 2,
     }
-    return fill_in(manifest | more, ["Ein Hund.", "Guten Morgen!"])
+    return extension().fill_in(manifest | more, ["Ein Hund.", "Guten Morgen!"])
 
 
 def open_translator(node: Node) -> None:

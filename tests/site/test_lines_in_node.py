@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.site import lines as five_hundred
+from tests.site.document import live_scripts
 from tests.site.node import run_in_node
 from tests.site.pages import ROOT
 from tests.site.test_live_maths import strange_texts, units
@@ -36,23 +37,6 @@ from translator.text.units import with_euros, with_right_units, written_out
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MODEL = ROOT / "models" / "de-en"
-LIVE = ROOT / "book" / "assets" / "live"
-NAMES = (
-    *("loader", "tokenizer", "model", "search"),
-    *(
-        "lexicon",
-        "units",
-        "postal",
-        "times",
-        "titles",
-        "letters",
-        "numbers",
-        "markup",
-        "completeness",
-        "sentences",
-    ),
-    *("copying", "pieces", "lines"),
-)
 #: Translations that differ are a tie if their scores, both by PyTorch, differ by less: PyTorch adds
 #: in 32 bits, the page in 64.
 TOLERANCE = 1e-4
@@ -88,7 +72,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable]:
     """A function that evaluates JavaScript where the page's translator is there."""
     folder = tmp_path_factory.mktemp("live")
     write_web(MODEL, folder)
-    scripts = [*(LIVE / f"{name}.js" for name in NAMES), *sorted(folder.glob("*.js"))]
+    scripts = [*live_scripts("lines"), *sorted(folder.glob("*.js"))]
     with run_in_node(scripts) as runner:
         yield runner.evaluate
 

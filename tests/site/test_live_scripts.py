@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.site.document import ASSETS, LIVE, live_scripts
 from tests.site.node import NODE, run_in_node
 from tests.site.pages import ROOT
 from transformer.attention import masked_softmax
@@ -25,30 +26,7 @@ from translator.export.web_export import write_web
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-ASSETS = ROOT / "book" / "assets"
-LIVE = ASSETS / "live"
 MODEL = ROOT / "models" / "de-en"
-NAMES = (
-    *(
-        "loader",
-        "tokenizer",
-        "model",
-        "search",
-        "lexicon",
-        "units",
-        "postal",
-        "times",
-        "titles",
-        "letters",
-        "numbers",
-        "markup",
-        "completeness",
-        "sentences",
-        "copying",
-        "pieces",
-    ),
-    *("lines", "checks", "worker", "parts"),
-)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +40,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def node(data: list[Path]) -> Iterator[Callable]:
     """A function that evaluates JavaScript where the translator's scripts have run."""
-    scripts = [*(LIVE / f"{name}.js" for name in NAMES), LIVE / "figure.js", *data]
+    scripts = [*live_scripts("parts"), LIVE / "figure.js", *data]
     with run_in_node(scripts) as runner:
         yield runner.evaluate
 

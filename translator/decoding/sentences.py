@@ -42,6 +42,7 @@ from translator.text.units import MEASURE, PORTION, PORTION_ALONE, written_out
 
 _CELL = re.compile(r"[^\t]*\t+|[^\t]+")
 _SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_PHRASE_END = re.compile(r"[,!:.]*\s*")
 _END_MARK = re.compile(r"(.*\w)([.!?…]+)", re.DOTALL)
 #: "1. Öffnen Sie das Fenster.", "2. Mehl, Zucker und Eier verrühren.": no noun, or several.
 _NUMBERED = re.compile(
@@ -217,7 +218,7 @@ def _phrase(text: str, lexicon: Lexicon | None) -> tuple[int, str]:
     length, phrase = split_phrase(
         text, lambda word: lexicon.is_name(word) or not lexicon.knows(word)
     )
-    ends = re.compile(r"[,!:.]*\s*").match(text, length)
+    ends = _PHRASE_END.match(text, length)
     return (ends.end(), phrase + ends[0]) if phrase else (0, "")
 
 

@@ -135,12 +135,8 @@ def _scripts(folder: Path) -> tuple[dict[str, str], dict[str, Any]]:
 def _fingerprint(folder: Path) -> str:
     """Return a hash of what the scripts are made of: the folder's files, this module, tables."""
     digest = hashlib.sha256()
-    made_by = [
-        Path(__file__),
-        Path(first_names.__file__),
-        Path(letters.__file__),
-        Path(postal.__file__),
-    ]
+    tables = (first_names, letters, postal)
+    made_by = [Path(__file__), *(Path(module.__file__) for module in tables)]
     for path in [*made_by, *sorted(folder.glob("*.*"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

@@ -1,4 +1,7 @@
-"""Phrases that have one translation: how letters begin and end, and labels before a colon."""
+"""Phrases with one translation: how letters begin and end, wishes, labels before a colon.
+
+And those that a model is better asked in other words, or says in wrong ones.
+"""
 
 from __future__ import annotations
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from translator.text.dates import DATES
 from translator.text.first_names import FIRST_NAMES
 
-ENGLISH_TITLES = {"Herr": "Mr.", "Frau": "Ms."}
 #: "Herr Doktor Klein" is Dr. Klein, without another title.
-ENGLISH_DEGREES = {"Doktor": "Dr.", "Doktorin": "Dr.", "Professorin": "Professor"}
+_ENGLISH_DEGREES = {"Doktor": "Dr.", "Doktorin": "Dr.", "Professorin": "Professor"}
 #: What stands for a couple, and its translation.
 COUPLES = {"Tom und Maria": "Tom and Mary"}
 _SINGLE = r"(?:Herrn?|Hrn?\.|Frau|Fr\.)"
@@ -78,7 +77,7 @@ def english_person(person: str) -> list[str]:
         titles = ["Mr.", "Mrs."]
     if found["degree"] and len(titles) == 1:
         degree = found["degree"].strip()
-        called = f"{ENGLISH_DEGREES.get(degree, degree)} {name}"
+        called = f"{_ENGLISH_DEGREES.get(degree, degree)} {name}"
         return [called, f"{titles[0]} {called}"]
     called = f"{' and '.join(titles)} {name}"
     married = [f"Mrs. {name}", f"Miss {name}"] if titles == ["Ms."] else []
@@ -94,7 +93,7 @@ def stands_for_person(person: str) -> str:
 
 
 def _english(title: str) -> str:
-    return ENGLISH_TITLES["Herr" if title.startswith("H") else "Frau"]
+    return "Mr." if title.startswith("H") else "Ms."
 
 
 def with_titles(person: str, translation: str) -> str:

@@ -24,18 +24,8 @@ from sphinx.util.docutils import SphinxDirective
 #: In the order in which one needs another; page.js is the last.
 SCRIPTS = (
     *("loader", "tokenizer", "model", "search"),
-    *(
-        "lexicon",
-        "units",
-        "postal",
-        "times",
-        "titles",
-        "letters",
-        "numbers",
-        "markup",
-        "completeness",
-        "sentences",
-    ),
+    *("lexicon", "units", "postal", "times", "titles", "letters"),
+    *("numbers", "markup", "completeness", "sentences"),
     *("copying", "pieces", "lines", "checks", "worker"),
     *("parts", "words", "attention", "beam", "page"),
 )
